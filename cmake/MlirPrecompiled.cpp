@@ -1,0 +1,12 @@
+//===- MlirPrecompiled.cpp - Carrier of the precompiled header ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// CMake attaches a precompiled header to a target; this is that target's one
+// translation unit.
+//
+//===----------------------------------------------------------------------===//

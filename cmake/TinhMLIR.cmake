@@ -1,0 +1,54 @@
+# Finds LLVM, MLIR and LLD 22 and defines how code on top of them is built:
+#   tinh_add_tablegen(OUTPUT TD ARGS…)   one mlir-tblgen run
+#   tinh_add_compiler_library(NAME SOURCES… [DEPENDS targets…] [LINK libs…])
+#     an object library that becomes part of libtinh_compiler.so
+find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+find_package(LLVM 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
+find_package(LLD REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/lld)
+find_package(nlohmann_json REQUIRED)
+
+find_program(MLIR_TBLGEN mlir-tblgen HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+
+# What every translation unit on MLIR is compiled with.
+add_library(tinh_mlir_options INTERFACE)
+target_include_directories(tinh_mlir_options SYSTEM INTERFACE
+  ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_include_directories(tinh_mlir_options INTERFACE
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/compiler/include
+  ${PROJECT_SOURCE_DIR}/runtime/include ${PROJECT_BINARY_DIR})
+target_compile_options(tinh_mlir_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+separate_arguments(TINH_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(tinh_mlir_options INTERFACE ${TINH_LLVM_DEFINITIONS})
+
+# Runs mlir-tblgen on TD and writes OUTPUT (relative to the build's root).
+function(tinh_add_tablegen output td)
+  set(out ${PROJECT_BINARY_DIR}/${output})
+  get_filename_component(dir ${out} DIRECTORY)
+  file(MAKE_DIRECTORY ${dir})
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${MLIR_TBLGEN} ${ARGN} -I ${PROJECT_SOURCE_DIR}
+            -I /usr/lib/llvm-22/include ${CMAKE_CURRENT_SOURCE_DIR}/${td}
+            -o ${out} -d ${out}.d --write-if-changed
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td}
+    DEPFILE ${out}.d
+    COMMENT "Generating ${output}")
+endfunction()
+
+# One precompiled header serves all object libraries on MLIR.
+add_library(tinh_mlir_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.cpp)
+target_link_libraries(tinh_mlir_pch PUBLIC tinh_mlir_options)
+target_precompile_headers(tinh_mlir_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.h)
+
+function(tinh_add_compiler_library name)
+  cmake_parse_arguments(arg "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} OBJECT ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC tinh_mlir_options ${arg_LINK})
+  if(NOT arg_NO_PCH)
+    target_precompile_headers(${name} REUSE_FROM tinh_mlir_pch)
+  endif()
+  if(arg_DEPENDS)
+    add_dependencies(${name} ${arg_DEPENDS})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TINH_COMPILER_LIBRARIES ${name})
+endfunction()

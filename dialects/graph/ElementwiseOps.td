@@ -1,0 +1,178 @@
+//===- ElementwiseOps.td - Element by element ------------------*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_GRAPH_ELEMENTWISE_OPS
+#define TINH_GRAPH_ELEMENTWISE_OPS
+
+include "dialects/graph/GraphBase.td"
+include "dialects/graph/GraphInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+class Graph_UnaryOp<string mnemonic, string formula, Type operand = Graph_Tensor>
+    : Graph_InferredOp<mnemonic, [Graph_ElementwiseTrait]> {
+  let summary = "Element-wise " # formula;
+  let description = "y = " # formula # [{. The result has the operand's shape and element type.
+
+    Example: `%y = graph.}] # mnemonic # [{ %x : tensor<2x3xf32>`}];
+  let arguments = (ins operand:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+class Graph_UnaryFloatOp<string mnemonic, string formula>
+    : Graph_UnaryOp<mnemonic, formula, Graph_FloatTensor>;
+
+def Graph_NegOp : Graph_UnaryOp<"neg", "-x">;
+def Graph_AbsOp : Graph_UnaryOp<"abs", "|x|">;
+def Graph_SignOp : Graph_UnaryOp<"sign", "-1, 0 or 1 by the sign of x (NaN stays NaN)">;
+def Graph_NotOp : Graph_UnaryOp<"not", "the complement of x: logical for i1, bitwise for integers">;
+def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0)">;
+def Graph_ExpOp : Graph_UnaryFloatOp<"exp", "e^x">;
+def Graph_LogOp : Graph_UnaryFloatOp<"log", "the natural logarithm of x">;
+def Graph_SqrtOp : Graph_UnaryFloatOp<"sqrt", "the square root of x">;
+def Graph_RsqrtOp : Graph_UnaryFloatOp<"rsqrt", "1 / sqrt(x)">;
+def Graph_ReciprocalOp : Graph_UnaryFloatOp<"reciprocal", "1 / x">;
+def Graph_ErfOp : Graph_UnaryFloatOp<"erf", "the error function of x">;
+def Graph_TanhOp : Graph_UnaryFloatOp<"tanh", "the hyperbolic tangent of x">;
+def Graph_SigmoidOp : Graph_UnaryFloatOp<"sigmoid", "1 / (1 + e^-x)">;
+def Graph_SoftplusOp : Graph_UnaryFloatOp<"softplus", "log(1 + e^x)">;
+def Graph_FloorOp : Graph_UnaryFloatOp<"floor", "the largest integer not above x">;
+def Graph_CeilOp : Graph_UnaryFloatOp<"ceil", "the smallest integer not below x">;
+def Graph_RoundOp : Graph_UnaryFloatOp<"round", "the nearest integer to x, halves to even">;
+def Graph_SinOp : Graph_UnaryFloatOp<"sin", "the sine of x">;
+def Graph_CosOp : Graph_UnaryFloatOp<"cos", "the cosine of x">;
+def Graph_TanOp : Graph_UnaryFloatOp<"tan", "the tangent of x">;
+def Graph_AsinOp : Graph_UnaryFloatOp<"asin", "the inverse sine of x">;
+def Graph_AcosOp : Graph_UnaryFloatOp<"acos", "the inverse cosine of x">;
+def Graph_AtanOp : Graph_UnaryFloatOp<"atan", "the inverse tangent of x">;
+def Graph_SinhOp : Graph_UnaryFloatOp<"sinh", "the hyperbolic sine of x">;
+def Graph_CoshOp : Graph_UnaryFloatOp<"cosh", "the hyperbolic cosine of x">;
+def Graph_AsinhOp : Graph_UnaryFloatOp<"asinh", "the inverse hyperbolic sine of x">;
+def Graph_AcoshOp : Graph_UnaryFloatOp<"acosh", "the inverse hyperbolic cosine of x">;
+def Graph_AtanhOp : Graph_UnaryFloatOp<"atanh", "the inverse hyperbolic tangent of x">;
+
+def Graph_GeluOp : Graph_InferredOp<"gelu", [Graph_ElementwiseTrait]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    y = x/2 · (1 + erf(x/√2)), or with `tanh_approximation`
+    y = x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))).
+
+    Example: `%y = graph.gelu %x : tensor<128x3072xf32>`
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, UnitAttr:$tanh_approximation);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x (`tanh_approximation` $tanh_approximation^)? attr-dict `:` type($x)";
+}
+
+class Graph_FloatTestOp<string mnemonic, string what>
+    : Graph_InferredOp<mnemonic, [Graph_ElementwiseTrait]> {
+  let summary = "Whether an element is " # what;
+  let description = "y = x is " # what # [{, as i1, in the operand's shape.
+
+    Example: `%y = graph.}] # mnemonic # [{ %x : tensor<2x3xf32>`}];
+  let arguments = (ins Graph_FloatTensor:$x);
+  let results = (outs Graph_BoolTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+def Graph_IsNanOp : Graph_FloatTestOp<"isnan", "NaN">;
+def Graph_IsInfOp : Graph_FloatTestOp<"isinf", "an infinity">;
+
+def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
+    SameOperandsAndResultShape]> {
+  let summary = "Element type conversion";
+  let description = [{
+    As C converts: float to integer truncates toward zero, anything to i1 is
+    `x != 0`, i1 to anything is 0 or 1, wider to narrower integers wrap.
+    Float to integer outside the target's range is unspecified.
+
+    Example: `%y = graph.cast %x : tensor<2xi64> to tensor<2xf32>`
+  }];
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+}
+
+//===----------------------------------------------------------------------===//
+// Binary and ternary, with NumPy's broadcasting
+//===----------------------------------------------------------------------===//
+
+class Graph_BinaryOp<string mnemonic, string formula>
+    : Graph_InferredOp<mnemonic, [Graph_ElementwiseTrait]> {
+  let summary = "Element-wise " # formula;
+  let description = "y = " # formula # [{. Shapes broadcast as in NumPy; both element
+    types are the same and the result's.
+
+    Example: `%y = graph.}] # mnemonic #
+    [{ %a, %b : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>`}];
+  let arguments = (ins Graph_Tensor:$a, Graph_Tensor:$b);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat =
+      "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($y)";
+}
+
+def Graph_AddOp : Graph_BinaryOp<"add", "a + b">;
+def Graph_SubOp : Graph_BinaryOp<"sub", "a - b">;
+def Graph_MulOp : Graph_BinaryOp<"mul", "a · b">;
+def Graph_DivOp : Graph_BinaryOp<"div", "a / b (integers truncate toward zero)">;
+def Graph_PowOp : Graph_BinaryOp<"pow", "a^b">;
+def Graph_MaxOp : Graph_BinaryOp<"max", "the larger of a and b (NaN if either is)">;
+def Graph_MinOp : Graph_BinaryOp<"min", "the smaller of a and b (NaN if either is)">;
+def Graph_ModOp : Graph_BinaryOp<"mod", "a - b·floor(a/b): the remainder with b's sign">;
+def Graph_FmodOp : Graph_BinaryOp<"fmod", "the remainder of a / b with a's sign, as C's fmod">;
+def Graph_AndOp : Graph_BinaryOp<"and", "a AND b, logical for i1, bitwise for integers">;
+def Graph_OrOp : Graph_BinaryOp<"or", "a OR b, logical for i1, bitwise for integers">;
+def Graph_XorOp : Graph_BinaryOp<"xor", "a XOR b, logical for i1, bitwise for integers">;
+def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", "a shifted left by b bits">;
+def Graph_ShiftRightOp : Graph_BinaryOp<"shift_right", "a shifted right by b bits (arithmetic if signed)">;
+
+def Graph_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison", [
+    I32EnumAttrCase<"Equal", 0, "equal">,
+    I32EnumAttrCase<"NotEqual", 1, "not_equal">,
+    I32EnumAttrCase<"Less", 2, "less">,
+    I32EnumAttrCase<"LessEqual", 3, "less_equal">,
+    I32EnumAttrCase<"Greater", 4, "greater">,
+    I32EnumAttrCase<"GreaterEqual", 5, "greater_equal">
+  ]> {
+  let cppNamespace = "::tinh::graph";
+  let genSpecializedAttr = 0;
+}
+def Graph_ComparePredicateAttr
+    : EnumAttr<Graph_Dialect, Graph_ComparePredicate, "compare_predicate">;
+
+def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
+  let summary = "Element-wise comparison";
+  let description = [{
+    Comparisons with NaN are false, but for `not_equal`. The result is i1;
+    shapes broadcast; both element types are the same.
+
+    Example: `%y = graph.compare less %a, %b : tensor<4xf32>, tensor<f32> -> tensor<4xi1>`
+  }];
+  let arguments = (ins Graph_ComparePredicateAttr:$predicate, Graph_Tensor:$a,
+                       Graph_Tensor:$b);
+  let results = (outs Graph_BoolTensor:$y);
+  let assemblyFormat = [{custom<Enum>($predicate) $a `,` $b attr-dict
+      `:` type($a) `,` type($b) `->` type($y)}];
+}
+
+def Graph_WhereOp : Graph_InferredOp<"where", [Graph_ElementwiseTrait]> {
+  let summary = "Choice by a condition";
+  let description = [{
+    y = condition ? a : b, all three broadcast together.
+
+    Example: `%y = graph.where %c, %a, %b : tensor<2x3xi1>, tensor<2x3xf32>, tensor<f32> -> tensor<2x3xf32>`
+  }];
+  let arguments = (ins Graph_BoolTensor:$condition, Graph_Tensor:$a,
+                       Graph_Tensor:$b);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$condition `,` $a `,` $b attr-dict
+      `:` type($condition) `,` type($a) `,` type($b) `->` type($y)}];
+}
+
+#endif // TINH_GRAPH_ELEMENTWISE_OPS

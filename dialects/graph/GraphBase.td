@@ -1,0 +1,82 @@
+//===- GraphBase.td - The graph dialect and what its ops share -*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_GRAPH_BASE
+#define TINH_GRAPH_BASE
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Graph_Dialect : Dialect {
+  let name = "graph";
+  let cppNamespace = "::tinh::graph";
+  let summary = "Deep-learning graphs over tensors with value semantics.";
+  let description = [{
+    Models in this dialect are `func.func`s whose arguments and results carry
+    their names in a `graph.name` attribute. Every tensor has a static shape.
+    Element types are f64 f32 f16 bf16, the signless integers i8 … i64 (signed),
+    ui8 … ui64, and i1 for booleans (a byte in memory). Binary and ternary
+    element-wise ops broadcast as NumPy does; apart from that there are no
+    implicit conversions. A location names the model's node:
+    `loc("Conv_12")`.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+// The element types of the dialect.
+def Graph_Element : AnyTypeOf<[F64, F32, F16, BF16, I1, I8, I16, I32, I64,
+                               UI8, UI16, UI32, UI64]>;
+def Graph_Float : AnyTypeOf<[F64, F32, F16, BF16]>;
+def Graph_Index : AnyTypeOf<[I32, I64]>;
+
+class Graph_TensorOf<list<Type> elements> : StaticShapeTensorOf<elements>;
+def Graph_Tensor : Graph_TensorOf<[Graph_Element]>;
+def Graph_FloatTensor : Graph_TensorOf<[Graph_Float]>;
+def Graph_BoolTensor : Graph_TensorOf<[I1]>;
+def Graph_IndexTensor : Graph_TensorOf<[Graph_Index]>;
+
+class Graph_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Graph_Dialect, mnemonic, traits>;
+
+// A pure op whose one result type follows from operands and attributes. Its
+// `inferReturnTypes` is also its verifier: it reports what is wrong at the
+// location that it is given.
+class Graph_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Graph_Op<mnemonic, traits # [Pure, InferTypeOpAdaptor]>;
+
+// The order of an image-like tensor's dimensions.
+def Graph_Layout : I32EnumAttr<"Layout", "order of dimensions", [
+    I32EnumAttrCase<"ChannelsFirst", 0, "channels_first">, // N C spatial…
+    I32EnumAttrCase<"ChannelsLast", 1, "channels_last">    // N spatial… C
+  ]> {
+  let cppNamespace = "::tinh::graph";
+  let genSpecializedAttr = 0;
+}
+def Graph_LayoutAttr : EnumAttr<Graph_Dialect, Graph_Layout, "layout">;
+
+// Bytes in a file: a large constant that is never copied into the IR.
+def Graph_ExternalAttr : AttrDef<Graph_Dialect, "External", [TypedAttrInterface]> {
+  let mnemonic = "external";
+  let summary = "A tensor's bytes in a file";
+  let description = [{
+    The elements, little-endian, dense and row-major, lie at `offset` in `file`,
+    `size` bytes long. Relative names are relative to the model's directory.
+
+    Example: `#graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32>`
+  }];
+  let parameters = (ins AttributeSelfTypeParameter<"">:$type,
+                        StringRefParameter<>:$file,
+                        "uint64_t":$offset, "uint64_t":$size);
+  let assemblyFormat = "`<` $file `,` $offset `,` $size `>`";
+}
+
+#endif // TINH_GRAPH_BASE

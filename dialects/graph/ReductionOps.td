@@ -1,0 +1,72 @@
+//===- ReductionOps.td - Reductions and scans ----*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_GRAPH_REDUCTION_OPS
+#define TINH_GRAPH_REDUCTION_OPS
+
+include "dialects/graph/GraphBase.td"
+include "dialects/graph/GraphInterfaces.td"
+
+def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Prod", 2, "prod">, I32EnumAttrCase<"Max", 3, "max">,
+    I32EnumAttrCase<"Min", 4, "min">
+  ]> {
+  let cppNamespace = "::tinh::graph";
+  let genSpecializedAttr = 0;
+}
+def Graph_ReduceKindAttr : EnumAttr<Graph_Dialect, Graph_ReduceKind, "reduce_kind">;
+
+def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
+  let summary = "Reduction over axes";
+  let description = [{
+    Combines the elements along `axes` (ascending, distinct, non-negative; none
+    means that nothing is reduced). With `keepdims` a reduced dimension stays
+    as 1, else it goes. Over no elements, sum is 0 and prod 1. Max and min
+    propagate NaN. On i1, max is "any" and min "all".
+
+    Example: `%y = graph.reduce mean %x axes [2, 3] keepdims : tensor<1x64x7x7xf32> -> tensor<1x64x1x1xf32>`
+  }];
+  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x,
+                       DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{custom<Enum>($kind) $x `axes` $axes
+      (`keepdims` $keepdims^)? attr-dict `:` type($x) `->` type($y)}];
+}
+
+class Graph_ArgOp<string mnemonic, string what> : Graph_InferredOp<mnemonic> {
+  let summary = "Index of the " # what # " element along an axis";
+  let description = "The i64 index of the " # what # [{ element along `axis`: the first such,
+    or the last with `select_last_index`. A NaN counts as the extreme.
+
+    Example: `%y = graph.}] # mnemonic # [{ %x axis 1 keepdims : tensor<2x5xf32> -> tensor<2x1xi64>`}];
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$keepdims,
+                       UnitAttr:$select_last_index);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$x `axis` $axis (`keepdims` $keepdims^)?
+      (`select_last_index` $select_last_index^)? attr-dict
+      `:` type($x) `->` type($y)}];
+}
+def Graph_ArgmaxOp : Graph_ArgOp<"argmax", "largest">;
+def Graph_ArgminOp : Graph_ArgOp<"argmin", "smallest">;
+
+def Graph_CumsumOp : Graph_InferredOp<"cumsum"> {
+  let summary = "Running sum along an axis";
+  let description = [{
+    y[i] = Σ_{j ≤ i} x[j] along `axis`; `exclusive`: j < i; `reverse`: from the end.
+
+    Example: `%y = graph.cumsum %x axis 1 : tensor<2x5xf32>`
+  }];
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
+                       UnitAttr:$reverse);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$x `axis` $axis (`exclusive` $exclusive^)?
+      (`reverse` $reverse^)? attr-dict `:` type($x)}];
+}
+
+#endif // TINH_GRAPH_REDUCTION_OPS

@@ -1,0 +1,93 @@
+//===- StructureOps.td - Constants, kernels, dispatches ----*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_GRAPH_STRUCTURE_OPS
+#define TINH_GRAPH_STRUCTURE_OPS
+
+include "dialects/graph/GraphBase.td"
+include "dialects/graph/GraphInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike,
+    AllTypesMatch<["value", "y"]>]> {
+  let summary = "A constant tensor";
+  let description = [{
+    Small constants hold their elements, large ones refer to a file.
+
+    Example: `%w = graph.constant #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32>`
+  }];
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Graph_KernelOp : Graph_Op<"kernel", [Pure, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Ops that are computed together";
+  let description = [{
+    The unit of code generation: the region becomes one function, in which
+    intermediate tensors live in registers where they can.
+
+    Example:
+    ```mlir
+    %y = graph.kernel (%a = %x, %b = %w) : (tensor<64x1000xf32>, tensor<1000x100xf32>) -> tensor<64x100xf32> {
+      %0 = graph.matmul %a, %b : tensor<64x1000xf32>, tensor<1000x100xf32> -> tensor<64x100xf32>
+      %1 = graph.relu %0 : tensor<64x100xf32>
+      graph.yield %1 : tensor<64x100xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike,
+    HasParent<"KernelOp">]> {
+  let summary = "The results of a kernel";
+  let description = "Example: `graph.yield %1 : tensor<64x100xf32>`";
+  let arguments = (ins Variadic<Graph_Tensor>:$values);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Graph_DispatchOp : Graph_Op<"dispatch", [Pure,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A run of a kernel function";
+  let description = [{
+    `kernel` names a `func.func` of the module whose body computes the results
+    from the operands, in linalg on tensors.
+
+    Example: `%y = graph.dispatch @matmul_relu(%x, %w) : (tensor<64x1000xf32>, tensor<4x1000x32xf32>) -> tensor<64x100xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Graph_Tensor>:$inputs);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let assemblyFormat =
+      "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
+  let summary = "A tensor that the function @init computes";
+  let description = [{
+    `name` is the `graph.name` of a result of the module's `@init`, which turns
+    the model's constants into the forms that the kernels read and runs
+    once, when the artifact is written.
+
+    Example: `%w = graph.weight "conv1.packed" : tensor<2x7x7x3x32xf32>`
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$name attr-dict `:` type($y)";
+}
+
+#endif // TINH_GRAPH_STRUCTURE_OPS

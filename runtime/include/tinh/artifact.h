@@ -1,0 +1,165 @@
+/*===- tinh/artifact.h - The layout of a compiled artifact -------*- C -*-===//
+ *
+ * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===//
+ *
+ * An artifact is an ELF shared object (gABI, System V) with
+ *   - one note, name "Tinh", type TINH_NOTE_TYPE, whose content is a
+ *     tinh_note_t: all that a loader must know before it maps anything;
+ *   - one exported symbol, TINH_ARTIFACT_SYMBOL, a tinh_artifact_t: plain,
+ *     constant data that describes functions, kernels and schedules;
+ *   - the kernels, reached through the descriptor only;
+ *   - unless the weights are external, a section ".tinh.weights" that is not
+ *     loaded; the note says where in the file it lies.
+ *
+ * The compiler writes these structures and the runtime reads them; programs
+ * that embed the runtime use tinh/runtime.h instead. All pointers point into
+ * the loaded object. Strings are UTF-8 and end in NUL. Sizes and offsets are in
+ * bytes unless stated otherwise.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef TINH_ARTIFACT_H
+#define TINH_ARTIFACT_H
+
+#include "tinh/types.h"
+
+/* Raised whenever a structure here changes; a runtime loads exactly its own. */
+#define TINH_ARTIFACT_VERSION 1u
+
+#define TINH_ARTIFACT_SYMBOL "tinh_artifact"
+#define TINH_NOTE_NAME "Tinh"
+#define TINH_NOTE_TYPE 1u
+
+/* Alignment of the arena, the weights, the scratch memory and of every buffer
+ * that the compiler places in them. */
+#define TINH_BUFFER_ALIGNMENT 64u
+/* Alignment of the weights within their file. */
+#define TINH_WEIGHTS_FILE_ALIGNMENT 4096u
+
+/* CPU features that generated code may need, a bit each. */
+#define TINH_CPU_AVX2 (UINT64_C(1) << 0)
+#define TINH_CPU_FMA (UINT64_C(1) << 1)
+#define TINH_CPU_F16C (UINT64_C(1) << 2)
+#define TINH_CPU_BMI2 (UINT64_C(1) << 3)
+#define TINH_CPU_AVX512F (UINT64_C(1) << 4)
+#define TINH_CPU_AVX512BW (UINT64_C(1) << 5)
+#define TINH_CPU_AVX512CD (UINT64_C(1) << 6)
+#define TINH_CPU_AVX512DQ (UINT64_C(1) << 7)
+#define TINH_CPU_AVX512VL (UINT64_C(1) << 8)
+#define TINH_CPU_AVX512VNNI (UINT64_C(1) << 9)
+#define TINH_CPU_AVX512BF16 (UINT64_C(1) << 10)
+#define TINH_CPU_AVX512FP16 (UINT64_C(1) << 11)
+#define TINH_CPU_AVXVNNI (UINT64_C(1) << 12)
+#define TINH_CPU_AMX_TILE (UINT64_C(1) << 13)
+#define TINH_CPU_AMX_BF16 (UINT64_C(1) << 14)
+#define TINH_CPU_AMX_INT8 (UINT64_C(1) << 15)
+
+/* The content of the ELF note. It has no pointers, so it is read with pread
+ * and checked against the file before dlopen. */
+typedef struct tinh_note {
+  uint32_t version;        /* TINH_ARTIFACT_VERSION of the compiler. */
+  uint32_t weights_embedded; /* 1: weights_offset is in this file;
+                                0: in the companion file, weights_file. */
+  uint64_t cpu_features;   /* TINH_CPU_* that the code needs, or'ed. */
+  uint64_t file_size;      /* Length of the whole artifact file. */
+  uint64_t weights_offset; /* A multiple of TINH_WEIGHTS_FILE_ALIGNMENT. */
+  uint64_t weights_size;   /* 0 if there are none. */
+  uint8_t weights_digest[16]; /* Identity of the weights: a companion file's
+                                 metadata must carry the same, in hexadecimal. */
+  char cpu[48];            /* The name that the code was compiled for. */
+  char weights_file[128];  /* Name of the companion file, in the artifact's own
+                              directory; empty if the weights are embedded. */
+} tinh_note_t;
+
+/* A kernel computes chunks [chunk_begin, chunk_end) of one dispatch. Chunks are
+ * independent of each other and fixed when the kernel is compiled, so that any
+ * division of them among threads gives the same bits. `buffers` are the
+ * operands' addresses, in the order of the dispatch's buffer references;
+ * `scratch` is memory of the calling worker's own, of at least the kernel's
+ * scratch_size, whose content does not survive the call. A kernel neither
+ * allocates, blocks nor fails. */
+typedef void (*tinh_kernel_fn)(void *const *buffers, void *scratch,
+                               int64_t chunk_begin, int64_t chunk_end);
+
+typedef struct tinh_kernel_desc {
+  const char *name; /* As its symbol, for traces and profilers. */
+  tinh_kernel_fn function;
+  uint64_t scratch_size;
+} tinh_kernel_desc_t;
+
+/* The memory in which a buffer lies. */
+typedef enum tinh_space {
+  TINH_SPACE_ARENA = 0,   /* `offset` into the run's arena. */
+  TINH_SPACE_WEIGHTS = 1, /* `offset` into the artifact's constant weights. */
+  TINH_SPACE_STATE = 2,   /* `offset` into the context's mutable state. */
+  TINH_SPACE_INPUT = 3,   /* `offset` into the function's input `index`. */
+  TINH_SPACE_OUTPUT = 4   /* `offset` into the function's output `index`. */
+} tinh_space_t;
+
+typedef struct tinh_buffer_ref {
+  uint32_t space; /* tinh_space_t */
+  uint32_t index; /* Of the input or output; 0 otherwise. */
+  uint64_t offset;
+} tinh_buffer_ref_t;
+
+typedef enum tinh_opcode {
+  TINH_OP_DISPATCH = 0, /* Run kernel `kernel` on `num_chunks` chunks. */
+  TINH_OP_COPY = 1      /* Copy `size` bytes from buffers[0] to buffers[1]. */
+} tinh_opcode_t;
+
+/* One step of a function's schedule. Every worker walks the steps in order and
+ * takes its static share of each one's chunks. Before a worker starts on step
+ * i, steps 0 … i.wait_for must have been finished by *all* workers; steps after
+ * wait_for may still be running on other workers. The memory plan is safe under
+ * exactly this order. */
+typedef struct tinh_step {
+  uint32_t opcode; /* tinh_opcode_t */
+  uint32_t kernel; /* DISPATCH: index into the artifact's kernels. */
+  int32_t wait_for; /* Index of a step, or -1 to wait for none. */
+  uint32_t num_buffers;
+  const tinh_buffer_ref_t *buffers; /* In the order of the kernel's operands. */
+  uint64_t num_chunks;              /* DISPATCH: at least 1. */
+  uint64_t size;                    /* COPY: bytes. */
+  const char *label; /* The model's node names behind this step, for traces. */
+} tinh_step_t;
+
+/* A tensor of a function's signature: dense, row-major. */
+typedef struct tinh_tensor_desc {
+  const char *name;
+  uint32_t dtype; /* tinh_dtype_t */
+  uint32_t rank;  /* 0 … TINH_MAX_RANK */
+  int64_t dims[TINH_MAX_RANK]; /* Elements; unused ones are 0. */
+  uint64_t size;               /* Bytes of all elements. */
+} tinh_tensor_desc_t;
+
+typedef struct tinh_function_desc {
+  const char *name; /* "main" for a model's inference. */
+  uint32_t num_inputs;
+  uint32_t num_outputs;
+  const tinh_tensor_desc_t *inputs;
+  const tinh_tensor_desc_t *outputs;
+  uint32_t num_steps;
+  uint32_t mutates_state; /* 1: its runs are serialised within a context. */
+  const tinh_step_t *steps;
+  uint64_t arena_size;
+  uint64_t unplanned_size;  /* The sum of its intermediate buffers, and */
+  uint64_t lower_bound_size; /* its live-set lower bound: for reports. */
+} tinh_function_desc_t;
+
+typedef struct tinh_artifact {
+  uint32_t version; /* TINH_ARTIFACT_VERSION, first in every version. */
+  uint32_t num_kernels;
+  const char *producer; /* "tinh 0.1.0" */
+  const char *model;    /* The model's name, from its file. */
+  const tinh_kernel_desc_t *kernels;
+  uint32_t num_functions;
+  uint32_t reserved;
+  const tinh_function_desc_t *functions;
+  uint64_t weights_size;
+  uint64_t state_size;
+} tinh_artifact_t;
+
+#endif /* TINH_ARTIFACT_H */

@@ -1,0 +1,39 @@
+/*===- tinh/types.h - Element types and tensor descriptions ------*- C -*-===//
+ *
+ * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===//
+ *
+ * The vocabulary that the runtime's API (tinh/runtime.h) and the artifact's
+ * layout (tinh/artifact.h) share. Plain C11, no dependencies.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef TINH_TYPES_H
+#define TINH_TYPES_H
+
+#include <stdint.h>
+
+/* The highest rank of a tensor that crosses the API. */
+#define TINH_MAX_RANK 8
+
+/* Element types, after NumPy's names. The values are part of the artifact's
+ * layout: append, never renumber. A bool is one byte, 0 or 1. */
+typedef enum tinh_dtype {
+  TINH_DTYPE_BOOL = 0,
+  TINH_DTYPE_I8 = 1,
+  TINH_DTYPE_U8 = 2,
+  TINH_DTYPE_I16 = 3,
+  TINH_DTYPE_U16 = 4,
+  TINH_DTYPE_I32 = 5,
+  TINH_DTYPE_U32 = 6,
+  TINH_DTYPE_I64 = 7,
+  TINH_DTYPE_U64 = 8,
+  TINH_DTYPE_F16 = 9,
+  TINH_DTYPE_BF16 = 10,
+  TINH_DTYPE_F32 = 11,
+  TINH_DTYPE_F64 = 12
+} tinh_dtype_t;
+
+#endif /* TINH_TYPES_H */
