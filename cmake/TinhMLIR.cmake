@@ -2,9 +2,12 @@
 #   tinh_add_tablegen(OUTPUT TD ARGS…)   one mlir-tblgen run
 #   tinh_add_compiler_library(NAME SOURCES… [DEPENDS targets…] [LINK libs…])
 #     an object library that becomes part of libtinh_compiler.so
-find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
-find_package(LLVM 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
+find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+find_package(LLVM REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
 find_package(LLD REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/lld)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "Tinh needs LLVM and MLIR 22, found ${LLVM_PACKAGE_VERSION}")
+endif()
 find_package(nlohmann_json REQUIRED)
 
 find_program(MLIR_TBLGEN mlir-tblgen HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)

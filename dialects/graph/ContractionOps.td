@@ -53,7 +53,7 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
                        Graph_LayoutAttr:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $weights `strides` $strides `padding` $padding
-      `dilations` $dilations `groups` $groups custom<Enum>($layout) attr-dict
+      `dilations` $dilations `groups` $groups $layout attr-dict
       `:` type($x) `,` type($weights) `->` type($y)}];
 }
 
@@ -80,7 +80,7 @@ def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $weights `strides` $strides `padding` $padding
       `output_padding` $output_padding `dilations` $dilations `groups` $groups
-      custom<Enum>($layout) attr-dict
+      $layout attr-dict
       `:` type($x) `,` type($weights) `->` type($y)}];
 }
 
@@ -94,7 +94,7 @@ class Graph_PoolOp<string mnemonic, string what, dag extra, string extraFormat>
                             Graph_LayoutAttr:$layout), extra);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `kernel` $kernel `strides` $strides `padding`
-      $padding `dilations` $dilations custom<Enum>($layout) }] # extraFormat #
+      $padding `dilations` $dilations $layout }] # extraFormat #
       [{ attr-dict `:` type($x) `->` type($y)}];
 }
 

@@ -157,7 +157,7 @@ def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
   let arguments = (ins Graph_ComparePredicateAttr:$predicate, Graph_Tensor:$a,
                        Graph_Tensor:$b);
   let results = (outs Graph_BoolTensor:$y);
-  let assemblyFormat = [{custom<Enum>($predicate) $a `,` $b attr-dict
+  let assemblyFormat = [{$predicate $a `,` $b attr-dict
       `:` type($a) `,` type($b) `->` type($y)}];
 }
 

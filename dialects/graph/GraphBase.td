@@ -30,6 +30,7 @@ def Graph_Dialect : Dialect {
     `loc("Conv_12")`.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 // The element types of the dialect.

@@ -104,7 +104,7 @@ def Graph_PadOp : Graph_InferredOp<"pad"> {
                        Graph_PadModeAttr:$mode);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $value `low` $low `high` $high
-      custom<Enum>($mode) attr-dict
+      $mode attr-dict
       `:` type($x) `,` type($value) `->` type($y)}];
 }
 

@@ -58,7 +58,7 @@ def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
     Example:
     ```mlir
     %y = graph.batch_norm %x, %scale, %bias, %mean, %variance epsilon 1.000000e-05
-        channels_first : tensor<1x64x56x56xf32>, tensor<64xf32>
+        channels_first : tensor<1x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
@@ -67,8 +67,8 @@ def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
                        Graph_LayoutAttr:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $scale `,` $bias `,` $mean `,` $variance
-      `epsilon` $epsilon custom<Enum>($layout) attr-dict `:` type($x) `,`
-      custom<SameTypes>(type($scale), type($bias), type($mean), type($variance))}];
+      `epsilon` $epsilon $layout attr-dict `:` type($x) `,`
+      type($scale) `,` type($bias) `,` type($mean) `,` type($variance)}];
 }
 
 def Graph_LrnOp : Graph_InferredOp<"lrn"> {
@@ -87,7 +87,7 @@ def Graph_LrnOp : Graph_InferredOp<"lrn"> {
                        F64Attr:$beta, F64Attr:$bias, Graph_LayoutAttr:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `size` $size `alpha` $alpha `beta` $beta `bias`
-      $bias custom<Enum>($layout) attr-dict `:` type($x)}];
+      $bias $layout attr-dict `:` type($x)}];
 }
 
 def Graph_AttentionOp : Graph_InferredOp<"attention"> {

@@ -35,7 +35,7 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x,
                        DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
   let results = (outs Graph_Tensor:$y);
-  let assemblyFormat = [{custom<Enum>($kind) $x `axes` $axes
+  let assemblyFormat = [{$kind $x `axes` $axes
       (`keepdims` $keepdims^)? attr-dict `:` type($x) `->` type($y)}];
 }
 

@@ -1,0 +1,157 @@
+//===- ElementwiseOps.cpp - Shapes of element-wise ops ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace tinh::graph;
+
+namespace {
+
+LogicalResult inferUnary(ValueRange operands, SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+/// The broadcast of `operands` with element type `element`, or a message.
+LogicalResult inferBroadcast(std::optional<Location> loc, StringRef op,
+                             ValueRange operands, Type element,
+                             SmallVectorImpl<Type> &types) {
+  SmallVector<ArrayRef<int64_t>> shapes;
+  for (Value operand : operands)
+    shapes.push_back(cast<RankedTensorType>(operand.getType()).getShape());
+  auto shape = broadcastShapes(shapes);
+  if (!shape) {
+    std::string list;
+    for (Value operand : operands)
+      list += (list.empty() ? "" : " and ") + shapeToString(operand.getType());
+    return emitOptionalError(loc, op, ": shapes ", list,
+                             " do not broadcast: from the last dimension "
+                             "backwards, extents must be equal or 1");
+  }
+  types.push_back(RankedTensorType::get(*shape, element));
+  return success();
+}
+
+LogicalResult checkSameElement(std::optional<Location> loc, StringRef op,
+                               Value a, Value b) {
+  if (getElementTypeOrSelf(a) == getElementTypeOrSelf(b))
+    return success();
+  return emitOptionalError(loc, op, ": element types ", getElementTypeOrSelf(a),
+                           " and ", getElementTypeOrSelf(b),
+                           " differ; insert a cast");
+}
+
+LogicalResult inferBinary(std::optional<Location> loc, StringRef op, Value a,
+                          Value b, SmallVectorImpl<Type> &types) {
+  if (failed(checkSameElement(loc, op, a, b)))
+    return failure();
+  return inferBroadcast(loc, op, {a, b}, getElementTypeOrSelf(a), types);
+}
+
+Type withElement(Value x, Type element) {
+  return RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape(),
+                               element);
+}
+
+} // namespace
+
+#define UNARY(OP)                                                              \
+  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>,   \
+                                     Adaptor adaptor,                          \
+                                     SmallVectorImpl<Type> &types) {           \
+    return inferUnary(adaptor.getOperands(), types);                           \
+  }
+UNARY(NegOp)
+UNARY(AbsOp)
+UNARY(SignOp)
+UNARY(NotOp)
+UNARY(ReluOp)
+UNARY(ExpOp)
+UNARY(LogOp)
+UNARY(SqrtOp)
+UNARY(RsqrtOp)
+UNARY(ReciprocalOp)
+UNARY(ErfOp)
+UNARY(TanhOp)
+UNARY(SigmoidOp)
+UNARY(SoftplusOp)
+UNARY(FloorOp)
+UNARY(CeilOp)
+UNARY(RoundOp)
+UNARY(SinOp)
+UNARY(CosOp)
+UNARY(TanOp)
+UNARY(AsinOp)
+UNARY(AcosOp)
+UNARY(AtanOp)
+UNARY(SinhOp)
+UNARY(CoshOp)
+UNARY(AsinhOp)
+UNARY(AcoshOp)
+UNARY(AtanhOp)
+UNARY(GeluOp)
+#undef UNARY
+
+#define FLOAT_TEST(OP)                                                         \
+  LogicalResult OP::inferReturnTypes(MLIRContext *context,                     \
+                                     std::optional<Location>, Adaptor adaptor, \
+                                     SmallVectorImpl<Type> &types) {           \
+    types.push_back(                                                           \
+        withElement(adaptor.getX(), IntegerType::get(context, 1)));            \
+    return success();                                                          \
+  }
+FLOAT_TEST(IsNanOp)
+FLOAT_TEST(IsInfOp)
+#undef FLOAT_TEST
+
+#define BINARY(OP)                                                             \
+  LogicalResult OP::inferReturnTypes(                                          \
+      MLIRContext *, std::optional<Location> loc, Adaptor adaptor,             \
+      SmallVectorImpl<Type> &types) {                                          \
+    return inferBinary(loc, getOperationName(), adaptor.getA(),                \
+                       adaptor.getB(), types);                                 \
+  }
+BINARY(AddOp)
+BINARY(SubOp)
+BINARY(MulOp)
+BINARY(DivOp)
+BINARY(PowOp)
+BINARY(MaxOp)
+BINARY(MinOp)
+BINARY(ModOp)
+BINARY(FmodOp)
+BINARY(AndOp)
+BINARY(OrOp)
+BINARY(XorOp)
+BINARY(ShiftLeftOp)
+BINARY(ShiftRightOp)
+#undef BINARY
+
+LogicalResult CompareOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  Value a = adaptor.getA(), b = adaptor.getB();
+  if (failed(checkSameElement(loc, getOperationName(), a, b)))
+    return failure();
+  return inferBroadcast(loc, getOperationName(), {a, b},
+                        IntegerType::get(context, 1), types);
+}
+
+LogicalResult WhereOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  Value a = adaptor.getA(), b = adaptor.getB();
+  if (failed(checkSameElement(loc, getOperationName(), a, b)))
+    return failure();
+  return inferBroadcast(loc, getOperationName(), {adaptor.getCondition(), a, b},
+                        getElementTypeOrSelf(a), types);
+}

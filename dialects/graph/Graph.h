@@ -1,0 +1,80 @@
+//===- Graph.h - The graph dialect ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tensors with value semantics; the ops' definitions, by family, are in the
+// .td files beside this one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_DIALECTS_GRAPH_GRAPH_H
+#define TINH_DIALECTS_GRAPH_GRAPH_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/graph/GraphDialect.h.inc"
+#include "dialects/graph/GraphEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/GraphAttrs.h.inc"
+
+#include "dialects/graph/GraphInterfaces.h.inc"
+
+namespace tinh::graph {
+
+/// Names in attributes of functions, their arguments and their results.
+namespace names {
+/// The name of a model's input or output (StringAttr).
+inline constexpr llvm::StringLiteral kName = "graph.name";
+/// Where an argument of @init comes from (an ElementsAttr or ExternalAttr).
+inline constexpr llvm::StringLiteral kSource = "graph.source";
+/// Independent pieces of a kernel's work (I64Attr).
+inline constexpr llvm::StringLiteral kChunks = "graph.chunks";
+/// Bytes of scratch memory that a worker needs for a kernel (I64Attr).
+inline constexpr llvm::StringLiteral kScratch = "graph.scratch";
+/// Pairs (input, result) of a kernel that may share a buffer.
+inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
+/// The strategy chosen for a kernel, with its tiles.
+inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
+/// The model's main function, and the one that prepares its weights.
+inline constexpr llvm::StringLiteral kMain = "main";
+inline constexpr llvm::StringLiteral kInit = "init";
+} // namespace names
+
+/// Marks ops that compute each result element from operand elements at the
+/// same, broadcast, index.
+template <typename ConcreteType>
+class ElementwiseOpTrait
+    : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseOpTrait> {};
+
+/// NumPy's broadcast of shapes; nothing if they do not fit.
+std::optional<llvm::SmallVector<int64_t>>
+broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
+
+/// "2x3xf32", for messages.
+std::string shapeToString(mlir::Type tensorType);
+
+/// The bytes of one element in memory: a boolean takes one.
+int64_t elementSize(mlir::Type elementType);
+
+/// The bytes of a tensor's elements, dense.
+int64_t tensorSize(mlir::Type tensorType);
+
+} // namespace tinh::graph
+
+#define GET_OP_CLASSES
+#include "dialects/graph/GraphOps.h.inc"
+
+#endif // TINH_DIALECTS_GRAPH_GRAPH_H

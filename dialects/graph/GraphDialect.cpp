@@ -1,0 +1,90 @@
+//===- GraphDialect.cpp - Registration and helpers of the graph dialect ---*-
+//C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tinh::graph;
+
+#include "dialects/graph/GraphDialect.cpp.inc"
+#include "dialects/graph/GraphEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/GraphAttrs.cpp.inc"
+
+#include "dialects/graph/GraphInterfaces.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/graph/GraphOps.cpp.inc"
+
+void GraphDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/graph/GraphAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/GraphOps.cpp.inc"
+      >();
+}
+
+Operation *GraphDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed || typed.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, type, typed);
+}
+
+namespace tinh::graph {
+
+std::optional<SmallVector<int64_t>>
+broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
+  size_t rank = 0;
+  for (ArrayRef<int64_t> shape : shapes)
+    rank = std::max(rank, shape.size());
+  SmallVector<int64_t> result(rank, 1);
+  for (ArrayRef<int64_t> shape : shapes) {
+    size_t lead = rank - shape.size();
+    for (size_t i = 0; i < shape.size(); ++i) {
+      int64_t &extent = result[lead + i];
+      if (shape[i] == 1 || shape[i] == extent)
+        continue;
+      if (extent != 1)
+        return std::nullopt;
+      extent = shape[i];
+    }
+  }
+  return result;
+}
+
+std::string shapeToString(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto tensor = cast<RankedTensorType>(type);
+  for (int64_t extent : tensor.getShape())
+    os << extent << "x";
+  os << tensor.getElementType();
+  return text;
+}
+
+int64_t elementSize(Type type) {
+  return type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
+}
+
+int64_t tensorSize(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * elementSize(tensor.getElementType());
+}
+
+} // namespace tinh::graph

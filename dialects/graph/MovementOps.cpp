@@ -1,0 +1,314 @@
+//===- MovementOps.cpp - Shapes, checks and folds of movement ops ---*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tinh::graph;
+
+static RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
+                               RankedTensorType x, int64_t axis) {
+  if (axis >= 0 && axis < x.getRank())
+    return success();
+  return emitOptionalError(loc, op, ": axis ", axis,
+                           " is outside the dimensions of ", shapeToString(x));
+}
+
+//===----------------------------------------------------------------------===//
+// reshape
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  auto from = tensorType(getX()), to = tensorType(getY());
+  if (from.getNumElements() == to.getNumElements())
+    return success();
+  return emitOpError() << "cannot make " << shapeToString(to) << " ("
+                       << to.getNumElements() << " elements) of "
+                       << shapeToString(from) << " (" << from.getNumElements()
+                       << ")";
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getY().getType())
+    return getX();
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX()))
+    return dense.reshape(tensorType(getY()));
+  if (auto file = dyn_cast_or_null<ExternalAttr>(adaptor.getX()))
+    return ExternalAttr::get(getContext(), getY().getType(), file.getFile(),
+                             file.getOffset(), file.getSize());
+  return {};
+}
+
+void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *) {
+  patterns.add(+[](ReshapeOp op, PatternRewriter &rewriter) -> LogicalResult {
+    auto inner = op.getX().getDefiningOp<ReshapeOp>();
+    if (!inner)
+      return failure();
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getY().getType(),
+                                           inner.getX());
+    return success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// broadcast
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  auto from = tensorType(getX()), to = tensorType(getY());
+  auto shape = broadcastShapes({from.getShape(), to.getShape()});
+  if (shape && ArrayRef<int64_t>(*shape) == to.getShape())
+    return success();
+  return emitOpError() << shapeToString(from) << " does not broadcast to "
+                       << shapeToString(to);
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getY().getType())
+    return getX();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getX()))
+    return splat.resizeSplat(tensorType(getY()));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// transpose
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> loc,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX());
+  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+  if (!isPermutationVector(permutation) ||
+      static_cast<int64_t>(permutation.size()) != x.getRank())
+    return emitOptionalError(loc, getOperationName(), ": [", permutation,
+                             "] does not permute the ", x.getRank(),
+                             " dimensions of ", shapeToString(x));
+  SmallVector<int64_t> shape;
+  for (int64_t axis : permutation)
+    shape.push_back(x.getDimSize(axis));
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (llvm::equal(getPermutation(),
+                  llvm::seq<int64_t>(0, getPermutation().size())))
+    return getX();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getX()))
+    return splat.resizeSplat(tensorType(getY()));
+  return {};
+}
+
+void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *) {
+  patterns.add(+[](TransposeOp op, PatternRewriter &rewriter) -> LogicalResult {
+    auto inner = op.getX().getDefiningOp<TransposeOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> permutation;
+    for (int64_t axis : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[axis]);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, inner.getX(), permutation);
+    return success();
+  });
+  // Moving only dimensions of extent 1 keeps the order of the elements.
+  patterns.add(+[](TransposeOp op, PatternRewriter &rewriter) -> LogicalResult {
+    auto x = tensorType(op.getX());
+    int64_t last = -1;
+    for (int64_t axis : op.getPermutation()) {
+      if (x.getDimSize(axis) == 1)
+        continue;
+      if (axis < last)
+        return failure();
+      last = axis;
+    }
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getY().getType(), op.getX());
+    return success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// concat, slice, pad
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  if (adaptor.getInputs().empty())
+    return emitOptionalError(loc, getOperationName(), ": no inputs");
+  auto first = tensorType(adaptor.getInputs()[0]);
+  int64_t axis = adaptor.getAxis();
+  if (failed(checkAxis(loc, getOperationName(), first, axis)))
+    return failure();
+  SmallVector<int64_t> shape(first.getShape());
+  shape[axis] = 0;
+  for (Value input : adaptor.getInputs()) {
+    auto type = tensorType(input);
+    bool fits = type.getRank() == first.getRank() &&
+                type.getElementType() == first.getElementType();
+    for (int64_t i = 0; fits && i < type.getRank(); ++i)
+      fits = i == axis || type.getDimSize(i) == first.getDimSize(i);
+    if (!fits)
+      return emitOptionalError(loc, getOperationName(), ": ",
+                               shapeToString(type), " does not fit beside ",
+                               shapeToString(first), " along axis ", axis);
+    shape[axis] += type.getDimSize(axis);
+  }
+  types.push_back(RankedTensorType::get(shape, first.getElementType()));
+  return success();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  return getInputs().size() == 1 ? OpFoldResult(getInputs()[0])
+                                 : OpFoldResult();
+}
+
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX());
+  ArrayRef<int64_t> starts = adaptor.getStarts(), sizes = adaptor.getSizes(),
+                    steps = adaptor.getSteps();
+  size_t rank = x.getRank();
+  if (starts.size() != rank || sizes.size() != rank || steps.size() != rank)
+    return emitOptionalError(loc, getOperationName(),
+                             ": starts, sizes and steps need ", rank,
+                             " entries for ", shapeToString(x));
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t last = starts[i] + (sizes[i] - 1) * steps[i];
+    if (sizes[i] < 0 || steps[i] == 0 ||
+        (sizes[i] > 0 && (std::min(starts[i], last) < 0 ||
+                          std::max(starts[i], last) >= x.getDimSize(i))))
+      return emitOptionalError(
+          loc, getOperationName(), ": ", sizes[i], " elements from ", starts[i],
+          " by ", steps[i], " leave dimension ", i, " of ", shapeToString(x));
+  }
+  types.push_back(RankedTensorType::get(sizes, x.getElementType()));
+  return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  bool whole = llvm::all_of(getSteps(), [](int64_t s) { return s == 1; });
+  if (whole && getX().getType() == getY().getType())
+    return getX();
+  if (auto splat = dyn_cast_or_null<SplatElementsAttr>(adaptor.getX()))
+    return splat.resizeSplat(tensorType(getY()));
+  return {};
+}
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *,
+                                      std::optional<Location> loc,
+                                      Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()), value = tensorType(adaptor.getValue());
+  ArrayRef<int64_t> low = adaptor.getLow(), high = adaptor.getHigh();
+  size_t rank = x.getRank();
+  if (low.size() != rank || high.size() != rank)
+    return emitOptionalError(loc, getOperationName(), ": low and high need ",
+                             rank, " entries for ", shapeToString(x));
+  if (value.getRank() != 0 || value.getElementType() != x.getElementType())
+    return emitOptionalError(loc, getOperationName(),
+                             ": expected a scalar of the input's type, found ",
+                             shapeToString(value));
+  SmallVector<int64_t> shape;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t extent = x.getDimSize(i);
+    shape.push_back(extent + low[i] + high[i]);
+    bool inside = adaptor.getMode() == PadMode::Constant ||
+                  std::max(low[i], high[i]) <=
+                      (adaptor.getMode() == PadMode::Reflect ? extent - 1
+                       : adaptor.getMode() == PadMode::Wrap  ? extent
+                       : extent > 0                          ? INT64_MAX
+                                                             : 0);
+    if (shape.back() < 0 || !inside)
+      return emitOptionalError(loc, getOperationName(), ": padding dimension ",
+                               i, " of ", shapeToString(x), " by ", low[i],
+                               " and ", high[i], " is not possible in mode ",
+                               stringifyPadMode(adaptor.getMode()));
+  }
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()),
+       indices = tensorType(adaptor.getIndices());
+  int64_t axis = adaptor.getAxis();
+  if (failed(checkAxis(loc, getOperationName(), x, axis)))
+    return failure();
+  SmallVector<int64_t> shape(x.getShape().take_front(axis));
+  llvm::append_range(shape, indices.getShape());
+  llvm::append_range(shape, x.getShape().drop_front(axis + 1));
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
+                                                 std::optional<Location> loc,
+                                                 Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()),
+       indices = tensorType(adaptor.getIndices());
+  int64_t axis = adaptor.getAxis();
+  if (failed(checkAxis(loc, getOperationName(), x, axis)))
+    return failure();
+  bool fits = indices.getRank() == x.getRank();
+  for (int64_t i = 0; fits && i < x.getRank(); ++i)
+    fits = i == axis || indices.getDimSize(i) <= x.getDimSize(i);
+  if (!fits)
+    return emitOptionalError(loc, getOperationName(), ": indices ",
+                             shapeToString(indices), " do not fit into ",
+                             shapeToString(x), " beside axis ", axis);
+  types.push_back(
+      RankedTensorType::get(indices.getShape(), x.getElementType()));
+  return success();
+}
+
+LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location> loc,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()),
+       indices = tensorType(adaptor.getIndices());
+  int64_t batch = adaptor.getBatchDims();
+  int64_t tuple = indices.getRank() ? indices.getShape().back() : 0;
+  bool fits = batch >= 0 && indices.getRank() > batch && tuple >= 1 &&
+              batch + tuple <= x.getRank();
+  for (int64_t i = 0; fits && i < batch; ++i)
+    fits = x.getDimSize(i) == indices.getDimSize(i);
+  if (!fits)
+    return emitOptionalError(loc, getOperationName(), ": indices ",
+                             shapeToString(indices), " do not index ",
+                             shapeToString(x), " after ", batch,
+                             " batch dimensions");
+  SmallVector<int64_t> shape(indices.getShape().drop_back());
+  llvm::append_range(shape, x.getShape().drop_front(batch + tuple));
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}

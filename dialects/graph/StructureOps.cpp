@@ -1,0 +1,122 @@
+//===- StructureOps.cpp - Constants, kernels and dispatches ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tinh::graph;
+
+//===----------------------------------------------------------------------===//
+// constant
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::verify() {
+  if (auto file = dyn_cast<ExternalAttr>(getValue())) {
+    uint64_t expected = tensorSize(getY().getType());
+    if (file.getSize() != expected)
+      return emitOpError() << shapeToString(getY().getType()) << " takes "
+                           << expected << " bytes, but " << file.getSize()
+                           << " are referred to";
+    return success();
+  }
+  if (!isa<DenseElementsAttr>(getValue()))
+    return emitOpError("expected dense elements or #graph.external");
+  return success();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+//===----------------------------------------------------------------------===//
+// kernel
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parsePair = [&]() {
+    return failure(parser.parseArgument(arguments.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()));
+  };
+  FunctionType type;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parsePair) ||
+      parser.parseColonType(type) ||
+      parser.resolveOperands(operands, type.getInputs(), loc, result.operands))
+    return failure();
+  result.addTypes(type.getResults());
+  for (auto [argument, input] : llvm::zip_equal(arguments, type.getInputs()))
+    argument.type = input;
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), arguments))
+    return failure();
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getInputs()),
+                        printer, [&](auto pair) {
+                          printer.printOperand(std::get<0>(pair));
+                          printer << " = ";
+                          printer.printOperand(std::get<1>(pair));
+                        });
+  printer << ") : ";
+  printer.printFunctionalType(getInputs().getTypes(), getOutputs().getTypes());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getBody().getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("the region's arguments must have the inputs' types");
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getValues().getTypes() != getOutputs().getTypes())
+    return emitOpError("the yielded values must have the results' types");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// dispatch
+//===----------------------------------------------------------------------===//
+
+/// Whether a kernel function may take `inner` where the graph has `outer`:
+/// kernels know no signedness.
+static bool sameUpToSign(Type outer, Type inner) {
+  auto a = cast<RankedTensorType>(outer);
+  auto b = dyn_cast<RankedTensorType>(inner);
+  if (!b || a.getShape() != b.getShape())
+    return false;
+  Type x = a.getElementType(), y = b.getElementType();
+  return x == y || (isa<IntegerType>(x) && isa<IntegerType>(y) &&
+                    x.getIntOrFloatBitWidth() == y.getIntOrFloatBitWidth());
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getKernelAttr());
+  if (!function)
+    return emitOpError() << "there is no kernel function '" << getKernel()
+                         << "'";
+  ArrayRef<Type> inputs = function.getArgumentTypes();
+  ArrayRef<Type> outputs = function.getResultTypes();
+  bool fits = inputs.size() == getInputs().size() &&
+              outputs.size() == getOutputs().size();
+  for (size_t i = 0; fits && i < inputs.size(); ++i)
+    fits = sameUpToSign(getInputs()[i].getType(), inputs[i]);
+  for (size_t i = 0; fits && i < outputs.size(); ++i)
+    fits = sameUpToSign(getOutputs()[i].getType(), outputs[i]);
+  if (!fits)
+    return emitOpError() << "operands and results do not have the types of '"
+                         << getKernel() << "'";
+  return success();
+}
