@@ -1,0 +1,252 @@
+//===- Contraction.cpp - Matrix products and convolutions as linalg.generic
+//---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A contraction is a fill of zeros and one generic over its indices that
+// multiplies and adds in the accumulator's type:
+//
+//   matmul   batch…, m, n, k
+//   conv     n, o1…, [g,] o, k1…, c     (o1… the result's spatial dimensions)
+//   conv, one channel a group   n, o1…, c, k1…
+//
+// whatever the layout: only the maps of operands and result differ.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/Windows.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+/// The map of a matmul operand: its batch dimensions are the result's last
+/// ones, its matrix (or vector) dimensions are `matrix`.
+AffineMap matmulMap(Emitter &e, ArrayRef<int64_t> shape,
+                    ArrayRef<AffineExpr> matrix, ArrayRef<int64_t> batch,
+                    int64_t dims) {
+  auto own = shape.drop_back(matrix.size());
+  SmallVector<AffineExpr> results(e.broadcast(own, batch).getResults());
+  llvm::append_range(results, matrix);
+  return e.map(dims, results);
+}
+
+FailureOr<Value> lowerMatmul(graph::MatmulOp op, Emitter &e,
+                             ValueRange operands) {
+  Value a = operands[0], b = operands[1];
+  auto result = cast<RankedTensorType>(op.getType());
+  bool row = shapeOf(a).size() == 1, column = shapeOf(b).size() == 1;
+  ArrayRef<int64_t> batch = result.getShape().drop_back(!row + !column);
+
+  int64_t next = batch.size();
+  AffineExpr m = row ? AffineExpr() : e.dim(next++);
+  AffineExpr n = column ? AffineExpr() : e.dim(next++);
+  AffineExpr k = e.dim(next++);
+  SmallVector<AffineExpr> ofA, ofB;
+  if (row)
+    ofA = {k};
+  else
+    ofA = op.getTransposeA() ? SmallVector<AffineExpr>{k, m}
+                             : SmallVector<AffineExpr>{m, k};
+  if (column)
+    ofB = {k};
+  else
+    ofB = op.getTransposeB() ? SmallVector<AffineExpr>{n, k}
+                             : SmallVector<AffineExpr>{k, n};
+
+  AffineMap maps[] = {matmulMap(e, shapeOf(a), ofA, batch, next),
+                      matmulMap(e, shapeOf(b), ofB, batch, next),
+                      e.map(next, e.identity(next).getResults().drop_back())};
+  Type accumulator = accumulatorType(result.getElementType());
+  Value sum = e.multiplyAdd(result.getShape(), accumulator, a, b, maps);
+  return e.convert(sum, signless(result.getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// conv
+//===----------------------------------------------------------------------===//
+
+/// What a convolution by groups runs over.
+struct Convolution {
+  ArrayRef<int64_t> strides, dilations;
+  int64_t groups;
+  graph::Layout layout;
+};
+
+/// Splits dimension `axis` of x into [groups, rest].
+Value splitGroups(Emitter &e, Value x, int64_t axis, int64_t groups) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  shape[axis] /= groups;
+  shape.insert(shape.begin() + axis, groups);
+  return e.reshape(x, shape);
+}
+
+/// One output channel for each input channel; weights [C, 1, kernel…].
+Value emitDepthwise(Emitter &e, Value x, Value weights, RankedTensorType result,
+                    const Convolution &c) {
+  int64_t rank = c.strides.size(), dims = 2 + 2 * rank;
+  SmallVector<int64_t> shape(shapeOf(weights));
+  shape.erase(shape.begin() + 1);
+  weights = e.reshape(weights, shape);
+
+  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 2, c.strides, c.dilations);
+  AffineExpr channel = e.dim(rank + 1);
+  SmallVector<AffineExpr> kernel{channel};
+  llvm::append_range(kernel, w.kernel());
+  AffineMap maps[] = {w.input({channel}), e.map(dims, kernel),
+                      w.output({channel})};
+  Type accumulator = accumulatorType(result.getElementType());
+  return e.multiplyAdd(result.getShape(), accumulator, x, weights, maps);
+}
+
+Value emitGrouped(Emitter &e, Value x, Value weights, RankedTensorType result,
+                  const Convolution &c) {
+  int64_t rank = c.strides.size(), dims = 4 + 2 * rank;
+  int64_t axis = channelAxis(c.layout, rank + 2);
+  x = splitGroups(e, x, axis, c.groups);
+  weights = splitGroups(e, weights, 0, c.groups);
+  SmallVector<int64_t> shape(result.getShape());
+  shape[axis] /= c.groups;
+  shape.insert(shape.begin() + axis, c.groups);
+
+  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 3, c.strides, c.dilations);
+  AffineExpr g = e.dim(rank + 1), o = e.dim(rank + 2), in = e.dim(dims - 1);
+  SmallVector<AffineExpr> kernel{g, o, in};
+  llvm::append_range(kernel, w.kernel());
+  AffineMap maps[] = {w.input({g, in}), e.map(dims, kernel), w.output({g, o})};
+  Type accumulator = accumulatorType(result.getElementType());
+  Value sum = e.multiplyAdd(shape, accumulator, x, weights, maps);
+  return e.reshape(sum, result.getShape());
+}
+
+Value emitPlain(Emitter &e, Value x, Value weights, RankedTensorType result,
+                const Convolution &c) {
+  int64_t rank = c.strides.size(), dims = 3 + 2 * rank;
+  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 2, c.strides, c.dilations);
+  AffineExpr o = e.dim(rank + 1), in = e.dim(dims - 1);
+  SmallVector<AffineExpr> kernel{o, in};
+  llvm::append_range(kernel, w.kernel());
+  AffineMap maps[] = {w.input({in}), e.map(dims, kernel), w.output({o})};
+  Type accumulator = accumulatorType(result.getElementType());
+  return e.multiplyAdd(result.getShape(), accumulator, x, weights, maps);
+}
+
+/// The convolution of x, padded already, with weights [O, C/groups, kernel…].
+Value emitConvolution(Emitter &e, Value x, Value weights,
+                      RankedTensorType result, const Convolution &c) {
+  ArrayRef<int64_t> shape = shapeOf(weights);
+  Value sum;
+  if (c.groups > 1 && shape[1] == 1 && shape[0] == c.groups)
+    sum = emitDepthwise(e, x, weights, result, c);
+  else if (c.groups > 1)
+    sum = emitGrouped(e, x, weights, result, c);
+  else
+    sum = emitPlain(e, x, weights, result, c);
+  return e.convert(sum, signless(result.getElementType()));
+}
+
+FailureOr<Value> lowerConv(graph::ConvOp op, Emitter &e, ValueRange operands) {
+  Value zero = e.scalars().constant(elementOf(operands[0]), 0);
+  Value x = padSpatial(e, operands[0], op.getPadding(), op.getLayout(), zero);
+  return emitConvolution(
+      e, x, operands[1], cast<RankedTensorType>(op.getType()),
+      {op.getStrides(), op.getDilations(), static_cast<int64_t>(op.getGroups()),
+       op.getLayout()});
+}
+
+//===----------------------------------------------------------------------===//
+// conv_transpose
+//===----------------------------------------------------------------------===//
+
+/// Element p of the result is element (p - before) / stride of x, where that is
+/// whole and exists, else 0; spatial extents are `extents`.
+Value stuffZeros(Emitter &e, Value x, graph::Layout layout,
+                 ArrayRef<int64_t> strides, ArrayRef<int64_t> before,
+                 ArrayRef<int64_t> extents) {
+  int64_t rank = shapeOf(x).size();
+  Type element = elementOf(x);
+  SmallVector<int64_t> shape(shapeOf(x));
+  for (auto [i, extent] : llvm::enumerate(extents))
+    shape[spatialAxis(layout, i)] = extent;
+  return e.parallel(shape, element, {}, {}, [&](Scalars &s, ValueRange) {
+    SmallVector<Value> indices;
+    for (int64_t i = 0; i < rank; ++i)
+      indices.push_back(Emitter::index(s, i));
+    Value exists = s.integer(s.b.getI1Type(), 1);
+    Value zero = s.index(0);
+    for (auto [i, stride] : llvm::enumerate(strides)) {
+      int64_t axis = spatialAxis(layout, i);
+      Value shifted = s.sub(indices[axis], s.index(before[i]));
+      Value size = s.index(stride);
+      Value source = arith::DivSIOp::create(s.b, shifted, size);
+      Value rest = arith::RemSIOp::create(s.b, shifted, size);
+      Value last = s.index(shapeOf(x)[axis] - 1);
+      for (Value test : {s.equal(rest, zero), s.lessEqual(zero, shifted),
+                         s.lessEqual(source, last)})
+        exists = arith::AndIOp::create(s.b, exists, test);
+      indices[axis] = s.clampIndex(source, shapeOf(x)[axis]);
+    }
+    return s.select(exists, Emitter::extract(s, x, indices),
+                    s.constant(element, 0));
+  });
+}
+
+/// Weights [C, O/groups, kernel…] of a transposed convolution as those
+/// [O, C/groups, kernel…] of a convolution: in each group, channels exchanged
+/// and the kernel turned around.
+Value flipWeights(Emitter &e, Value weights, int64_t groups) {
+  Value split = splitGroups(e, weights, 0, groups); // G, C/G, O/G, kernel…
+  SmallVector<int64_t> shape(shapeOf(split));
+  std::swap(shape[1], shape[2]);
+  Value flipped =
+      e.parallel(shape, elementOf(split), {}, {}, [&](Scalars &s, ValueRange) {
+        SmallVector<Value> indices{Emitter::index(s, 0), Emitter::index(s, 2),
+                                   Emitter::index(s, 1)};
+        for (size_t i = 3; i < shape.size(); ++i)
+          indices.push_back(s.sub(s.index(shape[i] - 1), Emitter::index(s, i)));
+        return Emitter::extract(s, split, indices);
+      });
+  shape[0] *= shape[1];
+  shape.erase(shape.begin() + 1);
+  return e.reshape(flipped, shape);
+}
+
+FailureOr<Value> lowerConvTranspose(graph::ConvTransposeOp op, Emitter &e,
+                                    ValueRange operands) {
+  auto result = cast<RankedTensorType>(op.getType());
+  ArrayRef<int64_t> kernel = shapeOf(operands[1]).drop_front(2);
+  ArrayRef<int64_t> dilations = op.getDilations();
+  SmallVector<int64_t> before, extents;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    int64_t reach = (kernel[i] - 1) * dilations[i];
+    before.push_back(reach - op.getPadding()[i]);
+    extents.push_back(result.getDimSize(spatialAxis(op.getLayout(), i)) +
+                      reach);
+  }
+  int64_t groups = op.getGroups();
+  Value x = stuffZeros(e, operands[0], op.getLayout(), op.getStrides(), before,
+                       extents);
+  Value weights = flipWeights(e, operands[1], groups);
+  SmallVector<int64_t> ones(kernel.size(), 1);
+  return emitConvolution(e, x, weights, result,
+                         {ones, dilations, groups, op.getLayout()});
+}
+
+} // namespace
+
+void attachContractionLowerings(MLIRContext *context) {
+  attachLowering<graph::MatmulOp, lowerMatmul>(context);
+  attachLowering<graph::ConvOp, lowerConv>(context);
+  attachLowering<graph::ConvTransposeOp, lowerConvTranspose>(context);
+}
+
+} // namespace tinh::codegen

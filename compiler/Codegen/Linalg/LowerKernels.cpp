@@ -1,0 +1,277 @@
+//===- LowerKernels.cpp - Kernels become functions over linalg ---*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %y = graph.kernel (%a = %x, %b = %w) : (tensor<2x4xf32>, tensor<4x3xf32>)
+//       -> tensor<2x3xf32> {
+//     %0 = graph.matmul %a, %b : …
+//     %1 = graph.relu %0 : …
+//     graph.yield %1 : …
+//   }
+// becomes
+//   %y = graph.dispatch @matmul_relu_0(%x, %w) : …
+//   func.func private @matmul_relu_0(%a: tensor<2x4xf32>, %b: tensor<4x3xf32>)
+//       -> tensor<2x3xf32> {
+//     linalg.fill, linalg.generic (m, n, k), linalg.generic (m, n)
+//   }
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/Scalars.h"
+#include "compiler/Codegen/Passes.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+#define GEN_PASS_DEF_LOWERKERNELS
+#include "compiler/Codegen/Passes.h.inc"
+
+namespace {
+
+using graph::ConstantOp;
+using graph::KernelOp;
+
+/// The names of a kernel's ops, joined: what its function is called.
+std::string kernelName(KernelOp kernel) {
+  constexpr int maximum = 6;
+  std::string name;
+  int count = 0;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (isa<ConstantOp>(op) || count == maximum)
+      continue;
+    name += (count++ ? "_" : "") + op.getName().stripDialect().str();
+  }
+  return count ? name : "copy";
+}
+
+bool isSplat(ConstantOp constant) {
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  return elements && elements.isSplat();
+}
+
+/// Whether `value`, an argument of a kernel, may be the constant `outer` in the
+/// function's code: one element that scalar formulas read.
+bool isInlined(BlockArgument value, ConstantOp outer) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!outer || type.getNumElements() != 1 || !isSplat(outer))
+    return false;
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return user->hasTrait<graph::ElementwiseOpTrait>() ||
+           (isa<graph::PadOp>(user) && use.getOperandNumber() == 1);
+  });
+}
+
+/// One kernel on its way to a function.
+class KernelFunction {
+public:
+  KernelFunction(KernelOp kernel, StringRef name)
+      : kernel(kernel), block(kernel.getBody().front()) {
+    collectInputs();
+    collectOutputs();
+    build(name);
+  }
+
+  /// Fills the function; afterwards the kernel may be replaced.
+  LogicalResult lowerBody();
+  /// Puts a dispatch in the kernel's place.
+  void replaceKernel(StringRef name);
+
+  func::FuncOp function;
+
+private:
+  void collectInputs();
+  void collectOutputs();
+  void build(StringRef name);
+  LogicalResult lowerOp(Operation &op, OpBuilder &builder);
+  LogicalResult inlineConstants(OpBuilder &builder);
+  void eraseDead();
+
+  KernelOp kernel;
+  Block &block;
+  /// What the dispatch passes, each value once.
+  llvm::SetVector<Value> inputs;
+  /// Values of the kernel's block and the inputs that they are.
+  SmallVector<std::pair<Value, Value>> bindings;
+  /// Arguments of the kernel that are constants of the function.
+  SmallVector<std::pair<Value, ConstantOp>> inlined;
+  /// What the kernel yields and somebody uses, each value once.
+  llvm::SetVector<Value> outputs;
+  /// Values of the kernel's block as those of the function.
+  DenseMap<Value, Value> values;
+};
+
+void KernelFunction::collectInputs() {
+  for (BlockArgument argument : block.getArguments()) {
+    Value outer = kernel.getInputs()[argument.getArgNumber()];
+    auto constant = outer.getDefiningOp<ConstantOp>();
+    if (argument.use_empty())
+      continue;
+    if (isInlined(argument, constant)) {
+      inlined.emplace_back(argument, constant);
+      continue;
+    }
+    inputs.insert(outer);
+    bindings.emplace_back(argument, outer);
+  }
+  OpBuilder before(kernel);
+  for (auto constant : block.getOps<ConstantOp>()) {
+    if (isSplat(constant))
+      continue;
+    auto outside = cast<ConstantOp>(before.clone(*constant));
+    inputs.insert(outside.getResult());
+    bindings.emplace_back(constant.getResult(), outside.getResult());
+  }
+}
+
+void KernelFunction::collectOutputs() {
+  Operation *yield = block.getTerminator();
+  for (auto [result, value] :
+       llvm::zip_equal(kernel.getResults(), yield->getOperands()))
+    if (!result.use_empty())
+      outputs.insert(value);
+}
+
+void KernelFunction::build(StringRef name) {
+  auto types = [](auto &&values) {
+    return llvm::map_to_vector(
+        values, [](Value value) { return signless(value.getType()); });
+  };
+  OpBuilder builder(kernel.getContext());
+  function = func::FuncOp::create(
+      builder, kernel.getLoc(), name,
+      builder.getFunctionType(types(inputs.getArrayRef()),
+                              types(outputs.getArrayRef())));
+  function.setPrivate();
+  Block *body = function.addEntryBlock();
+  for (auto [inner, outer] : bindings) {
+    auto position = llvm::find(inputs, outer) - inputs.begin();
+    values[inner] = body->getArgument(position);
+  }
+}
+
+LogicalResult KernelFunction::lowerOp(Operation &op, OpBuilder &builder) {
+  if (op.getNumResults() == 1 && values.contains(op.getResult(0)))
+    return success(); // a constant that became an operand
+  auto lowering = dyn_cast<graph::LowerToLinalgInterface>(op);
+  if (!lowering)
+    return op.emitOpError("cannot lie in a kernel: there is no lowering to "
+                          "linalg for it");
+  SmallVector<Value> operands = llvm::map_to_vector(
+      op.getOperands(), [&](Value operand) { return values.at(operand); });
+  auto results = lowering.lowerToLinalg(builder, operands);
+  if (failed(results))
+    return failure();
+  for (auto [result, lowered] : llvm::zip_equal(op.getResults(), *results))
+    values[result] = lowered;
+  return success();
+}
+
+LogicalResult KernelFunction::inlineConstants(OpBuilder &builder) {
+  for (auto [argument, constant] : inlined) {
+    if (failed(lowerOp(*constant, builder)))
+      return failure();
+    values[argument] = values.at(constant.getResult());
+  }
+  return success();
+}
+
+/// A formula takes a constant into its body and leaves the tensor behind.
+void KernelFunction::eraseDead() {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+LogicalResult KernelFunction::lowerBody() {
+  auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
+  if (failed(inlineConstants(builder)))
+    return failure();
+  for (Operation &op : block.without_terminator())
+    if (failed(lowerOp(op, builder)))
+      return failure();
+  SmallVector<Value> results = llvm::map_to_vector(
+      outputs, [&](Value value) { return values.at(value); });
+  func::ReturnOp::create(builder, kernel.getLoc(), results);
+  eraseDead();
+  return success();
+}
+
+void KernelFunction::replaceKernel(StringRef name) {
+  OpBuilder builder(kernel);
+  auto types =
+      llvm::map_to_vector(outputs, [](Value value) { return value.getType(); });
+  auto dispatch = graph::DispatchOp::create(builder, kernel.getLoc(), types,
+                                            name, inputs.getArrayRef());
+  Operation *yield = block.getTerminator();
+  for (auto [result, value] :
+       llvm::zip_equal(kernel.getResults(), yield->getOperands()))
+    if (!result.use_empty())
+      result.replaceAllUsesWith(
+          dispatch.getResult(llvm::find(outputs, value) - outputs.begin()));
+  kernel.erase();
+}
+
+/// Everything in `function` that computes must be a kernel by now.
+LogicalResult checkFused(func::FuncOp function) {
+  for (Operation &op : function.getOps())
+    if (!isa<ConstantOp, graph::ReshapeOp, KernelOp, graph::DispatchOp,
+             graph::WeightOp>(op) &&
+        !op.hasTrait<OpTrait::IsTerminator>())
+      return op.emitOpError("lies outside of a graph.kernel; form kernels "
+                            "before lowering them");
+  return success();
+}
+
+struct LowerKernelsPass : impl::LowerKernelsBase<LowerKernelsPass> {
+  void runOnOperation() override {
+    int64_t count = 0;
+    if (failed(lowerKernels(getOperation(), &count)))
+      signalPassFailure();
+    numKernels += count;
+  }
+};
+
+} // namespace
+
+LogicalResult lowerKernels(ModuleOp module, int64_t *numKernels) {
+  SmallVector<KernelOp> kernels;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    llvm::append_range(kernels, function.getOps<KernelOp>());
+    if (!function.isExternal() && !function.isPrivate() &&
+        failed(checkFused(function)))
+      return failure();
+  }
+  SymbolTable symbols(module);
+  llvm::StringMap<int64_t> counts;
+  for (KernelOp kernel : kernels) {
+    if (kernel.use_empty()) {
+      kernel.erase();
+      continue;
+    }
+    std::string base = kernelName(kernel);
+    std::string name;
+    do
+      name = base + "_" + std::to_string(counts[base]++);
+    while (symbols.lookup(name));
+    KernelFunction lowered(kernel, name);
+    symbols.insert(lowered.function);
+    if (failed(lowered.lowerBody()))
+      return failure();
+    lowered.replaceKernel(name);
+    ++*numKernels;
+  }
+  return success();
+}
+
+} // namespace tinh::codegen

@@ -1,0 +1,345 @@
+//===- Normalization.cpp - Softmax, norms and attention in linalg ---*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sequences of reductions and element-wise generics:
+//
+//   softmax      max; exp(x - max); sum; quotient
+//   layer_norm   sum; mean; Σ (x - mean)²; 1/√(variance + ε); result
+//   lrn          squares, padded; window sum; result
+//   attention    scores; scaled and masked; softmax; product with values
+//
+// Floats narrower than f32 are computed in f32 from the first step to the last.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/Windows.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+namespace {
+
+/// A tensor without some dimensions of a larger one, and where in it the larger
+/// one's indices lead.
+struct Reduced {
+  Value value;
+  AffineMap map;
+};
+
+/// `inputs`, broadcast by `maps` to `full`, combined along `axes`.
+Reduced reduceAxes(Emitter &e, ArrayRef<int64_t> full, ValueRange inputs,
+                   ArrayRef<AffineMap> maps, ArrayRef<int64_t> axes,
+                   Value initial, Body body) {
+  SmallVector<int64_t> kept;
+  SmallVector<AffineExpr> exprs;
+  for (auto [i, extent] : llvm::enumerate(full)) {
+    if (llvm::is_contained(axes, static_cast<int64_t>(i)))
+      continue;
+    kept.push_back(extent);
+    exprs.push_back(e.dim(i));
+  }
+  AffineMap map = e.map(full.size(), exprs);
+  SmallVector<AffineMap> all(maps);
+  all.push_back(map);
+  return {e.reduce(e.fill(kept, initial), inputs, all, body), map};
+}
+
+Reduced sumAxes(Emitter &e, Value x, ArrayRef<int64_t> axes, Type type) {
+  return reduceAxes(e, shapeOf(x), x, e.identity(shapeOf(x).size()), axes,
+                    e.scalars().constant(type, 0),
+                    [&](Scalars &s, ValueRange v) {
+                      return s.add(v[1], s.convert(v[0], type));
+                    });
+}
+
+/// An element-wise generic of `x` and a reduction of it.
+Value combine(Emitter &e, Value x, const Reduced &reduced, Body body) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  return e.parallel(shape, elementOf(x), {x, reduced.value},
+                    {e.identity(shape.size()), reduced.map}, body);
+}
+
+/// softmax, or its logarithm, in x's element type.
+Value emitSoftmax(Emitter &e, Value x, int64_t axis, bool logarithm) {
+  Type type = elementOf(x);
+  Reduced largest =
+      reduceAxes(e, shapeOf(x), x, e.identity(shapeOf(x).size()), axis,
+                 e.scalars().lowest(type),
+                 [](Scalars &s, ValueRange v) { return s.max(v[1], v[0]); });
+  Value exponential =
+      combine(e, x, largest, [](Scalars &s, ValueRange v) -> Value {
+        return math::ExpOp::create(s.b, s.sub(v[0], v[1]));
+      });
+  Reduced sum = sumAxes(e, exponential, axis, type);
+  if (!logarithm)
+    return combine(e, exponential, sum,
+                   [](Scalars &s, ValueRange v) { return s.div(v[0], v[1]); });
+  sum.value =
+      e.elementwise(shapeOf(sum.value), type, {largest.value, sum.value},
+                    [](Scalars &s, ValueRange v) {
+                      return s.add(v[0], math::LogOp::create(s.b, v[1]));
+                    });
+  return combine(e, x, sum,
+                 [](Scalars &s, ValueRange v) { return s.sub(v[0], v[1]); });
+}
+
+template <typename Op>
+FailureOr<Value> lowerSoftmax(Op op, Emitter &e, ValueRange operands) {
+  Type element = elementOf(operands[0]);
+  Value x = e.convert(operands[0], computeType(element));
+  constexpr bool logarithm = std::is_same_v<Op, graph::LogSoftmaxOp>;
+  return e.convert(emitSoftmax(e, x, op.getAxis(), logarithm), element);
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm, batch_norm
+//===----------------------------------------------------------------------===//
+
+/// 1 / √(sum / count + ε) of each sum of squares.
+Value reciprocalDeviation(Emitter &e, Value sum, int64_t count,
+                          double epsilon) {
+  Type type = elementOf(sum);
+  return e.elementwise(
+      shapeOf(sum), type, sum, [&](Scalars &s, ValueRange v) -> Value {
+        Value variance = s.mul(v[0], s.constant(type, 1.0 / count));
+        return math::RsqrtOp::create(
+            s.b, s.add(variance, s.constant(type, epsilon)));
+      });
+}
+
+/// The mean along `axes`, in `type`.
+Reduced emitMean(Emitter &e, Value x, ArrayRef<int64_t> axes, int64_t count,
+                 Type type) {
+  Reduced mean = sumAxes(e, x, axes, type);
+  mean.value = e.elementwise(
+      shapeOf(mean.value), type, mean.value, [&](Scalars &s, ValueRange v) {
+        return s.mul(v[0], s.constant(type, 1.0 / count));
+      });
+  return mean;
+}
+
+FailureOr<Value> lowerLayerNorm(graph::LayerNormOp op, Emitter &e,
+                                ValueRange operands) {
+  Value x = operands[0];
+  ArrayRef<int64_t> shape = shapeOf(x);
+  Type element = elementOf(x), type = computeType(element);
+  SmallVector<int64_t> axes;
+  int64_t count = 1;
+  for (int64_t i = op.getAxis(); i < static_cast<int64_t>(shape.size()); ++i) {
+    axes.push_back(i);
+    count *= shape[i];
+  }
+
+  SmallVector<Value> inputs{x};
+  SmallVector<AffineMap> maps{e.identity(shape.size())};
+  auto append = [&](const Reduced &reduced) {
+    inputs.push_back(reduced.value);
+    maps.push_back(reduced.map);
+  };
+  if (!op.getRms())
+    append(emitMean(e, x, axes, count, type));
+  auto centred = [&](Scalars &s, ValueRange v) {
+    Value value = s.convert(v[0], type);
+    return op.getRms() ? value : s.sub(value, v[1]);
+  };
+  Reduced factor =
+      reduceAxes(e, shape, inputs, maps, axes, e.scalars().constant(type, 0),
+                 [&](Scalars &s, ValueRange v) {
+                   Value value = centred(s, v);
+                   return s.add(v.back(), s.mul(value, value));
+                 });
+  factor.value = reciprocalDeviation(e, factor.value, count,
+                                     op.getEpsilon().convertToDouble());
+  append(factor);
+  for (Value parameter : operands.drop_front()) {
+    inputs.push_back(parameter);
+    maps.push_back(e.broadcast(shapeOf(parameter), shape));
+  }
+  size_t numParameters = operands.size() - 1;
+  return e.parallel(
+      shape, element, inputs, maps, [&](Scalars &s, ValueRange v) {
+        ValueRange in = v.drop_back(); // without the result's old element
+        ValueRange parameters = in.take_back(numParameters);
+        Value value = s.mul(centred(s, v), in[in.size() - numParameters - 1]);
+        value = s.mul(value, s.convert(parameters[0], type));
+        if (op.getBias())
+          value = s.add(value, s.convert(parameters[1], type));
+        return s.convert(value, element);
+      });
+}
+
+FailureOr<Value> lowerBatchNorm(graph::BatchNormOp op, Emitter &e,
+                                ValueRange operands) {
+  Value x = operands[0], scale = operands[1], bias = operands[2],
+        mean = operands[3], variance = operands[4];
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t rank = shape.size();
+  Type element = elementOf(x), type = computeType(element);
+  double epsilon = op.getEpsilon().convertToDouble();
+  Value factor = e.elementwise(
+      shapeOf(scale), type, {scale, variance}, [&](Scalars &s, ValueRange v) {
+        Value sum = s.add(s.convert(v[1], type), s.constant(type, epsilon));
+        return s.mul(s.convert(v[0], type), math::RsqrtOp::create(s.b, sum));
+      });
+  bool first = op.getLayout() == graph::Layout::ChannelsFirst;
+  AffineMap channel = e.map(rank, e.dim(first ? 1 : rank - 1));
+  AffineMap maps[] = {e.identity(rank), channel, channel, channel};
+  return e.parallel(shape, element, {x, factor, bias, mean}, maps,
+                    [&](Scalars &s, ValueRange v) {
+                      Value centred =
+                          s.sub(s.convert(v[0], type), s.convert(v[3], type));
+                      Value value =
+                          s.add(s.mul(centred, v[1]), s.convert(v[2], type));
+                      return s.convert(value, element);
+                    });
+}
+
+//===----------------------------------------------------------------------===//
+// lrn
+//===----------------------------------------------------------------------===//
+
+/// x^-beta; the usual 3/4 by square roots.
+Value negativePower(Scalars &s, Value x, double beta) {
+  if (beta == 0.75) {
+    Value root = math::SqrtOp::create(s.b, x);
+    Value product = s.mul(root, math::SqrtOp::create(s.b, root));
+    return s.div(s.like(x, 1), product);
+  }
+  return math::PowFOp::create(s.b, x, s.like(x, -beta));
+}
+
+FailureOr<Value> lowerLrn(graph::LrnOp op, Emitter &e, ValueRange operands) {
+  Value x = operands[0];
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t rank = shape.size(), size = op.getSize();
+  Type element = elementOf(x), type = computeType(element);
+  int64_t axis = channelAxis(op.getLayout(), rank);
+
+  Value squares = e.elementwise(shape, type, x, [&](Scalars &s, ValueRange v) {
+    Value value = s.convert(v[0], type);
+    return s.mul(value, value);
+  });
+  SmallVector<int64_t> low(rank, 0), high(rank, 0);
+  low[axis] = (size - 1) / 2;
+  high[axis] = size / 2;
+  Value zero = e.scalars().constant(type, 0);
+  squares = e.pad(squares, low, high, zero);
+
+  SmallVector<AffineExpr> from;
+  for (int64_t i = 0; i < rank; ++i)
+    from.push_back(i == axis ? e.dim(i) + e.dim(rank) : e.dim(i));
+  AffineMap maps[] = {
+      e.map(rank + 1, from), e.map(rank + 1, e.dim(rank)),
+      e.map(rank + 1, e.identity(rank + 1).getResults().drop_back())};
+  Value sum =
+      e.reduce(e.fill(shape, zero), {squares, e.empty(size, type)}, maps,
+               [](Scalars &s, ValueRange v) { return s.add(v[2], v[0]); });
+
+  double alpha = op.getAlpha().convertToDouble() / size;
+  double beta = op.getBeta().convertToDouble();
+  double bias = op.getBias().convertToDouble();
+  return e.elementwise(shape, element, {x, sum}, [&](Scalars &s, ValueRange v) {
+    Value base =
+        s.add(s.constant(type, bias), s.mul(s.constant(type, alpha), v[1]));
+    Value value = s.mul(s.convert(v[0], type), negativePower(s, base, beta));
+    return s.convert(value, element);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+/// [batch, heads, …] as [batch, key heads, queries' heads for each, …].
+Value splitHeads(Emitter &e, Value x, int64_t keyHeads) {
+  SmallVector<int64_t> shape(shapeOf(x));
+  shape[1] /= keyHeads;
+  shape.insert(shape.begin() + 1, keyHeads);
+  return e.reshape(x, shape);
+}
+
+/// The matrix product of each head of `left` with one of `right` (transposed if
+/// so said). Where `right` has fewer heads, consecutive ones of `left` share
+/// it.
+Value headProduct(Emitter &e, Value left, Value right, bool transposed,
+                  Type type) {
+  int64_t heads = shapeOf(left)[1], keyHeads = shapeOf(right)[1];
+  SmallVector<int64_t> result(shapeOf(left));
+  result.back() = shapeOf(right)[transposed ? 2 : 3];
+  bool grouped = heads != keyHeads;
+  SmallVector<int64_t> shape(result);
+  if (grouped) {
+    left = splitHeads(e, left, keyHeads);
+    shape[1] /= keyHeads;
+    shape.insert(shape.begin() + 1, keyHeads);
+  }
+  int64_t m = grouped ? 3 : 2, n = m + 1, k = m + 2, dims = m + 3;
+  SmallVector<AffineExpr> ofLeft, ofRight{e.dim(0), e.dim(1)}, ofResult;
+  for (int64_t i = 0; i <= m; ++i)
+    ofLeft.push_back(e.dim(i));
+  ofResult = ofLeft;
+  ofLeft.push_back(e.dim(k));
+  ofResult.push_back(e.dim(n));
+  ofRight.push_back(e.dim(transposed ? n : k));
+  ofRight.push_back(e.dim(transposed ? k : n));
+  AffineMap maps[] = {e.map(dims, ofLeft), e.map(dims, ofRight),
+                      e.map(dims, ofResult)};
+  return e.reshape(e.multiplyAdd(shape, type, left, right, maps), result);
+}
+
+/// scores · scale + mask, minus infinity where a query must not see a key.
+Value scaleAndMask(Emitter &e, Value scores, Value mask, double scale,
+                   bool causal) {
+  Type type = elementOf(scores);
+  SmallVector<Value> inputs{scores};
+  if (mask)
+    inputs.push_back(mask);
+  int64_t ahead = shapeOf(scores)[3] - shapeOf(scores)[2];
+  return e.elementwise(
+      shapeOf(scores), type, inputs, [&](Scalars &s, ValueRange v) {
+        Value score = s.mul(v[0], s.constant(type, scale));
+        if (mask)
+          score = s.add(score, s.convert(v[1], type));
+        if (!causal)
+          return score;
+        Value last = s.add(Emitter::index(s, 2), s.index(ahead));
+        Value sees = s.lessEqual(Emitter::index(s, 3), last);
+        return s.select(sees, score, s.lowest(type));
+      });
+}
+
+FailureOr<Value> lowerAttention(graph::AttentionOp op, Emitter &e,
+                                ValueRange operands) {
+  Value query = operands[0], key = operands[1], value = operands[2];
+  Value mask = op.getMask() ? operands[3] : Value();
+  Type element = elementOf(query), type = computeType(element);
+  Value scores = headProduct(e, query, key, /*transposed=*/true, type);
+  scores = scaleAndMask(e, scores, mask, op.getScale().convertToDouble(),
+                        op.getCausal());
+  Value weights = emitSoftmax(e, scores, 3, /*logarithm=*/false);
+  Value result = headProduct(e, weights, value, /*transposed=*/false, type);
+  return e.convert(result, element);
+}
+
+} // namespace
+
+void attachNormalizationLowerings(MLIRContext *context) {
+  using namespace graph;
+  attachLowering<SoftmaxOp, lowerSoftmax<SoftmaxOp>>(context);
+  attachLowering<LogSoftmaxOp, lowerSoftmax<LogSoftmaxOp>>(context);
+  attachLowering<LayerNormOp, lowerLayerNorm>(context);
+  attachLowering<BatchNormOp, lowerBatchNorm>(context);
+  attachLowering<LrnOp, lowerLrn>(context);
+  attachLowering<AttentionOp, lowerAttention>(context);
+}
+
+} // namespace tinh::codegen

@@ -1,0 +1,309 @@
+//===- Scalars.cpp - Arithmetic on elements ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/Scalars.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+Type signless(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.clone(signless(tensor.getElementType()));
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return IntegerType::get(type.getContext(), integer.getWidth());
+  return type;
+}
+
+Type computeType(Type element) {
+  if (element.isF16() || element.isBF16())
+    return Float32Type::get(element.getContext());
+  return signless(element);
+}
+
+Type accumulatorType(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (integer && integer.getWidth() > 1 && integer.getWidth() < 32)
+    return IntegerType::get(element.getContext(), 32);
+  return computeType(element);
+}
+
+static bool isFloat(Value x) { return isa<FloatType>(x.getType()); }
+static bool isBool(Value x) { return x.getType().isInteger(1); }
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+Value Scalars::constant(Type type, double value) {
+  auto real = dyn_cast<FloatType>(type);
+  if (!real)
+    return integer(type, static_cast<int64_t>(value));
+  return arith::ConstantOp::create(b, b.getFloatAttr(real, value));
+}
+
+Value Scalars::integer(Type type, int64_t value) {
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  APInt bits(width, static_cast<uint64_t>(value), /*isSigned=*/true,
+             /*implicitTrunc=*/true);
+  return arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getIntegerAttr(type, bits)));
+}
+
+Value Scalars::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value Scalars::lowest(Type type) {
+  if (auto real = dyn_cast<FloatType>(type))
+    return arith::ConstantOp::create(
+        b,
+        b.getFloatAttr(real, APFloat::getInf(real.getFloatSemantics(), true)));
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt bits = isUnsigned || width == 1 ? APInt::getZero(width)
+                                        : APInt::getSignedMinValue(width);
+  return arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getIntegerAttr(type, bits)));
+}
+
+Value Scalars::highest(Type type) {
+  if (auto real = dyn_cast<FloatType>(type))
+    return arith::ConstantOp::create(
+        b, b.getFloatAttr(real, APFloat::getInf(real.getFloatSemantics())));
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt bits = isUnsigned || width == 1 ? APInt::getMaxValue(width)
+                                        : APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getIntegerAttr(type, bits)));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value Scalars::add(Value x, Value y) {
+  if (isFloat(x))
+    return arith::AddFOp::create(b, x, y);
+  if (isBool(x))
+    return arith::OrIOp::create(b, x, y);
+  return arith::AddIOp::create(b, x, y);
+}
+
+Value Scalars::sub(Value x, Value y) {
+  if (isFloat(x))
+    return arith::SubFOp::create(b, x, y);
+  return arith::SubIOp::create(b, x, y);
+}
+
+Value Scalars::mul(Value x, Value y) {
+  if (isFloat(x))
+    return arith::MulFOp::create(b, x, y);
+  return arith::MulIOp::create(b, x, y);
+}
+
+/// A divisor that no division traps on.
+Value Scalars::divisor(Value y, Value isMinusOne, Value isZero) {
+  Value unsafe = isMinusOne
+                     ? arith::OrIOp::create(b, isMinusOne, isZero).getResult()
+                     : isZero;
+  return select(unsafe, integer(y.getType(), 1), y);
+}
+
+Value Scalars::div(Value x, Value y) {
+  if (isFloat(x))
+    return arith::DivFOp::create(b, x, y);
+  Value zero = integer(x.getType(), 0);
+  Value isZero = equal(y, zero);
+  if (isUnsigned || isBool(x)) {
+    Value safe = divisor(y, nullptr, isZero);
+    return select(isZero, zero, arith::DivUIOp::create(b, x, safe));
+  }
+  Value isMinusOne = equal(y, integer(x.getType(), -1));
+  Value quotient = arith::DivSIOp::create(b, x, divisor(y, isMinusOne, isZero));
+  return select(isZero, zero, select(isMinusOne, sub(zero, x), quotient));
+}
+
+Value Scalars::rem(Value x, Value y) {
+  if (isFloat(x))
+    return arith::RemFOp::create(b, x, y);
+  // Anything modulo 1 is 0, which is what 0 and -1 are to give.
+  Value isZero = equal(y, integer(x.getType(), 0));
+  if (isUnsigned || isBool(x))
+    return arith::RemUIOp::create(b, x, divisor(y, nullptr, isZero));
+  Value isMinusOne = equal(y, integer(x.getType(), -1));
+  return arith::RemSIOp::create(b, x, divisor(y, isMinusOne, isZero));
+}
+
+Value Scalars::max(Value x, Value y) {
+  if (isFloat(x))
+    return arith::MaximumFOp::create(b, x, y);
+  if (isUnsigned || isBool(x))
+    return arith::MaxUIOp::create(b, x, y);
+  return arith::MaxSIOp::create(b, x, y);
+}
+
+Value Scalars::min(Value x, Value y) {
+  if (isFloat(x))
+    return arith::MinimumFOp::create(b, x, y);
+  if (isUnsigned || isBool(x))
+    return arith::MinUIOp::create(b, x, y);
+  return arith::MinSIOp::create(b, x, y);
+}
+
+Value Scalars::neg(Value x) {
+  if (isFloat(x))
+    return arith::NegFOp::create(b, x);
+  return sub(integer(x.getType(), 0), x);
+}
+
+Value Scalars::abs(Value x) {
+  if (isFloat(x))
+    return math::AbsFOp::create(b, x);
+  if (isUnsigned || isBool(x))
+    return x;
+  return max(x, neg(x));
+}
+
+Value Scalars::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, condition, x, y);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+Value Scalars::equal(Value x, Value y) {
+  if (isFloat(x))
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
+}
+
+Value Scalars::notEqual(Value x, Value y) {
+  if (isFloat(x))
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x, y);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, y);
+}
+
+Value Scalars::less(Value x, Value y) {
+  if (isFloat(x))
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y);
+  bool asUnsigned = isUnsigned || isBool(x);
+  return arith::CmpIOp::create(
+      b, asUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x,
+      y);
+}
+
+Value Scalars::lessEqual(Value x, Value y) {
+  if (isFloat(x))
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, x, y);
+  bool asUnsigned = isUnsigned || isBool(x);
+  return arith::CmpIOp::create(
+      b, asUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle, x,
+      y);
+}
+
+Value Scalars::isNan(Value x) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions and indices
+//===----------------------------------------------------------------------===//
+
+static Value floatToInteger(Scalars &s, Value x, IntegerType to,
+                            bool toUnsigned) {
+  unsigned width = to.getWidth();
+  if (toUnsigned && width == 64)
+    return arith::FPToUIOp::create(s.b, to, x);
+  // Through a wider signed type, so that narrow targets wrap as on a CPU.
+  unsigned through = toUnsigned && width == 32 ? 64 : std::max(width, 32u);
+  Type wide = IntegerType::get(to.getContext(), through);
+  Value value = arith::FPToSIOp::create(s.b, wide, x);
+  if (through == width)
+    return value;
+  return arith::TruncIOp::create(s.b, to, value);
+}
+
+static Value integerToFloat(Scalars &s, Value x, FloatType to) {
+  // Vector units convert from 32 bits on.
+  if (cast<IntegerType>(x.getType()).getWidth() < 32) {
+    Type wide = IntegerType::get(x.getContext(), 32);
+    x = s.isUnsigned || isBool(x)
+            ? arith::ExtUIOp::create(s.b, wide, x).getResult()
+            : arith::ExtSIOp::create(s.b, wide, x).getResult();
+    return arith::SIToFPOp::create(s.b, to, x);
+  }
+  if (s.isUnsigned)
+    return arith::UIToFPOp::create(s.b, to, x);
+  return arith::SIToFPOp::create(s.b, to, x);
+}
+
+static Value convertFloat(Scalars &s, Value x, FloatType to) {
+  unsigned from = x.getType().getIntOrFloatBitWidth(), width = to.getWidth();
+  if (from == width) { // f16 and bf16
+    Type f32 = Float32Type::get(to.getContext());
+    return arith::TruncFOp::create(s.b, to, arith::ExtFOp::create(s.b, f32, x));
+  }
+  if (from < width)
+    return arith::ExtFOp::create(s.b, to, x);
+  return arith::TruncFOp::create(s.b, to, x);
+}
+
+static Value convertInteger(Scalars &s, Value x, IntegerType to) {
+  unsigned from = cast<IntegerType>(x.getType()).getWidth();
+  if (from > to.getWidth())
+    return arith::TruncIOp::create(s.b, to, x);
+  if (from == to.getWidth())
+    return x;
+  if (s.isUnsigned || from == 1)
+    return arith::ExtUIOp::create(s.b, to, x);
+  return arith::ExtSIOp::create(s.b, to, x);
+}
+
+Value Scalars::convert(Value x, Type to, bool toUnsigned) {
+  if (x.getType() == to)
+    return x;
+  if (to.isInteger(1))
+    return notEqual(x, constant(x.getType(), 0));
+  auto toFloat = dyn_cast<FloatType>(to);
+  if (isFloat(x) && toFloat)
+    return convertFloat(*this, x, toFloat);
+  if (isFloat(x)) {
+    Value wide = convert(x, computeType(x.getType()));
+    return floatToInteger(*this, wide, cast<IntegerType>(to), toUnsigned);
+  }
+  if (!toFloat)
+    return convertInteger(*this, x, cast<IntegerType>(to));
+  Value value = integerToFloat(*this, x, cast<FloatType>(computeType(to)));
+  return convert(value, to);
+}
+
+Value Scalars::fromIndex(Value x, Type to) {
+  if (to.isIndex())
+    return x;
+  Type integer = isa<FloatType>(to) ? b.getI32Type() : to;
+  Value value = arith::IndexCastOp::create(b, integer, x);
+  return Scalars(b).convert(value, to);
+}
+
+Value Scalars::floorMod(Value x, int64_t n) {
+  Value size = index(n);
+  Value r = arith::RemSIOp::create(b, x, size);
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, r, index(0));
+  return select(isNegative, arith::AddIOp::create(b, r, size), r);
+}
+
+Value Scalars::clampIndex(Value x, int64_t n) {
+  Value low = arith::MaxSIOp::create(b, x, index(0));
+  return arith::MinSIOp::create(b, low, index(n - 1));
+}
+
+} // namespace tinh::codegen

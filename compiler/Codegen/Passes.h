@@ -1,0 +1,38 @@
+//===- Passes.h - Passes of the kernels phase ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_CODEGEN_PASSES_H
+#define TINH_COMPILER_CODEGEN_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tinh::codegen {
+
+#define GEN_PASS_DECL
+#include "compiler/Codegen/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/Codegen/Passes.h.inc"
+
+/// Turns the kernels of `module` into functions and dispatches of them.
+mlir::LogicalResult lowerKernels(mlir::ModuleOp module, int64_t *numKernels);
+
+/// Merges equal kernel functions; returns how many were removed.
+int64_t mergeKernels(mlir::ModuleOp module);
+
+/// Moves what depends on constants alone from @main to a new @init.
+mlir::LogicalResult outlineConstants(mlir::ModuleOp module, int64_t *numMoved);
+
+} // namespace tinh::codegen
+
+#endif // TINH_COMPILER_CODEGEN_PASSES_H

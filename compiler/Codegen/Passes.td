@@ -1,0 +1,68 @@
+//===- Passes.td - Passes of the `kernels` phase ---------------*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_CODEGEN_PASSES
+#define TINH_CODEGEN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn each graph.kernel into a function over linalg";
+  let description = [{
+    Every `graph.kernel` becomes a private `func.func` whose name lists the
+    kernel's ops, and a `graph.dispatch` of it. The function's tensors have
+    signless elements (ui8 as i8). Constants of one element that element-wise
+    ops read move into the function; other constants inside of a kernel move out
+    and become operands. Operands and results that are the same value are
+    passed once.
+
+    Preconditions: every op of a function body but `graph.constant`,
+    `graph.reshape` and the terminator lies in a `graph.kernel`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Kernels lowered">
+  ];
+}
+
+def MergeKernels : Pass<"merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "Keep one of kernel functions that are equal";
+  let description = [{
+    Functions that differ in name and locations only become the first of them.
+
+    Preconditions: kernels are functions that `graph.dispatch` ops name.
+  }];
+  let statistics = [
+    Statistic<"numMerged", "merged", "Kernel functions removed">
+  ];
+}
+
+def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
+  let summary = "Move what depends on constants alone into @init";
+  let description = [{
+    Constants of `@main` become arguments of `@init` with their value in
+    `graph.source`; dispatches of constants alone move to it; what the rest of
+    `@main` reads of all this becomes results with a `graph.name`, which
+    `graph.weight` reads. Equal constants and equal computations are shared. There is no
+    `@init` if `@main` reads no constants. A
+    name is the constant's location where it names one, else `w` and a number.
+
+    Preconditions: kernels are functions that `graph.dispatch` ops name, and
+    there is no `@init` yet.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"numMoved", "moved", "Dispatches moved to @init">
+  ];
+}
+
+#endif // TINH_CODEGEN_PASSES
