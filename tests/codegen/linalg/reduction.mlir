@@ -1,0 +1,69 @@
+// RUN: graph-opt %s --split-input-file --lower-kernels --mlir-print-local-scope | FileCheck %s
+
+// Kept dimensions of 1 are a view.
+
+// CHECK-LABEL: func.func private
+// CHECK: linalg.fill
+// CHECK: affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d1)>], iterator_types = ["reduction", "parallel", "reduction"]
+// CHECK: arith.addf
+// CHECK: arith.mulf
+// CHECK: tensor.expand_shape %{{.*}} tensor<3xf32> into tensor<1x3x1xf32>
+func.func @main(%x: tensor<2x3x4xf32>) -> tensor<1x3x1xf32> {
+  %r = graph.kernel (%x_ = %x) : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32> {
+    %y = graph.reduce mean %x_ axes [0, 2] keepdims : tensor<2x3x4xf32> -> tensor<1x3x1xf32>
+    graph.yield %y : tensor<1x3x1xf32>
+  }
+  return %r : tensor<1x3x1xf32>
+}
+
+// -----
+
+// Any of booleans.
+
+// CHECK-LABEL: func.func private
+// CHECK: arith.constant false
+// CHECK: arith.maxui %{{.*}} : i1
+func.func @main(%x: tensor<4xi1>) -> tensor<i1> {
+  %r = graph.kernel (%x_ = %x) : (tensor<4xi1>) -> tensor<i1> {
+    %y = graph.reduce max %x_ axes [0] : tensor<4xi1> -> tensor<i1>
+    graph.yield %y : tensor<i1>
+  }
+  return %r : tensor<i1>
+}
+
+// -----
+
+// Value and index are reduced together.
+
+// CHECK-LABEL: func.func private
+// CHECK: linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xi64>)
+// CHECK: arith.cmpf olt
+// CHECK: arith.cmpf uno
+// CHECK: arith.cmpf ord
+// CHECK: linalg.index 1
+// CHECK: arith.select
+// CHECK: arith.select
+func.func @main(%x: tensor<2x5xf32>) -> tensor<2xi64> {
+  %r = graph.kernel (%x_ = %x) : (tensor<2x5xf32>) -> tensor<2xi64> {
+    %y = graph.argmax %x_ axis 1 : tensor<2x5xf32> -> tensor<2xi64>
+    graph.yield %y : tensor<2xi64>
+  }
+  return %r : tensor<2xi64>
+}
+
+// -----
+
+// A running sum adds what is not ahead.
+
+// CHECK-LABEL: func.func private
+// CHECK: affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK: arith.cmpi sle
+// CHECK: arith.select
+// CHECK: arith.addf
+func.func @main(%x: tensor<2x5xf32>) -> tensor<2x5xf32> {
+  %r = graph.kernel (%x_ = %x) : (tensor<2x5xf32>) -> tensor<2x5xf32> {
+    %y = graph.cumsum %x_ axis 1 : tensor<2x5xf32>
+    graph.yield %y : tensor<2x5xf32>
+  }
+  return %r : tensor<2x5xf32>
+}
