@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of the `kernels` phase ---------------*- tablegen -*-===//
+//===- Passes.td - Passes of the `kernels` phase -----------*- tablegen -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -52,9 +52,9 @@ def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
     Constants of `@main` become arguments of `@init` with their value in
     `graph.source`; dispatches of constants alone move to it; what the rest of
     `@main` reads of all this becomes results with a `graph.name`, which
-    `graph.weight` reads. Equal constants and equal computations are shared. There is no
-    `@init` if `@main` reads no constants. A
+    `graph.weight` reads. Equal constants and equal computations are shared. A
     name is the constant's location where it names one, else `w` and a number.
+    There is no `@init` if `@main` reads no constants.
 
     Preconditions: kernels are functions that `graph.dispatch` ops name, and
     there is no `@init` yet.
