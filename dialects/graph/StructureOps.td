@@ -57,7 +57,7 @@ def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike,
   let summary = "The results of a kernel";
   let description = "Example: `graph.yield %1 : tensor<64x100xf32>`";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ /* yields nothing */ }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
