@@ -1,0 +1,593 @@
+//===- Contraction.cpp - Products with packed constant weights ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Register tiles of `tileRows` rows by one panel of weights: the accumulators
+// stay in registers over all of k, and what follows the product is pulled on them
+// before they are stored. The input is read where it lies, or, if it is padded or
+// computed, from a slab of scratch memory that each chunk fills first.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Strategy.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// Whether the body is acc + a · b over f32.
+static bool isMultiplyAdd(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
+    return false;
+  Block *body = op.getBody();
+  auto sum = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || !sum.getType().isF32())
+    return false;
+  Value accumulator = body->getArgument(2);
+  Value other = sum.getLhs() == accumulator   ? sum.getRhs()
+                : sum.getRhs() == accumulator ? sum.getLhs()
+                                              : Value();
+  auto product = other ? other.getDefiningOp<arith::MulFOp>() : nullptr;
+  if (!product)
+    return false;
+  Value a = body->getArgument(0), b = body->getArgument(1);
+  return (product.getLhs() == a && product.getRhs() == b) ||
+         (product.getLhs() == b && product.getRhs() == a);
+}
+
+static bool startsFromZero(linalg::GenericOp op) {
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+}
+
+/// Whether results follow from `value` element by element at the same index.
+static bool onlyElementwiseAfter(Value value) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (OpOperand &use : value.getUses()) {
+    if (isa<func::ReturnOp>(use.getOwner()))
+      continue;
+    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+        !op.getMatchingIndexingMap(&use).isIdentity() ||
+        cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
+        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+        !onlyElementwiseAfter(op.getResult(0)))
+      return false;
+  }
+  return true;
+}
+
+static bool usesDim(AffineMap map, unsigned dim) {
+  return map.isFunctionOfDim(dim);
+}
+
+/// Fills in the loops' roles with operand `w` as the weights.
+static std::optional<Contraction> assignRoles(linalg::GenericOp op,
+                                              unsigned w) {
+  OpOperand *weights = op.getDpsInputOperand(w);
+  OpOperand *input = op.getDpsInputOperand(1 - w);
+  Contraction c{op,
+                input->get(),
+                op.getMatchingIndexingMap(input),
+                weights->get(),
+                op.getMatchingIndexingMap(weights),
+                0,
+                {},
+                {},
+                op.getStaticLoopRanges()};
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!output.isProjectedPermutation() || output.getNumResults() < 2 ||
+      !c.weightsMap.isProjectedPermutation() ||
+      c.weightsMap.getNumResults() < 2)
+    return std::nullopt;
+  c.n = output.getDimPosition(output.getNumResults() - 1);
+  if (!usesDim(c.weightsMap, c.n) || usesDim(c.inputMap, c.n))
+    return std::nullopt;
+  for (unsigned i = 0; i + 1 < output.getNumResults(); ++i) {
+    unsigned dim = output.getDimPosition(i);
+    if (usesDim(c.weightsMap, dim))
+      return std::nullopt;
+    c.m.push_back(dim);
+  }
+  op.getReductionDims(c.k);
+  for (unsigned dim : c.k)
+    if (!usesDim(c.weightsMap, dim) || !usesDim(c.inputMap, dim))
+      return std::nullopt;
+  return c;
+}
+
+std::optional<Contraction> matchContraction(func::FuncOp kernel) {
+  linalg::GenericOp found;
+  bool one = true;
+  kernel.walk([&](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() == 0)
+      return;
+    one = !found;
+    found = op;
+  });
+  if (!found || !one || !isMultiplyAdd(found) || !startsFromZero(found) ||
+      !onlyElementwiseAfter(found.getResult(0)))
+    return std::nullopt;
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  for (Value value : terminator->getOperands())
+    if (cast<RankedTensorType>(value.getType()).getShape() !=
+        cast<RankedTensorType>(found.getResultTypes()[0]).getShape())
+      return std::nullopt;
+  for (unsigned w : {1u, 0u})
+    if (auto c = assignRoles(found, w))
+      return c;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+int64_t panelWidth(const Contraction &c, const Target &target) {
+  int64_t lanes = target.lanes(), n = c.extents[c.n];
+  int64_t rows = 1;
+  for (unsigned dim : c.m)
+    rows *= c.extents[dim];
+  // Few rows have too few accumulators to hide the latency of the FMAs.
+  int64_t vectors = rows <= 3 ? 4 : 2;
+  while (vectors > 1 && (vectors - 1) * lanes >= n)
+    --vectors;
+  return vectors * lanes;
+}
+
+/// Rows of a register tile: the number, up to what registers hold, with which
+/// all tiles of `extent` rows take the least time.
+static int64_t chooseTileRows(int64_t extent, int64_t vectors,
+                              const Target &target) {
+  int64_t most =
+      std::min(extent, (target.vectorRegisters - vectors - 1) / vectors);
+  most = std::min<int64_t>(std::max<int64_t>(most, 1), 14);
+  auto cost = [&](int64_t rows) {
+    // Under four accumulators a unit waits for the latency of its FMAs.
+    return std::max<int64_t>(rows * vectors, 8) + vectors;
+  };
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t rows = 1; rows <= most; ++rows) {
+    int64_t total = extent / rows * cost(rows);
+    if (extent % rows)
+      total += cost(extent % rows);
+    if (total <= least) {
+      least = total;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+ContractionPlan planContraction(const Contraction &c, const Target &target) {
+  ContractionPlan p;
+  p.panelWidth = panelWidth(c, target);
+  int64_t n = c.extents[c.n];
+  p.panels = (n + p.panelWidth - 1) / p.panelWidth;
+  int64_t inner = c.extents[c.m.back()];
+  p.tileRows = chooseTileRows(inner, p.panelWidth / target.lanes(), target);
+  p.tiles = (inner + p.tileRows - 1) / p.tileRows;
+  p.lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
+  p.outer = 1;
+  for (unsigned dim : ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size())))
+    p.outer *= c.extents[dim];
+
+  int64_t depth = 1;
+  for (unsigned dim : c.k)
+    depth *= c.extents[dim];
+  double work = 2.0 * p.outer * p.lines * inner * n * depth;
+  // Chunks of at least a million operations, some 32 of them.
+  int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
+  p.staged = !isa<BlockArgument>(c.input);
+
+  int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
+  auto split = [&](int64_t &blocks, int64_t available) {
+    int64_t have = p.outer * lineBlocks * tileBlocks * groups;
+    int64_t more = (wanted + have - 1) / have;
+    blocks = std::clamp<int64_t>(more, 1, available);
+  };
+  // Large weights are read once if the panels are divided among the chunks,
+  // small ones stay in the cache whatever is divided.
+  bool largeWeights = depth * n * 4 > (1 << 20);
+  if (largeWeights)
+    split(groups, p.panels);
+  split(lineBlocks, p.lines);
+  if (!p.staged)
+    split(tileBlocks, p.tiles);
+  if (!largeWeights)
+    split(groups, p.panels);
+
+  auto slabShape = [&](int64_t linesPerBlock) {
+    SmallVector<int64_t> shape;
+    for (AffineExpr expr : c.inputMap.getResults()) {
+      int64_t extent = 1;
+      for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
+        int64_t range = c.extents[dim];
+        if (llvm::is_contained(c.m, dim) && dim != c.m.back())
+          range = c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock
+                                                               : 1;
+        // The coefficient of this loop: the difference of one step.
+        SmallVector<AffineExpr> zero(c.extents.size(),
+                                     getAffineConstantExpr(0, expr.getContext()));
+        auto value = [&](ArrayRef<AffineExpr> at) {
+          return cast<AffineConstantExpr>(
+                     simplifyAffineExpr(expr.replaceDims(at), 0, 0))
+              .getValue();
+        };
+        SmallVector<AffineExpr> step = zero;
+        step[dim] = getAffineConstantExpr(1, expr.getContext());
+        extent += (value(step) - value(zero)) * (range - 1);
+      }
+      shape.push_back(extent);
+    }
+    return shape;
+  };
+  p.linesPerBlock = (p.lines + lineBlocks - 1) / lineBlocks;
+  auto slabBytes = [&] {
+    int64_t bytes = 4;
+    for (int64_t extent : slabShape(p.linesPerBlock))
+      bytes *= extent;
+    return bytes;
+  };
+  // The slab has to stay in the second-level cache.
+  while (p.staged && p.linesPerBlock > 1 && slabBytes() > (512 << 10))
+    p.linesPerBlock = (p.linesPerBlock + 1) / 2;
+  p.tilesPerBlock = (p.tiles + tileBlocks - 1) / tileBlocks;
+  p.panelsPerGroup = (p.panels + groups - 1) / groups;
+  p.scratch = 0;
+  if (p.staged) {
+    p.slab = slabShape(p.linesPerBlock);
+    p.scratch = alignBytes(slabBytes());
+  }
+  auto blocks = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+  p.chunks = p.outer * blocks(p.lines, p.linesPerBlock) *
+             blocks(p.tiles, p.tilesPerBlock) *
+             blocks(p.panels, p.panelsPerGroup);
+  return p;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ContractionEmitter {
+public:
+  ContractionEmitter(EmittedKernel &kernel, const Contraction &c,
+                     const ContractionPlan &plan, unsigned packed,
+                     const Target &target, OpBuilder &b)
+      : kernel(kernel), c(c), plan(plan), packed(packed), target(target), b(b),
+        loc(kernel.source.getLoc()), scalar(b, loc, 1) {
+    depth = 1;
+    for (unsigned dim : c.k)
+      depth *= c.extents[dim];
+  }
+
+  LogicalResult emitChunk(Value chunk);
+
+private:
+  using Body = function_ref<LogicalResult(Value)>;
+
+  LogicalResult loop(Value from, Value to, int64_t step, Body body) {
+    auto op = scf::ForOp::create(b, loc, from, to, scalar.index(step));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(op.getBody());
+    return body(op.getInductionVar());
+  }
+  Value minimum(Value x, Value y) {
+    return b.createOrFold<arith::MinUIOp>(loc, x, y);
+  }
+  /// Takes the remainder by `count` off `rest`.
+  Value peel(Value &rest, int64_t count) {
+    if (count == 1)
+      return scalar.index(0);
+    Value size = scalar.index(count);
+    Value digit = arith::RemUIOp::create(b, loc, rest, size);
+    rest = arith::DivUIOp::create(b, loc, rest, size);
+    return digit;
+  }
+  LogicalResult stage(const Indices &start, Value lines);
+  LogicalResult emitTile(Indices dims, Value panel, int64_t rows);
+  LogicalResult emitEpilogue(const Indices &dims, Value panel, int64_t rows,
+                             ValueRange accumulators);
+  FailureOr<SmallVector<Value>> emitProduct(const Indices &dims, Value panel,
+                                            int64_t rows);
+  void multiply(Value inputAt, Value weightsAt, int64_t rows, int64_t rowStride,
+                SmallVectorImpl<Value> &accumulators);
+  /// How far one step of loop `dim` moves in the input's memory.
+  int64_t inputStride(unsigned dim) const {
+    MLIRContext *context = c.inputMap.getContext();
+    int64_t stride = 0;
+    for (auto [i, expr] : llvm::enumerate(c.inputMap.getResults())) {
+      SmallVector<AffineExpr> at(c.extents.size(),
+                                 getAffineConstantExpr(0, context));
+      auto value = [&] {
+        return cast<AffineConstantExpr>(
+                   simplifyAffineExpr(expr.replaceDims(at), 0, 0))
+            .getValue();
+      };
+      int64_t zero = value();
+      at[dim] = getAffineConstantExpr(1, context);
+      stride += (value() - zero) * input.strides[i];
+    }
+    return stride;
+  }
+
+  EmittedKernel &kernel;
+  Contraction c;
+  const ContractionPlan &plan;
+  unsigned packed;
+  const Target &target;
+  OpBuilder &b;
+  Location loc;
+  Pull scalar;
+  Buffer input;
+  int64_t depth;
+};
+
+} // namespace
+
+/// Fills the slab with the part of the input that the chunk reads.
+LogicalResult ContractionEmitter::stage(const Indices &start, Value lines) {
+  auto from = scalar.apply(c.inputMap, start);
+  if (failed(from))
+    return failure();
+  input = kernel.scratchBuffer(b, 0, plan.slab, b.getF32Type());
+  for (LaneIndex &index : *from)
+    input.origin.push_back(index.base);
+  // The slab's extent along the lines shrinks with the last block.
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(c.input.getType()).getShape();
+  SmallVector<Value> ends;
+  for (auto [i, index] : llvm::enumerate(*from))
+    ends.push_back(minimum(scalar.index(plan.slab[i]),
+                           b.createOrFold<arith::SubIOp>(
+                               loc, scalar.index(shape[i]), index.base)));
+  int64_t rank = plan.slab.size(), last = plan.slab.back();
+  int64_t lanes = last == 1 ? 1 : target.lanes();
+  Indices at = *from;
+  std::function<LogicalResult(int64_t)> nest = [&](int64_t dim) {
+    if (dim + 1 < rank)
+      return loop(scalar.index(0), ends[dim], 1, [&](Value iv) {
+        at[dim] = {scalar.add((*from)[dim].base, iv), 0, 1};
+        return nest(dim + 1);
+      });
+    auto copy = [&](Value iv, int64_t count) -> LogicalResult {
+      Pull pull(b, loc, lanes);
+      kernel.bindInputs(pull);
+      at[dim] = {scalar.add((*from)[dim].base, iv), lanes > 1 ? 1 : 0, lanes};
+      if (count < lanes)
+        pull.mask = vector::ConstantMaskOp::create(
+            b, loc, VectorType::get({lanes}, b.getI1Type()),
+            b.getDenseI64ArrayAttr(count));
+      auto value = pull.at(c.input, at);
+      if (failed(value))
+        return failure();
+      return pull.store(*value, input, at);
+    };
+    int64_t whole = last / lanes * lanes;
+    if (whole && failed(loop(scalar.index(0), scalar.index(whole), lanes,
+                             [&](Value iv) { return copy(iv, lanes); })))
+      return failure();
+    return whole == last ? success() : copy(scalar.index(whole), last - whole);
+  };
+  return nest(0);
+}
+
+/// One step of k: a vector of each panel column times each row's element.
+void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
+                                  int64_t rowStride,
+                                  SmallVectorImpl<Value> &accumulators) {
+  int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
+  auto type = VectorType::get({lanes}, b.getF32Type());
+  Value weights = kernel.function.getArgument(packed);
+  SmallVector<Value> columns;
+  for (int64_t v = 0; v < vectors; ++v)
+    columns.push_back(vector::LoadOp::create(
+        b, loc, type, weights,
+        scalar.add(weightsAt, scalar.index(v * lanes))));
+  for (int64_t r = 0; r < rows; ++r) {
+    Value element = memref::LoadOp::create(
+        b, loc, input.memref,
+        scalar.add(inputAt, scalar.index(r * rowStride)));
+    Value row = vector::BroadcastOp::create(b, loc, type, element);
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value &sum = accumulators[r * vectors + v];
+      sum = vector::FMAOp::create(b, loc, row, columns[v], sum);
+    }
+  }
+}
+
+FailureOr<SmallVector<Value>>
+ContractionEmitter::emitProduct(const Indices &dims, Value panel,
+                                int64_t rows) {
+  int64_t vectors = plan.panelWidth / target.lanes();
+  auto type = VectorType::get({target.lanes()}, b.getF32Type());
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  SmallVector<Value> sums(rows * vectors, zero);
+
+  auto at = scalar.apply(c.inputMap, dims);
+  if (failed(at))
+    return failure();
+  Value inputAt = scalar.index(0);
+  for (auto [i, index] : llvm::enumerate(*at)) {
+    Value position = index.base;
+    if (!input.origin.empty())
+      position =
+          b.createOrFold<arith::SubIOp>(loc, position, input.origin[i]);
+    inputAt = scalar.add(inputAt, scalar.mul(position, input.strides[i]));
+  }
+  Value weightsAt = scalar.mul(panel, depth * plan.panelWidth);
+  int64_t rowStride = inputStride(c.m.back());
+
+  std::function<FailureOr<SmallVector<Value>>(size_t, Value, Value, int64_t,
+                                              ValueRange)>
+      nest = [&](size_t level, Value inputAt, Value weightsAt, int64_t below,
+                 ValueRange state) -> FailureOr<SmallVector<Value>> {
+    unsigned dim = c.k[level];
+    int64_t extent = c.extents[dim], stride = inputStride(dim);
+    below /= extent;
+    if (level + 1 < c.k.size())
+      return buildLoop(
+          b, loc, extent, 1, state, [&](Value iv, ValueRange values) {
+            return nest(level + 1, scalar.add(inputAt, scalar.mul(iv, stride)),
+                        scalar.add(weightsAt,
+                                   scalar.mul(iv, below * plan.panelWidth)),
+                        below, values);
+          });
+    int64_t unroll = extent % 4 == 0 ? 4 : extent % 2 == 0 ? 2 : 1;
+    if (extent <= 8)
+      unroll = extent;
+    return buildLoop(
+        b, loc, extent, unroll, state,
+        [&](Value iv, ValueRange values) -> FailureOr<SmallVector<Value>> {
+          SmallVector<Value> sums(values);
+          Value x = scalar.add(inputAt, scalar.mul(iv, stride));
+          Value w = scalar.add(weightsAt, scalar.mul(iv, plan.panelWidth));
+          for (int64_t u = 0; u < unroll; ++u)
+            multiply(scalar.add(x, scalar.index(u * stride)),
+                     scalar.add(w, scalar.index(u * plan.panelWidth)), rows,
+                     rowStride, sums);
+          return sums;
+        });
+  };
+  return nest(0, inputAt, weightsAt, depth, sums);
+}
+
+LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
+                                               int64_t rows,
+                                               ValueRange accumulators) {
+  int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
+  int64_t n = c.extents[c.n];
+  Operation *terminator = kernel.source.getBody().front().getTerminator();
+  unsigned inputs = kernel.source.getNumArguments();
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value column = scalar.add(scalar.mul(panel, plan.panelWidth),
+                              scalar.index(v * lanes));
+    Value mask;
+    if (n % plan.panelWidth) {
+      // Columns beyond the last are padding.
+      Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
+      left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
+      mask = vector::CreateMaskOp::create(
+          b, loc, VectorType::get({lanes}, b.getI1Type()), left);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      Indices at;
+      for (unsigned dim : c.m)
+        at.push_back(dims[dim]);
+      at.back().base = scalar.add(at.back().base, scalar.index(r));
+      at.push_back({column, 1, lanes});
+      Pull pull(b, loc, lanes);
+      pull.mask = mask;
+      kernel.bindInputs(pull);
+      pull.registers[c.op.getResult(0)] = {accumulators[r * vectors + v]};
+      for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+        auto element = pull.at(value, at);
+        if (failed(element) ||
+            failed(pull.store(*element, kernel.operand(b, inputs + i), at)))
+          return failure();
+        pull.registers[value] = *element;
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult ContractionEmitter::emitTile(Indices dims, Value panel,
+                                           int64_t rows) {
+  auto sums = emitProduct(dims, panel, rows);
+  if (failed(sums))
+    return failure();
+  return emitEpilogue(dims, panel, rows, *sums);
+}
+
+LogicalResult ContractionEmitter::emitChunk(Value chunk) {
+  auto blocks = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+  Value rest = chunk;
+  Value tile = scalar.mul(peel(rest, blocks(plan.tiles, plan.tilesPerBlock)),
+                          plan.tilesPerBlock);
+  Value line = scalar.mul(peel(rest, blocks(plan.lines, plan.linesPerBlock)),
+                          plan.linesPerBlock);
+  Indices dims(c.extents.size(), {scalar.index(0), 0, 1});
+  for (unsigned dim : llvm::reverse(
+           ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
+    dims[dim].base = peel(rest, c.extents[dim]);
+  Value panel = scalar.mul(rest, plan.panelsPerGroup);
+
+  Value lineEnd = minimum(scalar.add(line, scalar.index(plan.linesPerBlock)),
+                          scalar.index(plan.lines));
+  Value panelEnd = minimum(scalar.add(panel, scalar.index(plan.panelsPerGroup)),
+                           scalar.index(plan.panels));
+  Value tileEnd = minimum(scalar.add(tile, scalar.index(plan.tilesPerBlock)),
+                          scalar.index(plan.tiles));
+  bool hasLines = c.m.size() > 1;
+  if (plan.staged) {
+    Indices start = dims;
+    if (hasLines)
+      start[c.m[c.m.size() - 2]].base = line;
+    if (failed(stage(start, lineEnd)))
+      return failure();
+  } else {
+    input = kernel.operand(b, cast<BlockArgument>(c.input).getArgNumber());
+  }
+  int64_t inner = c.extents[c.m.back()];
+  int64_t whole = inner / plan.tileRows, tail = inner % plan.tileRows;
+  return loop(panel, panelEnd, 1, [&](Value panel) {
+    return loop(line, lineEnd, 1, [&](Value line) -> LogicalResult {
+      if (hasLines)
+        dims[c.m[c.m.size() - 2]].base = line;
+      Value wholeEnd = minimum(tileEnd, scalar.index(whole));
+      if (whole &&
+          failed(loop(tile, wholeEnd, 1, [&](Value tile) {
+            dims[c.m.back()].base = scalar.mul(tile, plan.tileRows);
+            return emitTile(dims, panel, plan.tileRows);
+          })))
+        return failure();
+      if (!tail)
+        return success();
+      Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         tileEnd, scalar.index(plan.tiles));
+      auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      dims[c.m.back()].base = scalar.index(whole * plan.tileRows);
+      return emitTile(dims, panel, tail);
+    });
+  });
+}
+
+LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
+  auto c = matchContraction(kernel.source);
+  auto packed = kernel.source->getAttrOfType<IntegerAttr>("graph.packed");
+  if (!c || !packed)
+    return failure();
+  ContractionPlan plan = planContraction(*c, target);
+  Block &entry = kernel.function.getBody().front();
+  OpBuilder b(entry.getTerminator());
+  Location loc = kernel.source.getLoc();
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  auto chunks = scf::ForOp::create(b, loc, kernel.begin, kernel.end, one);
+  b.setInsertionPointToStart(chunks.getBody());
+  return ContractionEmitter(kernel, *c, plan, packed.getInt(), target, b)
+      .emitChunk(chunks.getInductionVar());
+}
+
+} // namespace tinh::cpu

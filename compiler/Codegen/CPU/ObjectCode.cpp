@@ -1,0 +1,181 @@
+//===- ObjectCode.cpp - From kernel functions to machine code ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/ObjectCode.h"
+
+#include "compiler/Codegen/CPU/Strategy.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+void registerCodegenDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  linalg::LinalgDialect, math::MathDialect,
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                  ub::UBDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+/// exp, tanh, erf … as polynomials on vectors instead of calls for each lane.
+static LogicalResult approximateMath(Operation *module) {
+  RewritePatternSet patterns(module->getContext());
+  populateMathPolynomialApproximationPatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+static LogicalResult convertToLLVM(ModuleOp module) {
+  if (failed(approximateMath(module)))
+    return failure();
+  PassManager pm(module.getContext());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(functions));
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  return pm.run(module);
+}
+
+/// Gives `body` the ABI of tinh_kernel_fn: a function of its name that reads the
+/// operands' addresses from an array.
+static void wrapKernel(LLVM::LLVMFuncOp body) {
+  MLIRContext *context = body.getContext();
+  OpBuilder b(body);
+  Location loc = body.getLoc();
+  std::string name = body.getName().str();
+  body.setName((name + ".body"));
+  body.setLinkage(LLVM::Linkage::Internal);
+  body.setAlwaysInline(true);
+  Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type();
+  auto wrapper = LLVM::LLVMFuncOp::create(
+      b, loc, name,
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                  {pointer, pointer, i64, i64}));
+  Block *entry = wrapper.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  SmallVector<Value> arguments;
+  unsigned count = body.getNumArguments() - 3;
+  for (unsigned i = 0; i < count; ++i) {
+    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer,
+                                     entry->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    arguments.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
+  }
+  for (unsigned i = 1; i < 4; ++i)
+    arguments.push_back(entry->getArgument(i));
+  LLVM::CallOp::create(b, loc, body, arguments);
+  LLVM::ReturnOp::create(b, loc, ValueRange());
+}
+
+FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
+                                                    const Target &target) {
+  OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (kernel->hasAttr(graph::names::kStrategy) &&
+        failed(emitKernel(kernel, *result, target)))
+      return failure();
+  if (failed(convertToLLVM(*result)))
+    return failure();
+  SmallVector<LLVM::LLVMFuncOp> bodies;
+  for (auto function : result->getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal())
+      bodies.push_back(function);
+  for (LLVM::LLVMFuncOp body : bodies)
+    wrapKernel(body);
+  return result;
+}
+
+FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
+                                           const Target &target) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(llvmModule, context);
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(target);
+  if (!ir || !machine)
+    return llvmModule.emitError("internal error: no LLVM IR for the kernels");
+  ir->setTargetTriple(machine->getTargetTriple());
+  ir->setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : *ir) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine->getTargetCPU());
+    function.addFnAttr("target-features", machine->getTargetFeatureString());
+    if (target.vectorBytes == 64)
+      function.addFnAttr("prefer-vector-width", "512");
+  }
+
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false; // Kernels are vector code already.
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(*ir, modules);
+
+  SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager emitter;
+  if (machine->addPassesToEmitFile(emitter, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return llvmModule.emitError("internal error: no object code emission");
+  emitter.run(*ir);
+  return object;
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,663 @@
+//===- Pull.cpp - Values of tensors, a vector at a time ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Pull.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+Type memoryType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
+                              : element;
+}
+
+FailureOr<SmallVector<Value>>
+buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
+          ValueRange initial,
+          function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  if (extent <= step)
+    return extent > 0 ? body(zero, initial)
+                      : FailureOr<SmallVector<Value>>(
+                            SmallVector<Value>(initial));
+  Value end = arith::ConstantIndexOp::create(b, loc, extent);
+  Value stride = arith::ConstantIndexOp::create(b, loc, step);
+  auto loop = scf::ForOp::create(b, loc, zero, end, stride, initial);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = loop.getBody();
+  if (!block->empty())
+    block->back().erase();
+  b.setInsertionPointToEnd(block);
+  auto results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (failed(results))
+    return failure();
+  scf::YieldOp::create(b, loc, *results);
+  return SmallVector<Value>(loop.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value Pull::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value Pull::add(Value x, Value y) {
+  if (isConstantIntValue(x, 0))
+    return y;
+  if (isConstantIntValue(y, 0))
+    return x;
+  return b.createOrFold<arith::AddIOp>(loc, x, y);
+}
+
+Value Pull::mul(Value x, int64_t factor) {
+  if (factor == 1)
+    return x;
+  return b.createOrFold<arith::MulIOp>(loc, x, index(factor));
+}
+
+Value Pull::asVector(LaneValue value) {
+  if (lanes == 1 || !value.uniform)
+    return value.value;
+  auto type = VectorType::get({lanes}, value.value.getType());
+  return vector::BroadcastOp::create(b, loc, type, value.value);
+}
+
+FailureOr<Indices> Pull::apply(AffineMap map, const Indices &dims) {
+  std::function<FailureOr<LaneIndex>(AffineExpr)> eval =
+      [&](AffineExpr expr) -> FailureOr<LaneIndex> {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      return dims[dim.getPosition()];
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+      int64_t value = constant.getValue();
+      return LaneIndex{index(value), 0, value ? std::abs(value) : 1 << 20};
+    }
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary)
+      return failure();
+    auto lhs = eval(binary.getLHS());
+    if (failed(lhs))
+      return failure();
+    if (expr.getKind() == AffineExprKind::Mul) {
+      auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+      if (!factor)
+        return failure();
+      int64_t by = factor.getValue();
+      return LaneIndex{mul(lhs->base, by), lhs->stride * by,
+                       std::max<int64_t>(1, lhs->alignment * std::abs(by))};
+    }
+    auto rhs = eval(binary.getRHS());
+    if (failed(rhs) || expr.getKind() != AffineExprKind::Add)
+      return failure();
+    return LaneIndex{add(lhs->base, rhs->base), lhs->stride + rhs->stride,
+                     std::gcd(lhs->alignment, rhs->alignment)};
+  };
+  Indices result;
+  for (AffineExpr expr : map.getResults()) {
+    auto lane = eval(expr);
+    if (failed(lane))
+      return failure();
+    result.push_back(*lane);
+  }
+  return result;
+}
+
+FailureOr<Indices> Pull::loopIndices(linalg::GenericOp op,
+                                     const Indices &output) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  Indices dims(op.getNumLoops());
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return failure();
+    dims[dim.getPosition()] = output[i];
+  }
+  return dims;
+}
+
+LaneValue Pull::affineValue(LaneIndex lane) {
+  if (lane.stride == 0 || lanes == 1)
+    return {lane.base, true, lane};
+  auto type = VectorType::get({lanes}, b.getIndexType());
+  Value step = vector::StepOp::create(b, loc, type);
+  Value scale =
+      vector::BroadcastOp::create(b, loc, type, index(lane.stride));
+  Value base = vector::BroadcastOp::create(b, loc, type, lane.base);
+  step = arith::MulIOp::create(b, loc, step, scale);
+  return {arith::AddIOp::create(b, loc, base, step), false, lane};
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static LaneIndex linearIndex(Pull &pull, const Buffer &buffer,
+                             const Indices &indices) {
+  LaneIndex linear{pull.index(0), 0, 1};
+  for (auto [i, lane] : llvm::enumerate(indices)) {
+    Value base = lane.base;
+    if (!buffer.origin.empty() && !isConstantIntValue(buffer.origin[i], 0))
+      base = pull.builder().createOrFold<arith::SubIOp>(pull.location(), base,
+                                                        buffer.origin[i]);
+    linear.base = pull.add(linear.base, pull.mul(base, buffer.strides[i]));
+    linear.stride += lane.stride * buffer.strides[i];
+  }
+  return linear;
+}
+
+FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
+                                const Indices &indices) {
+  LaneIndex at = linearIndex(*this, buffer, indices);
+  Type memory = memoryType(element);
+  Value value;
+  bool uniform = lanes == 1 || at.stride == 0;
+  if (uniform) {
+    value = memref::LoadOp::create(b, loc, buffer.memref, at.base);
+  } else {
+    auto type = VectorType::get({lanes}, memory);
+    Value active = mask;
+    Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+    if (at.stride == 1 && !active) {
+      value = vector::LoadOp::create(b, loc, type, buffer.memref, at.base);
+    } else if (at.stride == 1) {
+      value = vector::MaskedLoadOp::create(b, loc, type, buffer.memref,
+                                           at.base, active, zero);
+    } else {
+      auto indexType = VectorType::get({lanes}, b.getIndexType());
+      Value step = vector::StepOp::create(b, loc, indexType);
+      step = arith::MulIOp::create(
+          b, loc, step,
+          vector::BroadcastOp::create(b, loc, indexType, index(at.stride)));
+      if (!active)
+        active = arith::ConstantOp::create(
+            b, loc,
+            DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()),
+                                   true));
+      value = vector::GatherOp::create(b, loc, type, buffer.memref, at.base,
+                                       step, active, zero);
+    }
+  }
+  if (element.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, loc, value.getType(),
+                                           b.getZeroAttr(value.getType()));
+    value = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
+  }
+  return LaneValue{value, uniform, {}};
+}
+
+LogicalResult Pull::store(LaneValue value, const Buffer &buffer,
+                          const Indices &indices) {
+  LaneIndex at = linearIndex(*this, buffer, indices);
+  Value vector = asVector(value);
+  if (getElementTypeOrSelf(vector).isInteger(1)) {
+    Type byte = b.getI8Type();
+    if (lanes > 1)
+      byte = VectorType::get({lanes}, byte);
+    vector = arith::ExtUIOp::create(b, loc, byte, vector);
+  }
+  if (lanes == 1) {
+    memref::StoreOp::create(b, loc, vector, buffer.memref, at.base);
+    return success();
+  }
+  if (at.stride != 1)
+    return failure();
+  if (mask)
+    vector::MaskedStoreOp::create(b, loc, buffer.memref, at.base, mask, vector);
+  else
+    vector::StoreOp::create(b, loc, vector, buffer.memref, at.base);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
+  if (auto known = registers.find(tensor); known != registers.end())
+    return known->second;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (auto buffer = buffers.find(tensor); buffer != buffers.end())
+    return load(buffer->second, type.getElementType(), indices);
+  Operation *op = tensor.getDefiningOp();
+  if (!op)
+    return failure();
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return LaneValue{fill.getInputs()[0], true, {}};
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!splat)
+      return failure();
+    auto value = splat.getSplatValue<TypedAttr>();
+    return LaneValue{arith::ConstantOp::create(b, loc, value), true, {}};
+  }
+  if (auto generics = dyn_cast<linalg::GenericOp>(op))
+    return generic(generics, cast<OpResult>(tensor).getResultNumber(), indices);
+  if (auto padding = dyn_cast<tensor::PadOp>(op))
+    return pad(padding, indices);
+  if (auto pieces = dyn_cast<tensor::ConcatOp>(op))
+    return concat(pieces, indices);
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return at(cast.getSource(), indices);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    if (slice.getSourceType().getRank() != slice.getType().getRank())
+      return failure();
+    Indices source;
+    for (auto [i, lane] : llvm::enumerate(indices)) {
+      int64_t offset = slice.getStaticOffset(i), step = slice.getStaticStride(i);
+      source.push_back({add(mul(lane.base, step), index(offset)),
+                        lane.stride * step,
+                        offset ? std::gcd(lane.alignment * step, offset)
+                               : lane.alignment * step});
+    }
+    return at(slice.getSource(), source);
+  }
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    ArrayRef<int64_t> shape = expand.getResultType().getShape();
+    Indices source;
+    for (ArrayRef<int64_t> group : expand.getReassociationIndices()) {
+      LaneIndex linear{index(0), 0, 1 << 20};
+      for (int64_t dim : group) {
+        const LaneIndex &lane = indices[dim];
+        linear.base = add(mul(linear.base, shape[dim]), lane.base);
+        linear.stride = linear.stride * shape[dim] + lane.stride;
+        linear.alignment =
+            std::gcd(linear.alignment * shape[dim], lane.alignment);
+      }
+      source.push_back(linear);
+    }
+    return at(expand.getSrc(), source);
+  }
+  if (auto collapsed = dyn_cast<tensor::CollapseShapeOp>(op)) {
+    auto source = collapse(collapsed, indices);
+    if (failed(source))
+      return failure();
+    return at(collapsed.getSrc(), *source);
+  }
+  return failure();
+}
+
+FailureOr<Indices> Pull::collapse(tensor::CollapseShapeOp op,
+                                  const Indices &indices) {
+  ArrayRef<int64_t> shape = op.getSrcType().getShape();
+  Indices source(shape.size());
+  for (auto [g, group] : llvm::enumerate(op.getReassociationIndices())) {
+    LaneIndex rest = indices[g];
+    for (size_t k = group.size(); k-- > 0;) {
+      int64_t dim = group[k], extent = shape[dim];
+      bool first = llvm::all_of(ArrayRef(group).take_front(k),
+                                [&](int64_t d) { return shape[d] == 1; });
+      if (first) {
+        source[dim] = rest;
+        rest = {index(0), 0, 1 << 20};
+        continue;
+      }
+      if (extent == 1) {
+        source[dim] = {index(0), 0, 1 << 20};
+        continue;
+      }
+      // The lanes must stay within one run of this dimension.
+      if (lanes > 1 && rest.stride != 0 &&
+          !(rest.stride == 1 && extent % lanes == 0 &&
+            rest.alignment % lanes == 0))
+        return failure();
+      Value size = index(extent);
+      source[dim] = {b.createOrFold<arith::RemUIOp>(loc, rest.base, size),
+                     rest.stride, std::gcd(rest.alignment, extent)};
+      rest = {b.createOrFold<arith::DivUIOp>(loc, rest.base, size), 0,
+              rest.alignment % extent == 0 ? rest.alignment / extent : 1};
+    }
+  }
+  return source;
+}
+
+FailureOr<LaneValue>
+Pull::choose(Value condition, Type element,
+             function_ref<FailureOr<LaneValue>()> then,
+             function_ref<FailureOr<LaneValue>()> otherwise) {
+  Type type = element;
+  if (lanes > 1)
+    type = VectorType::get({lanes}, element);
+  auto branch = scf::IfOp::create(b, loc, type, condition, true);
+  auto fill = [&](Block *block, auto &build) -> LogicalResult {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    FailureOr<LaneValue> value = build();
+    if (failed(value))
+      return failure();
+    scf::YieldOp::create(b, loc, asVector(*value));
+    return success();
+  };
+  if (failed(fill(branch.thenBlock(), then)) ||
+      failed(fill(branch.elseBlock(), otherwise)))
+    return failure();
+  return LaneValue{branch.getResult(0), lanes == 1, {}};
+}
+
+FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
+  Value value = op.getConstantPaddingValue();
+  if (!value)
+    return failure();
+  Value inside;
+  Indices source;
+  auto sourceType = op.getSourceType();
+  for (auto [i, lane] : llvm::enumerate(indices)) {
+    int64_t low = op.getStaticLow()[i], high = op.getStaticHigh()[i];
+    if (low == 0 && high == 0) {
+      source.push_back(lane);
+      continue;
+    }
+    if (lane.stride != 0 && lanes > 1)
+      return failure();
+    LaneIndex moved{add(lane.base, index(-low)), lane.stride, 1};
+    // One unsigned comparison checks both bounds.
+    Value fits = b.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ult, moved.base,
+        index(sourceType.getDimSize(i)));
+    inside = inside ? b.createOrFold<arith::AndIOp>(loc, inside, fits) : fits;
+    source.push_back(moved);
+  }
+  if (!inside)
+    return at(op.getSource(), source);
+  return choose(
+      inside, sourceType.getElementType(),
+      [&] { return at(op.getSource(), source); },
+      [&]() -> FailureOr<LaneValue> { return LaneValue{value, true, {}}; });
+}
+
+FailureOr<LaneValue> Pull::concat(tensor::ConcatOp op, const Indices &indices) {
+  int64_t axis = op.getDim();
+  Type element = op.getResultType().getElementType();
+  const LaneIndex lane = indices[axis];
+  std::function<FailureOr<LaneValue>(unsigned, int64_t)> from =
+      [&](unsigned i, int64_t start) -> FailureOr<LaneValue> {
+    Value piece = op.getInputs()[i];
+    int64_t size = cast<RankedTensorType>(piece.getType()).getDimSize(axis);
+    auto inPiece = [&] {
+      Indices source = indices;
+      source[axis] = {add(lane.base, index(-start)), lane.stride,
+                      start ? std::gcd(lane.alignment, start) : lane.alignment};
+      return at(piece, source);
+    };
+    if (i + 1 == op.getInputs().size())
+      return inPiece();
+    // A vector must not lie across the border.
+    if (lanes > 1 && lane.stride != 0 &&
+        !(lane.stride == 1 && lane.alignment % lanes == 0 &&
+          (start + size) % lanes == 0))
+      return failure();
+    Value before = b.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ult, lane.base, index(start + size));
+    return choose(before, element, inPiece,
+                  [&] { return from(i + 1, start + size); });
+  };
+  return from(0, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// linalg.generic
+//===----------------------------------------------------------------------===//
+
+FailureOr<LaneValue> Pull::generic(linalg::GenericOp op, unsigned result,
+                                   const Indices &indices) {
+  if (op.getNumReductionLoops() > 0) {
+    auto values = reduce(op, indices);
+    if (failed(values))
+      return failure();
+    return (*values)[result];
+  }
+  auto dims = loopIndices(op, indices);
+  if (failed(dims))
+    return failure();
+  SmallVector<LaneValue> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!op.getMatchingBlockArgument(&operand).use_empty()) {
+      auto source = apply(op.getMatchingIndexingMap(&operand), *dims);
+      if (failed(source))
+        return failure();
+      auto value = at(operand.get(), *source);
+      if (failed(value))
+        return failure();
+      arguments.push_back(*value);
+    } else {
+      arguments.push_back({});
+    }
+  }
+  auto yielded = body(op, *dims, arguments);
+  if (failed(yielded))
+    return failure();
+  return (*yielded)[result];
+}
+
+FailureOr<SmallVector<LaneValue>> Pull::body(linalg::GenericOp op,
+                                             const Indices &dims,
+                                             ArrayRef<LaneValue> arguments) {
+  DenseMap<Value, LaneValue> values;
+  for (auto [argument, value] :
+       llvm::zip(op.getRegion().getArguments(), arguments))
+    values[argument] = value;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    auto value = bodyOp(&inner, dims, values);
+    if (failed(value))
+      return failure();
+    values[inner.getResult(0)] = *value;
+  }
+  SmallVector<LaneValue> results;
+  for (Value yielded : op.getBody()->getTerminator()->getOperands()) {
+    auto known = values.find(yielded);
+    results.push_back(known != values.end() ? known->second
+                                            : LaneValue{yielded, true, {}});
+  }
+  return results;
+}
+
+FailureOr<LaneValue> Pull::bodyOp(Operation *op, const Indices &dims,
+                                  DenseMap<Value, LaneValue> &values) {
+  if (auto iv = dyn_cast<linalg::IndexOp>(op))
+    return affineValue(dims[iv.getDim()]);
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return failure();
+  if (matchPattern(op, m_Constant()))
+    return LaneValue{b.clone(*op)->getResult(0), true, {}};
+  auto lookup = [&](Value value) {
+    auto known = values.find(value);
+    return known != values.end() ? known->second : LaneValue{value, true, {}};
+  };
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Indices source;
+    for (Value position : extract.getIndices()) {
+      LaneValue value = lookup(position);
+      if (value.affine)
+        source.push_back(*value.affine);
+      else if (value.uniform)
+        source.push_back({value.value, 0, 1});
+      else
+        return failure();
+    }
+    return at(extract.getTensor(), source);
+  }
+  SmallVector<LaneValue> operands =
+      llvm::map_to_vector(op->getOperands(), lookup);
+  bool uniform = llvm::all_of(operands, [](auto &v) { return v.uniform; });
+  IRMapping mapping;
+  for (auto [operand, value] : llvm::zip(op->getOperands(), operands))
+    mapping.map(operand, uniform ? value.value : asVector(value));
+  Operation *clone = b.clone(*op, mapping);
+  LaneValue result{clone->getResult(0), uniform || lanes == 1, {}};
+  if (!result.uniform)
+    clone->getResult(0).setType(
+        VectorType::get({lanes}, op->getResult(0).getType()));
+  return result;
+}
+
+FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
+                                               const Indices &output) {
+  auto dims = loopIndices(op, output);
+  if (failed(dims))
+    return failure();
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  SmallVector<Value> initial;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    auto value = at(init.get(), output);
+    if (failed(value))
+      return failure();
+    initial.push_back(asVector(*value));
+  }
+  std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
+      [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
+    if (level < reduced.size())
+      return buildLoop(b, loc, extents[reduced[level]], 1, state,
+                       [&](Value iv, ValueRange values) {
+                         (*dims)[reduced[level]] = {iv, 0, 1};
+                         return nest(level + 1, values);
+                       });
+    SmallVector<LaneValue> arguments;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      if (op.getMatchingBlockArgument(operand).use_empty()) {
+        arguments.push_back({});
+        continue;
+      }
+      auto source = apply(op.getMatchingIndexingMap(operand), *dims);
+      if (failed(source))
+        return failure();
+      auto value = at(operand->get(), *source);
+      if (failed(value))
+        return failure();
+      arguments.push_back(*value);
+    }
+    for (Value value : state)
+      arguments.push_back({value, lanes == 1, {}});
+    auto yielded = body(op, *dims, arguments);
+    if (failed(yielded))
+      return failure();
+    return llvm::map_to_vector(*yielded,
+                               [&](LaneValue v) { return asVector(v); });
+  };
+  auto values = nest(0, initial);
+  if (failed(values))
+    return failure();
+  return llvm::map_to_vector(
+      *values, [&](Value v) { return LaneValue{v, lanes == 1, {}}; });
+}
+
+/// The op that combines the accumulator with each new element, if the body has
+/// that form, with the kind of vector reduction that it is.
+static std::optional<std::pair<Operation *, vector::CombiningKind>>
+matchCombiner(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1)
+    return std::nullopt;
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  Operation *combiner = yielded.getDefiningOp();
+  Value accumulator =
+      op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  if (!combiner || combiner->getNumOperands() != 2 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
+    return std::nullopt;
+  using Kind = vector::CombiningKind;
+  auto kind =
+      llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
+          .Case([](arith::AddFOp) { return Kind::ADD; })
+          .Case([](arith::AddIOp) { return Kind::ADD; })
+          .Case([](arith::MulFOp) { return Kind::MUL; })
+          .Case([](arith::MulIOp) { return Kind::MUL; })
+          .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
+          .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
+          .Default([](Operation *) { return std::nullopt; });
+  if (!kind)
+    return std::nullopt;
+  return std::pair(combiner, *kind);
+}
+
+FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
+                                            const Indices &output) {
+  auto match = matchCombiner(op);
+  auto dims = loopIndices(op, output);
+  if (!match || failed(dims) || lanes == 1)
+    return failure();
+  auto [combiner, kind] = *match;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  Type element = getElementTypeOrSelf(op.getResult(0));
+  auto neutral = arith::getNeutralElement(combiner);
+  if (!neutral)
+    return failure();
+  Value scalar = arith::ConstantOp::create(b, loc, *neutral);
+  auto type = VectorType::get({lanes}, element);
+  Value start = vector::BroadcastOp::create(b, loc, type, scalar);
+
+  auto step = [&](ValueRange state) -> FailureOr<SmallVector<Value>> {
+    SmallVector<LaneValue> arguments;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto source = apply(op.getMatchingIndexingMap(operand), *dims);
+      if (failed(source))
+        return failure();
+      auto value = at(operand->get(), *source);
+      if (failed(value))
+        return failure();
+      arguments.push_back(*value);
+    }
+    arguments.push_back({state[0], false, {}});
+    auto yielded = body(op, *dims, arguments);
+    if (failed(yielded))
+      return failure();
+    Value next = asVector((*yielded)[0]);
+    if (mask)
+      next = arith::SelectOp::create(b, loc, mask, next, state[0]);
+    return SmallVector<Value>{next};
+  };
+  unsigned last = reduced.back();
+  int64_t whole = extents[last] / lanes * lanes;
+  std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
+      [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
+    if (level + 1 < reduced.size())
+      return buildLoop(b, loc, extents[reduced[level]], 1, state,
+                       [&](Value iv, ValueRange values) {
+                         (*dims)[reduced[level]] = {iv, 0, 1};
+                         return nest(level + 1, values);
+                       });
+    auto main = buildLoop(b, loc, whole, lanes, state,
+                          [&](Value iv, ValueRange values) {
+                            (*dims)[last] = {iv, 1, lanes};
+                            return step(values);
+                          });
+    if (failed(main) || whole == extents[last])
+      return main;
+    (*dims)[last] = {index(whole), 1, lanes};
+    Value saved = mask;
+    mask = vector::ConstantMaskOp::create(
+        b, loc, VectorType::get({lanes}, b.getI1Type()),
+        b.getDenseI64ArrayAttr(extents[last] - whole));
+    auto tail = step(*main);
+    mask = saved;
+    return tail;
+  };
+  auto partial = nest(0, start);
+  auto initial = at(op.getDpsInits()[0], output);
+  if (failed(partial) || failed(initial))
+    return failure();
+  Value total = vector::ReductionOp::create(b, loc, kind, (*partial)[0],
+                                            initial->value,
+                                            arith::FastMathFlags::reassoc);
+  return LaneValue{total, true, {}};
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,138 @@
+//===- Pull.h - Values of tensors, a vector at a time, where they are needed ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is a function over linalg on tensors. Code for it is made by
+// *pulling*: the value of a tensor at an index is computed at the place where
+// it is needed, from the values that it depends on, down to loads of the
+// kernel's operands. A reduction that is pulled becomes a loop nest; what would be
+// pulled too often is computed into scratch memory first (`materialize`).
+//
+// Indices are lane-affine: lane l of a vector stands at base + l · stride.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_PULL_H
+#define TINH_CODEGEN_CPU_PULL_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+#include <functional>
+
+namespace tinh::cpu {
+
+/// One dimension's index for all lanes: base + lane · stride.
+struct LaneIndex {
+  mlir::Value base;
+  int64_t stride = 0;
+  /// `base` is a multiple of this.
+  int64_t alignment = 1;
+};
+using Indices = llvm::SmallVector<LaneIndex>;
+
+/// A value for all lanes: a scalar if it is the same in each, else a vector.
+struct LaneValue {
+  mlir::Value value;
+  bool uniform = false;
+  /// Set for index-typed values that are affine in the lane.
+  std::optional<LaneIndex> affine;
+};
+
+/// Memory that holds a tensor, dense, from `offset` (elements) of a
+/// one-dimensional memref. `origin` is the index of its first element: a piece
+/// of a tensor may be held.
+struct Buffer {
+  mlir::Value memref;
+  llvm::SmallVector<int64_t> strides;
+  llvm::SmallVector<mlir::Value> origin; // Empty for zeros.
+};
+
+class Pull {
+public:
+  Pull(mlir::OpBuilder &builder, mlir::Location loc, int64_t lanes)
+      : b(builder), loc(loc), lanes(lanes) {}
+
+  /// The element of `tensor` at `indices` in each lane. Fails if that cannot be
+  /// expressed with this number of lanes; with one lane it always can, for the
+  /// forms that lowering to linalg makes.
+  mlir::FailureOr<LaneValue> at(mlir::Value tensor, const Indices &indices);
+
+  /// Stores `value` to `buffer` at `indices`.
+  mlir::LogicalResult store(LaneValue value, const Buffer &buffer,
+                            const Indices &indices);
+
+  /// The results of a reduction at the output indices, all in registers, with
+  /// lanes along its innermost reduction dimension where possible (`alongLanes`).
+  mlir::FailureOr<llvm::SmallVector<LaneValue>>
+  reduce(mlir::linalg::GenericOp op, const Indices &output);
+  mlir::FailureOr<LaneValue> reduceAlongLanes(mlir::linalg::GenericOp op,
+                                              const Indices &output);
+
+  /// Where tensors lie that are in memory: operands and materialised ones.
+  llvm::DenseMap<mlir::Value, Buffer> buffers;
+  /// Tensors whose value at the current indices is known.
+  llvm::DenseMap<mlir::Value, LaneValue> registers;
+  /// Lanes that take part; none: all.
+  mlir::Value mask;
+
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t factor);
+  mlir::Value asVector(LaneValue value);
+  int64_t laneCount() const { return lanes; }
+  mlir::OpBuilder &builder() { return b; }
+  mlir::Location location() const { return loc; }
+  /// The indices that `map` computes from `dims`.
+  mlir::FailureOr<Indices> apply(mlir::AffineMap map, const Indices &dims);
+
+private:
+  mlir::FailureOr<LaneValue> load(const Buffer &buffer, mlir::Type element,
+                                  const Indices &indices);
+  mlir::FailureOr<LaneValue> pad(mlir::tensor::PadOp op,
+                                 const Indices &indices);
+  mlir::FailureOr<LaneValue> concat(mlir::tensor::ConcatOp op,
+                                    const Indices &indices);
+  mlir::FailureOr<LaneValue> generic(mlir::linalg::GenericOp op,
+                                     unsigned result, const Indices &indices);
+  mlir::FailureOr<Indices> collapse(mlir::tensor::CollapseShapeOp op,
+                                    const Indices &indices);
+  mlir::FailureOr<LaneValue>
+  choose(mlir::Value condition, mlir::Type element,
+         llvm::function_ref<mlir::FailureOr<LaneValue>()> then,
+         llvm::function_ref<mlir::FailureOr<LaneValue>()> otherwise);
+  /// Runs a region's scalar ops on lanes; gives what it yields.
+  mlir::FailureOr<llvm::SmallVector<LaneValue>>
+  body(mlir::linalg::GenericOp op, const Indices &dims,
+       llvm::ArrayRef<LaneValue> arguments);
+  mlir::FailureOr<LaneValue>
+  bodyOp(mlir::Operation *op, const Indices &dims,
+         llvm::DenseMap<mlir::Value, LaneValue> &values);
+  mlir::FailureOr<Indices> loopIndices(mlir::linalg::GenericOp op,
+                                       const Indices &output);
+  LaneValue affineValue(LaneIndex lane);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  int64_t lanes;
+};
+
+/// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration values
+/// and leaves the builder after it; returns the loop's results.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>> buildLoop(
+    mlir::OpBuilder &builder, mlir::Location loc, int64_t extent, int64_t step,
+    mlir::ValueRange initial,
+    llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+        mlir::Value iv, mlir::ValueRange values)>
+        body);
+
+/// The element type in memory: booleans are bytes.
+mlir::Type memoryType(mlir::Type element);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_PULL_H

@@ -1,0 +1,106 @@
+//===- Strategy.cpp - Kernel functions over flat memory ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Strategy.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+SmallVector<int64_t> denseStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+static MemRefType flatType(RankedTensorType tensor) {
+  return MemRefType::get({tensor.getNumElements()},
+                         memoryType(tensor.getElementType()));
+}
+
+Buffer EmittedKernel::operand(OpBuilder &, unsigned i) {
+  FunctionType type = source.getFunctionType();
+  Type tensor = i < type.getNumInputs()
+                    ? type.getInput(i)
+                    : type.getResult(i - type.getNumInputs());
+  return {function.getArgument(i),
+          denseStrides(cast<RankedTensorType>(tensor).getShape()),
+          {}};
+}
+
+Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
+                                    ArrayRef<int64_t> shape,
+                                    Type element) {
+  auto tensor = RankedTensorType::get(shape, element);
+  Location loc = source.getLoc();
+  Value at = arith::ConstantIndexOp::create(b, loc, offset);
+  Value view = memref::ViewOp::create(b, loc, flatType(tensor), scratch, at,
+                                      ValueRange());
+  return {view, denseStrides(shape), {}};
+}
+
+void EmittedKernel::bindInputs(Pull &pull) {
+  for (BlockArgument argument : source.getArguments())
+    pull.buffers[argument] =
+        operand(pull.builder(), argument.getArgNumber());
+}
+
+FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
+                                   const Target &target) {
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  auto strategy =
+      kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
+  auto scratchSize = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
+  if (!strategy || !scratchSize)
+    return kernel.emitError("no strategy has been chosen for this kernel");
+
+  SmallVector<Type> types;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
+    types.push_back(flatType(cast<RankedTensorType>(type)));
+  types.push_back(MemRefType::get({std::max<int64_t>(scratchSize.getInt(), 1)},
+                                  b.getI8Type()));
+  types.append(2, b.getIndexType());
+
+  auto emit = [&](const Target &target) -> FailureOr<func::FuncOp> {
+    auto function = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
+                                         b.getFunctionType(types, {}));
+    Block *entry = function.addEntryBlock();
+    OpBuilder atEnd = OpBuilder::atBlockEnd(entry);
+    func::ReturnOp::create(atEnd, kernel.getLoc());
+    unsigned count = types.size();
+    EmittedKernel emitted{kernel, function, entry->getArgument(count - 3),
+                          entry->getArgument(count - 2),
+                          entry->getArgument(count - 1)};
+    LogicalResult result = strategy.getValue() == "contraction"
+                               ? emitContraction(emitted, target)
+                               : emitRows(emitted, target);
+    if (succeeded(result))
+      return function;
+    function.erase();
+    return failure();
+  };
+  FailureOr<func::FuncOp> function = emit(target);
+  if (failed(function) && strategy.getValue() == "rows") {
+    // Some index is not affine in the lane: one element at a time then.
+    Target scalar = target;
+    scalar.vectorBytes = 4;
+    function = emit(scalar);
+  }
+  if (failed(function))
+    return kernel.emitError("internal error: strategy '")
+           << strategy.getValue() << "' cannot generate code for this kernel";
+  return function;
+}
+
+} // namespace tinh::cpu

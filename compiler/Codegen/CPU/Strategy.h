@@ -1,0 +1,116 @@
+//===- Strategy.h - How a kernel's loop nest is made ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A strategy decides, for a kernel function over linalg, how its work is cut
+// into chunks and what code computes a chunk. `chooseStrategy` records the
+// decision in the function's attributes; `emitKernel` follows it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_STRATEGY_H
+#define TINH_CODEGEN_CPU_STRATEGY_H
+
+#include "compiler/Codegen/CPU/Pull.h"
+#include "compiler/Codegen/CPU/Target.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tinh::cpu {
+
+/// A kernel function while code for it is being emitted: its operands as flat
+/// memory, the worker's scratch memory and the chunks to compute.
+struct EmittedKernel {
+  mlir::func::FuncOp source;
+  mlir::func::FuncOp function;
+  mlir::Value scratch, begin, end;
+
+  /// Memory of the kernel's operand `i`: its inputs, then its results.
+  Buffer operand(mlir::OpBuilder &b, unsigned i);
+  /// A buffer of `shape` at `offset` bytes of the scratch memory.
+  Buffer scratchBuffer(mlir::OpBuilder &b, int64_t offset,
+                       llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  /// Lets `pull` see the kernel's inputs.
+  void bindInputs(Pull &pull);
+};
+
+/// Strides in elements of a dense row-major tensor.
+llvm::SmallVector<int64_t> denseStrides(llvm::ArrayRef<int64_t> shape);
+
+/// Rounds up to the alignment of buffers.
+inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
+
+//===----------------------------------------------------------------------===//
+// rows: every kernel. Leading dimensions are cut into chunks; within one,
+// reductions that are read more than once go to scratch memory, and results are
+// pulled with lanes along their last dimension.
+//===----------------------------------------------------------------------===//
+
+struct RowsPlan {
+  /// Leading dimensions that all of the kernel's tensors share.
+  int64_t rank = 0;
+  /// Generics that go to scratch memory, in order.
+  llvm::SmallVector<mlir::linalg::GenericOp> stages;
+  /// Products of the shared dimensions, and blocks of the last one.
+  int64_t rows = 1, blocks = 1, blockSize = 0;
+  int64_t unitsPerChunk = 1, chunks = 1;
+  int64_t scratch = 0;
+};
+RowsPlan planRows(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
+
+//===----------------------------------------------------------------------===//
+// contraction: products of activations with constant weights, packed as
+// [panels][k…][panel width]: matrix products and dense convolutions.
+//===----------------------------------------------------------------------===//
+
+struct Contraction {
+  mlir::linalg::GenericOp op;
+  mlir::Value input;           // The activations, and
+  mlir::AffineMap inputMap;    // how the loops index them.
+  mlir::Value weights;         // The other operand of the product.
+  mlir::AffineMap weightsMap;
+  unsigned n;                  // The loop along the weights' outputs.
+  llvm::SmallVector<unsigned> m, k; // The other parallel and the reduction loops.
+  llvm::SmallVector<int64_t> extents;
+};
+/// The kernel's one contraction if this strategy can compute the kernel.
+std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);
+/// Width of a panel of packed weights.
+int64_t panelWidth(const Contraction &contraction, const Target &target);
+
+struct ContractionPlan {
+  int64_t tileRows;    // Rows of a register tile.
+  int64_t panels, panelWidth;
+  int64_t outer;       // Products of all but the last two m loops.
+  int64_t lines, linesPerBlock; // The last but one m loop, cut into blocks.
+  int64_t tiles, tilesPerBlock; // Register tiles along the last m loop.
+  int64_t panelsPerGroup;
+  bool staged;         // The input is copied to scratch memory first.
+  llvm::SmallVector<int64_t> slab; // Its shape there.
+  int64_t chunks, scratch;
+};
+ContractionPlan planContraction(const Contraction &contraction,
+                                const Target &target);
+mlir::LogicalResult emitContraction(EmittedKernel &kernel,
+                                    const Target &target);
+
+//===----------------------------------------------------------------------===//
+
+/// Emits `@name(operands…, scratch, begin, end)` over flat memrefs for the
+/// kernel function `kernel`, whose strategy has been chosen, into `module`.
+mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
+                                               mlir::ModuleOp module,
+                                               const Target &target);
+
+/// Chooses strategies for all kernel functions of a module at phase `kernels`,
+/// packs the weights of contractions, and sets the kernels' attributes.
+mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,
+                                     const Target &target);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_STRATEGY_H

@@ -1,0 +1,111 @@
+//===- Target.cpp - The CPU that code is generated for ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Target.h"
+
+#include "tinh/artifact.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace llvm;
+
+namespace tinh::cpu {
+
+static const char kTriple[] = "x86_64-unknown-linux-gnu";
+
+
+static const std::pair<StringRef, uint64_t> kFeatures[] = {
+    {"avx2", TINH_CPU_AVX2},
+    {"fma", TINH_CPU_FMA},
+    {"f16c", TINH_CPU_F16C},
+    {"bmi2", TINH_CPU_BMI2},
+    {"avx512f", TINH_CPU_AVX512F},
+    {"avx512bw", TINH_CPU_AVX512BW},
+    {"avx512cd", TINH_CPU_AVX512CD},
+    {"avx512dq", TINH_CPU_AVX512DQ},
+    {"avx512vl", TINH_CPU_AVX512VL},
+    {"avx512vnni", TINH_CPU_AVX512VNNI},
+    {"avx512bf16", TINH_CPU_AVX512BF16},
+    {"avx512fp16", TINH_CPU_AVX512FP16},
+    {"avxvnni", TINH_CPU_AVXVNNI},
+};
+
+static const llvm::Target *lookupX86(std::string &message) {
+  static const bool initialised = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+    return true;
+  }();
+  (void)initialised;
+  return TargetRegistry::lookupTarget(Triple(kTriple), message);
+}
+
+/// What the features of this machine that LLVM would assume of its name but
+/// which are missing, and AMX, whose tiles no kernel uses, subtract.
+static std::string hostFeatures() {
+  SmallVector<std::string> list;
+  for (const auto &feature : sys::getHostCPUFeatures())
+    list.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(list);
+  return llvm::join(list, ",");
+}
+
+Expected<Target> lookupTarget(StringRef name) {
+  Target target;
+  target.name = name == "native" ? sys::getHostCPUName().str() : name.str();
+  if (name == "native")
+    target.features = hostFeatures();
+  std::string message;
+  const llvm::Target *x86 = lookupX86(message);
+  if (!x86)
+    return createStringError("this LLVM cannot generate x86-64 code: " +
+                             message);
+  std::unique_ptr<MCSubtargetInfo> info(x86->createMCSubtargetInfo(
+      Triple(kTriple), target.name, target.features));
+  if (!info || !info->isCPUStringValid(target.name))
+    return createStringError(
+        "unknown CPU '" + target.name +
+        "'; expected native, x86-64-v3, x86-64-v4 or a name that "
+        "'llc -mcpu=help' lists");
+  for (auto [feature, bit] : kFeatures)
+    if (info->checkFeatures(("+" + feature).str()))
+      target.featureBits |= bit;
+  if (!(target.featureBits & TINH_CPU_AVX2) ||
+      !(target.featureBits & TINH_CPU_FMA))
+    return createStringError("CPU '" + target.name +
+                             "' has no AVX2 and FMA, which kernels need; "
+                             "x86-64-v3 is the least that is supported");
+  if (target.featureBits & TINH_CPU_AVX512F) {
+    target.vectorBytes = 64;
+    target.vectorRegisters = 32;
+  }
+  return target;
+}
+
+std::unique_ptr<TargetMachine> makeTargetMachine(const Target &target) {
+  std::string message;
+  const llvm::Target *x86 = lookupX86(message);
+  if (!x86)
+    return nullptr;
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Fast;
+  std::string features = target.features;
+  if (target.vectorBytes == 64)
+    features += features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
+  return std::unique_ptr<TargetMachine>(x86->createTargetMachine(
+      Triple(kTriple), target.name, features, options, Reloc::PIC_,
+      CodeModel::Small, CodeGenOptLevel::Default));
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,39 @@
+//===- Target.h - The CPU that code is generated for ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_TARGET_H
+#define TINH_CODEGEN_CPU_TARGET_H
+
+#include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+#include <string>
+
+namespace tinh::cpu {
+
+/// A CPU by its LLVM name with what strategies need to know of it.
+struct Target {
+  std::string name;     // "znver5", "x86-64-v3", …; never "native".
+  std::string features; // As LLVM takes them: "+avx2,-amx-tile,…".
+  uint64_t featureBits = 0; // TINH_CPU_* that the code needs.
+  int64_t vectorBytes = 32;
+  int64_t vectorRegisters = 16;
+
+  /// Lanes of a vector register for elements of four bytes.
+  int64_t lanes() const { return vectorBytes / 4; }
+};
+
+/// The target for `name`: "native", or a name that LLVM knows.
+llvm::Expected<Target> lookupTarget(llvm::StringRef name);
+
+/// A machine that emits position-independent code for `target`.
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Target &target);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_TARGET_H
