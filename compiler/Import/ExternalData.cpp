@@ -1,0 +1,95 @@
+//===- ExternalData.cpp - Constants in files -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/ExternalData.h"
+
+#include "compiler/Import/GraphBuilder.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace tinh {
+
+namespace {
+
+/// Whether a relative name stays in the folder that it is relative to.
+bool staysInside(StringRef location) {
+  if (location.empty() || llvm::sys::path::is_absolute(location) ||
+      location.contains('\\') || location.contains('\0'))
+    return false;
+  for (StringRef part : llvm::split(location, '/'))
+    if (part == "..")
+      return false;
+  return true;
+}
+
+/// Whether `path`, with symbolic links followed, lies in `directory`.
+bool reallyInside(StringRef path, StringRef directory) {
+  SmallString<256> realPath, realDirectory;
+  if (llvm::sys::fs::real_path(path, realPath) ||
+      llvm::sys::fs::real_path(directory, realDirectory))
+    return false;
+  if (realDirectory != "/")
+    realDirectory += '/';
+  return StringRef(realPath).starts_with(realDirectory);
+}
+
+} // namespace
+
+bool findDataFile(StringRef directory, StringRef location, DataFile &file,
+                  std::string &error) {
+  auto fail = [&](const Twine &what) {
+    error = what.str();
+    return false;
+  };
+  if (!staysInside(location))
+    return fail("external data \"" + location +
+                "\" is outside the model's directory; only relative paths "
+                "without .. are read");
+  SmallString<256> path(directory);
+  llvm::sys::path::append(path, location);
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status) ||
+      status.type() != llvm::sys::fs::file_type::regular_file)
+    return fail("external data file " + path + " does not exist");
+  if (!reallyInside(path, directory))
+    return fail("external data \"" + location +
+                "\" leads outside the model's directory by a symbolic link");
+  file.name = location.str();
+  file.path = std::string(path);
+  file.size = status.getSize();
+  return true;
+}
+
+TypedAttr referToBytes(RankedTensorType type, const DataFile &file,
+                       uint64_t offset, uint64_t size, std::string &error) {
+  auto fail = [&](const Twine &what) {
+    error = what.str();
+    return TypedAttr();
+  };
+  uint64_t expected = graph::tensorSize(type);
+  if (size != expected)
+    return fail("expected " + Twine(expected) + " bytes for " +
+                graph::shapeToString(type) + ", found " + Twine(size));
+  if (offset > file.size || size > file.size - offset)
+    return fail("its " + Twine(size) + " bytes at " + Twine(offset) +
+                " go beyond the end of " + file.path + " (" + Twine(file.size) +
+                " bytes)");
+  if (size > kMaxInlineBytes)
+    return graph::ExternalAttr::get(type.getContext(), type, file.name, offset,
+                                    size);
+  auto bytes = llvm::MemoryBuffer::getFileSlice(file.path, size, offset);
+  if (!bytes || (*bytes)->getBufferSize() != size)
+    return fail("cannot read " + file.path);
+  return denseFromBytes(type, ArrayRef<char>((*bytes)->getBufferStart(), size));
+}
+
+} // namespace tinh

@@ -1,0 +1,40 @@
+//===- ExternalData.h - Constants in files -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_IMPORT_EXTERNALDATA_H
+#define TINH_COMPILER_IMPORT_EXTERNALDATA_H
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <string>
+
+namespace tinh {
+
+/// A file that a model's constants lie in.
+struct DataFile {
+  /// As constants name it, relative to the model's directory.
+  std::string name;
+  std::string path;
+  uint64_t size = 0;
+};
+
+/// Finds the file `location` that a model in `directory` names. Models may
+/// come from strangers, so the file must lie in that directory. False with
+/// the reason in `error` if there is none such.
+bool findDataFile(llvm::StringRef directory, llvm::StringRef location,
+                  DataFile &file, std::string &error);
+
+/// The tensor whose bytes lie in a file: read if they are few, else referred
+/// to. Null with the reason in `error` if the sizes do not fit.
+mlir::TypedAttr referToBytes(mlir::RankedTensorType type, const DataFile &file,
+                             uint64_t offset, uint64_t size,
+                             std::string &error);
+
+} // namespace tinh
+
+#endif // TINH_COMPILER_IMPORT_EXTERNALDATA_H

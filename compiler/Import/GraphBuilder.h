@@ -1,0 +1,122 @@
+//===- GraphBuilder.h - Checked construction of graph ops -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the importers share. Models come from outside, so an op that does not
+// fit its operands is an ordinary event: `create` says what is wrong where the
+// ops' own builders would abort.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_IMPORT_GRAPHBUILDER_H
+#define TINH_COMPILER_IMPORT_GRAPHBUILDER_H
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+#include <optional>
+#include <string>
+
+namespace tinh {
+
+/// Constants of at most this many elements are folded during import, which is
+/// what shape computations need.
+inline constexpr int64_t kMaxFoldedElements = 1024;
+
+/// Constants of at most this many bytes are held in the IR.
+inline constexpr uint64_t kMaxInlineBytes = 1024;
+
+/// The number of elements of a tensor with these extents; nothing if an extent
+/// is negative or the tensor is beyond any memory.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
+
+/// "[1, 3, 224]", for messages.
+std::string formatShape(llvm::ArrayRef<int64_t> shape);
+
+/// A dense attribute from little-endian elements, a boolean in a byte. `bytes`
+/// must have the size that `type` asks for.
+mlir::DenseElementsAttr denseFromBytes(mlir::RankedTensorType type,
+                                       llvm::ArrayRef<char> bytes);
+
+/// The elements of integers or booleans, sign- or zero-extended.
+llvm::SmallVector<int64_t> denseToInts(mlir::DenseElementsAttr value);
+
+/// The elements of numbers of any type, as doubles.
+llvm::SmallVector<double> denseToDoubles(mlir::DenseElementsAttr value);
+
+class GraphBuilder {
+public:
+  /// Builds at the end of `block`. `directory` is the model's, to which the
+  /// names in external constants are relative.
+  GraphBuilder(mlir::Block *block, llvm::StringRef directory);
+
+  mlir::MLIRContext *context() { return builder.getContext(); }
+  mlir::OpBuilder &raw() { return builder; }
+
+  /// Ops made from now on belong to the node with this name.
+  void setLocation(mlir::Location location) { loc = location; }
+  mlir::Location location() const { return loc; }
+
+  /// The result of the new op `name` ("graph.add"). `result` is needed for ops
+  /// that do not infer it. Null if an operand is null or the op is invalid;
+  /// `error` then says why.
+  mlir::Value create(llvm::StringRef name, mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                     mlir::Type result = {});
+
+  template <typename OpTy>
+  mlir::Value create(mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                     mlir::Type result = {}) {
+    return create(OpTy::getOperationName(), operands, attributes, result);
+  }
+
+  mlir::Value constant(mlir::TypedAttr value);
+
+  /// The elements of a small constant or of ops on small constants.
+  std::optional<mlir::DenseElementsAttr> constantOf(mlir::Value value);
+
+  /// Takes the first message of a failed `create`; empty if none failed.
+  std::string takeError() { return std::exchange(error, {}); }
+
+  mlir::NamedAttribute attribute(llvm::StringRef name, mlir::Attribute value) {
+    return builder.getNamedAttr(name, value);
+  }
+  mlir::NamedAttribute attribute(llvm::StringRef name,
+                                 llvm::ArrayRef<int64_t> values) {
+    return attribute(name, builder.getDenseI64ArrayAttr(values));
+  }
+  mlir::NamedAttribute attribute(llvm::StringRef name, int64_t value) {
+    return attribute(name, builder.getI64IntegerAttr(value));
+  }
+  mlir::NamedAttribute attribute(llvm::StringRef name, double value) {
+    return attribute(name, builder.getF64FloatAttr(value));
+  }
+
+private:
+  mlir::Operation *build(llvm::StringRef name, mlir::ValueRange operands,
+                         llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                         mlir::Type result);
+  mlir::Value fold(mlir::Operation *op);
+  std::optional<mlir::DenseElementsAttr> evaluate(mlir::Value value,
+                                                  unsigned depth);
+  std::optional<mlir::DenseElementsAttr> read(graph::ExternalAttr external);
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  std::string directory;
+  std::string error;
+  llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> known;
+};
+
+/// Erases ops that nothing needs.
+void eraseDeadOps(mlir::Block &block);
+
+} // namespace tinh
+
+#endif // TINH_COMPILER_IMPORT_GRAPHBUILDER_H

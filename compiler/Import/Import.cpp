@@ -1,0 +1,106 @@
+//===- Import.cpp - Model files to the graph dialect -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/Import.h"
+
+#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/json/ImportJson.h"
+#include "compiler/Import/onnx/ImportOnnx.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace tinh {
+
+namespace {
+
+enum class Format { Onnx, Json, Mlir };
+
+/// By name or, where that says nothing, by how the content starts.
+Format findFormat(StringRef path, StringRef content) {
+  StringRef extension = llvm::sys::path::extension(path);
+  if (extension.equals_insensitive(".onnx"))
+    return Format::Onnx;
+  if (extension.equals_insensitive(".json"))
+    return Format::Json;
+  if (extension == ".mlir" || extension == ".mlirbc")
+    return Format::Mlir;
+  if (content.starts_with("ML\xefR"))
+    return Format::Mlir;
+  StringRef text = content.ltrim();
+  if (text.starts_with("{"))
+    return Format::Json;
+  for (StringRef start : {"module", "func", "#", "//", "builtin", "\"builtin"})
+    if (text.starts_with(start))
+      return Format::Mlir;
+  return Format::Onnx;
+}
+
+/// IR has its shapes already; a given one can only agree.
+LogicalResult checkShapes(ModuleOp module, const ImportOptions &options) {
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  for (const auto &entry : options.shapes) {
+    bool found = false;
+    for (unsigned i = 0; main && i < main.getNumArguments(); ++i) {
+      auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
+      auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]);
+      if (!name || name.getValue() != entry.getKey() || !type)
+        continue;
+      found = true;
+      if (type.getShape() != ArrayRef<int64_t>(entry.second))
+        return main.emitError()
+               << "input \"" << entry.getKey() << "\": the given shape "
+               << formatShape(entry.second) << " differs from "
+               << formatShape(type.getShape())
+               << ", which the IR has fixed already";
+    }
+    if (!found)
+      return module.emitError() << "a shape was given for \"" << entry.getKey()
+                                << "\", which is no input of the model";
+  }
+  return success();
+}
+
+OwningOpRef<ModuleOp> importMlir(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
+  auto module = parseSourceFile<ModuleOp>(path, &context);
+  if (module && failed(checkShapes(*module, options)))
+    return nullptr;
+  return module;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
+                                  MLIRContext &context) {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file) {
+    emitError(FileLineColLoc::get(StringAttr::get(&context, path), 0, 0))
+        << "cannot read the file: " << file.getError().message();
+    return nullptr;
+  }
+  switch (findFormat(path, (*file)->getBuffer().take_front(4096))) {
+  case Format::Onnx:
+    return onnx::importOnnx(path, options, context);
+  case Format::Json:
+    return json::importJson(path, options, context);
+  case Format::Mlir:
+    break;
+  }
+  return importMlir(path, options, context);
+}
+
+} // namespace tinh

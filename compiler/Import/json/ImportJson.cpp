@@ -1,0 +1,455 @@
+//===- ImportJson.cpp - JSON graphs to the graph dialect -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/json/ImportJson.h"
+
+#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/SortGraph.h"
+#include "compiler/Import/json/Attributes.h"
+#include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/Safetensors.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace tinh::json {
+
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+struct Input {
+  std::string name;
+  RankedTensorType type;
+};
+
+struct Node {
+  std::string name, op;
+  std::vector<std::string> inputs, outputs;
+  const Json *attributes = nullptr;
+
+  std::string describe() const { return "node \"" + name + "\" (" + op + ")"; }
+};
+
+/// Reads one file; each step returns false after it has put the reason in
+/// `error` and, if it is at a node, the node's name in `errorNode`.
+class JsonImporter {
+public:
+  JsonImporter(StringRef path, const ImportOptions &options,
+               MLIRContext &context)
+      : context(context), options(options),
+        directory(llvm::sys::path::parent_path(path)) {
+    if (directory.empty())
+      directory = ".";
+  }
+
+  OwningOpRef<ModuleOp> import(const Json &root, StringRef path);
+
+  std::string error, errorNode;
+
+private:
+  bool fail(const Twine &what) {
+    error = what.str();
+    return false;
+  }
+  bool fail(const Node &node, const Twine &what) {
+    errorNode = node.name;
+    return fail(node.describe() + ": " + what);
+  }
+  bool readRoot(const Json &root);
+  bool readInputs(const Json &list);
+  bool readShape(const Json &input, StringRef name,
+                 SmallVectorImpl<int64_t> &shape);
+  bool readWeights(const Json &list);
+  TypedAttr readWeight(const Json &weight);
+  TypedAttr readTensor(const std::string &file, const std::string &tensor);
+  bool readNodes(const Json &list);
+  bool readNode(const Json &json, Node &node);
+  bool readNames(const Json &json, const char *key,
+                 std::vector<std::string> &names);
+  bool checkOps();
+  bool sortNodes();
+  bool buildNode(GraphBuilder &builder, const Node &node);
+  Value lookup(GraphBuilder &builder, StringRef name);
+
+  MLIRContext &context;
+  const ImportOptions &options;
+  std::string directory, name;
+  std::vector<Input> inputs;
+  std::vector<Node> nodes;
+  std::vector<std::string> outputs;
+  llvm::StringMap<TypedAttr> weights;
+  llvm::StringMap<Safetensors> files;
+  llvm::StringMap<Value> values;
+};
+
+bool JsonImporter::readRoot(const Json &root) {
+  if (!root.is_object())
+    return fail("expected an object with the key \"tinh\"");
+  const Json *version = find(root, "tinh");
+  int64_t number = 0;
+  if (!version || !toInt(*version, number))
+    return fail("not a Tinh graph: the key \"tinh\" with the format's version, "
+                "1, is missing");
+  if (number != kVersion)
+    return fail("the file has version " + Twine(number) +
+                " of the format, this program reads version 1");
+  std::string unknown =
+      unknownKey(root, {"tinh", "name", "inputs", "weights", "nodes", "outputs",
+                        "$schema", "comment"});
+  if (!unknown.empty())
+    return fail("unknown key \"" + unknown + "\"");
+  getString(root, "name", name);
+  for (const char *key : {"inputs", "nodes", "outputs"})
+    if (const Json *list = find(root, key); !list || !list->is_array())
+      return fail("\"" + Twine(key) + "\" is missing or is not a list");
+  static const Json none = Json::array();
+  const Json *weightList = find(root, "weights");
+  return readInputs(root["inputs"]) &&
+         readWeights(weightList ? *weightList : none) &&
+         readNodes(root["nodes"]) && readNames(root, "outputs", outputs);
+}
+
+bool JsonImporter::readShape(const Json &input, StringRef name,
+                             SmallVectorImpl<int64_t> &shape) {
+  const Json *dims = find(input, "shape");
+  if (!dims || !dims->is_array())
+    return fail("input \"" + name +
+                "\": \"shape\" is missing or is not a list");
+  auto given = options.shapes.find(name);
+  ArrayRef<int64_t> wanted;
+  if (given != options.shapes.end())
+    wanted = given->second;
+  if (!wanted.empty() && wanted.size() != dims->size())
+    return fail("input \"" + name + "\": the given shape " +
+                formatShape(wanted) + " has rank " + Twine(wanted.size()) +
+                ", the model's has rank " + Twine(dims->size()));
+  std::string text, example;
+  bool open = false;
+  for (auto [i, dim] : llvm::enumerate(*dims)) {
+    int64_t extent = wanted.empty() ? -1 : wanted[i];
+    bool named = dim.is_string();
+    if (!named && (!toInt(dim, extent) || extent < 0))
+      return fail("input \"" + name +
+                  "\": each dimension is an extent or the "
+                  "name of an open one");
+    if (!named && !wanted.empty() && wanted[i] != extent)
+      return fail("input \"" + name + "\": the given shape " +
+                  formatShape(wanted) + " has " + Twine(wanted[i]) +
+                  " in dimension " + Twine(i) + ", which the model fixes at " +
+                  Twine(extent));
+    open |= extent < 0;
+    text += (i ? ", " : "") +
+            (named ? dim.get<std::string>() : std::to_string(extent));
+    example += (i ? "x" : "") + std::to_string(std::max<int64_t>(extent, 1));
+    shape.push_back(extent);
+  }
+  if (open)
+    return fail("input \"" + name + "\" has the open shape [" + text +
+                "]; give it a fixed one, as in --shape " + name + "=" +
+                example);
+  if (!countElements(shape))
+    return fail("input \"" + name + "\": the shape " + formatShape(shape) +
+                " is beyond any memory");
+  return true;
+}
+
+bool JsonImporter::readInputs(const Json &list) {
+  for (const auto &[i, input] : llvm::enumerate(list)) {
+    Input &result = inputs.emplace_back();
+    std::string dtype;
+    if (!input.is_object() || !getString(input, "name", result.name) ||
+        !getString(input, "dtype", dtype) || result.name.empty())
+      return fail("input " + Twine(i) + ": expected name, dtype and shape");
+    for (const Input &other : ArrayRef(inputs).drop_back())
+      if (other.name == result.name)
+        return fail("two inputs are called \"" + result.name + "\"");
+    std::string unknown =
+        unknownKey(input, {"name", "dtype", "shape", "comment"});
+    if (!unknown.empty())
+      return fail("input \"" + result.name + "\": unknown key \"" + unknown +
+                  "\"");
+    Type element = parseDtype(dtype, &context);
+    if (!element)
+      return fail("input \"" + result.name + "\": unknown dtype \"" + dtype +
+                  "\"; there are " + kDtypes);
+    SmallVector<int64_t> shape;
+    if (!readShape(input, result.name, shape))
+      return false;
+    result.type = RankedTensorType::get(shape, element);
+  }
+  for (const auto &entry : options.shapes)
+    if (llvm::none_of(inputs, [&](const Input &input) {
+          return input.name == entry.getKey();
+        }))
+      return fail("a shape was given for \"" + entry.getKey() +
+                  "\", which is no input of the model");
+  return true;
+}
+
+TypedAttr JsonImporter::readTensor(const std::string &file,
+                                   const std::string &tensor) {
+  auto [it, isNew] = files.try_emplace(file);
+  if (isNew) {
+    DataFile data;
+    if (!findDataFile(directory, file, data, error) ||
+        !readSafetensors(data, &context, it->second, error))
+      return {};
+  }
+  auto found = it->second.find(tensor);
+  if (found != it->second.end())
+    return found->second;
+  fail(file + " has no tensor \"" + tensor + "\"");
+  return {};
+}
+
+/// {"dtype", "shape", "data"} or {"file", "tensor"}
+TypedAttr JsonImporter::readWeight(const Json &weight) {
+  std::string unknown = unknownKey(
+      weight, {"name", "dtype", "shape", "data", "file", "tensor", "comment"});
+  if (!unknown.empty()) {
+    fail("unknown key \"" + unknown + "\"");
+    return {};
+  }
+  std::string file, tensor, dtype;
+  if (getString(weight, "file", file)) {
+    if (find(weight, "data") || !getString(weight, "tensor", tensor)) {
+      fail("a weight in a file has the keys file and tensor");
+      return {};
+    }
+    return readTensor(file, tensor);
+  }
+  SmallVector<int64_t> shape;
+  const Json *data = find(weight, "data");
+  if (!data || !getString(weight, "dtype", dtype) ||
+      !getInts(weight, "shape", shape)) {
+    fail("expected dtype, shape and data, or file and tensor");
+    return {};
+  }
+  Type element = parseDtype(dtype, &context);
+  if (!element || !countElements(shape)) {
+    fail(!element
+             ? "unknown dtype \"" + dtype + "\"; there are " + kDtypes.str()
+             : "the shape " + formatShape(shape) +
+                   " is negative or beyond any memory");
+    return {};
+  }
+  return parseData(*data, RankedTensorType::get(shape, element), error);
+}
+
+bool JsonImporter::readWeights(const Json &list) {
+  if (!list.is_array())
+    return fail("\"weights\" is not a list");
+  for (const auto &[i, weight] : llvm::enumerate(list)) {
+    std::string weightName;
+    if (!weight.is_object() || !getString(weight, "name", weightName) ||
+        weightName.empty())
+      return fail("weight " + Twine(i) + ": expected an object with a name");
+    if (llvm::any_of(inputs,
+                     [&](const Input &in) { return in.name == weightName; }) ||
+        weights.contains(weightName))
+      return fail("two tensors are called \"" + weightName + "\"");
+    TypedAttr value = readWeight(weight);
+    if (!value)
+      return fail("weight \"" + weightName + "\": " + std::string(error));
+    weights[weightName] = value;
+  }
+  return true;
+}
+
+bool JsonImporter::readNames(const Json &json, const char *key,
+                             std::vector<std::string> &names) {
+  const Json *list = find(json, key);
+  if (!list || !list->is_array())
+    return fail("\"" + Twine(key) + "\" is missing or is not a list of names");
+  for (const Json &entry : *list) {
+    if (!entry.is_string() || entry.get_ref<const std::string &>().empty())
+      return fail("\"" + Twine(key) + "\" is not a list of names");
+    names.push_back(entry.get<std::string>());
+  }
+  return true;
+}
+
+bool JsonImporter::readNode(const Json &json, Node &node) {
+  if (!json.is_object() || !getString(json, "op", node.op))
+    return fail("\"op\" is missing");
+  if (!readNames(json, "inputs", node.inputs) ||
+      !readNames(json, "outputs", node.outputs))
+    return false;
+  if (node.outputs.size() != 1)
+    return fail("expected one output, found " + Twine(node.outputs.size()));
+  node.name = node.outputs.front();
+  getString(json, "name", node.name);
+  node.attributes = find(json, "attributes");
+  if (node.attributes && !node.attributes->is_object())
+    return fail("\"attributes\" is not an object");
+  std::string unknown = unknownKey(
+      json, {"op", "name", "inputs", "outputs", "attributes", "comment"});
+  return unknown.empty() || fail("unknown key \"" + unknown + "\"");
+}
+
+bool JsonImporter::readNodes(const Json &list) {
+  for (const auto &[i, json] : llvm::enumerate(list)) {
+    Node &node = nodes.emplace_back();
+    if (!readNode(json, node))
+      return fail("node " + Twine(i) +
+                  (node.op.empty() ? "" : " (" + node.op + ")") + ": " +
+                  std::string(error));
+  }
+  return checkOps() && sortNodes();
+}
+
+/// Reports all unknown ops at once.
+bool JsonImporter::checkOps() {
+  std::map<std::string, std::vector<std::string>> unknown;
+  for (const Node &node : nodes)
+    if (!isGraphOp(node.op, context))
+      unknown[node.op].push_back(node.name);
+  if (unknown.empty())
+    return true;
+  std::string text = "the model has unknown ops:";
+  for (const auto &[op, names] : unknown) {
+    text += "\n  " + op + ", " + std::to_string(names.size()) +
+            (names.size() == 1 ? " node:" : " nodes:");
+    for (const std::string &node : names)
+      text += " \"" + node + "\"";
+  }
+  return fail(text);
+}
+
+bool JsonImporter::sortNodes() {
+  std::vector<SortNode> sortNodes;
+  for (const Node &node : nodes)
+    sortNodes.push_back({node.describe(), node.inputs, node.outputs});
+  auto available = [&](StringRef tensor) {
+    return weights.contains(tensor) ||
+           llvm::any_of(inputs,
+                        [&](const Input &in) { return in.name == tensor; });
+  };
+  std::vector<unsigned> order;
+  if (!sortGraph(sortNodes, available, order, error))
+    return false;
+  std::vector<Node> sorted;
+  for (unsigned i : order)
+    sorted.push_back(nodes[i]);
+  nodes = std::move(sorted);
+  return true;
+}
+
+Value JsonImporter::lookup(GraphBuilder &builder, StringRef tensor) {
+  if (auto it = values.find(tensor); it != values.end())
+    return it->second;
+  auto weight = weights.find(tensor);
+  if (weight == weights.end())
+    return {};
+  Location before = builder.location();
+  builder.setLocation(NameLoc::get(StringAttr::get(&context, tensor)));
+  Value value = builder.constant(weight->second);
+  builder.setLocation(before);
+  return values[tensor] = value;
+}
+
+bool JsonImporter::buildNode(GraphBuilder &builder, const Node &node) {
+  builder.setLocation(NameLoc::get(StringAttr::get(&context, node.name)));
+  SmallVector<Value> operands;
+  for (const std::string &input : node.inputs)
+    operands.push_back(lookup(builder, input));
+  OpAttributes attributes;
+  std::string reason;
+  if (!readAttributes(node.op, operands, node.attributes, context, attributes,
+                      reason))
+    return fail(node, reason);
+  Value result = builder.create("graph." + node.op, operands, attributes.list,
+                                attributes.result);
+  if (!result)
+    return fail(node, builder.takeError());
+  values[node.outputs.front()] = result;
+  return true;
+}
+
+OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
+  if (!readRoot(root))
+    return nullptr;
+  Builder attributes(&context);
+  Location loc = NameLoc::get(attributes.getStringAttr(
+      name.empty() ? llvm::sys::path::filename(path) : StringRef(name)));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  SmallVector<Type> types;
+  for (const Input &input : inputs)
+    types.push_back(input.type);
+  auto function = func::FuncOp::create(loc, graph::names::kMain,
+                                       attributes.getFunctionType(types, {}));
+  module->push_back(function);
+  Block *block = function.addEntryBlock();
+  GraphBuilder builder(block, directory);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    values[input.name] = block->getArgument(i);
+    function.setArgAttr(i, graph::names::kName,
+                        attributes.getStringAttr(input.name));
+  }
+  for (const Node &node : nodes)
+    if (!buildNode(builder, node))
+      return nullptr;
+  SmallVector<Value> results;
+  SmallVector<Attribute> resultNames;
+  builder.setLocation(loc);
+  for (const std::string &output : outputs) {
+    results.push_back(lookup(builder, output));
+    if (!results.back()) {
+      fail("output \"" + output + "\" is no tensor of the graph");
+      return nullptr;
+    }
+    resultNames.push_back(attributes.getDictionaryAttr(attributes.getNamedAttr(
+        graph::names::kName, attributes.getStringAttr(output))));
+  }
+  if (results.empty()) {
+    fail("the model has no outputs");
+    return nullptr;
+  }
+  func::ReturnOp::create(builder.raw(), loc, results);
+  function.setFunctionType(
+      attributes.getFunctionType(types, ValueRange(results).getTypes()));
+  function.setAllResultAttrs(resultNames);
+  eraseDeadOps(*block);
+  return module;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> importJson(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
+  auto fileName = StringAttr::get(&context, path);
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file) {
+    emitError(FileLineColLoc::get(fileName, 0, 0))
+        << "cannot read the file: " << file.getError().message();
+    return nullptr;
+  }
+  ParseError problem;
+  Json root = parseJson((*file)->getBuffer(), problem);
+  if (!problem.message.empty()) {
+    emitError(FileLineColLoc::get(fileName, problem.line, problem.column))
+        << "malformed JSON at byte " << problem.position << ": "
+        << problem.message;
+    return nullptr;
+  }
+  JsonImporter importer(path, options, context);
+  OwningOpRef<ModuleOp> module = importer.import(root, path);
+  if (module)
+    return module;
+  Location loc = FileLineColLoc::get(fileName, 0, 0);
+  if (!importer.errorNode.empty())
+    loc = NameLoc::get(StringAttr::get(&context, importer.errorNode), loc);
+  emitError(loc) << importer.error;
+  return nullptr;
+}
+
+} // namespace tinh::json

@@ -1,0 +1,234 @@
+//===- JsonValues.cpp - Checked reading of JSON values -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/json/JsonValues.h"
+
+#include "compiler/Import/GraphBuilder.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace tinh::json {
+
+namespace {
+
+/// Watches a parse: notes the first error, keys given twice, and nesting that
+/// no graph has.
+class Checker : public nlohmann::json_sax<Json> {
+public:
+  ParseError error;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t &name) override {
+    if (keys.back().insert(name).second)
+      return true;
+    error.message = "the key \"" + name + "\" is given twice";
+    return false;
+  }
+
+  bool parse_error(std::size_t position, const std::string &,
+                   const nlohmann::detail::exception &problem) override {
+    StringRef text = problem.what();
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
+    error.message = text.split("] ").second.str();
+    error.position = position ? position - 1 : 0;
+    return false;
+  }
+
+private:
+  static constexpr size_t kMaxDepth = 200;
+
+  bool open() {
+    keys.emplace_back();
+    if (keys.size() <= kMaxDepth)
+      return true;
+    error.message = "nested more than 200 deep";
+    return false;
+  }
+  bool close() {
+    keys.pop_back();
+    return true;
+  }
+
+  std::vector<llvm::StringSet<>> keys;
+};
+
+void locate(StringRef text, ParseError &error) {
+  StringRef before = text.take_front(error.position);
+  error.line = 1 + static_cast<unsigned>(before.count('\n'));
+  size_t lineStart = before.rfind('\n');
+  error.column = static_cast<unsigned>(
+      before.size() - (lineStart == StringRef::npos ? 0 : lineStart + 1) + 1);
+}
+
+} // namespace
+
+Json parseJson(StringRef text, ParseError &error) {
+  Checker checker;
+  if (!Json::sax_parse(text.begin(), text.end(), &checker)) {
+    error = checker.error;
+    locate(text, error);
+    return {};
+  }
+  return Json::parse(text.begin(), text.end(), nullptr,
+                     /*allow_exceptions=*/false);
+}
+
+const Json *find(const Json &object, StringRef key) {
+  auto it = object.find(key.str());
+  return it == object.end() ? nullptr : &*it;
+}
+
+bool getString(const Json &object, StringRef key, std::string &value) {
+  const Json *member = find(object, key);
+  if (!member || !member->is_string())
+    return false;
+  value = member->get_ref<const std::string &>();
+  return true;
+}
+
+bool toInt(const Json &value, int64_t &result) {
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() &&
+       value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)))
+    return false;
+  result = value.get<int64_t>();
+  return true;
+}
+
+bool getInts(const Json &object, StringRef key,
+             SmallVectorImpl<int64_t> &values) {
+  const Json *member = find(object, key);
+  if (!member || !member->is_array())
+    return false;
+  for (const Json &value : *member)
+    if (!toInt(value, values.emplace_back()))
+      return false;
+  return true;
+}
+
+std::string unknownKey(const Json &object, ArrayRef<StringRef> known) {
+  for (const auto &[key, value] : object.items())
+    if (!llvm::is_contained(known, key))
+      return key;
+  return "";
+}
+
+Type parseDtype(StringRef name, MLIRContext *context) {
+  Builder b(context);
+  auto natural = [&](unsigned width) {
+    return IntegerType::get(context, width, IntegerType::Unsigned);
+  };
+  return llvm::StringSwitch<Type>(name)
+      .Case("f64", b.getF64Type())
+      .Case("f32", b.getF32Type())
+      .Case("f16", b.getF16Type())
+      .Case("bf16", b.getBF16Type())
+      .Case("i64", b.getI64Type())
+      .Case("i32", b.getI32Type())
+      .Case("i16", b.getIntegerType(16))
+      .Case("i8", b.getIntegerType(8))
+      .Case("u64", natural(64))
+      .Case("u32", natural(32))
+      .Case("u16", natural(16))
+      .Case("u8", natural(8))
+      .Case("bool", b.getI1Type())
+      .Default(Type());
+}
+
+//===----------------------------------------------------------------------===//
+// Inline data
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A float: a number, or one of the strings that JSON has no numbers for.
+Attribute floatElement(const Json &value, FloatType type) {
+  if (value.is_number())
+    return FloatAttr::get(type, value.get<double>());
+  if (!value.is_string())
+    return {};
+  double number =
+      llvm::StringSwitch<double>(value.get_ref<const std::string &>())
+          .Case("nan", std::numeric_limits<double>::quiet_NaN())
+          .Case("inf", std::numeric_limits<double>::infinity())
+          .Case("-inf", -std::numeric_limits<double>::infinity())
+          .Default(0);
+  return number == 0 ? Attribute() : FloatAttr::get(type, number);
+}
+
+Attribute integerElement(const Json &value, IntegerType type) {
+  unsigned width = type.getWidth();
+  if (width == 1)
+    return value.is_boolean()
+               ? IntegerAttr::get(type, value.get<bool>() ? -1 : 0)
+               : Attribute();
+  if (!value.is_number_integer())
+    return {};
+  bool isUnsigned = type.isUnsigned();
+  bool negative = !value.is_number_unsigned() && value.get<int64_t>() < 0;
+  if (negative && (isUnsigned || !llvm::isIntN(width, value.get<int64_t>())))
+    return {};
+  uint64_t magnitude = value.get<uint64_t>();
+  if (!negative && !llvm::isUIntN(isUnsigned ? width : width - 1, magnitude))
+    return {};
+  return IntegerAttr::get(type, APInt(width, magnitude, !isUnsigned,
+                                      /*implicitTrunc=*/true));
+}
+
+} // namespace
+
+DenseElementsAttr parseData(const Json &data, RankedTensorType type,
+                            std::string &error) {
+  Type element = type.getElementType();
+  auto convert = [&](const Json &value) {
+    if (auto floats = dyn_cast<FloatType>(element))
+      return floatElement(value, floats);
+    return integerElement(value, cast<IntegerType>(element));
+  };
+  auto fail = [&](const Twine &what) {
+    error = what.str();
+    return DenseElementsAttr();
+  };
+  if (!data.is_array()) {
+    Attribute value = convert(data);
+    if (!value)
+      return fail("its data " +
+                  data.dump(-1, ' ', false, Json::error_handler_t::replace)
+                      .substr(0, 40) +
+                  " is no element of " + graph::shapeToString(type));
+    return DenseElementsAttr::get(type, value);
+  }
+  if (static_cast<int64_t>(data.size()) != type.getNumElements())
+    return fail("expected " + Twine(type.getNumElements()) + " elements for " +
+                graph::shapeToString(type) + ", found " + Twine(data.size()));
+  SmallVector<Attribute> elements;
+  for (const Json &value : data) {
+    elements.push_back(convert(value));
+    if (!elements.back())
+      return fail("its element " + Twine(elements.size() - 1) + ", " +
+                  value.dump(-1, ' ', false, Json::error_handler_t::replace)
+                      .substr(0, 40) +
+                  ", is no element of " + graph::shapeToString(type));
+  }
+  return DenseElementsAttr::get(type, elements);
+}
+
+} // namespace tinh::json

@@ -1,0 +1,240 @@
+//===- GraphImporter.cpp - One ONNX graph into a function -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/GraphImporter.h"
+
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using ::onnx::AttributeProto;
+using ::onnx::GraphProto;
+
+namespace tinh::onnx {
+
+/// The operator sets of ONNX that are understood.
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+
+GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
+                             const GraphProto &proto, const Opsets &opsets,
+                             const ModelFile &file, GraphBuilder &builder,
+                             GraphImporter *parent)
+    : model(model), proto(proto), opsets(opsets), file(file), builder(builder),
+      parent(parent) {
+  for (const auto &tensor : proto.initializer())
+    initializers[tensor.name()] = &tensor;
+}
+
+bool GraphImporter::knows(StringRef name) const {
+  return values.contains(name) || initializers.contains(name) ||
+         (parent && parent->knows(name));
+}
+
+Value GraphImporter::lookup(StringRef name) {
+  if (auto it = values.find(name); it != values.end())
+    return it->second;
+  auto tensor = initializers.find(name);
+  if (tensor == initializers.end()) {
+    if (Value value = parent ? parent->lookup(name) : Value())
+      return value;
+    if (parent)
+      error = parent->error;
+    if (error.empty())
+      error = ("tensor \"" + name + "\" is not defined").str();
+    return {};
+  }
+  std::string reason;
+  TypedAttr constant =
+      convertTensor(*tensor->second, file, builder.context(), reason);
+  if (!constant) {
+    error = reason;
+    return {};
+  }
+  Location before = builder.location();
+  builder.setLocation(NameLoc::get(StringAttr::get(builder.context(), name)));
+  Value value = builder.constant(constant);
+  builder.setLocation(before);
+  values[name] = value;
+  return value;
+}
+
+bool GraphImporter::fail(const Node &node, const Twine &what) {
+  errorNode = node.name;
+  error =
+      ("node \"" + node.name + "\" (" + node.proto->op_type() + "): " + what)
+          .str();
+  return false;
+}
+
+namespace {
+
+/// Nodes whose op has no builder, by what is to be said of the op.
+using Unsupported = llvm::MapVector<std::string, std::vector<std::string>,
+                                    std::map<std::string, unsigned>>;
+
+std::string describe(const Unsupported &unsupported) {
+  size_t nodes = 0;
+  for (const auto &entry : unsupported)
+    nodes += entry.second.size();
+  std::string text = "the model has " + std::to_string(nodes) +
+                     (nodes == 1 ? " node" : " nodes") + " of " +
+                     std::to_string(unsupported.size()) +
+                     (unsupported.size() == 1 ? " op" : " ops") +
+                     " not supported:";
+  constexpr size_t kShown = 10;
+  for (const auto &[op, names] : unsupported) {
+    text += "\n  " + op + ", " + std::to_string(names.size()) +
+            (names.size() == 1 ? " node: " : " nodes: ");
+    for (size_t i = 0; i < names.size() && i < kShown; ++i)
+      text += (i ? ", \"" : "\"") + names[i] + "\"";
+    if (names.size() > kShown)
+      text += " and " + std::to_string(names.size() - kShown) + " more";
+  }
+  return text;
+}
+
+std::string describeOpset(int64_t opset) {
+  if (opset == 0)
+    return "the model imports no operator set of the domain ai.onnx";
+  return "operator set " + std::to_string(opset) +
+         " is not supported; export the model for one from " +
+         std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset);
+}
+
+std::string describeArity(const OpEntry &entry) {
+  std::string text = std::to_string(entry.minInputs);
+  if (entry.maxInputs < 0)
+    text += " or more";
+  else if (entry.maxInputs != entry.minInputs)
+    text += " to " + std::to_string(entry.maxInputs);
+  return text + (text == "1" ? " input" : " inputs");
+}
+
+} // namespace
+
+bool GraphImporter::checkSupported(const NodeList &list) {
+  Unsupported unsupported;
+  for (const Node &node : list.nodes) {
+    int64_t opset = node.opset();
+    std::string domain = node.domain();
+    if (domain.empty() && (opset < kOldestOpset || opset > kNewestOpset))
+      return fail(node, describeOpset(opset));
+    if (domain.empty() && node.proto->op_type() == "If")
+      continue;
+    if (findOp(domain, node.proto->op_type(), opset))
+      continue;
+    std::string op = (domain.empty() ? "ai.onnx" : domain) + "." +
+                     node.proto->op_type() + " (opset " +
+                     (opset ? std::to_string(opset) : "not imported") + ")";
+    unsupported[op].push_back(node.name);
+  }
+  if (unsupported.empty())
+    return true;
+  error = describe(unsupported);
+  return false;
+}
+
+bool GraphImporter::build() {
+  if (proto.sparse_initializer_size() > 0) {
+    error = "sparse initializers are not supported";
+    return false;
+  }
+  NodeList list;
+  auto available = [&](StringRef name) {
+    return values.contains(name) || initializers.contains(name);
+  };
+  auto visible = [&](StringRef name) { return knows(name); };
+  if (!expandFunctions(proto.node(), opsets, model, list) ||
+      (parent ? !sortNodes(list, visible) : !sortNodes(list, available))) {
+    error = list.error;
+    return false;
+  }
+  if (!checkSupported(list))
+    return false;
+  for (const Node &node : list.nodes)
+    if (!buildNode(node))
+      return false;
+  return true;
+}
+
+bool GraphImporter::buildNode(const Node &node) {
+  builder.setLocation(
+      NameLoc::get(StringAttr::get(builder.context(), node.name)));
+  if (node.domain().empty() && node.proto->op_type() == "If")
+    return buildIf(node);
+  const OpEntry *entry =
+      findOp(node.domain(), node.proto->op_type(), node.opset());
+  auto find = [&](StringRef name) { return lookup(name); };
+  NodeBuilder nodeBuilder(builder, node, file, find);
+  int inputs = nodeBuilder.numInputs();
+  if (inputs < entry->minInputs ||
+      (entry->maxInputs >= 0 && inputs > entry->maxInputs))
+    return fail(node, "expected " + describeArity(*entry) + ", found " +
+                          Twine(inputs));
+  // Each required input has a value before the op is built.
+  for (int i = 0; i < entry->minInputs; ++i) {
+    if (!nodeBuilder.has(i))
+      return fail(node, "input " + Twine(i) + " is missing");
+    if (!lookup(node.proto->input(i)))
+      return fail(node, std::string(error));
+  }
+  Results results = entry->build(nodeBuilder);
+  bool isNull = llvm::is_contained(results, Value());
+  if (nodeBuilder.failed() || isNull) {
+    std::string reason = nodeBuilder.takeError();
+    return fail(node, reason.empty() ? std::string(error) : reason);
+  }
+  for (int i = 0; i < node.proto->output_size(); ++i) {
+    if (node.proto->output(i).empty())
+      continue;
+    if (i >= static_cast<int>(results.size()))
+      return fail(node, "output " + Twine(i) + " (\"" + node.proto->output(i) +
+                            "\") is not supported");
+    values[node.proto->output(i)] = results[i];
+  }
+  return true;
+}
+
+/// The condition must be known, then the branch's nodes take the If's place.
+bool GraphImporter::buildIf(const Node &node) {
+  if (node.proto->input_size() != 1)
+    return fail(node,
+                "expected 1 input, found " + Twine(node.proto->input_size()));
+  Value condition = lookup(node.proto->input(0));
+  if (!condition)
+    return fail(node, std::string(error));
+  auto value = builder.constantOf(condition);
+  if (!value || value->getNumElements() != 1 ||
+      !isa<IntegerType>(value->getElementType()))
+    return fail(node, "its condition must be a constant: If is only supported "
+                      "where the branch is known");
+  StringRef name = denseToInts(*value)[0] ? "then_branch" : "else_branch";
+  const GraphProto *branch = nullptr;
+  for (const AttributeProto &attribute : node.proto->attribute())
+    if (attribute.name() == name && attribute.has_g())
+      branch = &attribute.g();
+  if (!branch || branch->output_size() != node.proto->output_size())
+    return fail(node, "attribute " + name +
+                          " is missing or has another "
+                          "number of outputs than the node");
+  GraphImporter inner(model, *branch, *node.opsets, file, builder, this);
+  if (!inner.build()) {
+    error = inner.error;
+    errorNode = inner.errorNode;
+    return false;
+  }
+  for (int i = 0; i < branch->output_size(); ++i) {
+    Value result = inner.lookup(branch->output(i).name());
+    if (!result)
+      return fail(node, std::string(inner.error));
+    if (!node.proto->output(i).empty())
+      values[node.proto->output(i)] = result;
+  }
+  return true;
+}
+
+} // namespace tinh::onnx

@@ -1,0 +1,181 @@
+//===- ImportOnnx.cpp - ONNX models to the graph dialect -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/ImportOnnx.h"
+
+#include "compiler/Import/onnx/GraphImporter.h"
+#include "compiler/Import/onnx/Inputs.h"
+#include "compiler/Import/onnx/ModelScan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+/// Where errors of the file, or of a node in it, are reported.
+Location errorLocation(MLIRContext &context, StringRef path, StringRef node) {
+  Location file = FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
+  if (node.empty())
+    return file;
+  return NameLoc::get(StringAttr::get(&context, node), file);
+}
+
+std::optional<::onnx::ModelProto> parseModel(StringRef bytes,
+                                             std::string &error) {
+  if (bytes.empty()) {
+    error = "the file is empty";
+    return std::nullopt;
+  }
+  ScanResult scan = scanModel(bytes, kMaxInlineBytes);
+  if (!scan.error.empty()) {
+    error = scan.error;
+    return std::nullopt;
+  }
+  ::onnx::ModelProto model;
+  google::protobuf::LogSilencer silent;
+  if (scan.model.size() > INT_MAX || !model.ParseFromString(scan.model)) {
+    error = "not a valid ONNX model: its fields do not have the types of "
+            "onnx.proto";
+    return std::nullopt;
+  }
+  if (!model.has_graph() ||
+      (model.graph().node_size() == 0 && model.graph().output_size() == 0)) {
+    error = "not an ONNX model: it holds no graph";
+    return std::nullopt;
+  }
+  return model;
+}
+
+NamedAttribute nameAttribute(Builder &builder, StringRef name) {
+  return builder.getNamedAttr(graph::names::kName, builder.getStringAttr(name));
+}
+
+/// Fills the function that becomes @main; its type is set at the end.
+class ModelImporter {
+public:
+  ModelImporter(const ::onnx::ModelProto &model, const ModelFile &file,
+                const ImportOptions &options, MLIRContext &context)
+      : model(model), file(file), options(options), context(context) {}
+
+  OwningOpRef<ModuleOp> import();
+
+private:
+  std::nullptr_t fail(const std::string &what, StringRef node = "") {
+    emitError(errorLocation(context, file.path, node)) << what;
+    return nullptr;
+  }
+  std::string collectResults(GraphImporter &importer,
+                             SmallVectorImpl<Value> &results);
+
+  const ::onnx::ModelProto &model;
+  const ModelFile &file;
+  const ImportOptions &options;
+  MLIRContext &context;
+};
+
+/// Looks the outputs up; gives an error or an empty string.
+std::string ModelImporter::collectResults(GraphImporter &importer,
+                                          SmallVectorImpl<Value> &results) {
+  if (model.graph().output_size() == 0)
+    return "the model has no outputs";
+  for (const auto &output : model.graph().output()) {
+    Value value = importer.lookup(output.name());
+    if (!value)
+      return "output \"" + output.name() + "\": " + importer.error;
+    results.push_back(value);
+    int declared = output.type().tensor_type().elem_type();
+    Type element = NodeBuilder::element(value);
+    if (output.type().has_tensor_type() && declared != 0 &&
+        convertElementType(declared, &context) != element) {
+      std::string text;
+      llvm::raw_string_ostream(text) << element;
+      return "output \"" + output.name() + "\" is declared as " +
+             elementTypeName(declared) + ", but has elements of type " + text;
+    }
+  }
+  return "";
+}
+
+OwningOpRef<ModuleOp> ModelImporter::import() {
+  Builder attributes(&context);
+  std::vector<Input> inputs;
+  std::string error;
+  if (!readInputs(model.graph(), options, &context, inputs, error))
+    return fail(error);
+
+  Location loc = NameLoc::get(attributes.getStringAttr(
+      model.graph().name().empty() ? file.name : model.graph().name()));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  SmallVector<Type> inputTypes;
+  for (const Input &input : inputs)
+    inputTypes.push_back(input.type);
+  auto function = func::FuncOp::create(
+      loc, graph::names::kMain, attributes.getFunctionType(inputTypes, {}));
+  module->push_back(function);
+  Block *block = function.addEntryBlock();
+
+  GraphBuilder builder(block, file.directory);
+  builder.setLocation(loc);
+  Opsets opsets = readOpsets(model.opset_import());
+  GraphImporter importer(model, model.graph(), opsets, file, builder);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    importer.define(input.name, block->getArgument(i));
+    function.setArgAttr(i, graph::names::kName,
+                        attributes.getStringAttr(input.name));
+  }
+  if (!importer.build())
+    return fail(importer.error, importer.errorNode);
+  SmallVector<Value> results;
+  builder.setLocation(loc);
+  error = collectResults(importer, results);
+  if (!error.empty())
+    return fail(error);
+
+  func::ReturnOp::create(builder.raw(), loc, results);
+  function.setFunctionType(
+      attributes.getFunctionType(inputTypes, ValueRange(results).getTypes()));
+  SmallVector<Attribute> resultAttributes;
+  for (const auto &output : model.graph().output())
+    resultAttributes.push_back(
+        attributes.getDictionaryAttr(nameAttribute(attributes, output.name())));
+  function.setAllResultAttrs(resultAttributes);
+  eraseDeadOps(*block);
+  return module;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> importOnnx(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  auto fail = [&](const Twine &what) {
+    emitError(errorLocation(context, path, "")) << what;
+    return OwningOpRef<ModuleOp>();
+  };
+  if (!buffer)
+    return fail("cannot read the file: " + buffer.getError().message());
+  std::string error;
+  auto model = parseModel((*buffer)->getBuffer(), error);
+  if (!model)
+    return fail(error);
+  ModelFile file;
+  file.path = path.str();
+  file.name = llvm::sys::path::filename(path).str();
+  file.directory = llvm::sys::path::parent_path(path).str();
+  if (file.directory.empty())
+    file.directory = ".";
+  file.size = (*buffer)->getBufferSize();
+  return ModelImporter(*model, file, options, context).import();
+}
+
+} // namespace tinh::onnx

@@ -1,0 +1,184 @@
+//===- Inputs.cpp - The types of a model's inputs -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/Inputs.h"
+
+#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/onnx/Tensors.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using ::onnx::GraphProto;
+using ::onnx::TypeProto;
+using ::onnx::ValueInfoProto;
+using Dimension = ::onnx::TensorShapeProto_Dimension;
+
+namespace tinh::onnx {
+
+namespace {
+
+/// Resolves the symbols in shapes.
+class ShapeReader {
+public:
+  ShapeReader(const ImportOptions &options, std::string &error)
+      : options(options), error(error) {}
+
+  /// Learns what the given shapes say of symbols.
+  bool learn(const ValueInfoProto &info);
+  /// The static shape; nothing if a dimension is unknown.
+  std::optional<SmallVector<int64_t>> read(const ValueInfoProto &info) const;
+
+private:
+  bool fail(const ValueInfoProto &info, const Twine &what) {
+    error = ("input \"" + info.name() + "\": " + what).str();
+    return false;
+  }
+
+  const ImportOptions &options;
+  std::string &error;
+  llvm::StringMap<int64_t> symbols;
+};
+
+bool ShapeReader::learn(const ValueInfoProto &info) {
+  auto given = options.shapes.find(info.name());
+  if (given == options.shapes.end())
+    return true;
+  ArrayRef<int64_t> shape = given->second;
+  if (!countElements(shape))
+    return fail(info, "the shape " + formatShape(shape) +
+                          " is negative or beyond any memory");
+  const TypeProto::Tensor &type = info.type().tensor_type();
+  if (!type.has_shape())
+    return true;
+  if (type.shape().dim_size() != static_cast<int>(shape.size()))
+    return fail(info, "the given shape " + formatShape(shape) + " has rank " +
+                          Twine(shape.size()) + ", the model's has rank " +
+                          Twine(type.shape().dim_size()));
+  for (auto [i, extent] : llvm::enumerate(shape)) {
+    const Dimension &dim = type.shape().dim(static_cast<int>(i));
+    if (dim.has_dim_value() && dim.dim_value() > 0 && dim.dim_value() != extent)
+      return fail(info, "the given shape " + formatShape(shape) + " has " +
+                            Twine(extent) + " in dimension " + Twine(i) +
+                            ", which the model fixes at " +
+                            Twine(dim.dim_value()));
+    if (dim.dim_param().empty())
+      continue;
+    auto [it, isNew] = symbols.try_emplace(dim.dim_param(), extent);
+    if (!isNew && it->second != extent)
+      return fail(info, "the given shapes make dimension \"" + dim.dim_param() +
+                            "\" both " + Twine(it->second) + " and " +
+                            Twine(extent));
+  }
+  return true;
+}
+
+std::optional<SmallVector<int64_t>>
+ShapeReader::read(const ValueInfoProto &info) const {
+  auto given = options.shapes.find(info.name());
+  if (given != options.shapes.end())
+    return given->second;
+  const TypeProto::Tensor &type = info.type().tensor_type();
+  if (!type.has_shape())
+    return std::nullopt;
+  SmallVector<int64_t> shape;
+  for (const Dimension &dim : type.shape().dim()) {
+    auto symbol = symbols.find(dim.dim_param());
+    if (dim.has_dim_value() && dim.dim_value() >= 0)
+      shape.push_back(dim.dim_value());
+    else if (!dim.dim_param().empty() && symbol != symbols.end())
+      shape.push_back(symbol->second);
+    else
+      return std::nullopt;
+  }
+  return shape;
+}
+
+/// "[batch, 3, 224]" and an option that would settle it.
+std::string describeOpen(const ValueInfoProto &info) {
+  const TypeProto::Tensor &type = info.type().tensor_type();
+  if (!type.has_shape())
+    return "input \"" + info.name() +
+           "\" has no shape in the model; give it one, as in --shape " +
+           info.name() + "=1x3x224x224";
+  std::string shape, example;
+  for (const Dimension &dim : type.shape().dim()) {
+    bool fixed = dim.has_dim_value() && dim.dim_value() >= 0;
+    std::string extent = std::to_string(dim.dim_value());
+    std::string symbol = dim.dim_param().empty() ? "?" : dim.dim_param();
+    shape += (shape.empty() ? "" : ", ") + (fixed ? extent : symbol);
+    example += (example.empty() ? "" : "x") + (fixed ? extent : "1");
+  }
+  return "input \"" + info.name() + "\" has the open shape [" + shape +
+         "]; give it a fixed one, as in --shape " + info.name() + "=" + example;
+}
+
+bool checkOptions(const ImportOptions &options,
+                  ArrayRef<const ValueInfoProto *> infos, std::string &error) {
+  for (const auto &entry : options.shapes) {
+    auto names = [&](const ValueInfoProto *info) {
+      return info->name() == entry.getKey();
+    };
+    if (llvm::any_of(infos, names))
+      continue;
+    std::string list;
+    for (const ValueInfoProto *info : infos)
+      list += (list.empty() ? "\"" : ", \"") + info->name() + "\"";
+    error = "a shape was given for \"" + entry.getKey().str() +
+            "\", but the model's inputs are " + list;
+    return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool readInputs(const GraphProto &graph, const ImportOptions &options,
+                MLIRContext *context, std::vector<Input> &inputs,
+                std::string &error) {
+  llvm::StringSet<> initializers, seen;
+  for (const auto &tensor : graph.initializer())
+    initializers.insert(tensor.name());
+  SmallVector<const ValueInfoProto *> infos;
+  for (const ValueInfoProto &info : graph.input())
+    if (!initializers.contains(info.name()))
+      infos.push_back(&info);
+  if (!checkOptions(options, infos, error))
+    return false;
+  ShapeReader reader(options, error);
+  for (const ValueInfoProto *info : infos)
+    if (!reader.learn(*info))
+      return false;
+  std::string open;
+  for (const ValueInfoProto *info : infos) {
+    auto fail = [&](const Twine &what) {
+      error = ("input \"" + info->name() + "\": " + what).str();
+      return false;
+    };
+    if (!seen.insert(info->name()).second)
+      return fail("the model has two inputs of this name");
+    if (!info->type().has_tensor_type())
+      return fail("only tensors are supported as inputs");
+    int dataType = info->type().tensor_type().elem_type();
+    Type element = convertElementType(dataType, context);
+    if (!element)
+      return fail("element type " + elementTypeName(dataType) +
+                  " is not supported");
+    auto shape = reader.read(*info);
+    if (!shape) {
+      open += (open.empty() ? "" : "\n") + describeOpen(*info);
+      continue;
+    }
+    if (!countElements(*shape))
+      return fail("the shape " + formatShape(*shape) + " is beyond any memory");
+    inputs.push_back({info->name(), RankedTensorType::get(*shape, element)});
+  }
+  error = open;
+  return open.empty();
+}
+
+} // namespace tinh::onnx

@@ -1,0 +1,32 @@
+//===- Inputs.h - The types of a model's inputs -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_IMPORT_ONNX_INPUTS_H
+#define TINH_COMPILER_IMPORT_ONNX_INPUTS_H
+
+#include "compiler/Import/Import.h"
+#include "compiler/Import/onnx/onnx.pb.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tinh::onnx {
+
+struct Input {
+  std::string name;
+  mlir::RankedTensorType type;
+};
+
+/// The inputs that are no initializers, with static shapes: the model's own, or
+/// those that the options give. A dimension's symbol that one given shape
+/// settles is known for all inputs. False, with the reason, if that fails.
+bool readInputs(const ::onnx::GraphProto &graph, const ImportOptions &options,
+                mlir::MLIRContext *context, std::vector<Input> &inputs,
+                std::string &error);
+
+} // namespace tinh::onnx
+
+#endif // TINH_COMPILER_IMPORT_ONNX_INPUTS_H

@@ -1,0 +1,278 @@
+//===- Nodes.cpp - The flat, sorted nodes of an ONNX graph -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/Nodes.h"
+
+#include "compiler/Import/SortGraph.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace llvm;
+using ::onnx::AttributeProto;
+using ::onnx::FunctionProto;
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::NodeProto;
+
+namespace tinh::onnx {
+
+std::string normaliseDomain(StringRef domain) {
+  return domain == "ai.onnx" ? "" : domain.str();
+}
+
+std::string Node::domain() const { return normaliseDomain(proto->domain()); }
+
+int64_t Node::opset() const {
+  auto it = opsets->find(domain());
+  return it == opsets->end() ? 0 : it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::string nodeName(const NodeProto &node) {
+  if (!node.name().empty())
+    return node.name();
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      return output;
+  return node.op_type();
+}
+
+class Expander {
+public:
+  Expander(const ModelProto &model, NodeList &list) : list(list) {
+    for (const FunctionProto &function : model.functions())
+      functions[key(function.domain(), function.name(), function.overload())] =
+          &function;
+  }
+
+  bool expand(const NodeProto &node, const Opsets *opsets, unsigned depth);
+
+private:
+  static std::string key(StringRef domain, StringRef name, StringRef overload) {
+    return normaliseDomain(domain) + '\0' + name.str() + '\0' + overload.str();
+  }
+  bool call(const NodeProto &node, const FunctionProto &function,
+            unsigned depth);
+  void instantiate(NodeProto &node, const NodeProto &caller,
+                   const FunctionProto &function, const std::string &prefix,
+                   const StringMap<std::string> &names);
+  std::string rename(const std::string &name, const std::string &prefix,
+                     const StringMap<std::string> &names);
+  void renameGraph(GraphProto &graph, const NodeProto &caller,
+                   const FunctionProto &function, const std::string &prefix,
+                   const StringMap<std::string> &names);
+
+  NodeList &list;
+  StringMap<const FunctionProto *> functions;
+  unsigned calls = 0;
+};
+
+bool Expander::expand(const NodeProto &node, const Opsets *opsets,
+                      unsigned depth) {
+  constexpr size_t kMaxNodes = 1000000;
+  if (list.nodes.size() >= kMaxNodes) {
+    list.error = "the model's functions expand to more than 1000000 nodes";
+    return false;
+  }
+  auto function =
+      functions.find(key(node.domain(), node.op_type(), node.overload()));
+  if (function != functions.end())
+    return call(node, *function->second, depth);
+  list.nodes.push_back({&node, opsets, nodeName(node)});
+  return true;
+}
+
+bool Expander::call(const NodeProto &node, const FunctionProto &function,
+                    unsigned depth) {
+  constexpr unsigned kMaxDepth = 64;
+  std::string name = nodeName(node);
+  if (depth >= kMaxDepth) {
+    list.error = "node \"" + name + "\": function " + node.op_type() +
+                 " calls itself, or functions are nested more than 64 deep";
+    return false;
+  }
+  if (node.input_size() > function.input_size() ||
+      node.output_size() > function.output_size()) {
+    list.error = "node \"" + name + "\" (" + node.op_type() +
+                 "): the function has " +
+                 std::to_string(function.input_size()) + " inputs and " +
+                 std::to_string(function.output_size()) +
+                 " outputs, the node " + std::to_string(node.input_size()) +
+                 " and " + std::to_string(node.output_size());
+    return false;
+  }
+  StringMap<std::string> names;
+  for (int i = 0; i < function.input_size(); ++i)
+    names[function.input(i)] = i < node.input_size() ? node.input(i) : "";
+  for (int i = 0; i < node.output_size(); ++i)
+    if (!node.output(i).empty())
+      names[function.output(i)] = node.output(i);
+  std::string prefix = name + "#" + std::to_string(calls++) + "/";
+  list.opsets.push_back(readOpsets(function.opset_import()));
+  const Opsets *opsets = &list.opsets.back();
+  for (const NodeProto &inner : function.node()) {
+    list.owned.push_back(inner);
+    NodeProto &copy = list.owned.back();
+    instantiate(copy, node, function, prefix, names);
+    copy.set_name(name + "/" + nodeName(inner));
+    if (!expand(copy, opsets, depth + 1))
+      return false;
+  }
+  // A function may hand an input on as an output.
+  for (int i = 0; i < node.output_size(); ++i) {
+    bool isInput = llvm::is_contained(function.input(), function.output(i));
+    if (!isInput || node.output(i).empty())
+      continue;
+    int from =
+        static_cast<int>(llvm::find(function.input(), function.output(i)) -
+                         function.input().begin());
+    list.owned.emplace_back();
+    NodeProto &copy = list.owned.back();
+    copy.set_op_type("Identity");
+    copy.set_name(name);
+    copy.add_input(from < node.input_size() ? node.input(from) : "");
+    copy.add_output(node.output(i));
+    list.nodes.push_back({&copy, opsets, name});
+  }
+  return true;
+}
+
+std::string Expander::rename(const std::string &name, const std::string &prefix,
+                             const StringMap<std::string> &names) {
+  if (name.empty())
+    return name;
+  auto it = names.find(name);
+  return it == names.end() ? prefix + name : it->second;
+}
+
+/// Makes a function's node one of the caller's graph: its tensors get new
+/// names, its references to the call's attributes their values.
+void Expander::instantiate(NodeProto &node, const NodeProto &caller,
+                           const FunctionProto &function,
+                           const std::string &prefix,
+                           const StringMap<std::string> &names) {
+  for (std::string &input : *node.mutable_input())
+    input = rename(input, prefix, names);
+  for (std::string &output : *node.mutable_output())
+    output = rename(output, prefix, names);
+  auto *attributes = node.mutable_attribute();
+  for (int i = attributes->size() - 1; i >= 0; --i) {
+    AttributeProto &attribute = *attributes->Mutable(i);
+    if (attribute.has_g())
+      renameGraph(*attribute.mutable_g(), caller, function, prefix, names);
+    if (attribute.ref_attr_name().empty())
+      continue;
+    const AttributeProto *value = nullptr;
+    for (const AttributeProto &given : function.attribute_proto())
+      if (given.name() == attribute.ref_attr_name())
+        value = &given;
+    for (const AttributeProto &given : caller.attribute())
+      if (given.name() == attribute.ref_attr_name())
+        value = &given;
+    if (!value) {
+      attributes->DeleteSubrange(i, 1);
+      continue;
+    }
+    std::string name = attribute.name();
+    attribute = *value;
+    attribute.set_name(name);
+  }
+}
+
+void Expander::renameGraph(GraphProto &graph, const NodeProto &caller,
+                           const FunctionProto &function,
+                           const std::string &prefix,
+                           const StringMap<std::string> &names) {
+  for (NodeProto &node : *graph.mutable_node())
+    instantiate(node, caller, function, prefix, names);
+  for (auto &tensor : *graph.mutable_initializer())
+    tensor.set_name(rename(tensor.name(), prefix, names));
+  for (auto &output : *graph.mutable_output())
+    output.set_name(rename(output.name(), prefix, names));
+}
+
+} // namespace
+
+bool expandFunctions(const google::protobuf::RepeatedPtrField<NodeProto> &nodes,
+                     const Opsets &opsets, const ModelProto &model,
+                     NodeList &list) {
+  Expander expander(model, list);
+  list.opsets.push_back(opsets);
+  const Opsets *kept = &list.opsets.back();
+  for (const NodeProto &node : nodes)
+    if (!expander.expand(node, kept, 0))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Adds the names that a subgraph takes from the graphs around it.
+void collectCaptures(const GraphProto &graph, std::vector<std::string> &names) {
+  StringSet<> defined;
+  for (const auto &input : graph.input())
+    defined.insert(input.name());
+  for (const auto &tensor : graph.initializer())
+    defined.insert(tensor.name());
+  for (const NodeProto &node : graph.node())
+    for (const std::string &output : node.output())
+      defined.insert(output);
+  std::vector<std::string> used;
+  for (const NodeProto &node : graph.node()) {
+    used.insert(used.end(), node.input().begin(), node.input().end());
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectCaptures(attribute.g(), used);
+  }
+  for (const auto &output : graph.output())
+    used.push_back(output.name());
+  for (std::string &name : used)
+    if (!defined.contains(name))
+      names.push_back(std::move(name));
+}
+
+std::vector<std::string> dependencies(const Node &node) {
+  std::vector<std::string> names(node.proto->input().begin(),
+                                 node.proto->input().end());
+  for (const AttributeProto &attribute : node.proto->attribute())
+    if (attribute.has_g())
+      collectCaptures(attribute.g(), names);
+  llvm::erase(names, "");
+  return names;
+}
+
+} // namespace
+
+bool sortNodes(NodeList &list, function_ref<bool(StringRef)> available) {
+  std::vector<SortNode> nodes;
+  for (const Node &node : list.nodes)
+    nodes.push_back(
+        {"node \"" + node.name + "\" (" + node.proto->op_type() + ")",
+         dependencies(node),
+         {node.proto->output().begin(), node.proto->output().end()}});
+  std::vector<unsigned> order;
+  if (!sortGraph(nodes, available, order, list.error))
+    return false;
+  std::vector<Node> sorted;
+  for (unsigned i : order)
+    sorted.push_back(list.nodes[i]);
+  list.nodes = std::move(sorted);
+  return true;
+}
+
+} // namespace tinh::onnx

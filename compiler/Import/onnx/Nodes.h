@@ -1,0 +1,70 @@
+//===- Nodes.h - The flat, sorted nodes of an ONNX graph -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_IMPORT_ONNX_NODES_H
+#define TINH_COMPILER_IMPORT_ONNX_NODES_H
+
+#include "compiler/Import/onnx/onnx.pb.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tinh::onnx {
+
+/// The version of each imported operator set, by domain; ONNX's own is "".
+using Opsets = std::map<std::string, int64_t>;
+
+struct Node {
+  const ::onnx::NodeProto *proto = nullptr;
+  const Opsets *opsets = nullptr;
+  /// Its name, or that of its first output if it has none.
+  std::string name;
+
+  std::string domain() const;
+  /// The version of its operator set; 0 if the model does not import it.
+  int64_t opset() const;
+};
+
+/// "ai.onnx" is another name for "".
+std::string normaliseDomain(llvm::StringRef domain);
+
+template <typename Imports> Opsets readOpsets(const Imports &imports) {
+  Opsets result;
+  for (const auto &import : imports)
+    result[normaliseDomain(import.domain())] = import.version();
+  return result;
+}
+
+/// Nodes and what they point to where that is not part of the model.
+struct NodeList {
+  std::vector<Node> nodes;
+  std::deque<::onnx::NodeProto> owned;
+  std::deque<Opsets> opsets;
+  /// What is wrong; empty if nothing is.
+  std::string error;
+};
+
+/// Appends the nodes of a graph to `list`, calls of the model's functions
+/// replaced by the functions' nodes.
+bool expandFunctions(
+    const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
+    const Opsets &opsets, const ::onnx::ModelProto &model, NodeList &list);
+
+/// Puts each node after those that it depends on, else keeps the order. False
+/// with an error in `list` if a tensor is made twice or by no node (and is not
+/// `available`) or nodes depend on each other in a cycle.
+bool sortNodes(NodeList &list,
+               llvm::function_ref<bool(llvm::StringRef)> available);
+
+} // namespace tinh::onnx
+
+#endif // TINH_COMPILER_IMPORT_ONNX_NODES_H

@@ -1,0 +1,190 @@
+//===- Tensors.cpp - ONNX tensors as attributes -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/Tensors.h"
+
+#include "compiler/Import/ExternalData.h"
+#include "compiler/Import/GraphBuilder.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using ::onnx::TensorProto;
+
+namespace tinh::onnx {
+
+Type convertElementType(int dataType, MLIRContext *context) {
+  auto integer = [&](unsigned width) {
+    return IntegerType::get(context, width);
+  };
+  auto natural = [&](unsigned width) {
+    return IntegerType::get(context, width, IntegerType::Unsigned);
+  };
+  switch (dataType) {
+  case TensorProto::FLOAT:
+    return Float32Type::get(context);
+  case TensorProto::DOUBLE:
+    return Float64Type::get(context);
+  case TensorProto::FLOAT16:
+    return Float16Type::get(context);
+  case TensorProto::BFLOAT16:
+    return BFloat16Type::get(context);
+  case TensorProto::BOOL:
+    return integer(1);
+  case TensorProto::INT8:
+    return integer(8);
+  case TensorProto::INT16:
+    return integer(16);
+  case TensorProto::INT32:
+    return integer(32);
+  case TensorProto::INT64:
+    return integer(64);
+  case TensorProto::UINT8:
+    return natural(8);
+  case TensorProto::UINT16:
+    return natural(16);
+  case TensorProto::UINT32:
+    return natural(32);
+  case TensorProto::UINT64:
+    return natural(64);
+  }
+  return {};
+}
+
+std::string elementTypeName(int dataType) {
+  if (TensorProto::DataType_IsValid(dataType))
+    return TensorProto::DataType_Name(
+        static_cast<TensorProto::DataType>(dataType));
+  return std::to_string(dataType);
+}
+
+namespace {
+
+/// Reads one tensor; the first problem lands in `error`.
+class TensorReader {
+public:
+  TensorReader(const TensorProto &tensor, const ModelFile &file,
+               MLIRContext *context, std::string &error)
+      : tensor(tensor), file(file), context(context), error(error) {}
+
+  TypedAttr read();
+
+private:
+  TypedAttr fail(const Twine &what) {
+    if (error.empty())
+      error = "tensor \"" + tensor.name() + "\": " + what.str();
+    return {};
+  }
+  TypedAttr readExternal();
+  TypedAttr refer(const DataFile &data, uint64_t offset, uint64_t size);
+  TypedAttr readFields();
+  template <typename T, typename Source> TypedAttr pack(const Source &values);
+
+  const TensorProto &tensor;
+  const ModelFile &file;
+  MLIRContext *context;
+  std::string &error;
+  RankedTensorType type;
+};
+
+TypedAttr TensorReader::read() {
+  Type element = convertElementType(tensor.data_type(), context);
+  if (!element)
+    return fail("element type " + elementTypeName(tensor.data_type()) +
+                " is not supported");
+  SmallVector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  if (!countElements(dims))
+    return fail("the shape " + formatShape(dims) +
+                " is negative or beyond any memory");
+  type = RankedTensorType::get(dims, element);
+  if (tensor.data_location() == TensorProto::EXTERNAL)
+    return readExternal();
+  if (tensor.has_segment())
+    return refer({file.name, file.path, file.size}, tensor.segment().begin(),
+                 tensor.segment().end() - tensor.segment().begin());
+  return readFields();
+}
+
+TypedAttr TensorReader::readExternal() {
+  std::string location;
+  uint64_t offset = 0, length = graph::tensorSize(type);
+  for (const auto &entry : tensor.external_data()) {
+    StringRef value = entry.value();
+    if (entry.key() == "location")
+      location = entry.value();
+    else if (entry.key() == "offset" && value.getAsInteger(10, offset))
+      return fail("external data: malformed offset \"" + value + "\"");
+    else if (entry.key() == "length" && value.getAsInteger(10, length))
+      return fail("external data: malformed length \"" + value + "\"");
+  }
+  DataFile data;
+  std::string reason;
+  if (!findDataFile(file.directory, location, data, reason))
+    return fail(reason);
+  return refer(data, offset, length);
+}
+
+TypedAttr TensorReader::refer(const DataFile &data, uint64_t offset,
+                              uint64_t size) {
+  std::string reason;
+  TypedAttr value = referToBytes(type, data, offset, size, reason);
+  return value ? value : fail(reason);
+}
+
+/// The elements in `values`, each stored as a T.
+template <typename T, typename Source>
+TypedAttr TensorReader::pack(const Source &values) {
+  int64_t expected = type.getNumElements();
+  if (values.size() != expected)
+    return fail("expected " + Twine(expected) + " elements for " +
+                graph::shapeToString(type) + ", found " + Twine(values.size()));
+  std::vector<T> elements(values.begin(), values.end());
+  return denseFromBytes(
+      type, ArrayRef<char>(reinterpret_cast<const char *>(elements.data()),
+                           elements.size() * sizeof(T)));
+}
+
+TypedAttr TensorReader::readFields() {
+  if (tensor.has_raw_data()) {
+    StringRef bytes = tensor.raw_data();
+    if (static_cast<int64_t>(bytes.size()) != graph::tensorSize(type))
+      return fail("expected " + Twine(graph::tensorSize(type)) + " bytes for " +
+                  graph::shapeToString(type) + ", found " +
+                  Twine(bytes.size()));
+    return denseFromBytes(type, ArrayRef<char>(bytes.data(), bytes.size()));
+  }
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return pack<float>(tensor.float_data());
+  case TensorProto::DOUBLE:
+    return pack<double>(tensor.double_data());
+  case TensorProto::INT64:
+    return pack<int64_t>(tensor.int64_data());
+  case TensorProto::UINT64:
+    return pack<uint64_t>(tensor.uint64_data());
+  case TensorProto::UINT32:
+    return pack<uint32_t>(tensor.uint64_data());
+  case TensorProto::INT32:
+    return pack<int32_t>(tensor.int32_data());
+  case TensorProto::INT16:
+  case TensorProto::UINT16:
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
+    return pack<uint16_t>(tensor.int32_data());
+  default:
+    return pack<uint8_t>(tensor.int32_data());
+  }
+}
+
+} // namespace
+
+TypedAttr convertTensor(const TensorProto &tensor, const ModelFile &file,
+                        MLIRContext *context, std::string &error) {
+  return TensorReader(tensor, file, context, error).read();
+}
+
+} // namespace tinh::onnx

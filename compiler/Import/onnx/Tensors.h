@@ -1,0 +1,43 @@
+//===- Tensors.h - ONNX tensors as attributes -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_IMPORT_ONNX_TENSORS_H
+#define TINH_COMPILER_IMPORT_ONNX_TENSORS_H
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#include "compiler/Import/onnx/onnx.pb.h"
+
+#include <string>
+
+namespace tinh::onnx {
+
+/// Where a model's tensors are.
+struct ModelFile {
+  std::string path;
+  /// The model's name as its external constants have it, and its folder.
+  std::string name, directory;
+  uint64_t size = 0;
+};
+
+/// The element type of a TensorProto.DataType; null if the compiler has none
+/// like it.
+mlir::Type convertElementType(int dataType, mlir::MLIRContext *context);
+
+/// "FLOAT", or the number of an unknown one.
+std::string elementTypeName(int dataType);
+
+/// A tensor as a dense attribute or, if its bytes are many, a reference to a
+/// file. Null with a reason in `error` if the tensor is malformed.
+mlir::TypedAttr convertTensor(const ::onnx::TensorProto &tensor,
+                              const ModelFile &file, mlir::MLIRContext *context,
+                              std::string &error);
+
+} // namespace tinh::onnx
+
+#endif // TINH_COMPILER_IMPORT_ONNX_TENSORS_H

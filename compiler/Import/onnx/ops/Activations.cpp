@@ -1,0 +1,154 @@
+//===- Activations.cpp - Activation functions, from primitive ops -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+using Predicate = graph::ComparePredicate;
+
+template <typename OpTy> Results unary(NodeBuilder &b) {
+  return {b.create<OpTy>({b.input(0)})};
+}
+
+/// x where x is positive (or NaN), else `negative`.
+Value positiveOr(NodeBuilder &b, Value x, Value negative) {
+  Value isNegative = b.compare(Predicate::Less, x, b.scalarLike(x, 0));
+  return b.where(isNegative, negative, x);
+}
+
+Results leakyRelu(NodeBuilder &b) {
+  Value x = b.input(0);
+  double alpha = b.floatAttribute("alpha", 0.01f);
+  return {positiveOr(b, x, b.mul(x, b.scalarLike(x, alpha)))};
+}
+
+Results pRelu(NodeBuilder &b) {
+  Value x = b.input(0);
+  return {positiveOr(b, x, b.mul(x, b.input(1)))};
+}
+
+/// e^x - 1 for negative x; the positive ones are cut off so that none is inf.
+Value expMinusOne(NodeBuilder &b, Value x) {
+  Value exp = b.create<graph::ExpOp>({b.min(x, b.scalarLike(x, 0))});
+  return b.sub(exp, b.scalarLike(x, 1));
+}
+
+Results elu(NodeBuilder &b) {
+  Value x = b.input(0);
+  Value alpha = b.scalarLike(x, b.floatAttribute("alpha", 1));
+  return {positiveOr(b, x, b.mul(alpha, expMinusOne(b, x)))};
+}
+
+Results selu(NodeBuilder &b) {
+  Value x = b.input(0);
+  Value alpha =
+      b.scalarLike(x, b.floatAttribute("alpha", 1.67326319217681884765625f));
+  Value gamma =
+      b.scalarLike(x, b.floatAttribute("gamma", 1.05070102214813232421875f));
+  return {b.mul(gamma, positiveOr(b, x, b.mul(alpha, expMinusOne(b, x))))};
+}
+
+Results celu(NodeBuilder &b) {
+  Value x = b.input(0);
+  Value alpha = b.scalarLike(x, b.floatAttribute("alpha", 1));
+  Value scaled = expMinusOne(b, b.div(x, alpha));
+  return {positiveOr(b, x, b.mul(alpha, scaled))};
+}
+
+Value hardSigmoidOf(NodeBuilder &b, Value x, double alpha, double beta) {
+  Value line = b.add(b.mul(x, b.scalarLike(x, alpha)), b.scalarLike(x, beta));
+  return b.max(b.min(line, b.scalarLike(x, 1)), b.scalarLike(x, 0));
+}
+
+Results hardSigmoid(NodeBuilder &b) {
+  return {hardSigmoidOf(b, b.input(0), b.floatAttribute("alpha", 0.2f),
+                        b.floatAttribute("beta", 0.5f))};
+}
+
+Results hardSwish(NodeBuilder &b) {
+  Value x = b.input(0);
+  return {b.mul(x, hardSigmoidOf(b, x, 1.0f / 6, 0.5))};
+}
+
+Results mish(NodeBuilder &b) {
+  Value x = b.input(0);
+  Value softplus = b.create<graph::SoftplusOp>({x});
+  return {b.mul(x, b.create<graph::TanhOp>({softplus}))};
+}
+
+Results swish(NodeBuilder &b) {
+  Value x = b.input(0);
+  double alpha = b.floatAttribute("alpha", 1);
+  Value scaled = alpha == 1 ? x : b.mul(x, b.scalarLike(x, alpha));
+  return {b.mul(x, b.create<graph::SigmoidOp>({scaled}))};
+}
+
+Results softsign(NodeBuilder &b) {
+  Value x = b.input(0);
+  Value abs = b.create<graph::AbsOp>({x});
+  return {b.div(x, b.add(b.scalarLike(x, 1), abs))};
+}
+
+Results thresholdedRelu(NodeBuilder &b) {
+  Value x = b.input(0);
+  Value alpha = b.scalarLike(x, b.floatAttribute("alpha", 1));
+  Value above = b.compare(Predicate::Greater, x, alpha);
+  return {b.where(above, x, b.scalarLike(x, 0))};
+}
+
+Results shrink(NodeBuilder &b) {
+  Value x = b.input(0);
+  double lambd = b.floatAttribute("lambd", 0.5);
+  Value bias = b.scalarLike(x, b.floatAttribute("bias", 0));
+  Value low = b.compare(Predicate::Less, x, b.scalarLike(x, -lambd));
+  Value high = b.compare(Predicate::Greater, x, b.scalarLike(x, lambd));
+  Value rest = b.where(high, b.sub(x, bias), b.scalarLike(x, 0));
+  return {b.where(low, b.add(x, bias), rest)};
+}
+
+Results gelu(NodeBuilder &b) {
+  Value x = b.input(0);
+  std::string approximate = b.stringAttribute("approximate", "none");
+  if (approximate == "tanh")
+    return {b.create<graph::GeluOp>({x}, {b.unit("tanh_approximation")})};
+  if (approximate == "none")
+    return {b.create<graph::GeluOp>({x})};
+  return {b.fail("attribute approximate: expected none or tanh, found \"" +
+                 approximate + "\"")};
+}
+
+} // namespace
+
+ArrayRef<OpEntry> activationOps() {
+  static const OpEntry entries[] = {
+      {"Celu", 1, 1, 1, celu},
+      {"Elu", 6, 1, 1, elu},
+      {"Gelu", 20, 1, 1, gelu},
+      {"HardSigmoid", 6, 1, 1, hardSigmoid},
+      {"HardSwish", 14, 1, 1, hardSwish},
+      {"LeakyRelu", 6, 1, 1, leakyRelu},
+      {"Mish", 18, 1, 1, mish},
+      {"PRelu", 7, 2, 2, pRelu},
+      {"Relu", 6, 1, 1, unary<graph::ReluOp>},
+      {"Selu", 6, 1, 1, selu},
+      {"Shrink", 9, 1, 1, shrink},
+      {"Sigmoid", 6, 1, 1, unary<graph::SigmoidOp>},
+      {"Softplus", 1, 1, 1, unary<graph::SoftplusOp>},
+      {"Softsign", 1, 1, 1, softsign},
+      {"Swish", 24, 1, 1, swish},
+      {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx

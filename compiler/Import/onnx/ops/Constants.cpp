@@ -1,0 +1,119 @@
+//===- Constants.cpp - Ops that make constants -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+#include <cmath>
+
+using namespace mlir;
+using ::onnx::AttributeProto;
+
+namespace tinh::onnx {
+
+namespace {
+
+Results constant(NodeBuilder &b) {
+  Type f32 = b.graph.raw().getF32Type();
+  if (auto *a = b.attribute("value", AttributeProto::TENSOR))
+    return {b.tensor(a->t())};
+  if (auto *a = b.attribute("value_float", AttributeProto::FLOAT))
+    return {b.scalar(f32, a->f())};
+  if (auto *a = b.attribute("value_int", AttributeProto::INT))
+    return {b.constantInts({}, a->i())};
+  if (auto *a = b.attribute("value_floats", AttributeProto::FLOATS)) {
+    SmallVector<double> values(a->floats().begin(), a->floats().end());
+    return {b.constantFloats(f32, static_cast<int64_t>(values.size()), values)};
+  }
+  if (b.hasAttribute("value_ints")) {
+    Ints values = b.intsAttribute("value_ints");
+    return {b.constantInts(static_cast<int64_t>(values.size()), values)};
+  }
+  return {b.fail("only constants of numbers are supported: value, value_float, "
+                 "value_floats, value_int, value_ints")};
+}
+
+/// A splat, so that its size does not matter.
+Results constantOfShape(NodeBuilder &b) {
+  auto shape = b.ints(0, "the shape");
+  if (!shape)
+    return {Value()};
+  if (!countElements(*shape))
+    return {b.fail("the shape " + formatShape(*shape) +
+                   " is negative or beyond any memory")};
+  auto *a = b.attribute("value", AttributeProto::TENSOR);
+  Value one = a ? b.tensor(a->t()) : b.scalar(b.graph.raw().getF32Type(), 0);
+  if (!one)
+    return {Value()};
+  auto value = b.graph.constantOf(one);
+  if (!value || value->getNumElements() != 1)
+    return {b.fail("attribute value must have one element")};
+  auto type = RankedTensorType::get(*shape, value->getElementType());
+  return {b.graph.constant(
+      DenseElementsAttr::get(type, *value->getValues<Attribute>().begin()))};
+}
+
+/// start + i · delta
+Results range(NodeBuilder &b) {
+  auto start = b.number(0, "start"), limit = b.number(1, "limit");
+  if (!start || !limit)
+    return {Value()};
+  auto delta = b.number(2, "delta");
+  if (!delta)
+    return {Value()};
+  Type element = b.element(b.input(0));
+  double count = std::ceil((*limit - *start) / *delta);
+  if (!(*delta != 0) || !(count < 1e9))
+    return {b.fail("a range from " + Twine(std::to_string(*start)) + " to " +
+                   Twine(std::to_string(*limit)) + " by " +
+                   Twine(std::to_string(*delta)) + " has no sensible length")};
+  int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
+  Type i64 = b.graph.raw().getI64Type();
+  bool isFloat = isa<FloatType>(element);
+  int64_t first = isFloat ? 0 : static_cast<int64_t>(*start);
+  int64_t step = isFloat ? 1 : static_cast<int64_t>(*delta);
+  Value y = b.create<graph::IotaOp>(
+      {}, {b.attr("start", first), b.attr("step", step)},
+      RankedTensorType::get({size}, i64));
+  y = b.cast(y, element);
+  if (!isFloat)
+    return {y};
+  return {
+      b.add(b.mul(y, b.scalar(element, *delta)), b.scalar(element, *start))};
+}
+
+Results eyeLike(NodeBuilder &b) {
+  Value x = b.input(0);
+  if (b.rank(x) != 2)
+    return {b.fail("expected a matrix, found " +
+                   graph::shapeToString(x.getType()))};
+  Type element = b.hasAttribute("dtype")
+                     ? b.elementType(b.intAttribute("dtype", 0))
+                     : b.element(x);
+  int64_t rows = b.shape(x)[0], columns = b.shape(x)[1];
+  auto iota = [&](int64_t size, int64_t start) {
+    return b.create<graph::IotaOp>(
+        {}, {b.attr("start", start), b.attr("step", int64_t(1))},
+        RankedTensorType::get({size}, b.graph.raw().getI64Type()));
+  };
+  Value row = b.reshape(iota(rows, b.intAttribute("k", 0)), {rows, 1});
+  Value same = b.compare(graph::ComparePredicate::Equal, iota(columns, 0), row);
+  return {b.cast(same, element)};
+}
+
+} // namespace
+
+ArrayRef<OpEntry> constantOps() {
+  static const OpEntry entries[] = {
+      {"Constant", 1, 0, 0, constant},
+      {"ConstantOfShape", 9, 1, 1, constantOfShape},
+      {"EyeLike", 9, 1, 1, eyeLike},
+      {"Range", 11, 3, 3, range},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx

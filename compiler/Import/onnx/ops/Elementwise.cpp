@@ -1,0 +1,206 @@
+//===- Elementwise.cpp - Arithmetic, comparisons, choice, conversion -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+template <typename OpTy> Results unary(NodeBuilder &b) {
+  return {b.create<OpTy>({b.input(0)})};
+}
+
+template <typename OpTy> Results binary(NodeBuilder &b) {
+  return {b.create<OpTy>({b.input(0), b.input(1)})};
+}
+
+/// Max, Min, Sum: any number of operands.
+template <typename OpTy> Results variadic(NodeBuilder &b) {
+  Value result = b.input(0);
+  for (int i = 1; i < b.numInputs(); ++i)
+    result = b.create<OpTy>({result, b.input(i)});
+  return {result};
+}
+
+Results mean(NodeBuilder &b) {
+  Value sum = variadic<graph::AddOp>(b)[0];
+  return {b.div(sum, b.scalarLike(sum, b.numInputs()))};
+}
+
+template <graph::ComparePredicate predicate> Results compare(NodeBuilder &b) {
+  return {b.compare(predicate, b.input(0), b.input(1))};
+}
+
+/// The exponent may have another type; the result has the base's.
+Results power(NodeBuilder &b) {
+  Value base = b.input(0), exponent = b.input(1);
+  Type type = b.element(base), other = b.element(exponent);
+  if (isa<IntegerType>(type) && isa<FloatType>(other))
+    return {
+        b.cast(b.create<graph::PowOp>({b.cast(base, other), exponent}), type)};
+  return {b.create<graph::PowOp>({base, b.cast(exponent, type)})};
+}
+
+Results modulo(NodeBuilder &b) {
+  if (b.intAttribute("fmod", 0))
+    return binary<graph::FmodOp>(b);
+  if (isa<FloatType>(b.element(b.input(0))))
+    return {b.fail("fmod must be 1 for floating-point numbers")};
+  return binary<graph::ModOp>(b);
+}
+
+Results bitShift(NodeBuilder &b) {
+  std::string direction = b.stringAttribute("direction", "");
+  if (direction == "LEFT")
+    return binary<graph::ShiftLeftOp>(b);
+  if (direction == "RIGHT")
+    return binary<graph::ShiftRightOp>(b);
+  return {b.fail("attribute direction: expected LEFT or RIGHT, found \"" +
+                 direction + "\"")};
+}
+
+/// Attributes until opset 10, then inputs, either of which may be absent.
+Results clip(NodeBuilder &b) {
+  Value x = b.input(0), low, high;
+  if (b.opset() < 11) {
+    if (b.hasAttribute("min"))
+      low = b.scalarLike(x, b.floatAttribute("min", 0));
+    if (b.hasAttribute("max"))
+      high = b.scalarLike(x, b.floatAttribute("max", 0));
+  } else {
+    if (b.has(1))
+      low = b.input(1);
+    if (b.has(2))
+      high = b.input(2);
+  }
+  if (low)
+    x = b.max(x, low);
+  if (high)
+    x = b.min(x, high);
+  return {x};
+}
+
+Results isInf(NodeBuilder &b) {
+  Value x = b.input(0);
+  bool negative = b.intAttribute("detect_negative", 1);
+  bool positive = b.intAttribute("detect_positive", 1);
+  Value result = b.create<graph::IsInfOp>({x});
+  if (negative && positive)
+    return {result};
+  Value zero = b.scalarLike(x, 0);
+  auto predicate = positive ? graph::ComparePredicate::Greater
+                            : graph::ComparePredicate::Less;
+  if (!negative && !positive) // nothing counts: x > 0 and x < 0
+    return {b.create<graph::AndOp>(
+        {b.compare(graph::ComparePredicate::Greater, x, zero),
+         b.compare(graph::ComparePredicate::Less, x, zero)})};
+  return {b.create<graph::AndOp>({result, b.compare(predicate, x, zero)})};
+}
+
+Results choose(NodeBuilder &b) {
+  Value condition = b.input(0), yes = b.input(1);
+  return {b.where(condition, yes, b.input(2))};
+}
+
+Results identity(NodeBuilder &b) { return {b.input(0)}; }
+
+Results castTo(NodeBuilder &b) {
+  if (!b.hasAttribute("to"))
+    return {b.fail("attribute to is missing")};
+  return {b.cast(b.input(0), b.elementType(b.intAttribute("to", 0)))};
+}
+
+Results castLike(NodeBuilder &b) {
+  return {b.cast(b.input(0), b.element(b.input(1)))};
+}
+
+/// Inference: dropout passes its input through.
+Results dropout(NodeBuilder &b) {
+  if (b.has(2)) {
+    auto training = b.number(2, "training_mode");
+    if (!training)
+      return {Value()};
+    if (*training != 0)
+      return {b.fail("training_mode is not supported")};
+  }
+  Value x = b.input(0);
+  Results results = {x};
+  if (b.wants(1))
+    results.push_back(b.broadcast(
+        b.scalar(IntegerType::get(b.graph.context(), 1), 1), b.shape(x)));
+  return results;
+}
+
+} // namespace
+
+ArrayRef<OpEntry> elementwiseOps() {
+  using P = graph::ComparePredicate;
+  static const OpEntry entries[] = {
+      {"Abs", 1, 1, 1, unary<graph::AbsOp>},
+      {"Acos", 1, 1, 1, unary<graph::AcosOp>},
+      {"Acosh", 1, 1, 1, unary<graph::AcoshOp>},
+      {"Add", 7, 2, 2, binary<graph::AddOp>},
+      {"And", 7, 2, 2, binary<graph::AndOp>},
+      {"Asin", 1, 1, 1, unary<graph::AsinOp>},
+      {"Asinh", 1, 1, 1, unary<graph::AsinhOp>},
+      {"Atan", 1, 1, 1, unary<graph::AtanOp>},
+      {"Atanh", 1, 1, 1, unary<graph::AtanhOp>},
+      {"BitShift", 1, 2, 2, bitShift},
+      {"BitwiseAnd", 1, 2, 2, binary<graph::AndOp>},
+      {"BitwiseNot", 1, 1, 1, unary<graph::NotOp>},
+      {"BitwiseOr", 1, 2, 2, binary<graph::OrOp>},
+      {"BitwiseXor", 1, 2, 2, binary<graph::XorOp>},
+      {"Cast", 6, 1, 1, castTo},
+      {"CastLike", 1, 2, 2, castLike},
+      {"Ceil", 1, 1, 1, unary<graph::CeilOp>},
+      {"Clip", 6, 1, 3, clip},
+      {"Cos", 1, 1, 1, unary<graph::CosOp>},
+      {"Cosh", 1, 1, 1, unary<graph::CoshOp>},
+      {"Div", 7, 2, 2, binary<graph::DivOp>},
+      {"Dropout", 7, 1, 3, dropout},
+      {"Equal", 7, 2, 2, compare<P::Equal>},
+      {"Erf", 1, 1, 1, unary<graph::ErfOp>},
+      {"Exp", 1, 1, 1, unary<graph::ExpOp>},
+      {"Floor", 1, 1, 1, unary<graph::FloorOp>},
+      {"Greater", 7, 2, 2, compare<P::Greater>},
+      {"GreaterOrEqual", 1, 2, 2, compare<P::GreaterEqual>},
+      {"Identity", 1, 1, 1, identity},
+      {"IsInf", 1, 1, 1, isInf},
+      {"IsNaN", 1, 1, 1, unary<graph::IsNanOp>},
+      {"Less", 7, 2, 2, compare<P::Less>},
+      {"LessOrEqual", 1, 2, 2, compare<P::LessEqual>},
+      {"Log", 1, 1, 1, unary<graph::LogOp>},
+      {"Max", 6, 1, -1, variadic<graph::MaxOp>},
+      {"Mean", 6, 1, -1, mean},
+      {"Min", 6, 1, -1, variadic<graph::MinOp>},
+      {"Mod", 1, 2, 2, modulo},
+      {"Mul", 7, 2, 2, binary<graph::MulOp>},
+      {"Neg", 1, 1, 1, unary<graph::NegOp>},
+      {"Not", 1, 1, 1, unary<graph::NotOp>},
+      {"Or", 7, 2, 2, binary<graph::OrOp>},
+      {"Pow", 7, 2, 2, power},
+      {"Reciprocal", 1, 1, 1, unary<graph::ReciprocalOp>},
+      {"Round", 1, 1, 1, unary<graph::RoundOp>},
+      {"Sign", 1, 1, 1, unary<graph::SignOp>},
+      {"Sin", 1, 1, 1, unary<graph::SinOp>},
+      {"Sinh", 1, 1, 1, unary<graph::SinhOp>},
+      {"Sqrt", 1, 1, 1, unary<graph::SqrtOp>},
+      {"Sub", 7, 2, 2, binary<graph::SubOp>},
+      {"Sum", 6, 1, -1, variadic<graph::AddOp>},
+      {"Tan", 1, 1, 1, unary<graph::TanOp>},
+      {"Tanh", 1, 1, 1, unary<graph::TanhOp>},
+      {"Where", 1, 3, 3, choose},
+      {"Xor", 7, 2, 2, binary<graph::XorOp>},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx

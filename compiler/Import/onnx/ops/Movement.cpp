@@ -1,0 +1,350 @@
+//===- Movement.cpp - Ops that pick, join and place elements -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+Results concat(NodeBuilder &b) {
+  if (!b.hasAttribute("axis"))
+    return {b.fail("attribute axis is missing")};
+  SmallVector<Value> inputs = b.inputs();
+  if (b.failed())
+    return {Value()};
+  auto axis = b.axis(b.intAttribute("axis", 0), b.rank(inputs[0]));
+  if (!axis)
+    return {Value()};
+  if (inputs.size() == 1)
+    return {inputs[0]};
+  return {b.create<graph::ConcatOp>(inputs, {b.attr("axis", *axis)})};
+}
+
+/// The sizes that Split cuts `extent` into.
+std::optional<Ints> splitSizes(NodeBuilder &b, int64_t extent) {
+  bool asInput = b.opset() >= 13;
+  if (asInput && b.has(1))
+    return b.ints(1, "split");
+  if (!asInput && b.hasAttribute("split"))
+    return b.intsAttribute("split");
+  int64_t count = b.numOutputs();
+  int64_t named = b.intAttribute("num_outputs", count);
+  if (named != count || count < 1) {
+    b.fail("num_outputs is " + Twine(named) + ", but the node has " +
+           Twine(count) + " outputs");
+    return std::nullopt;
+  }
+  int64_t each = (extent + count - 1) / count;
+  Ints sizes(count, each);
+  sizes.back() = extent - each * (count - 1);
+  return sizes;
+}
+
+Results split(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto axis = b.axis(b.intAttribute("axis", 0), b.rank(x));
+  if (!axis)
+    return {Value()};
+  int64_t extent = b.shape(x)[*axis];
+  auto sizes = splitSizes(b, extent);
+  if (!sizes)
+    return {Value()};
+  int64_t sum = 0;
+  for (int64_t size : *sizes)
+    sum = size < 0 || size > extent ? extent + 1 : sum + size;
+  if (sum != extent || static_cast<int>(sizes->size()) != b.numOutputs())
+    return {b.fail("cannot split " + Twine(extent) + " elements into " +
+                   formatShape(*sizes) + " for " + Twine(b.numOutputs()) +
+                   " outputs")};
+  Results results;
+  int64_t start = 0;
+  for (int64_t size : *sizes) {
+    results.push_back(b.sliceAxis(x, *axis, start, size));
+    start += size;
+  }
+  return results;
+}
+
+struct SliceSpec {
+  Ints starts, ends, axes, steps;
+};
+
+std::optional<SliceSpec> readSlice(NodeBuilder &b) {
+  SliceSpec spec;
+  if (b.opset() < 10) {
+    spec.starts = b.intsAttribute("starts");
+    spec.ends = b.intsAttribute("ends");
+    spec.axes = b.intsAttribute("axes");
+  } else {
+    auto read = [&](int i, StringRef what, Ints &into) {
+      if (!b.has(i))
+        return true;
+      auto values = b.ints(i, what);
+      if (values)
+        into = *values;
+      return values.has_value();
+    };
+    if (!read(1, "starts", spec.starts) || !read(2, "ends", spec.ends) ||
+        !read(3, "axes", spec.axes) || !read(4, "steps", spec.steps))
+      return std::nullopt;
+  }
+  size_t count = spec.starts.size();
+  if (spec.axes.empty())
+    for (size_t i = 0; i < count; ++i)
+      spec.axes.push_back(i);
+  if (spec.steps.empty())
+    spec.steps = Ints(count, 1);
+  if (spec.ends.size() == count && spec.axes.size() == count &&
+      spec.steps.size() == count)
+    return spec;
+  b.fail("starts, ends, axes and steps differ in length");
+  return std::nullopt;
+}
+
+Results slice(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto spec = readSlice(b);
+  if (!spec || !b.axes(spec->axes, b.rank(x)))
+    return {Value()};
+  Ints starts(b.rank(x), 0), sizes(b.shape(x)), steps(b.rank(x), 1);
+  for (size_t i = 0; i < spec->starts.size(); ++i) {
+    int64_t axis = *b.axis(spec->axes[i], b.rank(x));
+    int64_t extent = b.shape(x)[axis], step = spec->steps[i];
+    if (step == 0 || step < -INT64_MAX)
+      return {b.fail("a step is " + Twine(step))};
+    // Bounds count from the end if negative, and are cut to what exists.
+    auto clamp = [&](int64_t at) {
+      if (at < 0)
+        at = at < -extent ? -1 : at + extent;
+      int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
+      return std::clamp(at, low, std::max(low, high));
+    };
+    int64_t start = clamp(spec->starts[i]), end = clamp(spec->ends[i]);
+    if (step < 0 && start < 0)
+      start = 0, end = 0;
+    int64_t distance = step > 0 ? end - start : start - end;
+    int64_t stride = step > 0 ? step : -step;
+    int64_t size = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+    starts[axis] = size == 0 ? 0 : start;
+    sizes[axis] = size;
+    steps[axis] = size <= 1 ? 1 : step;
+  }
+  if (sizes == Ints(b.shape(x)) && steps == Ints(b.rank(x), 1))
+    return {x};
+  return {b.create<graph::SliceOp>({x}, {b.attr("starts", starts),
+                                         b.attr("sizes", sizes),
+                                         b.attr("steps", steps)})};
+}
+
+template <typename OpTy> Results gather(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto axis = b.axis(b.intAttribute("axis", 0), b.rank(x));
+  if (!axis)
+    return {Value()};
+  return {b.create<OpTy>({x, b.input(1)}, {b.attr("axis", *axis)})};
+}
+
+Results gatherNd(NodeBuilder &b) {
+  Value x = b.input(0);
+  return {b.create<graph::GatherNdOp>(
+      {x, b.input(1)},
+      {b.attr("batch_dims", b.intAttribute("batch_dims", 0))})};
+}
+
+struct PadSpec {
+  Ints pads, axes;
+  Value value;
+};
+
+/// Attributes before opset 11, then inputs; axes from opset 18 on.
+std::optional<PadSpec> readPad(NodeBuilder &b, Value x) {
+  PadSpec spec;
+  if (b.opset() < 11) {
+    spec.pads = b.intsAttribute("pads");
+    spec.value = b.scalarLike(x, b.floatAttribute("value", 0));
+  } else {
+    auto pads = b.ints(1, "pads");
+    if (!pads)
+      return std::nullopt;
+    spec.pads = *pads;
+    spec.value = b.has(2) ? b.reshape(b.input(2), {}) : b.scalarLike(x, 0);
+  }
+  if (b.has(3)) {
+    auto axes = b.ints(3, "axes");
+    if (!axes)
+      return std::nullopt;
+    spec.axes = *axes;
+  } else {
+    for (int64_t i = 0; i < b.rank(x); ++i)
+      spec.axes.push_back(i);
+  }
+  if (!spec.value || !b.axes(spec.axes, b.rank(x)))
+    return std::nullopt;
+  if (spec.pads.size() != 2 * spec.axes.size()) {
+    b.fail("expected " + Twine(2 * spec.axes.size()) + " pads, found " +
+           Twine(spec.pads.size()));
+    return std::nullopt;
+  }
+  for (int64_t pad : spec.pads)
+    if (pad < -(int64_t(1) << 40) || pad > int64_t(1) << 40) {
+      b.fail("padding by " + Twine(pad) + " is out of range");
+      return std::nullopt;
+    }
+  return spec;
+}
+
+Results pad(NodeBuilder &b) {
+  Value x = b.input(0);
+  std::string mode = b.stringAttribute("mode", "constant");
+  auto kind = graph::symbolizePadMode(mode);
+  if (!kind)
+    return {b.fail("attribute mode: unknown value \"" + mode + "\"")};
+  auto spec = readPad(b, x);
+  if (!spec)
+    return {Value()};
+  Ints low(b.rank(x), 0), high(b.rank(x), 0);
+  size_t count = spec->axes.size();
+  for (size_t i = 0; i < count; ++i) {
+    int64_t axis = *b.axis(spec->axes[i], b.rank(x));
+    low[axis] = spec->pads[i];
+    high[axis] = spec->pads[count + i];
+  }
+  return {b.create<graph::PadOp>(
+      {x, spec->value},
+      {b.attr("low", low), b.attr("high", high),
+       b.attr("mode", graph::PadModeAttr::get(b.graph.context(), *kind))})};
+}
+
+Value iota(NodeBuilder &b, int64_t size, int64_t start) {
+  return b.create<graph::IotaOp>(
+      {}, {b.attr("start", start), b.attr("step", int64_t(1))},
+      RankedTensorType::get({size}, b.graph.raw().getI64Type()));
+}
+
+/// upper keeps column >= row + k, lower column <= row + k.
+Results trilu(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t rank = b.rank(x);
+  if (rank < 2)
+    return {b.fail("expected a tensor of rank 2 or more, found " +
+                   graph::shapeToString(x.getType()))};
+  int64_t k = 0;
+  if (b.has(1)) {
+    auto given = b.ints(1, "k");
+    if (!given)
+      return {Value()};
+    if (given->size() != 1)
+      return {b.fail("k must be one number")};
+    k = std::clamp<int64_t>(given->front(), -(int64_t(1) << 40),
+                            int64_t(1) << 40);
+  }
+  int64_t rows = b.shape(x)[rank - 2], columns = b.shape(x)[rank - 1];
+  Value row = b.reshape(iota(b, rows, k), {rows, 1});
+  auto predicate = b.intAttribute("upper", 1)
+                       ? graph::ComparePredicate::GreaterEqual
+                       : graph::ComparePredicate::LessEqual;
+  Value keep = b.compare(predicate, iota(b, columns, 0), row);
+  return {b.where(keep, x, b.scalarLike(x, 0))};
+}
+
+/// values = [off, on]
+Results oneHot(NodeBuilder &b) {
+  Value indices = b.input(0), values = b.input(2);
+  auto given = b.number(1, "depth");
+  if (!given)
+    return {Value()};
+  int64_t depth = static_cast<int64_t>(*given);
+  auto axis = b.axis(b.intAttribute("axis", -1), b.rank(indices) + 1);
+  if (!axis)
+    return {Value()};
+  if (depth < 1 || b.shape(values) != ArrayRef<int64_t>{2})
+    return {b.fail("expected a positive depth and two values, found " +
+                   Twine(depth) + " and " +
+                   graph::shapeToString(values.getType()))};
+  Type i64 = b.graph.raw().getI64Type();
+  Value index = b.cast(indices, i64);
+  Value fromEnd = b.add(index, b.scalar(i64, depth));
+  Value isNegative =
+      b.compare(graph::ComparePredicate::Less, index, b.scalar(i64, 0));
+  index = b.where(isNegative, fromEnd, index);
+  Ints shape(b.shape(indices));
+  shape.insert(shape.begin() + *axis, 1);
+  Ints along(shape.size(), 1);
+  along[*axis] = depth;
+  Value hot = b.compare(graph::ComparePredicate::Equal, b.reshape(index, shape),
+                        b.reshape(iota(b, depth, 0), along));
+  Value off = b.reshape(b.sliceAxis(values, 0, 0, 1), {});
+  Value on = b.reshape(b.sliceAxis(values, 0, 1, 1), {});
+  return {b.where(hot, on, off)};
+}
+
+/// Checks rank 4 and the block size.
+bool readBlocks(NodeBuilder &b, Value x, int64_t &block) {
+  block = b.intAttribute("blocksize", 0);
+  if (b.rank(x) == 4 && block > 0 && block < (1 << 15))
+    return true;
+  b.fail("expected an image of rank 4 and a positive blocksize, found " +
+         graph::shapeToString(x.getType()) + " and " + Twine(block));
+  return false;
+}
+
+Results depthToSpace(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t block;
+  if (!readBlocks(b, x, block))
+    return {Value()};
+  ArrayRef<int64_t> s = b.shape(x);
+  int64_t channels = s[1] / (block * block);
+  std::string mode = b.stringAttribute("mode", "DCR");
+  Value y;
+  if (mode == "DCR")
+    y = b.transpose(b.reshape(x, {s[0], block, block, channels, s[2], s[3]}),
+                    {0, 3, 4, 1, 5, 2});
+  else if (mode == "CRD")
+    y = b.transpose(b.reshape(x, {s[0], channels, block, block, s[2], s[3]}),
+                    {0, 1, 4, 2, 5, 3});
+  else
+    return {
+        b.fail("attribute mode: expected DCR or CRD, found \"" + mode + "\"")};
+  return {b.reshape(y, {s[0], channels, s[2] * block, s[3] * block})};
+}
+
+Results spaceToDepth(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t block;
+  if (!readBlocks(b, x, block))
+    return {Value()};
+  ArrayRef<int64_t> s = b.shape(x);
+  int64_t rows = s[2] / block, columns = s[3] / block;
+  Value y = b.transpose(b.reshape(x, {s[0], s[1], rows, block, columns, block}),
+                        {0, 3, 5, 1, 2, 4});
+  return {b.reshape(y, {s[0], s[1] * block * block, rows, columns})};
+}
+
+} // namespace
+
+ArrayRef<OpEntry> movementOps() {
+  static const OpEntry entries[] = {
+      {"Concat", 4, 1, -1, concat},
+      {"DepthToSpace", 1, 1, 1, depthToSpace},
+      {"Gather", 1, 2, 2, gather<graph::GatherOp>},
+      {"GatherElements", 11, 2, 2, gather<graph::GatherElementsOp>},
+      {"GatherND", 11, 2, 2, gatherNd},
+      {"OneHot", 9, 3, 3, oneHot},
+      {"Pad", 2, 1, 4, pad},
+      {"Slice", 1, 1, 5, slice},
+      {"SpaceToDepth", 1, 1, 1, spaceToDepth},
+      {"Split", 2, 1, 2, split},
+      {"Trilu", 14, 1, 2, trilu},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx

@@ -1,0 +1,191 @@
+//===- Normalizations.cpp - Softmax and norms -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+using Kind = graph::ReduceKind;
+
+int64_t product(ArrayRef<int64_t> extents) {
+  int64_t result = 1;
+  for (int64_t extent : extents)
+    result *= extent;
+  return result;
+}
+
+/// Before opset 13 the dimensions from `axis` on count as one.
+template <typename OpTy> Results softmax(NodeBuilder &b) {
+  Value x = b.input(0);
+  bool coerced = b.opset() < 13;
+  int64_t rank = b.rank(x);
+  int64_t given = b.intAttribute("axis", coerced ? 1 : -1);
+  if (coerced && given == rank) // nothing in each row
+    return {b.reshape(b.create<OpTy>({b.reshape(x, {product(b.shape(x)), 1})},
+                                     {b.attr("axis", int64_t(1))}),
+                      b.shape(x))};
+  auto axis = b.axis(given, rank);
+  if (!axis)
+    return {Value()};
+  if (!coerced || *axis == rank - 1)
+    return {b.create<OpTy>({x}, {b.attr("axis", *axis)})};
+  Ints rows = {product(b.shape(x).take_front(*axis)),
+               product(b.shape(x).drop_front(*axis))};
+  Value y = b.create<OpTy>({b.reshape(x, rows)}, {b.attr("axis", int64_t(1))});
+  return {b.reshape(y, b.shape(x))};
+}
+
+Results batchNorm(NodeBuilder &b) {
+  Value x = b.input(0);
+  if (b.intAttribute("training_mode", 0))
+    return {b.fail("training_mode is not supported")};
+  if (b.opset() < 9 && b.intAttribute("spatial", 1) == 0)
+    return {b.fail("spatial = 0 is not supported")};
+  if (b.refuseOutputs(1))
+    return {Value()};
+  SmallVector<Value> operands = {x};
+  for (int i = 1; i < 5; ++i)
+    operands.push_back(b.cast(b.input(i), b.element(x)));
+  return {b.create<graph::BatchNormOp>(
+      operands, {b.attr("epsilon", b.floatAttribute("epsilon", 1e-5f)),
+                 b.channelsFirst()})};
+}
+
+/// (x - mean) / sqrt(variance + epsilon) over `axes`.
+Value standardise(NodeBuilder &b, Value x, ArrayRef<int64_t> axes,
+                  double epsilon) {
+  Value centred = b.sub(x, b.reduce(Kind::Mean, x, axes, true));
+  Value variance = b.reduce(Kind::Mean, b.mul(centred, centred), axes, true);
+  Value scale =
+      b.create<graph::RsqrtOp>({b.add(variance, b.scalarLike(x, epsilon))});
+  return b.mul(centred, scale);
+}
+
+Ints axesFrom(int64_t first, int64_t rank) {
+  Ints axes;
+  for (int64_t i = first; i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+Results instanceNorm(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t rank = b.rank(x);
+  if (rank < 3)
+    return {b.fail("expected an input of rank 3 or more, found " +
+                   graph::shapeToString(x.getType()))};
+  Value y =
+      standardise(b, x, axesFrom(2, rank), b.floatAttribute("epsilon", 1e-5f));
+  y = b.mul(y, b.perChannel(b.input(1), rank));
+  return {b.add(y, b.perChannel(b.input(2), rank))};
+}
+
+/// Each group of channels is a row; scale and bias are per group before opset
+/// 21, then per channel.
+Results groupNorm(NodeBuilder &b) {
+  Value x = b.input(0);
+  ArrayRef<int64_t> shape = b.shape(x);
+  int64_t groups = b.intAttribute("num_groups", 0);
+  if (shape.size() < 2 || groups < 1 || shape[1] % groups)
+    return {b.fail("num_groups " + Twine(groups) +
+                   " does not divide the channels of " +
+                   graph::shapeToString(x.getType()))};
+  int64_t each = shape[1] / groups;
+  Value rows =
+      b.reshape(x, {shape[0], groups, each * product(shape.drop_front(2))});
+  Value y = standardise(b, rows, {2}, b.floatAttribute("epsilon", 1e-5f));
+  bool perGroup = b.opset() < 21;
+  if (perGroup) {
+    y = b.mul(y, b.perChannel(b.input(1), 3));
+    y = b.add(y, b.perChannel(b.input(2), 3));
+    return {b.reshape(y, shape)};
+  }
+  y = b.reshape(y, shape);
+  y = b.mul(y, b.perChannel(b.input(1), shape.size()));
+  return {b.add(y, b.perChannel(b.input(2), shape.size()))};
+}
+
+Results layerNorm(NodeBuilder &b, bool rms) {
+  Value x = b.input(0);
+  auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
+  if (!axis || b.refuseOutputs(1))
+    return {Value()};
+  SmallVector<Value> operands = {x, b.cast(b.input(1), b.element(x))};
+  if (!rms && b.has(2))
+    operands.push_back(b.cast(b.input(2), b.element(x)));
+  SmallVector<NamedAttribute> attributes = {
+      b.attr("axis", *axis),
+      b.attr("epsilon", b.floatAttribute("epsilon", 1e-5f))};
+  if (rms)
+    attributes.push_back(b.unit("rms"));
+  return {b.create<graph::LayerNormOp>(operands, attributes)};
+}
+
+Results layerNormalization(NodeBuilder &b) { return layerNorm(b, false); }
+Results rmsNormalization(NodeBuilder &b) { return layerNorm(b, true); }
+
+Results lrn(NodeBuilder &b) {
+  return {b.create<graph::LrnOp>(
+      {b.input(0)},
+      {b.attr("size", b.intAttribute("size", 0)),
+       b.attr("alpha", b.floatAttribute("alpha", 1e-4f)),
+       b.attr("beta", b.floatAttribute("beta", 0.75)),
+       b.attr("bias", b.floatAttribute("bias", 1)), b.channelsFirst()})};
+}
+
+Results lpNormalization(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
+  int64_t p = b.intAttribute("p", 2);
+  if (!axis)
+    return {Value()};
+  if (p != 1 && p != 2)
+    return {b.fail("attribute p: expected 1 or 2, found " + Twine(p))};
+  Value terms = p == 1 ? b.create<graph::AbsOp>({x}) : b.mul(x, x);
+  Value norm = b.reduce(Kind::Sum, terms, *axis, true);
+  if (p == 2)
+    norm = b.create<graph::SqrtOp>({norm});
+  // A row of zeros stays one.
+  Value zero = b.scalarLike(x, 0);
+  Value isZero = b.compare(graph::ComparePredicate::Equal, norm, zero);
+  return {b.where(isZero, zero, b.div(x, norm))};
+}
+
+Results meanVariance(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto axes = b.axes(b.intsAttribute("axes", {0, 2, 3}), b.rank(x));
+  if (!axes)
+    return {Value()};
+  Value centred = b.sub(x, b.reduce(Kind::Mean, x, *axes, true));
+  Value variance = b.reduce(Kind::Mean, b.mul(centred, centred), *axes, true);
+  Value deviation = b.create<graph::SqrtOp>({variance});
+  return {b.div(centred, b.add(deviation, b.scalarLike(x, 1e-9)))};
+}
+
+} // namespace
+
+ArrayRef<OpEntry> normalizationOps() {
+  static const OpEntry entries[] = {
+      {"BatchNormalization", 7, 5, 5, batchNorm},
+      {"GroupNormalization", 18, 3, 3, groupNorm},
+      {"InstanceNormalization", 6, 3, 3, instanceNorm},
+      {"LRN", 1, 1, 1, lrn},
+      {"LayerNormalization", 17, 2, 3, layerNormalization},
+      {"LogSoftmax", 1, 1, 1, softmax<graph::LogSoftmaxOp>},
+      {"LpNormalization", 1, 1, 1, lpNormalization},
+      {"MeanVarianceNormalization", 9, 1, 1, meanVariance},
+      {"RMSNormalization", 23, 2, 2, rmsNormalization},
+      {"Softmax", 1, 1, 1, softmax<graph::SoftmaxOp>},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx

@@ -1,0 +1,203 @@
+//===- Shapes.cpp - Ops on the shape alone -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+/// 0 keeps the input's extent (unless allowzero), -1 is what remains.
+Results reshape(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto wanted = b.ints(1, "the shape");
+  if (!wanted)
+    return {Value()};
+  bool keepZero = b.opset() >= 14 && b.intAttribute("allowzero", 0);
+  ArrayRef<int64_t> from = b.shape(x);
+  Ints to = *wanted;
+  int64_t open = -1;
+  for (auto [i, extent] : llvm::enumerate(to)) {
+    if (extent == 0 && !keepZero) {
+      if (i >= from.size())
+        return {b.fail("the shape " + formatShape(*wanted) +
+                       " keeps dimension " + Twine(i) + ", which " +
+                       graph::shapeToString(x.getType()) + " lacks")};
+      extent = from[i];
+    } else if (extent == -1 && open < 0) {
+      open = i;
+    } else if (extent < 0) {
+      return {b.fail("malformed shape " + formatShape(*wanted))};
+    }
+  }
+  int64_t elements = b.type(x).getNumElements();
+  if (open >= 0) {
+    to[open] = 1;
+    int64_t others = countElements(to).value_or(0);
+    if (others == 0 || elements % others)
+      return {b.fail("cannot reshape " + graph::shapeToString(x.getType()) +
+                     " to " + formatShape(*wanted))};
+    to[open] = elements / others;
+  }
+  if (countElements(to) != elements)
+    return {b.fail("cannot reshape " + graph::shapeToString(x.getType()) +
+                   " (" + Twine(elements) + " elements) to " +
+                   formatShape(*wanted))};
+  return {b.reshape(x, to)};
+}
+
+Results flatten(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t rank = b.rank(x), axis = b.intAttribute("axis", 1);
+  if (axis < -rank || axis > rank)
+    return {b.fail("axis " + Twine(axis) + " is outside a tensor of rank " +
+                   Twine(rank))};
+  if (axis < 0)
+    axis += rank;
+  int64_t rows = *countElements(b.shape(x).take_front(axis));
+  int64_t columns = *countElements(b.shape(x).drop_front(axis));
+  return {b.reshape(x, {rows, columns})};
+}
+
+/// An attribute before opset 13, then an input. `present` says if it is there.
+std::optional<Ints> readAxes(NodeBuilder &b, bool &present) {
+  if (b.opset() < 13) {
+    present = b.hasAttribute("axes");
+    return b.intsAttribute("axes");
+  }
+  present = b.has(1);
+  return present ? b.ints(1, "axes") : Ints();
+}
+
+Results squeeze(NodeBuilder &b) {
+  Value x = b.input(0);
+  bool present;
+  auto given = readAxes(b, present);
+  if (!given)
+    return {Value()};
+  auto axes = b.axes(*given, b.rank(x));
+  if (!axes)
+    return {Value()};
+  Ints to;
+  for (auto [i, extent] : llvm::enumerate(b.shape(x))) {
+    bool dropped = present ? llvm::is_contained(*axes, static_cast<int64_t>(i))
+                           : extent == 1;
+    if (dropped && extent != 1)
+      return {b.fail("dimension " + Twine(i) + " of " +
+                     graph::shapeToString(x.getType()) +
+                     " is not 1 and cannot be squeezed")};
+    if (!dropped)
+      to.push_back(extent);
+  }
+  return {b.reshape(x, to)};
+}
+
+Results unsqueeze(NodeBuilder &b) {
+  Value x = b.input(0);
+  bool present;
+  auto given = readAxes(b, present);
+  if (!given)
+    return {Value()};
+  if (!present)
+    return {b.fail("axes are missing")};
+  auto axes = b.axes(*given, b.rank(x) + given->size());
+  if (!axes)
+    return {Value()};
+  Ints to(b.shape(x));
+  for (int64_t axis : *axes)
+    to.insert(to.begin() + axis, 1);
+  return {b.reshape(x, to)};
+}
+
+Results shapeOf(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t rank = b.rank(x);
+  auto clamp = [&](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank);
+  };
+  int64_t start = clamp(b.intAttribute("start", 0));
+  int64_t end = std::max(start, clamp(b.intAttribute("end", rank)));
+  ArrayRef<int64_t> part = b.shape(x).slice(start, end - start);
+  return {b.constantInts({end - start}, part)};
+}
+
+Results sizeOf(NodeBuilder &b) {
+  return {b.constantInts({}, b.type(b.input(0)).getNumElements())};
+}
+
+Results expand(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto wanted = b.ints(1, "the shape");
+  if (!wanted)
+    return {Value()};
+  auto to = graph::broadcastShapes({b.shape(x), *wanted});
+  if (!to)
+    return {b.fail("cannot expand " + graph::shapeToString(x.getType()) +
+                   " to " + formatShape(*wanted))};
+  return {b.broadcast(x, *to)};
+}
+
+/// [a, b] repeated (r, s) times: [1, a, 1, b] -> [r, a, s, b] -> [ra, sb].
+Results tile(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto repeats = b.ints(1, "repeats");
+  if (!repeats)
+    return {Value()};
+  ArrayRef<int64_t> shape = b.shape(x);
+  if (repeats->size() != shape.size())
+    return {b.fail("expected " + Twine(shape.size()) + " repeats for " +
+                   graph::shapeToString(x.getType()) + ", found " +
+                   Twine(repeats->size()))};
+  Ints spread, repeated, to;
+  for (auto [extent, count] : llvm::zip(shape, *repeats)) {
+    if (count < 0 || count > int64_t(1) << 40)
+      return {b.fail("cannot repeat " + Twine(count) + " times")};
+    if (count != 1) {
+      spread.push_back(1);
+      repeated.push_back(count);
+    }
+    spread.push_back(extent);
+    repeated.push_back(extent);
+    to.push_back(static_cast<int64_t>(static_cast<uint64_t>(extent) * count));
+  }
+  return {b.reshape(b.broadcast(b.reshape(x, spread), repeated), to)};
+}
+
+Results transpose(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t rank = b.rank(x);
+  Ints reversed;
+  for (int64_t i = rank - 1; i >= 0; --i)
+    reversed.push_back(i);
+  Ints permutation = b.intsAttribute("perm", reversed);
+  auto sorted = b.axes(permutation, rank);
+  if (!sorted)
+    return {Value()};
+  if (static_cast<int64_t>(sorted->size()) != rank)
+    return {b.fail("perm " + formatShape(permutation) +
+                   " does not fit a tensor of rank " + Twine(rank))};
+  for (int64_t &axis : permutation)
+    axis += axis < 0 ? rank : 0;
+  return {b.transpose(x, permutation)};
+}
+
+} // namespace
+
+ArrayRef<OpEntry> shapeOps() {
+  static const OpEntry entries[] = {
+      {"Expand", 8, 2, 2, expand},       {"Flatten", 1, 1, 1, flatten},
+      {"Reshape", 5, 2, 2, reshape},     {"Shape", 1, 1, 1, shapeOf},
+      {"Size", 1, 1, 1, sizeOf},         {"Squeeze", 1, 1, 2, squeeze},
+      {"Tile", 6, 2, 2, tile},           {"Transpose", 1, 1, 1, transpose},
+      {"Unsqueeze", 1, 1, 2, unsqueeze},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx
