@@ -65,4 +65,32 @@ def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
   ];
 }
 
+def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
+  let summary = "Decide how each kernel function's code is made";
+  let description = [{
+    Sets `graph.strategy`, `graph.chunks`, `graph.scratch` and `graph.inplace` of
+    each kernel function, for the CPU that the module's `graph.cpu` names. Constant
+    weights of contractions are packed by kernels of their own.
+
+    Preconditions: each kernel function is named by one `graph.dispatch`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def EmitKernels : Pass<"emit-kernels", "::mlir::ModuleOp"> {
+  let summary = "Show kernels as loops over vectors";
+  let description = [{
+    Replaces each kernel function by the loop nest that its strategy makes, over
+    flat memrefs, a scratch buffer and a range of chunks; removes the rest.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // TINH_CODEGEN_PASSES

@@ -48,6 +48,10 @@ inline constexpr llvm::StringLiteral kScratch = "graph.scratch";
 inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
 /// The strategy chosen for a kernel, with its tiles.
 inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
+/// Of a contraction kernel: the operand that holds packed weights (I64Attr).
+inline constexpr llvm::StringLiteral kPacked = "graph.packed";
+/// Of a module: the CPU that it is compiled for (StringAttr).
+inline constexpr llvm::StringLiteral kCpu = "graph.cpu";
 /// The model's main function, and the one that prepares its weights.
 inline constexpr llvm::StringLiteral kMain = "main";
 inline constexpr llvm::StringLiteral kInit = "init";

@@ -1,4 +1,5 @@
-//===- ChooseStrategies.cpp - Strategies, chunks and packed weights ---*- C++ -*-===//
+//===- ChooseStrategies.cpp - Strategies, chunks and packed weights ---*- C++
+//-*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,11 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   %y = graph.dispatch @matmul_0(%x, %w) : (tensor<64x1000xf32>, tensor<1000x100xf32>) -> …
+//   %y = graph.dispatch @matmul_0(%x, %w) : (tensor<64x1000xf32>,
+//   tensor<1000x100xf32>) -> …
 // becomes, where %w is constant,
-//   %p = graph.dispatch @matmul_0_pack(%w) : (tensor<1000x100xf32>) -> tensor<4x1000x32xf32>
-//   %y = graph.dispatch @matmul_0(%x, %p) : (tensor<64x1000xf32>, tensor<4x1000x32xf32>) -> …
-// and @matmul_0 begins by saying, in linalg, how the packed tensor holds the weights.
+//   %p = graph.dispatch @matmul_0_pack(%w) : (tensor<1000x100xf32>) ->
+//   tensor<4x1000x32xf32> %y = graph.dispatch @matmul_0(%x, %p) :
+//   (tensor<64x1000xf32>, tensor<4x1000x32xf32>) -> …
+// and @matmul_0 begins by saying, in linalg, how the packed tensor holds the
+// weights.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
@@ -32,7 +36,8 @@ static bool isConstant(Value value) {
   if (isa<graph::ConstantOp, graph::WeightOp>(op))
     return true;
   return isa<graph::DispatchOp, graph::ReshapeOp>(op) &&
-         op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), isConstant);
+         op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), isConstant);
 }
 
 /// `source` with its dimensions in another order, in linalg.
@@ -107,9 +112,9 @@ static func::FuncOp makePackKernel(OpBuilder &b, func::FuncOp kernel,
   Location loc = kernel.getLoc();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(kernel);
-  auto function = func::FuncOp::create(
-      b, loc, (kernel.getName() + "_pack").str(),
-      b.getFunctionType(p.logical, p.packed));
+  auto function =
+      func::FuncOp::create(b, loc, (kernel.getName() + "_pack").str(),
+                           b.getFunctionType(p.logical, p.packed));
   function.setPrivate();
   b.setInsertionPointToStart(function.addEntryBlock());
   Value columns = permute(b, loc, function.getArgument(0), p.toColumns);
@@ -119,8 +124,8 @@ static func::FuncOp makePackKernel(OpBuilder &b, func::FuncOp kernel,
     SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high = low;
     high.back() = b.getIndexAttr(p.panels * p.width - p.n);
     shape.back() = p.panels * p.width;
-    Value zero = arith::ConstantOp::create(
-        b, loc, b.getZeroAttr(type.getElementType()));
+    Value zero =
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
     columns = tensor::PadOp::create(
         b, loc, RankedTensorType::get(shape, type.getElementType()), columns,
         low, high, zero);
@@ -163,7 +168,8 @@ static void unpackInKernel(OpBuilder &b, func::FuncOp kernel, unsigned index,
     for (int64_t extent : type.getShape().drop_back())
       sizes.push_back(b.getIndexAttr(extent));
     sizes.push_back(b.getIndexAttr(p.n));
-    value = tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, steps);
+    value =
+        tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, steps);
   }
   SmallVector<int64_t> back(p.toColumns.size());
   for (auto [i, dim] : llvm::enumerate(p.toColumns))
@@ -173,8 +179,7 @@ static void unpackInKernel(OpBuilder &b, func::FuncOp kernel, unsigned index,
     use->set(value);
   SmallVector<Type> inputs(kernel.getArgumentTypes());
   inputs[index] = p.packed;
-  kernel.setFunctionType(
-      b.getFunctionType(inputs, kernel.getResultTypes()));
+  kernel.setFunctionType(b.getFunctionType(inputs, kernel.getResultTypes()));
 }
 
 /// Packs the weights of the contraction in `kernel` if they are constant.
@@ -196,7 +201,7 @@ static void tryPack(OpBuilder &b, func::FuncOp kernel,
       b, dispatch.getLoc(), TypeRange(packing.packed), pack.getName(),
       ValueRange(dispatch.getInputs()[index]));
   dispatch.getInputsMutable()[index].set(packed.getResult(0));
-  kernel->setAttr("graph.packed", b.getI64IntegerAttr(index));
+  kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(index));
 }
 
 /// Whether the kernel reads `argument` only at the index that it writes.
@@ -247,9 +252,8 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
       continue;
     StringRef strategy = "rows";
     int64_t chunks, scratch;
-    if (kernel->hasAttr("graph.packed")) {
-      ContractionPlan plan =
-          planContraction(*matchContraction(kernel), target);
+    if (kernel->hasAttr(graph::names::kPacked)) {
+      ContractionPlan plan = planContraction(*matchContraction(kernel), target);
       strategy = "contraction";
       chunks = plan.chunks;
       scratch = plan.scratch;

@@ -1,4 +1,5 @@
-//===- Contraction.cpp - Products with packed constant weights ---*- C++ -*-===//
+//===- Contraction.cpp - Products with packed constant weights ---*- C++
+//-*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,9 +8,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Register tiles of `tileRows` rows by one panel of weights: the accumulators
-// stay in registers over all of k, and what follows the product is pulled on them
-// before they are stored. The input is read where it lies, or, if it is padded or
-// computed, from a slab of scratch memory that each chunk fills first.
+// stay in registers over all of k, and what follows the product is pulled on
+// them before they are stored. The input is read where it lies, or, if it is
+// padded or computed, from a slab of scratch memory that each chunk fills
+// first.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
@@ -36,7 +38,8 @@ static bool isMultiplyAdd(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
   Block *body = op.getBody();
-  auto sum = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  auto sum =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!sum || !sum.getType().isF32())
     return false;
   Value accumulator = body->getArgument(2);
@@ -220,11 +223,11 @@ ContractionPlan planContraction(const Contraction &c, const Target &target) {
       for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
         int64_t range = c.extents[dim];
         if (llvm::is_contained(c.m, dim) && dim != c.m.back())
-          range = c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock
-                                                               : 1;
+          range =
+              c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
         // The coefficient of this loop: the difference of one step.
-        SmallVector<AffineExpr> zero(c.extents.size(),
-                                     getAffineConstantExpr(0, expr.getContext()));
+        SmallVector<AffineExpr> zero(
+            c.extents.size(), getAffineConstantExpr(0, expr.getContext()));
         auto value = [&](ArrayRef<AffineExpr> at) {
           return cast<AffineConstantExpr>(
                      simplifyAffineExpr(expr.replaceDims(at), 0, 0))
@@ -255,7 +258,9 @@ ContractionPlan planContraction(const Contraction &c, const Target &target) {
     p.slab = slabShape(p.linesPerBlock);
     p.scratch = alignBytes(slabBytes());
   }
-  auto blocks = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+  auto blocks = [](int64_t all, int64_t each) {
+    return (all + each - 1) / each;
+  };
   p.chunks = p.outer * blocks(p.lines, p.linesPerBlock) *
              blocks(p.tiles, p.tilesPerBlock) *
              blocks(p.panels, p.panelsPerGroup);
@@ -401,12 +406,10 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
   SmallVector<Value> columns;
   for (int64_t v = 0; v < vectors; ++v)
     columns.push_back(vector::LoadOp::create(
-        b, loc, type, weights,
-        scalar.add(weightsAt, scalar.index(v * lanes))));
+        b, loc, type, weights, scalar.add(weightsAt, scalar.index(v * lanes))));
   for (int64_t r = 0; r < rows; ++r) {
     Value element = memref::LoadOp::create(
-        b, loc, input.memref,
-        scalar.add(inputAt, scalar.index(r * rowStride)));
+        b, loc, input.memref, scalar.add(inputAt, scalar.index(r * rowStride)));
     Value row = vector::BroadcastOp::create(b, loc, type, element);
     for (int64_t v = 0; v < vectors; ++v) {
       Value &sum = accumulators[r * vectors + v];
@@ -430,8 +433,7 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel,
   for (auto [i, index] : llvm::enumerate(*at)) {
     Value position = index.base;
     if (!input.origin.empty())
-      position =
-          b.createOrFold<arith::SubIOp>(loc, position, input.origin[i]);
+      position = b.createOrFold<arith::SubIOp>(loc, position, input.origin[i]);
     inputAt = scalar.add(inputAt, scalar.mul(position, input.strides[i]));
   }
   Value weightsAt = scalar.mul(panel, depth * plan.panelWidth);
@@ -447,10 +449,10 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel,
     if (level + 1 < c.k.size())
       return buildLoop(
           b, loc, extent, 1, state, [&](Value iv, ValueRange values) {
-            return nest(level + 1, scalar.add(inputAt, scalar.mul(iv, stride)),
-                        scalar.add(weightsAt,
-                                   scalar.mul(iv, below * plan.panelWidth)),
-                        below, values);
+            return nest(
+                level + 1, scalar.add(inputAt, scalar.mul(iv, stride)),
+                scalar.add(weightsAt, scalar.mul(iv, below * plan.panelWidth)),
+                below, values);
           });
     int64_t unroll = extent % 4 == 0 ? 4 : extent % 2 == 0 ? 2 : 1;
     if (extent <= 8)
@@ -479,8 +481,8 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
   Operation *terminator = kernel.source.getBody().front().getTerminator();
   unsigned inputs = kernel.source.getNumArguments();
   for (int64_t v = 0; v < vectors; ++v) {
-    Value column = scalar.add(scalar.mul(panel, plan.panelWidth),
-                              scalar.index(v * lanes));
+    Value column =
+        scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
     Value mask;
     if (n % plan.panelWidth) {
       // Columns beyond the last are padding.
@@ -520,15 +522,17 @@ LogicalResult ContractionEmitter::emitTile(Indices dims, Value panel,
 }
 
 LogicalResult ContractionEmitter::emitChunk(Value chunk) {
-  auto blocks = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+  auto blocks = [](int64_t all, int64_t each) {
+    return (all + each - 1) / each;
+  };
   Value rest = chunk;
   Value tile = scalar.mul(peel(rest, blocks(plan.tiles, plan.tilesPerBlock)),
                           plan.tilesPerBlock);
   Value line = scalar.mul(peel(rest, blocks(plan.lines, plan.linesPerBlock)),
                           plan.linesPerBlock);
   Indices dims(c.extents.size(), {scalar.index(0), 0, 1});
-  for (unsigned dim : llvm::reverse(
-           ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
+  for (unsigned dim :
+       llvm::reverse(ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
     dims[dim].base = peel(rest, c.extents[dim]);
   Value panel = scalar.mul(rest, plan.panelsPerGroup);
 
@@ -555,8 +559,7 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
       if (hasLines)
         dims[c.m[c.m.size() - 2]].base = line;
       Value wholeEnd = minimum(tileEnd, scalar.index(whole));
-      if (whole &&
-          failed(loop(tile, wholeEnd, 1, [&](Value tile) {
+      if (whole && failed(loop(tile, wholeEnd, 1, [&](Value tile) {
             dims[c.m.back()].base = scalar.mul(tile, plan.tileRows);
             return emitTile(dims, panel, plan.tileRows);
           })))
@@ -576,7 +579,7 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
 
 LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   auto c = matchContraction(kernel.source);
-  auto packed = kernel.source->getAttrOfType<IntegerAttr>("graph.packed");
+  auto packed = kernel.source->getAttrOfType<IntegerAttr>(graph::names::kPacked);
   if (!c || !packed)
     return failure();
   ContractionPlan plan = planContraction(*c, target);

@@ -33,8 +33,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
@@ -84,8 +84,8 @@ static LogicalResult convertToLLVM(ModuleOp module) {
   return pm.run(module);
 }
 
-/// Gives `body` the ABI of tinh_kernel_fn: a function of its name that reads the
-/// operands' addresses from an array.
+/// Gives `body` the ABI of tinh_kernel_fn: a function of its name that reads
+/// the operands' addresses from an array.
 static void wrapKernel(LLVM::LLVMFuncOp body) {
   MLIRContext *context = body.getContext();
   OpBuilder b(body);
@@ -104,9 +104,9 @@ static void wrapKernel(LLVM::LLVMFuncOp body) {
   SmallVector<Value> arguments;
   unsigned count = body.getNumArguments() - 3;
   for (unsigned i = 0; i < count; ++i) {
-    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer,
-                                     entry->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value slot =
+        LLVM::GEPOp::create(b, loc, pointer, pointer, entry->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{int32_t(i)});
     arguments.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
   }
   for (unsigned i = 1; i < 4; ++i)
@@ -136,7 +136,8 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
 FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
                                            const Target &target) {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(llvmModule, context);
+  std::unique_ptr<llvm::Module> ir =
+      translateModuleToLLVMIR(llvmModule, context);
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(target);
   if (!ir || !machine)
     return llvmModule.emitError("internal error: no LLVM IR for the kernels");

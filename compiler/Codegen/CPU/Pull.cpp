@@ -33,9 +33,9 @@ buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
           function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   if (extent <= step)
-    return extent > 0 ? body(zero, initial)
-                      : FailureOr<SmallVector<Value>>(
-                            SmallVector<Value>(initial));
+    return extent > 0
+               ? body(zero, initial)
+               : FailureOr<SmallVector<Value>>(SmallVector<Value>(initial));
   Value end = arith::ConstantIndexOp::create(b, loc, extent);
   Value stride = arith::ConstantIndexOp::create(b, loc, step);
   auto loop = scf::ForOp::create(b, loc, zero, end, stride, initial);
@@ -137,8 +137,7 @@ LaneValue Pull::affineValue(LaneIndex lane) {
     return {lane.base, true, lane};
   auto type = VectorType::get({lanes}, b.getIndexType());
   Value step = vector::StepOp::create(b, loc, type);
-  Value scale =
-      vector::BroadcastOp::create(b, loc, type, index(lane.stride));
+  Value scale = vector::BroadcastOp::create(b, loc, type, index(lane.stride));
   Value base = vector::BroadcastOp::create(b, loc, type, lane.base);
   step = arith::MulIOp::create(b, loc, step, scale);
   return {arith::AddIOp::create(b, loc, base, step), false, lane};
@@ -177,8 +176,8 @@ FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
     if (at.stride == 1 && !active) {
       value = vector::LoadOp::create(b, loc, type, buffer.memref, at.base);
     } else if (at.stride == 1) {
-      value = vector::MaskedLoadOp::create(b, loc, type, buffer.memref,
-                                           at.base, active, zero);
+      value = vector::MaskedLoadOp::create(b, loc, type, buffer.memref, at.base,
+                                           active, zero);
     } else {
       auto indexType = VectorType::get({lanes}, b.getIndexType());
       Value step = vector::StepOp::create(b, loc, indexType);
@@ -197,7 +196,8 @@ FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
   if (element.isInteger(1)) {
     Value zero = arith::ConstantOp::create(b, loc, value.getType(),
                                            b.getZeroAttr(value.getType()));
-    value = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
+    value =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
   }
   return LaneValue{value, uniform, {}};
 }
@@ -239,7 +239,7 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
   if (!op)
     return failure();
   if (auto fill = dyn_cast<linalg::FillOp>(op))
-    return LaneValue{fill.getInputs()[0], true, {}};
+    return scalar(fill.getInputs()[0]);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
@@ -260,7 +260,8 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
       return failure();
     Indices source;
     for (auto [i, lane] : llvm::enumerate(indices)) {
-      int64_t offset = slice.getStaticOffset(i), step = slice.getStaticStride(i);
+      int64_t offset = slice.getStaticOffset(i),
+              step = slice.getStaticStride(i);
       source.push_back({add(mul(lane.base, step), index(offset)),
                         lane.stride * step,
                         offset ? std::gcd(lane.alignment * step, offset)
@@ -350,9 +351,17 @@ Pull::choose(Value condition, Type element,
   return LaneValue{branch.getResult(0), lanes == 1, {}};
 }
 
+FailureOr<LaneValue> Pull::scalar(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !matchPattern(op, m_Constant()))
+    return failure();
+  return LaneValue{b.clone(*op)->getResult(0), true, {}};
+}
+
 FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
-  Value value = op.getConstantPaddingValue();
-  if (!value)
+  Value constant = op.getConstantPaddingValue();
+  auto value = constant ? scalar(constant) : FailureOr<LaneValue>(failure());
+  if (failed(value))
     return failure();
   Value inside;
   Indices source;
@@ -367,9 +376,9 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
       return failure();
     LaneIndex moved{add(lane.base, index(-low)), lane.stride, 1};
     // One unsigned comparison checks both bounds.
-    Value fits = b.createOrFold<arith::CmpIOp>(
-        loc, arith::CmpIPredicate::ult, moved.base,
-        index(sourceType.getDimSize(i)));
+    Value fits = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
+                                               moved.base,
+                                               index(sourceType.getDimSize(i)));
     inside = inside ? b.createOrFold<arith::AndIOp>(loc, inside, fits) : fits;
     source.push_back(moved);
   }
@@ -378,7 +387,7 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
   return choose(
       inside, sourceType.getElementType(),
       [&] { return at(op.getSource(), source); },
-      [&]() -> FailureOr<LaneValue> { return LaneValue{value, true, {}}; });
+      [&] { return value; });
 }
 
 FailureOr<LaneValue> Pull::concat(tensor::ConcatOp op, const Indices &indices) {
@@ -461,8 +470,11 @@ FailureOr<SmallVector<LaneValue>> Pull::body(linalg::GenericOp op,
   SmallVector<LaneValue> results;
   for (Value yielded : op.getBody()->getTerminator()->getOperands()) {
     auto known = values.find(yielded);
-    results.push_back(known != values.end() ? known->second
-                                            : LaneValue{yielded, true, {}});
+    auto value = known != values.end() ? FailureOr<LaneValue>(known->second)
+                                       : scalar(yielded);
+    if (failed(value))
+      return failure();
+    results.push_back(*value);
   }
   return results;
 }
@@ -475,10 +487,15 @@ FailureOr<LaneValue> Pull::bodyOp(Operation *op, const Indices &dims,
     return failure();
   if (matchPattern(op, m_Constant()))
     return LaneValue{b.clone(*op)->getResult(0), true, {}};
-  auto lookup = [&](Value value) {
-    auto known = values.find(value);
-    return known != values.end() ? known->second : LaneValue{value, true, {}};
-  };
+  for (Value operand : op->getOperands())
+    if (!values.contains(operand) &&
+        !isa<RankedTensorType>(operand.getType())) {
+      auto outside = scalar(operand);
+      if (failed(outside))
+        return failure();
+      values[operand] = *outside;
+    }
+  auto lookup = [&](Value value) { return values.lookup(value); };
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     Indices source;
     for (Value position : extract.getIndices()) {
@@ -566,21 +583,19 @@ matchCombiner(linalg::GenericOp op) {
     return std::nullopt;
   Value yielded = op.getBody()->getTerminator()->getOperand(0);
   Operation *combiner = yielded.getDefiningOp();
-  Value accumulator =
-      op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  Value accumulator = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
   if (!combiner || combiner->getNumOperands() != 2 ||
       !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
     return std::nullopt;
   using Kind = vector::CombiningKind;
-  auto kind =
-      llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
-          .Case([](arith::AddFOp) { return Kind::ADD; })
-          .Case([](arith::AddIOp) { return Kind::ADD; })
-          .Case([](arith::MulFOp) { return Kind::MUL; })
-          .Case([](arith::MulIOp) { return Kind::MUL; })
-          .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
-          .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
-          .Default([](Operation *) { return std::nullopt; });
+  auto kind = llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
+                  .Case([](arith::AddFOp) { return Kind::ADD; })
+                  .Case([](arith::AddIOp) { return Kind::ADD; })
+                  .Case([](arith::MulFOp) { return Kind::MUL; })
+                  .Case([](arith::MulIOp) { return Kind::MUL; })
+                  .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
+                  .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
+                  .Default([](Operation *) { return std::nullopt; });
   if (!kind)
     return std::nullopt;
   return std::pair(combiner, *kind);
@@ -654,9 +669,9 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   auto initial = at(op.getDpsInits()[0], output);
   if (failed(partial) || failed(initial))
     return failure();
-  Value total = vector::ReductionOp::create(b, loc, kind, (*partial)[0],
-                                            initial->value,
-                                            arith::FastMathFlags::reassoc);
+  Value total =
+      vector::ReductionOp::create(b, loc, kind, (*partial)[0], initial->value,
+                                  arith::FastMathFlags::reassoc);
   return LaneValue{total, true, {}};
 }
 

@@ -1,4 +1,5 @@
-//===- Pull.h - Values of tensors, a vector at a time, where they are needed ---*- C++ -*-===//
+//===- Pull.h - Values of tensors, a vector at a time, where they are needed
+//---*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,8 +10,8 @@
 // A kernel is a function over linalg on tensors. Code for it is made by
 // *pulling*: the value of a tensor at an index is computed at the place where
 // it is needed, from the values that it depends on, down to loads of the
-// kernel's operands. A reduction that is pulled becomes a loop nest; what would be
-// pulled too often is computed into scratch memory first (`materialize`).
+// kernel's operands. A reduction that is pulled becomes a loop nest; what would
+// be pulled too often is computed into scratch memory first (`materialize`).
 //
 // Indices are lane-affine: lane l of a vector stands at base + l · stride.
 //
@@ -67,7 +68,8 @@ public:
                             const Indices &indices);
 
   /// The results of a reduction at the output indices, all in registers, with
-  /// lanes along its innermost reduction dimension where possible (`alongLanes`).
+  /// lanes along its innermost reduction dimension where possible
+  /// (`alongLanes`).
   mlir::FailureOr<llvm::SmallVector<LaneValue>>
   reduce(mlir::linalg::GenericOp op, const Indices &output);
   mlir::FailureOr<LaneValue> reduceAlongLanes(mlir::linalg::GenericOp op,
@@ -115,20 +117,22 @@ private:
   mlir::FailureOr<Indices> loopIndices(mlir::linalg::GenericOp op,
                                        const Indices &output);
   LaneValue affineValue(LaneIndex lane);
+  /// A constant of the kernel's source, again where code is being emitted.
+  mlir::FailureOr<LaneValue> scalar(mlir::Value value);
 
   mlir::OpBuilder &b;
   mlir::Location loc;
   int64_t lanes;
 };
 
-/// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration values
-/// and leaves the builder after it; returns the loop's results.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>> buildLoop(
-    mlir::OpBuilder &builder, mlir::Location loc, int64_t extent, int64_t step,
-    mlir::ValueRange initial,
-    llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
-        mlir::Value iv, mlir::ValueRange values)>
-        body);
+/// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration
+/// values and leaves the builder after it; returns the loop's results.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+buildLoop(mlir::OpBuilder &builder, mlir::Location loc, int64_t extent,
+          int64_t step, mlir::ValueRange initial,
+          llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+              mlir::Value iv, mlir::ValueRange values)>
+              body);
 
 /// The element type in memory: booleans are bytes.
 mlir::Type memoryType(mlir::Type element);

@@ -1,4 +1,5 @@
-//===- Rows.cpp - The strategy for all kernels without packed weights ---*- C++ -*-===//
+//===- Rows.cpp - The strategy for all kernels without packed weights ---*- C++
+//-*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -44,7 +45,8 @@ static int64_t sharedRank(Operation *op, int64_t rank) {
       for (OpOperand *operand : generic.getDpsInputOperands()) {
         AffineMap map = generic.getMatchingIndexingMap(operand);
         if (isIntermediate(operand->get()) &&
-            (i >= map.getNumResults() || map.getResult(i) != output.getResult(i)))
+            (i >= map.getNumResults() ||
+             map.getResult(i) != output.getResult(i)))
           return false;
         // A body that reads tensors anywhere shares nothing.
       }
@@ -171,11 +173,14 @@ RowsPlan planRows(func::FuncOp kernel) {
     elements += type.getNumElements();
   plan.scratch = rowBytes;
 
-  plan.blockSize =
-      first.getRank() > plan.rank ? first.getShape().back() : 1;
-  bool oneLaneDimension = llvm::all_of(results, [&](RankedTensorType type) {
-    return type == first || type.getShape() == first.getShape();
-  }) && first.getRank() == plan.rank + 1;
+  plan.blockSize = first.getRank() > plan.rank ? first.getShape().back() : 1;
+  bool oneLaneDimension =
+      llvm::all_of(results,
+                   [&](RankedTensorType type) {
+                     return type == first ||
+                            type.getShape() == first.getShape();
+                   }) &&
+      first.getRank() == plan.rank + 1;
   if (plan.stages.empty() && plan.rows < 16 && oneLaneDimension &&
       plan.blockSize > 1024) {
     plan.blockSize = 1024;
@@ -183,11 +188,12 @@ RowsPlan planRows(func::FuncOp kernel) {
   }
   int64_t units = plan.rows * plan.blocks;
   // A chunk should be worth its call, and 48 are enough to share evenly.
-  int64_t perUnit = std::max<int64_t>(1, elements / std::max<int64_t>(units, 1));
+  int64_t perUnit =
+      std::max<int64_t>(1, elements / std::max<int64_t>(units, 1));
   int64_t least = plan.stages.empty() ? (1023 + perUnit) / perUnit : 1;
-  plan.unitsPerChunk =
-      std::max<int64_t>({1, least, (units + 47) / 48});
-  plan.chunks = std::max<int64_t>(1, (units + plan.unitsPerChunk - 1) / plan.unitsPerChunk);
+  plan.unitsPerChunk = std::max<int64_t>({1, least, (units + 47) / 48});
+  plan.chunks = std::max<int64_t>(1, (units + plan.unitsPerChunk - 1) /
+                                         plan.unitsPerChunk);
   return plan;
 }
 
@@ -200,8 +206,8 @@ namespace {
 /// Emits the code of one unit: a row, or a block of one.
 class RowEmitter {
 public:
-  RowEmitter(EmittedKernel &kernel, const RowsPlan &plan,
-             const Target &target, OpBuilder &b)
+  RowEmitter(EmittedKernel &kernel, const RowsPlan &plan, const Target &target,
+             OpBuilder &b)
       : kernel(kernel), plan(plan), target(target), b(b),
         loc(kernel.source.getLoc()) {}
 
@@ -237,20 +243,21 @@ private:
                         int64_t lanes,
                         function_ref<LogicalResult(Pull &, Indices)> body) {
     Indices indices(row.begin(), row.end());
-    std::function<LogicalResult(size_t)> nest = [&](size_t dim) -> LogicalResult {
+    std::function<LogicalResult(size_t)> nest =
+        [&](size_t dim) -> LogicalResult {
       if (dim == shape.size()) {
         Pull pull = makePull(1);
         return body(pull, indices);
       }
       auto loop = [&](int64_t extent, int64_t step,
                       function_ref<LogicalResult(Value)> inner) {
-        return buildLoop(b, loc, extent, step, {},
-                         [&](Value iv, ValueRange)
-                             -> FailureOr<SmallVector<Value>> {
-                           if (failed(inner(iv)))
-                             return failure();
-                           return SmallVector<Value>{};
-                         });
+        return buildLoop(
+            b, loc, extent, step, {},
+            [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
+              if (failed(inner(iv)))
+                return failure();
+              return SmallVector<Value>{};
+            });
       };
       if (dim + 1 < shape.size() || lanes == 1) {
         return loop(shape[dim], 1, [&](Value iv) {
@@ -260,8 +267,8 @@ private:
           return result;
         });
       }
-      return forLanes(shape[dim], lanes, arith::ConstantIndexOp::create(b, loc, 0),
-                      indices, body);
+      return forLanes(shape[dim], lanes,
+                      arith::ConstantIndexOp::create(b, loc, 0), indices, body);
     };
     return nest(row.size());
   }
@@ -278,13 +285,13 @@ private:
       indices.back() = {pull.add(start, iv), lanes > 1 ? 1 : 0, lanes};
       return body(pull, indices);
     };
-    auto main = buildLoop(
-        b, loc, whole, lanes, {},
-        [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
-          if (failed(at(iv, {})))
-            return failure();
-          return SmallVector<Value>{};
-        });
+    auto main =
+        buildLoop(b, loc, whole, lanes, {},
+                  [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
+                    if (failed(at(iv, {})))
+                      return failure();
+                    return SmallVector<Value>{};
+                  });
     if (failed(main) || whole == extent)
       return main;
     Value mask = vector::ConstantMaskOp::create(
@@ -300,10 +307,10 @@ private:
     ArrayRef<int64_t> shape = type.getShape();
     for (Value result : stage.getResults()) {
       Type element = getElementTypeOrSelf(result);
-      Buffer buffer = kernel.scratchBuffer(b, offset,
-                                           shape.drop_front(plan.rank), element);
-      offset += alignBytes(graph::tensorSize(RankedTensorType::get(
-          shape.drop_front(plan.rank), element)));
+      Buffer buffer =
+          kernel.scratchBuffer(b, offset, shape.drop_front(plan.rank), element);
+      offset += alignBytes(graph::tensorSize(
+          RankedTensorType::get(shape.drop_front(plan.rank), element)));
       buffer.strides.insert(buffer.strides.begin(), plan.rank, 0);
       memory.push_back(buffer);
     }
@@ -352,13 +359,14 @@ private:
       int64_t start = 0;
       for (Value piece : concat.getInputs()) {
         Buffer part = buffer;
-        part.origin.assign(shape.size(), arith::ConstantIndexOp::create(b, loc, 0));
+        part.origin.assign(shape.size(),
+                           arith::ConstantIndexOp::create(b, loc, 0));
         part.origin[concat.getDim()] =
             arith::ConstantIndexOp::create(b, loc, -start);
         if (failed(emitResult(piece, part, row, block)))
           return failure();
-        start += cast<RankedTensorType>(piece.getType())
-                     .getDimSize(concat.getDim());
+        start +=
+            cast<RankedTensorType>(piece.getType()).getDimSize(concat.getDim());
       }
       return success();
     }
@@ -388,8 +396,8 @@ private:
     if (tail == 0)
       return forLanes(plan.blockSize, lanes, start, indices, body);
     Value last = pull.index(plan.blocks - 1);
-    Value whole = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, block,
-                                        last);
+    Value whole =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, block, last);
     auto branch = scf::IfOp::create(b, loc, TypeRange(), whole, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());

@@ -39,8 +39,7 @@ Buffer EmittedKernel::operand(OpBuilder &, unsigned i) {
 }
 
 Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
-                                    ArrayRef<int64_t> shape,
-                                    Type element) {
+                                    ArrayRef<int64_t> shape, Type element) {
   auto tensor = RankedTensorType::get(shape, element);
   Location loc = source.getLoc();
   Value at = arith::ConstantIndexOp::create(b, loc, offset);
@@ -51,15 +50,13 @@ Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
 
 void EmittedKernel::bindInputs(Pull &pull) {
   for (BlockArgument argument : source.getArguments())
-    pull.buffers[argument] =
-        operand(pull.builder(), argument.getArgNumber());
+    pull.buffers[argument] = operand(pull.builder(), argument.getArgNumber());
 }
 
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  auto strategy =
-      kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
+  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
   auto scratchSize = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
   if (!strategy || !scratchSize)
     return kernel.emitError("no strategy has been chosen for this kernel");

@@ -69,12 +69,13 @@ mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
 
 struct Contraction {
   mlir::linalg::GenericOp op;
-  mlir::Value input;           // The activations, and
-  mlir::AffineMap inputMap;    // how the loops index them.
-  mlir::Value weights;         // The other operand of the product.
+  mlir::Value input;        // The activations, and
+  mlir::AffineMap inputMap; // how the loops index them.
+  mlir::Value weights;      // The other operand of the product.
   mlir::AffineMap weightsMap;
-  unsigned n;                  // The loop along the weights' outputs.
-  llvm::SmallVector<unsigned> m, k; // The other parallel and the reduction loops.
+  unsigned n; // The loop along the weights' outputs.
+  llvm::SmallVector<unsigned> m,
+      k; // The other parallel and the reduction loops.
   llvm::SmallVector<int64_t> extents;
 };
 /// The kernel's one contraction if this strategy can compute the kernel.
@@ -83,13 +84,13 @@ std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);
 int64_t panelWidth(const Contraction &contraction, const Target &target);
 
 struct ContractionPlan {
-  int64_t tileRows;    // Rows of a register tile.
+  int64_t tileRows; // Rows of a register tile.
   int64_t panels, panelWidth;
-  int64_t outer;       // Products of all but the last two m loops.
+  int64_t outer;                // Products of all but the last two m loops.
   int64_t lines, linesPerBlock; // The last but one m loop, cut into blocks.
   int64_t tiles, tilesPerBlock; // Register tiles along the last m loop.
   int64_t panelsPerGroup;
-  bool staged;         // The input is copied to scratch memory first.
+  bool staged; // The input is copied to scratch memory first.
   llvm::SmallVector<int64_t> slab; // Its shape there.
   int64_t chunks, scratch;
 };
@@ -105,6 +106,9 @@ mlir::LogicalResult emitContraction(EmittedKernel &kernel,
 mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
                                                mlir::ModuleOp module,
                                                const Target &target);
+
+/// The target that the module's `graph.cpu` names.
+mlir::FailureOr<Target> targetOf(mlir::ModuleOp module);
 
 /// Chooses strategies for all kernel functions of a module at phase `kernels`,
 /// packs the weights of contractions, and sets the kernels' attributes.

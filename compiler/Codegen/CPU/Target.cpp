@@ -21,7 +21,6 @@ namespace tinh::cpu {
 
 static const char kTriple[] = "x86_64-unknown-linux-gnu";
 
-
 static const std::pair<StringRef, uint64_t> kFeatures[] = {
     {"avx2", TINH_CPU_AVX2},
     {"fma", TINH_CPU_FMA},

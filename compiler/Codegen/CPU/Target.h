@@ -18,8 +18,8 @@ namespace tinh::cpu {
 
 /// A CPU by its LLVM name with what strategies need to know of it.
 struct Target {
-  std::string name;     // "znver5", "x86-64-v3", …; never "native".
-  std::string features; // As LLVM takes them: "+avx2,-amx-tile,…".
+  std::string name;         // "znver5", "x86-64-v3", …; never "native".
+  std::string features;     // As LLVM takes them: "+avx2,-amx-tile,…".
   uint64_t featureBits = 0; // TINH_CPU_* that the code needs.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;

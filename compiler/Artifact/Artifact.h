@@ -1,0 +1,99 @@
+//===- Artifact.h - Writing artifacts ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What an artifact holds, as plain data (tinh/artifact.h has the layout in the
+// file), and the functions that write it. No IR types.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_ARTIFACT_ARTIFACT_H
+#define TINH_ARTIFACT_ARTIFACT_H
+
+#include "tinh/artifact.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace tinh::artifact {
+
+struct Tensor {
+  std::string name;
+  tinh_dtype_t dtype = TINH_DTYPE_F32;
+  std::vector<int64_t> dims;
+  uint64_t size = 0;   // Bytes.
+  uint64_t offset = 0; // Of a weight, in the weights.
+};
+
+struct Step {
+  tinh_opcode_t opcode = TINH_OP_DISPATCH;
+  uint32_t kernel = 0; // Index into Contents::kernels.
+  int32_t waitFor = -1;
+  uint64_t chunks = 1;
+  uint64_t size = 0;
+  std::vector<tinh_buffer_ref_t> buffers;
+  std::string label;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Step> steps;
+  uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
+};
+
+struct Kernel {
+  std::string name; // The symbol of its code.
+  uint64_t scratchSize = 0;
+};
+
+struct Contents {
+  std::string model;
+  std::string cpu;
+  uint64_t cpuFeatures = 0;
+  std::vector<Kernel> kernels;
+  std::vector<Function> functions;
+  std::vector<Tensor> weights;
+  uint64_t weightsSize = 0;
+};
+
+/// An ELF object file's bytes.
+using Object = llvm::SmallVector<char, 0>;
+
+/// Computes the weights into memory of Contents::weightsSize zero bytes.
+using FillWeights =
+    llvm::function_ref<llvm::Error(llvm::MutableArrayRef<char>)>;
+
+struct WriteOptions {
+  /// Weights go to a .safetensors file beside the artifact.
+  bool externalWeights = false;
+};
+
+/// The object that holds the descriptor and the note.
+llvm::Expected<Object> makeDescriptor(const Contents &contents,
+                                      llvm::TargetMachine &machine);
+
+/// Links `objects` into a shared object at `path`.
+llvm::Error link(llvm::ArrayRef<Object> objects, llvm::StringRef path);
+
+/// Writes the artifact to `path`, and its companion file if the weights are
+/// external. Both appear whole or not at all.
+llvm::Error write(const Contents &contents, llvm::ArrayRef<Object> kernels,
+                  llvm::TargetMachine &machine, llvm::StringRef path,
+                  FillWeights fillWeights, const WriteOptions &options);
+
+} // namespace tinh::artifact
+
+#endif // TINH_ARTIFACT_ARTIFACT_H

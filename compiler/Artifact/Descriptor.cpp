@@ -1,0 +1,176 @@
+//===- Descriptor.cpp - The artifact's tables as an object file ---*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Artifact/Artifact.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+namespace tinh::artifact {
+
+namespace {
+
+/// Builds constants that have the layout of the structures in tinh/artifact.h.
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(const Contents &contents, TargetMachine &machine)
+      : contents(contents), module("descriptor", context) {
+    module.setTargetTriple(machine.getTargetTriple());
+    module.setDataLayout(machine.createDataLayout());
+  }
+
+  Module &build() {
+    std::vector<Constant *> kernels, functions;
+    for (const Kernel &kernel : contents.kernels)
+      kernels.push_back(structure(
+          {text(kernel.name), code(kernel.name), i64(kernel.scratchSize)}));
+    for (const Function &function : contents.functions)
+      functions.push_back(describe(function));
+    Constant *descriptor = structure(
+        {i32(TINH_ARTIFACT_VERSION), i32(kernels.size()), text("tinh 0.1.0"),
+         text(contents.model), array(kernels), i32(functions.size()), i32(0),
+         array(functions), i64(contents.weightsSize), i64(0)});
+    auto *global = new GlobalVariable(module, descriptor->getType(), true,
+                                      GlobalValue::ExternalLinkage, descriptor,
+                                      TINH_ARTIFACT_SYMBOL);
+    global->setVisibility(GlobalValue::DefaultVisibility);
+    addNote();
+    return module;
+  }
+
+private:
+  Constant *i32(uint64_t value) {
+    return ConstantInt::get(Type::getInt32Ty(context), value, false, true);
+  }
+  Constant *i64(uint64_t value) {
+    return ConstantInt::get(Type::getInt64Ty(context), value, false, true);
+  }
+  Constant *null() {
+    return ConstantPointerNull::get(PointerType::get(context, 0));
+  }
+  Constant *structure(ArrayRef<Constant *> fields) {
+    return ConstantStruct::getAnon(context, fields);
+  }
+  Constant *hold(Constant *value) {
+    auto *global = new GlobalVariable(module, value->getType(), true,
+                                      GlobalValue::PrivateLinkage, value);
+    global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return global;
+  }
+  Constant *text(StringRef value) {
+    Constant *&known = texts[value.str()];
+    if (!known)
+      known = hold(ConstantDataArray::getString(context, value));
+    return known;
+  }
+  Constant *array(ArrayRef<Constant *> elements) {
+    if (elements.empty())
+      return null();
+    return hold(ConstantArray::get(
+        ArrayType::get(elements[0]->getType(), elements.size()), elements));
+  }
+  Constant *code(StringRef name) {
+    auto *type = FunctionType::get(Type::getVoidTy(context), false);
+    auto callee = module.getOrInsertFunction(name, type);
+    auto *function = cast<llvm::Function>(callee.getCallee());
+    function->setVisibility(GlobalValue::HiddenVisibility);
+    return function;
+  }
+
+  Constant *describe(const Tensor &tensor) {
+    std::vector<Constant *> dims;
+    for (unsigned i = 0; i < TINH_MAX_RANK; ++i)
+      dims.push_back(i64(i < tensor.dims.size() ? tensor.dims[i] : 0));
+    return structure(
+        {text(tensor.name), i32(tensor.dtype), i32(tensor.dims.size()),
+         ConstantArray::get(
+             ArrayType::get(Type::getInt64Ty(context), TINH_MAX_RANK), dims),
+         i64(tensor.size)});
+  }
+
+  Constant *describe(const Step &step) {
+    std::vector<Constant *> buffers;
+    for (const tinh_buffer_ref_t &ref : step.buffers)
+      buffers.push_back(
+          structure({i32(ref.space), i32(ref.index), i64(ref.offset)}));
+    return structure({i32(step.opcode), i32(step.kernel),
+                      i32(static_cast<uint32_t>(step.waitFor)),
+                      i32(buffers.size()), array(buffers), i64(step.chunks),
+                      i64(step.size), text(step.label)});
+  }
+
+  Constant *describe(const Function &function) {
+    std::vector<Constant *> inputs, outputs, steps;
+    for (const Tensor &tensor : function.inputs)
+      inputs.push_back(describe(tensor));
+    for (const Tensor &tensor : function.outputs)
+      outputs.push_back(describe(tensor));
+    for (const Step &step : function.steps)
+      steps.push_back(describe(step));
+    return structure({text(function.name), i32(inputs.size()),
+                      i32(outputs.size()), array(inputs), array(outputs),
+                      i32(steps.size()), i32(0), array(steps),
+                      i64(function.arenaSize), i64(function.unplannedSize),
+                      i64(function.lowerBoundSize)});
+  }
+
+  /// The note; what is known only after linking stays 0 and is patched then.
+  void addNote() {
+    tinh_note_t note = {};
+    note.version = TINH_ARTIFACT_VERSION;
+    note.weights_embedded = 1;
+    note.cpu_features = contents.cpuFeatures;
+    note.weights_size = contents.weightsSize;
+    contents.cpu.copy(note.cpu, sizeof(note.cpu) - 1);
+    struct {
+      uint32_t nameSize = sizeof(TINH_NOTE_NAME);
+      uint32_t descriptorSize = sizeof(tinh_note_t);
+      uint32_t type = TINH_NOTE_TYPE;
+      char name[8] = TINH_NOTE_NAME;
+    } header;
+    std::string bytes(reinterpret_cast<char *>(&header), sizeof(header));
+    bytes.append(reinterpret_cast<char *>(&note), sizeof(note));
+    Constant *data = ConstantDataArray::getString(context, bytes, false);
+    auto *global =
+        new GlobalVariable(module, data->getType(), true,
+                           GlobalValue::PrivateLinkage, data, "note");
+    global->setSection(".note.tinh");
+    global->setAlignment(Align(4));
+    appendToUsed(module, {global});
+  }
+
+  const Contents &contents;
+  LLVMContext context;
+  Module module;
+  std::map<std::string, Constant *> texts;
+};
+
+} // namespace
+
+Expected<Object> makeDescriptor(const Contents &contents,
+                                TargetMachine &machine) {
+  DescriptorBuilder builder(contents, machine);
+  Module &module = builder.build();
+  Object object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager emitter;
+  if (machine.addPassesToEmitFile(emitter, stream, nullptr,
+                                  CodeGenFileType::ObjectFile))
+    return createStringError("this target cannot emit object files");
+  emitter.run(module);
+  return object;
+}
+
+} // namespace tinh::artifact

@@ -1,0 +1,378 @@
+//===- Write.cpp - Linking artifacts and adding their weights ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Artifact/Artifact.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+
+namespace tinh::artifact {
+
+static Error fileError(StringRef path, const Twine &what, int error) {
+  return createStringError(Twine("'") + path + "': " + what + ": " +
+                           std::strerror(error));
+}
+
+//===----------------------------------------------------------------------===//
+// Temporary files
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A file that becomes `path` when it is kept, and nothing before.
+class PendingFile {
+public:
+  static Expected<PendingFile> create(StringRef path) {
+    PendingFile file;
+    file.path = path.str();
+    SmallString<128> name;
+    if (std::error_code error =
+            sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", name))
+      return createStringError(Twine("cannot write '") + path +
+                               "': " + error.message());
+    file.name = name.str().str();
+    sys::RemoveFileOnSignal(file.name);
+    return file;
+  }
+  PendingFile(PendingFile &&other)
+      : name(std::move(other.name)), path(std::move(other.path)) {
+    other.name.clear();
+  }
+  ~PendingFile() {
+    if (!name.empty()) {
+      sys::fs::remove(name);
+      sys::DontRemoveFileOnSignal(name);
+    }
+  }
+  Error keep(unsigned permissions) {
+    mode_t mask = umask(0);
+    umask(mask);
+    ::chmod(name.c_str(), permissions & ~mask);
+    if (std::error_code error = sys::fs::rename(name, path))
+      return createStringError("cannot write '" + path +
+                               "': " + error.message());
+    sys::DontRemoveFileOnSignal(name);
+    name.clear();
+    return Error::success();
+  }
+  std::string name, path;
+
+private:
+  PendingFile() = default;
+};
+
+/// A file's bytes, shared with the file.
+class Mapping {
+public:
+  static Expected<Mapping> resize(StringRef path, uint64_t size) {
+    int file = ::open(path.str().c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0)
+      return fileError(path, "cannot open", errno);
+    auto close = make_scope_exit([&] { ::close(file); });
+    if (::ftruncate(file, size))
+      return fileError(path, "cannot resize", errno);
+    // Reserve the blocks: a full disk must be an error here, not a signal at
+    // the first store.
+    if (int error = size ? ::posix_fallocate(file, 0, size) : 0)
+      return fileError(path, formatv("cannot reserve {0} bytes", size).str(),
+                       error);
+    void *memory =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED)
+      return fileError(path, "cannot map", errno);
+    Mapping mapping;
+    mapping.bytes = {static_cast<char *>(memory), size};
+    return mapping;
+  }
+  Mapping(Mapping &&other) : bytes(other.bytes) { other.bytes = {}; }
+  ~Mapping() {
+    if (!bytes.empty())
+      ::munmap(bytes.data(), bytes.size());
+  }
+  MutableArrayRef<char> bytes;
+
+private:
+  Mapping() = default;
+};
+
+uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Linking
+//===----------------------------------------------------------------------===//
+
+Error link(ArrayRef<Object> objects, StringRef path) {
+  SmallString<128> folder;
+  if (std::error_code error = sys::fs::createUniqueDirectory("tinh", folder))
+    return createStringError("cannot create a temporary directory: " +
+                             error.message());
+  auto cleanup = make_scope_exit([&] { sys::fs::remove_directories(folder); });
+  std::vector<std::string> files;
+  for (const auto &[i, object] : enumerate(objects)) {
+    files.push_back(formatv("{0}/{1}.o", folder, i));
+    std::error_code error;
+    raw_fd_ostream stream(files.back(), error);
+    if (!error) {
+      stream.write(object.data(), object.size());
+      stream.close();
+      error = stream.error();
+      stream.clear_error();
+    }
+    if (error)
+      return createStringError("cannot write '" + files.back() +
+                               "': " + error.message());
+  }
+  // Only the descriptor is exported; kernels keep local names for profilers.
+  std::string script = formatv("{0}/exports", folder);
+  {
+    std::error_code error;
+    raw_fd_ostream stream(script, error);
+    if (error)
+      return createStringError("cannot write '" + script +
+                               "': " + error.message());
+    stream << "{ global: " << TINH_ARTIFACT_SYMBOL << "; local: *; };\n";
+  }
+  std::string versionScript = "--version-script=" + script, output = path.str();
+  std::vector<const char *> arguments = {"ld.lld",
+                                         "-shared",
+                                         "--build-id=none",
+                                         "--hash-style=gnu",
+                                         "-z",
+                                         "noexecstack",
+                                         "-z",
+                                         "now",
+                                         "--threads=1",
+                                         versionScript.c_str(),
+                                         "-o",
+                                         output.c_str()};
+  for (const std::string &file : files)
+    arguments.push_back(file.c_str());
+  static std::mutex mutex; // LLD's state is global.
+  std::lock_guard lock(mutex);
+  std::string messages;
+  raw_string_ostream stream(messages);
+  lld::Result result =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0)
+    return Error::success();
+  return createStringError("cannot link '" + path +
+                           "': " + StringRef(messages).trim());
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// The note in the linked file `bytes`.
+static Expected<tinh_note_t *> findNote(MutableArrayRef<char> bytes) {
+  auto *header = reinterpret_cast<Elf64_Ehdr *>(bytes.data());
+  auto *sections =
+      reinterpret_cast<Elf64_Shdr *>(bytes.data() + header->e_shoff);
+  const char *names = bytes.data() + sections[header->e_shstrndx].sh_offset;
+  for (unsigned i = 0; i < header->e_shnum; ++i)
+    if (StringRef(names + sections[i].sh_name) == ".note.tinh")
+      return reinterpret_cast<tinh_note_t *>(bytes.data() +
+                                             sections[i].sh_offset + 20);
+  return createStringError("the linked artifact has no note");
+}
+
+static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
+  auto hash = BLAKE3::hash<16>(ArrayRef(
+      reinterpret_cast<const uint8_t *>(weights.data()), weights.size()));
+  std::memcpy(out, hash.data(), sizeof(out));
+}
+
+/// Appends the section ".tinh.weights" to the linked file and fills it: the
+/// weights, a new table of section names and a new table of sections.
+static Error embedWeights(StringRef file, const Contents &contents,
+                          FillWeights fillWeights) {
+  uint64_t linked = 0;
+  if (std::error_code error = sys::fs::file_size(file, linked))
+    return createStringError("'" + file + "': " + error.message());
+  static const char kName[] = ".tinh.weights";
+
+  Elf64_Ehdr header;
+  std::string names;
+  std::vector<Elf64_Shdr> sections;
+  {
+    auto mapping = Mapping::resize(file, linked);
+    if (!mapping)
+      return mapping.takeError();
+    const char *bytes = mapping->bytes.data();
+    std::memcpy(&header, bytes, sizeof(header));
+    auto *first = reinterpret_cast<const Elf64_Shdr *>(bytes + header.e_shoff);
+    sections.assign(first, first + header.e_shnum);
+    const Elf64_Shdr &table = sections[header.e_shstrndx];
+    names.assign(bytes + table.sh_offset, table.sh_size);
+  }
+  Elf64_Shdr weights = {};
+  weights.sh_name = names.size();
+  names.append(kName, sizeof(kName));
+  weights.sh_type = SHT_PROGBITS;
+  weights.sh_offset = alignUp(linked, TINH_WEIGHTS_FILE_ALIGNMENT);
+  weights.sh_size = contents.weightsSize;
+  weights.sh_addralign = TINH_WEIGHTS_FILE_ALIGNMENT;
+  Elf64_Shdr &table = sections[header.e_shstrndx];
+  table.sh_offset = weights.sh_offset + weights.sh_size;
+  table.sh_size = names.size();
+  sections.push_back(weights);
+  header.e_shoff = alignUp(table.sh_offset + table.sh_size, 8);
+  header.e_shnum = sections.size();
+  uint64_t total = header.e_shoff + sections.size() * sizeof(Elf64_Shdr);
+
+  auto mapping = Mapping::resize(file, total);
+  if (!mapping)
+    return mapping.takeError();
+  char *bytes = mapping->bytes.data();
+  std::memcpy(bytes, &header, sizeof(header));
+  std::memcpy(bytes + table.sh_offset, names.data(), names.size());
+  std::memcpy(bytes + header.e_shoff, sections.data(),
+              sections.size() * sizeof(Elf64_Shdr));
+  MutableArrayRef<char> memory(bytes + weights.sh_offset, weights.sh_size);
+  if (Error error = fillWeights(memory))
+    return error;
+  auto note = findNote(mapping->bytes);
+  if (!note)
+    return note.takeError();
+  (*note)->file_size = total;
+  (*note)->weights_offset = weights.sh_offset;
+  digest(memory, (*note)->weights_digest);
+  return Error::success();
+}
+
+static const char *safetensorsName(tinh_dtype_t dtype) {
+  static const char *const kNames[] = {"BOOL", "I8",  "U8",  "I16", "U16",
+                                       "I32",  "U32", "I64", "U64", "F16",
+                                       "BF16", "F32", "F64"};
+  return kNames[dtype];
+}
+
+/// The header of the .safetensors file; padded so that the data is aligned.
+static std::string safetensorsHeader(const Contents &contents,
+                                     StringRef hexDigest) {
+  std::string text;
+  raw_string_ostream stream(text);
+  json::OStream out(stream);
+  out.object([&] {
+    out.attributeObject("__metadata__",
+                        [&] { out.attribute("tinh.digest", hexDigest); });
+    for (const Tensor &tensor : contents.weights)
+      out.attributeObject(tensor.name, [&] {
+        out.attribute("dtype", safetensorsName(tensor.dtype));
+        out.attributeArray("shape", [&] {
+          for (int64_t extent : tensor.dims)
+            out.value(extent);
+        });
+        out.attributeArray("data_offsets", [&] {
+          out.value(static_cast<int64_t>(tensor.offset));
+          out.value(static_cast<int64_t>(tensor.offset + tensor.size));
+        });
+      });
+  });
+  text.resize(alignUp(text.size() + 8, TINH_WEIGHTS_FILE_ALIGNMENT) - 8, ' ');
+  return text;
+}
+
+static Error writeCompanion(PendingFile &file, const Contents &contents,
+                            FillWeights fillWeights, tinh_note_t &note) {
+  // The digest has a fixed width, so the header's size is known before it.
+  std::string header = safetensorsHeader(contents, std::string(32, '0'));
+  uint64_t size = header.size(), data = 8 + size;
+  auto mapping = Mapping::resize(file.name, data + contents.weightsSize);
+  if (!mapping)
+    return mapping.takeError();
+  MutableArrayRef<char> memory = mapping->bytes.drop_front(data);
+  if (Error error = fillWeights(memory))
+    return error;
+  digest(memory, note.weights_digest);
+  header = safetensorsHeader(
+      contents, toHex(ArrayRef<uint8_t>(note.weights_digest), true));
+  std::memcpy(mapping->bytes.data(), &size, 8);
+  std::memcpy(mapping->bytes.data() + 8, header.data(), size);
+  note.weights_offset = data;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The artifact
+//===----------------------------------------------------------------------===//
+
+static Error writeExternal(PendingFile &file, const Contents &contents,
+                           StringRef path, FillWeights fillWeights) {
+  SmallString<128> companion(path);
+  sys::path::replace_extension(companion, ".safetensors");
+  auto weights = PendingFile::create(companion);
+  if (!weights)
+    return weights.takeError();
+  uint64_t linked = 0;
+  if (std::error_code error = sys::fs::file_size(file.name, linked))
+    return createStringError("'" + file.name + "': " + error.message());
+  auto mapping = Mapping::resize(file.name, linked);
+  if (!mapping)
+    return mapping.takeError();
+  auto note = findNote(mapping->bytes);
+  if (!note)
+    return note.takeError();
+  StringRef name = sys::path::filename(companion);
+  if (name.size() >= sizeof((*note)->weights_file))
+    return createStringError("the name '" + name + "' is too long: at most " +
+                             Twine(sizeof((*note)->weights_file) - 1) +
+                             " bytes for a file of weights");
+  if (Error error = writeCompanion(*weights, contents, fillWeights, **note))
+    return error;
+  (*note)->weights_embedded = 0;
+  (*note)->file_size = linked;
+  std::memcpy((*note)->weights_file, name.data(), name.size());
+  return weights->keep(0666);
+}
+
+Error write(const Contents &contents, ArrayRef<Object> kernels,
+            TargetMachine &machine, StringRef path, FillWeights fillWeights,
+            const WriteOptions &options) {
+  auto file = PendingFile::create(path);
+  if (!file)
+    return file.takeError();
+  auto descriptor = makeDescriptor(contents, machine);
+  if (!descriptor)
+    return descriptor.takeError();
+  std::vector<Object> objects(kernels.begin(), kernels.end());
+  objects.push_back(std::move(*descriptor));
+  if (Error error = link(objects, file->name))
+    return error;
+  bool external = options.externalWeights && contents.weightsSize > 0;
+  if (Error error = external ? writeExternal(*file, contents, path, fillWeights)
+                             : embedWeights(file->name, contents, fillWeights))
+    return error;
+  return file->keep(0777);
+}
+
+} // namespace tinh::artifact

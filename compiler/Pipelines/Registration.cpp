@@ -1,0 +1,32 @@
+//===- Registration.cpp - All dialects and passes of the compiler ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/Registration.h"
+
+#include "compiler/Codegen/CPU/ObjectCode.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
+#include "compiler/Codegen/Passes.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace tinh {
+
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<graph::GraphDialect>();
+  cpu::registerCodegenDialects(registry);
+  codegen::registerLowerToLinalgModels(registry);
+}
+
+void registerPasses() {
+  codegen::registerTinhCodegenPasses();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+}
+
+} // namespace tinh
