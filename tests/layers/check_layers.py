@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Checks that no folder includes what it must not know.
+
+    check_layers.py ROOT
+
+Reads the #include lines of all C and C++ files and prints each that breaks a
+rule of docs/architecture.md; exits with 1 if there is any.
+"""
+
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+LLVM = re.compile(r"^(llvm|llvm-c|mlir|mlir-c|lld|clang)/")
+COMPILER = re.compile(r"^compiler/|^tinh/compiler")
+DIALECTS = re.compile(r"^dialects/")
+RUNTIME_SOURCES = re.compile(r"^runtime/src/")
+
+# Files (a pattern), what they must not include, and the rule in words.
+RULES = [
+    (r"^runtime/", LLVM, "the runtime knows nothing of LLVM"),
+    (r"^runtime/", COMPILER, "the runtime knows nothing of the compiler"),
+    (r"^runtime/", DIALECTS, "the runtime knows nothing of the dialects"),
+    (r"^dialects/", COMPILER, "the dialects know nothing of the compiler"),
+    (r"^dialects/", RUNTIME_SOURCES, "the dialects know nothing of the runtime"),
+    (
+        r"^compiler/Planning/",
+        LLVM,
+        "planning works on plain data structures without IR",
+    ),
+    (
+        r"^compiler/Planning/",
+        DIALECTS,
+        "planning works on plain data structures without IR",
+    ),
+    (
+        r"^tools/(graph-run|common)/",
+        LLVM,
+        "graph-run and what the tools share link nothing of LLVM",
+    ),
+    (
+        r"^tools/(graph-run|common)/",
+        COMPILER,
+        "graph-run and what the tools share link nothing of the compiler",
+    ),
+    (
+        r"^tools/graph-run/",
+        RUNTIME_SOURCES,
+        "graph-run uses the runtime's public headers",
+    ),
+]
+
+# Thin mains: what a tool may have at most, in lines of all its sources.
+TOOL_LINES = 900
+
+FOLDERS = ("runtime", "dialects", "compiler", "tools")
+SUFFIXES = {".h", ".c", ".cpp"}
+
+
+def sources(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SUFFIXES:
+                yield path.relative_to(root).as_posix(), path.read_text()
+
+
+def broken_rules(name, text):
+    rules = [r for r in RULES if re.match(r[0], name)]
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        for _, forbidden, why in rules:
+            if forbidden.match(match[1]):
+                yield f"{name}:{number}: includes {match[1]}, but {why}"
+
+
+def self_check():
+    """The rules must be able to fail."""
+    bad = [
+        ("runtime/src/a.cpp", '#include "llvm/ADT/StringRef.h"'),
+        ("dialects/graph/A.h", '# include "compiler/Import/Import.h"'),
+        ("compiler/Planning/A.h", "#include <mlir/IR/Operation.h>"),
+        ("tools/graph-run/a.cpp", '#include "compiler/Import/Import.h"'),
+    ]
+    good = [
+        ("compiler/Import/A.cpp", '#include "llvm/ADT/StringRef.h"'),
+        ("runtime/src/a.cpp", '#include "tinh/runtime.h"'),
+    ]
+    for name, text in bad:
+        assert list(broken_rules(name, text)), f"{name} {text} is not noticed"
+    for name, text in good:
+        assert not list(broken_rules(name, text)), f"{name} {text} is refused"
+
+
+def main():
+    self_check()
+    root = pathlib.Path(sys.argv[1])
+    problems = []
+    count = 0
+    tool_lines = {}
+    for name, text in sources(root):
+        count += 1
+        problems += broken_rules(name, text)
+        if name.startswith("tools/"):
+            tool = name.split("/")[1]
+            tool_lines[tool] = tool_lines.get(tool, 0) + text.count("\n")
+    for tool, lines in tool_lines.items():
+        if lines > TOOL_LINES:
+            problems.append(
+                f"tools/{tool}: {lines} lines; a tool is a thin main over the"
+                f" libraries, at most {TOOL_LINES}"
+            )
+    print("\n".join(problems) or f"{count} files keep to their layers")
+    sys.exit(1 if problems or not count else 0)
+
+
+if __name__ == "__main__":
+    main()
