@@ -500,7 +500,8 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
       Pull pull(b, loc, lanes);
       pull.mask = mask;
       kernel.bindInputs(pull);
-      pull.registers[c.op.getResult(0)] = {accumulators[r * vectors + v]};
+      pull.registers[c.op.getResult(0)] = {
+          accumulators[r * vectors + v], false, {}};
       for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
         auto element = pull.at(value, at);
         if (failed(element) ||

@@ -1,0 +1,210 @@
+//===- Compile.cpp - From a model to an artifact ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/Compile.h"
+
+#include "compiler/Artifact/Artifact.h"
+#include "compiler/Codegen/CPU/ObjectCode.h"
+#include "compiler/Pipelines/InitRunner.h"
+#include "compiler/Pipelines/PlanArtifact.h"
+#include "compiler/Pipelines/Registration.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+
+namespace tinh {
+
+namespace {
+
+/// Times a stage into the report.
+class Stopwatch {
+public:
+  Stopwatch(CompileReport &report, std::string stage)
+      : report(report), stage(std::move(stage)),
+        start(std::chrono::steady_clock::now()) {}
+  ~Stopwatch() {
+    std::chrono::duration<double, std::milli> time =
+        std::chrono::steady_clock::now() - start;
+    report.milliseconds.push_back({stage, time.count()});
+  }
+
+private:
+  CompileReport &report;
+  std::string stage;
+  std::chrono::steady_clock::time_point start;
+};
+
+} // namespace
+
+LogicalResult setTarget(ModuleOp module, const CompileOptions &options) {
+  auto target = cpu::lookupTarget(options.cpu);
+  if (!target)
+    return module.emitError(llvm::toString(target.takeError()));
+  module->setAttr(graph::names::kCpu,
+                  StringAttr::get(module.getContext(), options.cpu));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// A kernel function as a module of its own: the unit that is compiled, alone
+/// and on any thread. Its text determines the code.
+static std::string kernelText(func::FuncOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "module {\n";
+  kernel.print(stream, OpPrintingFlags().useLocalScope());
+  stream << "\n}\n";
+  return text;
+}
+
+static FailureOr<artifact::Object>
+compileKernel(StringRef text, const cpu::Target &target, std::string &message) {
+  DialectRegistry registry;
+  registry.insert<graph::GraphDialect>();
+  cpu::registerCodegenDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return success();
+  });
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module)
+    return failure();
+  auto lowered = cpu::lowerKernelsToLLVM(*module, target);
+  if (failed(lowered))
+    return failure();
+  return cpu::emitObject(**lowered, target);
+}
+
+/// The code of the kernels of `contents`, in their order.
+static FailureOr<std::vector<artifact::Object>>
+compileKernels(ModuleOp module, const artifact::Contents &contents,
+               const cpu::Target &target, const CompileOptions &options) {
+  size_t count = contents.kernels.size();
+  std::vector<std::string> texts(count), messages(count);
+  for (auto [i, kernel] : llvm::enumerate(contents.kernels))
+    texts[i] = kernelText(module.lookupSymbol<func::FuncOp>(kernel.name));
+  std::vector<artifact::Object> objects(count);
+  std::vector<char> done(count, false);
+  std::mutex mutex;
+  size_t finished = 0;
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.jobs));
+  for (size_t i = 0; i < count; ++i)
+    pool.async([&, i] {
+      auto object = compileKernel(texts[i], target, messages[i]);
+      std::lock_guard lock(mutex);
+      if (succeeded(object)) {
+        objects[i] = std::move(*object);
+        done[i] = true;
+      }
+      if (options.progress)
+        options.progress("compiling kernels", ++finished, count);
+    });
+  pool.wait();
+  for (size_t i = 0; i < count; ++i)
+    if (!done[i])
+      return module.emitError("internal error in kernel '" +
+                              contents.kernels[i].name + "': " + messages[i]);
+  return objects;
+}
+
+//===----------------------------------------------------------------------===//
+// The artifact
+//===----------------------------------------------------------------------===//
+
+static artifact::Contents startContents(ModuleOp module,
+                                        const cpu::Target &target,
+                                        const CompileOptions &options) {
+  artifact::Contents contents;
+  contents.model = options.modelName;
+  contents.cpu = target.name;
+  contents.cpuFeatures = target.featureBits;
+  return contents;
+}
+
+LogicalResult writeArtifact(ModuleOp module, StringRef output,
+                            const CompileOptions &options,
+                            CompileReport &report) {
+  auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
+  auto target = cpu::lookupTarget(name ? name.getValue() : options.cpu);
+  auto host = cpu::lookupTarget("native");
+  if (!target || !host)
+    return module.emitError(
+        llvm::toString(llvm::joinErrors(target.takeError(), host.takeError())));
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
+  if (!main)
+    return module.emitError("the module has no function @main");
+
+  artifact::Contents contents = startContents(module, *target, options);
+  planWeights(module, contents);
+  {
+    Stopwatch watch(report, "plan memory");
+    if (failed(planFunction(main, contents)))
+      return failure();
+  }
+  const artifact::Function &planned = contents.functions.back();
+  report.dispatches = planned.steps.size();
+  report.kernels = contents.kernels.size();
+  report.arenaSize = planned.arenaSize;
+  report.unplannedSize = planned.unplannedSize;
+  report.lowerBoundSize = planned.lowerBoundSize;
+  report.weightsSize = contents.weightsSize;
+
+  FailureOr<std::vector<artifact::Object>> objects = failure();
+  {
+    Stopwatch watch(report, "compile kernels");
+    objects = compileKernels(module, contents, *target, options);
+    if (failed(objects))
+      return failure();
+  }
+  // @init runs here and now, whatever the CPU of the artifact.
+  artifact::Contents initContents = startContents(module, *host, options);
+  std::vector<artifact::Object> initObjects;
+  if (init) {
+    Stopwatch watch(report, "compile weight preparation");
+    if (failed(planFunction(init, initContents)))
+      return failure();
+    auto compiled = compileKernels(module, initContents, *host, options);
+    if (failed(compiled))
+      return failure();
+    initObjects = std::move(*compiled);
+  }
+  Stopwatch watch(report, "write artifact");
+  auto fill = [&](MutableArrayRef<char> memory) -> llvm::Error {
+    if (!init)
+      return llvm::Error::success();
+    return runInit(init, initContents, initObjects, *host,
+                   options.modelDirectory, contents.weights, memory);
+  };
+  artifact::WriteOptions writing;
+  writing.externalWeights =
+      options.weights == CompileOptions::Weights::External ||
+      (options.weights == CompileOptions::Weights::Automatic &&
+       contents.weightsSize >= (uint64_t(1) << 30));
+  std::unique_ptr<llvm::TargetMachine> machine =
+      cpu::makeTargetMachine(*target);
+  if (llvm::Error error =
+          artifact::write(contents, *objects, *machine, output, fill, writing))
+    return module.emitError(llvm::toString(std::move(error)));
+  return success();
+}
+
+} // namespace tinh

@@ -1,0 +1,154 @@
+//===- InitRunner.cpp - Computing the weights ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The function that turns a model's constants into the tensors that its kernels
+// read is itself an artifact, in a temporary file, that the runtime runs.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/InitRunner.h"
+
+#include "dialects/graph/Graph.h"
+#include "tinh/runtime.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <deque>
+
+using namespace mlir;
+
+namespace tinh {
+
+namespace {
+
+/// The bytes of @init's arguments: mapped files and expanded attributes.
+class Sources {
+public:
+  explicit Sources(StringRef directory) : directory(directory) {}
+
+  llvm::Expected<const char *> find(Attribute source) {
+    if (auto file = dyn_cast_or_null<graph::ExternalAttr>(source))
+      return find(file);
+    if (auto dense = dyn_cast_or_null<DenseElementsAttr>(source))
+      return expand(dense);
+    return llvm::createStringError(
+        "an argument of @init has no graph.source with its value");
+  }
+
+private:
+  llvm::Expected<const char *> find(graph::ExternalAttr source) {
+    SmallString<128> path(source.getFile());
+    if (!llvm::sys::path::is_absolute(path)) {
+      path = directory;
+      llvm::sys::path::append(path, source.getFile());
+    }
+    std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
+    if (!file) {
+      auto opened =
+          llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false);
+      if (!opened)
+        return llvm::createStringError("cannot read weights from '" + path +
+                                       "': " + opened.getError().message());
+      file = std::move(*opened);
+    }
+    uint64_t size = file->getBufferSize();
+    if (source.getOffset() > size ||
+        source.getSize() > size - source.getOffset())
+      return llvm::createStringError(
+          "'" + path + "' ends before the weights at offset " +
+          llvm::Twine(source.getOffset()) + ": it has " + llvm::Twine(size) +
+          " bytes; was it changed or cut?");
+    return aligned(file->getBufferStart() + source.getOffset(),
+                   source.getSize());
+  }
+
+  /// Files need not align their tensors as kernels want them.
+  const char *aligned(const char *bytes, uint64_t size) {
+    if (reinterpret_cast<uintptr_t>(bytes) % 8 == 0)
+      return bytes;
+    return expanded.emplace_back(bytes, bytes + size).data();
+  }
+
+  llvm::Expected<const char *> expand(DenseElementsAttr dense) {
+    bool isBool = dense.getElementType().isInteger(1);
+    if (!dense.isSplat() && !isBool)
+      return dense.getRawData().data();
+    std::vector<char> &bytes = expanded.emplace_back();
+    bytes.reserve(graph::tensorSize(dense.getType()));
+    if (isBool) {
+      for (bool value : dense.getValues<bool>())
+        bytes.push_back(value);
+    } else {
+      ArrayRef<char> element = dense.getRawData();
+      for (int64_t i = 0; i < dense.getNumElements(); ++i)
+        bytes.insert(bytes.end(), element.begin(), element.end());
+    }
+    return bytes.data();
+  }
+
+  std::string directory;
+  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+  std::deque<std::vector<char>> expanded;
+};
+
+llvm::Error runtimeError(const char *what) {
+  return llvm::createStringError(
+      llvm::Twine("cannot ") + what +
+      " the preparation of the weights: " + tinh_last_error());
+}
+
+} // namespace
+
+llvm::Error runInit(func::FuncOp init, const artifact::Contents &contents,
+                    ArrayRef<artifact::Object> kernels, const cpu::Target &host,
+                    StringRef directory, ArrayRef<artifact::Tensor> weights,
+                    MutableArrayRef<char> memory) {
+  SmallString<128> path;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("tinh-init", "so", path))
+    return llvm::createStringError("cannot create a temporary file: " +
+                                   error.message());
+  auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(path); });
+  auto nothing = [](MutableArrayRef<char>) { return llvm::Error::success(); };
+  std::unique_ptr<llvm::TargetMachine> machine = cpu::makeTargetMachine(host);
+  if (llvm::Error error =
+          artifact::write(contents, kernels, *machine, path, nothing, {}))
+    return error;
+
+  Sources sources(directory);
+  std::vector<tinh_buffer_t> inputs, outputs;
+  for (auto [i, type] : llvm::enumerate(init.getArgumentTypes())) {
+    auto bytes = sources.find(init.getArgAttr(i, graph::names::kSource));
+    if (!bytes)
+      return bytes.takeError();
+    inputs.push_back({const_cast<char *>(*bytes),
+                      static_cast<uint64_t>(graph::tensorSize(type))});
+  }
+  for (const artifact::Tensor &weight : weights)
+    outputs.push_back({memory.data() + weight.offset, weight.size});
+
+  tinh_module_t *module = nullptr;
+  if (tinh_module_load(path.c_str(), &module) != TINH_OK)
+    return runtimeError("load");
+  auto unload = llvm::make_scope_exit([&] { tinh_module_release(module); });
+  tinh_context_t *context = nullptr;
+  if (tinh_context_create(module, nullptr, &context) != TINH_OK)
+    return runtimeError("start");
+  auto close = llvm::make_scope_exit([&] { tinh_context_release(context); });
+  if (tinh_context_run(context, 0, inputs.data(), inputs.size(), outputs.data(),
+                       outputs.size()) != TINH_OK)
+    return runtimeError("run");
+  return llvm::Error::success();
+}
+
+} // namespace tinh
