@@ -1,0 +1,91 @@
+//===- Constants.cpp - Questions about constant values ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What passes ask of constants: inline ones by their elements, those in files
+// only whether they are constant.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Constants.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace tinh::transforms {
+
+bool isConstantExpression(Value value) {
+  SmallVector<Value> pending = {value};
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!op || (op->getNumOperands() == 0 &&
+                !isa<graph::ConstantOp, graph::IotaOp>(op)))
+      return false;
+    llvm::append_range(pending, op->getOperands());
+  }
+  return true;
+}
+
+static double toDouble(const APFloat &value) {
+  APFloat copy(value);
+  bool lost;
+  copy.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+  return copy.convertToDouble();
+}
+
+std::optional<double> splatValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isa<graph::BroadcastOp, graph::ReshapeOp, graph::TransposeOp,
+                   graph::SliceOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  auto constant = dyn_cast_or_null<graph::ConstantOp>(op);
+  if (!constant)
+    return std::nullopt;
+  auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+  if (!splat)
+    return std::nullopt;
+  Type element = splat.getElementType();
+  if (isa<FloatType>(element))
+    return toDouble(splat.getSplatValue<APFloat>());
+  APInt bits = splat.getSplatValue<APInt>();
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  return isUnsigned ? static_cast<double>(bits.getZExtValue())
+                    : static_cast<double>(bits.getSExtValue());
+}
+
+bool isSplatOf(Value value, double expected, double tolerance) {
+  std::optional<double> found = splatValue(value);
+  return found && std::abs(*found - expected) <= tolerance * std::abs(expected);
+}
+
+Value createSplat(OpBuilder &builder, Location location, RankedTensorType type,
+                  double value) {
+  TypedAttr element;
+  if (auto floating = dyn_cast<FloatType>(type.getElementType()))
+    element = FloatAttr::get(floating, value);
+  else
+    element =
+        IntegerAttr::get(type.getElementType(), static_cast<int64_t>(value));
+  auto elements = DenseElementsAttr::get(type, Attribute(element));
+  return graph::ConstantOp::create(builder, location, type, elements);
+}
+
+Value reshapeTo(OpBuilder &builder, Location location, Value value,
+                ArrayRef<int64_t> shape) {
+  RankedTensorType type = tensorType(value);
+  if (type.getShape() == shape)
+    return value;
+  return graph::ReshapeOp::create(
+      builder, location, RankedTensorType::get(shape, type.getElementType()),
+      value);
+}
+
+} // namespace tinh::transforms

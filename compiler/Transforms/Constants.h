@@ -1,0 +1,42 @@
+//===- Constants.h - Questions about constant values ------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_TRANSFORMS_CONSTANTS_H
+#define TINH_COMPILER_TRANSFORMS_CONSTANTS_H
+
+#include "dialects/graph/Graph.h"
+
+#include <optional>
+
+namespace tinh::transforms {
+
+/// The type of a tensor value.
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// Whether `value` is computed from constants alone.
+bool isConstantExpression(mlir::Value value);
+
+/// The one value that all elements have, as a double: of a constant, also
+/// behind broadcasts, reshapes and the like.
+std::optional<double> splatValue(mlir::Value value);
+
+/// Whether all elements are `expected`, up to a relative `tolerance`.
+bool isSplatOf(mlir::Value value, double expected, double tolerance = 0);
+
+/// A constant of `type` (of floats or integers) with all elements `value`.
+mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location location,
+                        mlir::RankedTensorType type, double value);
+
+/// `value` itself or a reshape of it to `shape`.
+mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location location,
+                      mlir::Value value, llvm::ArrayRef<int64_t> shape);
+
+} // namespace tinh::transforms
+
+#endif // TINH_COMPILER_TRANSFORMS_CONSTANTS_H

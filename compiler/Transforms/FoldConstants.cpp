@@ -1,0 +1,90 @@
+//===- FoldConstants.cpp - Ops on small constants are evaluated -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %0 = graph.constant dense<[1.0, 2.0]>
+//   %1 = graph.constant dense<3.0>
+//   %2 = graph.add %0, %1
+// becomes
+//   %2 = graph.constant dense<[4.0, 5.0]>
+//
+// Ops on large constants stay: they run, compiled, when the artifact is
+// written.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/EvaluateConstants.h"
+#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tinh::transforms {
+
+#define GEN_PASS_DEF_FOLDCONSTANTS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+using namespace graph;
+
+/// The operands' elements, if all are inline constants of a moderate size.
+bool constantOperands(Operation *op, int64_t maxElements,
+                      SmallVectorImpl<DenseElementsAttr> &operands) {
+  for (Value operand : op->getOperands()) {
+    auto constant = operand.getDefiningOp<ConstantOp>();
+    auto elements =
+        constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+    if (!elements || elements.getNumElements() > maxElements)
+      return false;
+    operands.push_back(elements);
+  }
+  return true;
+}
+
+bool foldOp(Operation *op, int64_t maxElements) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      isa<ConstantOp, WeightOp, DispatchOp>(op) || !isMemoryEffectFree(op))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<DenseElementsAttr> operands;
+  if (!type || type.getNumElements() > maxElements ||
+      !constantOperands(op, maxElements, operands))
+    return false;
+  std::optional<DenseElementsAttr> value = evaluateConstant(op, operands);
+  if (!value)
+    return false;
+  OpBuilder builder(op);
+  auto constant =
+      ConstantOp::create(builder, op->getLoc(), type, cast<TypedAttr>(*value));
+  op->replaceAllUsesWith(constant);
+  op->erase();
+  return true;
+}
+
+struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
+  using FoldConstantsBase::FoldConstantsBase;
+  void runOnOperation() override {
+    numFolded += foldConstants(getOperation(), maxElements);
+  }
+};
+
+} // namespace
+
+int64_t foldConstants(func::FuncOp function, int64_t maxElements) {
+  if (function.isExternal())
+    return 0;
+  Block &body = function.getBody().front();
+  int64_t folded = 0;
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    folded += foldOp(&op, maxElements);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return folded;
+}
+
+} // namespace tinh::transforms

@@ -1,0 +1,457 @@
+//===- FormKernels.cpp - Ops are grouped into kernels -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %0 = graph.matmul %x, %w : …
+//   %1 = graph.add %0, %b : …
+//   %2 = graph.relu %1 : …
+// becomes
+//   %2 = graph.kernel (%a = %x, %c = %w, %d = %b) : … {
+//     %0 = graph.matmul %a, %c : …
+//     %1 = graph.add %0, %d : …
+//     %2 = graph.relu %1 : …
+//     graph.yield %2 : …
+//   }
+//
+// Anchors take element-wise ops that follow them, the last anchor of a function
+// first: a residual addition goes to the later of its producers. Then
+// they take cheap ops before them. What is left forms trees that compute
+// each value where it is read. A kernel has one result, which keeps
+// dependences between kernels acyclic.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/FusionCosts.h"
+#include "compiler/Transforms/Passes.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tinh::transforms {
+
+#define GEN_PASS_DEF_FORMKERNELS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+using namespace graph;
+
+//===----------------------------------------------------------------------===//
+// What may be fused
+//===----------------------------------------------------------------------===//
+
+bool isElementwise(Operation *op) { return op->hasTrait<ElementwiseOpTrait>(); }
+
+bool isMovement(Operation *op) {
+  return isa<BroadcastOp, TransposeOp, ConcatOp, SliceOp, PadOp, GatherOp,
+             GatherElementsOp, GatherNdOp, IotaOp>(op);
+}
+
+bool isAnchor(Operation *op) { return !isElementwise(op) && !isMovement(op); }
+
+bool isContraction(Operation *op) {
+  return isa<MatmulOp, ConvOp, ConvTransposeOp>(op);
+}
+
+/// Whether no element of the anchor's operand is read for two of its results,
+/// other than along the outputs of a contraction.
+bool readsOnce(Operation *anchor) {
+  auto disjoint = [](ArrayRef<int64_t> kernel, ArrayRef<int64_t> strides) {
+    return llvm::all_of(llvm::zip_equal(kernel, strides), [](auto pair) {
+      return std::get<0>(pair) <= std::get<1>(pair);
+    });
+  };
+  if (auto pool = dyn_cast<MaxPoolOp>(anchor))
+    return disjoint(pool.getKernel(), pool.getStrides());
+  if (auto pool = dyn_cast<AvgPoolOp>(anchor)) {
+    auto y = tensorType(pool.getY());
+    bool first = pool.getLayout() == Layout::ChannelsFirst;
+    ArrayRef<int64_t> spatial = first ? y.getShape().drop_front(2)
+                                      : y.getShape().drop_front().drop_back();
+    return llvm::all_of(spatial, [](int64_t extent) { return extent == 1; }) ||
+           disjoint(pool.getKernel(), pool.getStrides());
+  }
+  if (auto conv = dyn_cast<ConvOp>(anchor))
+    return llvm::all_of(tensorType(conv.getWeights()).getShape().drop_front(2),
+                        [](int64_t extent) { return extent == 1; });
+  return isa<MatmulOp, ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
+             AttentionOp>(anchor);
+}
+
+/// A constant that each kernel gets for itself: one value.
+bool isCloned(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+struct Group {
+  /// The anchor, or nothing for a tree of element-wise and movement ops.
+  Operation *anchor = nullptr;
+  /// What is computed from constants alone stays by itself.
+  bool constant = false;
+  SetVector<Operation *> ops;
+};
+
+class KernelFormer {
+public:
+  KernelFormer(func::FuncOp function, bool fuse, bool remarks)
+      : block(function.getBody().front()), fuse(fuse), remarks(remarks) {
+    collect();
+  }
+
+  KernelCounts run();
+
+private:
+  void collect();
+  Group &start(Operation *op);
+  void join(Operation *op, Group &group);
+  void remark(Operation *op, const Twine &text);
+
+  bool isReadOutside(Operation *op, const Group &group) const;
+  int64_t results(const Group &group) const;
+  bool dependsOn(Value value, const Group &group) const;
+  bool mayFollow(Operation *op, const Group &group) const;
+  void addEpilogue(Group &group);
+
+  const char *refusePrologue(Operation *op, OpOperand &use,
+                             const Group &group) const;
+  const char *refuseInAnchor(Operation *op, OpOperand &use,
+                             const Group &group) const;
+  const char *refuseInTree(Operation *op, OpOperand &use) const;
+  Group *consumerOf(Operation *op) const;
+  void addPrologue(Operation *op);
+
+  void emit(Group &group);
+  Location locationOf(const Group &group) const;
+
+  Block &block;
+  bool fuse, remarks;
+  FusionCosts costs;
+  SmallVector<Operation *> ops;
+  DenseMap<Operation *, int64_t> position;
+  DenseSet<Operation *> constantOps;
+  std::vector<std::unique_ptr<Group>> groups;
+  DenseMap<Operation *, Group *> groupOf;
+  /// Fused ops that the anchor of their group depends on.
+  DenseSet<Operation *> beforeAnchor;
+};
+
+void KernelFormer::collect() {
+  for (auto [index, op] : llvm::enumerate(block.without_terminator())) {
+    position[&op] = index;
+    bool constant = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return constantOps.contains(operand.getDefiningOp());
+    });
+    if (constant)
+      constantOps.insert(&op);
+    if (!isa<ConstantOp, ReshapeOp, KernelOp>(op))
+      ops.push_back(&op);
+  }
+  position[block.getTerminator()] = position.size();
+}
+
+Group &KernelFormer::start(Operation *op) {
+  groups.push_back(std::make_unique<Group>());
+  Group &group = *groups.back();
+  group.anchor = isAnchor(op) ? op : nullptr;
+  group.constant = constantOps.contains(op);
+  join(op, group);
+  return group;
+}
+
+void KernelFormer::join(Operation *op, Group &group) {
+  group.ops.insert(op);
+  groupOf[op] = &group;
+}
+
+void KernelFormer::remark(Operation *op, const Twine &text) {
+  if (remarks)
+    op->emitRemark("form-kernels: ") << text;
+}
+
+//===----------------------------------------------------------------------===//
+// After an anchor
+//===----------------------------------------------------------------------===//
+
+bool KernelFormer::isReadOutside(Operation *op, const Group &group) const {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return !group.ops.contains(user);
+  });
+}
+
+int64_t KernelFormer::results(const Group &group) const {
+  return llvm::count_if(
+      group.ops, [&](Operation *op) { return isReadOutside(op, group); });
+}
+
+/// Whether `value` is computed from a result of the group, by ops outside.
+bool KernelFormer::dependsOn(Value value, const Group &group) const {
+  int64_t first = position.size();
+  for (Operation *op : group.ops)
+    first = std::min(first, position.lookup(op));
+  SmallVector<Operation *> pending = {value.getDefiningOp()};
+  DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (!op || position.lookup(op) < first || !seen.insert(op).second)
+      continue;
+    if (group.ops.contains(op))
+      return true;
+    // The whole kernel of an op runs before its result is there.
+    if (Group *other = groupOf.lookup(op))
+      for (Operation *member : other->ops)
+        for (Value operand : member->getOperands())
+          pending.push_back(operand.getDefiningOp());
+    for (Value operand : op->getOperands())
+      pending.push_back(operand.getDefiningOp());
+  }
+  return false;
+}
+
+bool KernelFormer::mayFollow(Operation *op, const Group &group) const {
+  bool transposed = isa<AttentionOp>(group.anchor) && isa<TransposeOp>(op);
+  if (groupOf.contains(op) || !(isElementwise(op) || transposed) ||
+      constantOps.contains(op) != group.constant)
+    return false;
+  // Nothing follows a transposition: from there on indices differ.
+  if (isa<TransposeOp>(group.ops.back()))
+    return false;
+  if (!transposed && tensorType(op->getResult(0)).getShape() !=
+                         tensorType(group.anchor->getResult(0)).getShape())
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *source = operand.getDefiningOp();
+    return (source && group.ops.contains(source)) || !dependsOn(operand, group);
+  });
+}
+
+/// Takes in ops after the anchor as long as one result comes out in the end.
+void KernelFormer::addEpilogue(Group &group) {
+  if (isa<ArgmaxOp, ArgminOp, CumsumOp, LrnOp>(group.anchor))
+    return;
+  size_t accepted = group.ops.size();
+  for (size_t i = 0; i < group.ops.size(); ++i) {
+    SmallVector<Operation *> users(group.ops[i]->getUsers());
+    llvm::sort(users, [&](Operation *a, Operation *b) {
+      return position.lookup(a) < position.lookup(b);
+    });
+    for (Operation *user : users) {
+      if (static_cast<int64_t>(group.ops.size()) >= costs.maxOps)
+        break;
+      if (group.ops.contains(user) || !mayFollow(user, group))
+        continue;
+      join(user, group);
+      if (results(group) == 1)
+        accepted = group.ops.size();
+    }
+  }
+  while (group.ops.size() > accepted) {
+    Operation *op = group.ops.pop_back_val();
+    groupOf.erase(op);
+    remark(op, "not fused: a value inside of the kernel is read elsewhere too");
+  }
+  for (Operation *op : ArrayRef(group.ops.getArrayRef()).drop_front())
+    remark(op, "computed in the registers of " +
+                   group.anchor->getName().getStringRef());
+}
+
+//===----------------------------------------------------------------------===//
+// Before an anchor, and in trees
+//===----------------------------------------------------------------------===//
+
+/// Why `op` cannot be computed where the group's anchor or what follows it
+/// reads it, or null.
+const char *KernelFormer::refuseInAnchor(Operation *op, OpOperand &use,
+                                         const Group &group) const {
+  Operation *anchor = group.anchor, *user = use.getOwner();
+  bool moves = !isElementwise(op);
+  if (user != anchor && !isElementwise(user) && !isa<AttentionOp>(anchor))
+    return "only element-wise ops are fused through others";
+  if (moves && !isa<BroadcastOp, SliceOp>(op) && !isa<AttentionOp>(anchor))
+    return "the kernel reads its operands as they lie in memory";
+  if (user != anchor && !beforeAnchor.contains(user))
+    return moves && isa<TransposeOp>(user) ? "nothing follows a transposition"
+                                           : nullptr;
+  if (isa<AttentionOp>(anchor))
+    return isa<TransposeOp, SliceOp>(op)
+               ? nullptr
+               : "attention reads its operands several times";
+  if (user == anchor && use.getOperandNumber() != 0)
+    return "only the first operand of an anchor is computed in place";
+  if (!readsOnce(anchor))
+    return "the anchor reads each element several times";
+  if (moves && isContraction(anchor))
+    return "a contraction reads its operands as they lie in memory";
+  if (costs.perElement(op) > costs.cheap && !isa<ReduceOp>(anchor))
+    return "too much arithmetic to repeat";
+  return nullptr;
+}
+
+/// The same for a tree of element-wise and movement ops.
+const char *KernelFormer::refuseInTree(Operation *op, OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (isa<ConcatOp>(op))
+    return "the inputs of a concatenation are copied once";
+  if (isa<GatherOp, GatherElementsOp, GatherNdOp>(user) &&
+      use.getOperandNumber() == 0 && !isa<TransposeOp, SliceOp>(op))
+    return "gathered elements may be read any number of times";
+  bool repeats = tensorType(user->getResult(0)).getNumElements() >
+                 tensorType(op->getResult(0)).getNumElements();
+  if (repeats && isElementwise(op) && costs.perElement(op) > costs.cheap &&
+      !isa<ConcatOp>(user))
+    return "too much arithmetic to repeat";
+  return nullptr;
+}
+
+const char *KernelFormer::refusePrologue(Operation *op, OpOperand &use,
+                                         const Group &group) const {
+  if (group.constant != constantOps.contains(op))
+    return "what depends on constants alone is computed ahead of time";
+  if (static_cast<int64_t>(group.ops.size()) >= costs.maxOps)
+    return "the kernel is large enough";
+  return group.anchor ? refuseInAnchor(op, use, group) : refuseInTree(op, use);
+}
+
+/// The group that alone reads `op`, or null.
+Group *KernelFormer::consumerOf(Operation *op) const {
+  Group *consumer = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Group *group = groupOf.lookup(user);
+    if (!group || (consumer && group != consumer))
+      return nullptr;
+    consumer = group;
+  }
+  return consumer;
+}
+
+void KernelFormer::addPrologue(Operation *op) {
+  Group *consumer = fuse ? consumerOf(op) : nullptr;
+  const char *reason = "its result is read by several kernels";
+  if (consumer) {
+    reason = nullptr;
+    for (OpOperand &use : op->getUses())
+      if (const char *why = refusePrologue(op, use, *consumer))
+        reason = why;
+  }
+  if (!reason) {
+    join(op, *consumer);
+    if (llvm::any_of(op->getUsers(), [&](Operation *user) {
+          return user == consumer->anchor || beforeAnchor.contains(user);
+        }))
+      beforeAnchor.insert(op);
+    remark(op, "computed where it is read");
+    return;
+  }
+  remark(op, Twine("its own kernel: ") + reason);
+  start(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+Location KernelFormer::locationOf(const Group &group) const {
+  if (group.anchor)
+    return group.anchor->getLoc();
+  return group.ops.front()->getLoc();
+}
+
+void KernelFormer::emit(Group &group) {
+  SmallVector<Operation *> members = group.ops.takeVector();
+  llvm::sort(members, [&](Operation *a, Operation *b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  group.ops.insert(members.begin(), members.end());
+
+  SetVector<Value> inputs, clones, outputs;
+  for (Operation *op : members) {
+    for (Value operand : op->getOperands())
+      if (isCloned(operand) && !group.constant)
+        clones.insert(operand);
+      else if (!group.ops.contains(operand.getDefiningOp()))
+        inputs.insert(operand);
+    for (Value result : op->getResults())
+      if (isReadOutside(op, group))
+        outputs.insert(result);
+  }
+
+  OpBuilder builder(members.back());
+  SmallVector<Type> types(
+      llvm::map_range(outputs, [](Value output) { return output.getType(); }));
+  auto kernel =
+      KernelOp::create(builder, locationOf(group), types, inputs.getArrayRef());
+  Block &body = kernel.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+  builder.setInsertionPointToStart(&body);
+  for (Value constant : clones)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  for (Operation *op : members)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(mapping.lookup(output));
+  YieldOp::create(builder, kernel.getLoc(), yielded);
+
+  for (auto [output, result] : llvm::zip_equal(outputs, kernel.getOutputs()))
+    Value(output).replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !group.ops.contains(use.getOwner());
+    });
+  for (Operation *op : llvm::reverse(members))
+    op->erase();
+}
+
+KernelCounts KernelFormer::run() {
+  for (Operation *op : llvm::reverse(ops))
+    if (isAnchor(op)) {
+      Group &group = start(op);
+      if (fuse)
+        addEpilogue(group);
+    }
+  for (Operation *op : llvm::reverse(ops))
+    if (!groupOf.contains(op))
+      addPrologue(op);
+
+  KernelCounts counts;
+  for (auto &group : groups)
+    ++(group->constant ? counts.constantKernels : counts.kernels);
+  for (auto &group : groups)
+    emit(*group);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  sortTopologically(&block);
+  return counts;
+}
+
+struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
+  using FormKernelsBase::FormKernelsBase;
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    KernelCounts counts = formKernels(getOperation(), fuse, remarks);
+    numKernels += counts.kernels;
+    numConstantKernels += counts.constantKernels;
+  }
+};
+
+} // namespace
+
+KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
+  return KernelFormer(function, fuse, remarks).run();
+}
+
+} // namespace tinh::transforms

@@ -1,0 +1,122 @@
+//===- InferShapes.cpp - Result types are inferred again --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   func.func @main(%x: tensor<4x3xf32>) -> tensor<1x3xf32> {
+//     %0 = graph.relu %x : tensor<4x3xf32> -> tensor<1x3xf32>   // stale
+// becomes
+//   func.func @main(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+//     %0 = graph.relu %x : tensor<4x3xf32>
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Passes.h"
+
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+
+namespace tinh::transforms {
+
+#define GEN_PASS_DEF_INFERSHAPES
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+using namespace graph;
+
+/// The shape of a reshape's result for an operand that has changed: the
+/// leading dimension takes up the change.
+FailureOr<RankedTensorType> adaptReshape(ReshapeOp op) {
+  RankedTensorType x = tensorType(op.getX()), y = tensorType(op.getY());
+  if (x.getNumElements() == y.getNumElements())
+    return y;
+  SmallVector<int64_t> shape(y.getShape());
+  int64_t rest = 1;
+  for (int64_t extent : ArrayRef(shape).drop_front(shape.empty() ? 0 : 1))
+    rest *= extent;
+  if (shape.empty() || rest == 0 || x.getNumElements() % rest) {
+    op.emitError("graph.reshape: ")
+        << shapeToString(x) << " cannot become " << shapeToString(y)
+        << ", also with another leading dimension; the shape is written in "
+           "the model";
+    return failure();
+  }
+  shape[0] = x.getNumElements() / rest;
+  return RankedTensorType::get(shape, y.getElementType());
+}
+
+FailureOr<RankedTensorType> adaptBroadcast(BroadcastOp op) {
+  RankedTensorType x = tensorType(op.getX()), y = tensorType(op.getY());
+  auto shape = broadcastShapes({x.getShape(), y.getShape()});
+  if (!shape) {
+    op.emitError("graph.broadcast: ")
+        << shapeToString(x) << " does not broadcast to " << shapeToString(y)
+        << "; the shape is written in the model";
+    return failure();
+  }
+  return RankedTensorType::get(*shape, y.getElementType());
+}
+
+/// The types that the results of `op` should have.
+LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types) {
+  if (auto inferred = dyn_cast<InferTypeOpInterface>(op))
+    return inferred.inferReturnTypes(op->getContext(), op->getLoc(),
+                                     op->getOperands(), op->getAttrDictionary(),
+                                     op->getPropertiesStorage(),
+                                     op->getRegions(), types);
+  FailureOr<RankedTensorType> type = failure();
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    type = adaptReshape(reshape);
+  else if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    type = adaptBroadcast(broadcast);
+  else if (auto cast = dyn_cast<CastOp>(op))
+    type = RankedTensorType::get(tensorType(cast.getX()).getShape(),
+                                 tensorType(cast.getY()).getElementType());
+  else {
+    llvm::append_range(types, op->getResultTypes());
+    return success();
+  }
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+struct InferShapesPass : impl::InferShapesBase<InferShapesPass> {
+  void runOnOperation() override {
+    FailureOr<int64_t> changed = inferShapes(getOperation());
+    if (failed(changed))
+      return signalPassFailure();
+    numChanged += *changed;
+  }
+};
+
+} // namespace
+
+FailureOr<int64_t> inferShapes(func::FuncOp function) {
+  if (function.isExternal())
+    return 0;
+  int64_t changed = 0;
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    SmallVector<Type> types;
+    if (failed(inferResults(&op, types)))
+      return failure();
+    if (llvm::equal(types, op.getResultTypes()))
+      continue;
+    for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
+      result.setType(type);
+    ++changed;
+  }
+  function.setType(FunctionType::get(function.getContext(),
+                                     body.getArgumentTypes(),
+                                     body.getTerminator()->getOperandTypes()));
+  return changed;
+}
+
+} // namespace tinh::transforms

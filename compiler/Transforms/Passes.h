@@ -1,0 +1,65 @@
+//===- Passes.h - Passes from graph to graph --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each pass is a thin wrapper around a function declared here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_TRANSFORMS_PASSES_H
+#define TINH_COMPILER_TRANSFORMS_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tinh::transforms {
+
+#define GEN_PASS_DECL
+#include "compiler/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/Transforms/Passes.h.inc"
+
+/// Infers result types again from the arguments' types on; returns how many
+/// ops changed, or failure after a diagnostic at the op that does not fit.
+llvm::FailureOr<int64_t> inferShapes(mlir::func::FuncOp function);
+
+/// Canonicalises and removes arithmetic that computes nothing.
+llvm::LogicalResult simplifyGraph(mlir::func::FuncOp function);
+
+/// Evaluates ops on inline constants whose results have at most `maxElements`
+/// elements; returns how many.
+int64_t foldConstants(mlir::func::FuncOp function, int64_t maxElements);
+
+struct BatchNormCounts {
+  int64_t norms = 0, scaled = 0;
+};
+/// Folds batch norms and constant scales into constant weights.
+llvm::FailureOr<BatchNormCounts> foldBatchNorm(mlir::func::FuncOp function);
+
+struct CompositeCounts {
+  int64_t gelu = 0, layerNorm = 0, softmax = 0, attention = 0;
+};
+/// Finds GELU, layer norm, softmax and attention in their parts.
+llvm::FailureOr<CompositeCounts>
+recognizeComposites(mlir::func::FuncOp function);
+
+struct LayoutCounts {
+  int64_t converted = 0, transposes = 0;
+};
+/// Converts image-like ops to the channels-last layout.
+llvm::FailureOr<LayoutCounts>
+convertToChannelsLast(mlir::func::FuncOp function);
+
+struct KernelCounts {
+  int64_t kernels = 0, constantKernels = 0;
+};
+/// Puts ops into kernels, one each without `fuse`.
+KernelCounts formKernels(mlir::func::FuncOp function, bool fuse, bool remarks);
+
+} // namespace tinh::transforms
+
+#endif // TINH_COMPILER_TRANSFORMS_PASSES_H

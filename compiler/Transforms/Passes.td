@@ -1,0 +1,135 @@
+//===- Passes.td - Passes from graph to graph ------------------*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_TRANSFORMS_PASSES
+#define TINH_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InferShapes : Pass<"infer-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Infer the result types of graph ops again";
+  let description = [{
+    Recomputes every result type from the arguments' types on, after these
+    have changed, and the function's own result types. An op whose type does not
+    follow from its operands (reshape, broadcast) keeps its shape, but for
+    a leading dimension that was the changed one of its operand. What does not
+    fit is reported at the op.
+
+    Preconditions: phase `graph`.
+  }];
+  let statistics = [
+    Statistic<"numChanged", "changed", "Ops whose result type changed">
+  ];
+}
+
+def SimplifyGraph : Pass<"simplify-graph", "::mlir::func::FuncOp"> {
+  let summary = "Remove what computes nothing, and write the rest simply";
+  let description = [{
+    The dialect's canonicalisation and arithmetic identities: x·1, x+0, a
+    selection with a known condition, casts to the same type, explicit
+    broadcasts that an element-wise op implies, padding before a convolution,
+    transposes before a matrix product, reshapes after slices.
+
+    Preconditions: none. Dead ops are removed.
+  }];
+}
+
+def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "Evaluate ops on small constants";
+  let description = [{
+    Ops whose operands are all inline constants are evaluated by the reference
+    interpreter, if the result has at most `max-elements` elements. What
+    depends on larger constants, or on constants in files, stays: compiled code
+    computes it when the artifact is written.
+
+    Preconditions: none.
+  }];
+  let options = [
+    Option<"maxElements", "max-elements", "int64_t", "16384",
+           "The most elements that a folded result has">
+  ];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Ops that became constants">
+  ];
+}
+
+def FoldBatchNorm : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Fold batch normalisation and constant affine maps into weights";
+  let description = [{
+    batch_norm becomes a multiplication and an addition per channel.
+    Multiplications by constants move through additions of constants up to a
+    convolution or matrix product, whose constant weights they scale: an op on
+    constants, which runs when the artifact is written.
+
+    Preconditions: inference, where the statistics are given.
+  }];
+  let statistics = [
+    Statistic<"numNorms", "norms", "Batch norms rewritten">,
+    Statistic<"numScaled", "scaled", "Contractions whose weights were scaled">
+  ];
+}
+
+def RecognizeComposites : Pass<"recognize-composites", "::mlir::func::FuncOp"> {
+  let summary = "Find GELU, layer norm, softmax and attention in their parts";
+  let description = [{
+    Rewrites the forms in which exporters write these, above all
+    PyTorch's, to graph.gelu, graph.layer_norm, graph.softmax and
+    graph.attention. What the parts computed remains where something else reads it.
+
+    Preconditions: simplified (`simplify-graph`).
+  }];
+  let statistics = [
+    Statistic<"numGelu", "gelu", "GELUs found">,
+    Statistic<"numLayerNorm", "layer-norm", "Layer norms found">,
+    Statistic<"numSoftmax", "softmax", "Softmaxes found">,
+    Statistic<"numAttention", "attention", "Attentions found">
+  ];
+}
+
+def ChannelsLast : Pass<"channels-last", "::mlir::func::FuncOp"> {
+  let summary = "Convert image-like ops to the channels-last layout";
+  let description = [{
+    Convolutions, pools and channel-wise norms take and give channels-last
+    tensors between two transposes; those after them sink through
+    element-wise ops, reductions, concatenation, padding, slices, softmax and
+    reshapes until they meet the next and cancel.
+
+    Preconditions: simplified (`simplify-graph`).
+  }];
+  let statistics = [
+    Statistic<"numConverted", "converted", "Ops that changed their layout">,
+    Statistic<"numTransposes", "transposes", "Transposes that remain">
+  ];
+}
+
+def FormKernels : Pass<"form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Group ops into kernels";
+  let description = [{
+    Puts every op but constants and reshapes into a `graph.kernel`. A kernel has at
+    most one anchor (contraction, window, reduction, norm, attention) with
+    element-wise ops after it and cheap ones before it, or is a tree of
+    element-wise and movement ops. Ops on constants alone never share a kernel
+    with others. Constants that are one value are cloned into the
+    kernels that read them; others are their operands.
+
+    Preconditions: no `graph.kernel` yet.
+  }];
+  let options = [
+    Option<"fuse", "fuse", "bool", "true",
+           "Put several ops into a kernel; otherwise each gets its own">,
+    Option<"remarks", "remarks", "bool", "false",
+           "Say at each op why it was fused or not">
+  ];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Kernels that depend on inputs">,
+    Statistic<"numConstantKernels", "constant-kernels",
+              "Kernels on constants alone">
+  ];
+}
+
+#endif // TINH_TRANSFORMS_PASSES

@@ -1,0 +1,292 @@
+//===- SimplifyGraph.cpp - What computes nothing goes -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %0 = graph.mul %x, dense<1.0>        becomes  %x
+//   %1 = graph.broadcast %b              becomes  graph.add %x, %b
+//   %2 = graph.add %x, %1
+//   %3 = graph.transpose %k [0, 2, 1]    becomes  graph.matmul %q, %k
+//   transpose_b %4 = graph.matmul %q, %3
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace tinh::transforms {
+
+#define GEN_PASS_DEF_SIMPLIFYGRAPH
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+using namespace graph;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+/// Replaces `op` by `value`, broadcast if need be.
+LogicalResult replaceBy(PatternRewriter &rewriter, Operation *op, Value value) {
+  Type type = op->getResult(0).getType();
+  if (value.getType() == type)
+    rewriter.replaceOp(op, value);
+  else
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, type, value);
+  return success();
+}
+
+/// x op neutral -> x, and neutral op x -> x if the op is commutative.
+template <typename OpTy, int neutral, bool commutative>
+LogicalResult dropNeutral(OpTy op, PatternRewriter &rewriter) {
+  if (isSplatOf(op.getB(), neutral))
+    return replaceBy(rewriter, op, op.getA());
+  if (commutative && isSplatOf(op.getA(), neutral))
+    return replaceBy(rewriter, op, op.getB());
+  return failure();
+}
+
+LogicalResult simplifyPow(PowOp op, PatternRewriter &rewriter) {
+  std::optional<double> exponent = splatValue(op.getB());
+  Value x = op.getA();
+  if (!exponent || x.getType() != op.getY().getType())
+    return failure();
+  bool isFloat = isa<FloatType>(tensorType(x).getElementType());
+  if (*exponent == 1)
+    rewriter.replaceOp(op, x);
+  else if (*exponent == 2)
+    rewriter.replaceOpWithNewOp<MulOp>(op, x, x);
+  else if (*exponent == 0.5 && isFloat)
+    rewriter.replaceOpWithNewOp<SqrtOp>(op, x);
+  else if (*exponent == -1 && isFloat)
+    rewriter.replaceOpWithNewOp<ReciprocalOp>(op, x);
+  else
+    return failure();
+  return success();
+}
+
+/// -x + y and y + -x -> y - x; x - -y -> x + y
+LogicalResult foldNegation(AddOp op, PatternRewriter &rewriter) {
+  for (auto [a, b] : {std::pair<Value, Value>(op.getA(), op.getB()),
+                      std::pair<Value, Value>(op.getB(), op.getA())})
+    if (auto neg = b.getDefiningOp<NegOp>()) {
+      rewriter.replaceOpWithNewOp<SubOp>(op, a, neg.getX());
+      return success();
+    }
+  return failure();
+}
+
+LogicalResult simplifyWhere(WhereOp op, PatternRewriter &rewriter) {
+  if (std::optional<double> condition = splatValue(op.getCondition()))
+    return replaceBy(rewriter, op, *condition != 0 ? op.getA() : op.getB());
+  if (op.getA() == op.getB())
+    return replaceBy(rewriter, op, op.getA());
+  if (auto negated = op.getCondition().getDefiningOp<NotOp>()) {
+    rewriter.replaceOpWithNewOp<WhereOp>(op, negated.getX(), op.getB(),
+                                         op.getA());
+    return success();
+  }
+  return failure();
+}
+
+LogicalResult dropCast(CastOp op, PatternRewriter &rewriter) {
+  if (op.getX().getType() != op.getY().getType())
+    return failure();
+  rewriter.replaceOp(op, op.getX());
+  return success();
+}
+
+LogicalResult dropDoubleNot(NotOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<NotOp>();
+  if (!inner)
+    return failure();
+  rewriter.replaceOp(op, inner.getX());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcasts
+//===----------------------------------------------------------------------===//
+
+/// Element-wise ops read the source of an explicit broadcast, and one value
+/// of a constant that is the same everywhere, where the other operands
+/// determine the shape.
+struct NarrowOperands : RewritePattern {
+  NarrowOperands(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<ElementwiseOpTrait>() || op->getNumOperands() < 2)
+      return failure();
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isImplied(op, operand))
+        continue;
+      if (Value narrow = narrowed(operand.get(), rewriter)) {
+        rewriter.modifyOpInPlace(op, [&] { operand.set(narrow); });
+        return success();
+      }
+    }
+    return failure();
+  }
+
+  /// Whether the result has its shape without this operand.
+  static bool isImplied(Operation *op, OpOperand &operand) {
+    SmallVector<ArrayRef<int64_t>> shapes;
+    for (OpOperand &other : op->getOpOperands())
+      if (other.getOperandNumber() != operand.getOperandNumber())
+        shapes.push_back(tensorType(other.get()).getShape());
+    auto shape = broadcastShapes(shapes);
+    return shape &&
+           ArrayRef<int64_t>(*shape) == tensorType(op->getResult(0)).getShape();
+  }
+
+  static Value narrowed(Value value, PatternRewriter &rewriter) {
+    Operation *source = value.getDefiningOp();
+    if (auto broadcast = dyn_cast_or_null<BroadcastOp>(source))
+      return broadcast.getX();
+    auto constant = dyn_cast_or_null<ConstantOp>(source);
+    auto type = tensorType(value);
+    if (!constant || type.getRank() == 0)
+      return nullptr;
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!splat)
+      return nullptr;
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    return ConstantOp::create(rewriter, constant.getLoc(), scalar,
+                              splat.resizeSplat(scalar));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+/// Zeros around a convolution's input are its own padding.
+LogicalResult foldPadIntoConv(ConvOp op, PatternRewriter &rewriter) {
+  auto pad = op.getX().getDefiningOp<PadOp>();
+  if (!pad || pad.getMode() != PadMode::Constant ||
+      !isSplatOf(pad.getValue(), 0))
+    return failure();
+  auto outside = [](int64_t amount) { return amount < 0; };
+  if (llvm::any_of(pad.getLow(), outside) ||
+      llvm::any_of(pad.getHigh(), outside))
+    return failure();
+  int64_t rank = tensorType(op.getX()).getRank(), spatial = rank - 2;
+  bool first = op.getLayout() == Layout::ChannelsFirst;
+  int64_t channel = first ? 1 : rank - 1;
+  for (int64_t axis : {int64_t(0), channel})
+    if (pad.getLow()[axis] || pad.getHigh()[axis])
+      return failure();
+  SmallVector<int64_t> padding(op.getPadding());
+  for (int64_t i = 0; i < spatial; ++i) {
+    padding[i] += pad.getLow()[i + (first ? 2 : 1)];
+    padding[spatial + i] += pad.getHigh()[i + (first ? 2 : 1)];
+  }
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getXMutable().assign(pad.getX());
+    op.setPadding(padding);
+  });
+  return success();
+}
+
+bool swapsLastTwo(ArrayRef<int64_t> permutation) {
+  int64_t rank = permutation.size();
+  if (rank < 2 || permutation[rank - 1] != rank - 2 ||
+      permutation[rank - 2] != rank - 1)
+    return false;
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (permutation[i] != i)
+      return false;
+  return true;
+}
+
+LogicalResult foldTransposeIntoMatmul(MatmulOp op, PatternRewriter &rewriter) {
+  auto a = op.getA().getDefiningOp<TransposeOp>();
+  if (a && swapsLastTwo(a.getPermutation())) {
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getAMutable().assign(a.getX());
+      op.setTransposeA(!op.getTransposeA());
+    });
+    return success();
+  }
+  auto b = op.getB().getDefiningOp<TransposeOp>();
+  if (b && swapsLastTwo(b.getPermutation())) {
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getBMutable().assign(b.getX());
+      op.setTransposeB(!op.getTransposeB());
+    });
+    return success();
+  }
+  return failure();
+}
+
+/// A reshape that splits the last dimension of a slice along it becomes a view
+/// of the whole, with the slice after it: heads of a fused query-key-value
+/// product are found without a copy.
+LogicalResult hoistReshape(ReshapeOp op, PatternRewriter &rewriter) {
+  auto slice = op.getX().getDefiningOp<SliceOp>();
+  if (!slice)
+    return failure();
+  RankedTensorType whole = tensorType(slice.getX());
+  ArrayRef<int64_t> from = tensorType(op.getX()).getShape(),
+                    to = tensorType(op.getY()).getShape();
+  int64_t last = from.size() - 1;
+  if (last < 0 || static_cast<int64_t>(to.size()) != last + 2 ||
+      from.drop_back() != to.drop_back(2))
+    return failure();
+  for (int64_t i = 0; i < last; ++i)
+    if (from[i] != whole.getDimSize(i) || slice.getSteps()[i] != 1)
+      return failure();
+  int64_t width = to.back(), start = slice.getStarts()[last];
+  if (width == 0 || slice.getSteps()[last] != 1 || start % width ||
+      whole.getDimSize(last) % width)
+    return failure();
+  SmallVector<int64_t> shape(to);
+  shape[last] = whole.getDimSize(last) / width;
+  Value view = reshapeTo(rewriter, op.getLoc(), slice.getX(), shape);
+  SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+  starts[last] = start / width;
+  rewriter.replaceOpWithNewOp<SliceOp>(op, view, starts, to, steps);
+  return success();
+}
+
+struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
+  void runOnOperation() override {
+    if (failed(simplifyGraph(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult simplifyGraph(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
+  RewritePatternSet patterns(context);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (op.getDialectNamespace() == GraphDialect::getDialectNamespace())
+      op.getCanonicalizationPatterns(patterns, context);
+  patterns.add(+dropNeutral<MulOp, 1, true>);
+  patterns.add(+dropNeutral<DivOp, 1, false>);
+  patterns.add(+dropNeutral<AddOp, 0, true>);
+  patterns.add(+dropNeutral<SubOp, 0, false>);
+  patterns.add(+simplifyPow);
+  patterns.add(+foldNegation);
+  patterns.add(+simplifyWhere);
+  patterns.add(+dropCast);
+  patterns.add(+dropDoubleNot);
+  patterns.add<NarrowOperands>(context);
+  patterns.add(+foldPadIntoConv);
+  patterns.add(+foldTransposeIntoMatmul);
+  patterns.add(+hoistReshape);
+  return applyPatternsGreedily(function, std::move(patterns));
+}
+
+} // namespace tinh::transforms
