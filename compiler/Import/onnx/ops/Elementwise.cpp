@@ -52,8 +52,6 @@ Results power(NodeBuilder &b) {
 Results modulo(NodeBuilder &b) {
   if (b.intAttribute("fmod", 0))
     return binary<graph::FmodOp>(b);
-  if (isa<FloatType>(b.element(b.input(0))))
-    return {b.fail("fmod must be 1 for floating-point numbers")};
   return binary<graph::ModOp>(b);
 }
 

@@ -116,17 +116,28 @@ Results groupNorm(NodeBuilder &b) {
 Results layerNorm(NodeBuilder &b, bool rms) {
   Value x = b.input(0);
   auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
-  if (!axis || b.refuseOutputs(1))
+  if (!axis || b.refuseOutputs(rms ? 1 : 3))
     return {Value()};
+  double epsilon = b.floatAttribute("epsilon", 1e-5f);
   SmallVector<Value> operands = {x, b.cast(b.input(1), b.element(x))};
   if (!rms && b.has(2))
     operands.push_back(b.cast(b.input(2), b.element(x)));
-  SmallVector<NamedAttribute> attributes = {
-      b.attr("axis", *axis),
-      b.attr("epsilon", b.floatAttribute("epsilon", 1e-5f))};
+  SmallVector<NamedAttribute> attributes = {b.attr("axis", *axis),
+                                            b.attr("epsilon", epsilon)};
   if (rms)
     attributes.push_back(b.unit("rms"));
-  return {b.create<graph::LayerNormOp>(operands, attributes)};
+  Results results = {b.create<graph::LayerNormOp>(operands, attributes)};
+  if (!b.wants(1) && !b.wants(2))
+    return results;
+  // The statistics, for whoever wants them.
+  Ints axes = axesFrom(*axis, b.rank(x));
+  Value mean = b.reduce(Kind::Mean, x, axes, true);
+  Value centred = b.sub(x, mean);
+  Value variance = b.reduce(Kind::Mean, b.mul(centred, centred), axes, true);
+  results.push_back(mean);
+  results.push_back(
+      b.create<graph::RsqrtOp>({b.add(variance, b.scalarLike(x, epsilon))}));
+  return results;
 }
 
 Results layerNormalization(NodeBuilder &b) { return layerNorm(b, false); }

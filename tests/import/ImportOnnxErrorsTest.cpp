@@ -1,0 +1,221 @@
+//===- ImportOnnxErrorsTest.cpp - What is said of wrong ONNX models -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tests/import/ImportTestSupport.h"
+
+#include <filesystem>
+
+using namespace tinh::test;
+
+namespace {
+
+class ImportOnnxErrors : public ImportTest {};
+
+const std::string kX23 = tensorInfo("input", "x", {2, 3});
+const std::string kY = "output { name: \"y\" }\n";
+
+std::string weight(const std::string &external) {
+  return kX23 + kY + R"(
+    initializer { name: "w" dims: 3 dims: 4 data_type: 1 data_location: EXTERNAL )" +
+         external + R"( }
+    node { op_type: "MatMul" input: "x" input: "w" output: "y" })";
+}
+
+std::string location(const std::string &value) {
+  return "external_data { key: \"location\" value: \"" + value + "\" }";
+}
+
+TEST_F(ImportOnnxErrors, ListsAllUnsupportedOps) {
+  EXPECT_EQ(importOnnx(R"(ir_version: 8 opset_import { version: 18 }
+        opset_import { domain: "com.acme" version: 3 } graph { )" +
+                       kX23 + kY + R"(
+        node { name: "n1" op_type: "Frob" domain: "com.acme" input: "x" output: "a" }
+        node { name: "n2" op_type: "NonZero" input: "a" output: "b" }
+        node { name: "n3" op_type: "Frob" domain: "com.acme" input: "b" output: "y" } })"),
+            "error: the model has 3 nodes of 2 ops not supported:\n"
+            "  com.acme.Frob (opset 3), 2 nodes: \"n1\", \"n3\"\n"
+            "  ai.onnx.NonZero (opset 18), 1 node: \"n2\"");
+}
+
+TEST_F(ImportOnnxErrors, NamesFileAndNode) {
+  std::string path = writeOnnx(model(kX23 + kY + R"(
+    node { name: "mm" op_type: "MatMul" input: "x" input: "x" output: "y" })"));
+  EXPECT_EQ(import(path),
+            "error: node \"mm\" (MatMul): graph.matmul: inner dimensions 3 and "
+            "2 differ: a is 2x3xf32, b is 2x3xf32");
+  expectContains(errorLocation, "\"mm\"");
+  expectContains(errorLocation, path);
+}
+
+TEST_F(ImportOnnxErrors, Cycle) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Add" input: "x" input: "b" output: "a" }
+    node { name: "q" op_type: "Relu" input: "a" output: "b" }
+    node { name: "r" op_type: "Relu" input: "b" output: "y" })")),
+            "error: the graph has a cycle: node \"p\" (Add) needs node \"q\" "
+            "(Relu) needs node \"p\" (Add)");
+}
+
+TEST_F(ImportOnnxErrors, MissingTensor) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Add" input: "x" input: "b" output: "y" })")),
+            "error: node \"p\" (Add): its input \"b\" is no input or constant "
+            "of the graph and no node's output");
+}
+
+TEST_F(ImportOnnxErrors, TensorMadeTwice) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Relu" input: "x" output: "y" }
+    node { name: "q" op_type: "Exp" input: "x" output: "y" })")),
+            "error: tensor \"y\" is made twice, by node \"p\" (Relu) and node "
+            "\"q\" (Exp)");
+}
+
+TEST_F(ImportOnnxErrors, MissingOutput) {
+  EXPECT_EQ(
+      importOnnx(model(kX23 + "output { name: \"z\" }" +
+                       R"(node { op_type: "Relu" input: "x" output: "y" })")),
+      "error: output \"z\": tensor \"z\" is not defined");
+}
+
+TEST_F(ImportOnnxErrors, WrongNumberOfInputs) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Add" input: "x" output: "y" })")),
+            "error: node \"p\" (Add): expected 2 inputs, found 1");
+}
+
+TEST_F(ImportOnnxErrors, WrongAttributeType) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Softmax" input: "x" output: "y"
+           attribute { name: "axis" type: STRING s: "1" } })")),
+            "error: node \"p\" (Softmax): attribute axis: expected INT, found "
+            "STRING");
+}
+
+TEST_F(ImportOnnxErrors, AxisOutOfRange) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Softmax" input: "x" output: "y"
+           attribute { name: "axis" type: INT i: 2 } })")),
+            "error: node \"p\" (Softmax): axis 2 is outside a tensor of rank "
+            "2");
+}
+
+TEST_F(ImportOnnxErrors, OldOpset) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "p" op_type: "Relu" input: "x" output: "y" })",
+                             6)),
+            "error: node \"p\" (Relu): operator set 6 is not supported; export "
+            "the model for one from 7 to 28");
+}
+
+TEST_F(ImportOnnxErrors, OpenShape) {
+  std::string text = model(R"(
+    input { name: "x" type { tensor_type { elem_type: 1 shape {
+      dim { dim_param: "batch" } dim { dim_value: 3 } } } } })" +
+                           kY + R"(
+    node { op_type: "Relu" input: "x" output: "y" })");
+  EXPECT_EQ(importOnnx(text),
+            "error: input \"x\" has the open shape [batch, 3]; give it a fixed "
+            "one, as in --shape x=1x3");
+  options.shapes["x"] = {2, 4};
+  EXPECT_EQ(importOnnx(text),
+            "error: input \"x\": the given shape [2, 4] has 4 in dimension 1, "
+            "which the model fixes at 3");
+  options.shapes.clear();
+  options.shapes["z"] = {2, 3};
+  EXPECT_EQ(importOnnx(text), "error: a shape was given for \"z\", but the "
+                              "model's inputs are \"x\"");
+}
+
+TEST_F(ImportOnnxErrors, ExternalDataOutsideTheFolder) {
+  for (std::string path : {"../w.bin", "/etc/passwd", "a/../../w.bin"})
+    EXPECT_EQ(importOnnx(model(weight(location(path)))),
+              "error: node \"y\" (MatMul): tensor \"w\": external data \"" +
+                  path +
+                  "\" is outside the model's directory; only relative "
+                  "paths without .. are read");
+  std::filesystem::create_symlink("/etc/passwd", directory + "/link");
+  EXPECT_EQ(importOnnx(model(weight(location("link")))),
+            "error: node \"y\" (MatMul): tensor \"w\": external data \"link\" "
+            "leads outside the model's directory by a symbolic link");
+}
+
+TEST_F(ImportOnnxErrors, ExternalDataMissingOrShort) {
+  expectContains(importOnnx(model(weight(location("w.bin")))),
+                 "w.bin does not exist");
+  write("w.bin", std::string(47, 'a'));
+  expectContains(importOnnx(model(weight(location("w.bin")))),
+                 "its 48 bytes at 0 go beyond the end of ");
+}
+
+TEST_F(ImportOnnxErrors, SizesThatOverflow) {
+  std::string huge = R"(initializer { name: "w" data_type: 1
+      dims: 4611686018427387904 dims: 4 raw_data: "1234" })";
+  EXPECT_EQ(importOnnx(model(kX23 + kY + huge + R"(
+    node { op_type: "MatMul" input: "x" input: "w" output: "y" })")),
+            "error: node \"y\" (MatMul): tensor \"w\": the shape "
+            "[4611686018427387904, 4] is negative or beyond any memory");
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    initializer { name: "s" dims: 2 data_type: 7
+                  int64_data: [4611686018427387904, 3] }
+    node { name: "p" op_type: "Expand" input: "r" input: "s" output: "y" }
+    node { name: "q" op_type: "ReduceSum" input: "x" output: "r" })")),
+            "error: node \"p\" (Expand): the shape [4611686018427387904, 3] is "
+            "negative or beyond any memory");
+}
+
+TEST_F(ImportOnnxErrors, TensorOfTheWrongSize) {
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    initializer { name: "w" dims: 3 data_type: 1 float_data: 1 }
+    node { op_type: "Add" input: "x" input: "w" output: "y" })")),
+            "error: node \"y\" (Add): tensor \"w\": expected 3 elements for "
+            "3xf32, found 1");
+}
+
+TEST_F(ImportOnnxErrors, FilesThatAreNoModels) {
+  expectContains(import(directory + "/none.onnx"), "cannot read the file: ");
+  EXPECT_EQ(import(write("empty.onnx", "")), "error: the file is empty");
+  expectContains(import(write("random.onnx", "\xff\xfe random")),
+                 "not a valid ONNX model");
+  expectContains(import(write("other.onnx", std::string("\x08\x08", 2))),
+                 "it holds no graph");
+}
+
+TEST_F(ImportOnnxErrors, ModelsTruncatedAnywhere) {
+  std::string text = model(kX23 + kY + R"(
+    initializer { name: "w" dims: 3 dims: 100 data_type: 1 raw_data: ")" +
+                           std::string(1200, 'a') + R"(" }
+    node { op_type: "MatMul" input: "x" input: "w" output: "y" })");
+  std::string path = writeOnnx(text);
+  uintmax_t size = std::filesystem::file_size(path);
+  while (size-- > 0) {
+    std::filesystem::resize_file(path, size);
+    EXPECT_EQ(import(path).substr(0, 7), "error: ") << size << " bytes";
+  }
+}
+
+TEST_F(ImportOnnxErrors, RecursiveFunction) {
+  expectContains(importOnnx(R"(
+    ir_version: 8 opset_import { version: 18 }
+    functions { name: "F" domain: "l" input: "a" output: "b"
+      opset_import { version: 18 }
+      node { op_type: "F" domain: "l" input: "a" output: "b" } }
+    graph { )" + kX23 + kY + R"(
+      node { op_type: "F" domain: "l" input: "x" output: "y" } })"),
+                 "function F calls itself");
+}
+
+TEST_F(ImportOnnxErrors, UnknownIfCondition) {
+  expectContains(
+      importOnnx(
+          model(tensorInfo("input", "x", {}, 9) + kY +
+                R"(node { name: "i" op_type: "If" input: "x" output: "y" })")),
+      "node \"i\" (If): its condition must be a constant");
+}
+
+} // namespace

@@ -1,0 +1,181 @@
+//===- ImportOnnxTest.cpp - What ONNX models become -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tests/import/ImportTestSupport.h"
+
+using namespace tinh::test;
+
+namespace {
+
+class ImportOnnx : public ImportTest {};
+
+const std::string kX23 = tensorInfo("input", "x", {2, 3});
+const std::string kX1388 = tensorInfo("input", "x", {1, 3, 8, 8});
+const std::string kY = "output { name: \"y\" }\n";
+
+TEST_F(ImportOnnx, NamesInputsOutputsAndNodes) {
+  std::string ir = importOnnx(
+      model(kX23 + kY + R"(node { op_type: "Relu" input: "x" output: "y" })"));
+  expectContains(ir, "@main(%arg0: tensor<2x3xf32> {graph.name = \"x\"}) -> "
+                     "(tensor<2x3xf32> {graph.name = \"y\"})");
+  expectContains(ir, "graph.relu %arg0 : tensor<2x3xf32>");
+}
+
+TEST_F(ImportOnnx, SortsNodes) {
+  std::string ir = importOnnx(
+      model(kX23 + kY + R"(node { op_type: "Exp" input: "r" output: "y" }
+                           node { op_type: "Relu" input: "x" output: "r" })"));
+  expectContains(ir, "%0 = graph.relu %arg0");
+  expectContains(ir, "%1 = graph.exp %0");
+}
+
+TEST_F(ImportOnnx, RefersToLargeInitializers) {
+  std::string graph = kX23 + kY + R"(
+    initializer { name: "w" dims: 3 dims: 200 data_type: 1 raw_data: ")" +
+                      std::string(2400, 'a') + R"(" }
+    initializer { name: "b" dims: 1 data_type: 1 float_data: 2.5 }
+    node { op_type: "Gemm" input: "x" input: "w" input: "b" output: "y" })";
+  std::string ir = importOnnx(model(graph));
+  expectContains(ir, "#graph.external<\"model.onnx\", ");
+  expectContains(ir, ", 2400> : tensor<3x200xf32>");
+  expectContains(ir, "graph.matmul");
+  expectContains(ir, "dense<2.500000e+00> : tensor<1xf32>");
+}
+
+TEST_F(ImportOnnx, ReadsExternalData) {
+  write("weights.bin", std::string(16, '\0') + std::string(2400, 'a'));
+  std::string ir = importOnnx(model(kX23 + kY + R"(
+    initializer { name: "w" dims: 3 dims: 200 data_type: 1 data_location: EXTERNAL
+      external_data { key: "location" value: "weights.bin" }
+      external_data { key: "offset" value: "16" }
+      external_data { key: "length" value: "2400" } }
+    node { op_type: "MatMul" input: "x" input: "w" output: "y" })"));
+  expectContains(ir, "#graph.external<\"weights.bin\", 16, 2400> : "
+                     "tensor<3x200xf32>");
+}
+
+TEST_F(ImportOnnx, FoldsShapeComputations) {
+  std::string ir = importOnnx(model(kX1388 + kY + R"(
+    initializer { name: "zero" dims: 1 data_type: 7 int64_data: 0 }
+    initializer { name: "rest" dims: 1 data_type: 7 int64_data: -1 }
+    node { op_type: "Shape" input: "x" output: "s" }
+    node { op_type: "Gather" input: "s" input: "zero" output: "n" }
+    node { op_type: "Concat" input: "n" input: "rest" output: "to"
+           attribute { name: "axis" type: INT i: 0 } }
+    node { op_type: "Reshape" input: "x" input: "to" output: "y" })"));
+  expectContains(ir, "graph.reshape %arg0 : tensor<1x3x8x8xf32> to "
+                     "tensor<1x192xf32>");
+  EXPECT_EQ(ir.find("graph.constant"), std::string::npos) << ir;
+}
+
+TEST_F(ImportOnnx, ConvolvesWithAutomaticPadding) {
+  std::string ir = importOnnx(model(kX1388 + kY + R"(
+    initializer { name: "w" dims: 2 dims: 3 dims: 2 dims: 2 data_type: 1
+                  raw_data: ")" + std::string(96, 'a') +
+                                    R"(" }
+    initializer { name: "b" dims: 2 data_type: 1 float_data: [1, 2] }
+    node { op_type: "Conv" input: "x" input: "w" input: "b" output: "y"
+           attribute { name: "auto_pad" type: STRING s: "SAME_UPPER" }
+           attribute { name: "strides" type: INTS ints: [1, 1] } })"));
+  expectContains(ir, "strides [1, 1] padding [0, 0, 1, 1] dilations [1, 1] "
+                     "groups 1 channels_first");
+  expectContains(ir, "tensor<2xf32> to tensor<2x1x1xf32>");
+}
+
+TEST_F(ImportOnnx, PoolsInCeilMode) {
+  std::string ir = importOnnx(model(kX1388 + kY + R"(
+    node { op_type: "AveragePool" input: "x" output: "y"
+           attribute { name: "kernel_shape" type: INTS ints: [3, 3] }
+           attribute { name: "strides" type: INTS ints: [2, 2] }
+           attribute { name: "ceil_mode" type: INT i: 1 } })"));
+  expectContains(ir, "padding [0, 0, 1, 1]");
+  expectContains(ir, "ceil_padding = array<i64: 1, 1>");
+  expectContains(ir, "-> tensor<1x3x4x4xf32>");
+}
+
+TEST_F(ImportOnnx, CoercesOldSoftmaxToRows) {
+  std::string graph = kX1388 + kY +
+                      R"(node { op_type: "Softmax" input: "x" output: "y"
+                                attribute { name: "axis" type: INT i: 1 } })";
+  std::string old = importOnnx(model(graph, 12));
+  expectContains(old, "graph.softmax %0 axis 1 : tensor<1x192xf32>");
+  std::string ir = importOnnx(model(graph, 13));
+  expectContains(ir, "graph.softmax %arg0 axis 1 : tensor<1x3x8x8xf32>");
+}
+
+TEST_F(ImportOnnx, ReadsAttributesOrInputsByOpset) {
+  std::string attribute = importOnnx(
+      model(kX1388 + kY + R"(node { op_type: "Squeeze" input: "x" output: "y"
+              attribute { name: "axes" type: INTS ints: 0 } })",
+            11));
+  std::string input = importOnnx(model(kX1388 + kY + R"(
+        initializer { name: "a" dims: 1 data_type: 7 int64_data: -4 }
+        node { op_type: "Squeeze" input: "x" input: "a" output: "y" })",
+                                       13));
+  for (const std::string &ir : {attribute, input})
+    expectContains(ir, "tensor<1x3x8x8xf32> to tensor<3x8x8xf32>");
+}
+
+TEST_F(ImportOnnx, SlicesBackwards) {
+  std::string ir = importOnnx(model(kX23 + kY + R"(
+    initializer { name: "s" dims: 1 data_type: 7 int64_data: -1 }
+    initializer { name: "e" dims: 1 data_type: 7 int64_data: -9223372036854775808 }
+    initializer { name: "a" dims: 1 data_type: 7 int64_data: 1 }
+    node { op_type: "Slice" input: "x" input: "s" input: "e" input: "a" input: "s"
+           output: "y" })"));
+  expectContains(ir, "starts [0, 2] sizes [2, 3] steps [1, -1]");
+}
+
+TEST_F(ImportOnnx, InlinesFunctions) {
+  std::string ir = importOnnx(R"(
+    ir_version: 8 opset_import { version: 18 }
+    opset_import { domain: "local" version: 1 }
+    functions { name: "Scale" domain: "local" input: "a" output: "b"
+      attribute: "alpha" opset_import { version: 18 }
+      node { op_type: "LeakyRelu" input: "a" output: "t"
+             attribute { name: "alpha" ref_attr_name: "alpha" type: FLOAT } }
+      node { op_type: "Exp" input: "t" output: "b" } }
+    graph { )" + kX23 + kY + R"(
+      node { op_type: "Scale" domain: "local" input: "x" output: "t"
+             attribute { name: "alpha" type: FLOAT f: 0.5 } }
+      node { op_type: "Scale" domain: "local" input: "t" output: "y"
+             attribute { name: "alpha" type: FLOAT f: 0.25 } } })");
+  expectContains(ir, "dense<5.000000e-01>");
+  expectContains(ir, "dense<2.500000e-01>");
+  EXPECT_NE(ir.find("graph.exp"), ir.rfind("graph.exp")) << ir;
+}
+
+TEST_F(ImportOnnx, TakesTheKnownBranchOfAnIf) {
+  std::string ir = importOnnx(model(kX23 + kY + R"(
+    initializer { name: "c" data_type: 9 int32_data: 0 }
+    node { op_type: "If" input: "c" output: "y"
+      attribute { name: "then_branch" type: GRAPH g {
+        node { op_type: "Exp" input: "x" output: "a" } output { name: "a" } } }
+      attribute { name: "else_branch" type: GRAPH g {
+        node { op_type: "Log" input: "x" output: "a" } output { name: "a" } } } })"));
+  expectContains(ir, "graph.log %arg0");
+  EXPECT_EQ(ir.find("graph.exp"), std::string::npos);
+}
+
+TEST_F(ImportOnnx, SettlesSymbolsForAllInputs) {
+  options.shapes["a"] = {4, 3};
+  std::string open = R"( type { tensor_type { elem_type: 1 shape {
+      dim { dim_param: "n" } dim { dim_value: 3 } } } } })";
+  std::string ir = importOnnx(
+      model("input { name: \"a\"" + open + " input { name: \"b\"" + open + kY +
+            R"(node { op_type: "Add" input: "a" input: "b" output: "y" })"));
+  expectContains(ir, "%arg1: tensor<4x3xf32> {graph.name = \"b\"}");
+}
+
+TEST_F(ImportOnnx, PrintedIrIsReadAgain) {
+  std::string path = writeOnnx(model(
+      kX23 + kY + R"(node { op_type: "Softmax" input: "x" output: "y" })"));
+  std::string ir = import(path);
+  EXPECT_EQ(import(write("model.mlir", ir)), ir);
+}
+
+} // namespace
