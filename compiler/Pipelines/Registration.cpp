@@ -1,5 +1,4 @@
-//===- Registration.cpp - All dialects and passes of the compiler ---*- C++
-//-*-===//
+//===- Registration.cpp - All dialects and passes of the compiler *- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,6 +10,7 @@
 #include "compiler/Codegen/CPU/ObjectCode.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -26,6 +26,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 
 void registerPasses() {
   codegen::registerTinhCodegenPasses();
+  transforms::registerTinhTransformsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
 }
