@@ -1,0 +1,28 @@
+// RUN: graph-opt %s --split-input-file --fold-constants | FileCheck %s
+// RUN: graph-opt %s --split-input-file --fold-constants=max-elements=1 | FileCheck %s --check-prefix=NONE
+
+// CHECK-LABEL: func.func @small
+// CHECK-NEXT: %[[C:.*]] = graph.constant dense<[4.000000e+00, 5.000000e+00]>
+// CHECK-NEXT: graph.add %arg0, %[[C]]
+// NONE-LABEL: func.func @small
+// NONE: graph.add
+// NONE: graph.add
+func.func @small(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = graph.constant dense<3.0> : tensor<f32>
+  %2 = graph.add %0, %1 : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+  %3 = graph.add %x, %2 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
+  return %3 : tensor<2xf32>
+}
+
+// -----
+
+// Constants in files stay in files.
+// CHECK-LABEL: func.func @file
+// CHECK: graph.constant #graph.external
+// CHECK: graph.mul
+func.func @file() -> tensor<2xf32> {
+  %0 = graph.constant #graph.external<"w.bin", 0, 8> : tensor<2xf32>
+  %1 = graph.mul %0, %0 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
