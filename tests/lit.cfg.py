@@ -1,0 +1,20 @@
+# The IR tests: each .mlir or .test file under tests/ says in its RUN lines how
+# it is run. `%t` names a scratch file.
+import os
+
+import lit.formats
+
+config.name = "tinh"
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_source_root = os.path.join(config.tinh_source_dir, "tests")
+config.test_exec_root = os.path.join(config.tinh_binary_dir, "tests", "lit")
+
+config.environment["PATH"] = os.pathsep.join(
+    [config.tinh_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
+)
+# Tests must not see what earlier compilations left behind.
+config.environment["XDG_CACHE_HOME"] = os.path.join(
+    config.test_exec_root, "cache"
+)
