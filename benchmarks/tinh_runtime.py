@@ -1,0 +1,149 @@
+"""Loads and runs artifacts through the runtime's C API, with ctypes.
+
+    model = Model("build/lib/libtinh_runtime.so", "model.so", threads=2)
+    outputs = model.run({"x": array})
+
+Mirrors the parts of runtime/include/tinh/runtime.h that it uses.
+"""
+
+import ctypes as c
+
+import numpy as np
+
+DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "bool": np.bool_,
+}
+
+
+class FunctionInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("num_inputs", c.c_uint32),
+        ("num_outputs", c.c_uint32),
+        ("num_steps", c.c_uint32),
+        ("mutates_state", c.c_bool),
+        ("arena_size", c.c_uint64),
+        ("unplanned_size", c.c_uint64),
+        ("lower_bound_size", c.c_uint64),
+    ]
+
+
+class TensorInfo(c.Structure):
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("dtype", c.c_int),
+        ("rank", c.c_uint32),
+        ("dims", c.POINTER(c.c_int64)),
+        ("size", c.c_uint64),
+    ]
+
+
+class ContextOptions(c.Structure):
+    _fields_ = [
+        ("threads", c.c_uint32),
+        ("max_in_flight", c.c_uint32),
+        ("refuse_when_full", c.c_bool),
+        ("pin_threads", c.c_bool),
+        ("spin_us", c.c_int64),
+        ("parallel_for", c.c_void_p),
+        ("parallel_for_pool", c.c_void_p),
+        ("trace_path", c.c_char_p),
+    ]
+
+
+class Buffer(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t)]
+
+
+class Model:
+    """A loaded module with a context to run its function `main` in."""
+
+    def __init__(self, library, artifact, threads):
+        self._lib = c.CDLL(library)
+        self._lib.tinh_last_error.restype = c.c_char_p
+        self._lib.tinh_dtype_name.restype = c.c_char_p
+        self._module = c.c_void_p()
+        self._context = c.c_void_p()
+        lib, module = self._lib, self._module
+        self._check(
+            lib.tinh_module_load(str(artifact).encode(), c.byref(module))
+        )
+        function = c.c_uint32()
+        self._check(
+            lib.tinh_module_find_function(module, b"main", c.byref(function))
+        )
+        self.function = function.value
+        self.info = FunctionInfo()
+        self._check(
+            lib.tinh_module_function_info(
+                module, function, c.byref(self.info)
+            )
+        )
+        self.inputs = self._tensors("input", self.info.num_inputs)
+        self.outputs = self._tensors("output", self.info.num_outputs)
+        options = ContextOptions()
+        lib.tinh_context_options_init(c.byref(options))
+        options.threads = threads
+        self._check(
+            lib.tinh_context_create(
+                module, c.byref(options), c.byref(self._context)
+            )
+        )
+
+    def _check(self, status):
+        if status:
+            raise RuntimeError(self._lib.tinh_last_error().decode())
+
+    def _tensors(self, kind, count):
+        """[(name, shape, numpy dtype)] of the inputs or the outputs."""
+        query = getattr(self._lib, f"tinh_module_{kind}_info")
+        tensors = []
+        for index in range(count):
+            info = TensorInfo()
+            self._check(
+                query(self._module, self.function, index, c.byref(info))
+            )
+            shape = tuple(info.dims[i] for i in range(info.rank))
+            dtype = self._lib.tinh_dtype_name(info.dtype).decode()
+            tensors.append((info.name.decode(), shape, DTYPES[dtype]))
+        return tensors
+
+    def bind(self, feed):
+        """A function that runs the model once on the arrays of `feed`, and the
+        arrays that it writes its outputs to."""
+        arrays = [np.ascontiguousarray(feed[n], d) for n, _, d in self.inputs]
+        results = {n: np.empty(s, d) for n, s, d in self.outputs}
+        buffers = lambda values: (Buffer * len(values))(
+            *[Buffer(v.ctypes.data, v.nbytes) for v in values]
+        )
+        ins, outs = buffers(arrays), buffers(list(results.values()))
+        call = self._lib.tinh_context_run
+        arguments = (
+            self._context,
+            c.c_uint32(self.function),
+            ins,
+            c.c_uint32(len(ins)),
+            outs,
+            c.c_uint32(len(outs)),
+        )
+
+        def run(keep=(arrays, results)):
+            self._check(call(*arguments))
+
+        return run, results
+
+    def run(self, feed):
+        call, results = self.bind(feed)
+        call()
+        return results
