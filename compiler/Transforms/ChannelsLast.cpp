@@ -142,7 +142,8 @@ struct SinkThroughElementwise : RewritePattern {
     int64_t rank = tensorType(op->getResult(0)).getRank();
     ArrayRef<int64_t> found;
     for (Value operand : op->getOperands())
-      if (found.empty() && tensorType(operand).getRank() == rank)
+      if (found.empty() && tensorType(operand).getRank() == rank &&
+          !isFreeToTranspose(operand))
         found = permutationOf(operand);
     Permutation permutation(found);
     if (permutation.empty())
@@ -165,7 +166,7 @@ struct SinkThroughElementwise : RewritePattern {
 /// The transpose that gives `x`, if there is one.
 bool matchTransposed(Value x, Value &source, Permutation &permutation) {
   permutation.assign(permutationOf(x).begin(), permutationOf(x).end());
-  if (permutation.empty())
+  if (permutation.empty() || isFreeToTranspose(x))
     return false;
   source = x.getDefiningOp<TransposeOp>().getX();
   return true;

@@ -3,8 +3,8 @@
 // CHECK-LABEL: func.func @conv
 // CHECK-DAG: %[[W:.*]] = graph.constant #graph.external<"w.bin", 0, 288>
 // CHECK-DAG: %[[S:.*]] = graph.constant dense<{{.*}}2.000000e+00{{.*}}4.000000e+00{{.*}}> : tensor<2x1x1x1xf32>
-// CHECK: %[[V:.*]] = graph.mul %[[W]], %[[S]]
-// CHECK: %[[Y:.*]] = graph.conv %{{.*}}, %[[V]]
+// CHECK-DAG: %[[V:.*]] = graph.mul %[[W]], %[[S]]
+// CHECK-DAG: %[[Y:.*]] = graph.conv %{{.*}}, %[[V]]
 // CHECK: %[[B:.*]] = graph.constant dense<{{.*}}-1.000000e+00{{.*}}-3.000000e+00{{.*}}> : tensor<2x1x1xf32>
 // CHECK: graph.add %[[Y]], %[[B]]
 // CHECK-NOT: graph.batch_norm
