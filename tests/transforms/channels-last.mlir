@@ -73,6 +73,26 @@ func.func @reduce(%x: tensor<1x3x8x8xf32>) -> tensor<1x3xf32> {
 
 // -----
 
+// Transposes of constants stay where they are: between two of them they would
+// go to and fro.
+// CHECK-LABEL: func.func @constants
+// CHECK: graph.conv %{{.*}} channels_last
+// CHECK: graph.mul
+// CHECK-NEXT: graph.transpose
+// CHECK-NEXT: return
+func.func @constants(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %a = graph.constant #graph.external<"w.bin", 0, 1024> : tensor<1x8x4x8xf32>
+  %b = graph.constant #graph.external<"w.bin", 1024, 1024> : tensor<1x4x8x8xf32>
+  %0 = graph.transpose %a [0, 2, 1, 3] : tensor<1x8x4x8xf32> -> tensor<1x4x8x8xf32>
+  %1 = graph.transpose %b [0, 1, 3, 2] : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  %2 = graph.add %0, %1 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  %3 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_first : tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32> -> tensor<1x4x8x8xf32>
+  %4 = graph.mul %3, %2 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  return %4 : tensor<1x4x8x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @untouched
 // CHECK-NEXT: graph.transpose
 // CHECK-NEXT: graph.relu
