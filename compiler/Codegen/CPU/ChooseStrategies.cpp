@@ -189,7 +189,8 @@ static void tryPack(OpBuilder &b, func::FuncOp kernel,
   if (!c)
     return;
   auto argument = dyn_cast<BlockArgument>(c->weights);
-  if (!argument || !argument.hasOneUse() ||
+  if (!argument || !argument.hasOneUse() || !c->batch.empty() ||
+      !c->weightsMap.isProjectedPermutation() ||
       !isConstant(dispatch.getInputs()[argument.getArgNumber()]))
     return;
   unsigned index = argument.getArgNumber();
@@ -236,6 +237,15 @@ static void setInplace(OpBuilder &b, func::FuncOp kernel) {
     kernel->setAttr(graph::names::kInplace, b.getArrayAttr(pairs));
 }
 
+/// Whether packing the right-hand side for each chunk pays: enough rows read
+/// it.
+static bool worthPacking(const Contraction &c) {
+  int64_t rows = 1;
+  for (unsigned dim : c.m)
+    rows *= c.extents[dim];
+  return rows >= 8 && c.extents[c.n] >= 8;
+}
+
 LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   OpBuilder b(module.getContext());
   SymbolTable symbols(module);
@@ -252,8 +262,10 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
       continue;
     StringRef strategy = "rows";
     int64_t chunks, scratch;
-    if (kernel->hasAttr(graph::names::kPacked)) {
-      ContractionPlan plan = planContraction(*matchContraction(kernel), target);
+    bool packed = kernel->hasAttr(graph::names::kPacked);
+    auto contraction = matchContraction(kernel);
+    if (contraction && (packed || worthPacking(*contraction))) {
+      ContractionPlan plan = planContraction(*contraction, target, packed);
       strategy = "contraction";
       chunks = plan.chunks;
       scratch = plan.scratch;

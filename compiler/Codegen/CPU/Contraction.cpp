@@ -93,21 +93,26 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
                 0,
                 {},
                 {},
+                {},
                 op.getStaticLoopRanges()};
   AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   if (!output.isProjectedPermutation() || output.getNumResults() < 2 ||
-      !c.weightsMap.isProjectedPermutation() ||
-      c.weightsMap.getNumResults() < 2)
+      !c.weightsMap.isProjectedPermutation(/*allowZeroInResults=*/true))
     return std::nullopt;
   c.n = output.getDimPosition(output.getNumResults() - 1);
   if (!usesDim(c.weightsMap, c.n) || usesDim(c.inputMap, c.n))
     return std::nullopt;
   for (unsigned i = 0; i + 1 < output.getNumResults(); ++i) {
     unsigned dim = output.getDimPosition(i);
-    if (usesDim(c.weightsMap, dim))
+    if (!usesDim(c.weightsMap, dim))
+      c.m.push_back(dim);
+    else if (usesDim(c.inputMap, dim))
+      c.batch.push_back(dim);
+    else
       return std::nullopt;
-    c.m.push_back(dim);
   }
+  if (c.m.empty())
+    return std::nullopt;
   op.getReductionDims(c.k);
   for (unsigned dim : c.k)
     if (!usesDim(c.weightsMap, dim) || !usesDim(c.inputMap, dim))
@@ -178,7 +183,8 @@ static int64_t chooseTileRows(int64_t extent, int64_t vectors,
   return best;
 }
 
-ContractionPlan planContraction(const Contraction &c, const Target &target) {
+ContractionPlan planContraction(const Contraction &c, const Target &target,
+                                bool packed) {
   ContractionPlan p;
   p.panelWidth = panelWidth(c, target);
   int64_t n = c.extents[c.n];
@@ -189,6 +195,8 @@ ContractionPlan planContraction(const Contraction &c, const Target &target) {
   p.lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
   p.outer = 1;
   for (unsigned dim : ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size())))
+    p.outer *= c.extents[dim];
+  for (unsigned dim : c.batch)
     p.outer *= c.extents[dim];
 
   int64_t depth = 1;
@@ -207,11 +215,13 @@ ContractionPlan planContraction(const Contraction &c, const Target &target) {
   };
   // Large weights are read once if the panels are divided among the chunks,
   // small ones stay in the cache whatever is divided.
-  bool largeWeights = depth * n * 4 > (1 << 20);
+  bool largeWeights = depth * n * 4 > (1 << 20) || !packed;
   if (largeWeights)
     split(groups, p.panels);
-  split(lineBlocks, p.lines);
-  if (!p.staged)
+  // What a chunk has packed should serve many rows.
+  if (packed || p.lines > 8)
+    split(lineBlocks, packed ? p.lines : p.lines / 8);
+  if (packed && !p.staged)
     split(tileBlocks, p.tiles);
   if (!largeWeights)
     split(groups, p.panels);
@@ -222,7 +232,9 @@ ContractionPlan planContraction(const Contraction &c, const Target &target) {
       int64_t extent = 1;
       for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
         int64_t range = c.extents[dim];
-        if (llvm::is_contained(c.m, dim) && dim != c.m.back())
+        if (llvm::is_contained(c.batch, dim))
+          range = 1;
+        else if (llvm::is_contained(c.m, dim) && dim != c.m.back())
           range =
               c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
         // The coefficient of this loop: the difference of one step.
@@ -258,6 +270,9 @@ ContractionPlan planContraction(const Contraction &c, const Target &target) {
     p.slab = slabShape(p.linesPerBlock);
     p.scratch = alignBytes(slabBytes());
   }
+  p.weightsOffset = p.scratch;
+  if (!packed)
+    p.scratch += alignBytes(p.panelsPerGroup * depth * p.panelWidth * 4);
   auto blocks = [](int64_t all, int64_t each) {
     return (all + each - 1) / each;
   };
@@ -276,8 +291,9 @@ namespace {
 class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Contraction &c,
-                     const ContractionPlan &plan, unsigned packed,
-                     const Target &target, OpBuilder &b)
+                     const ContractionPlan &plan,
+                     std::optional<unsigned> packed, const Target &target,
+                     OpBuilder &b)
       : kernel(kernel), c(c), plan(plan), packed(packed), target(target), b(b),
         loc(kernel.source.getLoc()), scalar(b, loc, 1) {
     depth = 1;
@@ -308,7 +324,8 @@ private:
     rest = arith::DivUIOp::create(b, loc, rest, size);
     return digit;
   }
-  LogicalResult stage(const Indices &start, Value lines);
+  LogicalResult stage(const Indices &start);
+  LogicalResult packWeights(const Indices &start, Value panel, Value panelEnd);
   LogicalResult emitTile(Indices dims, Value panel, int64_t rows);
   LogicalResult emitEpilogue(const Indices &dims, Value panel, int64_t rows,
                              ValueRange accumulators);
@@ -316,6 +333,16 @@ private:
                                             int64_t rows);
   void multiply(Value inputAt, Value weightsAt, int64_t rows, int64_t rowStride,
                 SmallVectorImpl<Value> &accumulators);
+  /// The lanes from `column` on that are columns; none if all always are.
+  Value columnMask(Value column) {
+    int64_t n = c.extents[c.n];
+    if (n % plan.panelWidth == 0)
+      return {};
+    Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
+    left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
+    return vector::CreateMaskOp::create(
+        b, loc, VectorType::get({target.lanes()}, b.getI1Type()), left);
+  }
   /// How far one step of loop `dim` moves in the input's memory.
   int64_t inputStride(unsigned dim) const {
     MLIRContext *context = c.inputMap.getContext();
@@ -338,19 +365,21 @@ private:
   EmittedKernel &kernel;
   Contraction c;
   const ContractionPlan &plan;
-  unsigned packed;
+  std::optional<unsigned> packed;
   const Target &target;
   OpBuilder &b;
   Location loc;
   Pull scalar;
   Buffer input;
+  Value weights;    // Packed panels, from
+  Value firstPanel; // this one on.
   int64_t depth;
 };
 
 } // namespace
 
 /// Fills the slab with the part of the input that the chunk reads.
-LogicalResult ContractionEmitter::stage(const Indices &start, Value lines) {
+LogicalResult ContractionEmitter::stage(const Indices &start) {
   auto from = scalar.apply(c.inputMap, start);
   if (failed(from))
     return failure();
@@ -396,13 +425,58 @@ LogicalResult ContractionEmitter::stage(const Indices &start, Value lines) {
   return nest(0);
 }
 
+/// Copies the chunk's panels of a right-hand side that is no constant to
+/// scratch memory, in the form of packed weights.
+LogicalResult ContractionEmitter::packWeights(const Indices &start, Value panel,
+                                              Value panelEnd) {
+  int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
+  int64_t size = plan.panelsPerGroup * depth * plan.panelWidth;
+  Buffer packing =
+      kernel.scratchBuffer(b, plan.weightsOffset, size, b.getF32Type());
+  weights = packing.memref;
+  firstPanel = panel;
+  Indices dims = start;
+  std::function<LogicalResult(size_t, Value, Value)> nest =
+      [&](size_t level, Value panel, Value row) -> LogicalResult {
+    if (level < c.k.size())
+      return loop(scalar.index(0), scalar.index(c.extents[c.k[level]]), 1,
+                  [&](Value iv) {
+                    dims[c.k[level]] = {iv, 0, 1};
+                    return nest(
+                        level + 1, panel,
+                        scalar.add(scalar.mul(row, c.extents[c.k[level]]), iv));
+                  });
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value column = scalar.add(scalar.mul(panel, plan.panelWidth),
+                                scalar.index(v * lanes));
+      Pull pull(b, loc, lanes);
+      kernel.bindInputs(pull);
+      pull.mask = columnMask(column);
+      dims[c.n] = {column, 1, lanes};
+      auto at = pull.apply(c.weightsMap, dims);
+      auto value = failed(at) ? FailureOr<LaneValue>(failure())
+                              : pull.at(c.weights, *at);
+      if (failed(value))
+        return failure();
+      Value to =
+          scalar.add(scalar.mul(row, plan.panelWidth), scalar.index(v * lanes));
+      pull.mask = {};
+      if (failed(pull.store(*value, packing, {{to, 1, lanes}})))
+        return failure();
+    }
+    return success();
+  };
+  return loop(panel, panelEnd, 1, [&](Value iv) {
+    return nest(0, iv, b.createOrFold<arith::SubIOp>(loc, iv, panel));
+  });
+}
+
 /// One step of k: a vector of each panel column times each row's element.
 void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
                                   int64_t rowStride,
                                   SmallVectorImpl<Value> &accumulators) {
   int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
   auto type = VectorType::get({lanes}, b.getF32Type());
-  Value weights = kernel.function.getArgument(packed);
   SmallVector<Value> columns;
   for (int64_t v = 0; v < vectors; ++v)
     columns.push_back(vector::LoadOp::create(
@@ -436,7 +510,9 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel,
       position = b.createOrFold<arith::SubIOp>(loc, position, input.origin[i]);
     inputAt = scalar.add(inputAt, scalar.mul(position, input.strides[i]));
   }
-  Value weightsAt = scalar.mul(panel, depth * plan.panelWidth);
+  Value weightsAt =
+      scalar.mul(b.createOrFold<arith::SubIOp>(loc, panel, firstPanel),
+                 depth * plan.panelWidth);
   int64_t rowStride = inputStride(c.m.back());
 
   std::function<FailureOr<SmallVector<Value>>(size_t, Value, Value, int64_t,
@@ -477,26 +553,22 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
                                                int64_t rows,
                                                ValueRange accumulators) {
   int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
-  int64_t n = c.extents[c.n];
   Operation *terminator = kernel.source.getBody().front().getTerminator();
   unsigned inputs = kernel.source.getNumArguments();
   for (int64_t v = 0; v < vectors; ++v) {
     Value column =
         scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
-    Value mask;
-    if (n % plan.panelWidth) {
-      // Columns beyond the last are padding.
-      Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
-      left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
-      mask = vector::CreateMaskOp::create(
-          b, loc, VectorType::get({lanes}, b.getI1Type()), left);
-    }
+    Value mask = columnMask(column);
     for (int64_t r = 0; r < rows; ++r) {
       Indices at;
-      for (unsigned dim : c.m)
+      AffineMap output = c.op.getMatchingIndexingMap(c.op.getDpsInitOperand(0));
+      for (unsigned i = 0; i < output.getNumResults(); ++i) {
+        unsigned dim = output.getDimPosition(i);
         at.push_back(dims[dim]);
-      at.back().base = scalar.add(at.back().base, scalar.index(r));
-      at.push_back({column, 1, lanes});
+        if (dim == c.m.back())
+          at.back().base = scalar.add(at.back().base, scalar.index(r));
+      }
+      at.back() = {column, 1, lanes};
       Pull pull(b, loc, lanes);
       pull.mask = mask;
       kernel.bindInputs(pull);
@@ -535,6 +607,8 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
   for (unsigned dim :
        llvm::reverse(ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
     dims[dim].base = peel(rest, c.extents[dim]);
+  for (unsigned dim : llvm::reverse(c.batch))
+    dims[dim].base = peel(rest, c.extents[dim]);
   Value panel = scalar.mul(rest, plan.panelsPerGroup);
 
   Value lineEnd = minimum(scalar.add(line, scalar.index(plan.linesPerBlock)),
@@ -548,10 +622,16 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
     Indices start = dims;
     if (hasLines)
       start[c.m[c.m.size() - 2]].base = line;
-    if (failed(stage(start, lineEnd)))
+    if (failed(stage(start)))
       return failure();
   } else {
     input = kernel.operand(b, cast<BlockArgument>(c.input).getArgNumber());
+  }
+  if (packed) {
+    weights = kernel.function.getArgument(*packed);
+    firstPanel = scalar.index(0);
+  } else if (failed(packWeights(dims, panel, panelEnd))) {
+    return failure();
   }
   int64_t inner = c.extents[c.m.back()];
   int64_t whole = inner / plan.tileRows, tail = inner % plan.tileRows;
@@ -580,17 +660,20 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
 
 LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   auto c = matchContraction(kernel.source);
-  auto packed = kernel.source->getAttrOfType<IntegerAttr>(graph::names::kPacked);
-  if (!c || !packed)
+  if (!c)
     return failure();
-  ContractionPlan plan = planContraction(*c, target);
+  std::optional<unsigned> packed;
+  if (auto operand =
+          kernel.source->getAttrOfType<IntegerAttr>(graph::names::kPacked))
+    packed = operand.getInt();
+  ContractionPlan plan = planContraction(*c, target, packed.has_value());
   Block &entry = kernel.function.getBody().front();
   OpBuilder b(entry.getTerminator());
   Location loc = kernel.source.getLoc();
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   auto chunks = scf::ForOp::create(b, loc, kernel.begin, kernel.end, one);
   b.setInsertionPointToStart(chunks.getBody());
-  return ContractionEmitter(kernel, *c, plan, packed.getInt(), target, b)
+  return ContractionEmitter(kernel, *c, plan, packed, target, b)
       .emitChunk(chunks.getInductionVar());
 }
 

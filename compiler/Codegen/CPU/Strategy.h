@@ -63,8 +63,9 @@ RowsPlan planRows(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//
-// contraction: products of activations with constant weights, packed as
-// [panels][k…][panel width]: matrix products and dense convolutions.
+// contraction: matrix products and dense convolutions. The right-hand side is
+// read as [panels][k…][panel width]: constant weights are packed so when the
+// artifact is written, other operands in scratch memory by each chunk.
 //===----------------------------------------------------------------------===//
 
 struct Contraction {
@@ -73,7 +74,8 @@ struct Contraction {
   mlir::AffineMap inputMap; // how the loops index them.
   mlir::Value weights;      // The other operand of the product.
   mlir::AffineMap weightsMap;
-  unsigned n; // The loop along the weights' outputs.
+  unsigned n;                        // The loop along the weights' outputs.
+  llvm::SmallVector<unsigned> batch; // Loops that index both operands.
   llvm::SmallVector<unsigned> m,
       k; // The other parallel and the reduction loops.
   llvm::SmallVector<int64_t> extents;
@@ -92,10 +94,12 @@ struct ContractionPlan {
   int64_t panelsPerGroup;
   bool staged; // The input is copied to scratch memory first.
   llvm::SmallVector<int64_t> slab; // Its shape there.
+  int64_t weightsOffset; // Of the chunk's own panels in scratch memory.
   int64_t chunks, scratch;
 };
+/// `packed`: the weights are a packed operand of the kernel.
 ContractionPlan planContraction(const Contraction &contraction,
-                                const Target &target);
+                                const Target &target, bool packed);
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
 
