@@ -1,0 +1,274 @@
+/*===- tinh/runtime.h - Load and run compiled models -------------*- C -*-===//
+ *
+ * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===//
+ *
+ * The C API of the runtime. A program loads a *module* (an artifact written by
+ * graph-compile), makes a *context* (threads and memory to run it in), and
+ * submits *runs*, each of which gives a *future*:
+ *
+ *   tinh_module_t *module;
+ *   tinh_context_t *context;
+ *   tinh_module_load("model.so", &module);
+ *   tinh_context_create(module, NULL, &context);
+ *   tinh_buffer_t in = {pixels, sizeof pixels}, out = {scores, sizeof scores};
+ *   tinh_context_run(context, 0, &in, 1, &out, 1);
+ *   tinh_context_release(context);
+ *   tinh_module_release(module);
+ *
+ * Conventions
+ *   - Every call that can fail returns a tinh_status_t. Anything but TINH_OK
+ *     comes with a sentence in tinh_last_error(), kept for each thread.
+ *   - Results come back through parameters named out_…, written only on
+ * TINH_OK.
+ *   - Handles are opaque. Who creates a handle releases it, once; a release
+ *     function accepts NULL. A context keeps its module loaded and a future
+ *     needs neither, so they may be released in any order.
+ *   - Buffers belong to the caller, are dense and row-major, and must stay
+ * valid and unchanged until their run has completed. An output must not overlap
+ *     another buffer of the same run.
+ *   - All functions may be called from any thread at any time, except that a
+ *     handle must not be in use while it is released.
+ *   - Names and other strings belong to the module and live as long as it.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef TINH_RUNTIME_H
+#define TINH_RUNTIME_H
+
+#include "tinh/types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define TINH_API __attribute__((visibility("default")))
+#else
+#define TINH_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tinh_module tinh_module_t;
+typedef struct tinh_context tinh_context_t;
+typedef struct tinh_future tinh_future_t;
+
+typedef enum tinh_status {
+  TINH_OK = 0,
+  TINH_INVALID_ARGUMENT = 1, /* The call itself is wrong. */
+  TINH_NOT_FOUND = 2,        /* No such file, function or tensor. */
+  TINH_INVALID_ARTIFACT = 3, /* Not an artifact, or damaged. */
+  TINH_INCOMPATIBLE = 4,     /* An artifact for another version or CPU. */
+  TINH_OUT_OF_MEMORY = 5,
+  TINH_IO_ERROR = 6,
+  TINH_BUSY = 7,              /* As many runs in flight as are allowed. */
+  TINH_CANCELLED = 8,         /* The run was cancelled before it started. */
+  TINH_DEPENDENCY_FAILED = 9, /* A run that this one waits for failed. */
+  TINH_ALREADY_STARTED = 10,  /* Too late to cancel or to settle. */
+  TINH_INTERNAL = 11          /* A defect of the runtime. */
+} tinh_status_t;
+
+/* The message of the latest call on this thread that did not return TINH_OK;
+ * empty if there was none. Valid until the next such call on this thread. */
+TINH_API const char *tinh_last_error(void);
+
+/* The name of a status ("TINH_BUSY"); never NULL. */
+TINH_API const char *tinh_status_name(tinh_status_t status);
+
+/* The runtime's own version, "0.1.0". */
+TINH_API const char *tinh_runtime_version(void);
+
+/* "f32" and so on, or "?" for a value that is no dtype. */
+TINH_API const char *tinh_dtype_name(tinh_dtype_t dtype);
+
+/* Bytes of one element, or 0 for a value that is no dtype. */
+TINH_API size_t tinh_dtype_size(tinh_dtype_t dtype);
+
+/*===-- Modules -----------------------------------------------------------===*/
+
+/* Loads the artifact at `path`, checks that it is whole, of this runtime's
+ * version and for this machine's CPU, and maps its weights. An artifact is code
+ * and must be trusted like any other library. */
+TINH_API tinh_status_t tinh_module_load(const char *path,
+                                        tinh_module_t **out_module);
+TINH_API void tinh_module_release(tinh_module_t *module);
+
+typedef struct tinh_module_info {
+  const char *model;    /* The model's name, from the file it came from. */
+  const char *producer; /* The compiler's name and version. */
+  const char *cpu;      /* The CPU that the code was compiled for. */
+  uint32_t num_functions;
+  uint32_t num_kernels;
+  uint64_t weights_size; /* Bytes, of the module. */
+  uint64_t state_size;   /* Bytes, of each context. */
+} tinh_module_info_t;
+
+typedef struct tinh_function_info {
+  const char *name; /* "main" for a model's inference. */
+  uint32_t num_inputs;
+  uint32_t num_outputs;
+  uint32_t num_steps;        /* Kernel calls and copies of one run. */
+  bool mutates_state;        /* Its runs are serialised within a context. */
+  uint64_t arena_size;       /* Bytes of intermediate buffers, as planned, */
+  uint64_t unplanned_size;   /* the sum of them all, if none shared memory, */
+  uint64_t lower_bound_size; /* and what no plan can go below. */
+} tinh_function_info_t;
+
+typedef struct tinh_tensor_info {
+  const char *name;
+  tinh_dtype_t dtype;
+  uint32_t rank;
+  const int64_t *dims; /* `rank` of them, in elements; the module's own. */
+  uint64_t size;       /* Bytes. */
+} tinh_tensor_info_t;
+
+TINH_API tinh_status_t tinh_module_info(const tinh_module_t *module,
+                                        tinh_module_info_t *out_info);
+
+/* Functions, inputs and outputs are numbered from 0. */
+TINH_API tinh_status_t tinh_module_find_function(const tinh_module_t *module,
+                                                 const char *name,
+                                                 uint32_t *out_function);
+TINH_API tinh_status_t
+tinh_module_function_info(const tinh_module_t *module, uint32_t function,
+                          tinh_function_info_t *out_info);
+TINH_API tinh_status_t tinh_module_input_info(const tinh_module_t *module,
+                                              uint32_t function, uint32_t input,
+                                              tinh_tensor_info_t *out_info);
+TINH_API tinh_status_t tinh_module_output_info(const tinh_module_t *module,
+                                               uint32_t function,
+                                               uint32_t output,
+                                               tinh_tensor_info_t *out_info);
+
+/*===-- Contexts ----------------------------------------------------------===*/
+
+/* Calls task(argument, i) once for each i in [0, count), on any threads, and
+ * returns when all calls have returned. */
+typedef void (*tinh_parallel_for_fn)(void *pool, uint32_t count,
+                                     void (*task)(void *argument, uint32_t i),
+                                     void *argument);
+
+/* Fill it with tinh_context_options_init, then change what is to differ. */
+typedef struct tinh_context_options {
+  /* Threads that compute a run together; 0: as many as the process may use,
+   * by its affinity mask and its cgroup's quota. Never changes the results. */
+  uint32_t threads;
+  /* Runs that may be submitted and not yet completed; at least 1. */
+  uint32_t max_in_flight;
+  /* When that many are in flight, tinh_context_submit returns TINH_BUSY
+   * instead of blocking. */
+  bool refuse_when_full;
+  /* Bind the context's own threads to one CPU each. */
+  bool pin_threads;
+  /* How long a thread spins for work before it sleeps, in microseconds;
+   * -1: a short time, or none if there are more threads than CPUs. */
+  int64_t spin_us;
+  /* A pool of the program's own to compute on, in `threads` parts, instead of
+   * threads of the context; costs a call of it for every step. */
+  tinh_parallel_for_fn parallel_for;
+  void *parallel_for_pool;
+  /* A file for a trace of all runs in Chrome's JSON format (for Perfetto),
+   * written when the context is released; NULL: none. */
+  const char *trace_path;
+} tinh_context_options_t;
+
+TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);
+
+/* Creates threads, arenas and zeroed state for `module`. `options` may be
+ * NULL. */
+TINH_API tinh_status_t tinh_context_create(
+    const tinh_module_t *module, const tinh_context_options_t *options,
+    tinh_context_t **out_context);
+
+/* Cancels the runs that have not started, waits for the others and frees all.
+ * Not to be called from a callback of the context's own runs. */
+TINH_API void tinh_context_release(tinh_context_t *context);
+
+typedef struct tinh_context_info {
+  uint32_t threads;
+  uint32_t max_in_flight;
+  uint64_t arena_size;   /* Bytes of one arena. */
+  uint32_t num_arenas;   /* At most two runs execute at a time. */
+  uint64_t scratch_size; /* Bytes for all threads together. */
+} tinh_context_info_t;
+
+TINH_API tinh_status_t tinh_context_info(const tinh_context_t *context,
+                                         tinh_context_info_t *out_info);
+
+/*===-- Runs --------------------------------------------------------------===*/
+
+/* Memory of the caller; `size` must be the tensor's, and `data` aligned to the
+ * element's size. Inputs are not written to. */
+typedef struct tinh_buffer {
+  void *data;
+  size_t size; /* Bytes. */
+} tinh_buffer_t;
+
+/* Queues a run of `function` that starts after all of `wait_for` have
+ * completed, and returns at once, or when the context has room for it. The
+ * arrays are copied. If a future in `wait_for` fails, so does this run, with
+ * TINH_DEPENDENCY_FAILED. `out_future` may be NULL: tinh_context_wait_all
+ * waits for such a run. Runs start in the order of their submission, but for
+ * those that still wait; runs of functions that mutate state never overlap
+ * with another. From a callback of one of the context's own runs it refuses
+ * instead of blocking. */
+TINH_API tinh_status_t tinh_context_submit(
+    tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
+    uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs,
+    tinh_future_t *const *wait_for, uint32_t num_wait_for,
+    tinh_future_t **out_future);
+
+/* Runs `function` and waits for it. The fastest way to one result: the calling
+ * thread takes part in the work if the context is idle. */
+TINH_API tinh_status_t tinh_context_run(
+    tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
+    uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs);
+
+/* Waits until all runs submitted to the context have completed; how each ended
+ * is told by its future. */
+TINH_API tinh_status_t tinh_context_wait_all(tinh_context_t *context);
+
+/*===-- Futures -----------------------------------------------------------===*/
+
+/* Waits until the future has completed and returns how: TINH_OK, or what went
+ * wrong, with its message. */
+TINH_API tinh_status_t tinh_future_wait(tinh_future_t *future);
+
+/* Says without waiting whether the future has completed. */
+TINH_API tinh_status_t tinh_future_poll(tinh_future_t *future, bool *out_done);
+
+/* `message` is empty on TINH_OK and lives as long as the call. */
+typedef void (*tinh_callback_fn)(void *user, tinh_status_t status,
+                                 const char *message);
+
+/* Calls `callback` once the future has completed: on the thread that completes
+ * it, or right here if it has completed already. It should be brief, and must
+ * not wait for runs of the same context. */
+TINH_API tinh_status_t tinh_future_then(tinh_future_t *future,
+                                        tinh_callback_fn callback, void *user);
+
+/* Cancels a run that has not started; it completes with TINH_CANCELLED. One
+ * that has started or completed gives TINH_ALREADY_STARTED and goes on. */
+TINH_API tinh_status_t tinh_future_cancel(tinh_future_t *future);
+
+/* Makes a future that the program completes itself, for runs to wait for. */
+TINH_API tinh_status_t tinh_future_create(tinh_future_t **out_future);
+
+/* Completes a future from tinh_future_create, with TINH_OK or with an error
+ * that travels to the runs that wait for it. `message` may be NULL. */
+TINH_API tinh_status_t tinh_future_settle(tinh_future_t *future,
+                                          tinh_status_t status,
+                                          const char *message);
+
+/* Gives up the handle; the run itself goes on. */
+TINH_API void tinh_future_release(tinh_future_t *future);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* TINH_RUNTIME_H */

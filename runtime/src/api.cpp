@@ -1,0 +1,329 @@
+//===- api.cpp - The C API --------------------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The boundary: handles, checks of what the caller gives, and exceptions turned
+// into statuses.
+//
+//===----------------------------------------------------------------------===//
+#include "error.h"
+#include "executor.h"
+
+#include <new>
+#include <system_error>
+
+#ifndef TINH_VERSION
+#error "TINH_VERSION is defined by the build"
+#endif
+
+using namespace tinh::runtime;
+
+struct tinh_module {
+  std::shared_ptr<const Module> module;
+};
+
+struct tinh_context {
+  std::shared_ptr<Executor> executor;
+};
+
+struct tinh_future {
+  std::shared_ptr<Future> future;
+};
+
+/// Runs `body`; what it throws becomes the status and the last error.
+template <typename Body> static tinh_status_t guarded(Body &&body) noexcept {
+  try {
+    body();
+    return TINH_OK;
+  } catch (const Error &error) {
+    return set_last_error(error.status(), error.what());
+  } catch (const std::bad_alloc &) {
+    return set_last_error(TINH_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::system_error &error) {
+    return set_last_error(TINH_OUT_OF_MEMORY, error.what());
+  } catch (const std::exception &error) {
+    return set_last_error(TINH_INTERNAL, error.what());
+  }
+}
+
+static void require(const void *pointer, const char *name) {
+  if (!pointer)
+    throw Error(TINH_INVALID_ARGUMENT, std::string(name) + " is NULL");
+}
+
+const char *tinh_runtime_version(void) { return TINH_VERSION; }
+
+tinh_status_t tinh_module_load(const char *path, tinh_module_t **out_module) {
+  return guarded([&] {
+    require(path, "path");
+    require(out_module, "out_module");
+    *out_module = new tinh_module{std::make_shared<Module>(path)};
+  });
+}
+
+void tinh_module_release(tinh_module_t *module) { delete module; }
+
+tinh_status_t tinh_module_info(const tinh_module_t *module,
+                               tinh_module_info_t *out_info) {
+  return guarded([&] {
+    require(module, "module");
+    require(out_info, "out_info");
+    const tinh_artifact_t &artifact = module->module->artifact();
+    *out_info = {artifact.model,        artifact.producer,
+                 module->module->cpu(), artifact.num_functions,
+                 artifact.num_kernels,  artifact.weights_size,
+                 artifact.state_size};
+  });
+}
+
+tinh_status_t tinh_module_find_function(const tinh_module_t *module,
+                                        const char *name,
+                                        uint32_t *out_function) {
+  return guarded([&] {
+    require(module, "module");
+    require(name, "name");
+    require(out_function, "out_function");
+    const tinh_artifact_t &artifact = module->module->artifact();
+    std::string known;
+    for (uint32_t i = 0; i < artifact.num_functions; ++i) {
+      if (std::string(artifact.functions[i].name) == name) {
+        *out_function = i;
+        return;
+      }
+      known +=
+          (i ? ", '" : "'") + std::string(artifact.functions[i].name) + "'";
+    }
+    throw Error(TINH_NOT_FOUND, std::string("the module has no function '") +
+                                    name + "'; it has " + known);
+  });
+}
+
+tinh_status_t tinh_module_function_info(const tinh_module_t *module,
+                                        uint32_t function,
+                                        tinh_function_info_t *out_info) {
+  return guarded([&] {
+    require(module, "module");
+    require(out_info, "out_info");
+    const tinh_function_desc_t &desc = module->module->function(function);
+    *out_info = {desc.name,           desc.num_inputs,         desc.num_outputs,
+                 desc.num_steps,      desc.mutates_state != 0, desc.arena_size,
+                 desc.unplanned_size, desc.lower_bound_size};
+  });
+}
+
+static tinh_tensor_info_t tensor_info(const tinh_tensor_desc_t *tensors,
+                                      uint32_t count, uint32_t index,
+                                      const char *kind) {
+  if (index >= count)
+    throw Error(TINH_INVALID_ARGUMENT, std::string("there is no ") + kind +
+                                           ' ' + std::to_string(index) +
+                                           "; the function has " +
+                                           std::to_string(count));
+  const tinh_tensor_desc_t &tensor = tensors[index];
+  return {tensor.name, static_cast<tinh_dtype_t>(tensor.dtype), tensor.rank,
+          tensor.dims, tensor.size};
+}
+
+tinh_status_t tinh_module_input_info(const tinh_module_t *module,
+                                     uint32_t function, uint32_t input,
+                                     tinh_tensor_info_t *out_info) {
+  return guarded([&] {
+    require(module, "module");
+    require(out_info, "out_info");
+    const tinh_function_desc_t &desc = module->module->function(function);
+    *out_info = tensor_info(desc.inputs, desc.num_inputs, input, "input");
+  });
+}
+
+tinh_status_t tinh_module_output_info(const tinh_module_t *module,
+                                      uint32_t function, uint32_t output,
+                                      tinh_tensor_info_t *out_info) {
+  return guarded([&] {
+    require(module, "module");
+    require(out_info, "out_info");
+    const tinh_function_desc_t &desc = module->module->function(function);
+    *out_info = tensor_info(desc.outputs, desc.num_outputs, output, "output");
+  });
+}
+
+void tinh_context_options_init(tinh_context_options_t *out_options) {
+  if (out_options)
+    *out_options = Executor::default_options();
+}
+
+tinh_status_t tinh_context_create(const tinh_module_t *module,
+                                  const tinh_context_options_t *options,
+                                  tinh_context_t **out_context) {
+  return guarded([&] {
+    require(module, "module");
+    require(out_context, "out_context");
+    auto handle = std::make_unique<tinh_context>();
+    handle->executor = std::make_shared<Executor>(
+        module->module, options ? *options : Executor::default_options());
+    *out_context = handle.release();
+  });
+}
+
+void tinh_context_release(tinh_context_t *context) {
+  if (!context)
+    return;
+  guarded([&] { context->executor->shut_down(); });
+  delete context;
+}
+
+tinh_status_t tinh_context_info(const tinh_context_t *context,
+                                tinh_context_info_t *out_info) {
+  return guarded([&] {
+    require(context, "context");
+    require(out_info, "out_info");
+    *out_info = context->executor->info();
+  });
+}
+
+static void check_buffers(const tinh_tensor_desc_t *tensors, uint32_t expected,
+                          const tinh_buffer_t *buffers, uint32_t count,
+                          const char *kind, std::vector<void *> *out_pointers) {
+  if (count != expected)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "the function has " + std::to_string(expected) + ' ' + kind +
+                    "s, but " + std::to_string(count) + " were given");
+  for (uint32_t i = 0; i < count; ++i) {
+    const tinh_tensor_desc_t &tensor = tensors[i];
+    size_t alignment = tinh_dtype_size(static_cast<tinh_dtype_t>(tensor.dtype));
+    std::string where = std::string(kind) + " '" + tensor.name + "'";
+    if (buffers[i].size != tensor.size)
+      throw Error(TINH_INVALID_ARGUMENT, where + " has " +
+                                             std::to_string(tensor.size) +
+                                             " bytes, but its buffer has " +
+                                             std::to_string(buffers[i].size));
+    if (!buffers[i].data && tensor.size)
+      throw Error(TINH_INVALID_ARGUMENT, where + ": the buffer is NULL");
+    if (reinterpret_cast<uintptr_t>(buffers[i].data) % alignment)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  where + ": the buffer is not aligned to its elements of " +
+                      std::to_string(alignment) + " bytes");
+    out_pointers->push_back(buffers[i].data);
+  }
+}
+
+static std::vector<void *>
+check_arguments(const tinh_context_t *context, uint32_t function,
+                const tinh_buffer_t *inputs, uint32_t num_inputs,
+                const tinh_buffer_t *outputs, uint32_t num_outputs) {
+  require(context, "context");
+  if (num_inputs)
+    require(inputs, "inputs");
+  if (num_outputs)
+    require(outputs, "outputs");
+  const tinh_function_desc_t &desc =
+      context->executor->module().function(function);
+  std::vector<void *> pointers;
+  pointers.reserve(size_t(num_inputs) + num_outputs);
+  check_buffers(desc.inputs, desc.num_inputs, inputs, num_inputs, "input",
+                &pointers);
+  check_buffers(desc.outputs, desc.num_outputs, outputs, num_outputs, "output",
+                &pointers);
+  return pointers;
+}
+
+tinh_status_t
+tinh_context_submit(tinh_context_t *context, uint32_t function,
+                    const tinh_buffer_t *inputs, uint32_t num_inputs,
+                    const tinh_buffer_t *outputs, uint32_t num_outputs,
+                    tinh_future_t *const *wait_for, uint32_t num_wait_for,
+                    tinh_future_t **out_future) {
+  return guarded([&] {
+    std::vector<void *> arguments = check_arguments(
+        context, function, inputs, num_inputs, outputs, num_outputs);
+    if (num_wait_for)
+      require(wait_for, "wait_for");
+    std::vector<std::shared_ptr<Future>> dependencies;
+    for (uint32_t i = 0; i < num_wait_for; ++i) {
+      require(wait_for[i], "a future to wait for");
+      dependencies.push_back(wait_for[i]->future);
+    }
+    auto handle = std::make_unique<tinh_future>();
+    handle->future =
+        context->executor->submit(function, std::move(arguments), dependencies);
+    if (out_future)
+      *out_future = handle.release();
+  });
+}
+
+tinh_status_t tinh_context_run(tinh_context_t *context, uint32_t function,
+                               const tinh_buffer_t *inputs, uint32_t num_inputs,
+                               const tinh_buffer_t *outputs,
+                               uint32_t num_outputs) {
+  return guarded([&] {
+    context->executor->run_now(function, check_arguments(context, function,
+                                                         inputs, num_inputs,
+                                                         outputs, num_outputs));
+  });
+}
+
+tinh_status_t tinh_context_wait_all(tinh_context_t *context) {
+  return guarded([&] {
+    require(context, "context");
+    context->executor->wait_all();
+  });
+}
+
+tinh_status_t tinh_future_wait(tinh_future_t *future) {
+  return guarded([&] {
+    require(future, "future");
+    tinh_status_t status = future->future->wait();
+    if (status != TINH_OK)
+      throw Error(status, future->future->message());
+  });
+}
+
+tinh_status_t tinh_future_poll(tinh_future_t *future, bool *out_done) {
+  return guarded([&] {
+    require(future, "future");
+    require(out_done, "out_done");
+    *out_done = future->future->done();
+  });
+}
+
+tinh_status_t tinh_future_then(tinh_future_t *future, tinh_callback_fn callback,
+                               void *user) {
+  return guarded([&] {
+    require(future, "future");
+    require(reinterpret_cast<const void *>(callback), "callback");
+    future->future->then([=](tinh_status_t status, const char *message) {
+      callback(user, status, message);
+    });
+  });
+}
+
+tinh_status_t tinh_future_cancel(tinh_future_t *future) {
+  return guarded([&] {
+    require(future, "future");
+    future->future->cancel();
+  });
+}
+
+tinh_status_t tinh_future_create(tinh_future_t **out_future) {
+  return guarded([&] {
+    require(out_future, "out_future");
+    *out_future = new tinh_future{std::make_shared<Future>()};
+  });
+}
+
+tinh_status_t tinh_future_settle(tinh_future_t *future, tinh_status_t status,
+                                 const char *message) {
+  return guarded([&] {
+    require(future, "future");
+    if (!future->future->is_user_event())
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "only a future from tinh_future_create can be settled");
+    if (!future->future->settle(status, message ? message : ""))
+      throw Error(TINH_ALREADY_STARTED, "the future is settled already");
+  });
+}
+
+void tinh_future_release(tinh_future_t *future) { delete future; }

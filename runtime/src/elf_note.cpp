@@ -1,0 +1,158 @@
+//===- elf_note.cpp - An artifact's note, read before loading it -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// dlopen trusts a file's program headers and maps what they say; touching a
+// page past the end of the file is then a SIGBUS. So they are read here with
+// pread and compared with the file's real length first.
+//
+//===----------------------------------------------------------------------===//
+#include "elf_note.h"
+
+#include "cpu_features.h"
+#include "error.h"
+
+#include <cstring>
+#include <elf.h>
+#include <vector>
+
+namespace tinh::runtime {
+
+#if defined(__x86_64__)
+static constexpr unsigned kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+static constexpr unsigned kMachine = EM_AARCH64;
+#endif
+
+/// Far more than a note segment of ours needs.
+static constexpr uint64_t kMaxNoteSegment = 1u << 20;
+
+[[noreturn]] static void fail(tinh_status_t status, const std::string &path,
+                              const std::string &why) {
+  throw Error(status, "cannot load '" + path + "': " + why);
+}
+
+[[noreturn]] static void fail_truncated(const std::string &path) {
+  fail(TINH_INVALID_ARTIFACT, path,
+       "the file is shorter than its headers say; it is truncated or damaged");
+}
+
+static std::vector<Elf64_Phdr> read_program_headers(const File &file,
+                                                    const std::string &path) {
+  Elf64_Ehdr header;
+  if (file.size() == 0)
+    fail(TINH_INVALID_ARTIFACT, path, "the file is empty");
+  if (!file.read_at(0, &header, sizeof header) ||
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    fail(TINH_INVALID_ARTIFACT, path,
+         "it is not a shared library written by graph-compile");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN ||
+      header.e_machine != kMachine)
+    fail(TINH_INVALID_ARTIFACT, path,
+         "it is not a shared library for this kind of processor");
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0)
+    fail(TINH_INVALID_ARTIFACT, path, "its program headers are damaged");
+  std::vector<Elf64_Phdr> headers(header.e_phnum);
+  if (!file.read_at(header.e_phoff, headers.data(),
+                    headers.size() * sizeof(Elf64_Phdr)))
+    fail_truncated(path);
+  return headers;
+}
+
+/// Finds our note in the content of a PT_NOTE segment.
+static bool find_note(const std::vector<char> &segment, uint64_t alignment,
+                      tinh_note_t *out_note) {
+  auto align = [&](uint64_t value) {
+    uint64_t unit = alignment == 8 ? 8 : 4;
+    return (value + unit - 1) / unit * unit;
+  };
+  uint64_t at = 0;
+  while (at + sizeof(Elf64_Nhdr) <= segment.size()) {
+    Elf64_Nhdr header;
+    std::memcpy(&header, segment.data() + at, sizeof header);
+    uint64_t name = at + sizeof header;
+    uint64_t content = at + align(sizeof header + uint64_t(header.n_namesz));
+    if (content > segment.size() || header.n_descsz > segment.size() - content)
+      return false;
+    if (header.n_type == TINH_NOTE_TYPE &&
+        header.n_namesz == sizeof TINH_NOTE_NAME &&
+        std::memcmp(segment.data() + name, TINH_NOTE_NAME,
+                    sizeof TINH_NOTE_NAME) == 0) {
+      // A note of another version may be shorter; its version comes first.
+      *out_note = {};
+      std::memcpy(out_note, segment.data() + content,
+                  std::min<uint64_t>(header.n_descsz, sizeof *out_note));
+      return header.n_descsz >= sizeof(uint32_t);
+    }
+    at = content + align(header.n_descsz);
+  }
+  return false;
+}
+
+static void check_segments(const std::vector<Elf64_Phdr> &headers,
+                           const File &file, const std::string &path) {
+  for (const Elf64_Phdr &header : headers) {
+    bool in_file = header.p_offset <= file.size() &&
+                   header.p_filesz <= file.size() - header.p_offset;
+    if (header.p_type != PT_NULL && header.p_type != PT_GNU_STACK && !in_file)
+      fail_truncated(path);
+  }
+}
+
+static void check_note(const tinh_note_t &note, const File &file,
+                       const std::string &path) {
+  if (note.version != TINH_ARTIFACT_VERSION)
+    fail(TINH_INCOMPATIBLE, path,
+         "it has artifact version " + std::to_string(note.version) +
+             ", and this runtime loads version " +
+             std::to_string(TINH_ARTIFACT_VERSION) +
+             "; compile the model again with the matching compiler");
+  if (note.file_size != file.size())
+    fail(TINH_INVALID_ARTIFACT, path,
+         "the file has " + std::to_string(file.size()) +
+             " bytes where the compiler wrote " +
+             std::to_string(note.file_size) + "; it is truncated or damaged");
+  bool whole = note.weights_offset % TINH_WEIGHTS_FILE_ALIGNMENT == 0 &&
+               std::memchr(note.cpu, 0, sizeof note.cpu) &&
+               std::memchr(note.weights_file, 0, sizeof note.weights_file);
+  if (whole && note.weights_embedded)
+    whole = note.weights_offset <= file.size() &&
+            note.weights_size <= file.size() - note.weights_offset;
+  if (!whole)
+    fail(TINH_INVALID_ARTIFACT, path, "its Tinh note is damaged");
+  uint64_t missing =
+      note.cpu_features & ~detect_cpu_features(note.cpu_features);
+  if (missing)
+    fail(TINH_INCOMPATIBLE, path,
+         std::string("it was compiled for the CPU '") + note.cpu +
+             "' and needs " + cpu_feature_names(missing) +
+             ", which this machine lacks; compile the model again with "
+             "--cpu=native on this machine or with an older --cpu");
+}
+
+tinh_note_t read_note(const File &file, const std::string &path) {
+  std::vector<Elf64_Phdr> headers = read_program_headers(file, path);
+  check_segments(headers, file, path);
+  for (const Elf64_Phdr &header : headers) {
+    if (header.p_type != PT_NOTE || header.p_filesz > kMaxNoteSegment)
+      continue;
+    std::vector<char> segment(header.p_filesz);
+    tinh_note_t note;
+    if (!file.read_at(header.p_offset, segment.data(), segment.size()))
+      fail_truncated(path);
+    if (find_note(segment, header.p_align, &note)) {
+      check_note(note, file, path);
+      return note;
+    }
+  }
+  fail(TINH_INVALID_ARTIFACT, path,
+       "it is a shared library but no model: it has no Tinh note");
+}
+
+} // namespace tinh::runtime

@@ -1,0 +1,66 @@
+//===- error.cpp - Failures inside the runtime ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last error of each thread, and names for statuses.
+//
+//===----------------------------------------------------------------------===//
+#include "error.h"
+
+#include <system_error>
+
+namespace tinh::runtime {
+
+static thread_local std::string last_error;
+
+tinh_status_t set_last_error(tinh_status_t status,
+                             const char *message) noexcept {
+  try {
+    last_error = message;
+  } catch (...) {
+    last_error.clear();
+  }
+  return status;
+}
+
+std::string errno_text(int error) {
+  return std::generic_category().message(error);
+}
+
+} // namespace tinh::runtime
+
+const char *tinh_last_error(void) { return tinh::runtime::last_error.c_str(); }
+
+const char *tinh_status_name(tinh_status_t status) {
+  switch (status) {
+  case TINH_OK:
+    return "TINH_OK";
+  case TINH_INVALID_ARGUMENT:
+    return "TINH_INVALID_ARGUMENT";
+  case TINH_NOT_FOUND:
+    return "TINH_NOT_FOUND";
+  case TINH_INVALID_ARTIFACT:
+    return "TINH_INVALID_ARTIFACT";
+  case TINH_INCOMPATIBLE:
+    return "TINH_INCOMPATIBLE";
+  case TINH_OUT_OF_MEMORY:
+    return "TINH_OUT_OF_MEMORY";
+  case TINH_IO_ERROR:
+    return "TINH_IO_ERROR";
+  case TINH_BUSY:
+    return "TINH_BUSY";
+  case TINH_CANCELLED:
+    return "TINH_CANCELLED";
+  case TINH_DEPENDENCY_FAILED:
+    return "TINH_DEPENDENCY_FAILED";
+  case TINH_ALREADY_STARTED:
+    return "TINH_ALREADY_STARTED";
+  case TINH_INTERNAL:
+    return "TINH_INTERNAL";
+  }
+  return "?";
+}

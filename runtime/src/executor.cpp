@@ -1,0 +1,267 @@
+//===- executor.cpp - Queue and execution of runs ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The queue: submitting, waiting, cancelling and completing. What happens while
+// a run executes is in executor_walk.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "executor.h"
+
+#include "cpu_count.h"
+#include "error.h"
+
+#include <algorithm>
+#include <pthread.h>
+
+namespace tinh::runtime {
+
+static constexpr uint32_t kMaxThreads = 4096;
+static constexpr std::chrono::microseconds kDefaultSpin{200};
+
+/// The executor whose run's callbacks this thread is calling, if any.
+static thread_local const Executor *calls_back_for = nullptr;
+
+tinh_context_options_t Executor::default_options() {
+  tinh_context_options_t options = {};
+  options.max_in_flight = 4;
+  options.spin_us = -1;
+  return options;
+}
+
+Executor::Executor(std::shared_ptr<const Module> module,
+                   const tinh_context_options_t &wanted)
+    : loaded(std::move(module)), options(wanted) {
+  if (options.threads == 0)
+    options.threads = available_cpus();
+  if (options.threads > kMaxThreads)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "a context has at most " + std::to_string(kMaxThreads) +
+                    " threads, not " + std::to_string(options.threads));
+  if (options.max_in_flight == 0)
+    throw Error(TINH_INVALID_ARGUMENT, "max_in_flight must be at least 1");
+  if (options.trace_path)
+    trace.emplace(options.trace_path, options.threads);
+  options.trace_path = nullptr; // The caller's.
+
+  ThreadPool::Options of_pool;
+  of_pool.num_workers = options.parallel_for ? 1 : options.threads;
+  of_pool.pin = options.pin_threads;
+  if (options.spin_us >= 0)
+    of_pool.spin = std::chrono::microseconds(options.spin_us);
+  else if (options.threads <= available_cpus())
+    of_pool.spin = kDefaultSpin;
+  make_memory();
+  pool = std::make_unique<ThreadPool>(of_pool);
+}
+
+Executor::~Executor() = default;
+
+void Executor::make_memory() {
+  const tinh_artifact_t &artifact = loaded->artifact();
+  uint64_t scratch = 0;
+  for (uint32_t i = 0; i < artifact.num_kernels; ++i)
+    scratch = std::max(scratch, artifact.kernels[i].scratch_size);
+  constexpr uint64_t kPage = 4096;
+  scratch_stride = (scratch + kPage - 1) / kPage * kPage;
+  scratch_memory = MappedMemory::anonymous(scratch_stride * options.threads);
+  state_memory = MappedMemory::anonymous(artifact.state_size);
+
+  for (uint32_t i = 0; i < artifact.num_functions; ++i) {
+    programs.emplace_back(*loaded, artifact.functions[i], options.threads);
+    arena_size = std::max(arena_size, artifact.functions[i].arena_size);
+  }
+  // One worker finishes a run before it starts the next.
+  bool overlap = options.threads > 1 && !options.parallel_for;
+  arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
+  for (Arena &arena : arenas) {
+    arena.memory = MappedMemory::anonymous(arena_size);
+    for (const Program &program : programs)
+      arena.tables.push_back(program.address_table(*loaded, arena.memory.data(),
+                                                   state_memory.data()));
+    free_arenas.push_back(&arena);
+  }
+}
+
+tinh_context_info_t Executor::info() const {
+  tinh_context_info_t info = {};
+  info.threads = options.threads;
+  info.max_in_flight = options.max_in_flight;
+  info.arena_size = arena_size;
+  info.num_arenas = static_cast<uint32_t>(arenas.size());
+  info.scratch_size = scratch_stride * options.threads;
+  return info;
+}
+
+void Executor::require_outside_callback(const char *what) const {
+  if (calls_back_for == this)
+    throw Error(TINH_BUSY, std::string(what) +
+                               " would wait for its own thread, in a callback "
+                               "of a run of the same context");
+}
+
+void Executor::wait_for_room(Lock &lock) {
+  auto has_room = [&] { return num_in_flight < options.max_in_flight; };
+  if (has_room())
+    return;
+  if (options.refuse_when_full)
+    throw Error(TINH_BUSY, std::to_string(num_in_flight) +
+                               " runs are in flight, as many as the context "
+                               "allows");
+  require_outside_callback("submitting to a full context");
+  room.wait(lock, has_room);
+}
+
+std::shared_ptr<Run>
+Executor::submit(uint32_t function, std::vector<void *> arguments,
+                 const std::vector<std::shared_ptr<Future>> &wait_for) {
+  auto run =
+      std::make_shared<Run>(shared_from_this(), function, std::move(arguments));
+  run->num_pending = static_cast<uint32_t>(wait_for.size());
+  run->submitted = trace ? trace_clock() : 0;
+  {
+    Lock lock(mutex);
+    wait_for_room(lock);
+    if (!leader.joinable())
+      leader = std::thread(&Executor::leader_loop, this);
+    queue.push_back(run);
+    ++num_in_flight;
+    run->keep_self = run;
+    if (run->num_pending == 0)
+      signal_work();
+  }
+  for (const std::shared_ptr<Future> &future : wait_for)
+    future->then([run](tinh_status_t status, const char *message) {
+      run->executor->dependency_done(run, status, message);
+    });
+  return run;
+}
+
+void Executor::dependency_done(const std::shared_ptr<Run> &run,
+                               tinh_status_t status, const char *message) {
+  {
+    Lock lock(mutex);
+    if (run->state != Run::State::queued)
+      return;
+    if (status == TINH_OK) {
+      if (--run->num_pending == 0)
+        signal_work();
+      return;
+    }
+    std::erase(queue, run);
+    run->state = Run::State::completed;
+  }
+  complete(*run, TINH_DEPENDENCY_FAILED,
+           std::string("a run that this one waits for failed: ") + message);
+}
+
+void Run::cancel() { executor->cancel(*this); }
+
+void Executor::cancel(Run &run) {
+  {
+    Lock lock(mutex);
+    if (run.state != Run::State::queued)
+      throw Error(TINH_ALREADY_STARTED,
+                  "the run has started and cannot be cancelled any more");
+    std::erase(queue, run.keep_self);
+    run.state = Run::State::completed;
+  }
+  complete(run, TINH_CANCELLED, "the run was cancelled");
+}
+
+void Executor::release_place(Run &run) {
+  run.state = Run::State::completed;
+  if (run.arena)
+    free_arenas.push_back(run.arena);
+  --num_in_flight;
+  room.notify_all();
+  if (!queue.empty())
+    signal_work();
+  if (trace && run.arena)
+    trace->add_run(programs[run.function].function(), run.number, run.submitted,
+                   trace_clock());
+}
+
+void Executor::complete(Run &run, tinh_status_t status,
+                        const std::string &message) {
+  std::shared_ptr<Run> keep;
+  {
+    Lock lock(mutex);
+    keep = std::move(run.keep_self);
+    release_place(run);
+  }
+  const Executor *outer = std::exchange(calls_back_for, this);
+  run.settle(status, message);
+  calls_back_for = outer;
+}
+
+void Executor::run_now(uint32_t function, std::vector<void *> arguments) {
+  require_outside_callback("a run");
+  Lock lock(mutex);
+  if (has_leader || !queue.empty() || free_arenas.empty() ||
+      num_in_flight >= options.max_in_flight) {
+    lock.unlock();
+    std::shared_ptr<Run> run = submit(function, std::move(arguments), {});
+    tinh_status_t status = run->wait();
+    if (status != TINH_OK)
+      throw Error(status, run->message());
+    return;
+  }
+  Run run(shared_from_this(), function, std::move(arguments));
+  run.completes_itself = false;
+  run.submitted = trace ? trace_clock() : 0;
+  ++num_in_flight;
+  has_leader = true;
+  start(run);
+  lock.unlock();
+  execute_parts(run);
+  pool->wait_for_others(0, next_base);
+  lock.lock();
+  has_leader = false;
+  release_place(run);
+}
+
+void Executor::wait_all() {
+  require_outside_callback("waiting for all runs");
+  Lock lock(mutex);
+  room.wait(lock, [&] { return num_in_flight == 0; });
+}
+
+void Executor::shut_down() {
+  std::deque<std::shared_ptr<Run>> cancelled;
+  {
+    Lock lock(mutex);
+    cancelled.swap(queue);
+    for (const std::shared_ptr<Run> &run : cancelled)
+      run->state = Run::State::completed;
+  }
+  for (const std::shared_ptr<Run> &run : cancelled)
+    complete(*run, TINH_CANCELLED, "the run's context was released");
+  {
+    Lock lock(mutex);
+    room.wait(lock, [&] { return num_in_flight == 0; });
+    stopping = true;
+    signal_work();
+  }
+  if (leader.joinable())
+    leader.join();
+  pool.reset();
+  try {
+    if (trace)
+      trace->write(loaded->artifact());
+  } catch (const std::exception &error) {
+    set_last_error(TINH_IO_ERROR, error.what());
+  }
+  // Futures may still refer to this object, but not to its memory.
+  arenas.clear();
+  programs.clear();
+  state_memory = {};
+  scratch_memory = {};
+  loaded.reset();
+}
+
+} // namespace tinh::runtime

@@ -1,0 +1,111 @@
+//===- executor.h - Queue and execution of runs -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The executor of a context. Submitted runs wait in a queue until what they
+// wait for is done. Whoever has the role of worker 0 takes the next run,
+// publishes it to the pool and computes its own share: the executor's own
+// thread, made when the first run is submitted, or a thread that wants one
+// result and finds nothing else to do. Workers go from one run into the next
+// without waiting for each other, so up to two runs execute at a time, each in
+// an arena of its own; progress counters that go on from run to run order what
+// must be ordered.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_EXECUTOR_H
+#define TINH_RUNTIME_EXECUTOR_H
+
+#include "run.h"
+#include "trace.h"
+
+#include <deque>
+#include <optional>
+
+namespace tinh::runtime {
+
+class Executor : public std::enable_shared_from_this<Executor> {
+public:
+  Executor(std::shared_ptr<const Module> module,
+           const tinh_context_options_t &options);
+  ~Executor();
+
+  const Module &module() const { return *loaded; }
+  tinh_context_info_t info() const;
+  static tinh_context_options_t default_options();
+
+  /// Queues a run. Blocks while the context is full, or throws BUSY.
+  std::shared_ptr<Run>
+  submit(uint32_t function, std::vector<void *> arguments,
+         const std::vector<std::shared_ptr<Future>> &wait_for);
+
+  /// Runs `function` to its end, on this thread if nothing else is going on.
+  void run_now(uint32_t function, std::vector<void *> arguments);
+
+  void wait_all();
+
+  /// Cancels what is queued, waits for what executes, ends all threads, writes
+  /// the trace. Nothing may be submitted afterwards.
+  void shut_down();
+
+private:
+  friend class Run;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void make_memory();
+  void require_outside_callback(const char *what) const;
+  void wait_for_room(Lock &lock);
+  void dependency_done(const std::shared_ptr<Run> &run, tinh_status_t status,
+                       const char *message);
+  void cancel(Run &run);
+
+  std::shared_ptr<Run> next_run();
+  void start(Run &run);
+  void execute_parts(Run &run);
+  void leader_loop();
+  void wait_for_work(Lock &lock);
+  void signal_work();
+  void complete(Run &run, tinh_status_t status, const std::string &message);
+  void release_place(Run &run);
+
+  void run_worker(Run &run, uint32_t worker);
+  void walk(const Run &run, uint32_t worker);
+  void walk_by_external_pool(const Run &run);
+  void execute(const Run &run, uint32_t worker, const Instruction &instruction);
+
+  std::shared_ptr<const Module> loaded; ///< Null once shut down.
+  tinh_context_options_t options;
+  std::optional<Trace> trace;
+  MappedMemory state_memory;
+  MappedMemory scratch_memory;
+  uint64_t scratch_stride = 0;
+  uint64_t arena_size = 0;
+  std::vector<Program> programs;
+  std::vector<Arena> arenas;
+
+  std::mutex mutex;
+  std::condition_variable room; ///< A run has completed.
+  std::condition_variable work; ///< The leader may have something to do.
+  std::deque<std::shared_ptr<Run>> queue;
+  std::vector<Arena *> free_arenas; ///< The last used one last.
+  uint32_t num_in_flight = 0;
+  bool has_leader = false; ///< Somebody is worker 0 now.
+  bool stopping = false;
+  bool leader_sleeps = false;
+  uint64_t num_started = 0;
+  std::atomic<uint32_t> events{0}; ///< Counts reasons to look at the queue.
+
+  // Of worker 0, whoever that is.
+  uint32_t next_base = 0;
+  bool last_mutated = false;
+
+  std::unique_ptr<ThreadPool> pool;
+  std::thread leader;
+};
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_EXECUTOR_H

@@ -1,0 +1,90 @@
+//===- futex.h - Spin, then sleep -------------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A 32-bit word that threads wait for: they spin for a given time and then
+// sleep in the kernel. Writers pay for a wake-up only if somebody sleeps.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_FUTEX_H
+#define TINH_RUNTIME_FUTEX_H
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tinh::runtime {
+
+inline void cpu_relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/// A counter that only grows (modulo 2^32), alone on its cache line.
+class alignas(64) Counter {
+public:
+  uint32_t load() const { return value.load(std::memory_order_acquire); }
+
+  /// True once the counter has come to `target`.
+  bool reached(uint32_t target) const {
+    return static_cast<int32_t>(load() - target) >= 0;
+  }
+
+  void store(uint32_t new_value) {
+    // Sequentially consistent, as are the sleeper's steps: either the sleeper
+    // sees the new value or this thread sees the sleeper.
+    value.store(new_value, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) != 0)
+      syscall(SYS_futex, &value, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr,
+              nullptr, 0);
+  }
+
+  /// Returns once the counter has come to `target`.
+  void wait(uint32_t target, std::chrono::microseconds spin) {
+    if (!reached(target) && !spin_for(target, spin))
+      sleep_until(target);
+  }
+
+private:
+  bool spin_for(uint32_t target, std::chrono::microseconds spin) const {
+    if (spin.count() <= 0)
+      return false;
+    auto end = std::chrono::steady_clock::now() + spin;
+    do {
+      for (int i = 0; i < 64; ++i) {
+        if (reached(target))
+          return true;
+        cpu_relax();
+      }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+  }
+
+  void sleep_until(uint32_t target) {
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    for (;;) {
+      uint32_t seen = value.load(std::memory_order_seq_cst);
+      if (static_cast<int32_t>(seen - target) >= 0)
+        break;
+      syscall(SYS_futex, &value, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+    }
+    sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+
+  std::atomic<uint32_t> value{0};
+  std::atomic<uint32_t> sleepers{0};
+};
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_FUTEX_H

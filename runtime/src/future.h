@@ -1,0 +1,64 @@
+//===- future.h - A value-less future ---------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Something that completes once, with a status and a message. Completing it
+// runs its continuations, in the order in which they were added, on the
+// completing thread.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_FUTURE_H
+#define TINH_RUNTIME_FUTURE_H
+
+#include "tinh/runtime.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tinh::runtime {
+
+class Future {
+public:
+  using Continuation = std::function<void(tinh_status_t, const char *message)>;
+
+  virtual ~Future() = default;
+
+  bool done() const { return is_done.load(std::memory_order_acquire); }
+
+  /// Waits until it is done.
+  tinh_status_t wait();
+  /// The message it completed with; only once it is done.
+  const std::string &message() const { return text; }
+
+  /// Calls `continuation` when it is done, or now if it is.
+  void then(Continuation continuation);
+
+  /// Completes it; false if it was complete already.
+  bool settle(tinh_status_t status, std::string message);
+
+  /// Throws unless it could be cancelled.
+  virtual void cancel();
+  /// True if the program completes it, and not a run.
+  virtual bool is_user_event() const { return true; }
+
+private:
+  std::atomic<bool> is_done{false};
+  std::mutex mutex;
+  std::condition_variable changed;
+  tinh_status_t status = TINH_OK;
+  std::string text;
+  std::vector<Continuation> continuations;
+};
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_FUTURE_H

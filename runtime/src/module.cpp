@@ -1,0 +1,172 @@
+//===- module.cpp - A loaded artifact ---------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the note, maps the weights, opens the library, and checks the
+// descriptor's indices so that a compiler's mistake is an error and not a
+// crash.
+//
+//===----------------------------------------------------------------------===//
+#include "module.h"
+
+#include "elf_note.h"
+#include "error.h"
+
+#include <cstring>
+#include <dlfcn.h>
+
+namespace tinh::runtime {
+
+/// The longest header of a companion file that is believed.
+static constexpr uint64_t kMaxSafetensorsHeader = 100u << 20;
+
+static std::string hexadecimal(const uint8_t (&digest)[16]) {
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  for (uint8_t byte : digest) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+static std::string companion_path(const std::string &artifact,
+                                  const tinh_note_t &note) {
+  std::string name = note.weights_file;
+  if (name.empty() || name.find('/') != std::string::npos)
+    throw Error(TINH_INVALID_ARTIFACT,
+                "cannot load '" + artifact + "': its Tinh note is damaged");
+  size_t slash = artifact.rfind('/');
+  return slash == std::string::npos ? name
+                                    : artifact.substr(0, slash + 1) + name;
+}
+
+/// Maps the weights of a companion .safetensors file: 8 bytes of header length,
+/// a JSON header that carries the digest, and the weights as its only data.
+static MappedMemory map_companion(const std::string &artifact,
+                                  const tinh_note_t &note) {
+  std::string path = companion_path(artifact, note);
+  File file(path, "the weights file");
+  auto fail = [&](const char *why) {
+    throw Error(TINH_INVALID_ARTIFACT, "cannot load '" + artifact +
+                                           "': its weights file '" + path +
+                                           "' " + why);
+  };
+  uint64_t header_size = 0;
+  if (!file.read_at(0, &header_size, sizeof header_size) ||
+      header_size > kMaxSafetensorsHeader ||
+      header_size + 8 != note.weights_offset ||
+      note.weights_offset > file.size() ||
+      note.weights_size != file.size() - note.weights_offset)
+    fail("is truncated, damaged or of another model");
+  std::string header(header_size, '\0');
+  if (!file.read_at(8, header.data(), header.size()))
+    fail("cannot be read");
+  std::string digest = hexadecimal(note.weights_digest);
+  if (header.find("\"tinh.digest\"") == std::string::npos ||
+      header.find('"' + digest + '"') == std::string::npos)
+    fail("does not belong to it: the digests differ; compile the model again "
+         "or put the matching file beside it");
+  return MappedMemory::of_file(file, note.weights_offset, note.weights_size,
+                               path);
+}
+
+static bool valid_tensors(const tinh_tensor_desc_t *tensors, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (!tensors[i].name || tensors[i].rank > TINH_MAX_RANK ||
+        tinh_dtype_size(static_cast<tinh_dtype_t>(tensors[i].dtype)) == 0)
+      return false;
+  return true;
+}
+
+static bool valid_buffer(const tinh_buffer_ref_t &buffer,
+                         const tinh_artifact_t &artifact,
+                         const tinh_function_desc_t &function) {
+  switch (buffer.space) {
+  case TINH_SPACE_ARENA:
+    return buffer.offset <= function.arena_size;
+  case TINH_SPACE_WEIGHTS:
+    return buffer.offset <= artifact.weights_size;
+  case TINH_SPACE_STATE:
+    return buffer.offset <= artifact.state_size;
+  case TINH_SPACE_INPUT:
+    return buffer.index < function.num_inputs &&
+           buffer.offset <= function.inputs[buffer.index].size;
+  case TINH_SPACE_OUTPUT:
+    return buffer.index < function.num_outputs &&
+           buffer.offset <= function.outputs[buffer.index].size;
+  }
+  return false;
+}
+
+static bool valid_step(const tinh_step_t &step, int32_t index,
+                       const tinh_artifact_t &artifact,
+                       const tinh_function_desc_t &function) {
+  if (step.wait_for < -1 || step.wait_for >= index)
+    return false;
+  for (uint32_t i = 0; i < step.num_buffers; ++i)
+    if (!valid_buffer(step.buffers[i], artifact, function))
+      return false;
+  if (step.opcode == TINH_OP_COPY)
+    return step.num_buffers == 2;
+  return step.opcode == TINH_OP_DISPATCH && step.num_chunks >= 1 &&
+         step.num_chunks <= INT64_MAX && step.kernel < artifact.num_kernels;
+}
+
+static bool valid_artifact(const tinh_artifact_t &artifact) {
+  for (uint32_t i = 0; i < artifact.num_functions; ++i) {
+    const tinh_function_desc_t &function = artifact.functions[i];
+    if (!function.name || function.num_steps > INT32_MAX ||
+        !valid_tensors(function.inputs, function.num_inputs) ||
+        !valid_tensors(function.outputs, function.num_outputs))
+      return false;
+    for (uint32_t s = 0; s < function.num_steps; ++s)
+      if (!valid_step(function.steps[s], static_cast<int32_t>(s), artifact,
+                      function))
+        return false;
+  }
+  return true;
+}
+
+Module::Module(const std::string &path) {
+  File file(path, "the artifact");
+  note = read_note(file, path);
+  mapped_weights = note.weights_embedded || note.weights_size == 0
+                       ? MappedMemory::of_file(file, note.weights_offset,
+                                               note.weights_size, path)
+                       : map_companion(path, note);
+  // Without a slash dlopen would search the library path.
+  std::string file_name =
+      path.find('/') == std::string::npos ? "./" + path : path;
+  library = dlopen(file_name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    throw Error(TINH_INVALID_ARTIFACT,
+                "cannot load '" + path + "': " + dlerror());
+  descriptor = static_cast<const tinh_artifact_t *>(
+      dlsym(library, TINH_ARTIFACT_SYMBOL));
+  if (!descriptor || descriptor->version != TINH_ARTIFACT_VERSION ||
+      descriptor->weights_size != note.weights_size ||
+      !valid_artifact(*descriptor)) {
+    dlclose(library);
+    throw Error(TINH_INVALID_ARTIFACT,
+                "cannot load '" + path + "': its description '" +
+                    TINH_ARTIFACT_SYMBOL + "' is missing or damaged");
+  }
+}
+
+Module::~Module() { dlclose(library); }
+
+const tinh_function_desc_t &Module::function(uint32_t index) const {
+  if (index >= descriptor->num_functions)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "there is no function " + std::to_string(index) +
+                    "; the module has " +
+                    std::to_string(descriptor->num_functions));
+  return descriptor->functions[index];
+}
+
+} // namespace tinh::runtime

@@ -1,0 +1,73 @@
+//===- run.h - One run of a function ----------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A run as it goes through an executor: queued, waiting for others, executing,
+// completed. It is the future that its submitter holds and the job that the
+// pool's workers execute.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_RUN_H
+#define TINH_RUNTIME_RUN_H
+
+#include "future.h"
+#include "program.h"
+#include "thread_pool.h"
+
+#include <atomic>
+
+namespace tinh::runtime {
+
+class Executor;
+
+/// The memory of one executing run: an arena and, for each program, addresses
+/// of buffers in it.
+struct Arena {
+  MappedMemory memory;
+  std::vector<std::vector<void *>> tables;
+};
+
+class Run final : public Future,
+                  public ThreadPool::Job,
+                  public std::enable_shared_from_this<Run> {
+public:
+  Run(std::shared_ptr<Executor> executor, uint32_t function,
+      std::vector<void *> arguments)
+      : executor(std::move(executor)), function(function),
+        arguments(std::move(arguments)) {}
+
+  void run(uint32_t worker) override;
+  void cancel() override;
+  bool is_user_event() const override { return false; }
+
+private:
+  friend class Executor;
+  enum class State { queued, executing, completed };
+
+  const std::shared_ptr<Executor> executor;
+  const uint32_t function;
+  const std::vector<void *> arguments; ///< Inputs, then outputs.
+  uint64_t number = 0;                 ///< In the order of starting.
+  int64_t submitted = 0;               ///< For traces.
+
+  // Guarded by the executor's mutex.
+  State state = State::queued;
+  uint32_t num_pending = 0;       ///< Futures that it still waits for.
+  std::shared_ptr<Run> keep_self; ///< Until it has completed.
+
+  // Written before it is published.
+  Arena *arena = nullptr;
+  uint32_t base = 0;      ///< Progress at which it begins.
+  bool exclusive = false; ///< Starts after all runs before it.
+  /// False if the caller waits for it in place.
+  bool completes_itself = true;
+  std::atomic<uint32_t> num_unfinished{0};
+};
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_RUN_H

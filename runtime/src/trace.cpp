@@ -1,0 +1,136 @@
+//===- trace.cpp - Traces in Chrome's format --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Steps are complete events ("X") on one track for each worker; runs are
+// asynchronous events ("b", "e"), since they overlap.
+//
+//===----------------------------------------------------------------------===//
+#include "trace.h"
+
+#include "error.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+namespace tinh::runtime {
+
+int64_t trace_clock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Trace::Trace(std::string path, uint32_t num_workers)
+    : path(std::move(path)), start(trace_clock()), workers(num_workers) {
+  // So that an unwritable path is told before the runs, not after.
+  FILE *file = std::fopen(this->path.c_str(), "w");
+  if (!file)
+    throw Error(TINH_IO_ERROR, "cannot write the trace '" + this->path +
+                                   "': " + errno_text(errno));
+  std::fclose(file);
+}
+
+void Trace::add(Track &track, const Event &event) {
+  try {
+    if (track.events.size() < kMaxEvents) {
+      track.events.push_back(event);
+      return;
+    }
+  } catch (...) { // Out of memory: a trace is no reason to stop a run.
+  }
+  ++track.dropped;
+}
+
+void Trace::add_step(uint32_t worker, const tinh_function_desc_t &function,
+                     uint32_t step, uint64_t run, int64_t begin, int64_t end) {
+  add(workers[worker], {&function, step, run, begin, end});
+}
+
+void Trace::add_run(const tinh_function_desc_t &function, uint64_t run,
+                    int64_t submitted, int64_t completed) {
+  std::lock_guard lock(runs_mutex);
+  add(runs, {&function, 0, run, submitted, completed});
+}
+
+static std::string quoted(const char *text) {
+  std::string out = "\"";
+  for (const char *c = text ? text : ""; *c; ++c) {
+    if (*c == '"' || *c == '\\')
+      out += '\\';
+    if (static_cast<unsigned char>(*c) < 0x20)
+      out += ' ';
+    else
+      out += *c;
+  }
+  return out + '"';
+}
+
+static std::string microseconds(int64_t nanoseconds) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3f",
+                static_cast<double>(nanoseconds) / 1000);
+  return text;
+}
+
+std::string Trace::to_json(const tinh_artifact_t &artifact) const {
+  std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+                     "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
+                     "\"args\":{\"name\":" +
+                     quoted(artifact.model) + "}}";
+  uint64_t dropped = runs.dropped;
+  for (size_t worker = 0; worker < workers.size(); ++worker) {
+    std::string tid = std::to_string(worker);
+    json += ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" + tid +
+            ",\"name\":\"thread_name\",\"args\":{\"name\":\"worker " + tid +
+            "\"}}";
+    dropped += workers[worker].dropped;
+    for (const Event &event : workers[worker].events) {
+      const tinh_step_t &step = event.function->steps[event.step];
+      const char *name = step.opcode == TINH_OP_DISPATCH
+                             ? artifact.kernels[step.kernel].name
+                             : "copy";
+      json += ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" + tid +
+              ",\"name\":" + quoted(name) +
+              ",\"ts\":" + microseconds(event.begin - start) +
+              ",\"dur\":" + microseconds(event.end - event.begin) +
+              ",\"args\":{\"nodes\":" + quoted(step.label) +
+              ",\"step\":" + std::to_string(event.step) +
+              ",\"run\":" + std::to_string(event.run) + "}}";
+    }
+  }
+  for (const Event &event : runs.events) {
+    std::string common = ",\"cat\":\"run\",\"pid\":1,\"tid\":0,\"id\":" +
+                         std::to_string(event.run) +
+                         ",\"name\":" + quoted(event.function->name);
+    json += ",\n{\"ph\":\"b\"" + common +
+            ",\"ts\":" + microseconds(event.begin - start) + "}";
+    json += ",\n{\"ph\":\"e\"" + common +
+            ",\"ts\":" + microseconds(event.end - start) + "}";
+  }
+  return json +
+         "\n],\"otherData\":{\"dropped_events\":" + std::to_string(dropped) +
+         "}}\n";
+}
+
+void Trace::write(const tinh_artifact_t &artifact) const {
+  std::string json = to_json(artifact);
+  FILE *file = std::fopen(path.c_str(), "w");
+  bool written =
+      file && std::fwrite(json.data(), 1, json.size(), file) == json.size();
+  int error = errno;
+  if (file && std::fclose(file) != 0) {
+    written = false;
+    error = errno;
+  }
+  if (!written)
+    throw Error(TINH_IO_ERROR,
+                "cannot write the trace '" + path + "': " + errno_text(error));
+}
+
+} // namespace tinh::runtime

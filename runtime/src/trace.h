@@ -1,0 +1,67 @@
+//===- trace.h - Traces in Chrome's format ----------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What each worker did when, kept in memory and written as JSON that
+// chrome://tracing and Perfetto open.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_TRACE_H
+#define TINH_RUNTIME_TRACE_H
+
+#include "module.h"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tinh::runtime {
+
+/// Nanoseconds of the steady clock.
+int64_t trace_clock();
+
+class Trace {
+public:
+  Trace(std::string path, uint32_t num_workers);
+
+  /// A step's share, by the thread that is `worker` at the time.
+  void add_step(uint32_t worker, const tinh_function_desc_t &function,
+                uint32_t step, uint64_t run, int64_t begin, int64_t end);
+  /// A whole run, from its submission to its completion; from any thread.
+  void add_run(const tinh_function_desc_t &function, uint64_t run,
+               int64_t submitted, int64_t completed);
+
+  /// Writes the file; throws IO_ERROR.
+  void write(const tinh_artifact_t &artifact) const;
+
+private:
+  struct Event {
+    const tinh_function_desc_t *function;
+    uint32_t step;
+    uint64_t run;
+    int64_t begin, end;
+  };
+  /// Beyond this many, events of a worker are dropped and counted.
+  static constexpr size_t kMaxEvents = 1u << 20;
+
+  struct alignas(64) Track {
+    std::vector<Event> events;
+    uint64_t dropped = 0;
+  };
+  static void add(Track &track, const Event &event);
+  std::string to_json(const tinh_artifact_t &artifact) const;
+
+  std::string path;
+  int64_t start;
+  std::vector<Track> workers;
+  std::mutex runs_mutex;
+  Track runs;
+};
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_TRACE_H

@@ -1,0 +1,216 @@
+//===- npy.cpp - Reading and writing .npy files -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The header is a Python dictionary in one line: {'descr': '<f4',
+// 'fortran_order': False, 'shape': (3, 4), }.
+//
+//===----------------------------------------------------------------------===//
+#include "npy.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace tinh::tools {
+
+namespace {
+
+struct NpyType {
+  const char *descr; ///< Without the byte-order mark.
+  tinh_dtype_t dtype;
+  size_t size;
+};
+
+constexpr NpyType kTypes[] = {
+    {"b1", TINH_DTYPE_BOOL, 1}, {"i1", TINH_DTYPE_I8, 1},
+    {"u1", TINH_DTYPE_U8, 1},   {"i2", TINH_DTYPE_I16, 2},
+    {"u2", TINH_DTYPE_U16, 2},  {"i4", TINH_DTYPE_I32, 4},
+    {"u4", TINH_DTYPE_U32, 4},  {"i8", TINH_DTYPE_I64, 8},
+    {"u8", TINH_DTYPE_U64, 8},  {"f2", TINH_DTYPE_F16, 2},
+    {"V2", TINH_DTYPE_BF16, 2}, {"f4", TINH_DTYPE_F32, 4},
+    {"f8", TINH_DTYPE_F64, 8}};
+
+constexpr char kMagic[] = "\x93NUMPY";
+constexpr size_t kMagicSize = 6;
+/// Longer than any header of a plain array.
+constexpr uint32_t kMaxHeader = 64u << 10;
+
+} // namespace
+
+/// The text after `'key':` in the header, or null.
+static const char *value_of(const std::string &header, const char *key) {
+  size_t at = header.find(std::string("'") + key + "'");
+  if (at == std::string::npos)
+    return nullptr;
+  at = header.find(':', at);
+  if (at == std::string::npos)
+    return nullptr;
+  at = header.find_first_not_of(' ', at + 1);
+  return at == std::string::npos ? nullptr : header.c_str() + at;
+}
+
+static bool parse_descr(const std::string &header, NpyArray *out_array,
+                        size_t *out_size, std::string *out_why) {
+  const char *value = value_of(header, "descr");
+  const char *end =
+      value && *value == '\'' ? std::strchr(value + 1, '\'') : nullptr;
+  if (!end) {
+    *out_why = "its header has no simple 'descr'";
+    return false;
+  }
+  std::string descr(value + 1, end);
+  for (const NpyType &type : kTypes) {
+    if (descr.size() != 3 || descr.substr(1) != type.descr)
+      continue;
+    if (descr[0] == '>' && type.size > 1)
+      break;
+    out_array->dtype = type.dtype;
+    *out_size = type.size;
+    return true;
+  }
+  *out_why = "its element type '" + descr + "' is not supported";
+  return false;
+}
+
+static bool parse_shape(const std::string &header, NpyArray *out_array) {
+  const char *at = value_of(header, "shape");
+  if (!at || *at++ != '(')
+    return false;
+  for (;;) {
+    while (*at == ' ' || *at == ',')
+      ++at;
+    if (*at == ')')
+      return true;
+    char *end = nullptr;
+    errno = 0;
+    long long dim = std::strtoll(at, &end, 10);
+    if (end == at || errno || dim < 0)
+      return false;
+    out_array->dims.push_back(dim);
+    at = end;
+  }
+}
+
+/// Bytes of the whole array; false if they overflow.
+static bool total_size(const NpyArray &array, size_t element,
+                       uint64_t *out_size) {
+  *out_size = element;
+  for (int64_t dim : array.dims)
+    if (__builtin_mul_overflow(*out_size, static_cast<uint64_t>(dim), out_size))
+      return false;
+  return true;
+}
+
+static bool read_header(std::ifstream &file, std::string *out_header) {
+  char start[kMagicSize + 2];
+  if (!file.read(start, sizeof start) ||
+      std::memcmp(start, kMagic, kMagicSize) != 0)
+    return false;
+  unsigned char length[4] = {};
+  int bytes = start[kMagicSize] == 1 ? 2 : 4;
+  if (start[kMagicSize] < 1 || start[kMagicSize] > 3 ||
+      !file.read(reinterpret_cast<char *>(length), bytes))
+    return false;
+  uint32_t size = 0;
+  for (int i = 0; i < bytes; ++i)
+    size |= uint32_t(length[i]) << (8 * i);
+  if (size > kMaxHeader)
+    return false;
+  out_header->resize(size);
+  return static_cast<bool>(file.read(out_header->data(), size));
+}
+
+bool read_npy(const std::string &path, NpyArray *out_array,
+              std::string *out_message) {
+  auto fail = [&](const std::string &why) {
+    *out_message = "cannot read '" + path + "': " + why;
+    return false;
+  };
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file)
+    return fail(std::strerror(errno));
+  auto file_size = static_cast<uint64_t>(file.tellg());
+  file.seekg(0);
+  std::string header, why;
+  if (!read_header(file, &header))
+    return fail("it is not a .npy file");
+  NpyArray array;
+  size_t element = 0;
+  uint64_t size = 0;
+  if (!parse_descr(header, &array, &element, &why))
+    return fail(why);
+  if (!parse_shape(header, &array) || !total_size(array, element, &size))
+    return fail("its header has no valid 'shape'");
+  const char *order = value_of(header, "fortran_order");
+  bool fortran = !order || std::strncmp(order, "False", 5) != 0;
+  if (fortran && array.dims.size() > 1)
+    return fail("it is in Fortran order; save it again through "
+                "numpy.ascontiguousarray");
+  auto begin = static_cast<uint64_t>(file.tellg());
+  if (file_size - begin < size)
+    return fail("it is truncated: its shape needs " + std::to_string(size) +
+                " bytes of data, and it has " +
+                std::to_string(file_size - begin));
+  array.data.resize(size);
+  if (!file.read(array.data.data(), static_cast<std::streamsize>(size)))
+    return fail(std::strerror(errno));
+  *out_array = std::move(array);
+  return true;
+}
+
+static std::string make_header(tinh_dtype_t dtype,
+                               const std::vector<int64_t> &dims) {
+  std::string text = "{'descr': '";
+  for (const NpyType &type : kTypes)
+    if (type.dtype == dtype)
+      text += (type.size == 1 ? "|" : "<") + std::string(type.descr);
+  text += "', 'fortran_order': False, 'shape': (";
+  for (size_t i = 0; i < dims.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(dims[i]);
+  text += dims.size() == 1 ? ",), }" : "), }";
+  // Data starts at a multiple of 64.
+  constexpr size_t kPrefix = kMagicSize + 4;
+  text.append(63 - (kPrefix + text.size()) % 64, ' ');
+  return text + '\n';
+}
+
+bool write_npy(const std::string &path, tinh_dtype_t dtype,
+               const std::vector<int64_t> &dims, const void *data, size_t size,
+               std::string *out_message) {
+  std::string header = make_header(dtype, dims);
+  const char start[] = {'\x93',
+                        'N',
+                        'U',
+                        'M',
+                        'P',
+                        'Y',
+                        1,
+                        0,
+                        static_cast<char>(header.size() & 0xff),
+                        static_cast<char>(header.size() >> 8)};
+  FILE *file = std::fopen(path.c_str(), "wb");
+  bool written =
+      file && std::fwrite(start, 1, sizeof start, file) == sizeof start &&
+      std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
+      std::fwrite(data, 1, size, file) == size;
+  int error = errno;
+  if (file && std::fclose(file) != 0 && written) {
+    written = false;
+    error = errno;
+  }
+  if (written)
+    return true;
+  *out_message = "cannot write '" + path + "': " + std::strerror(error);
+  if (file)
+    std::remove(path.c_str());
+  return false;
+}
+
+} // namespace tinh::tools

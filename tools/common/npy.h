@@ -1,0 +1,42 @@
+//===- npy.h - Reading and writing .npy files -------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// NumPy's array files, versions 1 to 3, in C order and little-endian. NumPy has
+// no bf16: such arrays are written, and read, as 2-byte void ("V2"), as
+// ml_dtypes does.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_TOOLS_NPY_H
+#define TINH_TOOLS_NPY_H
+
+#include "tinh/types.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tinh::tools {
+
+struct NpyArray {
+  tinh_dtype_t dtype = TINH_DTYPE_F32;
+  std::vector<int64_t> dims;
+  std::vector<char> data;
+};
+
+/// Reads `path`; false, with a message that names the file, if it cannot.
+bool read_npy(const std::string &path, NpyArray *out_array,
+              std::string *out_message);
+
+/// Writes `path`, or leaves no file and a message that names it.
+bool write_npy(const std::string &path, tinh_dtype_t dtype,
+               const std::vector<int64_t> &dims, const void *data, size_t size,
+               std::string *out_message);
+
+} // namespace tinh::tools
+
+#endif // TINH_TOOLS_NPY_H

@@ -1,0 +1,181 @@
+//===- inputs.cpp - Contents of a run's inputs ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random values come from a generator written here, since the distributions of
+// the standard library differ between its versions: floats are standard normal,
+// integers are 0 to 9.
+//
+//===----------------------------------------------------------------------===//
+#include "inputs.h"
+
+#include "half.h"
+#include "npy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace tinh::tools {
+
+std::string shape_text(const tinh_tensor_info_t &tensor) {
+  std::string text;
+  for (uint32_t i = 0; i < tensor.rank; ++i)
+    text += (i ? "x" : "") + std::to_string(tensor.dims[i]);
+  return text.empty() ? "scalar" : text;
+}
+
+std::string type_text(const tinh_tensor_info_t &tensor) {
+  return std::string(tinh_dtype_name(tensor.dtype)) + ' ' + shape_text(tensor);
+}
+
+static std::string list_of(const std::vector<tinh_tensor_info_t> &tensors) {
+  std::string text;
+  for (const tinh_tensor_info_t &tensor : tensors)
+    text += (text.empty() ? "'" : ", '") + std::string(tensor.name) + "' (" +
+            type_text(tensor) + ")";
+  return text.empty() ? "none" : text;
+}
+
+std::map<std::string, std::string>
+parse_inputs(const std::vector<std::string> &arguments,
+             const std::vector<tinh_tensor_info_t> &tensors) {
+  std::map<std::string, std::string> sources;
+  for (const std::string &argument : arguments) {
+    // A tensor's name may have '=' in it; a prefix that is a name decides.
+    auto matches = [&](const tinh_tensor_info_t &tensor) {
+      return argument.rfind(std::string(tensor.name) + '=', 0) == 0;
+    };
+    auto tensor = std::find_if(tensors.begin(), tensors.end(), matches);
+    if (argument.find('=') == std::string::npos)
+      throw UserError("--input " + argument +
+                      ": expected NAME=FILE.npy, NAME=random or NAME=zeros");
+    if (tensor == tensors.end())
+      throw UserError("the model has no input '" +
+                      argument.substr(0, argument.find('=')) +
+                      "'; its inputs are " + list_of(tensors));
+    std::string source = argument.substr(std::strlen(tensor->name) + 1);
+    if (!sources.emplace(tensor->name, source).second)
+      throw UserError(std::string("input '") + tensor->name +
+                      "' is given twice");
+  }
+  std::string missing;
+  for (const tinh_tensor_info_t &tensor : tensors)
+    if (!sources.count(tensor.name))
+      missing += "\n  --input " + std::string(tensor.name) + "=FILE.npy   (" +
+                 type_text(tensor) + "; or =random, =zeros)";
+  if (!missing.empty())
+    throw UserError("these inputs are missing; give them as" + missing);
+  return sources;
+}
+
+namespace {
+
+/// SplitMix64.
+class Random {
+public:
+  explicit Random(const std::string &seed) {
+    for (char c : seed) // FNV-1a
+      state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+
+  uint64_t next() {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+
+  /// Box-Muller; one of the two values.
+  double normal() {
+    double u = (double(next() >> 11) + 1) * 0x1p-53;
+    double v = double(next() >> 11) * 0x1p-53;
+    return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
+  }
+
+private:
+  uint64_t state = 0xcbf29ce484222325u;
+};
+
+template <typename T, typename Next>
+void fill(std::vector<char> &bytes, Next next) {
+  for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+    T value = static_cast<T>(next());
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+}
+
+} // namespace
+
+static std::vector<char> random_input(const tinh_tensor_info_t &tensor) {
+  std::vector<char> bytes(tensor.size);
+  Random random(std::string(tensor.name) + ' ' + type_text(tensor));
+  auto small = [&] { return random.next() % 10; };
+  switch (tensor.dtype) {
+  case TINH_DTYPE_F32:
+    fill<float>(bytes, [&] { return random.normal(); });
+    break;
+  case TINH_DTYPE_F64:
+    fill<double>(bytes, [&] { return random.normal(); });
+    break;
+  case TINH_DTYPE_F16:
+    fill<uint16_t>(bytes, [&] { return to_f16(float(random.normal())); });
+    break;
+  case TINH_DTYPE_BF16:
+    fill<uint16_t>(bytes, [&] { return to_bf16(float(random.normal())); });
+    break;
+  case TINH_DTYPE_BOOL:
+    fill<uint8_t>(bytes, [&] { return random.next() & 1; });
+    break;
+  case TINH_DTYPE_I8:
+  case TINH_DTYPE_U8:
+    fill<uint8_t>(bytes, small);
+    break;
+  case TINH_DTYPE_I16:
+  case TINH_DTYPE_U16:
+    fill<uint16_t>(bytes, small);
+    break;
+  case TINH_DTYPE_I32:
+  case TINH_DTYPE_U32:
+    fill<uint32_t>(bytes, small);
+    break;
+  case TINH_DTYPE_I64:
+  case TINH_DTYPE_U64:
+    fill<uint64_t>(bytes, small);
+    break;
+  }
+  return bytes;
+}
+
+std::vector<char> make_input(const tinh_tensor_info_t &tensor,
+                             const std::string &source) {
+  if (source == "zeros")
+    return std::vector<char>(tensor.size);
+  if (source == "random")
+    return random_input(tensor);
+  std::string where = std::string("input '") + tensor.name + "': ";
+  NpyArray array;
+  std::string message;
+  if (!read_npy(source, &array, &message))
+    throw UserError(where + message);
+  tinh_tensor_info_t found = {};
+  found.dtype = array.dtype;
+  found.rank = static_cast<uint32_t>(array.dims.size());
+  found.dims = array.dims.data();
+  if (found.dtype != tensor.dtype)
+    throw UserError(where + "the model expects dtype " +
+                    tinh_dtype_name(tensor.dtype) + ", and '" + source +
+                    "' has " + tinh_dtype_name(found.dtype) +
+                    "; convert it with numpy.astype");
+  if (!std::equal(array.dims.begin(), array.dims.end(), tensor.dims,
+                  tensor.dims + tensor.rank))
+    throw UserError(where + "the model expects shape " + shape_text(tensor) +
+                    ", and '" + source + "' has " + shape_text(found));
+  return std::move(array.data);
+}
+
+} // namespace tinh::tools

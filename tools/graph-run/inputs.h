@@ -1,0 +1,48 @@
+//===- inputs.h - Contents of a run's inputs --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fills an input tensor from a file, at random or with zeros, as --input says.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_GRAPH_RUN_INPUTS_H
+#define TINH_GRAPH_RUN_INPUTS_H
+
+#include "tinh/runtime.h"
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tinh::tools {
+
+/// What the user gave is wrong: exit code 1.
+struct UserError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// "1x3x224x224", or "scalar".
+std::string shape_text(const tinh_tensor_info_t &tensor);
+
+/// "f32 1x3x224x224".
+std::string type_text(const tinh_tensor_info_t &tensor);
+
+/// Splits NAME=SOURCE arguments and checks them against the function's inputs.
+/// Throws UserError for an unknown, repeated or missing name.
+std::map<std::string, std::string>
+parse_inputs(const std::vector<std::string> &arguments,
+             const std::vector<tinh_tensor_info_t> &tensors);
+
+/// The bytes of `tensor` from `source`: a file, "random" or "zeros". Random
+/// values depend on the tensor's name and type only.
+std::vector<char> make_input(const tinh_tensor_info_t &tensor,
+                             const std::string &source);
+
+} // namespace tinh::tools
+
+#endif // TINH_GRAPH_RUN_INPUTS_H

@@ -1,0 +1,293 @@
+//===- main.cpp - graph-run: runs an artifact from the command line -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads an artifact, fills its inputs, runs it as often as asked, and writes
+// outputs and times. Exit codes: 0 success, 1 the user's input is wrong, 2
+// usage, 3 internal error.
+//
+//===----------------------------------------------------------------------===//
+#include "inputs.h"
+#include "npy.h"
+#include "report.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+using namespace tinh::tools;
+
+namespace {
+
+struct Options {
+  std::string artifact;
+  std::string function = "main";
+  std::vector<std::string> inputs;
+  std::string output_dir;
+  std::string trace;
+  uint32_t threads = 0;
+  uint32_t runs = 1;
+  uint32_t warmup = 0;
+  uint32_t in_flight = 1;
+  bool list = false;
+  bool percentiles = false;
+  bool json = false;
+};
+
+/// The runtime's defect, not the user's: exit code 3.
+struct InternalError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Release {
+  void operator()(tinh_module_t *module) const { tinh_module_release(module); }
+  void operator()(tinh_context_t *context) const {
+    tinh_context_release(context);
+  }
+  void operator()(tinh_future_t *future) const { tinh_future_release(future); }
+};
+
+template <typename T> using Handle = std::unique_ptr<T, Release>;
+using Clock = std::chrono::steady_clock;
+
+/// The buffers of one run in flight.
+struct Slot {
+  std::vector<std::vector<char>> memory;
+  std::vector<tinh_buffer_t> outputs;
+  Handle<tinh_future_t> future;
+  Clock::time_point begin, end;
+};
+
+} // namespace
+
+static void check(tinh_status_t status) {
+  if (status == TINH_INTERNAL)
+    throw InternalError(tinh_last_error());
+  if (status != TINH_OK)
+    throw UserError(tinh_last_error());
+}
+
+static double milliseconds(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double, std::milli>(end - begin).count();
+}
+
+static std::vector<tinh_tensor_info_t>
+tensors_of(const tinh_module_t *module, uint32_t function, uint32_t count,
+           decltype(&tinh_module_input_info) get) {
+  std::vector<tinh_tensor_info_t> tensors(count);
+  for (uint32_t i = 0; i < count; ++i)
+    check(get(module, function, i, &tensors[i]));
+  return tensors;
+}
+
+static void wait_for(Slot &slot) {
+  check(tinh_future_wait(slot.future.get()));
+  slot.future.reset();
+}
+
+/// Runs once to its end, on this thread too.
+static void run_alone(tinh_context_t *context, uint32_t function,
+                      const std::vector<tinh_buffer_t> &inputs, Slot &slot) {
+  slot.begin = Clock::now();
+  check(tinh_context_run(
+      context, function, inputs.data(), static_cast<uint32_t>(inputs.size()),
+      slot.outputs.data(), static_cast<uint32_t>(slot.outputs.size())));
+  slot.end = Clock::now();
+}
+
+static void submit(tinh_context_t *context, uint32_t function,
+                   const std::vector<tinh_buffer_t> &inputs, Slot &slot) {
+  slot.begin = Clock::now();
+  tinh_future_t *future = nullptr;
+  check(tinh_context_submit(
+      context, function, inputs.data(), static_cast<uint32_t>(inputs.size()),
+      slot.outputs.data(), static_cast<uint32_t>(slot.outputs.size()), nullptr,
+      0, &future));
+  slot.future.reset(future);
+}
+
+/// Runs `count` times with as many in flight as there are slots; times in order
+/// of submission, each from submission to result.
+static std::vector<double> run_many(tinh_context_t *context, uint32_t function,
+                                    const std::vector<tinh_buffer_t> &inputs,
+                                    std::vector<Slot> &slots, uint32_t count) {
+  std::vector<double> times;
+  auto finish = [&](Slot &slot) {
+    if (slot.future) {
+      wait_for(slot);
+      slot.end = Clock::now();
+    }
+    times.push_back(milliseconds(slot.begin, slot.end));
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    Slot &slot = slots[i % slots.size()];
+    if (i >= slots.size())
+      finish(slot);
+    if (slots.size() == 1)
+      run_alone(context, function, inputs, slot);
+    else
+      submit(context, function, inputs, slot);
+  }
+  uint32_t left = std::min<uint32_t>(count, slots.size());
+  for (uint32_t i = count - left; i < count; ++i)
+    finish(slots[i % slots.size()]);
+  return times;
+}
+
+static void write_outputs(const std::string &directory,
+                          const std::vector<tinh_tensor_info_t> &tensors,
+                          const Slot &slot) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    throw UserError("cannot make the directory '" + directory +
+                    "': " + error.message());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::string name = tensors[i].name;
+    std::replace(name.begin(), name.end(), '/', '_');
+    std::string message;
+    if (!write_npy(directory + "/" + name + ".npy", tensors[i].dtype,
+                   {tensors[i].dims, tensors[i].dims + tensors[i].rank},
+                   slot.memory[i].data(), slot.memory[i].size(), &message))
+      throw UserError(message);
+  }
+}
+
+static Handle<tinh_context_t> make_context(const Options &options,
+                                           const tinh_module_t *module) {
+  tinh_context_options_t wanted;
+  tinh_context_options_init(&wanted);
+  wanted.threads = options.threads;
+  wanted.max_in_flight = options.in_flight;
+  if (!options.trace.empty())
+    wanted.trace_path = options.trace.c_str();
+  tinh_context_t *context = nullptr;
+  check(tinh_context_create(module, &wanted, &context));
+  return Handle<tinh_context_t>(context);
+}
+
+static std::vector<Slot>
+make_slots(uint32_t count, const std::vector<tinh_tensor_info_t> &outputs) {
+  std::vector<Slot> slots(count);
+  for (Slot &slot : slots)
+    for (const tinh_tensor_info_t &tensor : outputs) {
+      slot.memory.emplace_back(tensor.size);
+      slot.outputs.push_back({slot.memory.back().data(), tensor.size});
+    }
+  return slots;
+}
+
+static void run(const Options &options) {
+  tinh_module_t *loaded = nullptr;
+  check(tinh_module_load(options.artifact.c_str(), &loaded));
+  Handle<tinh_module_t> module(loaded);
+  if (options.list)
+    return print_module(module.get());
+
+  uint32_t index = 0;
+  check(tinh_module_find_function(module.get(), options.function.c_str(),
+                                  &index));
+  tinh_function_info_t function;
+  check(tinh_module_function_info(module.get(), index, &function));
+  auto inputs = tensors_of(module.get(), index, function.num_inputs,
+                           tinh_module_input_info);
+  auto outputs = tensors_of(module.get(), index, function.num_outputs,
+                            tinh_module_output_info);
+
+  auto sources = parse_inputs(options.inputs, inputs);
+  std::vector<std::vector<char>> contents;
+  std::vector<tinh_buffer_t> buffers;
+  for (const tinh_tensor_info_t &tensor : inputs) {
+    contents.push_back(make_input(tensor, sources[tensor.name]));
+    buffers.push_back({contents.back().data(), contents.back().size()});
+  }
+
+  Handle<tinh_context_t> context = make_context(options, module.get());
+  std::vector<Slot> slots = make_slots(options.in_flight, outputs);
+  uint32_t total = options.warmup + options.runs;
+  std::vector<double> times =
+      run_many(context.get(), index, buffers, slots, total);
+
+  tinh_module_info_t about;
+  tinh_context_info_t context_info;
+  check(tinh_module_info(module.get(), &about));
+  check(tinh_context_info(context.get(), &context_info));
+  Timings timings;
+  timings.model = about.model;
+  timings.threads = context_info.threads;
+  timings.first_ms = times.front();
+  timings.runs_ms.assign(times.begin() + options.warmup, times.end());
+  timings.arena_bytes = function.arena_size;
+
+  if (!options.output_dir.empty())
+    write_outputs(options.output_dir, outputs,
+                  slots[(total - 1) % slots.size()]);
+  if (options.json)
+    print_json(timings);
+  else
+    print_timings(timings, options.percentiles);
+}
+
+static void define_options(CLI::App &app, Options &options) {
+  app.add_option("ARTIFACT", options.artifact,
+                 "The .so that graph-compile wrote")
+      ->required();
+  app.add_flag("--list", options.list,
+               "Print functions, inputs, outputs and sizes, and run nothing");
+  app.add_option("--function", options.function, "The function to run")
+      ->capture_default_str();
+  app.add_option("--input", options.inputs,
+                 "NAME=FILE.npy, NAME=random or NAME=zeros, for each input")
+      ->type_name("NAME=SOURCE");
+  app.add_option("--output-dir", options.output_dir,
+                 "Write each output to DIR/NAME.npy")
+      ->type_name("DIR");
+  app.add_option("--threads", options.threads,
+                 "Threads; 0 for as many as the process may use")
+      ->check(CLI::Range(0, 4096));
+  app.add_option("--runs", options.runs, "Runs to time")
+      ->check(CLI::Range(1, 100000000))
+      ->capture_default_str();
+  app.add_option("--warmup", options.warmup, "Runs before those")
+      ->check(CLI::Range(0, 100000000))
+      ->capture_default_str();
+  app.add_option("--in-flight", options.in_flight, "Runs in flight at a time")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_flag("--percentiles", options.percentiles,
+               "Print minimum, percentiles and maximum");
+  app.add_option("--trace", options.trace,
+                 "Write a trace for chrome://tracing or Perfetto")
+      ->type_name("FILE");
+  app.add_flag("--json", options.json, "Print the times as JSON");
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Runs a compiled model.", "graph-run");
+  define_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    run(options);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw UserError("cannot write to the standard output");
+    return 0;
+  } catch (const UserError &error) {
+    std::fprintf(stderr, "graph-run: error: %s\n", error.what());
+    return 1;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "graph-run: internal error: %s\n", error.what());
+    return 3;
+  }
+}

@@ -1,0 +1,43 @@
+//===- report.h - What graph-run prints -------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tables for a person and JSON for a program.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_GRAPH_RUN_REPORT_H
+#define TINH_GRAPH_RUN_REPORT_H
+
+#include "tinh/runtime.h"
+
+#include <string>
+#include <vector>
+
+namespace tinh::tools {
+
+/// Times of the runs, in milliseconds.
+struct Timings {
+  std::string model;
+  uint32_t threads = 0;
+  double first_ms = 0;         ///< Of the very first run.
+  std::vector<double> runs_ms; ///< Of the runs after the warm-up.
+  uint64_t arena_bytes = 0;
+};
+
+/// The smallest value that `percent` % of the values do not exceed. `sorted`
+/// must not be empty.
+double percentile(const std::vector<double> &sorted, double percent);
+
+void print_json(const Timings &timings);
+void print_timings(const Timings &timings, bool percentiles);
+
+/// All functions of the module with their signatures and sizes.
+void print_module(const tinh_module_t *module);
+
+} // namespace tinh::tools
+
+#endif // TINH_GRAPH_RUN_REPORT_H
