@@ -1,0 +1,235 @@
+//===- Arena.cpp - Offsets of buffers in an arena ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Greedy placement in a given order, and a search over orders.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Planning/Arena.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <tuple>
+
+namespace tinh::planning {
+namespace {
+
+uint64_t alignTo(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+enum class Fit { First, Best };
+
+/// Places buffers one after the other.
+class Placer {
+public:
+  Placer(const std::vector<Lifetime> &buffers, const Schedule &schedule,
+         uint64_t alignment, uint64_t bound, Fit fit)
+      : buffers(buffers), alignment(alignment), bound(bound), fit(fit),
+        plan{std::vector<uint64_t>(buffers.size(), 0), 0, schedule, 0} {}
+
+  /// Prefers a place that needs no wait; adds waits rather than exceed the
+  /// lower bound.
+  void place(uint32_t buffer) {
+    uint64_t size = sizeOf(buffer);
+    if (size == 0)
+      return;
+    uint64_t offset = findOffset(buffer, /*allowWaits=*/false);
+    if (offset + size > std::max(bound, plan.size)) {
+      uint64_t waiting = findOffset(buffer, /*allowWaits=*/true);
+      if (waiting + size < offset + size)
+        offset = waiting;
+    }
+    plan.offsets[buffer] = offset;
+    plan.size = std::max(plan.size, offset + size);
+    addWaits(buffer);
+    auto position = std::lower_bound(placed.begin(), placed.end(), buffer,
+                                     [&](uint32_t a, uint32_t b) {
+                                       return plan.offsets[a] < plan.offsets[b];
+                                     });
+    placed.insert(position, buffer);
+  }
+
+  ArenaPlan take() { return std::move(plan); }
+
+private:
+  uint64_t sizeOf(uint32_t buffer) const {
+    return alignTo(buffers[buffer].size, alignment);
+  }
+
+  bool ordered(uint32_t a, uint32_t b) const {
+    return plan.schedule.happensBefore(buffers[a].last, buffers[b].first) ||
+           plan.schedule.happensBefore(buffers[b].last, buffers[a].first);
+  }
+
+  bool livesTogether(uint32_t a, uint32_t b) const {
+    return buffers[a].first <= buffers[b].last &&
+           buffers[b].first <= buffers[a].last;
+  }
+
+  /// The lowest or the tightest gap among the buffers that `buffer` must not
+  /// overlap.
+  uint64_t findOffset(uint32_t buffer, bool allowWaits) const {
+    uint64_t size = sizeOf(buffer), end = 0;
+    std::optional<std::pair<uint64_t, uint64_t>> best; // gap, offset
+    for (uint32_t other : placed) {
+      if (allowWaits ? !livesTogether(buffer, other) : ordered(buffer, other))
+        continue;
+      uint64_t begin = plan.offsets[other];
+      if (begin >= end + size) {
+        if (fit == Fit::First)
+          return end;
+        if (!best || begin - end < best->first)
+          best = {begin - end, end};
+      }
+      end = std::max(end, begin + sizeOf(other));
+    }
+    return best ? best->second : end;
+  }
+
+  void addWaits(uint32_t buffer) {
+    uint64_t begin = plan.offsets[buffer], end = begin + sizeOf(buffer);
+    for (uint32_t other : placed) {
+      if (plan.offsets[other] >= end ||
+          plan.offsets[other] + sizeOf(other) <= begin ||
+          ordered(buffer, other))
+        continue;
+      bool otherFirst = buffers[other].last < buffers[buffer].first;
+      uint32_t earlier = otherFirst ? other : buffer;
+      uint32_t later = otherFirst ? buffer : other;
+      plan.schedule.order(buffers[earlier].last, buffers[later].first);
+      ++plan.addedWaits;
+    }
+  }
+
+  const std::vector<Lifetime> &buffers;
+  uint64_t alignment, bound;
+  Fit fit;
+  ArenaPlan plan;
+  std::vector<uint32_t> placed; // By offset.
+};
+
+/// The search's state: the best plan so far and the order that gave it.
+class Search {
+public:
+  Search(const std::vector<Lifetime> &buffers, const Schedule &schedule,
+         const ArenaOptions &options)
+      : buffers(buffers), schedule(schedule), options(options),
+        bound(liveLowerBound(buffers, schedule.size(), options.alignment)) {}
+
+  ArenaPlan run() {
+    tryGreedyOrders();
+    improve();
+    return std::move(*best);
+  }
+
+private:
+  void tryOrder(const std::vector<uint32_t> &order, Fit fit) {
+    Placer placer(buffers, schedule, options.alignment, bound, fit);
+    for (uint32_t buffer : order)
+      placer.place(buffer);
+    ArenaPlan plan = placer.take();
+    spent += buffers.size() * buffers.size() + 1;
+    if (best && score(plan) >= score(*best))
+      return;
+    best = std::move(plan);
+    bestOrder = order;
+    bestFit = fit;
+  }
+
+  /// Less is better. A percent of the arena counts for more than any number of
+  /// waits, less than that does not.
+  std::tuple<uint64_t, uint32_t, uint64_t> score(const ArenaPlan &plan) const {
+    uint64_t percent = std::max<uint64_t>(bound / 100, 1);
+    return {(plan.size - bound + percent - 1) / percent, plan.addedWaits,
+            plan.size};
+  }
+
+  bool done() const {
+    return (best->size <= bound && best->addedWaits == 0) ||
+           spent >= options.effort;
+  }
+
+  template <typename Key> void tryKey(Key key) {
+    std::vector<uint32_t> order(buffers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return key(buffers[a]) < key(buffers[b]);
+    });
+    for (Fit fit : {Fit::First, Fit::Best})
+      if (!best || !done())
+        tryOrder(order, fit);
+  }
+
+  void tryGreedyOrders() {
+    auto length = [](const Lifetime &b) {
+      return static_cast<int64_t>(b.last) - b.first + 1;
+    };
+    auto size = [](const Lifetime &b) { return static_cast<int64_t>(b.size); };
+    tryKey([&](const Lifetime &b) { return std::pair(-size(b), -length(b)); });
+    tryKey([&](const Lifetime &b) { return std::pair(-length(b), -size(b)); });
+    tryKey([&](const Lifetime &b) {
+      return std::pair(static_cast<int64_t>(b.first), -size(b));
+    });
+    tryKey([&](const Lifetime &b) {
+      return -static_cast<double>(b.size) * static_cast<double>(length(b));
+    });
+    tryKey([&](const Lifetime &b) {
+      return std::pair(-static_cast<int64_t>(b.last), -size(b));
+    });
+  }
+
+  /// Moves random buffers to the front of, or elsewhere in, the best order.
+  void improve() {
+    if (buffers.size() < 3)
+      return;
+    std::mt19937 random(1);
+    for (int round = 0; round < 2000 && !done(); ++round) {
+      std::vector<uint32_t> order = bestOrder;
+      for (unsigned moves = 1 + random() % 2; moves > 0; --moves) {
+        size_t from = random() % order.size(), to = random() % (from + 1);
+        std::rotate(order.begin() + to, order.begin() + from,
+                    order.begin() + from + 1);
+      }
+      tryOrder(order, bestFit);
+    }
+  }
+
+  const std::vector<Lifetime> &buffers;
+  const Schedule &schedule;
+  const ArenaOptions &options;
+  uint64_t bound;
+  uint64_t spent = 0;
+  std::optional<ArenaPlan> best;
+  std::vector<uint32_t> bestOrder;
+  Fit bestFit = Fit::First;
+};
+
+} // namespace
+
+uint64_t liveLowerBound(const std::vector<Lifetime> &buffers, size_t numSteps,
+                        uint64_t alignment) {
+  std::vector<int64_t> change(numSteps + 1, 0);
+  for (const Lifetime &buffer : buffers) {
+    auto size = static_cast<int64_t>(alignTo(buffer.size, alignment));
+    change[buffer.first] += size;
+    change[buffer.last + 1] -= size;
+  }
+  int64_t live = 0, most = 0;
+  for (int64_t delta : change)
+    most = std::max(most, live += delta);
+  return static_cast<uint64_t>(most);
+}
+
+ArenaPlan planArena(const std::vector<Lifetime> &buffers,
+                    const Schedule &schedule, const ArenaOptions &options) {
+  return Search(buffers, schedule, options).run();
+}
+
+} // namespace tinh::planning

@@ -1,0 +1,59 @@
+//===- MemoryPlan.h - Storage, waits and offsets ----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The memory plan of one function: which buffers are one and the same memory
+// (in-place updates), which steps wait for which, and where in the arena each
+// buffer lies. Knows no IR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_PLANNING_MEMORYPLAN_H
+#define TINH_COMPILER_PLANNING_MEMORYPLAN_H
+
+#include "compiler/Planning/Arena.h"
+#include "compiler/Planning/Schedule.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tinh::planning {
+
+struct Buffer {
+  uint64_t size = 0;
+  /// Memory of the caller's (an output): it orders steps but needs no place.
+  bool external = false;
+};
+
+/// A step; views of a buffer count as that buffer. A buffer that is read
+/// through two operands is listed twice.
+struct Step : Accesses {
+  /// Pairs (read, written) of buffers that the step can do with as one.
+  std::vector<std::pair<uint32_t, uint32_t>> inplace;
+};
+
+struct Problem {
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+};
+
+struct Plan {
+  /// For each step the one to wait for, or -1.
+  std::vector<int32_t> waits;
+  /// For each buffer its offset in the arena; 0 for external and unused ones.
+  std::vector<uint64_t> offsets;
+  uint64_t arenaSize = 0;
+  /// The sum of all arena buffers, had each memory of its own.
+  uint64_t unplannedSize = 0;
+  uint64_t lowerBoundSize = 0;
+};
+
+Plan planMemory(const Problem &problem, const ArenaOptions &options = {});
+
+} // namespace tinh::planning
+
+#endif // TINH_COMPILER_PLANNING_MEMORYPLAN_H
