@@ -33,12 +33,13 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
 
 /// Constants are folded twice: batch norms and composites need to see the
 /// values of their parameters, and folding them leaves new arithmetic on
-/// constants.
+/// constants. Composites come first: moving factors through sums, as batch
+/// norms need, would take apart the erf of a GELU.
 static void buildNormalised(OpPassManager &pm) {
   pm.addPass(transforms::createSimplifyGraph());
   pm.addPass(transforms::createFoldConstants());
-  pm.addPass(transforms::createFoldBatchNorm());
   pm.addPass(transforms::createRecognizeComposites());
+  pm.addPass(transforms::createFoldBatchNorm());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createSimplifyGraph());
 }
