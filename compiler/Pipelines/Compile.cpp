@@ -129,8 +129,19 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
 // The artifact
 //===----------------------------------------------------------------------===//
 
-static artifact::Contents startContents(ModuleOp module,
-                                        const cpu::Target &target,
+static FailureOr<cpu::Target> findTarget(ModuleOp module, StringRef name) {
+  auto target = cpu::lookupTarget(name);
+  if (target)
+    return *target;
+  return module.emitError(llvm::toString(target.takeError()));
+}
+
+static FailureOr<cpu::Target> targetOf(ModuleOp module) {
+  auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
+  return findTarget(module, name ? name.getValue() : "native");
+}
+
+static artifact::Contents emptyContents(const cpu::Target &target,
                                         const CompileOptions &options) {
   artifact::Contents contents;
   contents.model = options.modelName;
@@ -139,35 +150,22 @@ static artifact::Contents startContents(ModuleOp module,
   return contents;
 }
 
-LogicalResult writeArtifact(ModuleOp module, StringRef output,
-                            const CompileOptions &options,
-                            CompileReport &report) {
-  auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
-  auto target = cpu::lookupTarget(name ? name.getValue() : options.cpu);
-  auto host = cpu::lookupTarget("native");
-  if (!target || !host)
-    return module.emitError(
-        llvm::toString(llvm::joinErrors(target.takeError(), host.takeError())));
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
-  if (!main)
-    return module.emitError("the module has no function @main");
-
-  artifact::Contents contents = startContents(module, *target, options);
+FailureOr<artifact::Contents> startContents(ModuleOp module,
+                                            const CompileOptions &options) {
+  auto target = targetOf(module);
+  if (failed(target))
+    return failure();
+  artifact::Contents contents = emptyContents(*target, options);
   planWeights(module, contents);
-  {
-    Stopwatch watch(report, "plan memory");
-    if (failed(planFunction(main, contents)))
-      return failure();
-  }
-  const artifact::Function &planned = contents.functions.back();
-  report.dispatches = planned.steps.size();
-  report.kernels = contents.kernels.size();
-  report.arenaSize = planned.arenaSize;
-  report.unplannedSize = planned.unplannedSize;
-  report.lowerBoundSize = planned.lowerBoundSize;
-  report.weightsSize = contents.weightsSize;
+  return contents;
+}
 
+LogicalResult writeContents(ModuleOp module, const artifact::Contents &contents,
+                            StringRef output, const CompileOptions &options,
+                            CompileReport &report) {
+  auto target = targetOf(module), host = findTarget(module, "native");
+  if (failed(target) || failed(host))
+    return failure();
   FailureOr<std::vector<artifact::Object>> objects = failure();
   {
     Stopwatch watch(report, "compile kernels");
@@ -176,7 +174,8 @@ LogicalResult writeArtifact(ModuleOp module, StringRef output,
       return failure();
   }
   // @init runs here and now, whatever the CPU of the artifact.
-  artifact::Contents initContents = startContents(module, *host, options);
+  auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
+  artifact::Contents initContents = emptyContents(*host, options);
   std::vector<artifact::Object> initObjects;
   if (init) {
     Stopwatch watch(report, "compile weight preparation");
@@ -205,6 +204,30 @@ LogicalResult writeArtifact(ModuleOp module, StringRef output,
           artifact::write(contents, *objects, *machine, output, fill, writing))
     return module.emitError(llvm::toString(std::move(error)));
   return success();
+}
+
+LogicalResult writeArtifact(ModuleOp module, StringRef output,
+                            const CompileOptions &options,
+                            CompileReport &report) {
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  if (!main)
+    return module.emitError("the module has no function @main");
+  auto contents = startContents(module, options);
+  if (failed(contents))
+    return failure();
+  {
+    Stopwatch watch(report, "plan memory");
+    if (failed(planFunction(main, *contents)))
+      return failure();
+  }
+  const artifact::Function &planned = contents->functions.back();
+  report.dispatches = planned.steps.size();
+  report.kernels = contents->kernels.size();
+  report.arenaSize = planned.arenaSize;
+  report.unplannedSize = planned.unplannedSize;
+  report.lowerBoundSize = planned.lowerBoundSize;
+  report.weightsSize = contents->weightsSize;
+  return writeContents(module, *contents, output, options, report);
 }
 
 } // namespace tinh

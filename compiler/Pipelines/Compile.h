@@ -8,6 +8,7 @@
 #ifndef TINH_PIPELINES_COMPILE_H
 #define TINH_PIPELINES_COMPILE_H
 
+#include "compiler/Artifact/Artifact.h"
 #include "compiler/Pipelines/Phases.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -48,6 +49,19 @@ struct CompileReport {
 /// for an unknown CPU.
 mlir::LogicalResult setTarget(mlir::ModuleOp module,
                               const CompileOptions &options);
+
+/// What an artifact of `module` (phase Kernels) holds before its functions: the
+/// target and the layout of the weights.
+mlir::FailureOr<artifact::Contents>
+startContents(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Compiles the kernels that `contents` names, and writes the artifact with the
+/// weights that the module's @init computes.
+mlir::LogicalResult writeContents(mlir::ModuleOp module,
+                                  const artifact::Contents &contents,
+                                  llvm::StringRef output,
+                                  const CompileOptions &options,
+                                  CompileReport &report);
 
 /// Writes the artifact of `module` (phase Kernels) to `output`.
 mlir::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::StringRef output,

@@ -41,7 +41,7 @@ static tinh_dtype_t dtypeOf(Type type) {
   }
 }
 
-static artifact::Tensor describeTensor(Type type, Attribute name) {
+artifact::Tensor describeTensor(Type type, Attribute name) {
   auto tensor = cast<RankedTensorType>(type);
   artifact::Tensor result;
   if (auto text = dyn_cast_or_null<StringAttr>(name))

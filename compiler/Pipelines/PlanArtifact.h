@@ -24,6 +24,9 @@ void planWeights(mlir::ModuleOp module, artifact::Contents &contents);
 mlir::LogicalResult planFunction(mlir::func::FuncOp function,
                                  artifact::Contents &contents);
 
+/// The description of a tensor of `type`; `name` may be null.
+artifact::Tensor describeTensor(mlir::Type type, mlir::Attribute name);
+
 /// The names of the model's nodes in `location`, with a space between them.
 std::string nodeNames(mlir::Location location);
 

@@ -129,8 +129,8 @@ Operation *sink(PatternRewriter &rewriter, Operation *op, ValueRange operands,
 }
 
 /// Sinks a transpose through element-wise ops and concatenation: all operands
-/// are transposed alike, or free to transpose. The transpose must cost something:
-/// between two free operands it would go to and fro for ever.
+/// are transposed alike, or free to transpose. The transpose must cost
+/// something: between two free operands it would go to and fro for ever.
 struct SinkThroughElementwise : RewritePattern {
   SinkThroughElementwise(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}

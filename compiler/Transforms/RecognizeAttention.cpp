@@ -17,9 +17,8 @@
 //
 // Factors may stand at the query, the key, or the product. PyTorch's export
 // replaces NaN in the weights by 0, for queries that see no key at all; this
-// guard goes where the mask lets every query see some key. Where the mask is
-// computed as where(allowed, 0, -inf) from inputs it stays: attention gives NaN
-// there, as the softmax does.
+// guard goes where the mask lets every query see some key, as one does whose
+// values are all finite. Otherwise the ops stay as they are.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/CompositePatterns.h"
@@ -84,6 +83,11 @@ Operand takeScaledOperand(Value value, double &scale) {
 
 /// What surely is not -inf or NaN everywhere in a row of the last dimension.
 bool everyRowIsFiniteSomewhere(Value mask) {
+  if (auto where = mask.getDefiningOp<WhereOp>()) {
+    std::optional<double> a = splatValue(where.getA()),
+                          b = splatValue(where.getB());
+    return a && b && std::isfinite(*a) && std::isfinite(*b);
+  }
   auto constant = mask.getDefiningOp<ConstantOp>();
   auto elements =
       constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;

@@ -96,6 +96,14 @@ LogicalResult simplifyWhere(WhereOp op, PatternRewriter &rewriter) {
   return failure();
 }
 
+/// x and true, x or false
+template <typename OpTy, int neutral>
+LogicalResult simplifyLogic(OpTy op, PatternRewriter &rewriter) {
+  if (!tensorType(op.getY()).getElementType().isInteger(1))
+    return failure();
+  return dropNeutral<OpTy, neutral, true>(op, rewriter);
+}
+
 LogicalResult dropCast(CastOp op, PatternRewriter &rewriter) {
   if (op.getX().getType() != op.getY().getType())
     return failure();
@@ -258,6 +266,132 @@ LogicalResult hoistReshape(ReshapeOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+bool isNotUnit(int64_t extent) { return extent != 1; }
+
+/// reshape(transpose(reshape(x))) -> transpose(x) where the reshapes only add
+/// and drop dimensions of extent 1, as batched products are written.
+LogicalResult liftTranspose(ReshapeOp op, PatternRewriter &rewriter) {
+  auto transpose = op.getX().getDefiningOp<TransposeOp>();
+  auto inner =
+      transpose ? transpose.getX().getDefiningOp<ReshapeOp>() : nullptr;
+  if (!inner)
+    return failure();
+  ArrayRef<int64_t> from = tensorType(inner.getX()).getShape(),
+                    middle = tensorType(inner.getY()).getShape(),
+                    to = tensorType(op.getY()).getShape();
+  auto large = [](ArrayRef<int64_t> shape) {
+    return llvm::to_vector(llvm::make_filter_range(shape, isNotUnit));
+  };
+  if (from.size() != to.size() || large(from) != large(middle) ||
+      large(tensorType(transpose.getY()).getShape()) != large(to))
+    return failure();
+  // Dimensions of x that are not 1, by their dimension of `middle`; others.
+  SmallVector<int64_t> source(middle.size(), -1), units, order;
+  size_t next = 0;
+  for (auto [i, extent] : llvm::enumerate(from)) {
+    if (extent == 1) {
+      units.push_back(i);
+      continue;
+    }
+    while (middle[next] == 1)
+      ++next;
+    source[next++] = i;
+  }
+  for (int64_t axis : transpose.getPermutation())
+    if (source[axis] >= 0)
+      order.push_back(source[axis]);
+  SmallVector<int64_t> permutation;
+  size_t unit = 0, ordered = 0;
+  for (int64_t extent : to)
+    permutation.push_back(extent == 1 ? units[unit++] : order[ordered++]);
+  rewriter.replaceOpWithNewOp<TransposeOp>(op, inner.getX(), permutation);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes after, not before: between a product and what follows it they would
+// keep these apart.
+//===----------------------------------------------------------------------===//
+
+/// A reshape that keeps the last dimension.
+ReshapeOp matchRowReshape(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return nullptr;
+  RankedTensorType from = tensorType(reshape.getX()), to = tensorType(value);
+  return from.getRank() && to.getRank() &&
+                 from.getShape().back() == to.getShape().back()
+             ? reshape
+             : nullptr;
+}
+
+/// matmul(reshape(x), w) -> reshape(matmul(x, w)) for rows in three dimensions.
+LogicalResult sinkThroughMatmul(MatmulOp op, PatternRewriter &rewriter) {
+  ReshapeOp reshape = matchRowReshape(op.getA());
+  if (!reshape || op.getTransposeA() ||
+      tensorType(reshape.getX()).getRank() != 3 ||
+      tensorType(op.getA()).getRank() != 2 ||
+      tensorType(op.getB()).getRank() != 2)
+    return failure();
+  auto product = MatmulOp::create(rewriter, op.getLoc(), reshape.getX(),
+                                  op.getB(), false, op.getTransposeB());
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getY().getType(),
+                                         product.getY());
+  return success();
+}
+
+/// `operand` of an element-wise op on a view of a tensor of `shape`, for the
+/// same op on that tensor; null if that would cost something.
+Value unviewed(PatternRewriter &rewriter, Value operand,
+               ArrayRef<int64_t> viewed, ArrayRef<int64_t> shape) {
+  if (tensorType(operand).getRank() <= 1)
+    return operand;
+  if (tensorType(operand).getShape() != viewed)
+    return nullptr;
+  if (auto other = operand.getDefiningOp<ReshapeOp>();
+      other && tensorType(other.getX()).getShape() == shape)
+    return other.getX();
+  // A view of what lies in memory anyway. Towards lower ranks only, or two such
+  // views would chase each other.
+  if (operand.hasOneUse() || shape.size() >= viewed.size())
+    return nullptr;
+  return reshapeTo(rewriter, operand.getLoc(), operand, shape);
+}
+
+/// The same for element-wise ops whose other operands are one value, a vector
+/// along the last dimension, reshaped alike, or read elsewhere too.
+struct SinkThroughElementwise : RewritePattern {
+  SinkThroughElementwise(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<ElementwiseOpTrait>())
+      return failure();
+    auto result = tensorType(op->getResult(0));
+    ReshapeOp reshape;
+    for (Value operand : op->getOperands())
+      if (!reshape && tensorType(operand).getShape() == result.getShape() &&
+          !isConstantExpression(operand))
+        reshape = matchRowReshape(operand);
+    if (!reshape)
+      return failure();
+    ArrayRef<int64_t> shape = tensorType(reshape.getX()).getShape();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(unviewed(rewriter, operand, result.getShape(), shape));
+      if (!operands.back())
+        return failure();
+    }
+    Operation *copy = rewriter.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(
+        RankedTensorType::get(shape, result.getElementType()));
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, result, copy->getResult(0));
+    return success();
+  }
+};
+
 struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
   void runOnOperation() override {
     if (failed(simplifyGraph(getOperation())))
@@ -267,9 +401,8 @@ struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
 
 } // namespace
 
-LogicalResult simplifyGraph(func::FuncOp function) {
-  MLIRContext *context = function.getContext();
-  RewritePatternSet patterns(context);
+static void populatePatterns(RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
   for (RegisteredOperationName op : context->getRegisteredOperations())
     if (op.getDialectNamespace() == GraphDialect::getDialectNamespace())
       op.getCanonicalizationPatterns(patterns, context);
@@ -277,6 +410,8 @@ LogicalResult simplifyGraph(func::FuncOp function) {
   patterns.add(+dropNeutral<DivOp, 1, false>);
   patterns.add(+dropNeutral<AddOp, 0, true>);
   patterns.add(+dropNeutral<SubOp, 0, false>);
+  patterns.add(+simplifyLogic<AndOp, 1>);
+  patterns.add(+simplifyLogic<OrOp, 0>);
   patterns.add(+simplifyPow);
   patterns.add(+foldNegation);
   patterns.add(+simplifyWhere);
@@ -286,7 +421,20 @@ LogicalResult simplifyGraph(func::FuncOp function) {
   patterns.add(+foldPadIntoConv);
   patterns.add(+foldTransposeIntoMatmul);
   patterns.add(+hoistReshape);
-  return applyPatternsGreedily(function, std::move(patterns));
+  patterns.add(+liftTranspose);
+}
+
+LogicalResult simplifyGraph(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  populatePatterns(patterns);
+  if (failed(applyPatternsGreedily(function, std::move(patterns))))
+    return failure();
+  // Reshapes move once those that only lead to a transpose are gone.
+  RewritePatternSet sinking(function.getContext());
+  populatePatterns(sinking);
+  sinking.add(+sinkThroughMatmul);
+  sinking.add<SinkThroughElementwise>(function.getContext());
+  return applyPatternsGreedily(function, std::move(sinking));
 }
 
 } // namespace tinh::transforms

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -116,6 +117,7 @@ int run(Arguments &arguments) {
   tinh::registerDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  tinh::DiagnosticPrinter diagnostics(&context);
   tinh::CompileReport report;
   OwningOpRef<ModuleOp> module =
       tinh::importModel(arguments.model, importing, context);

@@ -9,8 +9,8 @@
 // Fills an input tensor from a file, at random or with zeros, as --input says.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_GRAPH_RUN_INPUTS_H
-#define TINH_GRAPH_RUN_INPUTS_H
+#ifndef TINH_TOOLS_INPUTS_H
+#define TINH_TOOLS_INPUTS_H
 
 #include "tinh/runtime.h"
 
@@ -45,4 +45,4 @@ std::vector<char> make_input(const tinh_tensor_info_t &tensor,
 
 } // namespace tinh::tools
 
-#endif // TINH_GRAPH_RUN_INPUTS_H
+#endif // TINH_TOOLS_INPUTS_H

@@ -1,0 +1,185 @@
+//===- EagerModel.cpp - A model run one op at a time ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/EagerModel.h"
+
+#include "compiler/Pipelines/PlanArtifact.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace mlir;
+
+namespace tinh {
+
+static Value root(Value value) {
+  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
+    value = view.getX();
+  return value;
+}
+
+/// Each dispatch becomes a function of its own; weights are read in place.
+FailureOr<artifact::Contents> EagerModel::plan(ModuleOp module,
+                                               const CompileOptions &options) {
+  auto contents = startContents(module, options);
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  if (failed(contents) || !main)
+    return failure();
+  SymbolTable symbols(module);
+  llvm::DenseMap<Value, uint32_t> numbers;
+  llvm::StringMap<uint32_t> kernels;
+  auto number = [&](Value value) {
+    auto [entry, isNew] = numbers.try_emplace(value, sizes.size());
+    if (isNew)
+      sizes.push_back(graph::tensorSize(value.getType()));
+    return entry->second;
+  };
+  for (BlockArgument argument : main.getArguments())
+    number(argument);
+  numInputs = sizes.size();
+
+  for (auto dispatch : main.getOps<graph::DispatchOp>()) {
+    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+    auto integer = [&](StringRef name) {
+      return kernel->getAttrOfType<IntegerAttr>(name).getInt();
+    };
+    auto [known, isNew] =
+        kernels.try_emplace(dispatch.getKernel(), contents->kernels.size());
+    if (isNew)
+      contents->kernels.push_back(
+          {dispatch.getKernel().str(),
+           static_cast<uint64_t>(integer(graph::names::kScratch))});
+    artifact::Function function;
+    function.name = "op" + std::to_string(calls.size());
+    artifact::Step step;
+    step.kernel = known->second;
+    step.chunks = integer(graph::names::kChunks);
+    step.label = nodeNames(dispatch.getLoc());
+    Call call;
+    for (Value input : dispatch.getInputs()) {
+      Value source = root(input);
+      if (auto weight = source.getDefiningOp<graph::WeightOp>()) {
+        for (const artifact::Tensor &tensor : contents->weights)
+          if (tensor.name == weight.getName())
+            step.buffers.push_back({TINH_SPACE_WEIGHTS, 0, tensor.offset});
+        continue;
+      }
+      step.buffers.push_back(
+          {TINH_SPACE_INPUT, static_cast<uint32_t>(call.inputs.size()), 0});
+      call.inputs.push_back(number(source));
+      function.inputs.push_back(describeTensor(input.getType(), {}));
+    }
+    for (Value output : dispatch.getOutputs()) {
+      step.buffers.push_back(
+          {TINH_SPACE_OUTPUT, static_cast<uint32_t>(call.outputs.size()), 0});
+      call.outputs.push_back(number(output));
+      allocated += sizes[call.outputs.back()];
+      function.outputs.push_back(describeTensor(output.getType(), {}));
+    }
+    function.steps.push_back(std::move(step));
+    contents->functions.push_back(std::move(function));
+    calls.push_back(std::move(call));
+  }
+  for (Value value : main.getBody().front().getTerminator()->getOperands()) {
+    if (root(value).getDefiningOp<graph::WeightOp>())
+      return module.emitError("a result of the model is a constant, which "
+                              "eager execution does not support");
+    results.push_back(number(root(value)));
+  }
+  // A value dies with the last call that reads it, if the model does not
+  // return it.
+  std::vector<char> live(sizes.size(), false);
+  for (uint32_t value : results)
+    live[value] = true;
+  for (Call &call : llvm::reverse(calls))
+    for (auto *values : {&call.outputs, &call.inputs})
+      for (uint32_t value : *values)
+        if (!live[value]) {
+          live[value] = true;
+          call.dead.push_back(value);
+        }
+  return contents;
+}
+
+std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
+                                               const CompileOptions &options,
+                                               uint32_t threads) {
+  std::unique_ptr<EagerModel> model(new EagerModel);
+  auto contents = model->plan(module, options);
+  SmallString<128> path;
+  if (failed(contents))
+    return nullptr;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("tinh-eager", "so", path)) {
+    module.emitError("cannot create a temporary file: " + error.message());
+    return nullptr;
+  }
+  auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(path); });
+  CompileReport report;
+  CompileOptions embedded = options;
+  embedded.weights = CompileOptions::Weights::Embedded;
+  if (failed(writeContents(module, *contents, path, embedded, report)))
+    return nullptr;
+  tinh_context_options_t runtime;
+  tinh_context_options_init(&runtime);
+  runtime.threads = threads;
+  if (tinh_module_load(path.c_str(), &model->loaded) != TINH_OK ||
+      tinh_context_create(model->loaded, &runtime, &model->context) !=
+          TINH_OK) {
+    module.emitError(tinh_last_error());
+    return nullptr;
+  }
+  return model;
+}
+
+EagerModel::~EagerModel() {
+  if (context)
+    tinh_context_release(context);
+  if (loaded)
+    tinh_module_release(loaded);
+}
+
+bool EagerModel::run(const std::vector<tinh_buffer_t> &inputs,
+                     const std::vector<tinh_buffer_t> &outputs) {
+  std::vector<void *> memory(sizes.size(), nullptr);
+  auto release = llvm::make_scope_exit([&] {
+    for (size_t i = numInputs; i < memory.size(); ++i)
+      std::free(memory[i]);
+  });
+  for (size_t i = 0; i < inputs.size(); ++i)
+    memory[i] = inputs[i].data;
+  std::vector<tinh_buffer_t> read, written;
+  for (auto [i, call] : llvm::enumerate(calls)) {
+    read.clear();
+    written.clear();
+    for (uint32_t value : call.inputs)
+      read.push_back({memory[value], sizes[value]});
+    for (uint32_t value : call.outputs) {
+      size_t size = (sizes[value] + 63) / 64 * 64;
+      memory[value] = std::aligned_alloc(64, std::max<size_t>(size, 64));
+      written.push_back({memory[value], sizes[value]});
+    }
+    if (tinh_context_run(context, i, read.data(), read.size(), written.data(),
+                         written.size()) != TINH_OK)
+      return false;
+    for (uint32_t value : call.dead)
+      if (value >= numInputs) {
+        std::free(memory[value]);
+        memory[value] = nullptr;
+      }
+  }
+  for (auto [i, value] : llvm::enumerate(results))
+    std::memcpy(outputs[i].data, memory[value], outputs[i].size);
+  return true;
+}
+
+} // namespace tinh

@@ -1,0 +1,66 @@
+//===- Diagnostics.cpp - Messages for people ----------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/Diagnostics.h"
+
+#include "mlir/IR/Location.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tinh {
+
+static const char *severityName(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  case DiagnosticSeverity::Note:
+    return "note";
+  }
+  return "note";
+}
+
+static void print(const Diagnostic &diagnostic) {
+  FileLineColLoc file;
+  StringAttr node;
+  diagnostic.getLocation()->walk([&](Location inner) {
+    if (auto found = dyn_cast<FileLineColLoc>(inner); found && !file)
+      file = found;
+    if (auto found = dyn_cast<NameLoc>(inner); found && !node)
+      node = found.getName();
+    return WalkResult::advance();
+  });
+  llvm::raw_ostream &os = llvm::errs();
+  if (file) {
+    os << file.getFilename().getValue();
+    if (file.getLine())
+      os << ':' << file.getLine() << ':' << file.getColumn();
+    os << ": ";
+  }
+  os << severityName(diagnostic.getSeverity()) << ": ";
+  std::string text = diagnostic.str();
+  // Messages that name their node need no second name for it.
+  if (node && !StringRef(text).contains(node.getValue()))
+    os << "node '" << node.getValue() << "': ";
+  os << text << '\n';
+  for (const Diagnostic &note : diagnostic.getNotes())
+    print(note);
+}
+
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
+    : ScopedDiagnosticHandler(context) {
+  setHandler([](Diagnostic &diagnostic) {
+    print(diagnostic);
+    return success();
+  });
+}
+
+} // namespace tinh

@@ -1,0 +1,24 @@
+//===- Diagnostics.h - Messages for people ------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_PIPELINES_DIAGNOSTICS_H
+#define TINH_PIPELINES_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace tinh {
+
+/// Prints a context's diagnostics to stderr as `file:line:column: error: …`,
+/// or, where lines mean nothing, `file: error: node 'Conv_12': …`.
+class DiagnosticPrinter : public mlir::ScopedDiagnosticHandler {
+public:
+  explicit DiagnosticPrinter(mlir::MLIRContext *context);
+};
+
+} // namespace tinh
+
+#endif // TINH_PIPELINES_DIAGNOSTICS_H

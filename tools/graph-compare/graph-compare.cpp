@@ -1,0 +1,328 @@
+//===- graph-compare.cpp - What compiling buys ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a model eagerly and compiled, in turns in one process, and prints the
+// costs of both side by side.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/EagerModel.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/Registration.h"
+#include "inputs.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace mlir;
+
+namespace {
+
+enum ExitCode { Success = 0, InputError = 1, UsageError = 2 };
+
+double now() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The value that `percent` % of the times do not exceed.
+double percentile(std::vector<double> times, double percent) {
+  std::sort(times.begin(), times.end());
+  size_t rank = std::ceil(percent / 100 * times.size());
+  return times[std::max<size_t>(rank, 1) - 1];
+}
+
+/// One of the two ways of running the model.
+struct Side {
+  double compile = 0, first = 0;
+  std::vector<double> times;
+  double median() const { return percentile(times, 50); }
+};
+
+struct Comparison {
+  std::string model, cpu;
+  uint32_t threads = 0;
+  Side eager, compiled;
+  size_t eagerKernels = 0;
+  uint64_t eagerBytes = 0;
+  double maxAbsDifference = 0, maxRelDifference = 0;
+  tinh::CompileReport report;
+
+  /// Calls after which compiling has paid; negative: never.
+  double breakEven() const {
+    double gain = eager.median() - compiled.median();
+    return gain > 0 ? std::max(0.0, (compiled.compile - eager.compile) / gain)
+                    : -1;
+  }
+};
+
+/// Largest differences of float outputs of the two sides.
+void compareOutputs(const tinh_tensor_info_t &info, const std::vector<char> &a,
+                    const std::vector<char> &b, Comparison &result) {
+  if (info.dtype != TINH_DTYPE_F32)
+    return;
+  const float *x = reinterpret_cast<const float *>(a.data());
+  const float *y = reinterpret_cast<const float *>(b.data());
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < a.size() / sizeof(float); ++i) {
+    largest = std::max<double>(largest, std::fabs(x[i]));
+    double d = std::fabs(double(x[i]) - y[i]);
+    difference = std::isnan(d) ? INFINITY : std::max(difference, d);
+  }
+  result.maxAbsDifference = std::max(result.maxAbsDifference, difference);
+  if (largest > 0)
+    result.maxRelDifference =
+        std::max(result.maxRelDifference, difference / largest);
+}
+
+void printTable(const Comparison &c) {
+  auto row = [](const char *what, const std::string &eager,
+                const std::string &compiled) {
+    llvm::outs() << llvm::formatv("  {0,-26} {1,14} {2,14}\n", what, eager,
+                                  compiled);
+  };
+  auto ms = [](double value) {
+    return llvm::formatv("{0:F3} ms", value).str();
+  };
+  auto count = [](uint64_t value) {
+    return llvm::formatv("{0:N}", value).str();
+  };
+  llvm::outs() << c.model << ", " << c.threads << " thread"
+               << (c.threads == 1 ? "" : "s") << ", " << c.cpu << ", "
+               << c.eager.times.size() << " runs each, in turns\n\n";
+  row("", "eager", "compiled");
+  row("compile", ms(c.eager.compile), ms(c.compiled.compile));
+  row("first call", ms(c.eager.first), ms(c.compiled.first));
+  row("median", ms(c.eager.median()), ms(c.compiled.median()));
+  row("99th percentile", ms(percentile(c.eager.times, 99)),
+      ms(percentile(c.compiled.times, 99)));
+  row("kernel calls", count(c.eagerKernels), count(c.report.dispatches));
+  row("intermediate bytes", count(c.eagerBytes), count(c.report.arenaSize));
+  row("  lower bound", "", count(c.report.lowerBoundSize));
+  llvm::outs() << llvm::formatv("\n  compiled is {0:F2} times as fast; ",
+                                c.eager.median() / c.compiled.median());
+  if (c.breakEven() < 0)
+    llvm::outs() << "compiling never pays\n";
+  else
+    llvm::outs() << llvm::formatv("compiling pays after {0:F0} calls\n",
+                                  std::ceil(c.breakEven()));
+  llvm::outs() << llvm::formatv(
+      "  largest difference between the two: {0:E2} ({1:E2} of the largest "
+      "output)\n",
+      c.maxAbsDifference, c.maxRelDifference);
+}
+
+void printJson(const Comparison &c) {
+  nlohmann::ordered_json json;
+  json["model"] = c.model;
+  json["threads"] = c.threads;
+  json["cpu"] = c.cpu;
+  json["compile_ms"] = c.compiled.compile;
+  json["eager"] = {{"compile_ms", c.eager.compile},
+                   {"first_ms", c.eager.first},
+                   {"median_ms", c.eager.median()},
+                   {"p99_ms", percentile(c.eager.times, 99)},
+                   {"kernels", c.eagerKernels},
+                   {"bytes", c.eagerBytes}};
+  json["compiled"] = {{"first_ms", c.compiled.first},
+                      {"median_ms", c.compiled.median()},
+                      {"p99_ms", percentile(c.compiled.times, 99)},
+                      {"kernels", c.report.dispatches},
+                      {"arena_bytes", c.report.arenaSize},
+                      {"lower_bound_bytes", c.report.lowerBoundSize},
+                      {"unplanned_bytes", c.report.unplannedSize}};
+  json["break_even_calls"] = c.breakEven();
+  json["eager_compiled_max_abs_difference"] = c.maxAbsDifference;
+  json["eager_compiled_max_rel_difference"] = c.maxRelDifference;
+  llvm::outs() << json.dump(2) << "\n";
+}
+
+class Comparer {
+public:
+  Comparer(std::string path, tinh::CompileOptions options, uint32_t threads,
+           unsigned runs)
+      : path(std::move(path)), options(std::move(options)), runs(runs) {
+    result.threads = threads;
+  }
+  ~Comparer() {
+    if (context)
+      tinh_context_release(context);
+    if (module)
+      tinh_module_release(module);
+  }
+
+  bool run(const tinh::ImportOptions &importing) {
+    DialectRegistry registry;
+    tinh::registerDialects(registry);
+    MLIRContext mlir(registry);
+    mlir.loadAllAvailableDialects();
+    tinh::DiagnosticPrinter diagnostics(&mlir);
+    auto model = tinh::importModel(path, importing, mlir);
+    if (!model || failed(tinh::setTarget(*model, options)) ||
+        !compileEager(model->clone()) || !compileWhole(model->clone()))
+      return false;
+    prepareBuffers();
+    return measure();
+  }
+  Comparison result;
+
+private:
+  bool compileEager(OwningOpRef<ModuleOp> copy) {
+    double start = now();
+    tinh::PhaseOptions phases = options.phases;
+    phases.fuse = false;
+    if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Kernels,
+                               phases)))
+      return false;
+    eager = tinh::EagerModel::create(*copy, options, result.threads);
+    result.eager.compile = now() - start;
+    return eager != nullptr;
+  }
+
+  bool compileWhole(OwningOpRef<ModuleOp> copy) {
+    SmallString<128> file;
+    if (std::error_code error =
+            llvm::sys::fs::createTemporaryFile("tinh-compare", "so", file)) {
+      llvm::errs() << "error: cannot create a temporary file: "
+                   << error.message() << "\n";
+      return false;
+    }
+    auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(file); });
+    double start = now();
+    tinh::CompileOptions embedded = options;
+    embedded.weights = tinh::CompileOptions::Weights::Embedded;
+    if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Kernels,
+                               options.phases)) ||
+        failed(tinh::writeArtifact(*copy, file, embedded, result.report)))
+      return false;
+    result.compiled.compile = now() - start;
+    tinh_context_options_t runtime;
+    tinh_context_options_init(&runtime);
+    runtime.threads = result.threads;
+    return check(tinh_module_load(file.c_str(), &module)) &&
+           check(tinh_context_create(module, &runtime, &context));
+  }
+
+  bool check(tinh_status_t status) {
+    if (status == TINH_OK)
+      return true;
+    llvm::errs() << "error: " << tinh_last_error() << "\n";
+    return false;
+  }
+
+  void prepareBuffers() {
+    tinh_module_info_t about;
+    tinh_module_info(module, &about);
+    result.model = about.model;
+    result.cpu = about.cpu;
+    tinh_function_info_t function;
+    tinh_module_function_info(module, 0, &function);
+    for (uint32_t i = 0; i < function.num_inputs; ++i) {
+      tinh_tensor_info_t info;
+      tinh_module_input_info(module, 0, i, &info);
+      memory.push_back(tinh::tools::make_input(info, "random"));
+      inputs.push_back({memory.back().data(), info.size});
+    }
+    for (uint32_t i = 0; i < function.num_outputs; ++i) {
+      tinh_tensor_info_t &info = outputInfos.emplace_back();
+      tinh_module_output_info(module, 0, i, &info);
+      for (auto *side : {&eagerOutputs, &compiledOutputs}) {
+        memory.emplace_back(info.size);
+        side->push_back({memory.back().data(), info.size});
+      }
+    }
+    result.eagerKernels = eager->kernelCalls();
+    result.eagerBytes = eager->allocatedBytes();
+  }
+
+  bool time(bool compiled, double &milliseconds) {
+    double start = now();
+    bool good = compiled
+                    ? tinh_context_run(context, 0, inputs.data(), inputs.size(),
+                                       compiledOutputs.data(),
+                                       compiledOutputs.size()) == TINH_OK
+                    : eager->run(inputs, eagerOutputs);
+    milliseconds = now() - start;
+    return good || check(TINH_INTERNAL);
+  }
+
+  bool measure() {
+    if (!time(false, result.eager.first) || !time(true, result.compiled.first))
+      return false;
+    for (unsigned i = 0; i < runs; ++i)
+      for (bool compiled : {false, true}) {
+        Side &side = compiled ? result.compiled : result.eager;
+        if (!time(compiled, side.times.emplace_back()))
+          return false;
+      }
+    auto bytes = [](const tinh_buffer_t &buffer) {
+      const char *data = static_cast<const char *>(buffer.data);
+      return std::vector<char>(data, data + buffer.size);
+    };
+    for (size_t i = 0; i < outputInfos.size(); ++i)
+      compareOutputs(outputInfos[i], bytes(eagerOutputs[i]),
+                     bytes(compiledOutputs[i]), result);
+    return true;
+  }
+
+  std::string path;
+  tinh::CompileOptions options;
+  unsigned runs;
+  std::unique_ptr<tinh::EagerModel> eager;
+  tinh_module_t *module = nullptr;
+  tinh_context_t *context = nullptr;
+  std::vector<std::vector<char>> memory;
+  std::vector<tinh_buffer_t> inputs, eagerOutputs, compiledOutputs;
+  std::vector<tinh_tensor_info_t> outputInfos;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string model;
+  uint32_t threads = 1;
+  unsigned runs = 20;
+  bool json = false;
+  tinh::CompileOptions options;
+  CLI::App app("Compares a model run eagerly, one kernel an op, with the same "
+               "model compiled as a whole.");
+  app.add_option("model", model, "the model's file")->required();
+  app.add_option("--threads", threads, "threads that run kernels")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--runs", runs, "timed runs of each")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--cpu", options.cpu, "the CPU to compile for")
+      ->capture_default_str();
+  app.add_flag("--json", json, "print JSON");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? Success : UsageError;
+  }
+  options.modelName = llvm::sys::path::stem(model).str();
+  options.modelDirectory = llvm::sys::path::parent_path(model).str();
+  Comparer comparer(model, options, threads, runs);
+  if (!comparer.run({}))
+    return InputError;
+  if (json)
+    printJson(comparer.result);
+  else
+    printTable(comparer.result);
+  return Success;
+}
