@@ -91,8 +91,9 @@ FailureOr<artifact::Contents> EagerModel::plan(ModuleOp module,
   }
   for (Value value : main.getBody().front().getTerminator()->getOperands()) {
     if (root(value).getDefiningOp<graph::WeightOp>())
-      return module.emitError("a result of the model is a constant, which "
-                              "eager execution does not support");
+      return emitError(UnknownLoc::get(module.getContext()),
+                       "a result of the model is a constant, which "
+                       "eager execution does not support");
     results.push_back(number(root(value)));
   }
   // A value dies with the last call that reads it, if the model does not
@@ -120,7 +121,8 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
     return nullptr;
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("tinh-eager", "so", path)) {
-    module.emitError("cannot create a temporary file: " + error.message());
+    emitError(UnknownLoc::get(module.getContext()),
+              "cannot create a temporary file: " + error.message());
     return nullptr;
   }
   auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(path); });
@@ -135,7 +137,7 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
   if (tinh_module_load(path.c_str(), &model->loaded) != TINH_OK ||
       tinh_context_create(model->loaded, &runtime, &model->context) !=
           TINH_OK) {
-    module.emitError(tinh_last_error());
+    emitError(UnknownLoc::get(module.getContext()), tinh_last_error());
     return nullptr;
   }
   return model;

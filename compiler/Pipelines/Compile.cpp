@@ -51,7 +51,8 @@ private:
 LogicalResult setTarget(ModuleOp module, const CompileOptions &options) {
   auto target = cpu::lookupTarget(options.cpu);
   if (!target)
-    return module.emitError(llvm::toString(target.takeError()));
+    return emitError(UnknownLoc::get(module.getContext()),
+                     llvm::toString(target.takeError()));
   module->setAttr(graph::names::kCpu,
                   StringAttr::get(module.getContext(), options.cpu));
   return success();
@@ -120,8 +121,9 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   pool.wait();
   for (size_t i = 0; i < count; ++i)
     if (!done[i])
-      return module.emitError("internal error in kernel '" +
-                              contents.kernels[i].name + "': " + messages[i]);
+      return emitError(UnknownLoc::get(module.getContext()),
+                       "internal error in kernel '" + contents.kernels[i].name +
+                           "': " + messages[i]);
   return objects;
 }
 
@@ -133,7 +135,8 @@ static FailureOr<cpu::Target> findTarget(ModuleOp module, StringRef name) {
   auto target = cpu::lookupTarget(name);
   if (target)
     return *target;
-  return module.emitError(llvm::toString(target.takeError()));
+  return emitError(UnknownLoc::get(module.getContext()),
+                   llvm::toString(target.takeError()));
 }
 
 static FailureOr<cpu::Target> targetOf(ModuleOp module) {
@@ -202,7 +205,8 @@ LogicalResult writeContents(ModuleOp module, const artifact::Contents &contents,
       cpu::makeTargetMachine(*target);
   if (llvm::Error error =
           artifact::write(contents, *objects, *machine, output, fill, writing))
-    return module.emitError(llvm::toString(std::move(error)));
+    return emitError(UnknownLoc::get(module.getContext()),
+                     llvm::toString(std::move(error)));
   return success();
 }
 
@@ -211,7 +215,8 @@ LogicalResult writeArtifact(ModuleOp module, StringRef output,
                             CompileReport &report) {
   auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
   if (!main)
-    return module.emitError("the module has no function @main");
+    return emitError(UnknownLoc::get(module.getContext()),
+                     "the module has no function @main");
   auto contents = startContents(module, options);
   if (failed(contents))
     return failure();

@@ -1,4 +1,5 @@
-//===- Diagnostics.cpp - Messages for people ----------------------*- C++ -*-===//
+//===- Diagnostics.cpp - Messages for people ----------------------*- C++
+//-*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,6 +9,7 @@
 #include "compiler/Pipelines/Diagnostics.h"
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -57,6 +59,7 @@ static void print(const Diagnostic &diagnostic) {
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
     : ScopedDiagnosticHandler(context) {
+  context->printOpOnDiagnostic(false);
   setHandler([](Diagnostic &diagnostic) {
     print(diagnostic);
     return success();

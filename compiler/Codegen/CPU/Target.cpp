@@ -70,13 +70,15 @@ Expected<Target> lookupTarget(StringRef name) {
   if (!x86)
     return createStringError("this LLVM cannot generate x86-64 code: " +
                              message);
-  std::unique_ptr<MCSubtargetInfo> info(x86->createMCSubtargetInfo(
-      Triple(kTriple), target.name, target.features));
-  if (!info || !info->isCPUStringValid(target.name))
+  std::unique_ptr<MCSubtargetInfo> any(
+      x86->createMCSubtargetInfo(Triple(kTriple), "", ""));
+  if (!any || !any->isCPUStringValid(target.name))
     return createStringError(
         "unknown CPU '" + target.name +
         "'; expected native, x86-64-v3, x86-64-v4 or a name that "
         "'llc -mcpu=help' lists");
+  std::unique_ptr<MCSubtargetInfo> info(x86->createMCSubtargetInfo(
+      Triple(kTriple), target.name, target.features));
   for (auto [feature, bit] : kFeatures)
     if (info->checkFeatures(("+" + feature).str()))
       target.featureBits |= bit;
