@@ -6,10 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   func.func @main(%x: tensor<4x3xf32>) -> tensor<1x3xf32> {
-//     %0 = graph.relu %x : tensor<4x3xf32> -> tensor<1x3xf32>   // stale
-// becomes
-//   func.func @main(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+//   func.func @main(%x: tensor<1x3xf32> {graph.name = "x"}) -> tensor<1x3xf32>
+//   {
+//     %0 = graph.relu %x : tensor<1x3xf32>
+// becomes, for x=4x3,
+//   func.func @main(%x: tensor<4x3xf32> {graph.name = "x"}) -> tensor<4x3xf32>
+//   {
 //     %0 = graph.relu %x : tensor<4x3xf32>
 //
 //===----------------------------------------------------------------------===//
@@ -87,8 +89,27 @@ LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types) {
   return success();
 }
 
+/// Reads "x=4x3".
+LogicalResult applyShape(func::FuncOp function, StringRef text) {
+  auto [name, dims] = text.rsplit('=');
+  SmallVector<int64_t> shape;
+  while (!dims.empty()) {
+    auto [extent, rest] = dims.split('x');
+    dims = rest;
+    if (extent.getAsInteger(10, shape.emplace_back()) || shape.back() < 0)
+      return function.emitError("infer-shapes: expected a shape as in "
+                                "'x=4x3', found '")
+             << text << "'";
+  }
+  return setInputShape(function, name, shape);
+}
+
 struct InferShapesPass : impl::InferShapesBase<InferShapesPass> {
+  using InferShapesBase::InferShapesBase;
   void runOnOperation() override {
+    for (const std::string &shape : shapes)
+      if (failed(applyShape(getOperation(), shape)))
+        return signalPassFailure();
     FailureOr<int64_t> changed = inferShapes(getOperation());
     if (failed(changed))
       return signalPassFailure();
@@ -97,6 +118,25 @@ struct InferShapesPass : impl::InferShapesBase<InferShapesPass> {
 };
 
 } // namespace
+
+LogicalResult setInputShape(func::FuncOp function, StringRef name,
+                            ArrayRef<int64_t> shape) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto known = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                       names::kName);
+    if (!known || known != name)
+      continue;
+    argument.setType(
+        RankedTensorType::get(shape, tensorType(argument).getElementType()));
+    return success();
+  }
+  std::string inputs;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto known = function.getArgAttrOfType<StringAttr>(i, names::kName))
+      inputs += (inputs.empty() ? "" : ", ") + known.str();
+  return function.emitError("the model has no input '")
+         << name << "' to give a shape; its inputs are: " << inputs;
+}
 
 FailureOr<int64_t> inferShapes(func::FuncOp function) {
   if (function.isExternal())

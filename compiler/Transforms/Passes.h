@@ -23,6 +23,12 @@ namespace tinh::transforms {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Transforms/Passes.h.inc"
 
+/// Gives the argument whose graph.name is `name` another shape; failure after a
+/// diagnostic if there is none. Types are to be inferred again then.
+llvm::LogicalResult setInputShape(mlir::func::FuncOp function,
+                                  llvm::StringRef name,
+                                  llvm::ArrayRef<int64_t> shape);
+
 /// Infers result types again from the arguments' types on; returns how many
 /// ops changed, or failure after a diagnostic at the op that does not fit.
 llvm::FailureOr<int64_t> inferShapes(mlir::func::FuncOp function);

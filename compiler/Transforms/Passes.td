@@ -12,16 +12,20 @@
 include "mlir/Pass/PassBase.td"
 
 def InferShapes : Pass<"infer-shapes", "::mlir::func::FuncOp"> {
-  let summary = "Infer the result types of graph ops again";
+  let summary = "Infer the result types of graph ops from the arguments' on";
   let description = [{
-    Recomputes every result type from the arguments' types on, after these
-    have changed, and the function's own result types. An op whose type does not
-    follow from its operands (reshape, broadcast) keeps its shape, but for
-    a leading dimension that was the changed one of its operand. What does not
-    fit is reported at the op.
+    Gives arguments the shapes that `shapes` names, recomputes every result
+    type from them on, and the function's own result types. An op whose shape
+    is written in the model (reshape, broadcast) keeps it, but for a reshape's
+    leading dimension and what a broadcast's operand enlarges. What does not fit
+    is reported at the op.
 
     Preconditions: phase `graph`.
   }];
+  let options = [
+    ListOption<"shapes", "shapes", "std::string",
+               "New shapes of arguments by their name: x=4x3,y=1">
+  ];
   let statistics = [
     Statistic<"numChanged", "changed", "Ops whose result type changed">
   ];

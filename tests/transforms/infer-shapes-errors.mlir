@@ -1,0 +1,30 @@
+// RUN: graph-opt %s --split-input-file --infer-shapes=shapes=x=2x4 --verify-diagnostics
+
+func.func @matmul(%x: tensor<2x3xf32> {graph.name = "x"}, %w: tensor<3x3xf32> {graph.name = "w"}) -> tensor<2x3xf32> {
+  // expected-error@+1 {{graph.matmul: inner dimensions 4 and 3 differ: a is 2x4xf32, b is 3x3xf32}}
+  %0 = graph.matmul %x, %w : tensor<2x3xf32>, tensor<3x3xf32> -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @reshape(%x: tensor<2x3xf32> {graph.name = "x"}) -> tensor<2x3xf32> {
+  // expected-error@+1 {{graph.reshape: 2x4xf32 cannot become 2x3xf32, also with another leading dimension; the shape is written in the model}}
+  %0 = graph.reshape %x : tensor<2x3xf32> to tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @broadcast(%x: tensor<1x3xf32> {graph.name = "x"}) -> tensor<5x3xf32> {
+  // expected-error@+1 {{graph.broadcast: 2x4xf32 does not broadcast to 5x3xf32; the shape is written in the model}}
+  %0 = graph.broadcast %x : tensor<1x3xf32> to tensor<5x3xf32>
+  return %0 : tensor<5x3xf32>
+}
+
+// -----
+
+// expected-error@+1 {{the model has no input 'x' to give a shape; its inputs are: a, b}}
+func.func @unknown(%a: tensor<1xf32> {graph.name = "a"}, %b: tensor<1xf32> {graph.name = "b"}) {
+  return
+}

@@ -1,0 +1,137 @@
+// RUN: graph-opt %s --split-input-file --simplify-graph | FileCheck %s
+
+// CHECK-LABEL: func.func @neutral
+// CHECK-NEXT: return %arg0
+func.func @neutral(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %one = graph.constant dense<1.0> : tensor<3xf32>
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %true = graph.constant dense<true> : tensor<i1>
+  %0 = graph.mul %x, %one : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
+  %1 = graph.add %zero, %0 : tensor<f32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = graph.sub %1, %zero : tensor<2x3xf32>, tensor<f32> -> tensor<2x3xf32>
+  %3 = graph.div %2, %one : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
+  %4 = graph.pow %3, %one : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>
+  %5 = graph.where %true, %4, %zero : tensor<i1>, tensor<2x3xf32>, tensor<f32> -> tensor<2x3xf32>
+  %6 = graph.cast %5 : tensor<2x3xf32> to tensor<2x3xf32>
+  return %6 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @not_neutral
+// CHECK: graph.sub
+// CHECK: graph.and
+func.func @not_neutral(%x: tensor<3xf32>, %i: tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>) {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %one = graph.constant dense<1> : tensor<i32>
+  %0 = graph.sub %zero, %x : tensor<f32>, tensor<3xf32> -> tensor<3xf32>
+  %1 = graph.and %i, %one : tensor<3xi32>, tensor<i32> -> tensor<3xi32>
+  return %0, %1 : tensor<3xf32>, tensor<3xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @broadcasts
+// CHECK: %[[C:.*]] = graph.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-NEXT: graph.add %arg0, %arg1 : tensor<2x3xf32>, tensor<3xf32>
+// CHECK-NEXT: graph.mul %{{.*}}, %[[C]] : tensor<2x3xf32>, tensor<f32>
+func.func @broadcasts(%x: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %c = graph.constant dense<2.0> : tensor<2x3xf32>
+  %0 = graph.broadcast %b : tensor<3xf32> to tensor<2x3xf32>
+  %1 = graph.add %x, %0 : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = graph.mul %1, %c : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @pow
+// CHECK: graph.mul %arg0, %arg0
+// CHECK: graph.sqrt %arg0
+// CHECK: graph.reciprocal %arg0
+func.func @pow(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %two = graph.constant dense<2.0> : tensor<f32>
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %minus = graph.constant dense<-1.0> : tensor<f32>
+  %0 = graph.pow %x, %two : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+  %1 = graph.pow %x, %half : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+  %2 = graph.pow %x, %minus : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @pad
+// CHECK: graph.conv %arg0, %arg1 strides [1, 1] padding [1, 2, 1, 0]
+func.func @pad(%x: tensor<1x4x8x8xf32>, %w: tensor<2x4x3x3xf32>) -> tensor<1x2x8x8xf32> {
+  %z = graph.constant dense<0.0> : tensor<f32>
+  %0 = graph.pad %x, %z low [0, 0, 1, 1] high [0, 0, 1, 0] constant : tensor<1x4x8x8xf32>, tensor<f32> -> tensor<1x4x10x9xf32>
+  %1 = graph.conv %0, %w strides [1, 1] padding [0, 1, 0, 0] dilations [1, 1] groups 1 channels_first : tensor<1x4x10x9xf32>, tensor<2x4x3x3xf32> -> tensor<1x2x8x8xf32>
+  return %1 : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @matmul
+// CHECK: graph.matmul %arg0, %arg1 transpose_b
+func.func @matmul(%x: tensor<2x4x8xf32>, %k: tensor<2x5x8xf32>) -> tensor<2x4x5xf32> {
+  %0 = graph.transpose %k [0, 2, 1] : tensor<2x5x8xf32> -> tensor<2x8x5xf32>
+  %1 = graph.matmul %x, %0 : tensor<2x4x8xf32>, tensor<2x8x5xf32> -> tensor<2x4x5xf32>
+  return %1 : tensor<2x4x5xf32>
+}
+
+// -----
+
+// The heads of one of three products become a slice of a view.
+// CHECK-LABEL: func.func @heads
+// CHECK: %[[V:.*]] = graph.reshape %arg0 : tensor<1x8x48xf32> to tensor<1x8x12x4xf32>
+// CHECK: graph.slice %[[V]] starts [0, 0, 4, 0] sizes [1, 8, 4, 4]
+func.func @heads(%x: tensor<1x8x48xf32>) -> tensor<1x8x4x4xf32> {
+  %0 = graph.slice %x starts [0, 0, 16] sizes [1, 8, 16] steps [1, 1, 1] : tensor<1x8x48xf32> -> tensor<1x8x16xf32>
+  %1 = graph.reshape %0 : tensor<1x8x16xf32> to tensor<1x8x4x4xf32>
+  return %1 : tensor<1x8x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @lift
+// CHECK-NEXT: graph.transpose %arg0 [0, 1, 3, 2]
+// CHECK-NEXT: return
+func.func @lift(%x: tensor<1x3x4x5xf32>) -> tensor<1x3x5x4xf32> {
+  %0 = graph.reshape %x : tensor<1x3x4x5xf32> to tensor<3x4x5xf32>
+  %1 = graph.transpose %0 [0, 2, 1] : tensor<3x4x5xf32> -> tensor<3x5x4xf32>
+  %2 = graph.reshape %1 : tensor<3x5x4xf32> to tensor<1x3x5x4xf32>
+  return %2 : tensor<1x3x5x4xf32>
+}
+
+// -----
+
+// Reshapes around a product and its bias cancel.
+// CHECK-LABEL: func.func @rows
+// CHECK-NEXT: graph.matmul %arg0, %arg1 : tensor<1x8x4xf32>
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.gelu
+// CHECK-NEXT: return
+func.func @rows(%x: tensor<1x8x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>) -> tensor<1x8x6xf32> {
+  %0 = graph.reshape %x : tensor<1x8x4xf32> to tensor<8x4xf32>
+  %1 = graph.matmul %0, %w : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %2 = graph.add %1, %b : tensor<8x6xf32>, tensor<6xf32> -> tensor<8x6xf32>
+  %3 = graph.reshape %2 : tensor<8x6xf32> to tensor<1x8x6xf32>
+  %4 = graph.gelu %3 : tensor<1x8x6xf32>
+  return %4 : tensor<1x8x6xf32>
+}
+
+// -----
+
+// A residual that lies in memory is viewed like the product's result.
+// CHECK-LABEL: func.func @residual
+// CHECK: %[[Y:.*]] = graph.matmul
+// CHECK: %[[R:.*]] = graph.reshape %arg2 : tensor<1x8x6xf32> to tensor<8x6xf32>
+// CHECK: %[[S:.*]] = graph.add %[[Y]], %[[R]] : tensor<8x6xf32>
+// CHECK: graph.reshape %[[S]]
+func.func @residual(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %r: tensor<1x8x6xf32>) -> (tensor<1x8x6xf32>, tensor<1x8x6xf32>) {
+  %0 = graph.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %1 = graph.reshape %0 : tensor<8x6xf32> to tensor<1x8x6xf32>
+  %2 = graph.add %1, %r : tensor<1x8x6xf32>, tensor<1x8x6xf32> -> tensor<1x8x6xf32>
+  return %2, %r : tensor<1x8x6xf32>, tensor<1x8x6xf32>
+}
