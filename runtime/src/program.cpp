@@ -7,8 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A worker without a share of a step has nothing to wait for there, and its
-// signal moves to the instruction before.
+// A worker without a share of a step has nothing to do there: what the step
+// waits for moves to the worker's next instruction, for later steps rely on it,
+// and its signal moves to the instruction before.
 //
 //===----------------------------------------------------------------------===//
 #include "program.h"
@@ -66,23 +67,24 @@ void Program::expand(const Module &module, uint32_t worker,
                      uint32_t num_workers, const std::vector<bool> &awaited) {
   std::vector<Instruction> &list = workers[worker];
   uint32_t first_buffer = 0;
-  uint32_t waited = 0; // Progress of the others that is known to be made.
+  uint32_t needed = 0; // Progress of the others that the steps so far need,
+  uint32_t waited = 0; // and that is known to be made.
   for (uint32_t s = 0; s < description->num_steps; ++s) {
     const tinh_step_t &step = description->steps[s];
     auto [begin, end] = share_of_step(step, worker, num_workers);
     uint32_t signal = awaited[s] && num_workers > 1 ? s + 1 : 0;
+    needed = std::max(needed, static_cast<uint32_t>(step.wait_for + 1));
     if (begin < end) {
-      uint32_t wait = static_cast<uint32_t>(step.wait_for + 1);
       Instruction instruction = {};
       if (step.opcode == TINH_OP_DISPATCH)
         instruction.kernel = module.artifact().kernels[step.kernel].function;
       instruction.first_buffer = first_buffer;
       instruction.step = s;
-      instruction.wait = wait > waited && num_workers > 1 ? wait : 0;
+      instruction.wait = needed > waited && num_workers > 1 ? needed : 0;
       instruction.signal = signal;
       instruction.begin = static_cast<int64_t>(begin);
       instruction.end = static_cast<int64_t>(end);
-      waited = std::max(waited, wait);
+      waited = needed;
       list.push_back(instruction);
     } else if (signal && !list.empty()) {
       list.back().signal = signal;
