@@ -240,6 +240,11 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
     return failure();
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return scalar(fill.getInputs()[0]);
+  if (isa<tensor::EmptyOp>(op)) // What it holds is up to us.
+    return LaneValue{arith::ConstantOp::create(
+                         b, loc, b.getZeroAttr(type.getElementType())),
+                     true,
+                     {}};
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
@@ -353,6 +358,16 @@ Pull::choose(Value condition, Type element,
 
 FailureOr<LaneValue> Pull::scalar(Value value) {
   Operation *op = value.getDefiningOp();
+  if (auto extract = dyn_cast_or_null<tensor::ExtractOp>(op)) {
+    Indices indices;
+    for (Value position : extract.getIndices()) {
+      auto known = scalar(position);
+      if (failed(known))
+        return failure();
+      indices.push_back({known->value, 0, 1});
+    }
+    return at(extract.getTensor(), indices);
+  }
   if (!op || !matchPattern(op, m_Constant()))
     return failure();
   return LaneValue{b.clone(*op)->getResult(0), true, {}};
