@@ -153,9 +153,10 @@ bool matchScores(Value value, Scores &scores) {
   scores.key = takeScaledOperand(matmul.getB(), scores.scale);
   if (!matmul.getTransposeB())
     scores.key.transpose({0, 1, 3, 2});
-  // Batch and heads must not broadcast.
-  return tensorType(matmul.getA()).getShape().take_front(2) ==
-         tensorType(matmul.getB()).getShape().take_front(2);
+  // Batch and heads must not broadcast, nor the scores to a larger mask.
+  return tensorType(value).getShape() == tensorType(matmul.getY()).getShape() &&
+         tensorType(matmul.getA()).getShape().take_front(2) ==
+             tensorType(matmul.getB()).getShape().take_front(2);
 }
 
 struct RecognizeAttention : OpRewritePattern<MatmulOp> {

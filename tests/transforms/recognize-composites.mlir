@@ -147,3 +147,17 @@ func.func @guarded(%q: tensor<1x1x2x4xf32>, %k: tensor<1x1x2x4xf32>, %v: tensor<
   %5 = graph.matmul %4, %v : tensor<1x1x2x2xf32>, tensor<1x1x2x4xf32> -> tensor<1x1x2x4xf32>
   return %5 : tensor<1x1x2x4xf32>
 }
+
+// -----
+
+// The mask must not enlarge the scores: attention has the query's batch.
+// CHECK-LABEL: func.func @larger_mask
+// CHECK-NOT: graph.attention
+// CHECK: graph.softmax
+func.func @larger_mask(%q: tensor<1x2x6x4xf32>, %k: tensor<1x2x6x4xf32>, %v: tensor<3x2x6x4xf32>, %mask: tensor<3x1x1x6xf32>) -> tensor<3x2x6x4xf32> {
+  %0 = graph.matmul %q, %k transpose_b : tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32> -> tensor<1x2x6x6xf32>
+  %1 = graph.add %0, %mask : tensor<1x2x6x6xf32>, tensor<3x1x1x6xf32> -> tensor<3x2x6x6xf32>
+  %2 = graph.softmax %1 axis 3 : tensor<3x2x6x6xf32>
+  %3 = graph.matmul %2, %v : tensor<3x2x6x6xf32>, tensor<3x2x6x4xf32> -> tensor<3x2x6x4xf32>
+  return %3 : tensor<3x2x6x4xf32>
+}
