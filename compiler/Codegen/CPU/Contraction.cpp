@@ -183,6 +183,47 @@ static int64_t chooseTileRows(int64_t extent, int64_t vectors,
   return best;
 }
 
+/// How far the value of `expr` moves with one step of loop `dim`.
+static int64_t coefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
+  SmallVector<AffineExpr> at(numLoops,
+                             getAffineConstantExpr(0, expr.getContext()));
+  auto value = [&] {
+    return cast<AffineConstantExpr>(
+               simplifyAffineExpr(expr.replaceDims(at), 0, 0))
+        .getValue();
+  };
+  int64_t zero = value();
+  at[dim] = getAffineConstantExpr(1, expr.getContext());
+  return value() - zero;
+}
+
+/// The part of the input that a block of lines reads.
+static SmallVector<int64_t> slabShape(const Contraction &c,
+                                      int64_t linesPerBlock) {
+  SmallVector<int64_t> shape;
+  for (AffineExpr expr : c.inputMap.getResults()) {
+    int64_t extent = 1;
+    for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
+      int64_t range = c.extents[dim];
+      if (llvm::is_contained(c.batch, dim))
+        range = 1;
+      else if (llvm::is_contained(c.m, dim) && dim != c.m.back())
+        range =
+            c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
+      extent += coefficient(expr, dim, c.extents.size()) * (range - 1);
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+static int64_t floatBytes(ArrayRef<int64_t> shape) {
+  int64_t bytes = 4;
+  for (int64_t extent : shape)
+    bytes *= extent;
+  return bytes;
+}
+
 ContractionPlan planContraction(const Contraction &c, const Target &target,
                                 bool packed) {
   ContractionPlan p;
@@ -226,49 +267,17 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   if (!largeWeights)
     split(groups, p.panels);
 
-  auto slabShape = [&](int64_t linesPerBlock) {
-    SmallVector<int64_t> shape;
-    for (AffineExpr expr : c.inputMap.getResults()) {
-      int64_t extent = 1;
-      for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
-        int64_t range = c.extents[dim];
-        if (llvm::is_contained(c.batch, dim))
-          range = 1;
-        else if (llvm::is_contained(c.m, dim) && dim != c.m.back())
-          range =
-              c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
-        // The coefficient of this loop: the difference of one step.
-        SmallVector<AffineExpr> zero(
-            c.extents.size(), getAffineConstantExpr(0, expr.getContext()));
-        auto value = [&](ArrayRef<AffineExpr> at) {
-          return cast<AffineConstantExpr>(
-                     simplifyAffineExpr(expr.replaceDims(at), 0, 0))
-              .getValue();
-        };
-        SmallVector<AffineExpr> step = zero;
-        step[dim] = getAffineConstantExpr(1, expr.getContext());
-        extent += (value(step) - value(zero)) * (range - 1);
-      }
-      shape.push_back(extent);
-    }
-    return shape;
-  };
   p.linesPerBlock = (p.lines + lineBlocks - 1) / lineBlocks;
-  auto slabBytes = [&] {
-    int64_t bytes = 4;
-    for (int64_t extent : slabShape(p.linesPerBlock))
-      bytes *= extent;
-    return bytes;
-  };
   // The slab has to stay in the second-level cache.
-  while (p.staged && p.linesPerBlock > 1 && slabBytes() > (512 << 10))
+  while (p.staged && p.linesPerBlock > 1 &&
+         floatBytes(slabShape(c, p.linesPerBlock)) > (512 << 10))
     p.linesPerBlock = (p.linesPerBlock + 1) / 2;
   p.tilesPerBlock = (p.tiles + tileBlocks - 1) / tileBlocks;
   p.panelsPerGroup = (p.panels + groups - 1) / groups;
   p.scratch = 0;
   if (p.staged) {
-    p.slab = slabShape(p.linesPerBlock);
-    p.scratch = alignBytes(slabBytes());
+    p.slab = slabShape(c, p.linesPerBlock);
+    p.scratch = alignBytes(floatBytes(p.slab));
   }
   p.weightsOffset = p.scratch;
   if (!packed)
@@ -288,20 +297,27 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
 
 namespace {
 
+/// What becomes of a vector of sums, at these indices of the product's result.
+using Finish = function_ref<LogicalResult(Pull &pull, Value sums, Indices at)>;
+
 class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Contraction &c,
                      const ContractionPlan &plan,
                      std::optional<unsigned> packed, const Target &target,
-                     OpBuilder &b)
+                     OpBuilder &b, const llvm::DenseMap<Value, Buffer> &buffers,
+                     Finish finish)
       : kernel(kernel), c(c), plan(plan), packed(packed), target(target), b(b),
-        loc(kernel.source.getLoc()), scalar(b, loc, 1) {
+        loc(kernel.source.getLoc()), scalar(b, loc, 1), buffers(buffers),
+        finish(finish) {
     depth = 1;
     for (unsigned dim : c.k)
       depth *= c.extents[dim];
   }
 
   LogicalResult emitChunk(Value chunk);
+  /// The whole product, at the batch indices in `start`.
+  LogicalResult emitWhole(const Indices &start);
 
 private:
   using Body = function_ref<LogicalResult(Value)>;
@@ -324,6 +340,8 @@ private:
     rest = arith::DivUIOp::create(b, loc, rest, size);
     return digit;
   }
+  LogicalResult emitBlock(Indices dims, Value tile, Value tileEnd, Value line,
+                          Value lineEnd, Value panel, Value panelEnd);
   LogicalResult stage(const Indices &start);
   LogicalResult packWeights(const Indices &start, Value panel, Value panelEnd);
   LogicalResult emitTile(Indices dims, Value panel, int64_t rows);
@@ -345,20 +363,9 @@ private:
   }
   /// How far one step of loop `dim` moves in the input's memory.
   int64_t inputStride(unsigned dim) const {
-    MLIRContext *context = c.inputMap.getContext();
     int64_t stride = 0;
-    for (auto [i, expr] : llvm::enumerate(c.inputMap.getResults())) {
-      SmallVector<AffineExpr> at(c.extents.size(),
-                                 getAffineConstantExpr(0, context));
-      auto value = [&] {
-        return cast<AffineConstantExpr>(
-                   simplifyAffineExpr(expr.replaceDims(at), 0, 0))
-            .getValue();
-      };
-      int64_t zero = value();
-      at[dim] = getAffineConstantExpr(1, context);
-      stride += (value() - zero) * input.strides[i];
-    }
+    for (auto [i, expr] : llvm::enumerate(c.inputMap.getResults()))
+      stride += coefficient(expr, dim, c.extents.size()) * input.strides[i];
     return stride;
   }
 
@@ -370,6 +377,8 @@ private:
   OpBuilder &b;
   Location loc;
   Pull scalar;
+  const llvm::DenseMap<Value, Buffer> &buffers;
+  Finish finish;
   Buffer input;
   Value weights;    // Packed panels, from
   Value firstPanel; // this one on.
@@ -383,7 +392,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
   auto from = scalar.apply(c.inputMap, start);
   if (failed(from))
     return failure();
-  input = kernel.scratchBuffer(b, 0, plan.slab, b.getF32Type());
+  input = kernel.scratchBuffer(b, plan.slabOffset, plan.slab, b.getF32Type());
   for (LaneIndex &index : *from)
     input.origin.push_back(index.base);
   // The slab's extent along the lines shrinks with the last block.
@@ -405,7 +414,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
       });
     auto copy = [&](Value iv, int64_t count) -> LogicalResult {
       Pull pull(b, loc, lanes);
-      kernel.bindInputs(pull);
+      pull.buffers = buffers;
       at[dim] = {scalar.add((*from)[dim].base, iv), lanes > 1 ? 1 : 0, lanes};
       if (count < lanes)
         pull.mask = vector::ConstantMaskOp::create(
@@ -450,7 +459,7 @@ LogicalResult ContractionEmitter::packWeights(const Indices &start, Value panel,
       Value column = scalar.add(scalar.mul(panel, plan.panelWidth),
                                 scalar.index(v * lanes));
       Pull pull(b, loc, lanes);
-      kernel.bindInputs(pull);
+      pull.buffers = buffers;
       pull.mask = columnMask(column);
       dims[c.n] = {column, 1, lanes};
       auto at = pull.apply(c.weightsMap, dims);
@@ -553,8 +562,6 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
                                                int64_t rows,
                                                ValueRange accumulators) {
   int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
-  Operation *terminator = kernel.source.getBody().front().getTerminator();
-  unsigned inputs = kernel.source.getNumArguments();
   for (int64_t v = 0; v < vectors; ++v) {
     Value column =
         scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
@@ -571,16 +578,9 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
       at.back() = {column, 1, lanes};
       Pull pull(b, loc, lanes);
       pull.mask = mask;
-      kernel.bindInputs(pull);
-      pull.registers[c.op.getResult(0)] = {
-          accumulators[r * vectors + v], false, {}};
-      for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-        auto element = pull.at(value, at);
-        if (failed(element) ||
-            failed(pull.store(*element, kernel.operand(b, inputs + i), at)))
-          return failure();
-        pull.registers[value] = *element;
-      }
+      pull.buffers = buffers;
+      if (failed(finish(pull, accumulators[r * vectors + v], at)))
+        return failure();
     }
   }
   return success();
@@ -617,6 +617,20 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
                            scalar.index(plan.panels));
   Value tileEnd = minimum(scalar.add(tile, scalar.index(plan.tilesPerBlock)),
                           scalar.index(plan.tiles));
+  return emitBlock(dims, tile, tileEnd, line, lineEnd, panel, panelEnd);
+}
+
+LogicalResult ContractionEmitter::emitWhole(const Indices &start) {
+  Value zero = scalar.index(0);
+  return emitBlock(start, zero, scalar.index(plan.tiles), zero,
+                   scalar.index(plan.lines), zero, scalar.index(plan.panels));
+}
+
+/// The part of the product in a range of tiles, lines and panels.
+LogicalResult ContractionEmitter::emitBlock(Indices dims, Value tile,
+                                            Value tileEnd, Value line,
+                                            Value lineEnd, Value panel,
+                                            Value panelEnd) {
   bool hasLines = c.m.size() > 1;
   if (plan.staged) {
     Indices start = dims;
@@ -673,8 +687,85 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   auto chunks = scf::ForOp::create(b, loc, kernel.begin, kernel.end, one);
   b.setInsertionPointToStart(chunks.getBody());
-  return ContractionEmitter(kernel, *c, plan, packed, target, b)
+
+  Operation *terminator = kernel.source.getBody().front().getTerminator();
+  unsigned inputs = kernel.source.getNumArguments();
+  auto finish = [&](Pull &pull, Value sums, Indices at) -> LogicalResult {
+    pull.registers[c->op.getResult(0)] = {sums, false, {}};
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      auto element = pull.at(value, at);
+      if (failed(element) ||
+          failed(pull.store(*element, kernel.operand(b, inputs + i), at)))
+        return failure();
+      pull.registers[value] = *element;
+    }
+    return success();
+  };
+  Pull operands(b, loc, 1);
+  kernel.bindInputs(operands);
+  return ContractionEmitter(kernel, *c, plan, packed, target, b,
+                            operands.buffers, finish)
       .emitChunk(chunks.getInductionVar());
+}
+
+//===----------------------------------------------------------------------===//
+// Products within a kernel of rows
+//===----------------------------------------------------------------------===//
+
+std::optional<Contraction> matchContractionStage(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() == 0 || !isMultiplyAdd(op) ||
+      !startsFromZero(op))
+    return std::nullopt;
+  for (unsigned w : {1u, 0u}) {
+    auto c = assignRoles(op, w);
+    if (!c || c->m.size() > 2 || c->extents[c->n] < 8 ||
+        c->extents[c->m.back()] < 8)
+      continue;
+    // The rows have to follow the batch dimensions.
+    AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    bool ordered = true;
+    for (unsigned i = 0; i < c->batch.size(); ++i)
+      ordered &= output.getDimPosition(i) == c->batch[i];
+    if (ordered)
+      return c;
+  }
+  return std::nullopt;
+}
+
+int64_t contractionStageScratch(const Contraction &c) {
+  int64_t depth = 1;
+  for (unsigned dim : c.k)
+    depth *= c.extents[dim];
+  // Panels of any CPU are at most 64 wide.
+  return alignBytes(floatBytes(slabShape(
+             c, c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1))) +
+         (c.extents[c.n] + 63) / 64 * 64 * depth * 4;
+}
+
+LogicalResult emitContractionStage(EmittedKernel &kernel, const Contraction &c,
+                                   const llvm::DenseMap<Value, Buffer> &buffers,
+                                   const Indices &row, int64_t scratchOffset,
+                                   const Buffer &result, const Target &target,
+                                   OpBuilder &b) {
+  ContractionPlan plan = planContraction(c, target, /*packed=*/false);
+  plan.outer = 1;
+  plan.linesPerBlock = plan.lines;
+  plan.tilesPerBlock = plan.tiles;
+  plan.panelsPerGroup = plan.panels;
+  plan.staged = true;
+  plan.slab = slabShape(c, plan.lines);
+  plan.slabOffset = scratchOffset;
+  plan.weightsOffset = scratchOffset + alignBytes(floatBytes(plan.slab));
+  auto finish = [&](Pull &pull, Value sums, Indices at) {
+    return pull.store({sums, false, {}}, result, at);
+  };
+  Value zero = arith::ConstantIndexOp::create(b, kernel.source.getLoc(), 0);
+  Indices start(c.extents.size(), {zero, 0, 1});
+  for (auto [dim, index] : llvm::zip(c.batch, row))
+    start[dim] = index;
+  return ContractionEmitter(kernel, c, plan, std::nullopt, target, b, buffers,
+                            finish)
+      .emitWhole(start);
 }
 
 } // namespace tinh::cpu

@@ -111,6 +111,41 @@ static bool reducesLanes(linalg::GenericOp op) {
   return last.getPosition() == reduced.back();
 }
 
+/// If `value` only reorders the dimensions of another value, but for the last:
+/// that value, with `strides` those of its elements in memory for `value`.
+static Value peelPermutation(Value value, SmallVectorImpl<int64_t> &strides) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumReductionLoops() > 0 || op.getNumDpsInputs() != 1 ||
+      op.getNumResults() != 1 || !isIntermediate(op.getDpsInputs()[0]) ||
+      op.getBody()->getTerminator()->getOperand(0) !=
+          op.getBody()->getArgument(0))
+    return value;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  unsigned rank = map.getNumDims();
+  if (!map.isPermutation() || !outputMap(op).isIdentity() || rank == 0 ||
+      map.getDimPosition(rank - 1) != rank - 1)
+    return value;
+  SmallVector<int64_t> permuted;
+  for (unsigned i = 0; i < rank; ++i)
+    permuted.push_back(strides[map.getDimPosition(i)]);
+  strides.assign(permuted);
+  return op.getDpsInputs()[0];
+}
+
+/// The values that a kernel's results are read from, and the strides with which
+/// they are written.
+static SmallVector<std::pair<Value, SmallVector<int64_t>>>
+writtenValues(func::FuncOp kernel) {
+  SmallVector<std::pair<Value, SmallVector<int64_t>>> values;
+  for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> strides = denseStrides(type.getShape());
+    Value source = peelPermutation(value, strides);
+    values.push_back({source, strides});
+  }
+  return values;
+}
+
 static SmallVector<linalg::GenericOp> chooseStages(func::FuncOp kernel) {
   SmallVector<linalg::GenericOp> all, stages;
   kernel.walk([&](linalg::GenericOp op) { all.push_back(op); });
@@ -133,10 +168,15 @@ static SmallVector<linalg::GenericOp> chooseStages(func::FuncOp kernel) {
 RowsPlan planRows(func::FuncOp kernel) {
   RowsPlan plan;
   plan.stages = chooseStages(kernel);
-  Operation *terminator = kernel.getBody().front().getTerminator();
   SmallVector<RankedTensorType> results;
-  for (Value value : terminator->getOperands())
-    results.push_back(cast<RankedTensorType>(value.getType()));
+  llvm::DenseSet<Operation *> peeled;
+  for (auto [written, returned] :
+       llvm::zip(writtenValues(kernel),
+                 kernel.getBody().front().getTerminator()->getOperands())) {
+    results.push_back(cast<RankedTensorType>(written.first.getType()));
+    if (written.first != returned && returned.hasOneUse())
+      peeled.insert(returned.getDefiningOp());
+  }
   auto first = results[0];
   plan.rank = first.getRank();
   for (RankedTensorType type : results) {
@@ -155,7 +195,12 @@ RowsPlan planRows(func::FuncOp kernel) {
       --plan.rank;
   } else {
     for (Operation &op : kernel.getBody().front().without_terminator())
-      plan.rank = sharedRank(&op, plan.rank);
+      if (!peeled.contains(&op))
+        plan.rank = sharedRank(&op, plan.rank);
+    // Products want several rows together.
+    for (linalg::GenericOp stage : plan.stages)
+      if (auto c = matchContractionStage(stage))
+        plan.rank = std::min<int64_t>(plan.rank, c->batch.size());
   }
   for (int64_t i = 0; i < plan.rank; ++i)
     plan.rows *= first.getDimSize(i);
@@ -171,7 +216,11 @@ RowsPlan planRows(func::FuncOp kernel) {
     }
   for (RankedTensorType type : results)
     elements += type.getNumElements();
-  plan.scratch = rowBytes;
+  plan.stagesScratch = plan.scratch = rowBytes;
+  for (linalg::GenericOp stage : plan.stages)
+    if (auto c = matchContractionStage(stage))
+      plan.scratch =
+          std::max(plan.scratch, rowBytes + contractionStageScratch(*c));
 
   plan.blockSize = first.getRank() > plan.rank ? first.getShape().back() : 1;
   bool oneLaneDimension =
@@ -218,11 +267,13 @@ public:
     for (linalg::GenericOp stage : plan.stages)
       if (failed(emitStage(stage, row, offset)))
         return failure();
-    Operation *terminator = kernel.source.getBody().front().getTerminator();
     unsigned inputs = kernel.source.getNumArguments();
-    for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
-      if (failed(emitResult(value, kernel.operand(b, inputs + i), row, block)))
+    for (auto [i, written] : llvm::enumerate(writtenValues(kernel.source))) {
+      Buffer buffer = kernel.operand(b, inputs + i);
+      buffer.strides = written.second;
+      if (failed(emitResult(written.first, buffer, row, block)))
         return failure();
+    }
     return success();
   }
 
@@ -313,6 +364,16 @@ private:
           RankedTensorType::get(shape.drop_front(plan.rank), element)));
       buffer.strides.insert(buffer.strides.begin(), plan.rank, 0);
       memory.push_back(buffer);
+    }
+    auto contraction = matchContractionStage(stage);
+    if (contraction && target.lanes() > 1 &&
+        static_cast<int64_t>(contraction->batch.size()) == plan.rank) {
+      if (failed(emitContractionStage(kernel, *contraction, buffers,
+                                      Indices(row), plan.stagesScratch,
+                                      memory[0], target, b)))
+        return failure();
+      buffers[stage.getResult(0)] = memory[0];
+      return success();
     }
     bool along = reducesLanes(stage) && target.lanes() > 1;
     bool hasLanes = shape.size() > static_cast<size_t>(plan.rank);
@@ -436,7 +497,8 @@ LogicalResult emitRows(EmittedKernel &kernel, const Target &target) {
     block = arith::RemUIOp::create(b, loc, unit, blocks);
     unit = arith::DivUIOp::create(b, loc, unit, blocks);
   }
-  auto first = cast<RankedTensorType>(kernel.source.getResultTypes()[0]);
+  auto first =
+      cast<RankedTensorType>(writtenValues(kernel.source)[0].first.getType());
   Indices row(plan.rank);
   for (int64_t i = plan.rank; i-- > 0;) {
     if (i == 0) {

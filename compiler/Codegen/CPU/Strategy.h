@@ -57,7 +57,8 @@ struct RowsPlan {
   /// Products of the shared dimensions, and blocks of the last one.
   int64_t rows = 1, blocks = 1, blockSize = 0;
   int64_t unitsPerChunk = 1, chunks = 1;
-  int64_t scratch = 0;
+  /// Bytes for the stages' results, and with what products among them need.
+  int64_t stagesScratch = 0, scratch = 0;
 };
 RowsPlan planRows(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
@@ -94,7 +95,8 @@ struct ContractionPlan {
   int64_t panelsPerGroup;
   bool staged; // The input is copied to scratch memory first.
   llvm::SmallVector<int64_t> slab; // Its shape there.
-  int64_t weightsOffset; // Of the chunk's own panels in scratch memory.
+  int64_t slabOffset = 0;          // Of the slab, and
+  int64_t weightsOffset; // of the chunk's own panels in scratch memory.
   int64_t chunks, scratch;
 };
 /// `packed`: the weights are a packed operand of the kernel.
@@ -102,6 +104,18 @@ ContractionPlan planContraction(const Contraction &contraction,
                                 const Target &target, bool packed);
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
+
+/// A product that is one stage of a kernel of rows, as in attention.
+std::optional<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
+/// Bytes of scratch memory that such a stage needs.
+int64_t contractionStageScratch(const Contraction &contraction);
+/// Computes the product at the batch indices `row` into `result`.
+mlir::LogicalResult
+emitContractionStage(EmittedKernel &kernel, const Contraction &contraction,
+                     const llvm::DenseMap<mlir::Value, Buffer> &buffers,
+                     const Indices &row, int64_t scratchOffset,
+                     const Buffer &result, const Target &target,
+                     mlir::OpBuilder &b);
 
 //===----------------------------------------------------------------------===//
 
