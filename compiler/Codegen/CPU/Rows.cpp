@@ -33,9 +33,32 @@ static AffineMap outputMap(linalg::GenericOp op) {
   return op.getMatchingIndexingMap(op.getDpsInitOperand(0));
 }
 
-/// Leading dimensions, at most `rank`, in which `op` treats each index of its
-/// result from that index of its operands alone.
-static int64_t sharedRank(Operation *op, int64_t rank) {
+/// The values that are computed from what is in scratch memory, and that
+/// itself: of these only the unit's own part exists.
+static llvm::DenseSet<Value> findPartial(ArrayRef<linalg::GenericOp> stages,
+                                         Block &body) {
+  llvm::DenseSet<Value> partial;
+  for (linalg::GenericOp stage : stages)
+    partial.insert_range(stage->getResults());
+  for (Operation &op : body.without_terminator()) {
+    bool reads = llvm::any_of(op.getOperands(),
+                              [&](Value v) { return partial.contains(v); });
+    op.walk([&](tensor::ExtractOp extract) {
+      reads |= partial.contains(extract.getTensor());
+    });
+    if (reads)
+      partial.insert_range(op.getResults());
+  }
+  return partial;
+}
+
+/// Leading dimensions, at most `rank`, in which `op` computes each index of its
+/// result from that index of its partial operands alone.
+static int64_t sharedRank(Operation *op, int64_t rank,
+                          const llvm::DenseSet<Value> &partial) {
+  auto isPartial = [&](Value value) { return partial.contains(value); };
+  if (!llvm::any_of(op->getResults(), isPartial))
+    return rank;
   auto keeps = [&](int64_t i) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
       AffineMap output = outputMap(generic);
@@ -44,15 +67,14 @@ static int64_t sharedRank(Operation *op, int64_t rank) {
         return false;
       for (OpOperand *operand : generic.getDpsInputOperands()) {
         AffineMap map = generic.getMatchingIndexingMap(operand);
-        if (isIntermediate(operand->get()) &&
+        if (isPartial(operand->get()) &&
             (i >= map.getNumResults() ||
              map.getResult(i) != output.getResult(i)))
           return false;
-        // A body that reads tensors anywhere shares nothing.
       }
       bool reads = false;
       generic.getBody()->walk([&](tensor::ExtractOp extract) {
-        reads |= isIntermediate(extract.getTensor());
+        reads |= isPartial(extract.getTensor());
       });
       return !reads;
     }
@@ -64,14 +86,14 @@ static int64_t sharedRank(Operation *op, int64_t rank) {
              groups[i][0] == i && a.getDimSize(i) == b.getDimSize(i);
     };
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-      return !isIntermediate(expand.getSrc()) ||
+      return !isPartial(expand.getSrc()) ||
              sameExtent(expand.getSrcType(), expand.getResultType(),
                         expand.getReassociationIndices());
     if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
-      return !isIntermediate(collapse.getSrc()) ||
+      return !isPartial(collapse.getSrc()) ||
              sameExtent(collapse.getSrcType(), collapse.getResultType(),
                         collapse.getReassociationIndices());
-    return llvm::none_of(op->getOperands(), isIntermediate);
+    return llvm::none_of(op->getOperands(), isPartial);
   };
   int64_t shared = 0;
   while (shared < rank && keeps(shared))
@@ -194,9 +216,11 @@ RowsPlan planRows(func::FuncOp kernel) {
     if (laneDimension && plan.rank > 0)
       --plan.rank;
   } else {
-    for (Operation &op : kernel.getBody().front().without_terminator())
+    Block &body = kernel.getBody().front();
+    llvm::DenseSet<Value> partial = findPartial(plan.stages, body);
+    for (Operation &op : body.without_terminator())
       if (!peeled.contains(&op))
-        plan.rank = sharedRank(&op, plan.rank);
+        plan.rank = sharedRank(&op, plan.rank, partial);
     // Products want several rows together.
     for (linalg::GenericOp stage : plan.stages)
       if (auto c = matchContractionStage(stage))
