@@ -259,9 +259,9 @@ tinh_status_t tinh_context_run(tinh_context_t *context, uint32_t function,
                                const tinh_buffer_t *outputs,
                                uint32_t num_outputs) {
   return guarded([&] {
-    context->executor->run_now(function, check_arguments(context, function,
-                                                         inputs, num_inputs,
-                                                         outputs, num_outputs));
+    std::vector<void *> arguments = check_arguments(
+        context, function, inputs, num_inputs, outputs, num_outputs);
+    context->executor->run_now(function, std::move(arguments));
   });
 }
 

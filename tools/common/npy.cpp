@@ -170,10 +170,10 @@ static std::string make_header(tinh_dtype_t dtype,
   std::string text = "{'descr': '";
   for (const NpyType &type : kTypes)
     if (type.dtype == dtype)
-      text += (type.size == 1 ? "|" : "<") + std::string(type.descr);
+      text.append(type.size == 1 ? "|" : "<").append(type.descr);
   text += "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
+    text.append(i ? ", " : "").append(std::to_string(dims[i]));
   text += dims.size() == 1 ? ",), }" : "), }";
   // Data starts at a multiple of 64.
   constexpr size_t kPrefix = kMagicSize + 4;

@@ -1,0 +1,77 @@
+//===- toy.cpp - A toy artifact on disk -------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The weights are w[i] = i.
+//
+//===----------------------------------------------------------------------===//
+#include "toy.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+static std::vector<float> weights() {
+  std::vector<float> w(1024);
+  std::iota(w.begin(), w.end(), 0.0f);
+  return w;
+}
+
+std::vector<float> expected_of(const std::vector<float> &x) {
+  std::vector<float> y = weights();
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] += 2 * x[(i + 64) % y.size()];
+  return y;
+}
+
+static void write(const std::filesystem::path &path, const std::string &bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+Toy::Toy(const std::function<void(tinh_note_t &)> &change,
+         bool external_weights) {
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "tinh-toy-XXXXXX").string();
+  folder = mkdtemp(pattern.data());
+  std::ifstream file(TOY_ARTIFACT, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  std::vector<float> w = weights();
+  std::string blob(reinterpret_cast<char *>(w.data()), w.size() * 4);
+  std::string digest = "000102030405060708090a0b0c0d0e0f";
+
+  tinh_note_t note = {};
+  note.version = TINH_ARTIFACT_VERSION;
+  note.weights_embedded = !external_weights;
+  note.weights_size = blob.size();
+  std::strcpy(note.cpu, "toy-cpu");
+  for (uint8_t i = 0; i < 16; ++i)
+    note.weights_digest[i] = i;
+  if (external_weights) {
+    std::strcpy(note.weights_file, "toy.safetensors");
+    std::string header = "{\"__metadata__\":{\"tinh.digest\":\"" + digest +
+                         "\"},\"weights\":{\"dtype\":\"U8\",\"shape\":[4096],"
+                         "\"data_offsets\":[0,4096]}}";
+    header.resize(4096 - 8, ' ');
+    uint64_t size = header.size();
+    write(folder / "toy.safetensors",
+          std::string(reinterpret_cast<char *>(&size), 8) + header + blob);
+    note.weights_offset = 4096;
+  } else {
+    bytes.resize((bytes.size() + 4095) / 4096 * 4096);
+    note.weights_offset = bytes.size();
+    bytes += blob;
+  }
+  note.file_size = bytes.size();
+  if (change)
+    change(note);
+  std::memcpy(&bytes[bytes.find("NOTE TO COMPLETE")], &note, sizeof note);
+  write(path(), bytes);
+}
+
+Toy::~Toy() { std::filesystem::remove_all(folder); }
