@@ -1,4 +1,4 @@
-//===- Artifact.h - Writing artifacts ---*- C++ -*-===//
+//===- Artifact.h - Writing artifacts ---------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

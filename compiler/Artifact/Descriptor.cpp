@@ -1,5 +1,4 @@
-//===- Descriptor.cpp - The artifact's tables as an object file ---*- C++
-//-*-===//
+//===- Descriptor.cpp - The artifact's tables as an object file -*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -276,6 +276,22 @@ static const char *safetensorsName(tinh_dtype_t dtype) {
   return kNames[dtype];
 }
 
+/// One tensor of a .safetensors header: bytes [begin, end) of its data.
+static void writeEntry(json::OStream &out, StringRef name, tinh_dtype_t dtype,
+                       ArrayRef<int64_t> dims, uint64_t begin, uint64_t end) {
+  out.attributeObject(name, [&] {
+    out.attribute("dtype", safetensorsName(dtype));
+    out.attributeArray("shape", [&] {
+      for (int64_t extent : dims)
+        out.value(extent);
+    });
+    out.attributeArray("data_offsets", [&] {
+      out.value(static_cast<int64_t>(begin));
+      out.value(static_cast<int64_t>(end));
+    });
+  });
+}
+
 /// The header of the .safetensors file; padded so that the data is aligned.
 static std::string safetensorsHeader(const Contents &contents,
                                      StringRef hexDigest) {
@@ -285,18 +301,16 @@ static std::string safetensorsHeader(const Contents &contents,
   out.object([&] {
     out.attributeObject("__metadata__",
                         [&] { out.attribute("tinh.digest", hexDigest); });
-    for (const Tensor &tensor : contents.weights)
-      out.attributeObject(tensor.name, [&] {
-        out.attribute("dtype", safetensorsName(tensor.dtype));
-        out.attributeArray("shape", [&] {
-          for (int64_t extent : tensor.dims)
-            out.value(extent);
-        });
-        out.attributeArray("data_offsets", [&] {
-          out.value(static_cast<int64_t>(tensor.offset));
-          out.value(static_cast<int64_t>(tensor.offset + tensor.size));
-        });
-      });
+    uint64_t end = 0; // The format allows no gaps: name those of alignment.
+    for (const Tensor &tensor : contents.weights) {
+      if (tensor.offset > end)
+        writeEntry(out, "__padding." + std::to_string(end), TINH_DTYPE_U8,
+                   {static_cast<int64_t>(tensor.offset - end)}, end,
+                   tensor.offset);
+      end = tensor.offset + tensor.size;
+      writeEntry(out, tensor.name, tensor.dtype, tensor.dims, tensor.offset,
+                 end);
+    }
   });
   text.resize(alignUp(text.size() + 8, TINH_WEIGHTS_FILE_ALIGNMENT) - 8, ' ');
   return text;

@@ -1,4 +1,4 @@
-//===- MergeKernels.cpp - Equal kernel functions become one ---*- C++ -*-===//
+//===- MergeKernels.cpp - Equal kernel functions become one -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

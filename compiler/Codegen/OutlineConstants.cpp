@@ -1,5 +1,4 @@
-//===- OutlineConstants.cpp - What depends on constants alone moves to @init
-//---*- C++ -*-===//
+//===- OutlineConstants.cpp - Work on constants moves to @init --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

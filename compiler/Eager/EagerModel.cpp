@@ -1,4 +1,4 @@
-//===- EagerModel.cpp - A model run one op at a time ---*- C++ -*-===//
+//===- EagerModel.cpp - A model run one op at a time ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

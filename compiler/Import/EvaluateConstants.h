@@ -1,5 +1,4 @@
-//===- EvaluateConstants.h - Computes small constants during import -*- C++
-//-*-===//
+//===- EvaluateConstants.h - Computes small constants during import -------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

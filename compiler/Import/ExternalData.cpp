@@ -1,4 +1,4 @@
-//===- ExternalData.cpp - Constants in files -*- C++ -*-===//
+//===- ExternalData.cpp - Constants in files --------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ExternalData.h - Constants in files -*- C++ -*-===//
+//===- ExternalData.h - Constants in files ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

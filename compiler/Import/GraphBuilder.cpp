@@ -1,4 +1,4 @@
-//===- GraphBuilder.cpp - Checked construction of graph ops -*- C++ -*-===//
+//===- GraphBuilder.cpp - Checked construction of graph ops -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Import.h - Model files to the graph dialect -*- C++ -*-===//
+//===- Import.h - Model files to the graph dialect --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

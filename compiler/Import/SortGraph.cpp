@@ -1,4 +1,4 @@
-//===- SortGraph.cpp - An order in which nodes can be built -*- C++ -*-===//
+//===- SortGraph.cpp - An order in which nodes can be built -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Compile.cpp - From a model to an artifact ---*- C++ -*-===//
+//===- Compile.cpp - From a model to an artifact ----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Diagnostics.h - Messages for people ------------------------*- C++ -*-===//
+//===- Diagnostics.h - Messages for people ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- InitRunner.cpp - Computing the weights ---*- C++ -*-===//
+//===- InitRunner.cpp - Computing the weights -------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

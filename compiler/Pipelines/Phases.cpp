@@ -1,4 +1,4 @@
-//===- Phases.cpp - The order of passes, phase by phase ---*- C++ -*-===//
+//===- Phases.cpp - The order of passes, phase by phase ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,7 +18,7 @@ using namespace mlir;
 namespace tinh {
 
 static const llvm::StringLiteral kNames[] = {
-    "graph", "normalised", "optimised", "fused", "kernels", "llvm", "obj"};
+    "graph", "normalised", "optimised", "fused", "kernels"};
 
 llvm::StringRef phaseName(Phase phase) {
   return kNames[static_cast<int>(phase)];

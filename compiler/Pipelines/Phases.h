@@ -1,4 +1,4 @@
-//===- Phases.h - The order of passes, phase by phase ---*- C++ -*-===//
+//===- Phases.h - The order of passes, phase by phase -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -17,7 +17,7 @@ namespace tinh {
 
 /// The forms that a model goes through; docs/architecture.md says what holds in
 /// each.
-enum class Phase { Graph, Normalised, Optimised, Fused, Kernels, LLVM, Object };
+enum class Phase { Graph, Normalised, Optimised, Fused, Kernels };
 
 /// "graph", "normalised", …
 llvm::StringRef phaseName(Phase phase);
@@ -30,7 +30,7 @@ struct PhaseOptions {
   bool remarks = false;
 };
 
-/// Takes `module` from phase `from` to phase `to`, at most Phase::Kernels.
+/// Takes `module` from phase `from` to phase `to`.
 mlir::LogicalResult runPhases(mlir::ModuleOp module, Phase from, Phase to,
                               const PhaseOptions &options);
 

@@ -1,5 +1,4 @@
-//===- PlanArtifact.h - From dispatches to steps over planned memory ---*- C++
-//-*-===//
+//===- PlanArtifact.h - From dispatches to steps over planned memory ------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

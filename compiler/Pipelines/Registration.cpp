@@ -1,5 +1,4 @@
-//===- Registration.cpp - All dialects and passes of the compiler *- C++
-//-*-===//
+//===- Registration.cpp - All dialects and passes of the compiler ---------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

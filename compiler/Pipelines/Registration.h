@@ -1,4 +1,4 @@
-//===- Registration.h - All dialects and passes of the compiler *- C++ -*-===//
+//===- Registration.h - All dialects and passes of the compiler -*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

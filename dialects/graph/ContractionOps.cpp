@@ -1,5 +1,4 @@
-//===- ContractionOps.cpp - Shapes of products, convolutions and pools ---*- C++
-//-*-===//
+//===- ContractionOps.cpp - Shapes of products, convolutions and pools ----===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

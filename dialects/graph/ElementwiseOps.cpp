@@ -1,4 +1,4 @@
-//===- ElementwiseOps.cpp - Shapes of element-wise ops ---*- C++ -*-===//
+//===- ElementwiseOps.cpp - Shapes of element-wise ops ----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

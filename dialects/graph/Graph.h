@@ -1,4 +1,4 @@
-//===- Graph.h - The graph dialect ---*- C++ -*-===//
+//===- Graph.h - The graph dialect ------------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- GraphDialect.cpp - Registration and helpers of the graph dialect ---*-
-//C++ -*-===//
+//===- GraphDialect.cpp - Registration and helpers --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

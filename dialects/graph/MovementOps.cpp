@@ -1,5 +1,4 @@
-//===- MovementOps.cpp - Shapes, checks and folds of movement ops ---*- C++
-//-*-===//
+//===- MovementOps.cpp - Shapes, checks and folds of movement ops ---------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- NormalizationOps.cpp - Shapes of softmax, norms and attention ---*- C++
-//-*-===//
+//===- NormalizationOps.cpp - Shapes of softmax, norms and attention ------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

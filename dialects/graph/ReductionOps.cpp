@@ -1,4 +1,4 @@
-//===- ReductionOps.cpp - Shapes of reductions and scans ---*- C++ -*-===//
+//===- ReductionOps.cpp - Shapes of reductions and scans --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- StructureOps.cpp - Constants, kernels and dispatches ---*- C++ -*-===//
+//===- StructureOps.cpp - Constants, kernels and dispatches -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- elf_note.cpp - An artifact's note, read before loading it -*- C++
-//-*-===//
+//===- elf_note.cpp - An artifact's note, read before loading it ----------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- program.h - A function's schedule, expanded for each worker -*- C++
-//-*-===//
+//===- program.h - A function's schedule, expanded for each worker --------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- thread_pool.cpp - A gang of threads that walk the same jobs -*- C++
-//-*-===//
+//===- thread_pool.cpp - A gang of threads that walk the same jobs --------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- graph-compare.cpp - What compiling buys ---*- C++ -*-===//
+//===- graph-compare.cpp - What compiling buys ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

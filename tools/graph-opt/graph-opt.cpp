@@ -1,4 +1,4 @@
-//===- graph-opt.cpp - Runs passes on MLIR files ---*- C++ -*-===//
+//===- graph-opt.cpp - Runs passes on MLIR files ----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- main.cpp - graph-run: runs an artifact from the command line -*- C++
-//-*-===//
+//===- main.cpp - graph-run: runs an artifact from the command line -------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

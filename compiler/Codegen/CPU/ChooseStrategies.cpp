@@ -1,5 +1,4 @@
-//===- ChooseStrategies.cpp - Strategies, chunks and packed weights ---*- C++
-//-*-===//
+//===- ChooseStrategies.cpp - Strategies, chunks and packed weights -------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ObjectCode.h - From kernel functions to machine code ---*- C++ -*-===//
+//===- ObjectCode.h - From kernel functions to machine code -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Passes.cpp - The CPU strategies as passes ------------------*- C++ -*-===//
+//===- Passes.cpp - The CPU strategies as passes ----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Pull.cpp - Values of tensors, a vector at a time ---*- C++ -*-===//
+//===- Pull.cpp - Values of tensors, a vector at a time ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

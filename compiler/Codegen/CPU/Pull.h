@@ -1,5 +1,4 @@
-//===- Pull.h - Values of tensors, a vector at a time, where they are needed
-//---*- C++ -*-===//
+//===- Pull.h - Values of tensors where they are needed ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

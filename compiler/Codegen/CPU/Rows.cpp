@@ -1,5 +1,4 @@
-//===- Rows.cpp - The strategy for all kernels without packed weights ---*- C++
-//-*-===//
+//===- Rows.cpp - The strategy for all kernels without packed weights -----===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Strategy.cpp - Kernel functions over flat memory ---*- C++ -*-===//
+//===- Strategy.cpp - Kernel functions over flat memory ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

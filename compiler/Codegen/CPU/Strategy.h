@@ -1,4 +1,4 @@
-//===- Strategy.h - How a kernel's loop nest is made ---*- C++ -*-===//
+//===- Strategy.h - How a kernel's loop nest is made ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -105,10 +105,18 @@ ContractionPlan planContraction(const Contraction &contraction,
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
 
+/// How far the value of `expr` moves with one step of loop `dim`.
+int64_t loopCoefficient(mlir::AffineExpr expr, unsigned dim, size_t numLoops);
+
 /// A product that is one stage of a kernel of rows, as in attention.
 std::optional<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
 /// Bytes of scratch memory that such a stage needs.
 int64_t contractionStageScratch(const Contraction &contraction);
+/// How the whole of it is computed, with scratch memory from `scratchOffset`
+/// on.
+ContractionPlan planContractionStage(const Contraction &contraction,
+                                     const Target &target,
+                                     int64_t scratchOffset);
 /// Computes the product at the batch indices `row` into `result`.
 mlir::LogicalResult
 emitContractionStage(EmittedKernel &kernel, const Contraction &contraction,

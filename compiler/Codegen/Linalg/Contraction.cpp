@@ -1,5 +1,4 @@
-//===- Contraction.cpp - Matrix products and convolutions as linalg.generic
-//---*- C++ -*-===//
+//===- Contraction.cpp - Matrix products and convolutions in linalg -------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Gather.cpp - Gathers as generics that read at computed indices ---*- C++
-//-*-===//
+//===- Gather.cpp - Gathers as generics that read at computed indices -----===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- LowerKernels.cpp - Kernels become functions over linalg ---*- C++
-//-*-===//
+//===- LowerKernels.cpp - Kernels become functions over linalg --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

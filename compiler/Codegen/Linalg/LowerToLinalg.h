@@ -1,4 +1,4 @@
-//===- LowerToLinalg.h - Graph ops as linalg on tensors ---*- C++ -*-===//
+//===- LowerToLinalg.h - Graph ops as linalg on tensors ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

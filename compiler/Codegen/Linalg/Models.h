@@ -1,4 +1,4 @@
-//===- Models.h - How a family of ops attaches its lowerings ---*- C++ -*-===//
+//===- Models.h - How a family of ops attaches its lowerings ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Movement.cpp - Movement of elements as views and generics ---*- C++
-//-*-===//
+//===- Movement.cpp - Movement of elements as views and generics ----------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Normalization.cpp - Softmax, norms and attention in linalg ---*- C++
-//-*-===//
+//===- Normalization.cpp - Softmax, norms and attention in linalg ---------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

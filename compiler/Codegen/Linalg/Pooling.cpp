@@ -1,4 +1,4 @@
-//===- Pooling.cpp - Pools as linalg.generic ---*- C++ -*-===//
+//===- Pooling.cpp - Pools as linalg.generic --------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

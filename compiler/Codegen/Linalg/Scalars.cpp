@@ -1,4 +1,4 @@
-//===- Scalars.cpp - Arithmetic on elements ---*- C++ -*-===//
+//===- Scalars.cpp - Arithmetic on elements ---------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Windows.h - Indices of sliding windows ---*- C++ -*-===//
+//===- Windows.h - Indices of sliding windows -------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Attributes.h - Attributes of JSON nodes -*- C++ -*-===//
+//===- Attributes.h - Attributes of JSON nodes ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

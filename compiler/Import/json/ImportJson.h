@@ -1,4 +1,4 @@
-//===- json/ImportJson.h - JSON graphs to the graph dialect -*- C++ -*-===//
+//===- json/ImportJson.h - JSON graphs to the graph dialect -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- JsonValues.cpp - Checked reading of JSON values -*- C++ -*-===//
+//===- JsonValues.cpp - Checked reading of JSON values ----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- JsonValues.h - Checked reading of JSON values -*- C++ -*-===//
+//===- JsonValues.h - Checked reading of JSON values ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Safetensors.h - The header of a .safetensors file -*- C++ -*-===//
+//===- Safetensors.h - The header of a .safetensors file --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- GraphImporter.cpp - One ONNX graph into a function -*- C++ -*-===//
+//===- GraphImporter.cpp - One ONNX graph into a function -------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

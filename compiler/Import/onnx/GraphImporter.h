@@ -1,4 +1,4 @@
-//===- GraphImporter.h - One ONNX graph into a function -*- C++ -*-===//
+//===- GraphImporter.h - One ONNX graph into a function ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

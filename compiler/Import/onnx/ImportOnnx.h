@@ -1,4 +1,4 @@
-//===- ImportOnnx.h - ONNX models to the graph dialect -*- C++ -*-===//
+//===- ImportOnnx.h - ONNX models to the graph dialect ----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

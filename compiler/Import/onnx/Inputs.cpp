@@ -1,4 +1,4 @@
-//===- Inputs.cpp - The types of a model's inputs -*- C++ -*-===//
+//===- Inputs.cpp - The types of a model's inputs ---------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- ModelScan.cpp - Finds a model's large tensors in its file -*- C++
-//-*-===//
+//===- ModelScan.cpp - Finds a model's large tensors in its file ----------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ModelScan.h - Finds a model's large tensors in its file -*- C++ -*-===//
+//===- ModelScan.h - Finds a model's large tensors in its file --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- NodeBuilder.cpp - What the builders of ONNX ops work with -*- C++
-//-*-===//
+//===- NodeBuilder.cpp - What the builders of ONNX ops work with ----------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

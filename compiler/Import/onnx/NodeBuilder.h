@@ -1,4 +1,4 @@
-//===- NodeBuilder.h - What the builders of ONNX ops work with -*- C++ -*-===//
+//===- NodeBuilder.h - What the builders of ONNX ops work with --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Nodes.h - The flat, sorted nodes of an ONNX graph -*- C++ -*-===//
+//===- Nodes.h - The flat, sorted nodes of an ONNX graph --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

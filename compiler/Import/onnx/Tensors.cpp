@@ -1,4 +1,4 @@
-//===- Tensors.cpp - ONNX tensors as attributes -*- C++ -*-===//
+//===- Tensors.cpp - ONNX tensors as attributes -----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Tensors.h - ONNX tensors as attributes -*- C++ -*-===//
+//===- Tensors.h - ONNX tensors as attributes -------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

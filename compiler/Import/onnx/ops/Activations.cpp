@@ -1,5 +1,4 @@
-//===- Activations.cpp - Activation functions, from primitive ops -*- C++
-//-*-===//
+//===- Activations.cpp - Activation functions, from primitive ops ---------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

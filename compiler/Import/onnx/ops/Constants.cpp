@@ -1,4 +1,4 @@
-//===- Constants.cpp - Ops that make constants -*- C++ -*-===//
+//===- Constants.cpp - Ops that make constants ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - Arithmetic, comparisons, choice, conversion -*- C++
-//-*-===//
+//===- Elementwise.cpp - Arithmetic, comparisons, choice, conversion ------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Movement.cpp - Ops that pick, join and place elements -*- C++ -*-===//
+//===- Movement.cpp - Ops that pick, join and place elements ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Normalizations.cpp - Softmax and norms -*- C++ -*-===//
+//===- Normalizations.cpp - Softmax and norms -------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

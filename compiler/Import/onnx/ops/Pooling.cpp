@@ -1,4 +1,4 @@
-//===- Pooling.cpp - Sliding windows and pools -*- C++ -*-===//
+//===- Pooling.cpp - Sliding windows and pools ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

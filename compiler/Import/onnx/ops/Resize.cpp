@@ -1,4 +1,4 @@
-//===- Resize.cpp - Nearest and linear interpolation -*- C++ -*-===//
+//===- Resize.cpp - Nearest and linear interpolation ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

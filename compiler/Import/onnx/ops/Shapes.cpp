@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Ops on the shape alone -*- C++ -*-===//
+//===- Shapes.cpp - Ops on the shape alone ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

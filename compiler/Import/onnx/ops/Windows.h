@@ -1,4 +1,4 @@
-//===- Windows.h - Sliding windows as ONNX describes them -*- C++ -*-===//
+//===- Windows.h - Sliding windows as ONNX describes them -------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,0 +1,326 @@
+//===- ContractionPlan.cpp - Recognising and cutting products ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Strategy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// Whether the body is acc + a · b over f32.
+static bool isMultiplyAdd(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
+    return false;
+  Block *body = op.getBody();
+  auto sum =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || !sum.getType().isF32())
+    return false;
+  Value accumulator = body->getArgument(2);
+  Value other = sum.getLhs() == accumulator   ? sum.getRhs()
+                : sum.getRhs() == accumulator ? sum.getLhs()
+                                              : Value();
+  auto product = other ? other.getDefiningOp<arith::MulFOp>() : nullptr;
+  if (!product)
+    return false;
+  Value a = body->getArgument(0), b = body->getArgument(1);
+  return (product.getLhs() == a && product.getRhs() == b) ||
+         (product.getLhs() == b && product.getRhs() == a);
+}
+
+static bool startsFromZero(linalg::GenericOp op) {
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+}
+
+/// Whether results follow from `value` element by element at the same index.
+static bool onlyElementwiseAfter(Value value) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (OpOperand &use : value.getUses()) {
+    if (isa<func::ReturnOp>(use.getOwner()))
+      continue;
+    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+        !op.getMatchingIndexingMap(&use).isIdentity() ||
+        cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
+        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+        !onlyElementwiseAfter(op.getResult(0)))
+      return false;
+  }
+  return true;
+}
+
+static bool usesDim(AffineMap map, unsigned dim) {
+  return map.isFunctionOfDim(dim);
+}
+
+/// Fills in the loops' roles with operand `w` as the weights.
+static std::optional<Contraction> assignRoles(linalg::GenericOp op,
+                                              unsigned w) {
+  OpOperand *weights = op.getDpsInputOperand(w);
+  OpOperand *input = op.getDpsInputOperand(1 - w);
+  Contraction c{op,
+                input->get(),
+                op.getMatchingIndexingMap(input),
+                weights->get(),
+                op.getMatchingIndexingMap(weights),
+                0,
+                {},
+                {},
+                {},
+                op.getStaticLoopRanges()};
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!output.isProjectedPermutation() || output.getNumResults() < 2 ||
+      !c.weightsMap.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return std::nullopt;
+  c.n = output.getDimPosition(output.getNumResults() - 1);
+  if (!usesDim(c.weightsMap, c.n) || usesDim(c.inputMap, c.n))
+    return std::nullopt;
+  for (unsigned i = 0; i + 1 < output.getNumResults(); ++i) {
+    unsigned dim = output.getDimPosition(i);
+    if (!usesDim(c.weightsMap, dim))
+      c.m.push_back(dim);
+    else if (usesDim(c.inputMap, dim))
+      c.batch.push_back(dim);
+    else
+      return std::nullopt;
+  }
+  if (c.m.empty())
+    return std::nullopt;
+  op.getReductionDims(c.k);
+  for (unsigned dim : c.k)
+    if (!usesDim(c.weightsMap, dim) || !usesDim(c.inputMap, dim))
+      return std::nullopt;
+  return c;
+}
+
+std::optional<Contraction> matchContraction(func::FuncOp kernel) {
+  linalg::GenericOp found;
+  bool one = true;
+  kernel.walk([&](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() == 0)
+      return;
+    one = !found;
+    found = op;
+  });
+  if (!found || !one || !isMultiplyAdd(found) || !startsFromZero(found) ||
+      !onlyElementwiseAfter(found.getResult(0)))
+    return std::nullopt;
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  for (Value value : terminator->getOperands())
+    if (cast<RankedTensorType>(value.getType()).getShape() !=
+        cast<RankedTensorType>(found.getResultTypes()[0]).getShape())
+      return std::nullopt;
+  for (unsigned w : {1u, 0u})
+    if (auto c = assignRoles(found, w))
+      return c;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+int64_t panelWidth(const Contraction &c, const Target &target) {
+  int64_t lanes = target.lanes(), n = c.extents[c.n];
+  int64_t rows = 1;
+  for (unsigned dim : c.m)
+    rows *= c.extents[dim];
+  // Few rows have too few accumulators to hide the latency of the FMAs.
+  int64_t vectors = rows <= 3 ? 4 : 2;
+  while (vectors > 1 && (vectors - 1) * lanes >= n)
+    --vectors;
+  return vectors * lanes;
+}
+
+/// Rows of a register tile: the number, up to what registers hold, with which
+/// all tiles of `extent` rows take the least time.
+static int64_t chooseTileRows(int64_t extent, int64_t vectors,
+                              const Target &target) {
+  int64_t most =
+      std::min(extent, (target.vectorRegisters - vectors - 1) / vectors);
+  most = std::min<int64_t>(std::max<int64_t>(most, 1), 14);
+  auto cost = [&](int64_t rows) {
+    // Under four accumulators a unit waits for the latency of its FMAs.
+    return std::max<int64_t>(rows * vectors, 8) + vectors;
+  };
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t rows = 1; rows <= most; ++rows) {
+    int64_t total = extent / rows * cost(rows);
+    if (extent % rows)
+      total += cost(extent % rows);
+    if (total <= least) {
+      least = total;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
+  SmallVector<AffineExpr> at(numLoops,
+                             getAffineConstantExpr(0, expr.getContext()));
+  auto value = [&] {
+    return cast<AffineConstantExpr>(
+               simplifyAffineExpr(expr.replaceDims(at), 0, 0))
+        .getValue();
+  };
+  int64_t zero = value();
+  at[dim] = getAffineConstantExpr(1, expr.getContext());
+  return value() - zero;
+}
+
+/// The part of the input that a block of lines reads.
+static SmallVector<int64_t> slabShape(const Contraction &c,
+                                      int64_t linesPerBlock) {
+  SmallVector<int64_t> shape;
+  for (AffineExpr expr : c.inputMap.getResults()) {
+    int64_t extent = 1;
+    for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
+      int64_t range = c.extents[dim];
+      if (llvm::is_contained(c.batch, dim))
+        range = 1;
+      else if (llvm::is_contained(c.m, dim) && dim != c.m.back())
+        range =
+            c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
+      extent += loopCoefficient(expr, dim, c.extents.size()) * (range - 1);
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+static int64_t floatBytes(ArrayRef<int64_t> shape) {
+  int64_t bytes = 4;
+  for (int64_t extent : shape)
+    bytes *= extent;
+  return bytes;
+}
+
+ContractionPlan planContraction(const Contraction &c, const Target &target,
+                                bool packed) {
+  ContractionPlan p;
+  p.panelWidth = panelWidth(c, target);
+  int64_t n = c.extents[c.n];
+  p.panels = (n + p.panelWidth - 1) / p.panelWidth;
+  int64_t inner = c.extents[c.m.back()];
+  p.tileRows = chooseTileRows(inner, p.panelWidth / target.lanes(), target);
+  p.tiles = (inner + p.tileRows - 1) / p.tileRows;
+  p.lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
+  p.outer = 1;
+  for (unsigned dim : ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size())))
+    p.outer *= c.extents[dim];
+  for (unsigned dim : c.batch)
+    p.outer *= c.extents[dim];
+
+  int64_t depth = 1;
+  for (unsigned dim : c.k)
+    depth *= c.extents[dim];
+  double work = 2.0 * p.outer * p.lines * inner * n * depth;
+  // Chunks of at least a million operations, some 32 of them.
+  int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
+  p.staged = !isa<BlockArgument>(c.input);
+
+  int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
+  auto split = [&](int64_t &blocks, int64_t available) {
+    int64_t have = p.outer * lineBlocks * tileBlocks * groups;
+    int64_t more = (wanted + have - 1) / have;
+    blocks = std::clamp<int64_t>(more, 1, available);
+  };
+  // Large weights are read once if the panels are divided among the chunks,
+  // small ones stay in the cache whatever is divided.
+  bool largeWeights = depth * n * 4 > (1 << 20) || !packed;
+  if (largeWeights)
+    split(groups, p.panels);
+  // What a chunk has packed should serve many rows.
+  if (packed || p.lines > 8)
+    split(lineBlocks, packed ? p.lines : p.lines / 8);
+  if (packed && !p.staged)
+    split(tileBlocks, p.tiles);
+  if (!largeWeights)
+    split(groups, p.panels);
+
+  p.linesPerBlock = (p.lines + lineBlocks - 1) / lineBlocks;
+  // The slab has to stay in the second-level cache.
+  while (p.staged && p.linesPerBlock > 1 &&
+         floatBytes(slabShape(c, p.linesPerBlock)) > (512 << 10))
+    p.linesPerBlock = (p.linesPerBlock + 1) / 2;
+  p.tilesPerBlock = (p.tiles + tileBlocks - 1) / tileBlocks;
+  p.panelsPerGroup = (p.panels + groups - 1) / groups;
+  p.scratch = 0;
+  if (p.staged) {
+    p.slab = slabShape(c, p.linesPerBlock);
+    p.scratch = alignBytes(floatBytes(p.slab));
+  }
+  p.weightsOffset = p.scratch;
+  if (!packed)
+    p.scratch += alignBytes(p.panelsPerGroup * depth * p.panelWidth * 4);
+  auto blocks = [](int64_t all, int64_t each) {
+    return (all + each - 1) / each;
+  };
+  p.chunks = p.outer * blocks(p.lines, p.linesPerBlock) *
+             blocks(p.tiles, p.tilesPerBlock) *
+             blocks(p.panels, p.panelsPerGroup);
+  return p;
+}
+
+//===----------------------------------------------------------------------===//
+// Products within a kernel of rows
+//===----------------------------------------------------------------------===//
+
+std::optional<Contraction> matchContractionStage(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() == 0 || !isMultiplyAdd(op) ||
+      !startsFromZero(op))
+    return std::nullopt;
+  for (unsigned w : {1u, 0u}) {
+    auto c = assignRoles(op, w);
+    if (!c || c->m.size() > 2 || c->extents[c->n] < 8 ||
+        c->extents[c->m.back()] < 8)
+      continue;
+    // The rows have to follow the batch dimensions.
+    AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    bool ordered = true;
+    for (unsigned i = 0; i < c->batch.size(); ++i)
+      ordered &= output.getDimPosition(i) == c->batch[i];
+    if (ordered)
+      return c;
+  }
+  return std::nullopt;
+}
+
+int64_t contractionStageScratch(const Contraction &c) {
+  int64_t depth = 1;
+  for (unsigned dim : c.k)
+    depth *= c.extents[dim];
+  // Panels of any CPU are at most 64 wide.
+  return alignBytes(floatBytes(slabShape(
+             c, c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1))) +
+         (c.extents[c.n] + 63) / 64 * 64 * depth * 4;
+}
+
+ContractionPlan planContractionStage(const Contraction &c, const Target &target,
+                                     int64_t scratchOffset) {
+  ContractionPlan plan = planContraction(c, target, /*packed=*/false);
+  plan.outer = 1;
+  plan.linesPerBlock = plan.lines;
+  plan.tilesPerBlock = plan.tiles;
+  plan.panelsPerGroup = plan.panels;
+  plan.staged = true;
+  plan.slab = slabShape(c, plan.lines);
+  plan.slabOffset = scratchOffset;
+  plan.weightsOffset = scratchOffset + alignBytes(floatBytes(plan.slab));
+  return plan;
+}
+
+} // namespace tinh::cpu
