@@ -1,4 +1,4 @@
-//===- MlirPrecompiled.cpp - Carrier of the precompiled header ----*- C++ -*-===//
+//===- MlirPrecompiled.cpp - Carrier of the precompiled header --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

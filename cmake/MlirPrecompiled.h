@@ -1,4 +1,4 @@
-//===- MlirPrecompiled.h - The headers most of the compiler needs -*- C++ -*-===//
+//===- MlirPrecompiled.h - The headers most of the compiler needs ---------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ImportJsonTest.cpp - JSON graphs, right and wrong -*- C++ -*-===//
+//===- ImportJsonTest.cpp - JSON graphs, right and wrong --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

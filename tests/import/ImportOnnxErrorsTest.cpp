@@ -1,5 +1,4 @@
-//===- ImportOnnxErrorsTest.cpp - What is said of wrong ONNX models -*- C++
-//-*-===//
+//===- ImportOnnxErrorsTest.cpp - What is said of wrong ONNX models -------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

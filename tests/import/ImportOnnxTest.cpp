@@ -1,4 +1,4 @@
-//===- ImportOnnxTest.cpp - What ONNX models become -*- C++ -*-===//
+//===- ImportOnnxTest.cpp - What ONNX models become -------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ImportTestSupport.h - Imports models that tests write -*- C++ -*-===//
+//===- ImportTestSupport.h - Imports models that tests write ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ModelScanTest.cpp - The scan for large tensors -*- C++ -*-===//
+//===- ModelScanTest.cpp - The scan for large tensors -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- MemoryPlanTest.cpp - Plans are safe and small --------------*- C++
-//-*-===//
+//===- MemoryPlanTest.cpp - Plans are safe and small ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
