@@ -1,0 +1,123 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and runs all cases of op_cases.py as one model; compares with NumPy.
+
+usage: run_op_cases.py BIN_DIR CPU
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from op_cases import CASES, type_of
+
+
+def expected(case):
+    with np.errstate(all="ignore"):
+        return np.asarray(case[2](*case[3]))
+
+
+def make_model():
+    """The text of a module with every case, and its inputs by name."""
+    inputs, results, body = {}, [], []
+    for i, case in enumerate(CASES):
+        _, text, _, arrays, _ = case
+        types = {f"t{j}": type_of(array) for j, array in enumerate(arrays)}
+        types["ty"] = type_of(expected(case))
+        text = re.sub(r"%(\d+)\b", lambda m: f"%x{i}_{m.group(1)}", text)
+        text = re.sub(r"%([a-wyz]\w*)\b", lambda m: f"%{m.group(1)}_{i}", text)
+        for name, kind in types.items():
+            text = re.sub(rf"\b{name}\b", kind, text)
+        body.append("  " + text)
+        inputs.update({f"x{i}_{j}": array for j, array in enumerate(arrays)})
+        results.append((f"y_{i}", types["ty"]))
+    arguments = ", ".join(
+        f'%{name}: {type_of(array)} {{graph.name = "{name}"}}'
+        for name, array in inputs.items()
+    )
+    kinds = ", ".join(f'{kind} {{graph.name = "{name}"}}' for name, kind in results)
+    values = ", ".join(f"%{name}" for name, _ in results)
+    bare = ", ".join(kind for _, kind in results)
+    lines = [f"func.func @main({arguments}) -> ({kinds}) {{", *body]
+    lines += [f"  return {values} : {bare}", "}", ""]
+    return "\n".join(lines), inputs
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command[:2]))} failed:\n{done.stderr[:4000]}")
+
+
+def agrees(case, got):
+    want = expected(case)
+    tolerance = max(case[4], 2e-6)
+    return got.shape == want.shape and np.allclose(
+        got.astype(np.float64),
+        want.astype(np.float64),
+        rtol=tolerance,
+        atol=tolerance,
+        equal_nan=True,
+    )
+
+
+def main():
+    tools, cpu = pathlib.Path(sys.argv[1]), sys.argv[2]
+    text, inputs = make_model()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "cases.mlir").write_text(text)
+        artifact = folder / "cases.so"
+        run(
+            [
+                tools / "graph-compile",
+                folder / "cases.mlir",
+                "-o",
+                artifact,
+                "--cpu",
+                cpu,
+            ]
+        )
+        options = []
+        for key, array in inputs.items():
+            np.save(folder / f"{key}.npy", array)
+            options += ["--input", f"{key}={folder / key}.npy"]
+        bits = {}
+        for threads in (1, 2, 3):
+            out = folder / f"out{threads}"
+            out.mkdir()
+            run(
+                [
+                    tools / "graph-run",
+                    artifact,
+                    "--threads",
+                    str(threads),
+                    "--output-dir",
+                    out,
+                    *options,
+                ]
+            )
+            for i in range(len(CASES)):
+                bits.setdefault(i, []).append(np.load(out / f"y_{i}.npy"))
+    failed = 0
+    for i, case in enumerate(CASES):
+        results = bits[i]
+        same = all(r.tobytes() == results[0].tobytes() for r in results)
+        if not same or not agrees(case, results[0]):
+            failed += 1
+            why = "differs from NumPy" if same else "depends on the threads"
+            print(
+                f"{case[0]} {why}: {results[0].ravel()[:6]}, "
+                f"expected {expected(case).ravel()[:6]}"
+            )
+    print(f"{len(CASES) - failed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
