@@ -1,0 +1,27 @@
+//===- CompileKernels.h - From kernels to object files ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_PIPELINES_COMPILEKERNELS_H
+#define TINH_PIPELINES_COMPILEKERNELS_H
+
+#include "compiler/Artifact/Artifact.h"
+#include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Pipelines/Compile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tinh {
+
+/// The code of the kernels that `contents` names, functions of `module` (phase
+/// Kernels), in their order; each is compiled alone, on any thread.
+mlir::FailureOr<std::vector<artifact::Object>>
+compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
+               const cpu::Target &target, const CompileOptions &options);
+
+} // namespace tinh
+
+#endif // TINH_PIPELINES_COMPILEKERNELS_H
