@@ -1,6 +1,7 @@
 """The JSON Schema of the graph format accepts what the documentation shows and
 refuses what the importer refuses.   usage: json_schema_test.py SOURCE_DIR"""
 import copy
+import glob
 import json
 import os
 import re
@@ -34,6 +35,12 @@ for block in blocks[1:]:
         pieces += 1
 assert pieces >= 8, f"found only {pieces} examples"
 
+models = glob.glob(os.path.join(source, "examples/json/*.json"))
+assert models, "there are no examples"
+for model in models:
+    with open(model) as f:
+        validator.validate(json.load(f))
+
 
 def change(**changes):
     other = copy.deepcopy(graph)
@@ -56,4 +63,4 @@ bad = {
 }
 for name, value in bad.items():
     assert not validator.is_valid(value), f"the schema accepts: {name}"
-print(f"{1 + pieces} examples accepted, {len(bad)} mistakes refused")
+print(f"{1 + pieces + len(models)} examples accepted, {len(bad)} mistakes refused")
