@@ -92,4 +92,28 @@ TypedAttr referToBytes(RankedTensorType type, const DataFile &file,
   return denseFromBytes(type, ArrayRef<char>((*bytes)->getBufferStart(), size));
 }
 
+llvm::Expected<ArrayRef<char>> MappedFiles::read(graph::ExternalAttr constant) {
+  SmallString<128> path(constant.getFile());
+  if (!llvm::sys::path::is_absolute(path)) {
+    path = directory;
+    llvm::sys::path::append(path, constant.getFile());
+  }
+  std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
+  if (!file) {
+    auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false);
+    if (!opened)
+      return llvm::createStringError("cannot read weights from '" + path +
+                                     "': " + opened.getError().message());
+    file = std::move(*opened);
+  }
+  uint64_t size = file->getBufferSize(), offset = constant.getOffset();
+  if (offset > size || constant.getSize() > size - offset)
+    return llvm::createStringError(
+        "'" + path + "' ends before the weights at offset " +
+        llvm::Twine(offset) + ": it has " + llvm::Twine(size) +
+        " bytes; was it changed or cut?");
+  return ArrayRef<char>(file->getBufferStart() + offset, constant.getSize());
+}
+
 } // namespace tinh

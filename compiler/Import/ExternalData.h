@@ -8,8 +8,13 @@
 #ifndef TINH_COMPILER_IMPORT_EXTERNALDATA_H
 #define TINH_COMPILER_IMPORT_EXTERNALDATA_H
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <string>
 
@@ -34,6 +39,20 @@ bool findDataFile(llvm::StringRef directory, llvm::StringRef location,
 mlir::TypedAttr referToBytes(mlir::RankedTensorType type, const DataFile &file,
                              uint64_t offset, uint64_t size,
                              std::string &error);
+
+/// The files that a model's constants lie in, mapped when they are first read.
+class MappedFiles {
+public:
+  /// Relative names start at `directory`, the model's.
+  explicit MappedFiles(llvm::StringRef directory) : directory(directory) {}
+
+  /// The bytes of a constant; they stay as long as this object.
+  llvm::Expected<llvm::ArrayRef<char>> read(graph::ExternalAttr constant);
+
+private:
+  std::string directory;
+  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+};
 
 } // namespace tinh
 
