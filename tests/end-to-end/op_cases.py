@@ -418,6 +418,12 @@ ccase("conv3d", 2, 3, (4, 5, 4), (2, 3, 2), (1, 2, 1), (1, 0, 0, 0, 1, 1), (1, 1
 ccase("convg", 4, 6, (5, 5), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 2)
 ccase("convdw", 4, 4, (5, 5), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), 4)
 ccase("convdwm", 4, 8, (5, 5), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), 4)
+# Whole vectors of channels and a tail, borders on both sides, several tiles.
+ccase("convdw40", 40, 40, (9, 21), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 40)
+ccase("convdw70s", 70, 70, (12, 19), (5, 3), (2, 2), (2, 1, 1, 2), (1, 1), 70)
+ccase("convdw33d", 33, 33, (9, 20), (3, 5), (1, 1), (3, 6, 3, 6), (3, 3), 33)
+ccase("convdw1d", 24, 24, (30,), (4,), (1,), (3, 0), (1,), 24)
+ccase("convdw3d", 20, 20, (4, 5, 6), (3, 2, 3), (1, 1, 2), (1,) * 6, (1, 1, 1), 20)
 ccase(
     "convf16",
     3,
@@ -523,9 +529,21 @@ def pool(x, k, s, p, d, how, incl=False, ceil=None):
 
 
 def pcase(
-    n, how, sp, k, s, p, d, extra="", attr="", incl=False, ceil=None, dt=np.float32
+    n,
+    how,
+    sp,
+    k,
+    s,
+    p,
+    d,
+    extra="",
+    attr="",
+    incl=False,
+    ceil=None,
+    dt=np.float32,
+    channels=3,
 ):
-    x = R(2, 3, *sp, dt=dt, lo=-50, hi=50)
+    x = R(2, channels, *sp, dt=dt, lo=-50, hi=50)
     t = f"kernel {L(k)} strides {L(s)} padding {L(p)} dilations {L(d)}"
     f = lambda x: pool(x, k, s, p, d, how, incl, ceil)
     case(
@@ -545,6 +563,13 @@ def pcase(
 pcase("maxp", "max", (7, 8), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1))
 pcase("maxpd", "max", (9,), (3,), (2,), (1, 2), (2,))
 pcase("maxpi", "max", (7, 8), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), dt=np.int8)
+pcase("maxp35", "max", (9, 25), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), channels=35)
+pcase(
+    "maxpu35", "max", (9, 25), (2, 3), (1, 2), (1, 1, 0, 1), (1, 1), dt=np.uint8,
+    channels=35,
+)  # fmt: skip
+pcase("avgpp35", "avg", (9, 25), (3, 3), (2, 1), (1, 1, 1, 1), (1, 1), channels=35)
+pcase("avgp70", "avg", (7, 7), (7, 7), (1, 1), (0,) * 4, (1, 1), channels=70)
 pcase("avgp", "avg", (7, 8), (3, 3), (2, 2), (0,) * 4, (1, 1))
 pcase("avgpp", "avg", (7, 8), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1))
 pcase(

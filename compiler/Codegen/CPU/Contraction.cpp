@@ -425,18 +425,9 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   auto chunks = scf::ForOp::create(b, loc, kernel.begin, kernel.end, one);
   b.setInsertionPointToStart(chunks.getBody());
 
-  Operation *terminator = kernel.source.getBody().front().getTerminator();
-  unsigned inputs = kernel.source.getNumArguments();
-  auto finish = [&](Pull &pull, Value sums, Indices at) -> LogicalResult {
+  auto finish = [&](Pull &pull, Value sums, Indices at) {
     pull.registers[c->op.getResult(0)] = {sums, false, {}};
-    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-      auto element = pull.at(value, at);
-      if (failed(element) ||
-          failed(pull.store(*element, kernel.operand(b, inputs + i), at)))
-        return failure();
-      pull.registers[value] = *element;
-    }
-    return success();
+    return storeResults(kernel, pull, at);
   };
   Pull operands(b, loc, 1);
   kernel.bindInputs(operands);

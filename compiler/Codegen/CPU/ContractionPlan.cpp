@@ -44,23 +44,6 @@ static bool startsFromZero(linalg::GenericOp op) {
   return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
 }
 
-/// Whether results follow from `value` element by element at the same index.
-static bool onlyElementwiseAfter(Value value) {
-  auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  for (OpOperand &use : value.getUses()) {
-    if (isa<func::ReturnOp>(use.getOwner()))
-      continue;
-    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
-    if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
-        !op.getMatchingIndexingMap(&use).isIdentity() ||
-        cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
-        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
-        !onlyElementwiseAfter(op.getResult(0)))
-      return false;
-  }
-  return true;
-}
-
 static bool usesDim(AffineMap map, unsigned dim) {
   return map.isFunctionOfDim(dim);
 }
@@ -106,22 +89,10 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
 }
 
 std::optional<Contraction> matchContraction(func::FuncOp kernel) {
-  linalg::GenericOp found;
-  bool one = true;
-  kernel.walk([&](linalg::GenericOp op) {
-    if (op.getNumReductionLoops() == 0)
-      return;
-    one = !found;
-    found = op;
-  });
-  if (!found || !one || !isMultiplyAdd(found) || !startsFromZero(found) ||
-      !onlyElementwiseAfter(found.getResult(0)))
+  linalg::GenericOp found = onlyReduction(kernel);
+  if (!found || !isMultiplyAdd(found) || !startsFromZero(found) ||
+      !resultsFollowElementwise(kernel, found.getResult(0)))
     return std::nullopt;
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  for (Value value : terminator->getOperands())
-    if (cast<RankedTensorType>(value.getType()).getShape() !=
-        cast<RankedTensorType>(found.getResultTypes()[0]).getShape())
-      return std::nullopt;
   for (unsigned w : {1u, 0u})
     if (auto c = assignRoles(found, w))
       return c;

@@ -135,12 +135,10 @@ FailureOr<Indices> Pull::loopIndices(linalg::GenericOp op,
 LaneValue Pull::affineValue(LaneIndex lane) {
   if (lane.stride == 0 || lanes == 1)
     return {lane.base, true, lane};
-  auto type = VectorType::get({lanes}, b.getIndexType());
-  Value step = vector::StepOp::create(b, loc, type);
-  Value scale = vector::BroadcastOp::create(b, loc, type, index(lane.stride));
-  Value base = vector::BroadcastOp::create(b, loc, type, lane.base);
-  step = arith::MulIOp::create(b, loc, step, scale);
-  return {arith::AddIOp::create(b, loc, base, step), false, lane};
+  Value offsets = laneOffsets(lane.stride);
+  Value base =
+      vector::BroadcastOp::create(b, loc, offsets.getType(), lane.base);
+  return {arith::AddIOp::create(b, loc, base, offsets), false, lane};
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,6 +159,21 @@ static LaneIndex linearIndex(Pull &pull, const Buffer &buffer,
   return linear;
 }
 
+/// How far each lane's element lies from the first one's.
+Value Pull::laneOffsets(int64_t stride) {
+  auto type = VectorType::get({lanes}, b.getIndexType());
+  Value step = vector::StepOp::create(b, loc, type);
+  Value scale = vector::BroadcastOp::create(b, loc, type, index(stride));
+  return arith::MulIOp::create(b, loc, step, scale);
+}
+
+Value Pull::activeLanes() {
+  if (mask)
+    return mask;
+  auto type = VectorType::get({lanes}, b.getI1Type());
+  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, true));
+}
+
 FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
                                 const Indices &indices) {
   LaneIndex at = linearIndex(*this, buffer, indices);
@@ -171,26 +184,16 @@ FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
     value = memref::LoadOp::create(b, loc, buffer.memref, at.base);
   } else {
     auto type = VectorType::get({lanes}, memory);
-    Value active = mask;
     Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
-    if (at.stride == 1 && !active) {
+    if (at.stride == 1 && !mask) {
       value = vector::LoadOp::create(b, loc, type, buffer.memref, at.base);
     } else if (at.stride == 1) {
       value = vector::MaskedLoadOp::create(b, loc, type, buffer.memref, at.base,
-                                           active, zero);
+                                           mask, zero);
     } else {
-      auto indexType = VectorType::get({lanes}, b.getIndexType());
-      Value step = vector::StepOp::create(b, loc, indexType);
-      step = arith::MulIOp::create(
-          b, loc, step,
-          vector::BroadcastOp::create(b, loc, indexType, index(at.stride)));
-      if (!active)
-        active = arith::ConstantOp::create(
-            b, loc,
-            DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()),
-                                   true));
-      value = vector::GatherOp::create(b, loc, type, buffer.memref, at.base,
-                                       step, active, zero);
+      value =
+          vector::GatherOp::create(b, loc, type, buffer.memref, at.base,
+                                   laneOffsets(at.stride), activeLanes(), zero);
     }
   }
   if (element.isInteger(1)) {
@@ -217,8 +220,9 @@ LogicalResult Pull::store(LaneValue value, const Buffer &buffer,
     return success();
   }
   if (at.stride != 1)
-    return failure();
-  if (mask)
+    vector::ScatterOp::create(b, loc, Type(), buffer.memref, at.base,
+                              laneOffsets(at.stride), activeLanes(), vector);
+  else if (mask)
     vector::MaskedStoreOp::create(b, loc, buffer.memref, at.base, mask, vector);
   else
     vector::StoreOp::create(b, loc, vector, buffer.memref, at.base);
@@ -241,10 +245,10 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return scalar(fill.getInputs()[0]);
   if (isa<tensor::EmptyOp>(op)) // What it holds is up to us.
-    return LaneValue{arith::ConstantOp::create(
-                         b, loc, b.getZeroAttr(type.getElementType())),
-                     true,
-                     {}};
+    return LaneValue{
+        arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType())),
+        true,
+        {}};
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
     if (!splat)
@@ -401,8 +405,7 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
     return at(op.getSource(), source);
   return choose(
       inside, sourceType.getElementType(),
-      [&] { return at(op.getSource(), source); },
-      [&] { return value; });
+      [&] { return at(op.getSource(), source); }, [&] { return value; });
 }
 
 FailureOr<LaneValue> Pull::concat(tensor::ConcatOp op, const Indices &indices) {

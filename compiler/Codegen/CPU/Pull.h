@@ -74,6 +74,11 @@ public:
   mlir::FailureOr<LaneValue> reduceAlongLanes(mlir::linalg::GenericOp op,
                                               const Indices &output);
 
+  /// Runs a region's scalar ops on lanes; gives what it yields.
+  mlir::FailureOr<llvm::SmallVector<LaneValue>>
+  body(mlir::linalg::GenericOp op, const Indices &dims,
+       llvm::ArrayRef<LaneValue> arguments);
+
   /// Where tensors lie that are in memory: operands and materialised ones.
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   /// Tensors whose value at the current indices is known.
@@ -106,16 +111,15 @@ private:
   choose(mlir::Value condition, mlir::Type element,
          llvm::function_ref<mlir::FailureOr<LaneValue>()> then,
          llvm::function_ref<mlir::FailureOr<LaneValue>()> otherwise);
-  /// Runs a region's scalar ops on lanes; gives what it yields.
-  mlir::FailureOr<llvm::SmallVector<LaneValue>>
-  body(mlir::linalg::GenericOp op, const Indices &dims,
-       llvm::ArrayRef<LaneValue> arguments);
   mlir::FailureOr<LaneValue>
   bodyOp(mlir::Operation *op, const Indices &dims,
          llvm::DenseMap<mlir::Value, LaneValue> &values);
   mlir::FailureOr<Indices> loopIndices(mlir::linalg::GenericOp op,
                                        const Indices &output);
   LaneValue affineValue(LaneIndex lane);
+  mlir::Value laneOffsets(int64_t stride);
+  /// The mask, or one that takes all lanes.
+  mlir::Value activeLanes();
   /// A constant of the kernel's source, again where code is being emitted.
   mlir::FailureOr<LaneValue> scalar(mlir::Value value);
 

@@ -186,6 +186,31 @@ static SmallVector<linalg::GenericOp> chooseStages(func::FuncOp kernel) {
   return stages;
 }
 
+/// The dimension of `value` that lanes should lie along: the last one, unless
+/// it has too few elements for a vector and what `value` is computed from is
+/// contiguous along another one.
+static int64_t laneDimension(Value value) {
+  constexpr int64_t kLongVector = 16;
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t last = type.getRank() - 1;
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+      last < 0 || type.getDimSize(last) >= kLongVector ||
+      !outputMap(op).isIdentity())
+    return last;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (map.isEmpty())
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (dim && type.getDimSize(dim.getPosition()) >= kLongVector)
+      return dim.getPosition();
+    if (map.isIdentity())
+      return laneDimension(operand->get());
+  }
+  return last;
+}
+
 RowsPlan planRows(func::FuncOp kernel) {
   RowsPlan plan;
   plan.stages = chooseStages(kernel);
@@ -207,13 +232,17 @@ RowsPlan planRows(func::FuncOp kernel) {
       ++same;
     plan.rank = same;
   }
-  bool laneDimension = llvm::any_of(results, [&](RankedTensorType type) {
+  bool hasLanes = llvm::any_of(results, [&](RankedTensorType type) {
     return type.getRank() == plan.rank;
   });
   if (plan.stages.empty()) {
-    // The last dimension is for lanes.
-    if (laneDimension && plan.rank > 0)
+    // One dimension is for lanes.
+    if (hasLanes && plan.rank > 0)
       --plan.rank;
+    if (results.size() == 1) {
+      plan.lane = laneDimension(writtenValues(kernel)[0].first);
+      plan.rank = std::clamp<int64_t>(plan.lane, 0, plan.rank);
+    }
   } else {
     Block &body = kernel.getBody().front();
     llvm::DenseSet<Value> partial = findPartial(plan.stages, body);
@@ -311,46 +340,43 @@ private:
     return pull;
   }
 
-  /// Loops over the dimensions of `shape` from `plan.rank` to the last but one,
-  /// then over vectors of the last; calls `body` with each index.
-  LogicalResult forEach(ArrayRef<int64_t> shape, ArrayRef<LaneIndex> row,
-                        int64_t lanes,
-                        function_ref<LogicalResult(Pull &, Indices)> body) {
-    Indices indices(row.begin(), row.end());
-    std::function<LogicalResult(size_t)> nest =
-        [&](size_t dim) -> LogicalResult {
-      if (dim == shape.size()) {
-        Pull pull = makePull(1);
-        return body(pull, indices);
-      }
-      auto loop = [&](int64_t extent, int64_t step,
-                      function_ref<LogicalResult(Value)> inner) {
-        return buildLoop(
-            b, loc, extent, step, {},
-            [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
-              if (failed(inner(iv)))
-                return failure();
-              return SmallVector<Value>{};
-            });
-      };
-      if (dim + 1 < shape.size() || lanes == 1) {
-        return loop(shape[dim], 1, [&](Value iv) {
-          indices.push_back({iv, 0, 1});
-          LogicalResult result = nest(dim + 1);
-          indices.pop_back();
-          return result;
-        });
-      }
-      return forLanes(shape[dim], lanes,
-                      arith::ConstantIndexOp::create(b, loc, 0), indices, body);
-    };
-    return nest(row.size());
+  using Body = function_ref<LogicalResult(Pull &, Indices)>;
+
+  LogicalResult loop(int64_t extent, function_ref<LogicalResult(Value)> body) {
+    auto emitted =
+        buildLoop(b, loc, extent, 1, {},
+                  [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
+                    if (failed(body(iv)))
+                      return failure();
+                    return SmallVector<Value>{};
+                  });
+    return emitted;
   }
 
-  /// Loops over `extent` elements of the last dimension from `start`.
+  /// Loops over the dimensions of `shape` from `plan.rank` on, `lane` a vector
+  /// at a time; calls `body` with each index.
+  LogicalResult forEach(ArrayRef<int64_t> shape, ArrayRef<LaneIndex> row,
+                        int64_t lane, int64_t lanes, Body body) {
+    std::function<LogicalResult(Pull &, Indices)> nest =
+        [&](Pull &pull, Indices indices) -> LogicalResult {
+      int64_t dim = indices.size(), rank = shape.size();
+      if (dim == rank)
+        return body(pull, indices);
+      if (dim == lane && lanes > 1)
+        return forLanes(shape[dim], lanes, pull.index(0), indices, nest);
+      indices.push_back({});
+      return loop(shape[dim], [&](Value iv) {
+        indices.back() = {iv, 0, 1};
+        return nest(pull, indices);
+      });
+    };
+    Pull pull = makePull(1);
+    return nest(pull, Indices(row));
+  }
+
+  /// Loops over `extent` elements of the next dimension from `start`.
   LogicalResult forLanes(int64_t extent, int64_t lanes, Value start,
-                         Indices indices,
-                         function_ref<LogicalResult(Pull &, Indices)> body) {
+                         Indices indices, Body body) {
     int64_t whole = extent / lanes * lanes;
     indices.push_back({});
     auto at = [&](Value iv, Value mask) {
@@ -423,7 +449,7 @@ private:
           return failure();
       return success();
     };
-    if (failed(forEach(shape, row, lanes, compute)))
+    if (failed(forEach(shape, row, shape.size() - 1, lanes, compute)))
       return failure();
     for (auto [result, buffer] : llvm::zip(stage.getResults(), memory))
       buffers[result] = buffer;
@@ -464,14 +490,15 @@ private:
       Pull pull = makePull(1);
       return compute(pull, Indices(row.take_front(shape.size())));
     }
+    int64_t lane = plan.lane >= 0 ? plan.lane : shape.size() - 1;
     if (plan.blocks == 1)
-      return forEach(shape, row, lanesFor(shape.back()), compute);
+      return forEach(shape, row, lane, lanesFor(shape[lane]), compute);
     return emitBlock(shape.back(), row, block, compute);
   }
 
   /// One block of the last dimension; the last one may be shorter.
   LogicalResult emitBlock(int64_t extent, ArrayRef<LaneIndex> row, Value block,
-                          function_ref<LogicalResult(Pull &, Indices)> body) {
+                          Body body) {
     int64_t lanes = lanesFor(plan.blockSize);
     Pull pull = makePull(lanes);
     Value start = pull.mul(block, plan.blockSize);

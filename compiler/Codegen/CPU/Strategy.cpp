@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
+#include "compiler/Codegen/CPU/WindowReduction.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,6 +54,58 @@ void EmittedKernel::bindInputs(Pull &pull) {
     pull.buffers[argument] = operand(pull.builder(), argument.getArgNumber());
 }
 
+LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
+                           const Indices &at) {
+  Operation *terminator = kernel.source.getBody().front().getTerminator();
+  unsigned inputs = kernel.source.getNumArguments();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    auto element = pull.at(value, at);
+    if (failed(element) ||
+        failed(pull.store(*element, kernel.operand(pull.builder(), inputs + i),
+                          at)))
+      return failure();
+    pull.registers[value] = *element;
+  }
+  return success();
+}
+
+linalg::GenericOp onlyReduction(func::FuncOp kernel) {
+  linalg::GenericOp found;
+  bool one = true;
+  kernel.walk([&](linalg::GenericOp op) {
+    if (op.getNumReductionLoops() == 0)
+      return;
+    one = !found;
+    found = op;
+  });
+  return one ? found : linalg::GenericOp();
+}
+
+/// Whether all that is computed from `value` follows element by element.
+static bool onlyElementwiseAfter(Value value) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  for (OpOperand &use : value.getUses()) {
+    if (isa<func::ReturnOp>(use.getOwner()))
+      continue;
+    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+        !op.getMatchingIndexingMap(&use).isIdentity() ||
+        cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
+        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+        !onlyElementwiseAfter(op.getResult(0)))
+      return false;
+  }
+  return true;
+}
+
+bool resultsFollowElementwise(func::FuncOp kernel, Value value) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  return onlyElementwiseAfter(value) &&
+         llvm::all_of(kernel.getResultTypes(), [&](Type type) {
+           return cast<RankedTensorType>(type).getShape() == shape;
+         });
+}
+
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
@@ -79,16 +132,18 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
     EmittedKernel emitted{kernel, function, entry->getArgument(count - 3),
                           entry->getArgument(count - 2),
                           entry->getArgument(count - 1)};
-    LogicalResult result = strategy.getValue() == "contraction"
+    StringRef name = strategy.getValue();
+    LogicalResult result = name == "contraction"
                                ? emitContraction(emitted, target)
-                               : emitRows(emitted, target);
+                           : name == "windows" ? emitWindows(emitted, target)
+                                               : emitRows(emitted, target);
     if (succeeded(result))
       return function;
     function.erase();
     return failure();
   };
   FailureOr<func::FuncOp> function = emit(target);
-  if (failed(function) && strategy.getValue() == "rows") {
+  if (failed(function) && strategy.getValue() != "contraction") {
     // Some index is not affine in the lane: one element at a time then.
     Target scalar = target;
     scalar.vectorBytes = 4;

@@ -16,6 +16,7 @@
 
 #include "compiler/Codegen/CPU/Pull.h"
 #include "compiler/Codegen/CPU/Target.h"
+#include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -37,6 +38,17 @@ struct EmittedKernel {
   void bindInputs(Pull &pull);
 };
 
+/// Stores the kernel's results at `at`, pulled on what `pull` has in registers.
+mlir::LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
+                                 const Indices &at);
+
+/// The one reduction in `kernel`; null if there is none or more than one.
+mlir::linalg::GenericOp onlyReduction(mlir::func::FuncOp kernel);
+
+/// Whether all results of `kernel` have the shape of `value` and follow from it
+/// element by element, at the same index.
+bool resultsFollowElementwise(mlir::func::FuncOp kernel, mlir::Value value);
+
 /// Strides in elements of a dense row-major tensor.
 llvm::SmallVector<int64_t> denseStrides(llvm::ArrayRef<int64_t> shape);
 
@@ -52,6 +64,9 @@ inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
 struct RowsPlan {
   /// Leading dimensions that all of the kernel's tensors share.
   int64_t rank = 0;
+  /// The dimension of the one result that lanes lie along, if that is not the
+  /// last of each result; else -1.
+  int64_t lane = -1;
   /// Generics that go to scratch memory, in order.
   llvm::SmallVector<mlir::linalg::GenericOp> stages;
   /// Products of the shared dimensions, and blocks of the last one.
@@ -135,6 +150,11 @@ mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
 
 /// The target that the module's `graph.cpu` names.
 mlir::FailureOr<Target> targetOf(mlir::ModuleOp module);
+
+/// Packs constant weights that `dispatch` hands to `kernel`, which it alone
+/// uses, as the kernel's strategy wants them: the packing becomes a dispatch.
+void packWeights(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
+                 graph::DispatchOp dispatch, const Target &target);
 
 /// Chooses strategies for all kernel functions of a module at phase `kernels`,
 /// packs the weights of contractions, and sets the kernels' attributes.
