@@ -29,6 +29,8 @@ class TargetMachine;
 
 namespace tinh::artifact {
 
+class TemporaryFile;
+
 struct Tensor {
   std::string name;
   tinh_dtype_t dtype = TINH_DTYPE_F32;
@@ -85,8 +87,9 @@ struct WriteOptions {
 llvm::Expected<Object> makeDescriptor(const Contents &contents,
                                       llvm::TargetMachine &machine);
 
-/// Links `objects` into a shared object at `path`.
-llvm::Error link(llvm::ArrayRef<Object> objects, llvm::StringRef path);
+/// Links kernels and descriptor into the shared object `output`.
+llvm::Error link(llvm::ArrayRef<Object> kernels, const Object &descriptor,
+                 const TemporaryFile &output);
 
 /// Writes the artifact to `path`, and its companion file if the weights are
 /// external. Both appear whole or not at all.

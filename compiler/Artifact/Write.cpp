@@ -7,185 +7,34 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Artifact.h"
 
-#include "lld/Common/Driver.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "compiler/Artifact/Files.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
-#include <mutex>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 
 namespace tinh::artifact {
 
-static Error fileError(StringRef path, const Twine &what, int error) {
-  return createStringError(Twine("'") + path + "': " + what + ": " +
-                           std::strerror(error));
-}
-
-//===----------------------------------------------------------------------===//
-// Temporary files
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A file that becomes `path` when it is kept, and nothing before.
-class PendingFile {
-public:
-  static Expected<PendingFile> create(StringRef path) {
-    PendingFile file;
-    file.path = path.str();
-    SmallString<128> name;
-    if (std::error_code error =
-            sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", name))
-      return createStringError(Twine("cannot write '") + path +
-                               "': " + error.message());
-    file.name = name.str().str();
-    sys::RemoveFileOnSignal(file.name);
-    return file;
-  }
-  PendingFile(PendingFile &&other)
-      : name(std::move(other.name)), path(std::move(other.path)) {
-    other.name.clear();
-  }
-  ~PendingFile() {
-    if (!name.empty()) {
-      sys::fs::remove(name);
-      sys::DontRemoveFileOnSignal(name);
-    }
-  }
-  Error keep(unsigned permissions) {
-    mode_t mask = umask(0);
-    umask(mask);
-    ::chmod(name.c_str(), permissions & ~mask);
-    if (std::error_code error = sys::fs::rename(name, path))
-      return createStringError("cannot write '" + path +
-                               "': " + error.message());
-    sys::DontRemoveFileOnSignal(name);
-    name.clear();
-    return Error::success();
-  }
-  std::string name, path;
-
-private:
-  PendingFile() = default;
-};
-
-/// A file's bytes, shared with the file.
-class Mapping {
-public:
-  static Expected<Mapping> resize(StringRef path, uint64_t size) {
-    int file = ::open(path.str().c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0)
-      return fileError(path, "cannot open", errno);
-    auto close = make_scope_exit([&] { ::close(file); });
-    if (::ftruncate(file, size))
-      return fileError(path, "cannot resize", errno);
-    // Reserve the blocks: a full disk must be an error here, not a signal at
-    // the first store.
-    if (int error = size ? ::posix_fallocate(file, 0, size) : 0)
-      return fileError(path, formatv("cannot reserve {0} bytes", size).str(),
-                       error);
-    void *memory =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (memory == MAP_FAILED)
-      return fileError(path, "cannot map", errno);
-    Mapping mapping;
-    mapping.bytes = {static_cast<char *>(memory), size};
-    return mapping;
-  }
-  Mapping(Mapping &&other) : bytes(other.bytes) { other.bytes = {}; }
-  ~Mapping() {
-    if (!bytes.empty())
-      ::munmap(bytes.data(), bytes.size());
-  }
-  MutableArrayRef<char> bytes;
-
-private:
-  Mapping() = default;
-};
-
-uint64_t alignUp(uint64_t value, uint64_t alignment) {
+static uint64_t alignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Linking
-//===----------------------------------------------------------------------===//
-
-Error link(ArrayRef<Object> objects, StringRef path) {
-  SmallString<128> folder;
-  if (std::error_code error = sys::fs::createUniqueDirectory("tinh", folder))
-    return createStringError("cannot create a temporary directory: " +
-                             error.message());
-  auto cleanup = make_scope_exit([&] { sys::fs::remove_directories(folder); });
-  std::vector<std::string> files;
-  for (const auto &[i, object] : enumerate(objects)) {
-    files.push_back(formatv("{0}/{1}.o", folder, i));
-    std::error_code error;
-    raw_fd_ostream stream(files.back(), error);
-    if (!error) {
-      stream.write(object.data(), object.size());
-      stream.close();
-      error = stream.error();
-      stream.clear_error();
-    }
-    if (error)
-      return createStringError("cannot write '" + files.back() +
-                               "': " + error.message());
-  }
-  // Only the descriptor is exported; kernels keep local names for profilers.
-  std::string script = formatv("{0}/exports", folder);
-  {
-    std::error_code error;
-    raw_fd_ostream stream(script, error);
-    if (error)
-      return createStringError("cannot write '" + script +
-                               "': " + error.message());
-    stream << "{ global: " << TINH_ARTIFACT_SYMBOL << "; local: *; };\n";
-  }
-  std::string versionScript = "--version-script=" + script, output = path.str();
-  std::vector<const char *> arguments = {"ld.lld",
-                                         "-shared",
-                                         "--build-id=none",
-                                         "--hash-style=gnu",
-                                         "-z",
-                                         "noexecstack",
-                                         "-z",
-                                         "now",
-                                         "--threads=1",
-                                         versionScript.c_str(),
-                                         "-o",
-                                         output.c_str()};
-  for (const std::string &file : files)
-    arguments.push_back(file.c_str());
-  static std::mutex mutex; // LLD's state is global.
-  std::lock_guard lock(mutex);
-  std::string messages;
-  raw_string_ostream stream(messages);
-  lld::Result result =
-      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode == 0)
-    return Error::success();
-  return createStringError("cannot link '" + path +
-                           "': " + StringRef(messages).trim());
+static Expected<uint64_t> sizeOf(const TemporaryFile &file) {
+  uint64_t size = 0;
+  if (std::error_code error = sys::fs::file_size(file.name(), size))
+    return writeError(file.target(), error.message());
+  return size;
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,18 +62,18 @@ static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
 
 /// Appends the section ".tinh.weights" to the linked file and fills it: the
 /// weights, a new table of section names and a new table of sections.
-static Error embedWeights(StringRef file, const Contents &contents,
+static Error embedWeights(const TemporaryFile &file, const Contents &contents,
                           FillWeights fillWeights) {
-  uint64_t linked = 0;
-  if (std::error_code error = sys::fs::file_size(file, linked))
-    return createStringError("'" + file + "': " + error.message());
+  auto linked = sizeOf(file);
+  if (!linked)
+    return linked.takeError();
   static const char kName[] = ".tinh.weights";
 
   Elf64_Ehdr header;
   std::string names;
   std::vector<Elf64_Shdr> sections;
   {
-    auto mapping = Mapping::resize(file, linked);
+    auto mapping = Mapping::resize(file, *linked);
     if (!mapping)
       return mapping.takeError();
     const char *bytes = mapping->bytes.data();
@@ -238,7 +87,7 @@ static Error embedWeights(StringRef file, const Contents &contents,
   weights.sh_name = names.size();
   names.append(kName, sizeof(kName));
   weights.sh_type = SHT_PROGBITS;
-  weights.sh_offset = alignUp(linked, TINH_WEIGHTS_FILE_ALIGNMENT);
+  weights.sh_offset = alignUp(*linked, TINH_WEIGHTS_FILE_ALIGNMENT);
   weights.sh_size = contents.weightsSize;
   weights.sh_addralign = TINH_WEIGHTS_FILE_ALIGNMENT;
   Elf64_Shdr &table = sections[header.e_shstrndx];
@@ -268,6 +117,9 @@ static Error embedWeights(StringRef file, const Contents &contents,
   digest(memory, (*note)->weights_digest);
   return Error::success();
 }
+
+/// The metadata that ties a companion to its artifact.
+static constexpr StringLiteral kDigestKey = "tinh.digest";
 
 static const char *safetensorsName(tinh_dtype_t dtype) {
   static const char *const kNames[] = {"BOOL", "I8",  "U8",  "I16", "U16",
@@ -300,7 +152,7 @@ static std::string safetensorsHeader(const Contents &contents,
   json::OStream out(stream);
   out.object([&] {
     out.attributeObject("__metadata__",
-                        [&] { out.attribute("tinh.digest", hexDigest); });
+                        [&] { out.attribute(kDigestKey, hexDigest); });
     uint64_t end = 0; // The format allows no gaps: name those of alignment.
     for (const Tensor &tensor : contents.weights) {
       if (tensor.offset > end)
@@ -316,12 +168,12 @@ static std::string safetensorsHeader(const Contents &contents,
   return text;
 }
 
-static Error writeCompanion(PendingFile &file, const Contents &contents,
+static Error writeCompanion(const TemporaryFile &file, const Contents &contents,
                             FillWeights fillWeights, tinh_note_t &note) {
   // The digest has a fixed width, so the header's size is known before it.
   std::string header = safetensorsHeader(contents, std::string(32, '0'));
   uint64_t size = header.size(), data = 8 + size;
-  auto mapping = Mapping::resize(file.name, data + contents.weightsSize);
+  auto mapping = Mapping::resize(file, data + contents.weightsSize);
   if (!mapping)
     return mapping.takeError();
   MutableArrayRef<char> memory = mapping->bytes.drop_front(data);
@@ -340,17 +192,34 @@ static Error writeCompanion(PendingFile &file, const Contents &contents,
 // The artifact
 //===----------------------------------------------------------------------===//
 
-static Error writeExternal(PendingFile &file, const Contents &contents,
-                           StringRef path, FillWeights fillWeights) {
-  SmallString<128> companion(path);
+/// Fails if `path` is a file of something else than our weights, such as the
+/// model's own .safetensors of the same name.
+static Error checkReplaceable(StringRef path) {
+  auto size = MemoryBuffer::getFileSlice(path, 8, 0);
+  if (!size || (*size)->getBufferSize() != 8)
+    return Error::success(); // Not there, or too short to hold anything.
+  uint64_t length = support::endian::read64le((*size)->getBufferStart());
+  constexpr uint64_t kStart = 64; // Our header starts with the digest.
+  auto header = MemoryBuffer::getFileSlice(path, std::min(length, kStart), 8);
+  if (header && (*header)->getBuffer().contains(kDigestKey))
+    return Error::success();
+  return writeError(path, "it is there and holds no weights of an artifact; "
+                          "remove it or choose another name for the output");
+}
+
+static Error writeExternal(TemporaryFile &file, const Contents &contents,
+                           FillWeights fillWeights) {
+  SmallString<128> companion(file.target());
   sys::path::replace_extension(companion, ".safetensors");
-  auto weights = PendingFile::create(companion);
+  if (Error error = checkReplaceable(companion))
+    return error;
+  auto weights = TemporaryFile::beside(companion);
   if (!weights)
     return weights.takeError();
-  uint64_t linked = 0;
-  if (std::error_code error = sys::fs::file_size(file.name, linked))
-    return createStringError("'" + file.name + "': " + error.message());
-  auto mapping = Mapping::resize(file.name, linked);
+  auto linked = sizeOf(file);
+  if (!linked)
+    return linked.takeError();
+  auto mapping = Mapping::resize(file, *linked);
   if (!mapping)
     return mapping.takeError();
   auto note = findNote(mapping->bytes);
@@ -364,7 +233,7 @@ static Error writeExternal(PendingFile &file, const Contents &contents,
   if (Error error = writeCompanion(*weights, contents, fillWeights, **note))
     return error;
   (*note)->weights_embedded = 0;
-  (*note)->file_size = linked;
+  (*note)->file_size = *linked;
   std::memcpy((*note)->weights_file, name.data(), name.size());
   return weights->keep(0666);
 }
@@ -372,19 +241,17 @@ static Error writeExternal(PendingFile &file, const Contents &contents,
 Error write(const Contents &contents, ArrayRef<Object> kernels,
             TargetMachine &machine, StringRef path, FillWeights fillWeights,
             const WriteOptions &options) {
-  auto file = PendingFile::create(path);
+  auto file = TemporaryFile::beside(path);
   if (!file)
     return file.takeError();
   auto descriptor = makeDescriptor(contents, machine);
   if (!descriptor)
     return descriptor.takeError();
-  std::vector<Object> objects(kernels.begin(), kernels.end());
-  objects.push_back(std::move(*descriptor));
-  if (Error error = link(objects, file->name))
+  if (Error error = link(kernels, *descriptor, *file))
     return error;
   bool external = options.externalWeights && contents.weightsSize > 0;
-  if (Error error = external ? writeExternal(*file, contents, path, fillWeights)
-                             : embedWeights(file->name, contents, fillWeights))
+  if (Error error = external ? writeExternal(*file, contents, fillWeights)
+                             : embedWeights(*file, contents, fillWeights))
     return error;
   return file->keep(0777);
 }

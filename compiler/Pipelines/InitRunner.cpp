@@ -12,14 +12,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/InitRunner.h"
 
+#include "compiler/Artifact/Files.h"
+#include "compiler/Import/ExternalData.h"
 #include "dialects/graph/Graph.h"
 #include "tinh/runtime.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <deque>
@@ -33,7 +32,7 @@ namespace {
 /// The bytes of @init's arguments: mapped files and expanded attributes.
 class Sources {
 public:
-  explicit Sources(StringRef directory) : directory(directory) {}
+  explicit Sources(StringRef directory) : files(directory) {}
 
   llvm::Expected<const char *> find(Attribute source) {
     if (auto file = dyn_cast_or_null<graph::ExternalAttr>(source))
@@ -46,30 +45,10 @@ public:
 
 private:
   llvm::Expected<const char *> find(graph::ExternalAttr source) {
-    SmallString<128> path(source.getFile());
-    if (!llvm::sys::path::is_absolute(path)) {
-      path = directory;
-      llvm::sys::path::append(path, source.getFile());
-    }
-    std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
-    if (!file) {
-      auto opened =
-          llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                      /*RequiresNullTerminator=*/false);
-      if (!opened)
-        return llvm::createStringError("cannot read weights from '" + path +
-                                       "': " + opened.getError().message());
-      file = std::move(*opened);
-    }
-    uint64_t size = file->getBufferSize();
-    if (source.getOffset() > size ||
-        source.getSize() > size - source.getOffset())
-      return llvm::createStringError(
-          "'" + path + "' ends before the weights at offset " +
-          llvm::Twine(source.getOffset()) + ": it has " + llvm::Twine(size) +
-          " bytes; was it changed or cut?");
-    return aligned(file->getBufferStart() + source.getOffset(),
-                   source.getSize());
+    auto bytes = files.read(source);
+    if (!bytes)
+      return bytes.takeError();
+    return aligned(bytes->data(), bytes->size());
   }
 
   /// Files need not align their tensors as kernels want them.
@@ -96,8 +75,7 @@ private:
     return bytes.data();
   }
 
-  std::string directory;
-  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+  MappedFiles files;
   std::deque<std::vector<char>> expanded;
 };
 
@@ -113,16 +91,13 @@ llvm::Error runInit(func::FuncOp init, const artifact::Contents &contents,
                     ArrayRef<artifact::Object> kernels, const cpu::Target &host,
                     StringRef directory, ArrayRef<artifact::Tensor> weights,
                     MutableArrayRef<char> memory) {
-  SmallString<128> path;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("tinh-init", "so", path))
-    return llvm::createStringError("cannot create a temporary file: " +
-                                   error.message());
-  auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(path); });
+  auto file = artifact::TemporaryFile::library("tinh-init");
+  if (!file)
+    return file.takeError();
   auto nothing = [](MutableArrayRef<char>) { return llvm::Error::success(); };
   std::unique_ptr<llvm::TargetMachine> machine = cpu::makeTargetMachine(host);
-  if (llvm::Error error =
-          artifact::write(contents, kernels, *machine, path, nothing, {}))
+  if (llvm::Error error = artifact::write(contents, kernels, *machine,
+                                          file->name(), nothing, {}))
     return error;
 
   Sources sources(directory);
@@ -138,13 +113,13 @@ llvm::Error runInit(func::FuncOp init, const artifact::Contents &contents,
     outputs.push_back({memory.data() + weight.offset, weight.size});
 
   tinh_module_t *module = nullptr;
-  if (tinh_module_load(path.c_str(), &module) != TINH_OK)
+  if (tinh_module_load(file->name().c_str(), &module) != TINH_OK)
     return runtimeError("load");
-  auto unload = llvm::make_scope_exit([&] { tinh_module_release(module); });
+  llvm::scope_exit unload([&] { tinh_module_release(module); });
   tinh_context_t *context = nullptr;
   if (tinh_context_create(module, nullptr, &context) != TINH_OK)
     return runtimeError("start");
-  auto close = llvm::make_scope_exit([&] { tinh_context_release(context); });
+  llvm::scope_exit close([&] { tinh_context_release(context); });
   if (tinh_context_run(context, 0, inputs.data(), inputs.size(), outputs.data(),
                        outputs.size()) != TINH_OK)
     return runtimeError("run");
