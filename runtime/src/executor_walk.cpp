@@ -172,10 +172,7 @@ void Executor::wait_for_work(Lock &lock) {
   uint32_t seen = events.load(std::memory_order_acquire);
   auto news = [&] { return events.load(std::memory_order_acquire) != seen; };
   lock.unlock();
-  auto end = std::chrono::steady_clock::now() + pool->spin();
-  while (!news() && std::chrono::steady_clock::now() < end)
-    for (int i = 0; i < 32; ++i)
-      cpu_relax();
+  spin_until(pool->spin(), news);
   lock.lock();
   leader_sleeps = true;
   work.wait(lock, news);

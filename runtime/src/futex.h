@@ -30,6 +30,24 @@ inline void cpu_relax() {
 #endif
 }
 
+/// Spins until `ready()` or for `spin`, and says whether it became ready.
+template <typename Ready>
+bool spin_until(std::chrono::microseconds spin, Ready ready) {
+  if (ready())
+    return true;
+  if (spin.count() <= 0)
+    return false;
+  auto end = std::chrono::steady_clock::now() + spin;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      cpu_relax();
+      if (ready())
+        return true;
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
 /// A counter that only grows (modulo 2^32), alone on its cache line.
 class alignas(64) Counter {
 public:
@@ -51,25 +69,11 @@ public:
 
   /// Returns once the counter has come to `target`.
   void wait(uint32_t target, std::chrono::microseconds spin) {
-    if (!reached(target) && !spin_for(target, spin))
+    if (!spin_until(spin, [&] { return reached(target); }))
       sleep_until(target);
   }
 
 private:
-  bool spin_for(uint32_t target, std::chrono::microseconds spin) const {
-    if (spin.count() <= 0)
-      return false;
-    auto end = std::chrono::steady_clock::now() + spin;
-    do {
-      for (int i = 0; i < 64; ++i) {
-        if (reached(target))
-          return true;
-        cpu_relax();
-      }
-    } while (std::chrono::steady_clock::now() < end);
-    return false;
-  }
-
   void sleep_until(uint32_t target) {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
