@@ -1,16 +1,33 @@
 # Installation: libraries, headers, tools and the package files that let
-# another project say find_package(Tinh) and link tinh::runtime.
+# another project say find_package(Tinh) and link tinh::runtime and, where the
+# compiler was built, tinh::compiler.
 include(CMakePackageConfigHelpers)
 
 set(TINH_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Tinh)
 
-install(TARGETS tinh_runtime EXPORT TinhTargets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/tinh
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-set_target_properties(graph-run PROPERTIES
-  INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
-install(TARGETS graph-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Installs a library and the headers in the folder INCLUDE.
+function(tinh_install_library target include)
+  install(TARGETS ${target} EXPORT TinhTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${include}/tinh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
+
+# Installs programs, which find the libraries beside them.
+function(tinh_install_tools)
+  set_target_properties(${ARGN} PROPERTIES
+    INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR}
+    INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${ARGN} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+tinh_install_library(tinh_runtime ${PROJECT_SOURCE_DIR}/runtime/include)
+tinh_install_tools(graph-run)
+if(NOT TINH_RUNTIME_ONLY)
+  set_target_properties(tinh_compiler PROPERTIES
+    INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
+  tinh_install_library(tinh_compiler ${PROJECT_SOURCE_DIR}/compiler/include)
+  tinh_install_tools(graph-compile graph-compare graph-opt)
+endif()
 
 install(EXPORT TinhTargets NAMESPACE tinh:: DESTINATION ${TINH_PACKAGE_DIR})
 configure_package_config_file(

@@ -19,6 +19,7 @@ target_include_directories(tinh_mlir_options SYSTEM INTERFACE
 target_include_directories(tinh_mlir_options INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/compiler/include
   ${PROJECT_SOURCE_DIR}/runtime/include ${PROJECT_BINARY_DIR})
+target_link_libraries(tinh_mlir_options INTERFACE MLIR LLVM)
 target_compile_options(tinh_mlir_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 separate_arguments(TINH_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")

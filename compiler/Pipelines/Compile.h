@@ -10,6 +10,7 @@
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Pipelines/Phases.h"
+#include "tinh/compiler.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace tinh {
+
+class KernelCache;
 
 struct CompileOptions {
   /// The CPU: native, x86-64-v3, x86-64-v4 or a name of LLVM's.
@@ -33,16 +36,10 @@ struct CompileOptions {
   enum class Weights { Automatic, Embedded, External };
   /// Automatic: external from 1 GiB on.
   Weights weights = Weights::Automatic;
+  /// Where compiled kernels are looked for and kept; may be null.
+  KernelCache *cache = nullptr;
   /// Told what is being done, with done and total of that.
   std::function<void(const char *what, size_t done, size_t total)> progress;
-};
-
-/// What a compilation did.
-struct CompileReport {
-  std::vector<std::pair<std::string, double>> milliseconds; // By stage.
-  size_t dispatches = 0, kernels = 0;
-  uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0,
-           weightsSize = 0;
 };
 
 /// Sets what the phases read of the options in `module`. Fails, with a message,

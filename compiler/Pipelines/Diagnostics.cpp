@@ -29,7 +29,7 @@ static const char *severityName(DiagnosticSeverity severity) {
   return "note";
 }
 
-static void print(const Diagnostic &diagnostic) {
+std::string formatDiagnostic(const Diagnostic &diagnostic) {
   FileLineColLoc file;
   StringAttr node;
   diagnostic.getLocation()->walk([&](Location inner) {
@@ -39,7 +39,8 @@ static void print(const Diagnostic &diagnostic) {
       node = found.getName();
     return WalkResult::advance();
   });
-  llvm::raw_ostream &os = llvm::errs();
+  std::string message;
+  llvm::raw_string_ostream os(message);
   if (file) {
     os << file.getFilename().getValue();
     if (file.getLine())
@@ -51,16 +52,17 @@ static void print(const Diagnostic &diagnostic) {
   // Messages that name their node need no second name for it.
   if (node && !StringRef(text).contains(node.getValue()))
     os << "node '" << node.getValue() << "': ";
-  os << text << '\n';
+  os << text;
   for (const Diagnostic &note : diagnostic.getNotes())
-    print(note);
+    os << '\n' << formatDiagnostic(note);
+  return message;
 }
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
     : ScopedDiagnosticHandler(context) {
   context->printOpOnDiagnostic(false);
   setHandler([](Diagnostic &diagnostic) {
-    print(diagnostic);
+    llvm::errs() << formatDiagnostic(diagnostic) << '\n';
     return success();
   });
 }

@@ -10,10 +10,15 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <string>
+
 namespace tinh {
 
-/// Prints a context's diagnostics to stderr as `file:line:column: error: …`,
-/// or, where lines mean nothing, `file: error: node 'Conv_12': …`.
+/// `file:line:column: error: …` or, where lines mean nothing,
+/// `file: error: node 'Conv_12': …`; notes on lines of their own.
+std::string formatDiagnostic(const mlir::Diagnostic &diagnostic);
+
+/// Prints a context's diagnostics to stderr, for people.
 class DiagnosticPrinter : public mlir::ScopedDiagnosticHandler {
 public:
   explicit DiagnosticPrinter(mlir::MLIRContext *context);

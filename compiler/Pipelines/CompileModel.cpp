@@ -1,0 +1,91 @@
+//===- CompileModel.cpp - The compiler as one call ------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// compileModel of the public header tinh/compiler.h, which keeps MLIR out of
+// the programs that embed the compiler.
+//
+//===----------------------------------------------------------------------===//
+#include "tinh/compiler.h"
+
+#include "compiler/Import/Import.h"
+#include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/Registration.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace tinh {
+
+namespace {
+
+CompileOptions::Weights convert(WeightsPlacement placement) {
+  switch (placement) {
+  case WeightsPlacement::Automatic:
+    return CompileOptions::Weights::Automatic;
+  case WeightsPlacement::Embedded:
+    return CompileOptions::Weights::Embedded;
+  case WeightsPlacement::External:
+    return CompileOptions::Weights::External;
+  }
+  return CompileOptions::Weights::Automatic;
+}
+
+CompileOptions convert(const CompileRequest &request) {
+  CompileOptions options;
+  options.cpu = request.cpu;
+  options.modelName = llvm::sys::path::stem(request.model).str();
+  options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
+  options.phases.fuse = request.fuse;
+  options.jobs = request.jobs;
+  options.weights = convert(request.weights);
+  options.progress = request.progress;
+  return options;
+}
+
+LogicalResult compile(const CompileRequest &request, MLIRContext &context,
+                      CompileReport &report) {
+  ImportOptions importing;
+  for (const auto &[name, shape] : request.shapes)
+    importing.shapes[name].assign(shape.begin(), shape.end());
+  OwningOpRef<ModuleOp> module = importModel(request.model, importing, context);
+  if (!module)
+    return failure();
+  CompileOptions options = convert(request);
+  if (failed(setTarget(*module, options)) ||
+      failed(runPhases(*module, Phase::Graph, Phase::Kernels, options.phases)))
+    return failure();
+  return writeArtifact(*module, request.output, options, report);
+}
+
+} // namespace
+
+CompileResult compileModel(const CompileRequest &request) {
+  CompileResult result;
+  if (request.model.empty() || request.output.empty()) {
+    result.messages.push_back(
+        "error: the request names no " +
+        std::string(request.model.empty() ? "model" : "output"));
+    return result;
+  }
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    result.messages.push_back(formatDiagnostic(diagnostic));
+    return success();
+  });
+  result.succeeded = succeeded(compile(request, context, result.report));
+  return result;
+}
+
+} // namespace tinh

@@ -1,0 +1,96 @@
+//===- tinh/compiler.h - Compile a model into a library ---------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler for programs that embed it. What graph-compile does is one call:
+//
+//   tinh::CompileRequest request;
+//   request.model = "model.onnx";
+//   request.output = "model.so";
+//   tinh::CompileResult result = tinh::compileModel(request);
+//   if (!result.succeeded)
+//     for (const std::string &message : result.messages)
+//       std::cerr << message << '\n';
+//
+// The header needs the standard library alone, and the program nothing of LLVM.
+// tinh/runtime.h loads and runs what was compiled.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_H
+#define TINH_COMPILER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tinh {
+
+/// Where an artifact's weights are.
+enum class WeightsPlacement {
+  Automatic, ///< External from 1 GiB on.
+  Embedded,  ///< In the artifact.
+  External   ///< In a file beside it.
+};
+
+struct CompileRequest {
+  /// The model's file: .onnx, .json or .mlir.
+  std::string model;
+  /// The library to write. A file that is there is replaced.
+  std::string output;
+  /// Shapes, in elements, of the inputs that the model leaves open, by name.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  /// The CPU to compile for: native, x86-64-v3, x86-64-v4 or a name of LLVM's.
+  std::string cpu = "native";
+  WeightsPlacement weights = WeightsPlacement::Automatic;
+  /// Threads that compile kernels; 0: as many as there are CPUs.
+  unsigned jobs = 0;
+  /// Put ops into kernels together; off: one kernel an op.
+  bool fuse = true;
+  /// Told what is being done, with done and total of that; may be empty. Called
+  /// from any thread, but not by two at a time.
+  std::function<void(const char *what, size_t done, size_t total)> progress;
+};
+
+/// A kernel of the model, or of the preparation of its weights.
+struct KernelReport {
+  std::string name, strategy;
+  double milliseconds = 0; ///< To compile it, or to find it in the cache.
+  size_t codeSize = 0;     ///< Bytes of its object file.
+  bool cached = false;
+};
+
+/// What a compilation did.
+struct CompileReport {
+  std::vector<std::pair<std::string, double>> milliseconds; ///< By stage.
+  size_t dispatches = 0, kernels = 0;
+  std::vector<KernelReport> compiledKernels;
+  /// Bytes: of the planned arena, of all intermediate buffers, what no plan can
+  /// go below, and of the weights.
+  uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0,
+           weightsSize = 0;
+};
+
+struct CompileResult {
+  bool succeeded = false;
+  /// What was wrong or is worth knowing, in sentences that name the file and
+  /// the model's node, as graph-compile prints them.
+  std::vector<std::string> messages;
+  CompileReport report;
+};
+
+/// Compiles a model. Never throws; what is wrong with the request or the model
+/// is said in the result, and nothing is written then. May be called from
+/// several threads at a time.
+CompileResult compileModel(const CompileRequest &request);
+
+} // namespace tinh
+
+#endif // TINH_COMPILER_H

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Installs the build, builds a project against what was installed, runs it.
+
+usage: install_test.py SOURCE_DIR BUILD_DIR CMAKE GENERATOR runtime|compiler
+                       [-DOPTION=VALUE ...]
+
+`runtime` is for builds of the runtime alone: there must be no tinh::compiler
+then. The options are for the configuration of the consuming project.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
+CMAKE, GENERATOR, KIND = sys.argv[3:6]
+OPTIONS = sys.argv[6:]
+
+
+def run(*command, expected=0):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != expected:
+        sys.exit(
+            f"{' '.join(map(str, command))} exits with {done.returncode}:\n"
+            f"{done.stdout}{done.stderr}"
+        )
+    return done.stdout + done.stderr
+
+
+def configure(prefix, folder, with_compiler, expected=0):
+    return run(
+        CMAKE,
+        "-S",
+        SOURCE / "tests/install/consumer",
+        "-B",
+        folder,
+        "-G",
+        GENERATOR,
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DEXAMPLES={SOURCE / 'examples'}",
+        f"-DWITH_COMPILER={with_compiler}",
+        *OPTIONS,
+        expected=expected,
+    )
+
+
+def check_paths(prefix):
+    """What is installed must not need the build's folder."""
+    for path in [*prefix.glob("bin/*"), *prefix.glob("lib*/**/*.so")]:
+        for line in run("readelf", "-d", path).splitlines():
+            if "PATH" in line and str(BUILD) in line:
+                sys.exit(f"{path} refers to the build: {line.strip()}")
+
+
+def check_runtime(folder):
+    """classify is run on the model that is made by hand for the runtime's tests."""
+    text = run(BUILD / "bin/complete_toy", folder / "classify")
+    assert "1. class 1023, score 1023" in text, text
+
+
+def check_compiler(prefix, folder):
+    """The rows are (0, 1), (2, 3) …: a sum s above 1 gives 2 - s."""
+    model, artifact = SOURCE / "examples/json/xor.json", folder / "xor.so"
+    text = run(folder / "compile_and_run", model, artifact)
+    assert text.split() == ["1", "-3", "-7", "-11"], text
+    text = run(folder / "compile_and_run", folder / "missing.onnx", artifact, expected=1)
+    assert "missing.onnx: error: cannot read the file" in text, text
+    run(prefix / "bin/graph-compile", model, "-o", artifact)
+    assert "xor" in run(prefix / "bin/graph-run", artifact, "--list")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        prefix = pathlib.Path(temporary) / "prefix"
+        folder = pathlib.Path(temporary) / "consumer"
+        run(CMAKE, "--install", BUILD, "--prefix", prefix)
+        check_paths(prefix)
+        if KIND == "runtime":
+            text = configure(prefix, folder / "refused", "ON", expected=1)
+            assert "compiler" in text, text
+        configure(prefix, folder, "ON" if KIND == "compiler" else "OFF")
+        run(CMAKE, "--build", folder)
+        check_runtime(folder)
+        if KIND == "compiler":
+            check_compiler(prefix, folder)
+
+
+if __name__ == "__main__":
+    main()
