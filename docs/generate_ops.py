@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes docs/ops.md, the tables of all ops, from their definitions.
+
+    generate_ops.py TBLGEN INCLUDE_DIR ROOT [--check]
+
+For each folder X of dialects/ that has an XOps.td, llvm-tblgen says what it
+defines. With --check nothing is written, and the exit status is 1 if docs/ops.md
+is not what would have been.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+HEADER = """\
+# Ops
+
+Generated from the definitions in `dialects/` by `docs/generate_ops.py`: after a
+change there, run `ninja -C build ops-document`. A `?` marks what may be left
+out, `…` what may be there any number of times.
+"""
+
+# What the definitions of MLIR are called here; all others go by their summary.
+TYPES = {
+    "BoolAttr": "boolean",
+    "DenseI64ArrayAttr": "integers",
+    "F64Attr": "number",
+    "FlatSymbolRefAttr": "symbol",
+    "I64Attr": "integer",
+    "StrAttr": "string",
+    "SymbolNameAttr": "symbol",
+    "TypedAttrInterface": "constant",
+    "UnitAttr": "flag",
+}
+
+OPTIONAL = {"Optional", "OptionalAttr", "DefaultValuedAttr"}
+
+
+class Records:
+    """The records of a .td file, as llvm-tblgen dumps them."""
+
+    def __init__(self, tblgen, include, root, path):
+        done = subprocess.run(
+            [tblgen, "--dump-json", f"-I{root}", f"-I{include}", path],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            sys.exit(done.stderr)
+        self.all = json.loads(done.stdout)
+
+    def instances(self, name):
+        return [self.all[key] for key in self.all["!instanceof"].get(name, [])]
+
+    def get(self, reference):
+        return self.all[reference["def"]]
+
+    def is_a(self, record, name):
+        return name in record["!superclasses"]
+
+
+def dedent(text):
+    """The text of a [{ … }], whose first line may stand beside its bracket."""
+    first, _, rest = text.partition("\n")
+    return (first.strip() + "\n" + textwrap.dedent(rest)).strip()
+
+
+def type_name(records, record):
+    """How a constraint on an operand, a result or an attribute is called."""
+    for wrapped in ("baseType", "baseAttr", "enum"):
+        if record.get(wrapped):
+            return type_name(records, records.get(record[wrapped]))
+    if record["!name"] in TYPES:
+        return TYPES[record["!name"]]
+    if records.is_a(record, "EnumAttrInfo"):
+        cases = record["enumerants"]
+        return " ".join(f"`{records.get(case)['str']}`" for case in cases)
+    summary = record.get("summary") or record["!name"]
+    return summary.removeprefix("statically shaped ")
+
+
+def describe(records, arguments, wanted):
+    """`a`, `b`: tensor; `c`?: tensor of booleans"""
+    groups = []
+    for reference, name in arguments:
+        record = records.get(reference)
+        if not wanted(record):
+            continue
+        mark = ""
+        if set(record["!superclasses"]) & OPTIONAL:
+            mark = "?"
+        if records.is_a(record, "Variadic"):
+            mark = "…"
+        kind = type_name(records, record)
+        if groups and groups[-1][1] == kind:
+            groups[-1][0].append(f"`{name}`{mark}")
+        else:
+            groups.append(([f"`{name}`{mark}"], kind))
+    return "; ".join(f"{', '.join(names)}: {kind}" for names, kind in groups)
+
+
+class Family:
+    """The ops that a .td file defines, in its order."""
+
+    def __init__(self, path):
+        title = path.open().readline()
+        self.title = re.match(r"//===- \S+ - (.*?) *-+\*-", title)[1]
+        self.ops = []
+
+    def table(self, records, prefix):
+        yield "| op | operands | attributes | result |"
+        yield "|---|---|---|---|"
+        for op in self.ops:
+            arguments = op["arguments"]["args"]
+            cells = [
+                f"[`{prefix}{op['opName']}`](#{prefix.replace('.', '')}{op['opName']})",
+                describe(
+                    records, arguments, lambda r: records.is_a(r, "TypeConstraint")
+                ),
+                describe(
+                    records, arguments, lambda r: records.is_a(r, "AttrConstraint")
+                ),
+                describe(records, op["results"]["args"], lambda r: True),
+            ]
+            yield "| " + " | ".join(cells).replace("|  |", "| |") + " |"
+
+    def details(self, prefix):
+        for op in self.ops:
+            yield f"#### {prefix}{op['opName']}\n\n{dedent(op['summary'])}.\n"
+            yield dedent(op["description"]) + "\n"
+
+
+def collect(records, folder):
+    """The families of a dialect's ops, as the main file includes them."""
+    families = {}
+    ops = records.instances("Op")
+    ops.sort(key=lambda op: location(op)[1])
+    order = [
+        folder / pathlib.Path(name).name
+        for name in re.findall(r'^include "(.*)"', main_file(folder).read_text(), re.M)
+    ] + [main_file(folder)]
+    for path in order:
+        own = [op for op in ops if location(op)[0] == path.name]
+        if own:
+            families[path] = Family(path)
+            families[path].ops = own
+    assert sum(len(f.ops) for f in families.values()) == len(ops)
+    return families.values()
+
+
+def location(record):
+    """Where a def stands: the name of the file and the line."""
+    path, line = record["!locs"][0].rsplit(":", 1)
+    return pathlib.Path(path).name, int(line)
+
+
+def main_file(folder):
+    return folder / f"{folder.name.capitalize()}Ops.td"
+
+
+def document(tblgen, include, root):
+    yield HEADER
+    for folder in sorted((root / "dialects").iterdir()):
+        if not folder.is_dir() or not main_file(folder).exists():
+            continue
+        records = Records(tblgen, include, root, main_file(folder))
+        for dialect in records.instances("Dialect"):
+            if location(dialect)[0] not in {p.name for p in folder.glob("*.td")}:
+                continue
+            prefix = dialect["name"] + "."
+            yield f"## The dialect `{dialect['name']}`\n\n{dialect['summary']}\n"
+            yield dedent(dialect["description"]) + "\n"
+            for family in collect(records, folder):
+                yield f"### {family.title}\n"
+                yield from family.table(records, prefix)
+                yield ""
+                yield from family.details(prefix)
+
+
+def main():
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    tblgen, include, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    text = "\n".join(document(tblgen, include, root)).rstrip() + "\n"
+    path = root / "docs/ops.md"
+    if sys.argv[4:] != ["--check"]:
+        path.write_text(text)
+    elif not path.exists() or path.read_text() != text:
+        sys.exit(f"{path} is out of date: run ninja -C build ops-document")
+
+
+if __name__ == "__main__":
+    main()
