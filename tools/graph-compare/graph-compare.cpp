@@ -7,13 +7,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs a model eagerly and compiled, in turns in one process, and prints the
-// costs of both side by side.
+// costs of both side by side. --verify evaluates the model with the reference
+// interpreter, too, and says how far from it the two are.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/EagerModel.h"
+#include "compiler/Import/ExternalData.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Reference/Interpreter.h"
 #include "inputs.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -25,9 +28,11 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
+using tinh::reference::Difference;
 
 namespace {
 
@@ -59,7 +64,9 @@ struct Comparison {
   Side eager, compiled;
   size_t eagerKernels = 0;
   uint64_t eagerBytes = 0;
-  double maxAbsDifference = 0, maxRelDifference = 0;
+  /// Of eager and compiled from one another, and of both from the reference.
+  Difference difference;
+  std::optional<Difference> error;
   tinh::CompileReport report;
 
   /// Calls after which compiling has paid; negative: never.
@@ -70,23 +77,9 @@ struct Comparison {
   }
 };
 
-/// Largest differences of float outputs of the two sides.
-void compareOutputs(const tinh_tensor_info_t &info, const std::vector<char> &a,
-                    const std::vector<char> &b, Comparison &result) {
-  if (info.dtype != TINH_DTYPE_F32)
-    return;
-  const float *x = reinterpret_cast<const float *>(a.data());
-  const float *y = reinterpret_cast<const float *>(b.data());
-  double largest = 0, difference = 0;
-  for (size_t i = 0; i < a.size() / sizeof(float); ++i) {
-    largest = std::max<double>(largest, std::fabs(x[i]));
-    double d = std::fabs(double(x[i]) - y[i]);
-    difference = std::isnan(d) ? INFINITY : std::max(difference, d);
-  }
-  result.maxAbsDifference = std::max(result.maxAbsDifference, difference);
-  if (largest > 0)
-    result.maxRelDifference =
-        std::max(result.maxRelDifference, difference / largest);
+void widen(Difference &largest, const Difference &next) {
+  largest.absolute = std::max(largest.absolute, next.absolute);
+  largest.relative = std::max(largest.relative, next.relative);
 }
 
 void printTable(const Comparison &c) {
@@ -120,10 +113,21 @@ void printTable(const Comparison &c) {
   else
     llvm::outs() << llvm::formatv("compiling pays after {0:F0} calls\n",
                                   std::ceil(c.breakEven()));
-  llvm::outs() << llvm::formatv(
-      "  largest difference between the two: {0:E2} ({1:E2} of the largest "
-      "output)\n",
-      c.maxAbsDifference, c.maxRelDifference);
+  auto difference = [](const char *what, const Difference &d) {
+    llvm::outs() << llvm::formatv("  {0}: {1:E2} ({2:E2} of the largest "
+                                  "output)\n",
+                                  what, d.absolute, d.relative);
+  };
+  difference("largest difference between the two", c.difference);
+  if (c.error)
+    difference("largest error against the reference", *c.error);
+}
+
+/// JSON has no infinity.
+nlohmann::json errorNumber(const Comparison &c, double Difference::*part) {
+  if (!c.error)
+    return nullptr;
+  return std::min(*c.error.*part, std::numeric_limits<double>::max());
 }
 
 void printJson(const Comparison &c) {
@@ -146,16 +150,17 @@ void printJson(const Comparison &c) {
                       {"lower_bound_bytes", c.report.lowerBoundSize},
                       {"unplanned_bytes", c.report.unplannedSize}};
   json["break_even_calls"] = c.breakEven();
-  json["eager_compiled_max_abs_difference"] = c.maxAbsDifference;
-  json["eager_compiled_max_rel_difference"] = c.maxRelDifference;
+  json["max_abs_error"] = errorNumber(c, &Difference::absolute);
+  json["max_rel_error"] = errorNumber(c, &Difference::relative);
   llvm::outs() << json.dump(2) << "\n";
 }
 
 class Comparer {
 public:
   Comparer(std::string path, tinh::CompileOptions options, uint32_t threads,
-           unsigned runs)
-      : path(std::move(path)), options(std::move(options)), runs(runs) {
+           unsigned runs, bool verifying)
+      : path(std::move(path)), options(std::move(options)), runs(runs),
+        verifying(verifying) {
     result.threads = threads;
   }
   ~Comparer() {
@@ -176,7 +181,7 @@ public:
         !compileEager(model->clone()) || !compileWhole(model->clone()))
       return false;
     prepareBuffers();
-    return measure();
+    return measure() && compareOutputs(*model);
   }
   Comparison result;
 
@@ -238,7 +243,7 @@ private:
       inputs.push_back({memory.back().data(), info.size});
     }
     for (uint32_t i = 0; i < function.num_outputs; ++i) {
-      tinh_tensor_info_t &info = outputInfos.emplace_back();
+      tinh_tensor_info_t info;
       tinh_module_output_info(module, 0, i, &info);
       for (auto *side : {&eagerOutputs, &compiledOutputs}) {
         memory.emplace_back(info.size);
@@ -269,25 +274,57 @@ private:
         if (!time(compiled, side.times.emplace_back()))
           return false;
       }
-    auto bytes = [](const tinh_buffer_t &buffer) {
-      const char *data = static_cast<const char *>(buffer.data);
-      return std::vector<char>(data, data + buffer.size);
-    };
-    for (size_t i = 0; i < outputInfos.size(); ++i)
-      compareOutputs(outputInfos[i], bytes(eagerOutputs[i]),
-                     bytes(compiledOutputs[i]), result);
+    return true;
+  }
+
+  static tinh::reference::Tensor tensor(Type type,
+                                        const tinh_buffer_t &buffer) {
+    return tinh::reference::fromBytes(
+        cast<RankedTensorType>(type),
+        ArrayRef(static_cast<const char *>(buffer.data), buffer.size));
+  }
+
+  /// The outputs of `main`, as the reference interpreter computes them.
+  FailureOr<std::vector<tinh::reference::Tensor>>
+  evaluateReference(func::FuncOp main) {
+    std::vector<tinh::reference::Tensor> arguments;
+    for (auto [type, input] : llvm::zip_equal(main.getArgumentTypes(), inputs))
+      arguments.push_back(tensor(type, input));
+    tinh::MappedFiles files(options.modelDirectory);
+    return tinh::reference::evaluate(
+        main, std::move(arguments),
+        [&](tinh::graph::ExternalAttr value) { return files.read(value); });
+  }
+
+  bool compareOutputs(ModuleOp model) {
+    auto main = model.lookupSymbol<func::FuncOp>(tinh::graph::names::kMain);
+    FailureOr<std::vector<tinh::reference::Tensor>> expected = failure();
+    if (verifying) {
+      expected = evaluateReference(main);
+      if (failed(expected))
+        return false;
+      result.error.emplace();
+    }
+    for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
+      auto found = tensor(type, eagerOutputs[i]);
+      auto compiled = tensor(type, compiledOutputs[i]);
+      widen(result.difference, largestDifference(found, compiled));
+      for (auto *side : {&found, &compiled})
+        if (verifying)
+          widen(*result.error, largestDifference(*side, (*expected)[i]));
+    }
     return true;
   }
 
   std::string path;
   tinh::CompileOptions options;
   unsigned runs;
+  bool verifying;
   std::unique_ptr<tinh::EagerModel> eager;
   tinh_module_t *module = nullptr;
   tinh_context_t *context = nullptr;
   std::vector<std::vector<char>> memory;
   std::vector<tinh_buffer_t> inputs, eagerOutputs, compiledOutputs;
-  std::vector<tinh_tensor_info_t> outputInfos;
 };
 
 } // namespace
@@ -296,7 +333,7 @@ int main(int argc, char **argv) {
   std::string model;
   uint32_t threads = 1;
   unsigned runs = 20;
-  bool json = false;
+  bool json = false, verify = false;
   tinh::CompileOptions options;
   CLI::App app("Compares a model run eagerly, one kernel an op, with the same "
                "model compiled as a whole.");
@@ -309,6 +346,8 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--cpu", options.cpu, "the CPU to compile for")
       ->capture_default_str();
+  app.add_flag("--verify", verify,
+               "compare both with the reference interpreter");
   app.add_flag("--json", json, "print JSON");
   try {
     app.parse(argc, argv);
@@ -317,7 +356,7 @@ int main(int argc, char **argv) {
   }
   options.modelName = llvm::sys::path::stem(model).str();
   options.modelDirectory = llvm::sys::path::parent_path(model).str();
-  Comparer comparer(model, options, threads, runs);
+  Comparer comparer(model, options, threads, runs, verify);
   if (!comparer.run({}))
     return InputError;
   if (json)

@@ -1,0 +1,100 @@
+//===- ReferenceTestSupport.cpp - Evaluates graphs in text ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tests/reference/ReferenceTestSupport.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tinh::test {
+
+ReferenceTest::ReferenceTest() {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+}
+
+static reference::Tensor makeTensor(Type type, const Values &values) {
+  reference::Tensor tensor(type);
+  EXPECT_EQ(tensor.size(), static_cast<int64_t>(values.size()));
+  if (tensor.isFloat())
+    tensor.floats = values;
+  else
+    tensor.integers.assign(values.begin(), values.end());
+  return tensor;
+}
+
+Values ReferenceTest::evaluate(const std::string &function,
+                               const std::vector<Values> &inputs) {
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  auto module =
+      parseSourceString<ModuleOp>("func.func @main" + function, &context);
+  if (!module) {
+    ADD_FAILURE() << message << "\n" << function;
+    return {};
+  }
+  auto main = *module->getOps<func::FuncOp>().begin();
+  std::vector<reference::Tensor> arguments;
+  for (auto [type, values] : llvm::zip_equal(main.getArgumentTypes(), inputs))
+    arguments.push_back(makeTensor(type, values));
+  auto results = reference::evaluate(
+      main, std::move(arguments), [](graph::ExternalAttr external) {
+        static const float numbers[] = {10, 20, 30};
+        return llvm::Expected<ArrayRef<char>>(
+            ArrayRef(reinterpret_cast<const char *>(numbers), sizeof numbers)
+                .slice(external.getOffset(), external.getSize()));
+      });
+  if (failed(results))
+    return {};
+  const reference::Tensor &first = results->front();
+  return first.isFloat() ? first.floats
+                         : Values(first.integers.begin(), first.integers.end());
+}
+
+static void replaceAll(std::string &text, const std::string &what,
+                       const std::string &by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;
+       at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+Values ReferenceTest::evaluateOp(const std::string &op, const std::string &type,
+                                 const std::vector<Operand> &operands) {
+  std::string arguments, body = op, result = "tensor<" + type + ">";
+  std::vector<Values> inputs;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    std::string number = std::to_string(i);
+    arguments +=
+        (i ? ", %x" : "%x") + number + ": tensor<" + operand.type + ">";
+    replaceAll(body, "%" + number, "%x" + number);
+    replaceAll(body, "t" + number, "tensor<" + operand.type + ">");
+    inputs.push_back(operand.values);
+  }
+  replaceAll(body, "ty", result);
+  return evaluate("(" + arguments + ") -> " + result + " {\n%y = " + body +
+                      "\nreturn %y : " + result + "\n}",
+                  inputs);
+}
+
+void expectNear(const Values &found, const Values &expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(found[i])) << "element " << i << ": " << found[i];
+    else if (std::isinf(expected[i]))
+      EXPECT_EQ(found[i], expected[i]) << "element " << i;
+    else
+      EXPECT_NEAR(found[i], expected[i], tolerance) << "element " << i;
+  }
+}
+
+} // namespace tinh::test
