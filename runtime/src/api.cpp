@@ -6,15 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The boundary: handles, checks of what the caller gives, and exceptions turned
-// into statuses.
+// Handles, and checks of what the caller gives.
 //
 //===----------------------------------------------------------------------===//
-#include "error.h"
 #include "executor.h"
-
-#include <new>
-#include <system_error>
+#include "guarded.h"
+#include "tensor.h"
 
 #ifndef TINH_VERSION
 #error "TINH_VERSION is defined by the build"
@@ -33,27 +30,6 @@ struct tinh_context {
 struct tinh_future {
   std::shared_ptr<Future> future;
 };
-
-/// Runs `body`; what it throws becomes the status and the last error.
-template <typename Body> static tinh_status_t guarded(Body &&body) noexcept {
-  try {
-    body();
-    return TINH_OK;
-  } catch (const Error &error) {
-    return set_last_error(error.status(), error.what());
-  } catch (const std::bad_alloc &) {
-    return set_last_error(TINH_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::system_error &error) {
-    return set_last_error(TINH_OUT_OF_MEMORY, error.what());
-  } catch (const std::exception &error) {
-    return set_last_error(TINH_INTERNAL, error.what());
-  }
-}
-
-static void require(const void *pointer, const char *name) {
-  if (!pointer)
-    throw Error(TINH_INVALID_ARGUMENT, std::string(name) + " is NULL");
-}
 
 const char *tinh_runtime_version(void) { return TINH_VERSION; }
 
@@ -123,9 +99,7 @@ static tinh_tensor_info_t tensor_info(const tinh_tensor_desc_t *tensors,
                                            ' ' + std::to_string(index) +
                                            "; the function has " +
                                            std::to_string(count));
-  const tinh_tensor_desc_t &tensor = tensors[index];
-  return {tensor.name, static_cast<tinh_dtype_t>(tensor.dtype), tensor.rank,
-          tensor.dims, tensor.size};
+  return info_of(tensors[index]);
 }
 
 tinh_status_t tinh_module_input_info(const tinh_module_t *module,
@@ -192,20 +166,7 @@ static void check_buffers(const tinh_tensor_desc_t *tensors, uint32_t expected,
                 "the function has " + std::to_string(expected) + ' ' + kind +
                     "s, but " + std::to_string(count) + " were given");
   for (uint32_t i = 0; i < count; ++i) {
-    const tinh_tensor_desc_t &tensor = tensors[i];
-    size_t alignment = tinh_dtype_size(static_cast<tinh_dtype_t>(tensor.dtype));
-    std::string where = std::string(kind) + " '" + tensor.name + "'";
-    if (buffers[i].size != tensor.size)
-      throw Error(TINH_INVALID_ARGUMENT, where + " has " +
-                                             std::to_string(tensor.size) +
-                                             " bytes, but its buffer has " +
-                                             std::to_string(buffers[i].size));
-    if (!buffers[i].data && tensor.size)
-      throw Error(TINH_INVALID_ARGUMENT, where + ": the buffer is NULL");
-    if (reinterpret_cast<uintptr_t>(buffers[i].data) % alignment)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  where + ": the buffer is not aligned to its elements of " +
-                      std::to_string(alignment) + " bytes");
+    check_buffer(info_of(tensors[i]), kind, buffers[i]);
     out_pointers->push_back(buffers[i].data);
   }
 }

@@ -10,62 +10,14 @@
 // traces.
 //
 //===----------------------------------------------------------------------===//
-#include "toy.h"
+#include "toy_context.h"
 
 #include <atomic>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <iterator>
 #include <thread>
 
-namespace {
-
-class Run : public testing::Test {
-protected:
-  Run() { tinh_context_options_init(&options); }
-  ~Run() override {
-    tinh_context_release(context);
-    tinh_module_release(module);
-  }
-
-  void open(uint32_t threads) {
-    tinh_context_release(context);
-    context = nullptr;
-    if (!module)
-      ASSERT_EQ(tinh_module_load(toy.path().c_str(), &module), TINH_OK);
-    options.threads = threads;
-    ASSERT_EQ(tinh_context_create(module, &options, &context), TINH_OK)
-        << tinh_last_error();
-  }
-
-  tinh_status_t submit(uint32_t function, std::vector<float> &x,
-                       std::vector<float> &y, tinh_future_t *after,
-                       tinh_future_t **out_future) {
-    tinh_buffer_t in = {x.data(), x.size() * 4}, out = {y.data(), y.size() * 4};
-    return tinh_context_submit(context, function, &in, 1, &out, 1, &after,
-                               after ? 1 : 0, out_future);
-  }
-
-  tinh_status_t run(std::vector<float> &x, std::vector<float> &y) {
-    tinh_buffer_t in = {x.data(), x.size() * 4}, out = {y.data(), y.size() * 4};
-    return tinh_context_run(context, 0, &in, 1, &out, 1);
-  }
-
-  Toy toy;
-  tinh_module_t *module = nullptr;
-  tinh_context_t *context = nullptr;
-  tinh_context_options_t options;
-  std::vector<float> y = std::vector<float>(1024);
-};
-
-std::vector<float> input(float seed) {
-  std::vector<float> x(1024);
-  for (size_t i = 0; i < x.size(); ++i)
-    x[i] = seed + float(i) / 7;
-  return x;
-}
-
-} // namespace
+class Run : public ToyContext {};
 
 TEST_F(Run, SameBitsOnAnyNumberOfThreads) {
   std::vector<float> x = input(3);

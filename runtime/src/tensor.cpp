@@ -1,0 +1,40 @@
+//===- tensor.cpp - Tensors of a signature and their buffers ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "tensor.h"
+
+#include "error.h"
+
+namespace tinh::runtime {
+
+tinh_tensor_info_t info_of(const tinh_tensor_desc_t &tensor) {
+  return {tensor.name, static_cast<tinh_dtype_t>(tensor.dtype), tensor.rank,
+          tensor.dims, tensor.size};
+}
+
+void check_buffer(const tinh_tensor_info_t &tensor, const char *kind,
+                  const tinh_buffer_t &buffer) {
+  auto fail = [&](const std::string &what) {
+    throw Error(TINH_INVALID_ARGUMENT,
+                std::string(kind) + " '" + tensor.name + "'" + what);
+  };
+  if (buffer.size != tensor.size)
+    fail(" has " + std::to_string(tensor.size) + " bytes, but its buffer has " +
+         std::to_string(buffer.size));
+  if (!buffer.data && tensor.size)
+    fail(": the buffer is NULL");
+  size_t alignment = tinh_dtype_size(tensor.dtype);
+  if (reinterpret_cast<uintptr_t>(buffer.data) % alignment)
+    fail(": the buffer is not aligned to its elements of " +
+         std::to_string(alignment) + " bytes");
+}
+
+} // namespace tinh::runtime

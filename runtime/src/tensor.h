@@ -1,0 +1,29 @@
+//===- tensor.h - Tensors of a signature and their buffers ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tensor as the API shows it, and whether memory of the caller's fits it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_TENSOR_H
+#define TINH_RUNTIME_TENSOR_H
+
+#include "tinh/artifact.h"
+#include "tinh/runtime.h"
+
+namespace tinh::runtime {
+
+tinh_tensor_info_t info_of(const tinh_tensor_desc_t &tensor);
+
+/// Throws INVALID_ARGUMENT unless `buffer` can hold `tensor`, which the message
+/// calls a `kind`, such as "input".
+void check_buffer(const tinh_tensor_info_t &tensor, const char *kind,
+                  const tinh_buffer_t &buffer);
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_TENSOR_H
