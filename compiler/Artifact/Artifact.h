@@ -29,7 +29,7 @@ class TargetMachine;
 
 namespace tinh::artifact {
 
-class TemporaryFile;
+class MemoryFile;
 
 struct Tensor {
   std::string name;
@@ -87,15 +87,20 @@ struct WriteOptions {
 llvm::Expected<Object> makeDescriptor(const Contents &contents,
                                       llvm::TargetMachine &machine);
 
-/// Links kernels and descriptor into the shared object `output`.
-llvm::Error link(llvm::ArrayRef<Object> kernels, const Object &descriptor,
-                 const TemporaryFile &output);
+/// Links kernels and descriptor into a shared object.
+llvm::Expected<Object> link(llvm::ArrayRef<Object> kernels,
+                            const Object &descriptor);
 
 /// Writes the artifact to `path`, and its companion file if the weights are
 /// external. Both appear whole or not at all.
 llvm::Error write(const Contents &contents, llvm::ArrayRef<Object> kernels,
                   llvm::TargetMachine &machine, llvm::StringRef path,
                   FillWeights fillWeights, const WriteOptions &options);
+
+/// An artifact without weights, for this process to load.
+llvm::Expected<MemoryFile> writeToMemory(const Contents &contents,
+                                         llvm::ArrayRef<Object> kernels,
+                                         llvm::TargetMachine &machine);
 
 } // namespace tinh::artifact
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Files.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Signals.h"
@@ -33,89 +32,84 @@ static std::string messageOf(int error) {
 }
 
 //===----------------------------------------------------------------------===//
-// TemporaryFile
+// PendingFile
 //===----------------------------------------------------------------------===//
 
-TemporaryFile::TemporaryFile(StringRef name, StringRef target)
-    : fileName(name), targetName(target) {
-  sys::RemoveFileOnSignal(name);
+PendingFile::PendingFile(PendingFile &&other)
+    : path(std::move(other.path)), name(std::move(other.name)),
+      file(std::exchange(other.file, -1)),
+      bytes(std::exchange(other.bytes, {})) {
+  other.name.clear();
 }
 
-TemporaryFile::TemporaryFile(TemporaryFile &&other)
-    : fileName(std::move(other.fileName)),
-      targetName(std::move(other.targetName)) {
-  other.fileName.clear();
-}
-
-TemporaryFile::~TemporaryFile() {
-  if (fileName.empty())
+PendingFile::~PendingFile() {
+  if (!bytes.empty())
+    ::munmap(bytes.data(), bytes.size());
+  if (file >= 0)
+    ::close(file);
+  if (name.empty())
     return;
-  sys::fs::remove(fileName);
-  sys::DontRemoveFileOnSignal(fileName);
+  ::unlink(name.c_str());
+  sys::DontRemoveFileOnSignal(name);
 }
 
-Expected<TemporaryFile> TemporaryFile::beside(StringRef path) {
+bool PendingFile::open() {
+  SmallString<128> unique;
+  sys::fs::createUniquePath(path + ".%%%%%%%%.tmp", unique,
+                            /*MakeAbsolute=*/false);
+  // Before it exists: a signal may come at any time.
+  sys::RemoveFileOnSignal(unique);
+  file = ::open(unique.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    name = unique.str().str();
+    return true;
+  }
+  int error = errno;
+  sys::DontRemoveFileOnSignal(unique);
+  errno = error;
+  return false;
+}
+
+Expected<PendingFile> PendingFile::create(StringRef path) {
   sys::fs::file_status status;
   if (!sys::fs::status(path, status) && !sys::fs::is_regular_file(status))
     return writeError(path, sys::fs::is_directory(status)
                                 ? "it is a directory"
                                 : "it is not a regular file");
-  SmallString<128> name;
-  if (std::error_code error =
-          sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", name))
-    return writeError(path, error.message());
-  return TemporaryFile(name, path);
+  PendingFile pending(path.str());
+  while (!pending.open())
+    if (errno != EEXIST)
+      return writeError(path, messageOf(errno));
+  return pending;
 }
 
-Expected<TemporaryFile> TemporaryFile::library(StringRef prefix) {
-  SmallString<128> name;
-  if (std::error_code error = sys::fs::createTemporaryFile(prefix, "so", name))
-    return createStringError("cannot create a temporary file: " +
-                             error.message());
-  return TemporaryFile(name, name);
-}
-
-Error TemporaryFile::keep(unsigned permissions) {
-  mode_t mask = umask(0);
-  umask(mask);
-  ::chmod(fileName.c_str(), permissions & ~mask);
-  if (std::error_code error = sys::fs::rename(fileName, targetName))
-    return writeError(targetName, error.message());
-  sys::DontRemoveFileOnSignal(fileName);
-  fileName.clear();
-  return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Mapping
-//===----------------------------------------------------------------------===//
-
-Expected<Mapping> Mapping::resize(const TemporaryFile &file, uint64_t size) {
-  auto fail = [&](const Twine &what, int error) {
-    return writeError(file.target(), what + ": " + messageOf(error));
+Expected<MutableArrayRef<char>> PendingFile::map(uint64_t size) {
+  auto fail = [&](int error) {
+    return writeError(path, Twine(size) + " bytes: " + messageOf(error));
   };
-  int descriptor = ::open(file.name().c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0)
-    return fail("opening it", errno);
-  scope_exit close([&] { ::close(descriptor); });
-  if (::ftruncate(descriptor, size))
-    return fail("a size of " + Twine(size) + " bytes", errno);
+  if (::ftruncate(file, size))
+    return fail(errno);
   // Reserve the blocks: a full disk must be an error here, not a signal at the
   // first store.
-  if (int error = size ? ::posix_fallocate(descriptor, 0, size) : 0)
-    return fail("a size of " + Twine(size) + " bytes", error);
+  if (int error = size ? ::posix_fallocate(file, 0, size) : 0)
+    return fail(error);
   void *memory =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED)
-    return fail("mapping it", errno);
-  Mapping mapping;
-  mapping.bytes = {static_cast<char *>(memory), size};
-  return mapping;
+    return fail(errno);
+  bytes = {static_cast<char *>(memory), size};
+  return bytes;
 }
 
-Mapping::~Mapping() {
-  if (!bytes.empty())
-    ::munmap(bytes.data(), bytes.size());
+Error PendingFile::keep(unsigned permissions) {
+  mode_t mask = umask(0);
+  umask(mask);
+  ::fchmod(file, permissions & ~mask);
+  if (::rename(name.c_str(), path.c_str()))
+    return writeError(path, messageOf(errno));
+  sys::DontRemoveFileOnSignal(name);
+  name.clear();
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,52 +19,37 @@ namespace tinh::artifact {
 /// "cannot write 'path': reason"
 llvm::Error writeError(llvm::StringRef path, const llvm::Twine &reason);
 
-/// A file that is removed with this object, and when a signal ends the program,
-/// unless it has become another one. Only SIGKILL leaves it behind.
-class TemporaryFile {
+/// A file that becomes `path` when it is kept, and nothing before: it is called
+/// PATH.XXXXXXXX.tmp, and removed with this object and when a signal ends the
+/// program. Only SIGKILL leaves it behind.
+class PendingFile {
 public:
-  /// What becomes `path`: NAME.XXXXXXXX.tmp beside it. Fails if something that
-  /// is no plain file is in its place.
-  static llvm::Expected<TemporaryFile> beside(llvm::StringRef path);
-  /// In the system's folder for temporary files, as PREFIX-XXXXXX.so.
-  static llvm::Expected<TemporaryFile> library(llvm::StringRef prefix);
+  /// Fails if something that is no plain file is at `path`.
+  static llvm::Expected<PendingFile> create(llvm::StringRef path);
+  PendingFile(PendingFile &&other);
+  ~PendingFile();
 
-  TemporaryFile(TemporaryFile &&other);
-  ~TemporaryFile();
-
-  const std::string &name() const { return fileName; }
-  /// What it is to become; its own name if nothing.
-  const std::string &target() const { return targetName; }
-  /// Makes it the target, at once and whole, with `permissions` but those that
-  /// the process masks.
+  /// Gives it `size` bytes, reserved on the disk, in memory that is the file.
+  llvm::Expected<llvm::MutableArrayRef<char>> map(uint64_t size);
+  /// Puts it at its path, with `permissions` but those that the process masks.
   llvm::Error keep(unsigned permissions);
 
 private:
-  TemporaryFile(llvm::StringRef name, llvm::StringRef target);
-  std::string fileName, targetName;
-};
+  PendingFile(std::string path) : path(std::move(path)) {}
+  bool open();
 
-/// A file's bytes, shared with the file.
-class Mapping {
-public:
-  /// Resizes `file` to `size` bytes, all of them reserved on the disk.
-  static llvm::Expected<Mapping> resize(const TemporaryFile &file,
-                                        uint64_t size);
-  Mapping(Mapping &&other) : bytes(other.bytes) { other.bytes = {}; }
-  ~Mapping();
+  std::string path, name;
+  int file = -1;
   llvm::MutableArrayRef<char> bytes;
-
-private:
-  Mapping() = default;
 };
 
-/// A file in memory, for libraries that read nothing but files.
+/// A file in memory, for what reads nothing but files.
 class MemoryFile {
 public:
   static llvm::Expected<MemoryFile> create(llvm::StringRef content);
   MemoryFile(MemoryFile &&other) : file(other.file) { other.file = -1; }
   ~MemoryFile();
-  /// A name that only this process can open.
+  /// A name that only this process can open, while this object exists.
   std::string name() const;
 
 private:

@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLD reads files: the objects are one archive, in memory, so that no number of
-// kernels runs out of file descriptors and no folder is left behind.
+// LLD reads and writes files; here they are in memory, so that no signal leaves
+// anything behind. The kernels are one archive, whatever their number: file
+// descriptors are few. The result comes through a pipe, the only kind of file
+// in memory that LLD does not want to replace by another.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Artifact.h"
@@ -15,9 +17,14 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <fcntl.h>
 #include <mutex>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
@@ -44,22 +51,80 @@ static Expected<MemoryFile> makeArchive(ArrayRef<Object> objects) {
   return MemoryFile::create((*archive)->getBuffer());
 }
 
-Error link(ArrayRef<Object> kernels, const Object &descriptor,
-           const TemporaryFile &output) {
+namespace {
+
+/// Collects what is written to a pipe.
+class PipeReader {
+public:
+  ~PipeReader() {
+    if (writeEnd >= 0)
+      finish();
+  }
+  Error start() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC))
+      return createStringError("cannot make a pipe: " +
+                               std::generic_category().message(errno));
+    writeEnd = ends[1];
+    reader = std::thread([this, end = ends[0]] {
+      std::vector<char> buffer(1 << 16);
+      auto next = [&] {
+        return sys::RetryAfterSignal(-1, ::read, end, buffer.data(),
+                                     buffer.size());
+      };
+      for (ssize_t size; (size = next()) > 0;)
+        content.append(buffer.begin(), buffer.begin() + size);
+      ::close(end);
+    });
+    return Error::success();
+  }
+  std::string name() const {
+    return "/proc/self/fd/" + std::to_string(writeEnd);
+  }
+  /// What was written, when all others have closed it.
+  Object finish() {
+    ::close(std::exchange(writeEnd, -1));
+    reader.join();
+    return std::move(content);
+  }
+
+private:
+  int writeEnd = -1;
+  std::thread reader;
+  Object content;
+};
+
+} // namespace
+
+Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor) {
   auto archive = makeArchive(kernels);
   if (!archive)
     return archive.takeError();
   auto single = MemoryFile::create(bytesOf(descriptor));
   if (!single)
     return single.takeError();
-  std::string archiveName = archive->name(), singleName = single->name();
-  const char *arguments[] = {
-      "ld.lld", "-shared", "--build-id=none", "--hash-style=gnu", "-z",
-      "noexecstack", "-z", "now", "--threads=1", "-o", output.name().c_str(),
-      singleName.c_str(),
-      // Only the descriptor is exported; kernels keep local names for
-      // profilers.
-      "--exclude-libs=ALL", "--whole-archive", archiveName.c_str()};
+  PipeReader output;
+  if (Error error = output.start())
+    return error;
+  std::string outputName = output.name(), archiveName = archive->name(),
+              singleName = single->name();
+  // Only the descriptor is exported: kernels, members of an archive, keep local
+  // names for profilers.
+  const char *arguments[] = {"ld.lld",
+                             "-shared",
+                             "--build-id=none",
+                             "--hash-style=gnu",
+                             "-z",
+                             "noexecstack",
+                             "-z",
+                             "now",
+                             "--threads=1",
+                             "-o",
+                             outputName.c_str(),
+                             singleName.c_str(),
+                             "--exclude-libs=ALL",
+                             "--whole-archive",
+                             archiveName.c_str()};
   static std::mutex mutex; // LLD's state is global.
   std::lock_guard lock(mutex);
   std::string messages;
@@ -67,9 +132,9 @@ Error link(ArrayRef<Object> kernels, const Object &descriptor,
   lld::Result result =
       lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode == 0)
-    return Error::success();
-  return createStringError("cannot link '" + output.target() +
-                           "': " + StringRef(messages).trim());
+    return output.finish();
+  return createStringError("cannot link the kernels: " +
+                           StringRef(messages).trim());
 }
 
 } // namespace tinh::artifact

@@ -12,7 +12,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -28,13 +27,6 @@ namespace tinh::artifact {
 
 static uint64_t alignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
-}
-
-static Expected<uint64_t> sizeOf(const TemporaryFile &file) {
-  uint64_t size = 0;
-  if (std::error_code error = sys::fs::file_size(file.name(), size))
-    return writeError(file.target(), error.message());
-  return size;
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,56 +52,47 @@ static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
   std::memcpy(out, hash.data(), sizeof(out));
 }
 
-/// Appends the section ".tinh.weights" to the linked file and fills it: the
-/// weights, a new table of section names and a new table of sections.
-static Error embedWeights(const TemporaryFile &file, const Contents &contents,
-                          FillWeights fillWeights) {
-  auto linked = sizeOf(file);
-  if (!linked)
-    return linked.takeError();
+/// Writes the linked file with a further section, ".tinh.weights", which is
+/// filled in place: behind it come a new table of section names and a new table
+/// of sections.
+static Error writeEmbedded(PendingFile &file, Object &linked,
+                           const Contents &contents, FillWeights fillWeights) {
   static const char kName[] = ".tinh.weights";
-
   Elf64_Ehdr header;
-  std::string names;
-  std::vector<Elf64_Shdr> sections;
-  {
-    auto mapping = Mapping::resize(file, *linked);
-    if (!mapping)
-      return mapping.takeError();
-    const char *bytes = mapping->bytes.data();
-    std::memcpy(&header, bytes, sizeof(header));
-    auto *first = reinterpret_cast<const Elf64_Shdr *>(bytes + header.e_shoff);
-    sections.assign(first, first + header.e_shnum);
-    const Elf64_Shdr &table = sections[header.e_shstrndx];
-    names.assign(bytes + table.sh_offset, table.sh_size);
-  }
+  std::memcpy(&header, linked.data(), sizeof(header));
+  auto *first =
+      reinterpret_cast<const Elf64_Shdr *>(linked.data() + header.e_shoff);
+  std::vector<Elf64_Shdr> sections(first, first + header.e_shnum);
+  Elf64_Shdr &table = sections[header.e_shstrndx];
+  std::string names(linked.data() + table.sh_offset, table.sh_size);
+
   Elf64_Shdr weights = {};
   weights.sh_name = names.size();
   names.append(kName, sizeof(kName));
   weights.sh_type = SHT_PROGBITS;
-  weights.sh_offset = alignUp(*linked, TINH_WEIGHTS_FILE_ALIGNMENT);
+  weights.sh_offset = alignUp(linked.size(), TINH_WEIGHTS_FILE_ALIGNMENT);
   weights.sh_size = contents.weightsSize;
   weights.sh_addralign = TINH_WEIGHTS_FILE_ALIGNMENT;
-  Elf64_Shdr &table = sections[header.e_shstrndx];
   table.sh_offset = weights.sh_offset + weights.sh_size;
   table.sh_size = names.size();
-  sections.push_back(weights);
   header.e_shoff = alignUp(table.sh_offset + table.sh_size, 8);
+  sections.push_back(weights);
   header.e_shnum = sections.size();
   uint64_t total = header.e_shoff + sections.size() * sizeof(Elf64_Shdr);
 
-  auto mapping = Mapping::resize(file, total);
-  if (!mapping)
-    return mapping.takeError();
-  char *bytes = mapping->bytes.data();
-  std::memcpy(bytes, &header, sizeof(header));
-  std::memcpy(bytes + table.sh_offset, names.data(), names.size());
-  std::memcpy(bytes + header.e_shoff, sections.data(),
+  auto bytes = file.map(total);
+  if (!bytes)
+    return bytes.takeError();
+  std::memcpy(bytes->data(), linked.data(), linked.size());
+  std::memcpy(bytes->data(), &header, sizeof(header));
+  const Elf64_Shdr &moved = sections[header.e_shstrndx];
+  std::memcpy(bytes->data() + moved.sh_offset, names.data(), names.size());
+  std::memcpy(bytes->data() + header.e_shoff, sections.data(),
               sections.size() * sizeof(Elf64_Shdr));
-  MutableArrayRef<char> memory(bytes + weights.sh_offset, weights.sh_size);
+  auto memory = bytes->slice(weights.sh_offset, weights.sh_size);
   if (Error error = fillWeights(memory))
     return error;
-  auto note = findNote(mapping->bytes);
+  auto note = findNote(bytes->take_front(linked.size()));
   if (!note)
     return note.takeError();
   (*note)->file_size = total;
@@ -168,22 +151,22 @@ static std::string safetensorsHeader(const Contents &contents,
   return text;
 }
 
-static Error writeCompanion(const TemporaryFile &file, const Contents &contents,
+static Error writeCompanion(PendingFile &file, const Contents &contents,
                             FillWeights fillWeights, tinh_note_t &note) {
   // The digest has a fixed width, so the header's size is known before it.
   std::string header = safetensorsHeader(contents, std::string(32, '0'));
   uint64_t size = header.size(), data = 8 + size;
-  auto mapping = Mapping::resize(file, data + contents.weightsSize);
-  if (!mapping)
-    return mapping.takeError();
-  MutableArrayRef<char> memory = mapping->bytes.drop_front(data);
+  auto bytes = file.map(data + contents.weightsSize);
+  if (!bytes)
+    return bytes.takeError();
+  MutableArrayRef<char> memory = bytes->drop_front(data);
   if (Error error = fillWeights(memory))
     return error;
   digest(memory, note.weights_digest);
   header = safetensorsHeader(
       contents, toHex(ArrayRef<uint8_t>(note.weights_digest), true));
-  std::memcpy(mapping->bytes.data(), &size, 8);
-  std::memcpy(mapping->bytes.data() + 8, header.data(), size);
+  std::memcpy(bytes->data(), &size, 8);
+  std::memcpy(bytes->data() + 8, header.data(), size);
   note.weights_offset = data;
   return Error::success();
 }
@@ -207,22 +190,11 @@ static Error checkReplaceable(StringRef path) {
                           "remove it or choose another name for the output");
 }
 
-static Error writeExternal(TemporaryFile &file, const Contents &contents,
+/// Writes the linked file, and the weights beside it as `companion`.
+static Error writeExternal(PendingFile &file, Object &linked,
+                           const Contents &contents, StringRef companion,
                            FillWeights fillWeights) {
-  SmallString<128> companion(file.target());
-  sys::path::replace_extension(companion, ".safetensors");
-  if (Error error = checkReplaceable(companion))
-    return error;
-  auto weights = TemporaryFile::beside(companion);
-  if (!weights)
-    return weights.takeError();
-  auto linked = sizeOf(file);
-  if (!linked)
-    return linked.takeError();
-  auto mapping = Mapping::resize(file, *linked);
-  if (!mapping)
-    return mapping.takeError();
-  auto note = findNote(mapping->bytes);
+  auto note = findNote(linked);
   if (!note)
     return note.takeError();
   StringRef name = sys::path::filename(companion);
@@ -230,30 +202,60 @@ static Error writeExternal(TemporaryFile &file, const Contents &contents,
     return createStringError("the name '" + name + "' is too long: at most " +
                              Twine(sizeof((*note)->weights_file) - 1) +
                              " bytes for a file of weights");
+  if (Error error = checkReplaceable(companion))
+    return error;
+  auto weights = PendingFile::create(companion);
+  if (!weights)
+    return weights.takeError();
   if (Error error = writeCompanion(*weights, contents, fillWeights, **note))
     return error;
   (*note)->weights_embedded = 0;
-  (*note)->file_size = *linked;
+  (*note)->file_size = linked.size();
   std::memcpy((*note)->weights_file, name.data(), name.size());
+  auto bytes = file.map(linked.size());
+  if (!bytes)
+    return bytes.takeError();
+  std::memcpy(bytes->data(), linked.data(), linked.size());
   return weights->keep(0666);
 }
 
 Error write(const Contents &contents, ArrayRef<Object> kernels,
             TargetMachine &machine, StringRef path, FillWeights fillWeights,
             const WriteOptions &options) {
-  auto file = TemporaryFile::beside(path);
+  auto file = PendingFile::create(path);
   if (!file)
     return file.takeError();
   auto descriptor = makeDescriptor(contents, machine);
   if (!descriptor)
     return descriptor.takeError();
-  if (Error error = link(kernels, *descriptor, *file))
-    return error;
+  auto linked = link(kernels, *descriptor);
+  if (!linked)
+    return linked.takeError();
+  SmallString<128> companion(path);
+  sys::path::replace_extension(companion, ".safetensors");
   bool external = options.externalWeights && contents.weightsSize > 0;
-  if (Error error = external ? writeExternal(*file, contents, fillWeights)
-                             : embedWeights(*file, contents, fillWeights))
+  if (Error error =
+          external
+              ? writeExternal(*file, *linked, contents, companion, fillWeights)
+              : writeEmbedded(*file, *linked, contents, fillWeights))
     return error;
   return file->keep(0777);
+}
+
+Expected<MemoryFile> writeToMemory(const Contents &contents,
+                                   ArrayRef<Object> kernels,
+                                   TargetMachine &machine) {
+  auto descriptor = makeDescriptor(contents, machine);
+  if (!descriptor)
+    return descriptor.takeError();
+  auto linked = link(kernels, *descriptor);
+  if (!linked)
+    return linked.takeError();
+  auto note = findNote(*linked);
+  if (!note)
+    return note.takeError();
+  (*note)->file_size = linked->size();
+  return MemoryFile::create({linked->data(), linked->size()});
 }
 
 } // namespace tinh::artifact

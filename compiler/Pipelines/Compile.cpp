@@ -99,7 +99,7 @@ LogicalResult writeContents(ModuleOp module, const artifact::Contents &contents,
   FailureOr<std::vector<artifact::Object>> objects = failure();
   {
     Stopwatch watch(report, "compile kernels");
-    objects = compileKernels(module, contents, *target, options);
+    objects = compileKernels(module, contents, *target, options, report);
     if (failed(objects))
       return failure();
   }
@@ -111,7 +111,8 @@ LogicalResult writeContents(ModuleOp module, const artifact::Contents &contents,
     Stopwatch watch(report, "compile weight preparation");
     if (failed(planFunction(init, initContents)))
       return failure();
-    auto compiled = compileKernels(module, initContents, *host, options);
+    auto compiled =
+        compileKernels(module, initContents, *host, options, report);
     if (failed(compiled))
       return failure();
     initObjects = std::move(*compiled);

@@ -17,10 +17,12 @@
 namespace tinh {
 
 /// The code of the kernels that `contents` names, functions of `module` (phase
-/// Kernels), in their order; each is compiled alone, on any thread.
+/// Kernels), in their order; each is compiled alone, on any thread, unless the
+/// options' cache has it. Adds them to the report.
 mlir::FailureOr<std::vector<artifact::Object>>
 compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
-               const cpu::Target &target, const CompileOptions &options);
+               const cpu::Target &target, const CompileOptions &options,
+               CompileReport &report);
 
 } // namespace tinh
 

@@ -91,14 +91,10 @@ llvm::Error runInit(func::FuncOp init, const artifact::Contents &contents,
                     ArrayRef<artifact::Object> kernels, const cpu::Target &host,
                     StringRef directory, ArrayRef<artifact::Tensor> weights,
                     MutableArrayRef<char> memory) {
-  auto file = artifact::TemporaryFile::library("tinh-init");
+  std::unique_ptr<llvm::TargetMachine> machine = cpu::makeTargetMachine(host);
+  auto file = artifact::writeToMemory(contents, kernels, *machine);
   if (!file)
     return file.takeError();
-  auto nothing = [](MutableArrayRef<char>) { return llvm::Error::success(); };
-  std::unique_ptr<llvm::TargetMachine> machine = cpu::makeTargetMachine(host);
-  if (llvm::Error error = artifact::write(contents, kernels, *machine,
-                                          file->name(), nothing, {}))
-    return error;
 
   Sources sources(directory);
   std::vector<tinh_buffer_t> inputs, outputs;

@@ -8,6 +8,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -18,6 +19,7 @@
 #include "llvm/Support/ToolOutputFile.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,8 +31,9 @@ enum ExitCode { Success = 0, InputError = 1, UsageError = 2 };
 
 struct Arguments {
   std::string model, output, emit = "so", from, weights = "auto";
+  std::string cacheDirectory;
   std::vector<std::string> shapes;
-  bool report = false, timing = false;
+  bool report = false, timing = false, verbose = false, noCache = false;
   tinh::CompileOptions compile;
 };
 
@@ -60,6 +63,38 @@ void printReport(const tinh::CompileReport &report) {
   line("arena, bytes", report.arenaSize);
   line("  without reuse", report.unplannedSize);
   line("  live-set lower bound", report.lowerBoundSize);
+}
+
+void printTiming(const tinh::CompileReport &report) {
+  for (auto &[stage, time] : report.milliseconds)
+    llvm::outs() << llvm::formatv("{0,-28} {1,10:F1} ms\n", stage, time);
+  size_t cached = llvm::count_if(
+      report.compiledKernels,
+      [](const tinh::KernelReport &kernel) { return kernel.cached; });
+  llvm::outs() << llvm::formatv("{0,-28} {1,10} of {2}\n",
+                                "kernels from the cache", cached,
+                                report.compiledKernels.size());
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  llvm::outs() << llvm::formatv("{0,-28} {1,10:N} KB\n", "peak memory",
+                                usage.ru_maxrss);
+}
+
+void printKernels(const tinh::CompileReport &report) {
+  for (const tinh::KernelReport &kernel : report.compiledKernels)
+    llvm::outs() << llvm::formatv(
+        "{0,-44} {1,-12} {2,8:N} bytes {3,8:F1} ms{4}\n", kernel.name,
+        kernel.strategy, kernel.codeSize, kernel.milliseconds,
+        kernel.cached ? "  cached" : "");
+}
+
+/// $XDG_CACHE_HOME/tinh or ~/.cache/tinh; empty if neither is known.
+std::string defaultCacheDirectory() {
+  llvm::SmallString<128> path;
+  if (!llvm::sys::path::cache_directory(path))
+    return "";
+  llvm::sys::path::append(path, "tinh");
+  return std::string(path);
 }
 
 int emitText(ModuleOp module, const Arguments &arguments) {
@@ -108,6 +143,12 @@ int run(Arguments &arguments) {
     return UsageError;
   }
 
+  if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
+    llvm::errs() << "error: the output '" << arguments.output
+                 << "' is the model itself\n";
+    return InputError;
+  }
+
   DialectRegistry registry;
   tinh::registerDialects(registry);
   MLIRContext context(registry);
@@ -121,6 +162,9 @@ int run(Arguments &arguments) {
   arguments.compile.modelName = llvm::sys::path::stem(arguments.model).str();
   arguments.compile.modelDirectory =
       llvm::sys::path::parent_path(arguments.model).str();
+  std::optional<tinh::KernelCache> cache;
+  if (!arguments.noCache && !arguments.cacheDirectory.empty())
+    arguments.compile.cache = &cache.emplace(arguments.cacheDirectory);
   if (failed(tinh::setTarget(*module, arguments.compile)) ||
       failed(tinh::runPhases(*module, *from, *to, arguments.compile.phases)))
     return InputError;
@@ -131,21 +175,19 @@ int run(Arguments &arguments) {
     return InputError;
   if (arguments.report)
     printReport(report);
-  if (arguments.timing) {
-    for (auto &[stage, time] : report.milliseconds)
-      llvm::outs() << llvm::formatv("{0,-28} {1,10:F1} ms\n", stage, time);
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    llvm::outs() << llvm::formatv("{0,-28} {1,10:N} KB\n", "peak memory",
-                                  usage.ru_maxrss);
-  }
+  if (arguments.verbose)
+    printKernels(report);
+  if (arguments.timing)
+    printTiming(report);
   return Success;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
+  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
   Arguments arguments;
+  arguments.cacheDirectory = defaultCacheDirectory();
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
                "graph-run and programs on libtinh_runtime run.");
   app.add_option("model", arguments.model, "the model's file")->required();
@@ -173,6 +215,13 @@ int main(int argc, char **argv) {
   app.add_flag("--remarks", arguments.compile.phases.remarks,
                "say why ops were fused or not");
   app.add_flag("--timing", arguments.timing, "print where the time went");
+  app.add_flag("--verbose", arguments.verbose,
+               "print each kernel: its strategy, code size and compile time");
+  app.add_option("--cache-dir", arguments.cacheDirectory,
+                 "keep compiled kernels there, not in $XDG_CACHE_HOME/tinh or "
+                 "~/.cache/tinh");
+  app.add_flag("--no-cache", arguments.noCache,
+               "compile all kernels anew and keep none");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
