@@ -8,6 +8,8 @@
 #ifndef TINH_COMPILER_CODEGEN_PASSES_H
 #define TINH_COMPILER_CODEGEN_PASSES_H
 
+#include "dialects/plan/Plan.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -35,6 +37,14 @@ int64_t mergeKernels(mlir::ModuleOp module);
 
 /// Moves what depends on constants alone from @main to a new @init.
 mlir::LogicalResult outlineConstants(mlir::ModuleOp module, int64_t *numMoved);
+
+/// Turns @main and @init of `module`, and the weights between them, into a
+/// plan.
+mlir::LogicalResult planMemory(mlir::ModuleOp module);
+/// Its parts, for callers with functions of their own: @init with the weights,
+/// if there is one, then any function that reads them.
+mlir::LogicalResult planInit(mlir::ModuleOp module);
+mlir::FailureOr<plan::FunctionOp> planFunction(mlir::func::FuncOp function);
 
 } // namespace tinh::codegen
 

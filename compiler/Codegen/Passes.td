@@ -80,6 +80,21 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   ];
 }
 
+def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Turn dispatches into steps over planned memory";
+  let description = [{
+    `@main` and `@init` become `plan.function`s: their dispatches become steps
+    that wait for one another and name their operands as bytes of the inputs,
+    the outputs, the weights or the arena. Views cost nothing, a result may lie
+    where an operand did, and buffers share memory where the waits order their
+    lives (compiler/Planning). Each result of `@init` becomes a `plan.weight`.
+
+    Preconditions: phase `kernels`: function bodies consist of `graph.dispatch`,
+    `graph.reshape` and `graph.weight`, and strategies have been chosen.
+  }];
+  let dependentDialects = ["::tinh::plan::PlanDialect"];
+}
+
 def EmitKernels : Pass<"emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Show kernels as loops over vectors";
   let description = [{

@@ -12,6 +12,7 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -19,7 +20,7 @@
 namespace tinh {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect>();
+  registry.insert<graph::GraphDialect, plan::PlanDialect>();
   cpu::registerCodegenDialects(registry);
   codegen::registerLowerToLinalgModels(registry);
 }

@@ -50,7 +50,7 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
   let arguments = (ins Graph_Tensor:$x, Graph_Tensor:$weights,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       Graph_LayoutAttr:$layout);
+                       Graph_Layout:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $weights `strides` $strides `padding` $padding
       `dilations` $dilations `groups` $groups $layout attr-dict
@@ -76,7 +76,7 @@ def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$output_padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       Graph_LayoutAttr:$layout);
+                       Graph_Layout:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $weights `strides` $strides `padding` $padding
       `output_padding` $output_padding `dilations` $dilations `groups` $groups
@@ -91,7 +91,7 @@ class Graph_PoolOp<string mnemonic, string what, dag extra, string extraFormat>
                             DenseI64ArrayAttr:$strides,
                             DenseI64ArrayAttr:$padding,
                             DenseI64ArrayAttr:$dilations,
-                            Graph_LayoutAttr:$layout), extra);
+                            Graph_Layout:$layout), extra);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `kernel` $kernel `strides` $strides `padding`
       $padding `dilations` $dilations $layout }] # extraFormat #

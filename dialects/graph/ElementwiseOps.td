@@ -141,10 +141,7 @@ def Graph_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison", [
     I32EnumAttrCase<"GreaterEqual", 5, "greater_equal">
   ]> {
   let cppNamespace = "::tinh::graph";
-  let genSpecializedAttr = 0;
 }
-def Graph_ComparePredicateAttr
-    : EnumAttr<Graph_Dialect, Graph_ComparePredicate, "compare_predicate">;
 
 def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
   let summary = "Element-wise comparison";
@@ -154,7 +151,7 @@ def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
 
     Example: `%y = graph.compare less %a, %b : tensor<4xf32>, tensor<f32> -> tensor<4xi1>`
   }];
-  let arguments = (ins Graph_ComparePredicateAttr:$predicate, Graph_Tensor:$a,
+  let arguments = (ins Graph_ComparePredicate:$predicate, Graph_Tensor:$a,
                        Graph_Tensor:$b);
   let results = (outs Graph_BoolTensor:$y);
   let assemblyFormat = [{$predicate $a `,` $b attr-dict

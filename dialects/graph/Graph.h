@@ -50,8 +50,11 @@ inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
 inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
 /// Of a contraction kernel: the operand that holds packed weights (I64Attr).
 inline constexpr llvm::StringLiteral kPacked = "graph.packed";
-/// Of a module: the CPU that it is compiled for (StringAttr).
+/// Of a module: the CPU that it is compiled for (StringAttr); of a kernel: that
+/// it is compiled for, if that is another one.
 inline constexpr llvm::StringLiteral kCpu = "graph.cpu";
+/// Of a module: the model's name (StringAttr).
+inline constexpr llvm::StringLiteral kModel = "graph.model";
 /// The model's main function, and the one that prepares its weights.
 inline constexpr llvm::StringLiteral kMain = "main";
 inline constexpr llvm::StringLiteral kInit = "init";
@@ -75,6 +78,12 @@ int64_t elementSize(mlir::Type elementType);
 
 /// The bytes of a tensor's elements, dense.
 int64_t tensorSize(mlir::Type tensorType);
+
+/// Whether `value` can be the value of a constant: elements, or a place in a
+/// file of as many bytes.
+mlir::LogicalResult
+verifyConstant(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+               mlir::TypedAttr value);
 
 } // namespace tinh::graph
 

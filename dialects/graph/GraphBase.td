@@ -31,6 +31,9 @@ def Graph_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 // The element types of the dialect.
@@ -39,11 +42,14 @@ def Graph_Element : AnyTypeOf<[F64, F32, F16, BF16, I1, I8, I16, I32, I64,
 def Graph_Float : AnyTypeOf<[F64, F32, F16, BF16]>;
 def Graph_Index : AnyTypeOf<[I32, I64]>;
 
-class Graph_TensorOf<list<Type> elements> : StaticShapeTensorOf<elements>;
-def Graph_Tensor : Graph_TensorOf<[Graph_Element]>;
-def Graph_FloatTensor : Graph_TensorOf<[Graph_Float]>;
-def Graph_BoolTensor : Graph_TensorOf<[I1]>;
-def Graph_IndexTensor : Graph_TensorOf<[Graph_Index]>;
+class Graph_TensorOf<list<Type> elements, string what>
+    : StaticShapeTensorOf<elements> {
+  let summary = "statically shaped tensor of " # what;
+}
+def Graph_Tensor : Graph_TensorOf<[Graph_Element], "any element type">;
+def Graph_FloatTensor : Graph_TensorOf<[Graph_Float], "floats">;
+def Graph_BoolTensor : Graph_TensorOf<[I1], "booleans">;
+def Graph_IndexTensor : Graph_TensorOf<[Graph_Index], "i32 or i64">;
 
 class Graph_Op<string mnemonic, list<Trait> traits = []>
     : Op<Graph_Dialect, mnemonic, traits>;
@@ -60,9 +66,7 @@ def Graph_Layout : I32EnumAttr<"Layout", "order of dimensions", [
     I32EnumAttrCase<"ChannelsLast", 1, "channels_last">    // N spatial… C
   ]> {
   let cppNamespace = "::tinh::graph";
-  let genSpecializedAttr = 0;
 }
-def Graph_LayoutAttr : EnumAttr<Graph_Dialect, Graph_Layout, "layout">;
 
 // Bytes in a file: a large constant that is never copied into the IR.
 def Graph_ExternalAttr : AttrDef<Graph_Dialect, "External", [TypedAttrInterface]> {

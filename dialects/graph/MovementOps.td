@@ -86,9 +86,7 @@ def Graph_PadMode : I32EnumAttr<"PadMode", "what padding holds", [
     I32EnumAttrCase<"Wrap", 3, "wrap">
   ]> {
   let cppNamespace = "::tinh::graph";
-  let genSpecializedAttr = 0;
 }
-def Graph_PadModeAttr : EnumAttr<Graph_Dialect, Graph_PadMode, "pad_mode">;
 
 def Graph_PadOp : Graph_InferredOp<"pad"> {
   let summary = "Padding";
@@ -101,7 +99,7 @@ def Graph_PadOp : Graph_InferredOp<"pad"> {
   }];
   let arguments = (ins Graph_Tensor:$x, Graph_Tensor:$value,
                        DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
-                       Graph_PadModeAttr:$mode);
+                       Graph_PadMode:$mode);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $value `low` $low `high` $high
       $mode attr-dict

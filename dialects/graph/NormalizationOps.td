@@ -64,7 +64,7 @@ def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
                        Graph_FloatTensor:$bias, Graph_FloatTensor:$mean,
                        Graph_FloatTensor:$variance, F64Attr:$epsilon,
-                       Graph_LayoutAttr:$layout);
+                       Graph_Layout:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $scale `,` $bias `,` $mean `,` $variance
       `epsilon` $epsilon $layout attr-dict `:` type($x) `,`
@@ -84,7 +84,7 @@ def Graph_LrnOp : Graph_InferredOp<"lrn"> {
     ```
   }];
   let arguments = (ins Graph_FloatTensor:$x, I64Attr:$size, F64Attr:$alpha,
-                       F64Attr:$beta, F64Attr:$bias, Graph_LayoutAttr:$layout);
+                       F64Attr:$beta, F64Attr:$bias, Graph_Layout:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `size` $size `alpha` $alpha `beta` $beta `bias`
       $bias $layout attr-dict `:` type($x)}];

@@ -18,9 +18,7 @@ def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
     I32EnumAttrCase<"Min", 4, "min">
   ]> {
   let cppNamespace = "::tinh::graph";
-  let genSpecializedAttr = 0;
 }
-def Graph_ReduceKindAttr : EnumAttr<Graph_Dialect, Graph_ReduceKind, "reduce_kind">;
 
 def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
   let summary = "Reduction over axes";
@@ -32,7 +30,7 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
 
     Example: `%y = graph.reduce mean %x axes [2, 3] keepdims : tensor<1x64x7x7xf32> -> tensor<1x64x1x1xf32>`
   }];
-  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x,
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x,
                        DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$kind $x `axes` $axes

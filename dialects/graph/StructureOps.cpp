@@ -17,18 +17,29 @@ using namespace tinh::graph;
 // constant
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConstantOp::verify() {
-  if (auto file = dyn_cast<ExternalAttr>(getValue())) {
-    uint64_t expected = tensorSize(getY().getType());
-    if (file.getSize() != expected)
-      return emitOpError() << shapeToString(getY().getType()) << " takes "
-                           << expected << " bytes, but " << file.getSize()
-                           << " are referred to";
+LogicalResult
+tinh::graph::verifyConstant(llvm::function_ref<InFlightDiagnostic()> emitError,
+                            TypedAttr value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return emitError() << "expected a tensor of numbers with a static shape, "
+                          "found "
+                       << value.getType();
+  if (isa<DenseElementsAttr>(value))
     return success();
-  }
-  if (!isa<DenseElementsAttr>(getValue()))
-    return emitOpError("expected dense elements or #graph.external");
+  auto file = dyn_cast<ExternalAttr>(value);
+  if (!file)
+    return emitError() << "expected dense elements or #graph.external";
+  uint64_t expected = tensorSize(type);
+  if (file.getSize() != expected)
+    return emitError() << shapeToString(type) << " takes " << expected
+                       << " bytes, but " << file.getSize()
+                       << " are referred to";
   return success();
+}
+
+LogicalResult ConstantOp::verify() {
+  return verifyConstant([&] { return emitOpError(); }, getValue());
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -1,0 +1,124 @@
+//===- VerifyAttributes.cpp - What graph.* attributes may be ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The dialect's attributes on modules, on functions, their arguments and their
+// results are checked here once, so that their readers can rely on them.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tinh::graph;
+
+namespace {
+
+InFlightDiagnostic fail(Operation *op, NamedAttribute attribute) {
+  return op->emitError() << "'" << attribute.getName().getValue() << "' ";
+}
+
+LogicalResult verifyString(Operation *op, NamedAttribute attribute) {
+  if (isa<StringAttr>(attribute.getValue()))
+    return success();
+  return fail(op, attribute) << "must be a string";
+}
+
+LogicalResult verifyInteger(Operation *op, NamedAttribute attribute,
+                            int64_t least) {
+  auto value = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!value || !value.getType().isSignlessInteger(64) ||
+      value.getInt() < least)
+    return fail(op, attribute) << "must be an i64 of at least " << least;
+  return success();
+}
+
+LogicalResult verifyPacked(Operation *op, NamedAttribute attribute) {
+  if (failed(verifyInteger(op, attribute, 0)))
+    return failure();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  int64_t index = cast<IntegerAttr>(attribute.getValue()).getInt();
+  if (function && index < static_cast<int64_t>(function.getNumArguments()))
+    return success();
+  return fail(op, attribute)
+         << "names argument " << index << ", which does not exist";
+}
+
+LogicalResult verifyInplace(Operation *op, NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  auto pairs = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!pairs || !function)
+    return fail(op, attribute)
+           << "must be a list of pairs (input, result), on a function";
+  for (Attribute entry : pairs) {
+    auto pair = dyn_cast<DenseI64ArrayAttr>(entry);
+    if (!pair || pair.size() != 2)
+      return fail(op, attribute) << "has the entry " << entry
+                                 << "; expected array<i64: input, result>";
+    auto within = [](int64_t index, int64_t count) {
+      return index >= 0 && index < count;
+    };
+    if (!within(pair[0], function.getNumArguments()) ||
+        !within(pair[1], function.getNumResults()))
+      return fail(op, attribute)
+             << "names input " << pair[0] << " and result " << pair[1]
+             << " of a function with " << function.getNumArguments() << " and "
+             << function.getNumResults();
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == names::kCpu || name == names::kModel)
+    return verifyString(op, attribute);
+  if (name == names::kStrategy) {
+    auto strategy = dyn_cast<StringAttr>(attribute.getValue());
+    if (strategy && isa<FunctionOpInterface>(op))
+      return success();
+    return fail(op, attribute) << "must be a string, on a function";
+  }
+  if (name == names::kChunks)
+    return verifyInteger(op, attribute, 1);
+  if (name == names::kScratch)
+    return verifyInteger(op, attribute, 0);
+  if (name == names::kPacked)
+    return verifyPacked(op, attribute);
+  if (name == names::kInplace)
+    return verifyInplace(op, attribute);
+  return fail(op, attribute) << "is no attribute of the graph dialect";
+}
+
+LogicalResult GraphDialect::verifyRegionArgAttribute(Operation *op,
+                                                     unsigned regionIndex,
+                                                     unsigned argument,
+                                                     NamedAttribute attribute) {
+  if (attribute.getName() == names::kName)
+    return verifyString(op, attribute);
+  if (attribute.getName() != names::kSource)
+    return fail(op, attribute) << "is no attribute of an argument";
+  auto value = dyn_cast<TypedAttr>(attribute.getValue());
+  Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argument];
+  if (!value || value.getType() != type)
+    return fail(op, attribute)
+           << "of argument " << argument << " must be a value of " << type;
+  return verifyConstant([&] { return fail(op, attribute); }, value);
+}
+
+LogicalResult
+GraphDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
+                                          unsigned result,
+                                          NamedAttribute attribute) {
+  if (attribute.getName() == names::kName)
+    return verifyString(op, attribute);
+  return fail(op, attribute) << "is no attribute of a result";
+}

@@ -1,0 +1,299 @@
+//===- PlanDialect.cpp - Registration, attributes and syntax ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/plan/Plan.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tinh;
+using namespace tinh::plan;
+
+//===----------------------------------------------------------------------===//
+// Buffers: arena[0 to 64], input 0[0 to 64]
+//===----------------------------------------------------------------------===//
+
+std::string tinh::plan::toString(BufferAttr buffer) {
+  std::string text = stringifySpace(buffer.getSpace()).str();
+  if (buffer.getSpace() == Space::Input || buffer.getSpace() == Space::Output)
+    text += " " + std::to_string(buffer.getIndex());
+  return text + "[" + std::to_string(buffer.getOffset()) + " to " +
+         std::to_string(buffer.getEnd()) + "]";
+}
+
+static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
+  StringRef keyword;
+  uint32_t index = 0;
+  int64_t begin, end;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Space> space = symbolizeSpace(keyword);
+  if (!space)
+    return parser.emitError(loc, "expected arena, weights, input or output");
+  if ((*space == Space::Input || *space == Space::Output) &&
+      parser.parseInteger(index))
+    return failure();
+  if (parser.parseLSquare())
+    return failure();
+  loc = parser.getCurrentLocation();
+  if (parser.parseInteger(begin) || parser.parseKeyword("to") ||
+      parser.parseInteger(end) || parser.parseRSquare())
+    return failure();
+  if (begin < 0 || end < begin)
+    return parser.emitError(loc, "expected offsets 0 <= begin <= end");
+  buffer =
+      BufferAttr::get(parser.getContext(), *space, index, begin, end - begin);
+  return success();
+}
+
+Attribute BufferAttr::parse(AsmParser &parser, Type) {
+  BufferAttr buffer;
+  if (parser.parseLess() || parseBuffer(parser, buffer) ||
+      parser.parseGreater())
+    return {};
+  return buffer;
+}
+
+void BufferAttr::print(AsmPrinter &printer) const {
+  printer << '<' << toString(*this) << '>';
+}
+
+bool BufferAttr::overlaps(BufferAttr other) const {
+  return getSpace() == other.getSpace() && getIndex() == other.getIndex() &&
+         getOffset() < other.getEnd() && other.getOffset() < getEnd();
+}
+
+bool BufferAttr::contains(BufferAttr other) const {
+  return getSpace() == other.getSpace() && getIndex() == other.getIndex() &&
+         getOffset() <= other.getOffset() && other.getEnd() <= getEnd();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors: "x": tensor<2xf32>, "w" = dense<0.0> : tensor<2xf32>
+//===----------------------------------------------------------------------===//
+
+static void printTensor(AsmPrinter &printer, TensorAttr tensor) {
+  printer.printAttribute(tensor.getName());
+  if (tensor.getValue()) {
+    printer << " = ";
+    printer.printAttribute(tensor.getValue());
+  } else {
+    printer << ": " << tensor.getType();
+  }
+}
+
+static ParseResult parseTensor(AsmParser &parser, TensorAttr &tensor) {
+  std::string name;
+  Type type;
+  TypedAttr value;
+  if (parser.parseString(&name))
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalEqual())) {
+    if (parser.parseAttribute(value))
+      return failure();
+    type = value.getType();
+  } else if (parser.parseColonType(type)) {
+    return failure();
+  }
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!ranked)
+    return parser.emitError(loc, "expected a tensor with a static shape");
+  tensor = TensorAttr::getChecked(
+      [&] { return parser.emitError(loc); }, parser.getContext(),
+      parser.getBuilder().getStringAttr(name), ranked, value);
+  return success(static_cast<bool>(tensor));
+}
+
+Attribute TensorAttr::parse(AsmParser &parser, Type) {
+  TensorAttr tensor;
+  if (parser.parseLess() || parseTensor(parser, tensor) ||
+      parser.parseGreater())
+    return {};
+  return tensor;
+}
+
+void TensorAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printTensor(printer, *this);
+  printer << '>';
+}
+
+LogicalResult
+TensorAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                   StringAttr name, RankedTensorType type, TypedAttr value) {
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return emitError() << "expected a tensor of numbers with a static shape";
+  if (!value)
+    return success();
+  if (value.getType() != type)
+    return emitError() << "the value is " << value.getType() << ", not "
+                       << type;
+  return graph::verifyConstant(emitError, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Directives of the ops' formats
+//===----------------------------------------------------------------------===//
+
+/// A continued line.
+static void printLine(OpAsmPrinter &printer) {
+  printer.printNewline();
+  printer << "    ";
+}
+
+/// One tensor a line: there may be hundreds.
+static void printTensors(OpAsmPrinter &printer, Operation *, StringRef keyword,
+                         ArrayAttr tensors) {
+  printLine(printer);
+  printer << keyword << '(';
+  llvm::interleave(
+      tensors.getAsRange<TensorAttr>(),
+      [&](TensorAttr tensor) { printTensor(printer, tensor); },
+      [&] {
+        printer << ',';
+        printLine(printer);
+        printer << "  ";
+      });
+  printer << ')';
+}
+
+static ParseResult parseTensors(OpAsmParser &parser, StringRef keyword,
+                                ArrayAttr &tensors) {
+  SmallVector<Attribute> list;
+  auto parseOne = [&] {
+    TensorAttr tensor;
+    if (parseTensor(parser, tensor))
+      return failure();
+    list.push_back(tensor);
+    return success();
+  };
+  if (parser.parseKeyword(keyword) ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
+    return failure();
+  tensors = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printSizes(OpAsmPrinter &printer, Operation *, IntegerAttr arena,
+                       IntegerAttr unplanned, IntegerAttr lowerBound) {
+  printLine(printer);
+  printer << "arena " << arena.getInt() << " unplanned " << unplanned.getInt()
+          << " lower_bound " << lowerBound.getInt();
+}
+
+static ParseResult parseSizes(OpAsmParser &parser, IntegerAttr &arena,
+                              IntegerAttr &unplanned, IntegerAttr &lowerBound) {
+  auto parseSize = [&](StringRef keyword, IntegerAttr &attribute) {
+    int64_t size;
+    if (parser.parseKeyword(keyword) || parser.parseInteger(size))
+      return failure();
+    attribute = parser.getBuilder().getI64IntegerAttr(size);
+    return success();
+  };
+  return failure(failed(parseSize("arena", arena)) ||
+                 failed(parseSize("unplanned", unplanned)) ||
+                 failed(parseSize("lower_bound", lowerBound)));
+}
+
+static void printBuffer(OpAsmPrinter &printer, Operation *, BufferAttr buffer) {
+  printer << toString(buffer);
+}
+
+static void printReads(OpAsmPrinter &printer, Operation *, ArrayAttr reads) {
+  printer << '(';
+  llvm::interleaveComma(
+      reads.getAsRange<BufferAttr>(), printer,
+      [&](BufferAttr buffer) { printer << toString(buffer); });
+  printer << ')';
+}
+
+static ParseResult parseReads(OpAsmParser &parser, ArrayAttr &reads) {
+  SmallVector<Attribute> list;
+  auto parseOne = [&] {
+    BufferAttr buffer;
+    if (parseBuffer(parser, buffer))
+      return failure();
+    list.push_back(buffer);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
+    return failure();
+  reads = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printWrites(OpAsmPrinter &printer, Operation *, ArrayAttr writes,
+                        DenseI64ArrayAttr inplace) {
+  printer << '(';
+  llvm::interleaveComma(llvm::seq<size_t>(0, writes.size()), printer,
+                        [&](size_t i) {
+                          printer << toString(cast<BufferAttr>(writes[i]));
+                          if (inplace[i] >= 0)
+                            printer << " inplace " << inplace[i];
+                        });
+  printer << ')';
+}
+
+static ParseResult parseWrites(OpAsmParser &parser, ArrayAttr &writes,
+                               DenseI64ArrayAttr &inplace) {
+  SmallVector<Attribute> list;
+  SmallVector<int64_t> pairs;
+  auto parseOne = [&]() -> ParseResult {
+    BufferAttr buffer;
+    int64_t read = -1;
+    if (parseBuffer(parser, buffer))
+      return failure();
+    if (succeeded(parser.parseOptionalKeyword("inplace")) &&
+        parser.parseInteger(read))
+      return failure();
+    list.push_back(buffer);
+    pairs.push_back(read);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
+    return failure();
+  writes = parser.getBuilder().getArrayAttr(list);
+  inplace = parser.getBuilder().getDenseI64ArrayAttr(pairs);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/PlanDialect.cpp.inc"
+#include "dialects/plan/PlanEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/plan/PlanAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/plan/PlanTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/plan/PlanOps.cpp.inc"
+
+void PlanDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/plan/PlanAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/plan/PlanTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/plan/PlanOps.cpp.inc"
+      >();
+}

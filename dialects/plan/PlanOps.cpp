@@ -1,0 +1,207 @@
+//===- PlanOps.cpp - Weights and steps --------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tinh;
+using namespace tinh::plan;
+
+//===----------------------------------------------------------------------===//
+// weight
+//===----------------------------------------------------------------------===//
+
+LogicalResult WeightOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.getElementType().isIntOrFloat())
+    return emitOpError() << "expected a tensor of numbers, found " << getType();
+  if (static_cast<int64_t>(getOffset()) < 0)
+    return emitOpError() << "lies at the negative offset "
+                         << static_cast<int64_t>(getOffset());
+  return success();
+}
+
+BufferAttr WeightOp::getBuffer() {
+  return BufferAttr::get(getContext(), Space::Weights, 0, getOffset(),
+                         graph::tensorSize(getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// function
+//===----------------------------------------------------------------------===//
+
+void FunctionOp::build(OpBuilder &builder, OperationState &state,
+                       StringRef name, ArrayAttr inputs, ArrayAttr outputs) {
+  build(builder, state, builder.getStringAttr(name), inputs, outputs,
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
+        builder.getI64IntegerAttr(0));
+  state.regions.front()->emplaceBlock();
+}
+
+//===----------------------------------------------------------------------===//
+// dispatch
+//===----------------------------------------------------------------------===//
+
+/// What the caller gives cannot be written, nor can the weights.
+static LogicalResult verifyWrites(Operation *op, ArrayRef<BufferAttr> writes) {
+  for (BufferAttr buffer : writes)
+    if (buffer.getSpace() == Space::Weights ||
+        buffer.getSpace() == Space::Input)
+      return op->emitOpError()
+             << "writes " << toString(buffer)
+             << ", but only the arena and outputs may be written";
+  return success();
+}
+
+LogicalResult DispatchOp::verify() {
+  if (static_cast<int64_t>(getChunks()) < 1)
+    return emitOpError("expected at least 1 chunk");
+  if (static_cast<int64_t>(getScratch()) < 0)
+    return emitOpError(
+        "expected a size of scratch memory that is not negative");
+  StepAccess access = accessOf(*this);
+  if (getInplace().size() != access.writes.size())
+    return emitOpError() << "has " << access.writes.size() << " results, but "
+                         << getInplace().size() << " entries of inplace";
+  for (auto [i, read] : llvm::enumerate(getInplace()))
+    if (read < -1 || read >= static_cast<int64_t>(access.reads.size()))
+      return emitOpError() << "result " << i << " is in place of input " << read
+                           << ", but there are " << access.reads.size()
+                           << " inputs";
+  if (failed(verifyWrites(*this, access.writes)))
+    return failure();
+  // Chunks run in any order: a result may lie only where the kernel reads the
+  // very element that it writes.
+  for (auto [i, written] : llvm::enumerate(access.writes))
+    for (auto [j, read] : llvm::enumerate(access.reads)) {
+      bool inplace = getInplace()[i] == static_cast<int64_t>(j);
+      if (inplace &&
+          (read.getOffset() != written.getOffset() || !read.contains(written)))
+        return emitOpError() << "result " << i << " is in place of input " << j
+                             << ", but lies at " << toString(written)
+                             << ", not " << toString(read);
+      if (!inplace && read.overlaps(written))
+        return emitOpError()
+               << "writes " << toString(written) << " while it reads "
+               << toString(read) << ", not in place";
+    }
+  for (auto [i, written] : llvm::enumerate(access.writes))
+    for (BufferAttr other : ArrayRef(access.writes).take_front(i))
+      if (written.overlaps(other))
+        return emitOpError()
+               << "writes " << toString(written) << " and " << toString(other);
+  return success();
+}
+
+/// The operands of the kernel function `function` against those of `op`.
+static LogicalResult verifyOperands(DispatchOp op,
+                                    FunctionOpInterface function) {
+  auto check = [&](StringRef what, ArrayRef<Type> types,
+                   ArrayRef<BufferAttr> buffers) -> LogicalResult {
+    if (types.size() != buffers.size())
+      return op.emitOpError()
+             << "kernel '" << op.getKernel() << "' has " << types.size() << " "
+             << what << ", not " << buffers.size();
+    for (auto [i, type, buffer] : llvm::enumerate(types, buffers)) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.hasStaticShape() ||
+          !tensor.getElementType().isIntOrFloat())
+        return op.emitOpError() << "kernel '" << op.getKernel() << "' takes "
+                                << type << ", which is no tensor of numbers";
+      if (graph::tensorSize(tensor) != buffer.getSize())
+        return op.emitOpError()
+               << "kernel '" << op.getKernel() << "' has " << type
+               << " among its " << what << ", " << graph::tensorSize(tensor)
+               << " bytes, where " << toString(buffer) << " has "
+               << buffer.getSize();
+    }
+    return success();
+  };
+  StepAccess access = accessOf(op);
+  return success(
+      succeeded(check("inputs", function.getArgumentTypes(), access.reads)) &&
+      succeeded(check("results", function.getResultTypes(), access.writes)));
+}
+
+/// Whether the kernel allows result `result` in the place of input `input`.
+static bool allowsInplace(Operation *kernel, int64_t input, int64_t result) {
+  auto pairs = kernel->getAttrOfType<ArrayAttr>(graph::names::kInplace);
+  return pairs && llvm::any_of(pairs, [&](Attribute pair) {
+           auto indices = dyn_cast<DenseI64ArrayAttr>(pair);
+           return indices && indices.asArrayRef() == ArrayRef({input, result});
+         });
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError() << "there is no kernel '" << getKernel() << "'";
+  if (auto function = dyn_cast<FunctionOpInterface>(kernel)) {
+    if (failed(verifyOperands(*this, function)))
+      return failure();
+    for (auto [i, read] : llvm::enumerate(getInplace()))
+      if (read >= 0 && !allowsInplace(kernel, read, i))
+        return emitOpError()
+               << "kernel '" << getKernel() << "' cannot write result " << i
+               << " in place of input " << read;
+  } else if (!isa<ModuleOp>(kernel)) {
+    return emitOpError() << "'" << getKernel() << "' is no kernel, but '"
+                         << kernel->getName() << "'";
+  }
+  for (auto [name, value] :
+       {std::pair(graph::names::kChunks, getChunksAttr()),
+        std::pair(graph::names::kScratch, getScratchAttr())}) {
+    auto expected = kernel->getAttrOfType<IntegerAttr>(name);
+    if (!expected)
+      return emitOpError() << "kernel '" << getKernel() << "' has no " << name;
+    if (expected.getInt() != value.getInt())
+      return emitOpError() << "kernel '" << getKernel() << "' has " << name
+                           << " = " << expected.getInt() << ", not "
+                           << value.getInt();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// copy
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  if (getSource().getSize() != getTarget().getSize())
+    return emitOpError() << "copies " << getSource().getSize() << " bytes to "
+                         << getTarget().getSize();
+  if (getSource().overlaps(getTarget()))
+    return emitOpError("copies between bytes that overlap");
+  return verifyWrites(*this, getTarget());
+}
+
+//===----------------------------------------------------------------------===//
+// All steps
+//===----------------------------------------------------------------------===//
+
+StepAccess tinh::plan::accessOf(Operation *step) {
+  StepAccess access;
+  Value after;
+  if (auto dispatch = dyn_cast<DispatchOp>(step)) {
+    after = dispatch.getAfter();
+    llvm::append_range(access.reads,
+                       dispatch.getReads().getAsRange<BufferAttr>());
+    llvm::append_range(access.writes,
+                       dispatch.getWrites().getAsRange<BufferAttr>());
+  } else {
+    auto copy = cast<CopyOp>(step);
+    after = copy.getAfter();
+    access.reads.push_back(copy.getSource());
+    access.writes.push_back(copy.getTarget());
+  }
+  access.after = after ? after.getDefiningOp() : nullptr;
+  return access;
+}

@@ -1,0 +1,223 @@
+//===- PlanOps.td - Steps over planned memory --------------*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_PLAN_OPS
+#define TINH_PLAN_OPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::tinh::plan";
+  let summary = "Schedules of kernels over planned memory.";
+  let description = [{
+    What the runtime does, step by step: which kernel runs, after which earlier
+    steps, on which bytes. Memory has four spaces: the inputs and the outputs of
+    a function, which its caller provides; the weights, which lie in the
+    artifact; and the arena, which each run has for itself.
+
+    A kernel is a symbol of the module: in phase `plan` a `func.func` over
+    linalg, in phase `llvm` a `module` with a function of the same name.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Plan_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Attributes and types
+//===----------------------------------------------------------------------===//
+
+def Plan_Space : I32EnumAttr<"Space", "the memory that a buffer lies in", [
+    I32EnumAttrCase<"Arena", 0, "arena">,
+    I32EnumAttrCase<"Weights", 1, "weights">,
+    I32EnumAttrCase<"Input", 2, "input">,
+    I32EnumAttrCase<"Output", 3, "output">
+  ]> {
+  let cppNamespace = "::tinh::plan";
+  let genSpecializedAttr = 0;
+}
+
+def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "bytes of a memory space";
+  let description = [{
+    The bytes [offset, offset + size) of a space; of the inputs and outputs
+    `index` says which one.
+
+    Example: `#plan.buffer<input 0[0 to 602112]>`, `#plan.buffer<arena[64 to 128]>`
+  }];
+  let parameters = (ins EnumParameter<Plan_Space>:$space, "uint32_t":$index,
+                        "int64_t":$offset, "int64_t":$size);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The offset behind the last byte.
+    int64_t getEnd() const { return getOffset() + getSize(); }
+    /// Whether the two have a byte in common.
+    bool overlaps(BufferAttr other) const;
+    /// Whether all bytes of `other` are bytes of this one.
+    bool contains(BufferAttr other) const;
+  }];
+}
+
+def Plan_TensorAttr : AttrDef<Plan_Dialect, "Tensor"> {
+  let mnemonic = "tensor";
+  let summary = "input or output of a function";
+  let description = [{
+    Its name and type or, for what does not come from the caller, its value.
+
+    Example: `#plan.tensor<"x": tensor<1x3x224x224xf32>>`,
+    `#plan.tensor<"conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32>>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
+                        "::mlir::TypedAttr":$value);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilderWithInferredContext<
+      (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
+           CArg<"::mlir::TypedAttr", "{}">:$value), [{
+        return $_get(type.getContext(), name, type, value);
+      }]>];
+}
+
+def Plan_BufferArray : TypedArrayAttrBase<Plan_BufferAttr, "buffers">;
+def Plan_TensorArray : TypedArrayAttrBase<Plan_TensorAttr, "tensors">;
+
+def Plan_Step : TypeDef<Plan_Dialect, "Step">,
+                BuildableType<"$_builder.getType<::tinh::plan::StepType>()"> {
+  let mnemonic = "step";
+  let summary = "step";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and weights
+//===----------------------------------------------------------------------===//
+
+def Plan_WeightOp : Plan_Op<"weight", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "A tensor at its place in the artifact's weights";
+  let description = [{
+    The function `@init`, which runs once when the artifact is written, has an
+    output for each, in their order.
+
+    Example: `plan.weight "conv1.weight.pack" at 1024 : tensor<2x7x7x3x32xf32>`
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$offset,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type);
+  let assemblyFormat = "$name `at` $offset `:` $type attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Its bytes among the weights.
+    BufferAttr getBuffer();
+  }];
+}
+
+def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
+    HasParent<"::mlir::ModuleOp">, NoTerminator, SingleBlock]> {
+  let summary = "A schedule: steps over planned memory";
+  let description = [{
+    Steps run in order, each cut into chunks that workers share. A step starts
+    on a worker when the step that it, or any step before it, is `after`, and
+    all steps up to that one, are finished on all workers. Steps between them
+    may still run: the function is valid only if none of these writes what the
+    step accesses or reads what it writes.
+
+    `arena` is the memory that a run needs for intermediate tensors, in bytes;
+    `unplanned` what it would need had each its own, and `lower_bound` the most
+    that is live at one time.
+
+    Example:
+    ```mlir
+    plan.function @main
+        inputs("x": tensor<1x3x224x224xf32>) outputs("y": tensor<1x1000xf32>)
+        arena 5218304 unplanned 45869056 lower_bound 5218304 {
+      %0 = plan.dispatch @conv_relu_0 chunks 28 scratch 8192
+          reads(input 0[0 to 602112], weights[0 to 37632])
+          writes(arena[0 to 3211264])
+      %1 = plan.dispatch @max_pool_0 after %0 chunks 14 scratch 0
+          reads(arena[0 to 3211264]) writes(arena[3211264 to 4014080])
+      …
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Plan_TensorArray:$inputs,
+                       Plan_TensorArray:$outputs, I64Attr:$arena,
+                       I64Attr:$unplanned, I64Attr:$lower_bound);
+  let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::mlir::ArrayAttr":$inputs,
+                                 "::mlir::ArrayAttr":$outputs)>];
+  let assemblyFormat = [{
+    $sym_name `` custom<Tensors>("\"inputs\"", $inputs)
+    `` custom<Tensors>("\"outputs\"", $outputs)
+    `` custom<Sizes>($arena, $unplanned, $lower_bound) attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+class Plan_StepOp<string mnemonic, list<Trait> traits = []>
+    : Plan_Op<mnemonic, [HasParent<"FunctionOp">] # traits> {
+  let results = (outs Plan_Step:$step);
+}
+
+def Plan_DispatchOp : Plan_StepOp<"dispatch",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "A run of a kernel on all its chunks";
+  let description = [{
+    `reads` are the kernel's inputs and `writes` its results, in order.
+    `scratch` is the memory that each worker needs meanwhile, in bytes. A result
+    that lies where an input does is marked with that input's number: the kernel
+    must allow it (`graph.inplace`).
+
+    Example:
+    ```mlir
+    %7 = plan.dispatch @add_relu_0 after %6 chunks 8 scratch 0
+        reads(arena[0 to 802816], arena[802816 to 1605632])
+        writes(arena[0 to 802816] inplace 0)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Optional<Plan_Step>:$after,
+                       I64Attr:$chunks, I64Attr:$scratch,
+                       Plan_BufferArray:$reads, Plan_BufferArray:$writes,
+                       DenseI64ArrayAttr:$inplace);
+  let assemblyFormat = [{
+    $kernel (`after` $after^)? `chunks` $chunks `scratch` $scratch
+    `reads` `` custom<Reads>($reads)
+    `writes` `` custom<Writes>($writes, $inplace)
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Plan_CopyOp : Plan_StepOp<"copy"> {
+  let summary = "Bytes that are copied";
+  let description = [{
+    A result of the model that no kernel writes: an input, a weight, or the same
+    as another result.
+
+    Example: `%3 = plan.copy after %2 output 0[0 to 64] to output 1[0 to 64]`
+  }];
+  let arguments = (ins Optional<Plan_Step>:$after, Plan_BufferAttr:$source,
+                       Plan_BufferAttr:$target);
+  let assemblyFormat = [{
+    (`after` $after^)? custom<Buffer>($source) `to` custom<Buffer>($target)
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TINH_PLAN_OPS

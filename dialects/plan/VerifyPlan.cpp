@@ -1,0 +1,146 @@
+//===- VerifyPlan.cpp - Whether a schedule is safe --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks a function step by step against what the runtime promises: all bytes
+// exist, what is read has been written, and of two steps that may run at the
+// same time neither writes what the other accesses.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
+
+using namespace mlir;
+using namespace tinh;
+using namespace tinh::plan;
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(FunctionOp function) : function(function) {}
+  LogicalResult run();
+
+private:
+  LogicalResult verifyExists(Operation &step, BufferAttr buffer);
+  LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
+  LogicalResult verifyRaces(Operation &step, int64_t finished);
+
+  FunctionOp function;
+  DenseMap<Operation *, int64_t> numbers;
+  SmallVector<Operation *> steps;
+  SmallVector<StepAccess> accesses;
+};
+
+/// The memory that `buffer` lies in, in bytes; nothing if there is none.
+std::optional<int64_t> spaceSize(FunctionOp function, BufferAttr buffer) {
+  auto argument = [&](ArrayAttr tensors) -> std::optional<int64_t> {
+    if (buffer.getIndex() >= tensors.size())
+      return std::nullopt;
+    auto tensor = cast<TensorAttr>(tensors[buffer.getIndex()]);
+    return graph::tensorSize(tensor.getType());
+  };
+  switch (buffer.getSpace()) {
+  case Space::Arena:
+    return function.getArena();
+  case Space::Input:
+    return argument(function.getInputs());
+  case Space::Output:
+    return argument(function.getOutputs());
+  case Space::Weights:
+    break;
+  }
+  int64_t size = 0;
+  for (auto weight : function->getParentOfType<ModuleOp>().getOps<WeightOp>())
+    size = std::max(size, weight.getBuffer().getEnd());
+  return size;
+}
+
+LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
+  std::optional<int64_t> size = spaceSize(function, buffer);
+  StringRef space = stringifySpace(buffer.getSpace());
+  if (!size)
+    return step.emitOpError() << "accesses " << toString(buffer) << ", but @"
+                              << function.getSymName() << " has no " << space
+                              << " " << buffer.getIndex();
+  if (buffer.getEnd() > *size)
+    return step.emitOpError() << "accesses " << toString(buffer) << ", but the "
+                              << space << " has " << *size << " bytes";
+  return success();
+}
+
+LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
+  if (buffer.getSpace() == Space::Input ||
+      buffer.getSpace() == Space::Weights || buffer.getSize() == 0)
+    return success();
+  for (const StepAccess &earlier : accesses)
+    for (BufferAttr written : earlier.writes)
+      if (written.contains(buffer))
+        return success();
+  return step.emitOpError()
+         << "reads " << toString(buffer) << ", which no earlier step writes";
+}
+
+/// Steps after `finished` may still run when `step` starts.
+LogicalResult Verifier::verifyRaces(Operation &step, int64_t finished) {
+  StepAccess access = accessOf(&step);
+  auto report = [&](size_t other, BufferAttr mine, BufferAttr theirs) {
+    InFlightDiagnostic error = step.emitOpError()
+                               << "may access " << toString(mine)
+                               << " while an earlier step accesses "
+                               << toString(theirs) << ", one of them writing";
+    error.attachNote(steps[other]->getLoc()) << "the earlier step is here";
+    return error;
+  };
+  for (size_t other = finished + 1; other < accesses.size(); ++other) {
+    for (BufferAttr theirs : accesses[other].writes)
+      for (BufferAttr mine :
+           llvm::concat<BufferAttr>(access.reads, access.writes))
+        if (mine.overlaps(theirs))
+          return report(other, mine, theirs);
+    for (BufferAttr theirs : accesses[other].reads)
+      for (BufferAttr mine : access.writes)
+        if (mine.overlaps(theirs))
+          return report(other, mine, theirs);
+  }
+  return success();
+}
+
+LogicalResult Verifier::run() {
+  int64_t finished = -1;
+  for (Operation &step : function.getBody().front()) {
+    if (!isa<DispatchOp, CopyOp>(step))
+      return step.emitOpError() << "is no step of a plan";
+    StepAccess access = accessOf(&step);
+    for (BufferAttr buffer :
+         llvm::concat<BufferAttr>(access.reads, access.writes))
+      if (failed(verifyExists(step, buffer)))
+        return failure();
+    for (BufferAttr buffer : access.reads)
+      if (failed(verifyWritten(step, buffer)))
+        return failure();
+    if (access.after)
+      finished = std::max(finished, numbers.at(access.after));
+    if (failed(verifyRaces(step, finished)))
+      return failure();
+    numbers[&step] = steps.size();
+    steps.push_back(&step);
+    accesses.push_back(std::move(access));
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult FunctionOp::verifyRegions() {
+  if (getBody().front().getNumArguments())
+    return emitOpError("expected a body without arguments");
+  for (int64_t size : {getArena(), getUnplanned(), getLowerBound()})
+    if (size < 0)
+      return emitOpError("expected sizes that are not negative");
+  return Verifier(*this).run();
+}

@@ -1,0 +1,93 @@
+// RUN: graph-opt %s --plan-memory --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{the module has no function @main}}
+module {}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{kernel 'k' has no graph.chunks: choose strategies before planning memory}}
+  %0 = graph.dispatch @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.scratch = 0 : i64} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{kernel 'k' has no graph.scratch: choose strategies before planning memory}}
+  %0 = graph.dispatch @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.chunks = 1 : i64} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{'graph.relu' cannot be scheduled: it lies in no kernel}}
+  %0 = graph.relu %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @main() -> tensor<8xf32> {
+  // expected-error @+1 {{there is no weight 'w'}}
+  %0 = graph.weight "w" : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @init(%0: tensor<8xf32> {graph.source = dense<2.0> : tensor<8xf32>}) -> (tensor<8xf32> {graph.name = "w"}) {
+  return %0 : tensor<8xf32>
+}
+func.func @main() -> tensor<4xf32> {
+  // expected-error @+1 {{weight 'w' is 'tensor<8xf32>', not 'tensor<4xf32>'}}
+  %0 = graph.weight "w" : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of @init has no graph.source with its value}}
+func.func @init(%0: tensor<8xf32>) -> (tensor<8xf32> {graph.name = "w"}) {
+  return %0 : tensor<8xf32>
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{result 1 of @init has no graph.name of its own}}
+func.func @init(%0: tensor<8xf32> {graph.source = dense<2.0> : tensor<8xf32>}) -> (tensor<8xf32> {graph.name = "w"}, tensor<8xf32> {graph.name = "w"}) {
+  return %0, %0 : tensor<8xf32>, tensor<8xf32>
+}
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{@main must have a body of one block}}
+func.func private @main(%x: tensor<8xf32>) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{argument 0 of @main is 'tensor<?xf32>', not a tensor of numbers with a static shape}}
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{result 0 of @main is 'index', not a tensor of numbers with a static shape}}
+func.func @main() -> index {
+  %0 = arith.constant 1 : index
+  return %0 : index
+}

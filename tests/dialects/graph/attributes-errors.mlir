@@ -1,0 +1,70 @@
+// What graph.* attributes may be.
+// RUN: graph-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{'graph.cpu' must be a string}}
+module attributes {graph.cpu = 3 : i64} {}
+
+// -----
+
+// expected-error @+1 {{'graph.chunk' is no attribute of the graph dialect}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.chunk = 1 : i64}
+
+// -----
+
+// expected-error @+1 {{'graph.chunks' must be an i64 of at least 1}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.chunks = 0 : i64}
+
+// -----
+
+// expected-error @+1 {{'graph.scratch' must be an i64 of at least 0}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.scratch = 16 : i32}
+
+// -----
+
+// expected-error @+1 {{'graph.strategy' must be a string}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.strategy = 1 : i64}
+
+// -----
+
+// expected-error @+1 {{'graph.packed' names argument 1, which does not exist}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.packed = 1 : i64}
+
+// -----
+
+// expected-error @+1 {{'graph.inplace' must be a list of pairs (input, result), on a function}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.inplace = array<i64: 0, 0>}
+
+// -----
+
+// expected-error @+1 {{'graph.inplace' has the entry array<i64: 0>; expected array<i64: input, result>}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.inplace = [array<i64: 0>]}
+
+// -----
+
+// expected-error @+1 {{'graph.inplace' names input 0 and result 1 of a function with 1 and 1}}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.inplace = [array<i64: 0, 1>]}
+
+// -----
+
+// expected-error @+1 {{'graph.name' must be a string}}
+func.func private @k(%x: tensor<8xf32> {graph.name = 1 : i64}) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{'graph.chunks' is no attribute of an argument}}
+func.func private @k(%x: tensor<8xf32> {graph.chunks = 1 : i64}) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{'graph.source' is no attribute of a result}}
+func.func private @k(%x: tensor<8xf32>) -> (tensor<8xf32> {graph.source = dense<0.0> : tensor<8xf32>})
+
+// -----
+
+// expected-error @+1 {{'graph.source' of argument 0 must be a value of 'tensor<8xf32>'}}
+func.func private @k(%x: tensor<8xf32> {graph.source = dense<0.0> : tensor<4xf32>}) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{'graph.source' 8xf32 takes 32 bytes, but 16 are referred to}}
+func.func private @k(%x: tensor<8xf32> {graph.source = #graph.external<"f", 0, 16> : tensor<8xf32>}) -> tensor<8xf32>
