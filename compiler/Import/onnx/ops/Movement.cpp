@@ -323,8 +323,13 @@ Results spaceToDepth(NodeBuilder &b) {
     return {Value()};
   ArrayRef<int64_t> s = b.shape(x);
   int64_t rows = s[2] / block, columns = s[3] / block;
+  std::string mode = b.stringAttribute("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    return {
+        b.fail("attribute mode: expected DCR or CRD, found \"" + mode + "\"")};
+  Ints order = mode == "DCR" ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4};
   Value y = b.transpose(b.reshape(x, {s[0], s[1], rows, block, columns, block}),
-                        {0, 3, 5, 1, 2, 4});
+                        order);
   return {b.reshape(y, {s[0], s[1] * block * block, rows, columns})};
 }
 

@@ -42,10 +42,12 @@ std::optional<double> position(NodeBuilder &b, const Axis &axis, int64_t i,
   }
   if (transformation == "pytorch_half_pixel")
     return axis.to > 1 ? (x + 0.5) / axis.scale - 0.5 : 0.0;
-  if (transformation == "align_corners")
-    return axis.to > 1 ? x * static_cast<double>(axis.from - 1) /
-                             static_cast<double>(axis.to - 1)
-                       : 0.0;
+  if (transformation == "align_corners") {
+    // The extent before it was rounded down.
+    double extent = axis.scale * static_cast<double>(axis.from);
+    return extent > 1 ? x * static_cast<double>(axis.from - 1) / (extent - 1)
+                      : 0.0;
+  }
   b.fail("coordinate_transformation_mode " + transformation +
          " is not supported");
   return std::nullopt;

@@ -1,0 +1,135 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX's own tests of single nodes: models, inputs and expected outputs."""
+
+import dataclasses
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx.numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+DTYPES = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i64": np.int64,
+    "i32": np.int32,
+    "i16": np.int16,
+    "i8": np.int8,
+    "u64": np.uint64,
+    "u32": np.uint32,
+    "u16": np.uint16,
+    "u8": np.uint8,
+    "bool": np.bool_,
+}
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    model: object  # an onnx.ModelProto
+    inputs: list
+    outputs: list
+    rtol: float
+    atol: float
+
+
+def collect():
+    """All cases, in the order of their names; one for each of several data sets."""
+    np.random.seed(0)
+    cases = []
+    for case in collect_testcases():
+        for i, data_set in enumerate(case.data_sets):
+            name = case.name if len(case.data_sets) == 1 else f"{case.name}/{i}"
+            inputs, outputs = ([to_array(value) for value in x] for x in data_set)
+            cases.append(
+                Case(name, case.model, inputs, outputs, case.rtol, case.atol)
+            )
+    return sorted(cases, key=lambda case: case.name)
+
+
+def to_array(value):
+    """A value of a data set; sequences and optionals stay what they are."""
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    return value
+
+
+def inputs_behind(model, name):
+    """The model's inputs that the tensor `name` is computed from, in its order."""
+    producers = {out: node for node in model.graph.node for out in node.output}
+    waiting, seen = [name], set()
+    while waiting:
+        tensor = waiting.pop()
+        if tensor not in seen:
+            seen.add(tensor)
+            waiting += producers[tensor].input if tensor in producers else []
+    return [value.name for value in model.graph.input if value.name in seen]
+
+
+def freeze(case, name):
+    """The case with an input made a constant of the model: one that decides on
+    the tensor `name`. Nothing if there is none such."""
+    names = [value.name for value in case.model.graph.input]
+    behind = inputs_behind(case.model, name)
+    if not behind:
+        return None
+    index = names.index(behind[0])
+    model = type(case.model)()
+    model.CopyFrom(case.model)
+    tensor = onnx.numpy_helper.from_array(np.asarray(case.inputs[index]), behind[0])
+    model.graph.initializer.append(tensor)
+    del model.graph.input[index]
+    inputs = [value for i, value in enumerate(case.inputs) if i != index]
+    return dataclasses.replace(case, model=model, inputs=inputs)
+
+
+def write(case, folder):
+    """Writes model.onnx and the inputs' elements, as the runner reads them."""
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(case.model.SerializeToString())
+    for i, value in enumerate(case.inputs):
+        if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
+            data = np.ascontiguousarray(value).tobytes()
+            (folder / f"input_{i}.bin").write_bytes(data)
+
+
+def read_outputs(folder, descriptions):
+    return [
+        np.fromfile(folder / f"output_{i}.bin", DTYPES[d["dtype"]]).reshape(d["shape"])
+        for i, d in enumerate(descriptions)
+    ]
+
+
+def difference(case, got):
+    """What is wrong with the outputs; nothing if they are as they should be."""
+    if len(got) != len(case.outputs):
+        return f"{len(got)} outputs, expected {len(case.outputs)}"
+    for i, (a, b) in enumerate(zip(got, case.outputs)):
+        b = np.asarray(b)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return (
+                f"output {i} is {a.dtype}{list(a.shape)}, "
+                f"expected {b.dtype}{list(b.shape)}"
+            )
+        if not agree(case, a, b):
+            return f"output {i} is {a.ravel()[:6]}, expected {b.ravel()[:6]}"
+    return None
+
+
+def agree(case, a, b):
+    if a.dtype.kind in "biu":
+        return np.array_equal(a, b)
+    # Results of 16 bits may be two neighbours off, which is more than the cases
+    # allow for: intermediate results are rounded in other places.
+    return np.allclose(
+        a.astype(np.float64),
+        b.astype(np.float64),
+        rtol=max(case.rtol, 2 * float(ml_dtypes.finfo(a.dtype).eps)),
+        atol=case.atol,
+        equal_nan=True,
+    )
