@@ -14,7 +14,7 @@ config.test_exec_root = os.path.join(config.tinh_binary_dir, "tests", "lit")
 config.environment["PATH"] = os.pathsep.join(
     [config.tinh_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
-# Tests must not see what earlier compilations left behind.
+# What ctest sets for all other tests.
 config.environment["XDG_CACHE_HOME"] = os.path.join(
-    config.test_exec_root, "cache"
+    config.tinh_binary_dir, "cache"
 )
