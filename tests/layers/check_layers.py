@@ -55,7 +55,7 @@ RULES = [
 TOOL_LINES = 900
 
 FOLDERS = ("runtime", "dialects", "compiler", "tools")
-SUFFIXES = {".h", ".c", ".cpp"}
+SUFFIXES = {".h", ".hpp", ".c", ".cpp"}
 
 
 def sources(root):

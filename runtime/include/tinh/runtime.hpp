@@ -1,0 +1,268 @@
+//===- tinh/runtime.hpp - The runtime for C++ programs ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C API of tinh/runtime.h, which says what each call does, with owners for
+// its handles and exceptions for its statuses. Header only, C++17:
+//
+//   tinh::Module module("model.so");
+//   tinh::Context context(module);
+//   std::vector<float> pixels(...), scores(...);
+//   context.run({tinh::buffer(pixels)}, {tinh::buffer(scores)});
+//
+//   tinh::Future a = context.submit({tinh::buffer(x1)}, {tinh::buffer(y1)});
+//   tinh::Future b = context.submit({tinh::buffer(x2)}, {tinh::buffer(y2)},
+//   {a}); b.wait();
+//
+// What fails throws a tinh::Error. Owners can be moved but not copied, and may
+// be destroyed in any order; one that has been moved from may only be destroyed
+// or assigned to. Destroying a Context waits for the runs that have started and
+// cancels the others; destroying a Future gives it up, and its run goes on.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_HPP
+#define TINH_RUNTIME_HPP
+
+#include "tinh/runtime.h"
+
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tinh {
+
+/// A call that failed, or a run: what() is the runtime's own sentence.
+class Error : public std::runtime_error {
+public:
+  Error(tinh_status_t status, const std::string &message)
+      : std::runtime_error(message), code(status) {}
+
+  tinh_status_t status() const noexcept { return code; }
+
+private:
+  tinh_status_t code;
+};
+
+/// Throws unless `status`, of a call on this thread, is TINH_OK.
+inline void check(tinh_status_t status) {
+  if (status != TINH_OK)
+    throw Error(status, tinh_last_error());
+}
+
+/// The memory of a contiguous container: a vector, an array, a std::span.
+template <typename Container> tinh_buffer_t buffer(Container &container) {
+  auto *data = std::data(container);
+  using Element = std::remove_pointer_t<decltype(data)>;
+  static_assert(std::is_trivially_copyable_v<Element>);
+  return {const_cast<std::remove_const_t<Element> *>(data),
+          std::size(container) * sizeof(Element)};
+}
+
+/// `count` elements at `data`.
+template <typename Element>
+tinh_buffer_t buffer(Element *data, std::size_t count) {
+  static_assert(std::is_trivially_copyable_v<Element>);
+  return {const_cast<std::remove_const_t<Element> *>(data),
+          count * sizeof(Element)};
+}
+
+/// A loaded artifact. Strings and dimensions in what it tells live as long as
+/// it or a context of it.
+class Module {
+public:
+  explicit Module(const std::string &path) {
+    tinh_module_t *loaded = nullptr;
+    check(tinh_module_load(path.c_str(), &loaded));
+    owned.reset(loaded);
+  }
+
+  tinh_module_info_t info() const {
+    tinh_module_info_t info;
+    check(tinh_module_info(handle(), &info));
+    return info;
+  }
+
+  uint32_t find_function(const std::string &name) const {
+    uint32_t function = 0;
+    check(tinh_module_find_function(handle(), name.c_str(), &function));
+    return function;
+  }
+
+  tinh_function_info_t function_info(uint32_t function = 0) const {
+    tinh_function_info_t info;
+    check(tinh_module_function_info(handle(), function, &info));
+    return info;
+  }
+
+  std::vector<tinh_tensor_info_t> inputs(uint32_t function = 0) const {
+    return tensors(function, function_info(function).num_inputs,
+                   tinh_module_input_info);
+  }
+
+  std::vector<tinh_tensor_info_t> outputs(uint32_t function = 0) const {
+    return tensors(function, function_info(function).num_outputs,
+                   tinh_module_output_info);
+  }
+
+  tinh_module_t *handle() const noexcept { return owned.get(); }
+
+private:
+  std::vector<tinh_tensor_info_t>
+  tensors(uint32_t function, uint32_t count,
+          decltype(&tinh_module_input_info) get) const {
+    std::vector<tinh_tensor_info_t> infos(count);
+    for (uint32_t i = 0; i < count; ++i)
+      check(get(handle(), function, i, &infos[i]));
+    return infos;
+  }
+
+  struct Release {
+    void operator()(tinh_module_t *module) const {
+      tinh_module_release(module);
+    }
+  };
+  std::unique_ptr<tinh_module_t, Release> owned;
+};
+
+/// What a run will have done, or an Event. Any thread may use it.
+class Future {
+public:
+  /// Takes over `handle`.
+  explicit Future(tinh_future_t *handle) noexcept : owned(handle) {}
+
+  /// Returns once it has completed; throws if the run failed.
+  void wait() const { check(tinh_future_wait(handle())); }
+
+  bool done() const {
+    bool is_done = false;
+    check(tinh_future_poll(handle(), &is_done));
+    return is_done;
+  }
+
+  /// Calls `callback(status, message)` once it has completed: on the thread
+  /// that completes it, or here if it has already. The callback must not throw;
+  /// an exception that leaves it ends the program.
+  template <typename Callback> void then(Callback callback) const {
+    auto call = [](void *user, tinh_status_t status,
+                   const char *message) noexcept {
+      std::unique_ptr<Callback> owner(static_cast<Callback *>(user));
+      (*owner)(status, message);
+    };
+    auto user = std::make_unique<Callback>(std::move(callback));
+    check(tinh_future_then(handle(), call, user.get()));
+    user.release();
+  }
+
+  /// True if the run had not started and now never will.
+  bool cancel() const {
+    tinh_status_t status = tinh_future_cancel(handle());
+    if (status == TINH_ALREADY_STARTED)
+      return false;
+    check(status);
+    return true;
+  }
+
+  tinh_future_t *handle() const noexcept { return owned.get(); }
+
+private:
+  struct Release {
+    void operator()(tinh_future_t *future) const {
+      tinh_future_release(future);
+    }
+  };
+  std::unique_ptr<tinh_future_t, Release> owned;
+};
+
+/// A future that the program completes itself, for runs to wait for.
+class Event : public Future {
+public:
+  Event() : Future(create()) {}
+
+  /// Completes it. An error travels to the runs that wait for it.
+  void settle(tinh_status_t status = TINH_OK,
+              const std::string &message = "") const {
+    check(tinh_future_settle(handle(), status, message.c_str()));
+  }
+
+private:
+  static tinh_future_t *create() {
+    tinh_future_t *future = nullptr;
+    check(tinh_future_create(&future));
+    return future;
+  }
+};
+
+/// tinh_context_options_t, filled with the defaults.
+struct ContextOptions : tinh_context_options_t {
+  ContextOptions() { tinh_context_options_init(this); }
+};
+
+/// Threads and memory to run a module in. Any thread may use it.
+class Context {
+public:
+  using Buffers = std::vector<tinh_buffer_t>;
+  using Futures = std::vector<std::reference_wrapper<const Future>>;
+
+  explicit Context(const Module &module, const ContextOptions &options = {}) {
+    tinh_context_t *created = nullptr;
+    check(tinh_context_create(module.handle(), &options, &created));
+    owned.reset(created);
+  }
+
+  tinh_context_info_t info() const {
+    tinh_context_info_t info;
+    check(tinh_context_info(handle(), &info));
+    return info;
+  }
+
+  /// Runs `function` and waits for it.
+  void run(const Buffers &inputs, const Buffers &outputs,
+           uint32_t function = 0) const {
+    check(tinh_context_run(handle(), function, inputs.data(), size(inputs),
+                           outputs.data(), size(outputs)));
+  }
+
+  /// Queues a run that starts after all of `wait_for`.
+  Future submit(const Buffers &inputs, const Buffers &outputs,
+                const Futures &wait_for = {}, uint32_t function = 0) const {
+    std::vector<tinh_future_t *> handles;
+    for (const Future &future : wait_for)
+      handles.push_back(future.handle());
+    tinh_future_t *future = nullptr;
+    check(tinh_context_submit(handle(), function, inputs.data(), size(inputs),
+                              outputs.data(), size(outputs), handles.data(),
+                              size(handles), &future));
+    return Future(future);
+  }
+
+  /// Waits until all runs have completed, however they ended.
+  void wait_all() const { check(tinh_context_wait_all(handle())); }
+
+  tinh_context_t *handle() const noexcept { return owned.get(); }
+
+private:
+  template <typename Container> static uint32_t size(const Container &items) {
+    return static_cast<uint32_t>(items.size());
+  }
+
+  struct Release {
+    void operator()(tinh_context_t *context) const {
+      tinh_context_release(context);
+    }
+  };
+  std::unique_ptr<tinh_context_t, Release> owned;
+};
+
+} // namespace tinh
+
+#endif // TINH_RUNTIME_HPP
