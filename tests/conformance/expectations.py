@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The list of cases that the compiler refuses, grouped by reason.
 
-    # Why, for readers: of the group, or of several up to the next comment.
-    [a regular expression that the compiler's message matches]
-    test_of_some_op
-    test_of_another
+# Why, for readers: of the group, or of several up to the next comment.
+[a regular expression that the compiler's message matches]
+test_of_some_op
+test_of_another
 """
 
 import dataclasses

@@ -46,9 +46,7 @@ def collect():
         for i, data_set in enumerate(case.data_sets):
             name = case.name if len(case.data_sets) == 1 else f"{case.name}/{i}"
             inputs, outputs = ([to_array(value) for value in x] for x in data_set)
-            cases.append(
-                Case(name, case.model, inputs, outputs, case.rtol, case.atol)
-            )
+            cases.append(Case(name, case.model, inputs, outputs, case.rtol, case.atol))
     return sorted(cases, key=lambda case: case.name)
 
 

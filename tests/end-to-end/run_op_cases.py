@@ -1,7 +1,7 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles and runs all cases of op_cases.py as one model; compares with NumPy.
+"""Compiles and runs all cases of op_cases as one model; compares with NumPy.
 
 usage: run_op_cases.py BIN_DIR CPU
 """
@@ -66,55 +66,41 @@ def agrees(case, got):
     )
 
 
+def compile_and_run(tools, cpu, text, inputs, folder):
+    """The results of each case, at several numbers of threads."""
+    (folder / "cases.mlir").write_text(text)
+    artifact = folder / "cases.so"
+    run([tools / "graph-compile", folder / "cases.mlir", "-o", artifact, "--cpu", cpu])
+    options = []
+    for key, array in inputs.items():
+        np.save(folder / f"{key}.npy", array)
+        options += ["--input", f"{key}={folder / key}.npy"]
+    results = [[] for _ in CASES]
+    for threads in ("1", "2", "3"):
+        out = folder / threads
+        options_here = ["--threads", threads, "--output-dir", out]
+        run([tools / "graph-run", artifact, *options_here, *options])
+        for i, of_case in enumerate(results):
+            of_case.append(np.load(out / f"y_{i}.npy"))
+    return results
+
+
 def main():
     tools, cpu = pathlib.Path(sys.argv[1]), sys.argv[2]
     text, inputs = make_model()
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "cases.mlir").write_text(text)
-        artifact = folder / "cases.so"
-        run(
-            [
-                tools / "graph-compile",
-                folder / "cases.mlir",
-                "-o",
-                artifact,
-                "--cpu",
-                cpu,
-            ]
-        )
-        options = []
-        for key, array in inputs.items():
-            np.save(folder / f"{key}.npy", array)
-            options += ["--input", f"{key}={folder / key}.npy"]
-        bits = {}
-        for threads in (1, 2, 3):
-            out = folder / f"out{threads}"
-            out.mkdir()
-            run(
-                [
-                    tools / "graph-run",
-                    artifact,
-                    "--threads",
-                    str(threads),
-                    "--output-dir",
-                    out,
-                    *options,
-                ]
-            )
-            for i in range(len(CASES)):
-                bits.setdefault(i, []).append(np.load(out / f"y_{i}.npy"))
+    with tempfile.TemporaryDirectory() as folder:
+        all_results = compile_and_run(tools, cpu, text, inputs, pathlib.Path(folder))
     failed = 0
-    for i, case in enumerate(CASES):
-        results = bits[i]
+    for case, results in zip(CASES, all_results):
         same = all(r.tobytes() == results[0].tobytes() for r in results)
-        if not same or not agrees(case, results[0]):
-            failed += 1
-            why = "differs from NumPy" if same else "depends on the threads"
-            print(
-                f"{case[0]} {why}: {results[0].ravel()[:6]}, "
-                f"expected {expected(case).ravel()[:6]}"
-            )
+        if same and agrees(case, results[0]):
+            continue
+        failed += 1
+        why = "differs from NumPy" if same else "depends on the threads"
+        print(
+            f"{case[0]} {why}: {results[0].ravel()[:6]}, "
+            f"expected {expected(case).ravel()[:6]}"
+        )
     print(f"{len(CASES) - failed} passed, {failed} failed")
     sys.exit(failed != 0)
 

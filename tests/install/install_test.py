@@ -67,7 +67,9 @@ def check_compiler(prefix, folder):
     model, artifact = SOURCE / "examples/json/xor.json", folder / "xor.so"
     text = run(folder / "compile_and_run", model, artifact)
     assert text.split() == ["1", "-3", "-7", "-11"], text
-    text = run(folder / "compile_and_run", folder / "missing.onnx", artifact, expected=1)
+    text = run(
+        folder / "compile_and_run", folder / "missing.onnx", artifact, expected=1
+    )
     assert "missing.onnx: error: cannot read the file" in text, text
     run(prefix / "bin/graph-compile", model, "-o", artifact)
     assert "xor" in run(prefix / "bin/graph-run", artifact, "--list")

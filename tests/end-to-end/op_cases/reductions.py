@@ -1,0 +1,130 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions, arg-reductions and running sums."""
+
+import numpy as np
+
+from op_cases.cases import SPECIAL, case, draw, ints
+
+for k, f in {
+    "sum": np.sum,
+    "mean": np.mean,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+}.items():
+    for ax in [(0,), (1, 2), (2,), (0, 1, 2)]:
+        for kd in (0, 1):
+            case(
+                f"red_{k}{ax}{kd}",
+                f"%y = graph.reduce {k} %0 axes {ints(ax)} {'keepdims' if kd else ''} : t0 -> ty",
+                lambda x, f=f, ax=ax, kd=kd: f(x, axis=ax, keepdims=bool(kd)),
+                draw(3, 4, 5),
+                tol=1e-4,
+            )
+case(
+    "red_none", "%y = graph.reduce mean %0 axes [] : t0 -> ty", lambda x: x, draw(3, 4)
+)
+case(
+    "red_sum_f16",
+    "%y = graph.reduce mean %0 axes [0] : t0 -> ty",
+    lambda x: x.astype(np.float32).mean(0).astype(np.float16),
+    draw(30, 4, dt=np.float16),
+    tol=1e-3,
+)
+case("red_max_nan", "%y = graph.reduce max %0 axes [0] : t0 -> ty", np.max, SPECIAL)
+case(
+    "red_sum_u8",
+    "%y = graph.reduce sum %0 axes [0] : t0 -> ty",
+    lambda x: x.astype(int).sum(0).astype(np.uint8),
+    draw(30, 4, dt=np.uint8, lo=0, hi=255),
+)
+case(
+    "red_mean_u8",
+    "%y = graph.reduce mean %0 axes [0] : t0 -> ty",
+    lambda x: (x.astype(int).sum(0) // 30).astype(np.uint8),
+    draw(30, 4, dt=np.uint8, lo=0, hi=255),
+)
+case(
+    "red_max_u8",
+    "%y = graph.reduce max %0 axes [0] : t0 -> ty",
+    lambda x: x.max(0),
+    draw(30, 4, dt=np.uint8, lo=0, hi=255),
+)
+case(
+    "red_min_i8",
+    "%y = graph.reduce min %0 axes [0] : t0 -> ty",
+    lambda x: x.min(0),
+    draw(30, 4, dt=np.int8, lo=-99, hi=99),
+)
+case(
+    "red_any",
+    "%y = graph.reduce max %0 axes [1] : t0 -> ty",
+    lambda x: x.any(1),
+    draw(4, 3) > 1,
+)
+case(
+    "red_all",
+    "%y = graph.reduce min %0 axes [1] : t0 -> ty",
+    lambda x: x.all(1),
+    draw(4, 3) > -1,
+)
+for k, f in {"argmax": np.argmax, "argmin": np.argmin}.items():
+    z = draw(4, 6, 5, dt=np.int32, lo=0, hi=4).astype(np.float32)
+    z[0, 2, 0] = np.nan
+    z[0, 4, 0] = np.nan
+
+    def lastarg(x, ax, f=f):
+        return x.shape[ax] - 1 - f(np.flip(x, ax), axis=ax)
+
+    for ax in (0, 1, 2):
+        case(
+            f"{k}{ax}",
+            f"%y = graph.{k} %0 axis {ax} : t0 -> ty",
+            lambda x, f=f, ax=ax: f(x, axis=ax),
+            z,
+        )
+        case(
+            f"{k}{ax}l",
+            f"%y = graph.{k} %0 axis {ax} keepdims select_last_index : t0 -> ty",
+            lambda x, ax=ax, g=lastarg: np.expand_dims(g(x, ax), ax),
+            z,
+        )
+    case(
+        k + "u8",
+        f"%y = graph.{k} %0 axis 1 : t0 -> ty",
+        lambda x, f=f: f(x, axis=1),
+        draw(30, 14, dt=np.uint8, lo=0, hi=255),
+    )
+    case(
+        k + "f16",
+        f"%y = graph.{k} %0 axis 1 : t0 -> ty",
+        lambda x, f=f: f(x, axis=1),
+        draw(30, 14, dt=np.float16),
+    )
+
+
+def cumsum(x, ex, rev):
+    if rev:
+        x = x[:, ::-1]
+    y = np.cumsum(x, 1, dtype=x.dtype)
+    if ex:
+        y = np.concatenate([np.zeros_like(y[:, :1]), y[:, :-1]], 1)
+    return y[:, ::-1] if rev else y
+
+
+for ex in (0, 1):
+    for rev in (0, 1):
+        case(
+            f"cumsum{ex}{rev}",
+            f"%y = graph.cumsum %0 axis 1 {'exclusive' if ex else ''} {'reverse' if rev else ''} : t0",
+            lambda x, ex=ex, rev=rev: cumsum(x, ex, rev),
+            draw(3, 6, 2),
+        )
+case(
+    "cumsum_i",
+    "%y = graph.cumsum %0 axis 1 : t0",
+    lambda x: cumsum(x, 0, 0),
+    draw(3, 6, dt=np.int64, lo=-9, hi=9),
+)
