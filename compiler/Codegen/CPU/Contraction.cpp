@@ -376,11 +376,17 @@ LogicalResult ContractionEmitter::emitBlock(Indices dims, Value tile,
     if (failed(stage(start)))
       return failure();
   } else {
-    input = kernel.operand(b, cast<BlockArgument>(c.input).getArgNumber());
+    input = kernel.operand(b, reshapedArgument(c.input).getArgNumber());
+    input.strides =
+        denseStrides(cast<RankedTensorType>(c.input.getType()).getShape());
   }
   if (packed) {
     weights = kernel.function.getArgument(*packed);
     firstPanel = scalar.index(0);
+    for (unsigned dim : c.batch) // They count on where the last batch ended.
+      firstPanel =
+          scalar.add(scalar.mul(firstPanel, c.extents[dim]), dims[dim].base);
+    firstPanel = scalar.mul(firstPanel, -plan.panels);
   } else if (failed(packWeights(dims, panel, panelEnd))) {
     return failure();
   }
@@ -426,7 +432,10 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   b.setInsertionPointToStart(chunks.getBody());
 
   auto finish = [&](Pull &pull, Value sums, Indices at) {
-    pull.registers[c->op.getResult(0)] = {sums, false, {}};
+    pull.registers[c->result] = {sums, false, {}};
+    if (auto merged = c->result.getDefiningOp<tensor::CollapseShapeOp>())
+      at = pull.merge(at, merged.getSrcType().getShape(),
+                      merged.getReassociationIndices());
     return storeResults(kernel, pull, at);
   };
   Pull operands(b, loc, 1);

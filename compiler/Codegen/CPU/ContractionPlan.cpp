@@ -54,6 +54,7 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
   OpOperand *weights = op.getDpsInputOperand(w);
   OpOperand *input = op.getDpsInputOperand(1 - w);
   Contraction c{op,
+                op.getResult(0),
                 input->get(),
                 op.getMatchingIndexingMap(input),
                 weights->get(),
@@ -90,12 +91,20 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
 
 std::optional<Contraction> matchContraction(func::FuncOp kernel) {
   linalg::GenericOp found = onlyReduction(kernel);
-  if (!found || !isMultiplyAdd(found) || !startsFromZero(found) ||
-      !resultsFollowElementwise(kernel, found.getResult(0)))
+  if (!found || !isMultiplyAdd(found) || !startsFromZero(found))
+    return std::nullopt;
+  // The groups of a convolution are merged with their channels.
+  Value result = found.getResult(0);
+  if (result.hasOneUse())
+    if (auto merged = dyn_cast<tensor::CollapseShapeOp>(*result.user_begin()))
+      result = merged.getResult();
+  if (!resultsFollowElementwise(kernel, result))
     return std::nullopt;
   for (unsigned w : {1u, 0u})
-    if (auto c = assignRoles(found, w))
+    if (auto c = assignRoles(found, w)) {
+      c->result = result;
       return c;
+    }
   return std::nullopt;
 }
 
@@ -201,7 +210,7 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   double work = 2.0 * p.outer * p.lines * inner * n * depth;
   // Chunks of at least a million operations, some 32 of them.
   int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
-  p.staged = !isa<BlockArgument>(c.input);
+  p.staged = !reshapedArgument(c.input);
 
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
   auto split = [&](int64_t &blocks, int64_t available) {

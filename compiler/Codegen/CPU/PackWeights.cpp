@@ -27,6 +27,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -68,48 +69,89 @@ static Value permute(OpBuilder &b, Location loc, Value source,
       .getResult(0);
 }
 
-static void setArgumentType(OpBuilder &b, func::FuncOp kernel, unsigned index,
-                            Type type) {
-  kernel.getArgument(index).setType(type);
-  SmallVector<Type> inputs(kernel.getArgumentTypes());
-  inputs[index] = type;
-  kernel.setFunctionType(b.getFunctionType(inputs, kernel.getResultTypes()));
+/// The reshapes by which `value` follows from an argument, of `source`.
+static Value reshapeLike(OpBuilder &b, Value value, Value source) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return source;
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), reshapeLike(b, op->getOperand(0), source));
+  return b.clone(*op, mapping)->getResult(0);
 }
 
-/// How packed weights relate to those of the contraction.
+/// If `weights` are constant, an argument that may be reshaped: lets a dispatch
+/// apply `pack` to them, and the kernel read what `unpack` makes of the result.
+/// Returns the argument's number.
+static std::optional<unsigned>
+replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
+               Value weights, function_ref<Value(Value)> pack,
+               function_ref<Value(Value)> unpack) {
+  BlockArgument argument = reshapedArgument(weights);
+  if (!argument || !argument.hasOneUse() || !weights.hasOneUse())
+    return std::nullopt;
+  unsigned index = argument.getArgNumber();
+  Value constant = dispatch.getInputs()[index];
+  if (!isConstant(constant))
+    return std::nullopt;
+
+  Location loc = kernel.getLoc();
+  b.setInsertionPoint(kernel);
+  auto function = func::FuncOp::create(
+      b, loc, (kernel.getName() + "_pack").str(),
+      b.getFunctionType(argument.getType(), argument.getType()));
+  function.setPrivate();
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Value packed = pack(reshapeLike(b, weights, function.getArgument(0)));
+  func::ReturnOp::create(b, loc, packed);
+  function.setFunctionType(
+      b.getFunctionType(argument.getType(), packed.getType()));
+
+  OpOperand &use = *weights.use_begin();
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  argument.setType(packed.getType());
+  use.set(unpack(argument));
+  while (Operation *reshape = weights.getDefiningOp()) {
+    weights = reshape->getOperand(0);
+    reshape->erase();
+  }
+  SmallVector<Type> inputs(kernel.getArgumentTypes());
+  inputs[index] = packed.getType();
+  kernel.setFunctionType(b.getFunctionType(inputs, kernel.getResultTypes()));
+
+  b.setInsertionPoint(dispatch);
+  auto packing = graph::DispatchOp::create(
+      b, dispatch.getLoc(), TypeRange(packed.getType()), function.getName(),
+      ValueRange(constant));
+  dispatch.getInputsMutable()[index].set(packing.getResult(0));
+  return index;
+}
+
+/// How packed weights, [batch…, panels, k…, width], relate to those of the
+/// contraction.
 namespace {
 struct Packing {
-  RankedTensorType logical, packed;
-  int64_t n, panels, width;
-  SmallVector<int64_t> toColumns; // Logical dimensions in the order k…, n.
+  int64_t batch, n, panels, width;
+  SmallVector<int64_t> toColumns; // Dimensions in the order batch…, k…, n.
 };
 } // namespace
 
 static Packing planPacking(const Contraction &c, const Target &target) {
   Packing p;
-  p.logical = cast<RankedTensorType>(c.weights.getType());
+  p.batch = c.batch.size();
   p.n = c.extents[c.n];
   p.width = panelWidth(c, target);
   p.panels = (p.n + p.width - 1) / p.width;
-  SmallVector<int64_t> shape = {p.panels};
-  auto position = [&](unsigned dim) {
-    for (unsigned i = 0; i < c.weightsMap.getNumResults(); ++i)
-      if (c.weightsMap.getDimPosition(i) == dim)
-        return static_cast<int64_t>(i);
-    return int64_t(-1);
-  };
-  for (unsigned dim : c.k) {
-    p.toColumns.push_back(position(dim));
-    shape.push_back(c.extents[dim]);
-  }
-  p.toColumns.push_back(position(c.n));
-  shape.push_back(p.width);
-  p.packed = RankedTensorType::get(shape, p.logical.getElementType());
+  SmallVector<unsigned> loops(c.batch);
+  llvm::append_range(loops, c.k);
+  loops.push_back(c.n);
+  for (unsigned dim : loops)
+    p.toColumns.push_back(*c.weightsMap.getResultPosition(
+        getAffineDimExpr(dim, c.weightsMap.getContext())));
   return p;
 }
 
-/// [k…, n] merged with, or split from, panels: groups of a reshape between
-/// [k…, panels · width] and [k…, panels, width].
+/// [batch…, k…, n] merged with, or split from, panels: groups of a reshape
+/// between […, panels · width] and […, panels, width].
 static SmallVector<ReassociationIndices> panelGroups(const Packing &p) {
   SmallVector<ReassociationIndices> groups;
   int64_t k = p.toColumns.size() - 1;
@@ -119,24 +161,7 @@ static SmallVector<ReassociationIndices> panelGroups(const Packing &p) {
   return groups;
 }
 
-/// A function from weights as the model has them to what `pack` makes of them.
-static func::FuncOp makePackKernel(OpBuilder &b, func::FuncOp kernel,
-                                   RankedTensorType weights,
-                                   function_ref<Value(Value)> pack) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(kernel);
-  auto function = func::FuncOp::create(b, kernel.getLoc(),
-                                       (kernel.getName() + "_pack").str(),
-                                       b.getFunctionType(weights, weights));
-  function.setPrivate();
-  b.setInsertionPointToStart(function.addEntryBlock());
-  Value packed = pack(function.getArgument(0));
-  func::ReturnOp::create(b, kernel.getLoc(), packed);
-  function.setFunctionType(b.getFunctionType(weights, packed.getType()));
-  return function;
-}
-
-/// Weights as `packing` says, from those of the model.
+/// Packed weights from those of the contraction.
 static Value packPanels(OpBuilder &b, Location loc, Value weights,
                         const Packing &p) {
   Value columns = permute(b, loc, weights, p.toColumns);
@@ -158,29 +183,22 @@ static Value packPanels(OpBuilder &b, Location loc, Value weights,
       b, loc, RankedTensorType::get(shape, type.getElementType()), columns,
       panelGroups(p));
   int64_t k = shape.size() - 2;
-  SmallVector<int64_t> order = {k};
-  llvm::append_range(order, llvm::seq<int64_t>(0, k));
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, p.batch));
+  order.push_back(k);
+  llvm::append_range(order, llvm::seq<int64_t>(p.batch, k));
   order.push_back(k + 1);
   return permute(b, loc, split, order);
 }
 
-/// Replaces the kernel's argument by packed weights and what unpacks them.
-static void unpackInKernel(OpBuilder &b, func::FuncOp kernel, unsigned index,
-                           const Packing &p) {
-  Location loc = kernel.getLoc();
-  BlockArgument argument = kernel.getArgument(index);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : argument.getUses())
-    uses.push_back(&use);
-  setArgumentType(b, kernel, index, p.packed);
+/// The contraction's weights from packed ones.
+static Value unpackPanels(OpBuilder &b, Location loc, Value packed,
+                          const Packing &p) {
   int64_t k = p.toColumns.size() - 1;
-  SmallVector<int64_t> order;
-  llvm::append_range(order, llvm::seq<int64_t>(1, k + 1));
-  order.push_back(0);
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, p.batch));
+  llvm::append_range(order, llvm::seq<int64_t>(p.batch + 1, k + 1));
+  order.push_back(p.batch);
   order.push_back(k + 1);
-  Value value = permute(b, loc, argument, order);
+  Value value = permute(b, loc, packed, order);
   value = tensor::CollapseShapeOp::create(b, loc, value, panelGroups(p));
   auto type = cast<RankedTensorType>(value.getType());
   if (p.panels * p.width != p.n) {
@@ -195,97 +213,50 @@ static void unpackInKernel(OpBuilder &b, func::FuncOp kernel, unsigned index,
   SmallVector<int64_t> back(p.toColumns.size());
   for (auto [i, dim] : llvm::enumerate(p.toColumns))
     back[dim] = i;
-  value = permute(b, loc, value, back);
-  for (OpOperand *use : uses)
-    use->set(value);
-}
-
-/// Lets the dispatch hand over what `pack` makes of its input `index`.
-static void packInput(OpBuilder &b, graph::DispatchOp dispatch, unsigned index,
-                      func::FuncOp pack) {
-  b.setInsertionPoint(dispatch);
-  auto packed = graph::DispatchOp::create(
-      b, dispatch.getLoc(), pack.getResultTypes(), pack.getName(),
-      ValueRange(dispatch.getInputs()[index]));
-  dispatch.getInputsMutable()[index].set(packed.getResult(0));
+  return permute(b, loc, value, back);
 }
 
 /// Packs the weights of the contraction in `kernel` if they are constant.
 static void packContraction(OpBuilder &b, func::FuncOp kernel,
                             graph::DispatchOp dispatch, const Target &target) {
   auto c = matchContraction(kernel);
-  if (!c)
+  if (!c || !c->weightsMap.isProjectedPermutation())
     return;
-  auto argument = dyn_cast<BlockArgument>(c->weights);
-  if (!argument || !argument.hasOneUse() || !c->batch.empty() ||
-      !c->weightsMap.isProjectedPermutation() ||
-      !isConstant(dispatch.getInputs()[argument.getArgNumber()]))
-    return;
-  unsigned index = argument.getArgNumber();
   Packing packing = planPacking(*c, target);
-  func::FuncOp pack = makePackKernel(b, kernel, packing.logical, [&](Value x) {
-    return packPanels(b, kernel.getLoc(), x, packing);
-  });
-  unpackInKernel(b, kernel, index, packing);
-  packInput(b, dispatch, index, pack);
-  kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(index));
-}
-
-/// The kernel's argument that `weights` is, maybe reshaped, and which of its
-/// dimensions is dimension `dim` of `weights`.
-static std::optional<std::pair<BlockArgument, int64_t>>
-argumentDimension(Value weights, int64_t dim) {
-  if (auto collapse = weights.getDefiningOp<tensor::CollapseShapeOp>()) {
-    ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
-    ReassociationIndices group = collapse.getReassociationIndices()[dim];
-    llvm::erase_if(group, [&](int64_t d) { return shape[d] == 1; });
-    if (group.size() != 1 || !weights.hasOneUse())
-      return std::nullopt;
-    weights = collapse.getSrc();
-    dim = group[0];
-  }
-  auto argument = dyn_cast<BlockArgument>(weights);
-  if (!argument || !argument.hasOneUse())
-    return std::nullopt;
-  return std::pair(argument, dim);
+  Location loc = kernel.getLoc();
+  auto index = replaceWeights(
+      b, kernel, dispatch, c->weights,
+      [&](Value weights) { return packPanels(b, loc, weights, packing); },
+      [&](Value packed) { return unpackPanels(b, loc, packed, packing); });
+  if (index)
+    kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(*index));
 }
 
 /// Moves the channels of constant weights under a window to the end, where the
-/// lanes want them: [C, 1, kernel…] becomes [1, kernel…, C].
+/// lanes want them: [C, kernel…] becomes [kernel…, C].
 static void packWindows(OpBuilder &b, func::FuncOp kernel,
                         graph::DispatchOp dispatch) {
   auto w = matchWindows(kernel);
   if (!w)
     return;
+  Location loc = kernel.getLoc();
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
-    auto position = map.getResultPosition(b.getAffineDimExpr(w->lane));
-    if (operand->getOperandNumber() == w->input || !position)
+    auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
+    unsigned rank = map.getNumResults();
+    if (operand->getOperandNumber() == w->input || !channels ||
+        *channels == rank - 1)
       continue;
-    auto found = argumentDimension(operand->get(), *position);
-    if (!found ||
-        !isConstant(dispatch.getInputs()[found->first.getArgNumber()]))
-      continue;
-    auto [argument, channels] = *found;
-    auto type = cast<RankedTensorType>(argument.getType());
-    if (channels == type.getRank() - 1)
-      continue;
-    SmallVector<int64_t> order, back(type.getRank());
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (dim != channels)
-        order.push_back(dim);
-    order.push_back(channels);
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    SmallVector<int64_t> back(rank);
+    order.erase(order.begin() + *channels);
+    order.push_back(*channels);
     for (auto [i, dim] : llvm::enumerate(order))
       back[dim] = i;
-    Location loc = kernel.getLoc();
-    func::FuncOp pack = makePackKernel(
-        b, kernel, type, [&](Value x) { return permute(b, loc, x, order); });
-    OpOperand &use = *argument.use_begin();
-    setArgumentType(b, kernel, argument.getArgNumber(),
-                    pack.getResultTypes()[0]);
-    b.setInsertionPointToStart(&kernel.getBody().front());
-    use.set(permute(b, loc, argument, back));
-    packInput(b, dispatch, argument.getArgNumber(), pack);
+    replaceWeights(
+        b, kernel, dispatch, operand->get(),
+        [&](Value weights) { return permute(b, loc, weights, order); },
+        [&](Value packed) { return permute(b, loc, packed, back); });
   }
 }
 

@@ -279,19 +279,8 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
     return at(slice.getSource(), source);
   }
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
-    ArrayRef<int64_t> shape = expand.getResultType().getShape();
-    Indices source;
-    for (ArrayRef<int64_t> group : expand.getReassociationIndices()) {
-      LaneIndex linear{index(0), 0, 1 << 20};
-      for (int64_t dim : group) {
-        const LaneIndex &lane = indices[dim];
-        linear.base = add(mul(linear.base, shape[dim]), lane.base);
-        linear.stride = linear.stride * shape[dim] + lane.stride;
-        linear.alignment =
-            std::gcd(linear.alignment * shape[dim], lane.alignment);
-      }
-      source.push_back(linear);
-    }
+    Indices source = merge(indices, expand.getResultType().getShape(),
+                           expand.getReassociationIndices());
     return at(expand.getSrc(), source);
   }
   if (auto collapsed = dyn_cast<tensor::CollapseShapeOp>(op)) {
@@ -301,6 +290,23 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
     return at(collapsed.getSrc(), *source);
   }
   return failure();
+}
+
+Indices Pull::merge(const Indices &indices, ArrayRef<int64_t> shape,
+                    ArrayRef<ReassociationIndices> groups) {
+  Indices merged;
+  for (ArrayRef<int64_t> group : groups) {
+    LaneIndex linear{index(0), 0, 1 << 20};
+    for (int64_t dim : group) {
+      const LaneIndex &lane = indices[dim];
+      linear.base = add(mul(linear.base, shape[dim]), lane.base);
+      linear.stride = linear.stride * shape[dim] + lane.stride;
+      linear.alignment =
+          std::gcd(linear.alignment * shape[dim], lane.alignment);
+    }
+    merged.push_back(linear);
+  }
+  return merged;
 }
 
 FailureOr<Indices> Pull::collapse(tensor::CollapseShapeOp op,

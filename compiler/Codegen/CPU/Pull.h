@@ -93,6 +93,10 @@ public:
   int64_t laneCount() const { return lanes; }
   mlir::OpBuilder &builder() { return b; }
   mlir::Location location() const { return loc; }
+  /// Indices in a tensor of `shape` as those where each group of its dimensions
+  /// is one.
+  Indices merge(const Indices &indices, llvm::ArrayRef<int64_t> shape,
+                llvm::ArrayRef<mlir::ReassociationIndices> groups);
   /// The indices that `map` computes from `dims`.
   mlir::FailureOr<Indices> apply(mlir::AffineMap map, const Indices &dims);
 

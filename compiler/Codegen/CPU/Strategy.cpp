@@ -81,6 +81,15 @@ linalg::GenericOp onlyReduction(func::FuncOp kernel) {
   return one ? found : linalg::GenericOp();
 }
 
+BlockArgument reshapedArgument(Value value) {
+  while (auto *op = value.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return cast<BlockArgument>(value);
+}
+
 /// Whether all that is computed from `value` follows element by element.
 static bool onlyElementwiseAfter(Value value) {
   auto shape = cast<RankedTensorType>(value.getType()).getShape();

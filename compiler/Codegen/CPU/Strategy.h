@@ -45,6 +45,10 @@ mlir::LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
 /// The one reduction in `kernel`; null if there is none or more than one.
 mlir::linalg::GenericOp onlyReduction(mlir::func::FuncOp kernel);
 
+/// The kernel's argument that `value` is a reshape of, or itself; null if it is
+/// neither.
+mlir::BlockArgument reshapedArgument(mlir::Value value);
+
 /// Whether all results of `kernel` have the shape of `value` and follow from it
 /// element by element, at the same index.
 bool resultsFollowElementwise(mlir::func::FuncOp kernel, mlir::Value value);
@@ -86,6 +90,7 @@ mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
 
 struct Contraction {
   mlir::linalg::GenericOp op;
+  mlir::Value result;       // The product, maybe with dimensions merged.
   mlir::Value input;        // The activations, and
   mlir::AffineMap inputMap; // how the loops index them.
   mlir::Value weights;      // The other operand of the product.

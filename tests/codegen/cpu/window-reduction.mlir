@@ -3,9 +3,9 @@
 
 // Channels of constant weights come last, where lanes read them.
 // CHOOSE-LABEL: func.func @init
-// CHOOSE:         graph.dispatch @conv_relu_0_pack(%{{.*}}) : (tensor<32x1x3x3xf32>) -> tensor<1x3x3x32xf32>
+// CHOOSE:         graph.dispatch @conv_relu_0_pack(%{{.*}}) : (tensor<32x1x3x3xf32>) -> tensor<3x3x32xf32>
 // CHOOSE:       func.func private @conv_relu_0(
-// CHOOSE-SAME:    tensor<1x3x3x32xf32>
+// CHOOSE-SAME:    tensor<3x3x32xf32>
 // CHOOSE-SAME:    graph.strategy = "windows"
 // CHOOSE:       func.func private @max_pool_0(
 // CHOOSE-SAME:    graph.strategy = "windows"
