@@ -37,7 +37,8 @@ TEST(Load, DescribesItself) {
   EXPECT_EQ(tinh_module_find_function(module, "count", &index), TINH_OK);
   EXPECT_EQ(index, 1u);
   EXPECT_EQ(tinh_module_find_function(module, "x", &index), TINH_NOT_FOUND);
-  EXPECT_TRUE(said("it has 'main', 'count', 'chain'")) << tinh_last_error();
+  EXPECT_TRUE(said("it has 'main', 'count', 'chain', 'late'"))
+      << tinh_last_error();
   tinh_tensor_info_t tensor;
   ASSERT_EQ(tinh_module_input_info(module, 0, 0, &tensor), TINH_OK);
   EXPECT_STREQ(tensor.name, "x");

@@ -54,6 +54,18 @@ TEST_F(Run, DependentStepsStayInOrder) {
   }
 }
 
+TEST_F(Run, AWaitCarriedByAStepOfOneChunkHolds) {
+  constexpr uint32_t kLate = 3;
+  for (uint32_t threads : {2u, 3u}) {
+    open(threads);
+    for (int i = 0; i < 5; ++i) {
+      std::vector<float> x = input(float(i)); // Not as the run before has left.
+      ASSERT_EQ(run(x, y, kLate), TINH_OK);
+      ASSERT_EQ(y, expected_of(x));
+    }
+  }
+}
+
 TEST_F(Run, RunsThatMutateStateAreSerialised) {
   open(3);
   std::vector<int64_t> counts(200);

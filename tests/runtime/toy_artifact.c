@@ -1,4 +1,5 @@
-/*===- toy_artifact.c - A hand-made artifact for the runtime's tests -------===//
+/*===- toy_artifact.c - A hand-made artifact for the runtime's tests
+ * -------===//
  *
  * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
  * See LICENSE for license information.
@@ -9,10 +10,14 @@
  * "main" computes y[i] = 2 * x[(i + 64) % 1024] + w[i] in two kernels and a
  * copy; every chunk reads what another chunk of the kernel before has written.
  * "count" counts its runs in the state. "chain" has many empty dispatches.
+ * "late" computes what "main" does, but for the last chunk of the first kernel,
+ * which comes late; a step of one chunk waits for it, and the next for nothing.
  * The test completes the note, as the compiler does after linking.
  *
  *===----------------------------------------------------------------------===*/
 #include "tinh/artifact.h"
+
+#include <time.h>
 
 #define N 1024
 #define CHUNK 64
@@ -25,6 +30,14 @@ static void twice(void *const *buffers, void *scratch, int64_t begin,
     copy[i % CHUNK] = x[i];
     out[i] = 2 * copy[i % CHUNK];
   }
+}
+
+static void twice_late(void *const *buffers, void *scratch, int64_t begin,
+                       int64_t end) {
+  struct timespec pause = {0, 5000000};
+  if (end == N / CHUNK)
+    nanosleep(&pause, 0);
+  twice(buffers, scratch, begin, end);
 }
 
 static void shift_add(void *const *buffers, void *scratch, int64_t begin,
@@ -47,7 +60,8 @@ static const tinh_kernel_desc_t kernels[] = {
     {"twice", twice, CHUNK * sizeof(float)},
     {"shift_add", shift_add, 0},
     {"count", count, 0},
-    {"nothing", nothing, 0}};
+    {"nothing", nothing, 0},
+    {"twice_late", twice_late, CHUNK * sizeof(float)}};
 
 static const tinh_tensor_desc_t main_inputs[] = {
     {"x", TINH_DTYPE_F32, 1, {N}, N * sizeof(float)}};
@@ -56,25 +70,32 @@ static const tinh_tensor_desc_t main_outputs[] = {
 static const tinh_tensor_desc_t count_outputs[] = {
     {"runs", TINH_DTYPE_I64, 0, {0}, 8}};
 
-static const tinh_buffer_ref_t twice_buffers[] = {
-    {TINH_SPACE_INPUT, 0, 0}, {TINH_SPACE_ARENA, 0, 0}};
+static const tinh_buffer_ref_t twice_buffers[] = {{TINH_SPACE_INPUT, 0, 0},
+                                                  {TINH_SPACE_ARENA, 0, 0}};
 static const tinh_buffer_ref_t shift_buffers[] = {
     {TINH_SPACE_ARENA, 0, 0},
     {TINH_SPACE_WEIGHTS, 0, 0},
     {TINH_SPACE_ARENA, 0, N * sizeof(float)}};
+static const tinh_buffer_ref_t shift_to_output[] = {{TINH_SPACE_ARENA, 0, 0},
+                                                    {TINH_SPACE_WEIGHTS, 0, 0},
+                                                    {TINH_SPACE_OUTPUT, 0, 0}};
 static const tinh_buffer_ref_t copy_buffers[] = {
     {TINH_SPACE_ARENA, 0, N * sizeof(float)}, {TINH_SPACE_OUTPUT, 0, 0}};
-static const tinh_buffer_ref_t count_buffers[] = {
-    {TINH_SPACE_STATE, 0, 8}, {TINH_SPACE_OUTPUT, 0, 0}};
+static const tinh_buffer_ref_t count_buffers[] = {{TINH_SPACE_STATE, 0, 8},
+                                                  {TINH_SPACE_OUTPUT, 0, 0}};
 
 static const tinh_step_t main_steps[] = {
     {TINH_OP_DISPATCH, 0, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0"},
     {TINH_OP_DISPATCH, 1, 0, 3, shift_buffers, N / CHUNK, 0, "Add_1"},
     {TINH_OP_COPY, 0, 1, 2, copy_buffers, 0, N * sizeof(float), "Copy_2"}};
+static const tinh_step_t late_steps[] = {
+    {TINH_OP_DISPATCH, 4, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0"},
+    {TINH_OP_DISPATCH, 3, 0, 0, 0, 1, 0, "Nothing_1"},
+    {TINH_OP_DISPATCH, 1, -1, 3, shift_to_output, N / CHUNK, 0, "Add_2"}};
 static const tinh_step_t count_steps[] = {
     {TINH_OP_DISPATCH, 2, -1, 2, count_buffers, 1, 0, "Count_0"}};
 
-#define EMPTY(i) {TINH_OP_DISPATCH, 3, (i)-1, 0, 0, 64, 0, "Nothing"}
+#define EMPTY(i) {TINH_OP_DISPATCH, 3, (i) - 1, 0, 0, 64, 0, "Nothing"}
 #define EMPTY4(i) EMPTY(i), EMPTY(i + 1), EMPTY(i + 2), EMPTY(i + 3)
 #define EMPTY16(i) EMPTY4(i), EMPTY4(i + 4), EMPTY4(i + 8), EMPTY4(i + 12)
 #define EMPTY64(i) EMPTY16(i), EMPTY16(i + 16), EMPTY16(i + 32), EMPTY16(i + 48)
@@ -85,11 +106,13 @@ static const tinh_function_desc_t functions[] = {
     {"main", 1, 1, main_inputs, main_outputs, 3, 0, main_steps,
      2 * N * sizeof(float), 2 * N * sizeof(float), 2 * N * sizeof(float)},
     {"count", 0, 1, 0, count_outputs, 1, 1, count_steps, 0, 0, 0},
-    {"chain", 0, 0, 0, 0, 256, 0, chain_steps, 0, 0, 0}};
+    {"chain", 0, 0, 0, 0, 256, 0, chain_steps, 0, 0, 0},
+    {"late", 1, 1, main_inputs, main_outputs, 3, 0, late_steps,
+     N * sizeof(float), N * sizeof(float), N * sizeof(float)}};
 
 __attribute__((visibility("default"))) const tinh_artifact_t tinh_artifact = {
-    TINH_ARTIFACT_VERSION, 4, "toy 1.0", "toy", kernels, 3, 0, functions,
-    N * sizeof(float), 64};
+    TINH_ARTIFACT_VERSION, 5, "toy 1.0", "toy", kernels, 4, 0, functions,
+    N * sizeof(float),     64};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

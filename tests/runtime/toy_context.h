@@ -48,9 +48,10 @@ protected:
                                after ? 1 : 0, out_future);
   }
 
-  tinh_status_t run(std::vector<float> &x, std::vector<float> &y) {
+  tinh_status_t run(std::vector<float> &x, std::vector<float> &y,
+                    uint32_t function = 0) {
     tinh_buffer_t in = {x.data(), x.size() * 4}, out = {y.data(), y.size() * 4};
-    return tinh_context_run(context, 0, &in, 1, &out, 1);
+    return tinh_context_run(context, function, &in, 1, &out, 1);
   }
 
   /// An input of "main" that differs with `seed`.
