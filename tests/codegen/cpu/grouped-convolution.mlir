@@ -5,7 +5,7 @@
 // although groups and channels are one dimension by then.
 
 // CHECK-LABEL: func.func @init
-// CHECK:         graph.dispatch @conv_add_0_pack(%{{.*}}) : (tensor<40x8x3x3xf32>) -> tensor<2x1x8x3x3x32xf32>
+// CHECK:         graph.dispatch @conv_add_0_pack(%{{.*}}) : (tensor<40x8x3x3xf32>) -> tensor<2x1x3x3x8x32xf32>
 // CHECK:       func.func private @conv_add_0(
 // CHECK-SAME:    graph.packed = 1 : i64
 // CHECK-SAME:    graph.strategy = "contraction"
