@@ -58,7 +58,7 @@ def check_paths(prefix):
 
 def check_runtime(folder):
     """classify is run on the model that is made by hand for the runtime's tests."""
-    text = run(BUILD / "bin/complete_toy", folder / "classify")
+    text = run(folder / "classify", BUILD / "tests/runtime/toy.so")
     assert "1. class 1023, score 1023" in text, text
 
 

@@ -98,3 +98,15 @@ TEST(Load, NoArtifact) {
   EXPECT_EQ(try_load(__FILE__), TINH_INVALID_ARTIFACT);
   EXPECT_EQ(tinh_module_load(nullptr, nullptr), TINH_INVALID_ARGUMENT);
 }
+
+TEST(Names, OfStatusesAndElementTypes) {
+  EXPECT_STREQ(tinh_status_name(TINH_OK), "TINH_OK");
+  for (int i = 0; i <= TINH_INTERNAL; ++i)
+    EXPECT_EQ(std::string(tinh_status_name(tinh_status_t(i))).substr(0, 5),
+              "TINH_");
+  EXPECT_STREQ(tinh_status_name(tinh_status_t(99)), "?");
+  EXPECT_STREQ(tinh_dtype_name(TINH_DTYPE_BF16), "bf16");
+  EXPECT_EQ(tinh_dtype_size(TINH_DTYPE_BF16), 2u);
+  EXPECT_STREQ(tinh_dtype_name(tinh_dtype_t(99)), "?");
+  EXPECT_EQ(tinh_dtype_size(tinh_dtype_t(99)), 0u);
+}

@@ -199,6 +199,18 @@ TEST_F(Run, WritesATrace) {
   std::string json((std::istreambuf_iterator<char>(file)), {});
   EXPECT_NE(json.find("\"name\":\"shift_add\""), std::string::npos);
   EXPECT_NE(json.find("\"nodes\":\"Add_1\""), std::string::npos);
+}
+
+TEST_F(Run, SaysThatATraceCannotBeWritten) {
   options.trace_path = "/nonexistent/trace.json";
+  ASSERT_EQ(tinh_module_load(toy.path().c_str(), &module), TINH_OK);
   EXPECT_EQ(tinh_context_create(module, &options, &context), TINH_IO_ERROR);
+  EXPECT_STREQ(tinh_last_error(), "cannot write the trace "
+                                  "'/nonexistent/trace.json': No such file or "
+                                  "directory");
+  options.trace_path = "/dev/full"; // Opens, but takes nothing.
+  open(1);
+  close();
+  EXPECT_STREQ(tinh_last_error(),
+               "cannot write the trace '/dev/full': No space left on device");
 }

@@ -224,6 +224,10 @@ static void run(const Options &options) {
   timings.first_ms = times.front();
   timings.runs_ms.assign(times.begin() + options.warmup, times.end());
   timings.arena_bytes = function.arena_size;
+  context
+      .reset(); // Writes the trace. No call has failed on this thread so far.
+  if (*tinh_last_error())
+    throw UserError(tinh_last_error());
 
   if (!options.output_dir.empty())
     write_outputs(options.output_dir, outputs,

@@ -60,18 +60,19 @@
 /* The content of the ELF note. It has no pointers, so it is read with pread
  * and checked against the file before dlopen. */
 typedef struct tinh_note {
-  uint32_t version;        /* TINH_ARTIFACT_VERSION of the compiler. */
+  uint32_t version;          /* TINH_ARTIFACT_VERSION of the compiler. */
   uint32_t weights_embedded; /* 1: weights_offset is in this file;
                                 0: in the companion file, weights_file. */
-  uint64_t cpu_features;   /* TINH_CPU_* that the code needs, or'ed. */
-  uint64_t file_size;      /* Length of the whole artifact file. */
-  uint64_t weights_offset; /* A multiple of TINH_WEIGHTS_FILE_ALIGNMENT. */
-  uint64_t weights_size;   /* 0 if there are none. */
-  uint8_t weights_digest[16]; /* Identity of the weights: a companion file's
-                                 metadata must carry the same, in hexadecimal. */
-  char cpu[48];            /* The name that the code was compiled for. */
-  char weights_file[128];  /* Name of the companion file, in the artifact's own
-                              directory; empty if the weights are embedded. */
+  uint64_t cpu_features;     /* TINH_CPU_* that the code needs, or'ed. */
+  uint64_t file_size;        /* Length of the whole artifact file. */
+  uint64_t weights_offset;   /* A multiple of TINH_WEIGHTS_FILE_ALIGNMENT. */
+  uint64_t weights_size;     /* 0 if there are none. */
+  /* Identity of the weights: a companion file's metadata must carry the same,
+   * in hexadecimal. */
+  uint8_t weights_digest[16];
+  char cpu[48];           /* The name that the code was compiled for. */
+  char weights_file[128]; /* Name of the companion file, in the artifact's own
+                             directory; empty if the weights are embedded. */
 } tinh_note_t;
 
 /* A kernel computes chunks [chunk_begin, chunk_end) of one dispatch. Chunks are
@@ -116,8 +117,8 @@ typedef enum tinh_opcode {
  * wait_for may still be running on other workers. The memory plan is safe under
  * exactly this order. */
 typedef struct tinh_step {
-  uint32_t opcode; /* tinh_opcode_t */
-  uint32_t kernel; /* DISPATCH: index into the artifact's kernels. */
+  uint32_t opcode;  /* tinh_opcode_t */
+  uint32_t kernel;  /* DISPATCH: index into the artifact's kernels. */
   int32_t wait_for; /* Index of a step, or -1 to wait for none. */
   uint32_t num_buffers;
   const tinh_buffer_ref_t *buffers; /* In the order of the kernel's operands. */
@@ -129,8 +130,8 @@ typedef struct tinh_step {
 /* A tensor of a function's signature: dense, row-major. */
 typedef struct tinh_tensor_desc {
   const char *name;
-  uint32_t dtype; /* tinh_dtype_t */
-  uint32_t rank;  /* 0 … TINH_MAX_RANK */
+  uint32_t dtype;              /* tinh_dtype_t */
+  uint32_t rank;               /* 0 … TINH_MAX_RANK */
   int64_t dims[TINH_MAX_RANK]; /* Elements; unused ones are 0. */
   uint64_t size;               /* Bytes of all elements. */
 } tinh_tensor_desc_t;
@@ -145,7 +146,7 @@ typedef struct tinh_function_desc {
   uint32_t mutates_state; /* 1: its runs are serialised within a context. */
   const tinh_step_t *steps;
   uint64_t arena_size;
-  uint64_t unplanned_size;  /* The sum of its intermediate buffers, and */
+  uint64_t unplanned_size;   /* The sum of its intermediate buffers, and */
   uint64_t lower_bound_size; /* its live-set lower bound: for reports. */
 } tinh_function_desc_t;
 

@@ -22,14 +22,14 @@
  * Conventions
  *   - Every call that can fail returns a tinh_status_t. Anything but TINH_OK
  *     comes with a sentence in tinh_last_error(), kept for each thread.
- *   - Results come back through parameters named out_…, written only on
- * TINH_OK.
+ *   - Results come back through parameters named out_…, which are written on
+ *     TINH_OK only.
  *   - Handles are opaque. Who creates a handle releases it, once; a release
  *     function accepts NULL. A context keeps its module loaded and a future
  *     needs neither, so they may be released in any order.
  *   - Buffers belong to the caller, are dense and row-major, and must stay
- * valid and unchanged until their run has completed. An output must not overlap
- *     another buffer of the same run.
+ *     valid and unchanged until their run has completed. An output must not
+ *     overlap another buffer of the same run.
  *   - All functions may be called from any thread at any time, except that a
  *     handle must not be in use while it is released.
  *   - Names and other strings belong to the module and live as long as it.
@@ -172,7 +172,8 @@ typedef struct tinh_context_options {
   tinh_parallel_for_fn parallel_for;
   void *parallel_for_pool;
   /* A file for a trace of all runs in Chrome's JSON format (for Perfetto),
-   * written when the context is released; NULL: none. */
+   * written when the context is released; NULL: none. That it cannot be
+   * written then is told by tinh_last_error alone. */
   const char *trace_path;
 } tinh_context_options_t;
 

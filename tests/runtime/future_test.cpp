@@ -1,0 +1,172 @@
+//===- future_test.cpp - Waits, callbacks and errors of futures -----------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What may be done with a future, and what a callback may do.
+//
+//===----------------------------------------------------------------------===//
+#include "toy_context.h"
+
+#include <atomic>
+#include <thread>
+
+namespace {
+
+class Future : public ToyContext {
+protected:
+  Future() { EXPECT_EQ(tinh_future_create(&event), TINH_OK); }
+  ~Future() override {
+    close();
+    for (tinh_future_t *future : {event, first, second})
+      tinh_future_release(future);
+  }
+
+  /// A callback that tries all that could make it wait.
+  static void try_everything(void *user, tinh_status_t, const char *) {
+    Future &test = *static_cast<Future *>(user);
+    test.statuses = {tinh_context_wait_all(test.context),
+                     test.run(test.x, test.y),
+                     test.submit(0, test.x, test.y, nullptr, nullptr),
+                     test.submit(0, test.x, test.y, nullptr, nullptr)};
+  }
+
+  tinh_future_t *event = nullptr, *first = nullptr, *second = nullptr;
+  std::vector<float> x = input(1);
+  std::vector<tinh_status_t> statuses;
+};
+
+/// What a callback was told.
+struct Told {
+  std::atomic<int> calls{0};
+  tinh_status_t status = TINH_OK;
+  std::string message;
+
+  static void callback(void *user, tinh_status_t status, const char *message) {
+    Told &told = *static_cast<Told *>(user);
+    told.status = status;
+    told.message = message;
+    ++told.calls;
+  }
+};
+
+} // namespace
+
+TEST_F(Future, CallbacksAreToldOfSuccessAndFailure) {
+  open(2);
+  Told first_told, second_told;
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  ASSERT_EQ(submit(0, x, y, first, &second), TINH_OK);
+  ASSERT_EQ(tinh_future_then(first, Told::callback, &first_told), TINH_OK);
+  ASSERT_EQ(tinh_future_then(second, Told::callback, &second_told), TINH_OK);
+  EXPECT_EQ(first_told.calls, 0);
+  ASSERT_EQ(tinh_future_cancel(first), TINH_OK);
+  EXPECT_EQ(first_told.status, TINH_CANCELLED);
+  EXPECT_EQ(second_told.status, TINH_DEPENDENCY_FAILED);
+  EXPECT_EQ(second_told.message,
+            "a run that this one waits for failed: the run was cancelled");
+  // A completed one calls back at once.
+  ASSERT_EQ(tinh_future_then(second, Told::callback, &second_told), TINH_OK);
+  EXPECT_EQ(first_told.calls, 1);
+  EXPECT_EQ(second_told.calls, 2);
+}
+
+TEST_F(Future, CallbacksMayNotWaitForTheirOwnContext) {
+  options.max_in_flight = 1;
+  open(1);
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_then(first, try_everything, this), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  ASSERT_EQ(tinh_future_wait(first), TINH_OK);
+  ASSERT_EQ(tinh_context_wait_all(context), TINH_OK);
+  close();
+  // The first submission has room; for the second it would have to wait.
+  EXPECT_EQ(statuses, (std::vector{TINH_BUSY, TINH_BUSY, TINH_OK, TINH_BUSY}));
+}
+
+TEST_F(Future, RunsWaitForFuturesOfOtherContexts) {
+  open(2);
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  tinh_context_t *other = nullptr;
+  ASSERT_EQ(tinh_context_create(module, nullptr, &other), TINH_OK);
+  std::vector<float> z(1024);
+  tinh_buffer_t in = {y.data(), 4096}, out = {z.data(), 4096};
+  tinh_future_t *both[] = {first, event, first};
+  ASSERT_EQ(tinh_context_submit(other, 0, &in, 1, &out, 1, both, 3, &second),
+            TINH_OK);
+  bool done = true;
+  ASSERT_EQ(tinh_future_poll(second, &done), TINH_OK);
+  EXPECT_FALSE(done);
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  ASSERT_EQ(tinh_future_wait(second), TINH_OK);
+  EXPECT_EQ(z, expected_of(expected_of(x)));
+  tinh_context_release(other);
+}
+
+TEST_F(Future, AFailureDoesNotWaitForTheOthers) {
+  open(1);
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  tinh_future_t *failed = nullptr, *late[] = {event, nullptr};
+  ASSERT_EQ(tinh_future_create(&failed), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(failed, TINH_IO_ERROR, "no data"), TINH_OK);
+  late[1] = failed;
+  tinh_buffer_t in = {x.data(), 4096}, out = {y.data(), 4096};
+  ASSERT_EQ(tinh_context_submit(context, 0, &in, 1, &out, 1, late, 2, &second),
+            TINH_OK);
+  EXPECT_EQ(tinh_future_wait(second), TINH_DEPENDENCY_FAILED);
+  EXPECT_STREQ(tinh_last_error(),
+               "a run that this one waits for failed: no data");
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  EXPECT_EQ(tinh_future_wait(first), TINH_OK); // It is none of its concern.
+  tinh_future_release(failed);
+}
+
+TEST_F(Future, OutlivesContextAndModule) {
+  open(2);
+  ASSERT_EQ(submit(0, x, y, nullptr, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_wait(first), TINH_OK);
+  close();
+  tinh_module_release(module);
+  module = nullptr;
+  bool done = false;
+  EXPECT_EQ(tinh_future_poll(first, &done), TINH_OK);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(tinh_future_cancel(first), TINH_ALREADY_STARTED);
+  EXPECT_STREQ(tinh_last_error(),
+               "the run has started and cannot be cancelled any more");
+}
+
+TEST_F(Future, ManyThreadsMayWaitForOne) {
+  open(2);
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  std::atomic<int> successes{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      if (tinh_future_wait(first) == TINH_OK && y == expected_of(x))
+        ++successes;
+    });
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(successes, 4);
+}
+
+TEST_F(Future, OnlyEventsAreSettledAndOnlyRunsCancelled) {
+  open(1);
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  EXPECT_EQ(tinh_future_settle(first, TINH_OK, nullptr), TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(),
+               "only a future from tinh_future_create can be settled");
+  EXPECT_EQ(tinh_future_cancel(event), TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(), "this future is no run; complete it with "
+                                  "tinh_future_settle");
+  tinh_future_t *none = nullptr;
+  tinh_buffer_t in = {x.data(), 4096}, out = {y.data(), 4096};
+  EXPECT_EQ(tinh_context_submit(context, 0, &in, 1, &out, 1, &none, 1, nullptr),
+            TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(), "a future to wait for is NULL");
+}
