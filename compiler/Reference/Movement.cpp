@@ -216,8 +216,10 @@ static Tensor gatherNd(GatherNdOp op, Operands in) {
 
 static Tensor iota(IotaOp op) {
   Tensor y(op.getType());
+  Integer start = static_cast<int64_t>(op.getStart());
+  Integer step = static_cast<int64_t>(op.getStep());
   for (int64_t i = 0; i < y.size(); ++i) {
-    Integer value = op.getStart() + multiply(Integer(op.getStep()), Integer(i));
+    Integer value = start + step * i;
     if (y.isFloat())
       y.floats[i] = static_cast<double>(value);
     else

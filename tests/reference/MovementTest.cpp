@@ -88,8 +88,8 @@ TEST_F(Movement, GatherFromNothing) {
 TEST_F(Movement, Iota) {
   EXPECT_EQ(evaluateOp("graph.iota start 5 step -2 : ty", "4xi64", {}),
             (Values{5, 3, 1, -1}));
-  EXPECT_EQ(evaluateOp("graph.iota start 0 step 1 : ty", "2xf32", {}),
-            (Values{0, 1}));
+  EXPECT_EQ(evaluateOp("graph.iota start 0 step -1 : ty", "3xf32", {}),
+            (Values{0, -1, -2}));
 }
 
 } // namespace tinh::test

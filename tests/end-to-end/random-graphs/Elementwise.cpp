@@ -35,15 +35,12 @@ template <typename Op> Value make2(Generator &g, Value x, Value y) {
 /// Ops that lose nothing.
 bool makeExactUnary(Generator &g) {
   Known x = g.any();
-  if (x.isBool()) {
-    g.add(g.create<NotOp>(x.value), 1, x.exact);
-    return true;
-  }
+  if (x.isBool())
+    return g.add(g.create<NotOp>(x.value), 1, x.exact);
   Make1 make = g.choose({make1<NegOp>, make1<AbsOp>, make1<ReluOp>});
   if (!x.isFloat() && g.chance(0.3))
     make = make1<NotOp>;
-  g.add(make(g, x.value), x.bound + !x.isFloat(), x.exact);
-  return true;
+  return g.add(make(g, x.value), x.bound + !x.isFloat(), x.exact);
 }
 
 /// Ops with steps: their operands must be exact.
@@ -51,14 +48,11 @@ bool makeStep(Generator &g) {
   Known x = g.any();
   if (!x.exact || x.isBool())
     return false;
-  if (!x.isFloat()) {
-    g.add(g.create<SignOp>(x.value), 1, true);
-    return true;
-  }
+  if (!x.isFloat())
+    return g.add(g.create<SignOp>(x.value), 1, true);
   Make1 make = g.choose({make1<FloorOp>, make1<CeilOp>, make1<RoundOp>,
                          make1<SignOp>, make1<IsNanOp>, make1<IsInfOp>});
-  g.add(make(g, x.value), x.bound + 1, true);
-  return true;
+  return g.add(make(g, x.value), x.bound + 1, true);
 }
 
 bool makeSmoothUnary(Generator &g) {
@@ -69,21 +63,19 @@ bool makeSmoothUnary(Generator &g) {
     Make1 make;
     double bound; // Of the result; 0: x's.
   };
-  Smooth op = g.choose<Smooth>(
-      {{make1<ErfOp>, 1},
-       {make1<TanhOp>, 1},
-       {make1<SigmoidOp>, 1},
-       {make1<SinOp>, 1},
-       {make1<CosOp>, 1},
-       {make1<AtanOp>, 1.6},
-       {make1<AsinhOp>, 0},
-       {make1<SoftplusOp>, 0},
-       {[](Generator &g, Value x) -> Value {
-          return g.create<GeluOp>(x, g.chance(0.5));
-        },
-        0}});
-  g.add(op.make(g, x.value), op.bound ? op.bound : x.bound + 1, false);
-  return true;
+  Smooth op = g.choose<Smooth>({{make1<ErfOp>, 1},
+                                {make1<TanhOp>, 1},
+                                {make1<SigmoidOp>, 1},
+                                {make1<SinOp>, 1},
+                                {make1<CosOp>, 1},
+                                {make1<AtanOp>, 1.6},
+                                {make1<AsinhOp>, 0},
+                                {make1<SoftplusOp>, 0},
+                                {[](Generator &g, Value x) -> Value {
+                                   return g.create<GeluOp>(x, g.chance(0.5));
+                                 },
+                                 0}});
+  return g.add(op.make(g, x.value), op.bound ? op.bound : x.bound + 1, false);
 }
 
 /// Ops that need operands in a part of the numbers.
@@ -93,23 +85,19 @@ bool makeUnaryOfDomain(Generator &g) {
     return false;
   if (g.chance(0.4)) {
     Make1 make = g.choose({make1<ExpOp>, make1<SinhOp>, make1<CoshOp>});
-    g.add(make(g, x.value), std::exp(x.bound), false);
-    return true;
+    return g.add(make(g, x.value), std::exp(x.bound), false);
   }
   if (g.chance(0.6)) {
-    Make1 make = g.choose({make1<LogOp>, make1<SqrtOp>, make1<RsqrtOp>,
-                           make1<ReciprocalOp>});
-    g.add(make(g, g.positive(x).value), x.bound + 1, false);
-    return true;
+    Make1 make = g.choose(
+        {make1<LogOp>, make1<SqrtOp>, make1<RsqrtOp>, make1<ReciprocalOp>});
+    return g.add(make(g, g.positive(x).value), x.bound + 1, false);
   }
   // |x| < 0.9, where the inverse functions are tame.
-  Value inside = g.create<MulOp>(g.create<TanhOp>(x.value).getDefiningOp()
-                                     ->getResult(0),
-                                 g.splat(x.element(), 0.9).value);
-  Make1 make = g.choose({make1<AsinOp>, make1<AcosOp>, make1<AtanhOp>,
-                         make1<TanOp>});
-  g.add(make(g, inside), 3.2, false);
-  return true;
+  Value unit = g.create<TanhOp>(x.value);
+  Value inside = g.create<MulOp>(unit, g.splat(x.element(), 0.9).value);
+  Make1 make =
+      g.choose({make1<AsinOp>, make1<AcosOp>, make1<AtanhOp>, make1<TanOp>});
+  return g.add(make(g, inside), 3.2, false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,24 +112,23 @@ bool makeFloatBinary(Generator &g) {
   if (g.chance(0.3)) {
     // Losing nothing.
     Make2 make = g.choose({make2<MaxOp>, make2<MinOp>});
-    g.add(make(g, x.value, y.value), std::max(x.bound, y.bound),
-          x.exact && y.exact);
-  } else if (g.chance(0.3)) {
-    g.add(g.create<MulOp>(x.value, y.value), x.bound * y.bound, false);
-  } else if (g.chance(0.2)) {
-    g.add(g.create<DivOp>(x.value, g.positive(y).value), x.bound, false);
-  } else if (g.chance(0.2)) {
-    Known base = g.positive(g.settle(x, 3));
-    Known exponent = g.splat(
-        x.element(), g.choose({-1.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0}));
-    if (g.chance(0.3))
-      exponent = g.settle(y, 2);
-    g.add(g.create<PowOp>(base.value, exponent.value), 256, false);
-  } else {
-    Make2 make = g.choose({make2<AddOp>, make2<SubOp>});
-    g.add(make(g, x.value, y.value), x.bound + y.bound, false);
+    return g.add(make(g, x.value, y.value), std::max(x.bound, y.bound),
+                 x.exact && y.exact);
   }
-  return true;
+  if (g.chance(0.3))
+    return g.add(g.create<MulOp>(x.value, y.value), x.bound * y.bound, false);
+  if (g.chance(0.2))
+    return g.add(g.create<DivOp>(x.value, g.positive(y).value), x.bound, false);
+  if (g.chance(0.2)) {
+    Known base = g.positive(g.settle(x, 3));
+    Known exponent =
+        g.chance(0.3) ? g.settle(y, 2)
+                      : g.splat(x.element(),
+                                g.choose({-1.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0}));
+    return g.add(g.create<PowOp>(base.value, exponent.value), 256, false);
+  }
+  Make2 make = g.choose({make2<AddOp>, make2<SubOp>});
+  return g.add(make(g, x.value, y.value), x.bound + y.bound, false);
 }
 
 bool makeIntegerBinary(Generator &g) {
@@ -152,15 +139,13 @@ bool makeIntegerBinary(Generator &g) {
   bool exact = x.exact && y.exact;
   if (x.isBool() || g.chance(0.2)) {
     Make2 make = g.choose({make2<AndOp>, make2<OrOp>, make2<XorOp>});
-    g.add(make(g, x.value, y.value), INFINITY, exact);
-    return true;
+    return g.add(make(g, x.value, y.value), INFINITY, exact);
   }
-  Make2 make = g.choose({make2<AddOp>, make2<SubOp>, make2<MulOp>, make2<DivOp>,
-                         make2<ModOp>, make2<FmodOp>, make2<MaxOp>,
-                         make2<MinOp>, make2<ShiftLeftOp>,
-                         make2<ShiftRightOp>});
-  g.add(make(g, x.value, y.value), INFINITY, exact);
-  return true;
+  Make2 make =
+      g.choose({make2<AddOp>, make2<SubOp>, make2<MulOp>, make2<DivOp>,
+                make2<ModOp>, make2<FmodOp>, make2<MaxOp>, make2<MinOp>,
+                make2<ShiftLeftOp>, make2<ShiftRightOp>});
+  return g.add(make(g, x.value, y.value), INFINITY, exact);
 }
 
 bool makeChoice(Generator &g) {
@@ -170,16 +155,15 @@ bool makeChoice(Generator &g) {
   Value condition = g.create<CompareOp>(
       static_cast<ComparePredicate>(g.number(0, 5)), a.value, b.value);
   if (g.chance(0.2)) {
-    g.add(condition, 1, true);
-    return true;
+    return g.add(condition, 1, true);
   }
   Known c = g.any(), d = g.partner(c);
-  auto shape = broadcastShapes({Known{condition}.shape(), c.shape(), d.shape()});
+  auto shape =
+      broadcastShapes({Known{condition}.shape(), c.shape(), d.shape()});
   if (!shape || !isSmall(*shape))
     return false;
-  g.add(g.create<WhereOp>(condition, c.value, d.value),
-        std::max(c.bound, d.bound), c.exact && d.exact);
-  return true;
+  return g.add(g.create<WhereOp>(condition, c.value, d.value),
+               std::max(c.bound, d.bound), c.exact && d.exact);
 }
 
 /// Whether a type holds all integers up to `bound`.
@@ -201,18 +185,18 @@ bool makeCast(Generator &g) {
     return false;
   if (toFloat && x.bound > 1000)
     return false;
-  Value y = g.create<CastOp>(RankedTensorType::get(x.shape(), element), x.value);
-  bool exact = x.exact && (x.isFloat() && toFloat
-                               ? element.getIntOrFloatBitWidth() >
-                                     x.element().getIntOrFloatBitWidth()
-                               : holdsExactly(element, x.bound));
-  g.add(y, x.bound, exact);
-  return true;
+  Value y =
+      g.create<CastOp>(RankedTensorType::get(x.shape(), element), x.value);
+  bool exact = x.exact &&
+               (x.isFloat() && toFloat ? element.getIntOrFloatBitWidth() >
+                                             x.element().getIntOrFloatBitWidth()
+                                       : holdsExactly(element, x.bound));
+  return g.add(y, x.bound, exact);
 }
 
 const Family kFamilies[] = {
-    {3, makeExactUnary},    {3, makeStep},          {4, makeSmoothUnary},
-    {4, makeUnaryOfDomain}, {9, makeFloatBinary},   {5, makeIntegerBinary},
+    {3, makeExactUnary},    {3, makeStep},        {4, makeSmoothUnary},
+    {4, makeUnaryOfDomain}, {9, makeFloatBinary}, {5, makeIntegerBinary},
     {3, makeChoice},        {3, makeCast},
 };
 

@@ -100,8 +100,12 @@ Known Generator::splat(Type element, double value) {
 // Values
 //===----------------------------------------------------------------------===//
 
-void Generator::add(Value value, double bound, bool exact) {
+bool Generator::add(Value value, double bound, bool exact) {
   Known known{value, bound, exact};
+  if (!isSmall(known.shape())) {
+    value.getDefiningOp()->erase();
+    return false;
+  }
   // Integers wrap.
   if (!known.isFloat())
     known.bound = std::min(
@@ -109,6 +113,7 @@ void Generator::add(Value value, double bound, bool exact) {
   values.push_back(known);
   if (known.isFloat() && bound > 1000)
     values.push_back(settle(known, 1000));
+  return true;
 }
 
 Known Generator::any() {
@@ -154,9 +159,9 @@ Known Generator::partner(const Known &x) {
 
 void Generator::makeGraph() {
   values.clear();
-  Known first{addInput(RankedTensorType::get(randomShape(0, 5),
-                                             randomElement())),
-              1, true};
+  Known first{
+      addInput(RankedTensorType::get(randomShape(0, 5), randomElement())), 1,
+      true};
   first.bound = leafBound(first.element());
   values.push_back(first);
   SmallVector<Family> families;
@@ -190,8 +195,8 @@ void Generator::returnUnused(func::FuncOp function) {
       if (result.use_empty() && readsInput(result))
         results.push_back(result);
   func::ReturnOp::create(builder, builder.getUnknownLoc(), results);
-  function.setFunctionType(builder.getFunctionType(body->getArgumentTypes(),
-                                                   TypeRange(ValueRange(results))));
+  function.setFunctionType(builder.getFunctionType(
+      body->getArgumentTypes(), TypeRange(ValueRange(results))));
   auto name = [&](const char *prefix, size_t i) {
     return builder.getStringAttr(prefix + std::to_string(i));
   };
@@ -204,9 +209,9 @@ void Generator::returnUnused(func::FuncOp function) {
 OwningOpRef<ModuleOp> Generator::make(unsigned graphs) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
-  auto function =
-      func::FuncOp::create(builder, builder.getUnknownLoc(),
-                           graph::names::kMain, builder.getFunctionType({}, {}));
+  auto function = func::FuncOp::create(builder, builder.getUnknownLoc(),
+                                       graph::names::kMain,
+                                       builder.getFunctionType({}, {}));
   body = function.addEntryBlock();
   builder.setInsertionPointToEnd(body);
   for (unsigned i = 0; i < graphs; ++i)

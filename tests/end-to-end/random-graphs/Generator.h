@@ -68,6 +68,7 @@ public:
 
   /// A value of the graph, most often the last one.
   Known any();
+  Known last() { return values.back(); }
   /// One of small-enough elements, for ops that make large ones of them.
   Known anyBounded(double limit);
   /// An input of the function or a constant, both of elements in [-1, 1], or
@@ -83,13 +84,12 @@ public:
   mlir::Type randomElement();
 
   /// Makes an op; its operands are values. Its one result is not yet `add`ed.
-  template <typename Op, typename... Args>
-  mlir::Value create(Args &&...args) {
+  template <typename Op, typename... Args> mlir::Value create(Args &&...args) {
     return Op::create(builder, builder.getUnknownLoc(),
                       std::forward<Args>(args)...);
   }
-  /// Offers a value to the ops to come.
-  void add(mlir::Value value, double bound, bool exact);
+  /// Offers a value to the ops to come; a large one is erased: false.
+  bool add(mlir::Value value, double bound, bool exact);
 
   /// `x`, or its hyperbolic tangent if it may be larger than `limit`.
   Known settle(Known x, double limit);

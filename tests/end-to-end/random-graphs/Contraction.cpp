@@ -1,0 +1,218 @@
+//===- Contraction.cpp - Random products, convolutions and pools ----------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tests/end-to-end/random-graphs/Generator.h"
+
+using namespace mlir;
+
+namespace tinh::test {
+
+using namespace graph;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+/// The shape of an operand that multiplies one of `shape`, over `inner`, from
+/// the other side: [batch…, inner, n] with the last two swapped if so said.
+Shape otherMatrix(Generator &g, ArrayRef<int64_t> shape, int64_t inner,
+                  bool swapped) {
+  int64_t batch = std::max<int64_t>(shape.size() - 2, 0);
+  Shape other(shape.take_front(batch));
+  other.erase(other.begin(), other.begin() + g.number(0, batch));
+  for (int64_t &extent : other)
+    if (g.chance(0.2))
+      extent = 1;
+  other.append({inner, g.number(1, 40)});
+  if (swapped)
+    std::swap(other[other.size() - 1], other[other.size() - 2]);
+  return other;
+}
+
+bool makeMatmul(Generator &g) {
+  Known x = g.anyBounded(8);
+  if (x.rank() == 0 || x.isBool())
+    return false;
+  bool isLeft = g.chance(0.7), isVector = x.rank() == 1;
+  bool transposed = !isVector && g.chance(0.3);
+  // x's inner dimension is its last on the left, its last but one on the right.
+  bool last = isVector || (isLeft != transposed);
+  int64_t inner = x.shape()[x.rank() - (last ? 1 : 2)];
+  bool swapped = g.chance(0.4), vector = g.chance(0.1);
+  Known y = g.leaf(
+      vector ? Shape{inner}
+             : otherMatrix(g, x.shape(), inner, isLeft ? swapped : !swapped),
+      x.element());
+  swapped &= !vector;
+  Value result =
+      isLeft ? g.create<MatmulOp>(x.value, y.value, transposed, swapped)
+             : g.create<MatmulOp>(y.value, x.value, swapped, transposed);
+  return g.add(result, x.bound * y.bound * inner, !x.isFloat());
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+/// A value or leaf that looks like an image, of [batch, channels, spatial…].
+Known image(Generator &g) {
+  Known x = g.anyBounded(8);
+  if (x.isFloat() && x.rank() >= 3 && x.rank() <= 5 && g.chance(0.7))
+    return x;
+  int64_t spatial = g.choose({1, 2, 2, 2, 3});
+  Shape shape = {g.number(1, 2), g.number(1, 17)};
+  for (int64_t i = 0; i < spatial; ++i)
+    shape.push_back(g.number(1, spatial == 3 ? 5 : spatial == 2 ? 13 : 40));
+  Type element = g.randomElement();
+  if (!isa<FloatType>(element))
+    element = g.builder.getF32Type();
+  return g.leaf(shape, element);
+}
+
+int64_t channelAxis(Layout layout, const Known &x) {
+  return layout == Layout::ChannelsFirst ? 1 : x.rank() - 1;
+}
+
+/// Windows that fit into the spatial dimensions of x.
+struct Windows {
+  Layout layout;
+  Shape kernel, strides, padding, dilations;
+
+  Windows(Generator &g, const Known &x, bool dilate) {
+    layout = g.chance(0.5) ? Layout::ChannelsFirst : Layout::ChannelsLast;
+    int64_t rank = x.rank() - 2;
+    padding.assign(2 * rank, 0);
+    bool pointwise = g.chance(0.25);
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t axis = layout == Layout::ChannelsFirst ? i + 2 : i + 1;
+      int64_t extent = x.shape()[axis];
+      kernel.push_back(pointwise ? 1
+                                 : g.number(1, std::min<int64_t>(extent, 5)));
+      // So small that no window lies in padding altogether.
+      for (int64_t end : {i, rank + i})
+        padding[end] = g.number(0, kernel.back() - 1);
+      strides.push_back(g.chance(0.6) ? 1 : g.number(1, 3));
+      int64_t reach = extent + padding[i] + padding[rank + i] - 1;
+      bool fits = (kernel.back() - 1) * 2 <= reach;
+      dilations.push_back(dilate && fits && g.chance(0.3) ? 2 : 1);
+    }
+  }
+};
+
+bool makeConv(Generator &g) {
+  Known x = image(g);
+  Windows w(g, x, /*dilate=*/true);
+  int64_t channels = x.shape()[channelAxis(w.layout, x)];
+  int64_t groups = 1;
+  if (g.chance(0.4))
+    groups = g.chance(0.5) ? channels : channels % 2 ? 1 : 2;
+  int64_t outputs = groups * (groups == channels && g.chance(0.7)
+                                  ? 1
+                                  : g.number(1, groups == 1 ? 20 : 4));
+  Shape shape = {outputs, channels / groups};
+  shape.append(w.kernel);
+  int64_t taps = channels / groups;
+  for (int64_t extent : w.kernel)
+    taps *= extent;
+  if (!isSmall(shape))
+    return false;
+  Known weights = g.leaf(shape, x.element());
+  Value y = g.create<ConvOp>(x.value, weights.value, w.strides, w.padding,
+                             w.dilations, groups, w.layout);
+  return g.add(y, x.bound * taps, false);
+}
+
+bool makeConvTranspose(Generator &g) {
+  Known x = image(g);
+  Windows w(g, x, /*dilate=*/true);
+  int64_t channels = x.shape()[channelAxis(w.layout, x)];
+  int64_t groups = g.chance(0.3) ? channels : 1;
+  Shape shape = {channels, g.number(1, 6)}, extra;
+  shape.append(w.kernel);
+  int64_t taps = channels / groups, rank = w.kernel.size();
+  for (int64_t extent : w.kernel)
+    taps *= extent;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t axis = w.layout == Layout::ChannelsFirst ? i + 2 : i + 1;
+    // The first element's window must leave something between the cuts.
+    if (x.shape()[axis] == 1)
+      w.padding[i] = w.padding[rank + i] = 0;
+    extra.push_back(g.number(0, w.strides[i] - 1));
+    int64_t extent = (x.shape()[axis] - 1) * w.strides[i] +
+                     (w.kernel[i] - 1) * w.dilations[i] + 1 - w.padding[i] -
+                     w.padding[rank + i];
+    if (extent < 1)
+      return false;
+  }
+  Known weights = g.leaf(shape, x.element());
+  Value y =
+      g.create<ConvTransposeOp>(x.value, weights.value, w.strides, w.padding,
+                                extra, w.dilations, groups, w.layout);
+  return g.add(y, x.bound * taps, false);
+}
+
+/// A convolution and what models have after it.
+bool makeConvBlock(Generator &g) {
+  if (!makeConv(g))
+    return false;
+  Known y = g.settle(g.last(), 100);
+  Layout layout = g.chance(0.5) ? Layout::ChannelsFirst : Layout::ChannelsLast;
+  int64_t channels = y.shape()[channelAxis(layout, y)];
+  auto parameter = [&](double low, double high) {
+    return g.constant({channels}, y.element(), low, high).value;
+  };
+  Value value = y.value;
+  if (g.chance(0.5)) {
+    Value scale = parameter(0.5, 2), bias = parameter(-1, 1);
+    Value mean = parameter(-1, 1), variance = parameter(0.5, 2);
+    value = g.create<BatchNormOp>(value, scale, bias, mean, variance,
+                                  APFloat(1e-3), layout);
+  } else {
+    Shape shape(layout == Layout::ChannelsFirst ? y.rank() - 1 : 1, 1);
+    shape[0] = channels;
+    value = g.create<AddOp>(value, g.leaf(shape, y.element()).value);
+  }
+  if (g.chance(0.3))
+    value = g.create<AddOp>(value, g.leaf(y.shape(), y.element()).value);
+  if (g.chance(0.7))
+    value = g.create<ReluOp>(value);
+  return g.add(value, 3 * y.bound + 3, false);
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+bool makePool(Generator &g) {
+  Known x = image(g);
+  Windows w(g, x, /*dilate=*/false);
+  if (g.chance(0.5)) {
+    return g.add(g.create<MaxPoolOp>(x.value, w.kernel, w.strides, w.padding,
+                                     w.dilations, w.layout),
+                 x.bound, x.exact);
+  }
+  Shape ceil;
+  bool counts = g.chance(0.5);
+  for (size_t i = 0; counts && i < w.kernel.size(); ++i)
+    ceil.push_back(g.number(0, w.padding[w.kernel.size() + i]));
+  return g.add(g.create<AvgPoolOp>(x.value, w.kernel, w.strides, w.padding,
+                                   w.dilations, w.layout, counts, ceil),
+               x.bound, false);
+}
+
+const Family kFamilies[] = {
+    {7, makeMatmul},    {4, makeConv}, {2, makeConvTranspose},
+    {3, makeConvBlock}, {4, makePool},
+};
+
+} // namespace
+
+ArrayRef<Family> contractionFamilies() { return kFamilies; }
+
+} // namespace tinh::test

@@ -1,0 +1,199 @@
+//===- Movement.cpp - Random movement ops -----------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tests/end-to-end/random-graphs/Generator.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tinh::test {
+
+using namespace graph;
+
+namespace {
+
+bool makeTranspose(Generator &g) {
+  Known x = g.any();
+  Shape permutation(x.rank());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  for (int64_t i = x.rank() - 1; i > 0; --i)
+    std::swap(permutation[i], permutation[g.number(0, i)]);
+  return g.add(g.create<TransposeOp>(x.value, permutation), x.bound, x.exact);
+}
+
+/// Splits and joins dimensions.
+bool makeReshape(Generator &g) {
+  Known x = g.any();
+  Shape shape;
+  for (int64_t extent : x.shape()) {
+    int64_t factor = g.number(1, 4);
+    if (g.chance(0.5) && extent % factor == 0)
+      shape.append({factor, extent / factor});
+    else if (!shape.empty() && g.chance(0.4))
+      shape.back() *= extent;
+    else
+      shape.push_back(extent);
+  }
+  if (shape.size() > 6)
+    return false;
+  return g.add(
+      g.create<ReshapeOp>(RankedTensorType::get(shape, x.element()), x.value),
+      x.bound, x.exact);
+}
+
+bool makeBroadcast(Generator &g) {
+  Known x = g.any();
+  Shape shape(x.shape());
+  for (int64_t &extent : shape)
+    if (extent == 1)
+      extent = g.number(1, 5);
+  if (shape.size() < 5 && g.chance(0.4))
+    shape.insert(shape.begin(), g.number(1, 4));
+  if (!isSmall(shape))
+    return false;
+  return g.add(
+      g.create<BroadcastOp>(RankedTensorType::get(shape, x.element()), x.value),
+      x.bound, x.exact);
+}
+
+bool makeSlice(Generator &g) {
+  Known x = g.any();
+  Shape starts, sizes, steps;
+  for (int64_t extent : x.shape()) {
+    if (g.chance(0.4)) {
+      starts.push_back(0);
+      sizes.push_back(extent);
+      steps.push_back(1);
+      continue;
+    }
+    int64_t step = g.choose({1, 1, 2, 3}), start = g.number(0, extent - 1);
+    int64_t most = (extent - 1 - start) / step + 1;
+    if (g.chance(0.2)) {
+      most = start / step + 1;
+      step = -step;
+    }
+    starts.push_back(start);
+    sizes.push_back(g.number(1, most));
+    steps.push_back(step);
+  }
+  return g.add(g.create<SliceOp>(x.value, starts, sizes, steps), x.bound,
+               x.exact);
+}
+
+bool makeConcat(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0)
+    return false;
+  int64_t axis = g.number(0, x.rank() - 1);
+  SmallVector<Value> parts = {x.value};
+  double bound = x.bound;
+  for (int64_t i = g.number(1, 2); i > 0; --i) {
+    if (g.chance(0.3)) {
+      parts.push_back(x.value);
+      continue;
+    }
+    Shape shape(x.shape());
+    shape[axis] = g.number(1, shape[axis] + 1);
+    Known part = g.leaf(shape, x.element());
+    parts.insert(g.chance(0.5) ? parts.begin() : parts.end(), part.value);
+    bound = std::max(bound, part.bound);
+  }
+  Value y = g.create<ConcatOp>(parts, axis);
+  return g.add(y, bound, x.exact);
+}
+
+bool makePad(Generator &g) {
+  Known x = g.any();
+  auto mode = static_cast<PadMode>(g.number(0, 3));
+  Shape low, high;
+  for (int64_t extent : x.shape()) {
+    int64_t most = mode == PadMode::Reflect ? extent - 1
+                   : mode == PadMode::Wrap  ? extent
+                                            : 4;
+    most = std::min<int64_t>(most, 4);
+    // Negative amounts cut, but leave something.
+    int64_t cut = mode == PadMode::Constant ? (extent - 1) / 2 : 0;
+    low.push_back(g.chance(0.5) ? g.number(-cut, most) : 0);
+    high.push_back(g.chance(0.5) ? g.number(-cut, most) : 0);
+  }
+  Known value = g.leaf({}, x.element());
+  Value y = g.create<PadOp>(x.value, value.value, low, high, mode);
+  return g.add(y, std::max(x.bound, value.bound), x.exact);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+Value indices(Generator &g, ArrayRef<int64_t> shape) {
+  Type element =
+      g.chance(0.5) ? g.builder.getI64Type() : g.builder.getI32Type();
+  return g.leaf(shape, element).value;
+}
+
+bool makeGather(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0)
+    return false;
+  int64_t axis = g.number(0, x.rank() - 1);
+  Shape picked;
+  for (int64_t i = g.number(0, 2); i > 0; --i)
+    picked.push_back(g.number(1, 5));
+  Value y = g.create<GatherOp>(x.value, indices(g, picked), axis);
+  return g.add(y, x.bound, x.exact);
+}
+
+bool makeGatherElements(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0)
+    return false;
+  int64_t axis = g.number(0, x.rank() - 1);
+  Shape shape;
+  for (auto [i, extent] : llvm::enumerate(x.shape()))
+    shape.push_back(static_cast<int64_t>(i) == axis ? g.number(1, 9)
+                                                    : g.number(1, extent));
+  return g.add(g.create<GatherElementsOp>(x.value, indices(g, shape), axis),
+               x.bound, x.exact);
+}
+
+bool makeGatherNd(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0)
+    return false;
+  int64_t batch = g.chance(0.4) ? g.number(0, x.rank() - 1) : 0;
+  Shape shape(x.shape().take_front(batch));
+  if (g.chance(0.7))
+    shape.push_back(g.number(1, 6));
+  shape.push_back(g.number(1, x.rank() - batch));
+  Value y = g.create<GatherNdOp>(x.value, indices(g, shape), batch);
+  return g.add(y, x.bound, x.exact);
+}
+
+bool makeIota(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0 || x.isBool())
+    return false;
+  int64_t step = g.number(-2, 2), start = g.number(0, 3);
+  auto type = RankedTensorType::get({x.shape().back()}, x.element());
+  double bound = start + 2.0 * type.getNumElements();
+  Value iota = g.create<IotaOp>(type, start, step);
+  return g.add(g.create<AddOp>(x.value, iota), x.bound + bound, !x.isFloat());
+}
+
+const Family kFamilies[] = {
+    {5, makeTranspose}, {5, makeReshape},        {2, makeBroadcast},
+    {4, makeSlice},     {4, makeConcat},         {3, makePad},
+    {2, makeGather},    {1, makeGatherElements}, {1, makeGatherNd},
+    {1, makeIota},
+};
+
+} // namespace
+
+ArrayRef<Family> movementFamilies() { return kFamilies; }
+
+} // namespace tinh::test
