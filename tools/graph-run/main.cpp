@@ -16,6 +16,7 @@
 #include "report.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -140,14 +141,17 @@ static std::vector<double> run_many(tinh_context_t *context, uint32_t function,
   return times;
 }
 
-static void write_outputs(const std::string &directory,
-                          const std::vector<tinh_tensor_info_t> &tensors,
-                          const Slot &slot) {
+static void make_directory(const std::string &directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     throw UserError("cannot make the directory '" + directory +
                     "': " + error.message());
+}
+
+static void write_outputs(const std::string &directory,
+                          const std::vector<tinh_tensor_info_t> &tensors,
+                          const Slot &slot) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::string name = tensors[i].name;
     std::replace(name.begin(), name.end(), '/', '_');
@@ -208,6 +212,8 @@ static void run(const Options &options) {
     buffers.push_back({contents.back().data(), contents.back().size()});
   }
 
+  if (!options.output_dir.empty())
+    make_directory(options.output_dir); // Rather fail before the runs.
   Handle<tinh_context_t> context = make_context(options, module.get());
   std::vector<Slot> slots = make_slots(options.in_flight, outputs);
   uint32_t total = options.warmup + options.runs;

@@ -1,0 +1,104 @@
+//===- npy_test.cpp - Reading and writing .npy files ------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is written is read again, and damaged files are told.
+//
+//===----------------------------------------------------------------------===//
+#include "npy.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <random>
+
+using namespace tinh::tools;
+
+namespace {
+
+class Npy : public testing::Test {
+protected:
+  Npy() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "tinh-npy-XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    path = folder + "/a.npy";
+  }
+  ~Npy() override { std::filesystem::remove_all(folder); }
+
+  std::string content() const {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void replace(const std::string &bytes) const {
+    std::filesystem::remove(path); // Or some file systems flush each version.
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  std::string folder, path, message;
+};
+
+} // namespace
+
+TEST_F(Npy, EveryTypeAndRankComesBack) {
+  const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  std::vector<int64_t> dims;
+  for (int dtype = TINH_DTYPE_BOOL; dtype <= TINH_DTYPE_F64; ++dtype) {
+    std::vector<char> data(sizes[dtype]);
+    for (int64_t dim : dims)
+      data.resize(data.size() * size_t(dim));
+    for (size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<char>(i * 7);
+    ASSERT_TRUE(write_npy(path, tinh_dtype_t(dtype), dims, data.data(),
+                          data.size(), &message))
+        << message;
+    NpyArray array;
+    ASSERT_TRUE(read_npy(path, &array, &message)) << message;
+    EXPECT_EQ(array.dtype, dtype);
+    EXPECT_EQ(array.dims, dims);
+    EXPECT_EQ(array.data, data);
+    dims.push_back(dtype % 3 == 2 ? 3 : 1);
+    if (dims.size() > TINH_MAX_RANK)
+      dims = {0, 5};
+  }
+}
+
+TEST_F(Npy, DamageIsToldAndNeverFollowed) {
+  std::vector<float> data(6, 1.5f);
+  ASSERT_TRUE(
+      write_npy(path, TINH_DTYPE_F32, {2, 3}, data.data(), 24, &message));
+  const std::string whole = content();
+  NpyArray array;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    replace(whole.substr(0, size));
+    ASSERT_FALSE(read_npy(path, &array, &message)) << size;
+    ASSERT_EQ(message.rfind("cannot read '" + path + "': ", 0), 0u) << message;
+  }
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::string damaged = whole;
+    for (int change = 0; change < 3; ++change)
+      damaged[random() % damaged.size()] = static_cast<char>(random());
+    replace(damaged);
+    if (read_npy(path, &array, &message)) {
+      size_t elements = 1;
+      for (int64_t dim : array.dims)
+        elements *= size_t(dim);
+      ASSERT_LE(elements, array.data.size());
+    }
+  }
+}
+
+TEST_F(Npy, LeavesNoHalfFile) {
+  std::vector<char> data(8);
+  EXPECT_FALSE(write_npy(folder + "/none/a.npy", TINH_DTYPE_U8, {8},
+                         data.data(), 8, &message));
+  EXPECT_EQ(message, "cannot write '" + folder +
+                         "/none/a.npy': No such file or directory");
+}
