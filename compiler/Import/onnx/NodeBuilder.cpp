@@ -290,6 +290,34 @@ Value NodeBuilder::sliceAxis(Value x, int64_t axis, int64_t start,
       {attr("starts", starts), attr("sizes", sizes), attr("steps", steps)});
 }
 
+Value NodeBuilder::iota(int64_t size, int64_t start, int64_t step) {
+  return create<graph::IotaOp>(
+      {}, {attr("start", start), attr("step", step)},
+      RankedTensorType::get({size}, graph.raw().getI64Type()));
+}
+
+Value NodeBuilder::gather(Value x, Value indices, int64_t axis) {
+  return create<graph::GatherOp>({x, indices}, {attr("axis", axis)});
+}
+
+Value NodeBuilder::gather(Value x, ArrayRef<int64_t> indices, int64_t axis) {
+  return gather(x, constantInts(static_cast<int64_t>(indices.size()), indices),
+                axis);
+}
+
+Value NodeBuilder::concat(ValueRange parts, int64_t axis) {
+  return parts.size() == 1
+             ? parts.front()
+             : create<graph::ConcatOp>(parts, {attr("axis", axis)});
+}
+
+Value NodeBuilder::matmul(Value a, Value b, bool transposeB) {
+  SmallVector<NamedAttribute> attributes;
+  if (transposeB)
+    attributes.push_back(unit("transpose_b"));
+  return create<graph::MatmulOp>({a, b}, attributes);
+}
+
 Value NodeBuilder::reduce(graph::ReduceKind kind, Value x,
                           ArrayRef<int64_t> axes, bool keepdims) {
   SmallVector<NamedAttribute> attributes = {
@@ -329,7 +357,8 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
     for (ArrayRef<OpEntry> family :
          {elementwiseOps(), activationOps(), contractionOps(), poolingOps(),
           normalizationOps(), reductionOps(), shapeOps(), movementOps(),
-          constantOps(), resizeOps()})
+          constantOps(), resizeOps(), quantizationOps(), lossOps(),
+          attentionOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

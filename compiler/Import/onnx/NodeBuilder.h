@@ -127,6 +127,14 @@ public:
   /// Elements start … start + size - 1 of one dimension.
   mlir::Value sliceAxis(mlir::Value x, int64_t axis, int64_t start,
                         int64_t size);
+  /// start, start + step …: `size` of them, i64.
+  mlir::Value iota(int64_t size, int64_t start = 0, int64_t step = 1);
+  /// Slices of `x` along an axis.
+  mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis);
+  mlir::Value gather(mlir::Value x, llvm::ArrayRef<int64_t> indices,
+                     int64_t axis);
+  mlir::Value concat(mlir::ValueRange parts, int64_t axis);
+  mlir::Value matmul(mlir::Value a, mlir::Value b, bool transposeB = false);
   mlir::Value reduce(graph::ReduceKind kind, mlir::Value x,
                      llvm::ArrayRef<int64_t> axes, bool keepdims);
   mlir::Value compare(graph::ComparePredicate predicate, mlir::Value a,
@@ -183,6 +191,7 @@ struct OpEntry {
 
 llvm::ArrayRef<OpEntry> elementwiseOps();
 llvm::ArrayRef<OpEntry> activationOps();
+llvm::ArrayRef<OpEntry> attentionOps();
 llvm::ArrayRef<OpEntry> contractionOps();
 llvm::ArrayRef<OpEntry> poolingOps();
 llvm::ArrayRef<OpEntry> normalizationOps();
@@ -191,6 +200,8 @@ llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> movementOps();
 llvm::ArrayRef<OpEntry> constantOps();
 llvm::ArrayRef<OpEntry> resizeOps();
+llvm::ArrayRef<OpEntry> quantizationOps();
+llvm::ArrayRef<OpEntry> lossOps();
 
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,

@@ -71,14 +71,10 @@ Results range(NodeBuilder &b) {
                    Twine(std::to_string(*limit)) + " by " +
                    Twine(std::to_string(*delta)) + " has no sensible length")};
   int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
-  Type i64 = b.graph.raw().getI64Type();
   bool isFloat = isa<FloatType>(element);
   int64_t first = isFloat ? 0 : static_cast<int64_t>(*start);
   int64_t step = isFloat ? 1 : static_cast<int64_t>(*delta);
-  Value y = b.create<graph::IotaOp>(
-      {}, {b.attr("start", first), b.attr("step", step)},
-      RankedTensorType::get({size}, i64));
-  y = b.cast(y, element);
+  Value y = b.cast(b.iota(size, first, step), element);
   if (!isFloat)
     return {y};
   return {
@@ -94,13 +90,8 @@ Results eyeLike(NodeBuilder &b) {
                      ? b.elementType(b.intAttribute("dtype", 0))
                      : b.element(x);
   int64_t rows = b.shape(x)[0], columns = b.shape(x)[1];
-  auto iota = [&](int64_t size, int64_t start) {
-    return b.create<graph::IotaOp>(
-        {}, {b.attr("start", start), b.attr("step", int64_t(1))},
-        RankedTensorType::get({size}, b.graph.raw().getI64Type()));
-  };
-  Value row = b.reshape(iota(rows, b.intAttribute("k", 0)), {rows, 1});
-  Value same = b.compare(graph::ComparePredicate::Equal, iota(columns, 0), row);
+  Value row = b.reshape(b.iota(rows, b.intAttribute("k", 0)), {rows, 1});
+  Value same = b.compare(graph::ComparePredicate::Equal, b.iota(columns), row);
   return {b.cast(same, element)};
 }
 

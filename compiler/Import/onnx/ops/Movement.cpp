@@ -222,13 +222,6 @@ Results pad(NodeBuilder &b) {
        b.attr("mode", graph::PadModeAttr::get(b.graph.context(), *kind))})};
 }
 
-Value iota(NodeBuilder &b, int64_t size, int64_t start) {
-  return b.create<graph::IotaOp>(
-      {}, {b.attr("start", start), b.attr("step", int64_t(1))},
-      RankedTensorType::get({size}, b.graph.raw().getI64Type()));
-}
-
-/// upper keeps column >= row + k, lower column <= row + k.
 Results trilu(NodeBuilder &b) {
   Value x = b.input(0);
   int64_t rank = b.rank(x);
@@ -246,11 +239,11 @@ Results trilu(NodeBuilder &b) {
                             int64_t(1) << 40);
   }
   int64_t rows = b.shape(x)[rank - 2], columns = b.shape(x)[rank - 1];
-  Value row = b.reshape(iota(b, rows, k), {rows, 1});
+  Value row = b.reshape(b.iota(rows, k), {rows, 1});
   auto predicate = b.intAttribute("upper", 1)
                        ? graph::ComparePredicate::GreaterEqual
                        : graph::ComparePredicate::LessEqual;
-  Value keep = b.compare(predicate, iota(b, columns, 0), row);
+  Value keep = b.compare(predicate, b.iota(columns), row);
   return {b.where(keep, x, b.scalarLike(x, 0))};
 }
 
@@ -279,7 +272,7 @@ Results oneHot(NodeBuilder &b) {
   Ints along(shape.size(), 1);
   along[*axis] = depth;
   Value hot = b.compare(graph::ComparePredicate::Equal, b.reshape(index, shape),
-                        b.reshape(iota(b, depth, 0), along));
+                        b.reshape(b.iota(depth), along));
   Value off = b.reshape(b.sliceAxis(values, 0, 0, 1), {});
   Value on = b.reshape(b.sliceAxis(values, 0, 1, 1), {});
   return {b.where(hot, on, off)};

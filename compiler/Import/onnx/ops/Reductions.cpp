@@ -148,11 +148,8 @@ Results hardmax(NodeBuilder &b) {
   int64_t extent = b.shape(x)[*axis];
   Ints shape(b.rank(x), 1);
   shape[*axis] = extent;
-  Value positions = b.create<graph::IotaOp>(
-      {}, {b.attr("start", int64_t(0)), b.attr("step", int64_t(1))},
-      RankedTensorType::get({extent}, b.graph.raw().getI64Type()));
   Value chosen = b.compare(graph::ComparePredicate::Equal, index,
-                           b.reshape(positions, shape));
+                           b.reshape(b.iota(extent), shape));
   return {b.cast(chosen, b.element(x))};
 }
 

@@ -63,12 +63,6 @@ int64_t roundPosition(double at, StringRef rounding) {
   return static_cast<int64_t>(std::ceil(at - 0.5)); // round_prefer_floor
 }
 
-Value pick(NodeBuilder &b, Value x, int64_t axis, ArrayRef<int64_t> indices) {
-  return b.create<graph::GatherOp>(
-      {x, b.constantInts(static_cast<int64_t>(indices.size()), indices)},
-      {b.attr("axis", axis)});
-}
-
 Value resizeAxis(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
                  const Modes &modes) {
   Ints below, above;
@@ -89,10 +83,10 @@ Value resizeAxis(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
     above.push_back(clamp(static_cast<int64_t>(floor) + 1));
     weights.push_back(*at - floor);
   }
-  Value low = pick(b, x, index, below);
+  Value low = b.gather(x, below, index);
   if (modes.nearest || !low)
     return low;
-  Value high = pick(b, x, index, above);
+  Value high = b.gather(x, above, index);
   Ints shape(b.rank(x), 1);
   shape[index] = axis.to;
   Value weight = b.constantFloats(b.element(x), shape, weights);
