@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import unittest
 
-import support
-from support import ToolTest
+import tool_test
+from tool_test import ToolTest
 
 WARNING = "warning: compiled kernels are not kept: cannot write '"
 
@@ -156,7 +156,7 @@ class Cache(ToolTest):
         if subprocess.run([*prefix, "true"], capture_output=True).returncode:
             self.skipTest("this system lets nobody make mounts of their own")
         model = self.write_model(layers=1)
-        command = [support.TOOLS / "graph-compile", model, "-o", "a.so"]
+        command = [tool_test.TOOLS / "graph-compile", model, "-o", "a.so"]
         done = subprocess.run(
             [*prefix, "sh", "-c", script, "sh", mount, *command]
             + ["--cache-dir", mount],
@@ -186,7 +186,7 @@ class Cache(ToolTest):
         _, kernels = self.hits(self.compile(model, "a.so", "--timing"))
         library = "libtinh_compiler.so"
         linked = subprocess.run(
-            ["ldd", support.TOOLS / "graph-compile"],
+            ["ldd", tool_test.TOOLS / "graph-compile"],
             capture_output=True,
             text=True,
             check=True,
@@ -204,4 +204,4 @@ class Cache(ToolTest):
 
 
 if __name__ == "__main__":
-    support.main()
+    tool_test.main()

@@ -10,8 +10,8 @@ import shutil
 import struct
 import unittest
 
-import support
-from support import ToolTest
+import tool_test
+from tool_test import ToolTest
 
 NOTE = b"Tinh\0\0\0\0"  # The note's name, with padding; its content follows.
 
@@ -73,7 +73,7 @@ class Embedded(Loading):
         self.refused("cannot load 'out.so': ")
 
     def test_another_library(self):
-        (library,) = (support.TOOLS.parent / "lib").glob("libtinh_runtime.so.*.*")
+        (library,) = (tool_test.TOOLS.parent / "lib").glob("libtinh_runtime.so.*.*")
         shutil.copy(library, self.folder / "out.so")
         self.refused("it is a shared library but no model: it has no Tinh note")
 
@@ -158,4 +158,4 @@ class External(Loading):
 
 
 if __name__ == "__main__":
-    support.main()
+    tool_test.main()

@@ -11,8 +11,8 @@ import subprocess
 import time
 import unittest
 
-import support
-from support import ToolTest
+import tool_test
+from tool_test import ToolTest
 
 TEMPORARY = re.compile(r"^out\.so\.[0-9a-f]{8}\.tmp$")
 
@@ -144,7 +144,7 @@ class Unwritable(ToolTest):
         prefix = ["unshare", "--user", "--map-root-user", "--mount"]
         if subprocess.run([*prefix, "true"], capture_output=True).returncode:
             self.skipTest("this system lets nobody make mounts of their own")
-        command = [support.TOOLS / "graph-compile", self.model, "-o", "a.so"]
+        command = [tool_test.TOOLS / "graph-compile", self.model, "-o", "a.so"]
         done = subprocess.run(
             [*prefix, "sh", "-c", script, "sh", mount, *command],
             cwd=self.folder,
@@ -233,4 +233,4 @@ class Interrupted(ToolTest):
 
 
 if __name__ == "__main__":
-    support.main()
+    tool_test.main()

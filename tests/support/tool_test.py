@@ -1,12 +1,12 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of artifacts share: running the tools, and small models.
+"""What tests of the tools share: running them, and small models.
 
 Each test has a folder of its own: for its files, for temporary files (TMPDIR)
 and for the cache (XDG_CACHE_HOME). Needs Python's standard library alone.
 
-usage of a test: NAME_test.py BIN_DIR [unittest's arguments]
+usage: PYTHONPATH=tests/support python3 NAME_test.py BIN_DIR [unittest's options]
 """
 
 import json
@@ -30,7 +30,7 @@ def reset_signals():
 
 class ToolTest(unittest.TestCase):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory(prefix="tinh-artifact-")
+        holder = tempfile.TemporaryDirectory(prefix="tinh-test-")
         self.addCleanup(holder.cleanup)
         self.root = pathlib.Path(holder.name).resolve()
         self.folder = self.root / "work"
@@ -55,6 +55,7 @@ class ToolTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",
             **options,
         )
 
