@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/CPU/Strategy.h"
 #include "dialects/graph/Graph.h"
+#include "tinh/artifact.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -21,6 +22,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -52,15 +54,18 @@ void registerCodegenDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-/// exp, tanh, erf … as polynomials on vectors instead of calls for each lane.
-static LogicalResult approximateMath(Operation *module) {
+/// exp, tanh, erf … as polynomials on vectors instead of calls for each lane,
+/// and conversions to bf16 in integers where the CPU has no instruction.
+static LogicalResult approximateMath(Operation *module, const Target &target) {
   RewritePatternSet patterns(module->getContext());
   populateMathPolynomialApproximationPatterns(patterns);
+  if (!(target.featureBits & TINH_CPU_AVX512BF16))
+    arith::populateExpandBFloat16Patterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
-static LogicalResult convertToLLVM(ModuleOp module) {
-  if (failed(approximateMath(module)))
+static LogicalResult convertToLLVM(ModuleOp module, const Target &target) {
+  if (failed(approximateMath(module, target)))
     return failure();
   PassManager pm(module.getContext());
   pm.addPass(createCSEPass());
@@ -124,7 +129,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
     if (kernel->hasAttr(graph::names::kStrategy) &&
         failed(emitKernel(kernel, *result, target)))
       return failure();
-  if (failed(convertToLLVM(*result)))
+  if (failed(convertToLLVM(*result, target)))
     return failure();
   SmallVector<LLVM::LLVMFuncOp> bodies;
   for (auto function : result->getOps<LLVM::LLVMFuncOp>())

@@ -247,10 +247,11 @@ static Value integerToFloat(Scalars &s, Value x, FloatType to) {
 
 static Value convertFloat(Scalars &s, Value x, FloatType to) {
   unsigned from = x.getType().getIntOrFloatBitWidth(), width = to.getWidth();
-  if (from == width) { // f16 and bf16
-    Type f32 = Float32Type::get(to.getContext());
+  Type f32 = Float32Type::get(to.getContext());
+  if (from == width) // f16 and bf16
     return arith::TruncFOp::create(s.b, to, arith::ExtFOp::create(s.b, f32, x));
-  }
+  if (from == 64 && width == 16) // Few CPUs do it in one step.
+    x = arith::TruncFOp::create(s.b, f32, x);
   if (from < width)
     return arith::ExtFOp::create(s.b, to, x);
   return arith::TruncFOp::create(s.b, to, x);

@@ -129,6 +129,21 @@ func.func @main(%a: tensor<5xf32>) -> tensor<5xui8> {
 
 // -----
 
+// From f64 to half precision by way of f32.
+
+// CHECK-LABEL: func.func private
+// CHECK: %[[S:.*]] = arith.truncf %{{.*}} : f64 to f32
+// CHECK: arith.truncf %[[S]] : f32 to bf16
+func.func @main(%a: tensor<5xf64>) -> tensor<5xbf16> {
+  %r = graph.kernel (%a_ = %a) : (tensor<5xf64>) -> tensor<5xbf16> {
+    %y = graph.cast %a_ : tensor<5xf64> to tensor<5xbf16>
+    graph.yield %y : tensor<5xbf16>
+  }
+  return %r : tensor<5xbf16>
+}
+
+// -----
+
 // sigmoid
 
 // CHECK-LABEL: func.func private
