@@ -87,15 +87,22 @@ struct WriteOptions {
 llvm::Expected<Object> makeDescriptor(const Contents &contents,
                                       llvm::TargetMachine &machine);
 
-/// Links kernels and descriptor into a shared object.
+/// Links kernels and descriptor into a shared object, or into one object file
+/// for a linker.
+enum class Linkage { Shared, Relocatable };
 llvm::Expected<Object> link(llvm::ArrayRef<Object> kernels,
-                            const Object &descriptor);
+                            const Object &descriptor, Linkage linkage);
 
 /// Writes the artifact to `path`, and its companion file if the weights are
 /// external. Both appear whole or not at all.
 llvm::Error write(const Contents &contents, llvm::ArrayRef<Object> kernels,
                   llvm::TargetMachine &machine, llvm::StringRef path,
                   FillWeights fillWeights, const WriteOptions &options);
+
+/// Writes kernels and descriptor, without the weights, as one object file.
+llvm::Error writeObject(const Contents &contents,
+                        llvm::ArrayRef<Object> kernels,
+                        llvm::TargetMachine &machine, llvm::StringRef path);
 
 /// An artifact without weights, for this process to load.
 llvm::Expected<MemoryFile> writeToMemory(const Contents &contents,

@@ -96,7 +96,8 @@ private:
 
 } // namespace
 
-Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor) {
+Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
+                      Linkage linkage) {
   auto archive = makeArchive(kernels);
   if (!archive)
     return archive.takeError();
@@ -108,23 +109,16 @@ Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor) {
     return error;
   std::string outputName = output.name(), archiveName = archive->name(),
               singleName = single->name();
-  // Only the descriptor is exported: kernels, members of an archive, keep local
-  // names for profilers.
-  const char *arguments[] = {"ld.lld",
-                             "-shared",
-                             "--build-id=none",
-                             "--hash-style=gnu",
-                             "-z",
-                             "noexecstack",
-                             "-z",
-                             "now",
-                             "--threads=1",
-                             "-o",
-                             outputName.c_str(),
-                             singleName.c_str(),
-                             "--exclude-libs=ALL",
-                             "--whole-archive",
-                             archiveName.c_str()};
+  std::vector<const char *> arguments = {"ld.lld", "-o", outputName.c_str(),
+                                         singleName.c_str(), "--threads=1"};
+  if (linkage == Linkage::Relocatable)
+    arguments.push_back("--relocatable");
+  else // Only the descriptor is exported: kernels, members of an archive, keep
+       // local names for profilers.
+    arguments.insert(arguments.end(),
+                     {"-shared", "--build-id=none", "--hash-style=gnu", "-z",
+                      "noexecstack", "-z", "now", "--exclude-libs=ALL"});
+  arguments.insert(arguments.end(), {"--whole-archive", archiveName.c_str()});
   static std::mutex mutex; // LLD's state is global.
   std::lock_guard lock(mutex);
   std::string messages;

@@ -190,6 +190,14 @@ static Error checkReplaceable(StringRef path) {
                           "remove it or choose another name for the output");
 }
 
+static Error copyTo(PendingFile &file, const Object &content) {
+  auto bytes = file.map(content.size());
+  if (!bytes)
+    return bytes.takeError();
+  std::memcpy(bytes->data(), content.data(), content.size());
+  return Error::success();
+}
+
 /// Writes the linked file, and the weights beside it as `companion`.
 static Error writeExternal(PendingFile &file, Object &linked,
                            const Contents &contents, StringRef companion,
@@ -212,11 +220,18 @@ static Error writeExternal(PendingFile &file, Object &linked,
   (*note)->weights_embedded = 0;
   (*note)->file_size = linked.size();
   std::memcpy((*note)->weights_file, name.data(), name.size());
-  auto bytes = file.map(linked.size());
-  if (!bytes)
-    return bytes.takeError();
-  std::memcpy(bytes->data(), linked.data(), linked.size());
+  if (Error error = copyTo(file, linked))
+    return error;
   return weights->keep(0666);
+}
+
+static Expected<Object> linkAll(const Contents &contents,
+                                ArrayRef<Object> kernels,
+                                TargetMachine &machine, Linkage linkage) {
+  auto descriptor = makeDescriptor(contents, machine);
+  if (!descriptor)
+    return descriptor.takeError();
+  return link(kernels, *descriptor, linkage);
 }
 
 Error write(const Contents &contents, ArrayRef<Object> kernels,
@@ -225,10 +240,7 @@ Error write(const Contents &contents, ArrayRef<Object> kernels,
   auto file = PendingFile::create(path);
   if (!file)
     return file.takeError();
-  auto descriptor = makeDescriptor(contents, machine);
-  if (!descriptor)
-    return descriptor.takeError();
-  auto linked = link(kernels, *descriptor);
+  auto linked = linkAll(contents, kernels, machine, Linkage::Shared);
   if (!linked)
     return linked.takeError();
   SmallString<128> companion(path);
@@ -242,13 +254,23 @@ Error write(const Contents &contents, ArrayRef<Object> kernels,
   return file->keep(0777);
 }
 
+Error writeObject(const Contents &contents, ArrayRef<Object> kernels,
+                  TargetMachine &machine, StringRef path) {
+  auto file = PendingFile::create(path);
+  if (!file)
+    return file.takeError();
+  auto linked = linkAll(contents, kernels, machine, Linkage::Relocatable);
+  if (!linked)
+    return linked.takeError();
+  if (Error error = copyTo(*file, *linked))
+    return error;
+  return file->keep(0666);
+}
+
 Expected<MemoryFile> writeToMemory(const Contents &contents,
                                    ArrayRef<Object> kernels,
                                    TargetMachine &machine) {
-  auto descriptor = makeDescriptor(contents, machine);
-  if (!descriptor)
-    return descriptor.takeError();
-  auto linked = link(kernels, *descriptor);
+  auto linked = linkAll(contents, kernels, machine, Linkage::Shared);
   if (!linked)
     return linked.takeError();
   auto note = findNote(*linked);

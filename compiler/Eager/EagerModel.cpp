@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/EagerModel.h"
 
-#include "compiler/Pipelines/PlanArtifact.h"
+#include "compiler/Codegen/Passes.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -27,16 +28,63 @@ static Value root(Value value) {
   return value;
 }
 
-/// Each dispatch becomes a function of its own; weights are read in place.
-FailureOr<artifact::Contents> EagerModel::plan(ModuleOp module,
-                                               const CompileOptions &options) {
-  auto contents = startContents(module, options);
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  if (failed(contents) || !main)
+namespace {
+
+/// Builds the function of one op: a dispatch whose operands are the function's
+/// arguments or weights.
+class OpFunction {
+public:
+  explicit OpFunction(OpBuilder &builder) : builder(builder) {}
+  void readWeight(plan::WeightOp weight) {
+    reads.push_back(weight.getBuffer());
+  }
+  void read(Type type) { add(plan::Space::Input, type, inputs, reads); }
+  void write(Type type) { add(plan::Space::Output, type, outputs, writes); }
+
+  void create(StringRef name, graph::DispatchOp dispatch, Operation *kernel) {
+    auto function = plan::FunctionOp::create(builder, dispatch.getLoc(), name,
+                                             builder.getArrayAttr(inputs),
+                                             builder.getArrayAttr(outputs));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    auto integer = [&](StringRef attribute) {
+      return kernel->getAttrOfType<IntegerAttr>(attribute).getInt();
+    };
+    plan::DispatchOp::create(
+        builder, dispatch.getLoc(), builder.getType<plan::StepType>(),
+        dispatch.getKernel(), /*after=*/Value(), integer(graph::names::kChunks),
+        integer(graph::names::kScratch), builder.getArrayAttr(reads),
+        builder.getArrayAttr(writes), SmallVector<int64_t>(writes.size(), -1));
+  }
+
+private:
+  void add(plan::Space space, Type type, SmallVectorImpl<Attribute> &tensors,
+           SmallVectorImpl<Attribute> &buffers) {
+    buffers.push_back(plan::BufferAttr::get(builder.getContext(), space,
+                                            tensors.size(), 0,
+                                            graph::tensorSize(type)));
+    tensors.push_back(plan::TensorAttr::get(builder.getStringAttr(""),
+                                            cast<RankedTensorType>(type)));
+  }
+
+  OpBuilder &builder;
+  SmallVector<Attribute> inputs, outputs, reads, writes;
+};
+
+} // namespace
+
+/// Takes the module from phase Kernels to Plan: each dispatch becomes a
+/// function of its own; weights are read in place.
+LogicalResult EagerModel::plan(ModuleOp module) {
+  if (failed(codegen::planInit(module)))
     return failure();
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
   SymbolTable symbols(module);
+  OpBuilder builder(main);
+  llvm::StringMap<plan::WeightOp> weights;
+  for (auto weight : module.getOps<plan::WeightOp>())
+    weights[weight.getName()] = weight;
   llvm::DenseMap<Value, uint32_t> numbers;
-  llvm::StringMap<uint32_t> kernels;
   auto number = [&](Value value) {
     auto [entry, isNew] = numbers.try_emplace(value, sizes.size());
     if (isNew)
@@ -48,45 +96,24 @@ FailureOr<artifact::Contents> EagerModel::plan(ModuleOp module,
   numInputs = sizes.size();
 
   for (auto dispatch : main.getOps<graph::DispatchOp>()) {
-    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-    auto integer = [&](StringRef name) {
-      return kernel->getAttrOfType<IntegerAttr>(name).getInt();
-    };
-    auto [known, isNew] =
-        kernels.try_emplace(dispatch.getKernel(), contents->kernels.size());
-    if (isNew)
-      contents->kernels.push_back(
-          {dispatch.getKernel().str(),
-           static_cast<uint64_t>(integer(graph::names::kScratch))});
-    artifact::Function function;
-    function.name = "op" + std::to_string(calls.size());
-    artifact::Step step;
-    step.kernel = known->second;
-    step.chunks = integer(graph::names::kChunks);
-    step.label = nodeNames(dispatch.getLoc());
+    OpFunction function(builder);
     Call call;
     for (Value input : dispatch.getInputs()) {
       Value source = root(input);
       if (auto weight = source.getDefiningOp<graph::WeightOp>()) {
-        for (const artifact::Tensor &tensor : contents->weights)
-          if (tensor.name == weight.getName())
-            step.buffers.push_back({TINH_SPACE_WEIGHTS, 0, tensor.offset});
+        function.readWeight(weights.lookup(weight.getName()));
         continue;
       }
-      step.buffers.push_back(
-          {TINH_SPACE_INPUT, static_cast<uint32_t>(call.inputs.size()), 0});
+      function.read(input.getType());
       call.inputs.push_back(number(source));
-      function.inputs.push_back(describeTensor(input.getType(), {}));
     }
     for (Value output : dispatch.getOutputs()) {
-      step.buffers.push_back(
-          {TINH_SPACE_OUTPUT, static_cast<uint32_t>(call.outputs.size()), 0});
+      function.write(output.getType());
       call.outputs.push_back(number(output));
       allocated += sizes[call.outputs.back()];
-      function.outputs.push_back(describeTensor(output.getType(), {}));
     }
-    function.steps.push_back(std::move(step));
-    contents->functions.push_back(std::move(function));
+    function.create("op" + std::to_string(calls.size()), dispatch,
+                    symbols.lookup(dispatch.getKernel()));
     calls.push_back(std::move(call));
   }
   for (Value value : main.getBody().front().getTerminator()->getOperands()) {
@@ -108,16 +135,16 @@ FailureOr<artifact::Contents> EagerModel::plan(ModuleOp module,
           live[value] = true;
           call.dead.push_back(value);
         }
-  return contents;
+  main.erase();
+  return verifyPhase(module, Phase::Plan);
 }
 
 std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
                                                const CompileOptions &options,
                                                uint32_t threads) {
   std::unique_ptr<EagerModel> model(new EagerModel);
-  auto contents = model->plan(module, options);
   SmallString<128> path;
-  if (failed(contents))
+  if (failed(model->plan(module)))
     return nullptr;
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("tinh-eager", "so", path)) {
@@ -129,7 +156,7 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
   CompileReport report;
   CompileOptions embedded = options;
   embedded.weights = CompileOptions::Weights::Embedded;
-  if (failed(writeContents(module, *contents, path, embedded, report)))
+  if (failed(writeArtifact(module, path, embedded, report)))
     return nullptr;
   tinh_context_options_t runtime;
   tinh_context_options_init(&runtime);

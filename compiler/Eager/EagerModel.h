@@ -48,8 +48,7 @@ private:
     std::vector<uint32_t> inputs, outputs;
     std::vector<uint32_t> dead; // Values that nothing reads after it.
   };
-  mlir::FailureOr<artifact::Contents> plan(mlir::ModuleOp module,
-                                           const CompileOptions &options);
+  mlir::LogicalResult plan(mlir::ModuleOp module);
 
   std::vector<Call> calls;
   std::vector<uint64_t> sizes;   // Of the values.

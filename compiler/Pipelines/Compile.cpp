@@ -12,116 +12,176 @@
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/PlanArtifact.h"
+#include "compiler/Pipelines/Stopwatch.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <chrono>
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
 namespace tinh {
 
-namespace {
-
-/// Times a stage into the report.
-class Stopwatch {
-public:
-  Stopwatch(CompileReport &report, std::string stage)
-      : report(report), stage(std::move(stage)),
-        start(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    std::chrono::duration<double, std::milli> time =
-        std::chrono::steady_clock::now() - start;
-    report.milliseconds.push_back({stage, time.count()});
-  }
-
-private:
-  CompileReport &report;
-  std::string stage;
-  std::chrono::steady_clock::time_point start;
-};
-
-} // namespace
-
-LogicalResult setTarget(ModuleOp module, const CompileOptions &options) {
-  auto target = cpu::lookupTarget(options.cpu);
-  if (!target)
-    return emitError(UnknownLoc::get(module.getContext()),
-                     llvm::toString(target.takeError()));
-  module->setAttr(graph::names::kCpu,
-                  StringAttr::get(module.getContext(), options.cpu));
-  return success();
+static LogicalResult fail(ModuleOp module, const llvm::Twine &message) {
+  return emitError(UnknownLoc::get(module.getContext()), message);
 }
 
 //===----------------------------------------------------------------------===//
-// The artifact
+// What the options say in the module
 //===----------------------------------------------------------------------===//
 
 static FailureOr<cpu::Target> findTarget(ModuleOp module, StringRef name) {
   auto target = cpu::lookupTarget(name);
   if (target)
     return *target;
-  return emitError(UnknownLoc::get(module.getContext()),
-                   llvm::toString(target.takeError()));
+  return fail(module, llvm::toString(target.takeError()));
 }
 
-static FailureOr<cpu::Target> targetOf(ModuleOp module) {
+static StringRef cpuOf(ModuleOp module) {
   auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
-  return findTarget(module, name ? name.getValue() : "native");
+  return name ? name.getValue() : "native";
 }
 
-static artifact::Contents emptyContents(const cpu::Target &target,
-                                        const CompileOptions &options) {
+LogicalResult annotateModule(ModuleOp module, Phase phase,
+                             const CompileOptions &options) {
+  StringRef cpu = options.cpu.empty() ? cpuOf(module) : StringRef(options.cpu);
+  if (failed(findTarget(module, cpu)))
+    return failure();
+  // The strategies have been chosen for the CPU.
+  if (phase >= Phase::Kernels && cpu != cpuOf(module))
+    return fail(module, "the model in phase '" + phaseName(phase) +
+                            "' is for CPU '" + cpuOf(module) + "', not '" +
+                            cpu + "'; choose the CPU in an earlier phase");
+  Builder builder(module.getContext());
+  module->setAttr(graph::names::kCpu, builder.getStringAttr(cpu));
+  if (!module->hasAttr(graph::names::kModel))
+    module->setAttr(graph::names::kModel,
+                    builder.getStringAttr(options.modelName));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// IR
+//===----------------------------------------------------------------------===//
+
+LogicalResult writeModule(ModuleOp module, StringRef output) {
+  std::error_code error;
+  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
+  if (!error) {
+    if (output.ends_with(".mlirbc")) {
+      if (failed(writeBytecodeToFile(module, file.os())))
+        return failure();
+    } else {
+      module->print(file.os(), OpPrintingFlags().enableDebugInfo());
+      file.os() << "\n";
+    }
+    file.os().flush();
+    error = file.os().error();
+    file.os().clear_error();
+  }
+  if (error)
+    return fail(module, "cannot write '" + output + "': " + error.message());
+  file.keep();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The code of all functions of an artifact but @init.
+struct CompiledModule {
+  cpu::Target target;
   artifact::Contents contents;
-  contents.model = options.modelName;
-  contents.cpu = target.name;
-  contents.cpuFeatures = target.featureBits;
-  return contents;
+  std::vector<artifact::Object> kernels;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+/// What computes the weights: it runs here and now, whatever the CPU of the
+/// artifact.
+struct CompiledInit {
+  plan::FunctionOp function; // May be null.
+  artifact::Contents contents;
+  std::vector<artifact::Object> kernels;
+};
+
+} // namespace
+
+static void describe(const artifact::Contents &contents,
+                     CompileReport &report) {
+  for (const artifact::Function &function : contents.functions) {
+    report.dispatches += function.steps.size();
+    report.arenaSize += function.arenaSize;
+    report.unplannedSize += function.unplannedSize;
+    report.lowerBoundSize += function.lowerBoundSize;
+  }
+  report.kernels = contents.kernels.size();
+  report.weightsSize = contents.weightsSize;
 }
 
-FailureOr<artifact::Contents> startContents(ModuleOp module,
-                                            const CompileOptions &options) {
-  auto target = targetOf(module);
+static FailureOr<CompiledModule> compileModule(ModuleOp module,
+                                               const CompileOptions &options,
+                                               CompileReport &report) {
+  Stopwatch watch(report, "compile kernels");
+  auto target = findTarget(module, cpuOf(module));
   if (failed(target))
     return failure();
-  artifact::Contents contents = emptyContents(*target, options);
-  planWeights(module, contents);
-  return contents;
+  CompiledModule result{*target,
+                        describeArtifact(module, *target),
+                        {},
+                        cpu::makeTargetMachine(*target)};
+  describe(result.contents, report);
+  auto kernels =
+      compileKernels(module, result.contents, *target, options, report);
+  if (failed(kernels))
+    return failure();
+  result.kernels = std::move(*kernels);
+  return result;
 }
 
-LogicalResult writeContents(ModuleOp module, const artifact::Contents &contents,
-                            StringRef output, const CompileOptions &options,
-                            CompileReport &report) {
-  auto target = targetOf(module), host = findTarget(module, "native");
-  if (failed(target) || failed(host))
+static FailureOr<CompiledInit> compileInit(ModuleOp module,
+                                           const cpu::Target &host,
+                                           const CompileOptions &options,
+                                           CompileReport &report) {
+  CompiledInit result;
+  result.function = module.lookupSymbol<plan::FunctionOp>(graph::names::kInit);
+  if (!result.function)
+    return result;
+  Stopwatch watch(report, "compile weight preparation");
+  result.contents = describeInit(result.function, host);
+  auto kernels = compileKernels(module, result.contents, host, options, report);
+  if (failed(kernels))
     return failure();
-  FailureOr<std::vector<artifact::Object>> objects = failure();
-  {
-    Stopwatch watch(report, "compile kernels");
-    objects = compileKernels(module, contents, *target, options, report);
-    if (failed(objects))
-      return failure();
-  }
-  // @init runs here and now, whatever the CPU of the artifact.
-  auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
-  artifact::Contents initContents = emptyContents(*host, options);
-  std::vector<artifact::Object> initObjects;
-  if (init) {
-    Stopwatch watch(report, "compile weight preparation");
-    if (failed(planFunction(init, initContents)))
-      return failure();
-    auto compiled =
-        compileKernels(module, initContents, *host, options, report);
-    if (failed(compiled))
-      return failure();
-    initObjects = std::move(*compiled);
-  }
+  result.kernels = std::move(*kernels);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+LogicalResult writeArtifact(ModuleOp module, StringRef output,
+                            const CompileOptions &options,
+                            CompileReport &report) {
+  auto host = findTarget(module, "native");
+  if (failed(host))
+    return failure();
+  auto compiled = compileModule(module, options, report);
+  if (failed(compiled))
+    return failure();
+  auto init = compileInit(module, *host, options, report);
+  if (failed(init))
+    return failure();
+  const artifact::Contents &contents = compiled->contents;
   Stopwatch watch(report, "write artifact");
   auto fill = [&](MutableArrayRef<char> memory) -> llvm::Error {
-    if (!init)
+    if (!init->function)
       return llvm::Error::success();
-    return runInit(init, initContents, initObjects, *host,
+    return runInit(init->function, init->contents, init->kernels, *host,
                    options.modelDirectory, contents.weights, memory);
   };
   artifact::WriteOptions writing;
@@ -129,38 +189,24 @@ LogicalResult writeContents(ModuleOp module, const artifact::Contents &contents,
       options.weights == CompileOptions::Weights::External ||
       (options.weights == CompileOptions::Weights::Automatic &&
        contents.weightsSize >= (uint64_t(1) << 30));
-  std::unique_ptr<llvm::TargetMachine> machine =
-      cpu::makeTargetMachine(*target);
   if (llvm::Error error =
-          artifact::write(contents, *objects, *machine, output, fill, writing))
-    return emitError(UnknownLoc::get(module.getContext()),
-                     llvm::toString(std::move(error)));
+          artifact::write(contents, compiled->kernels, *compiled->machine,
+                          output, fill, writing))
+    return fail(module, llvm::toString(std::move(error)));
   return success();
 }
 
-LogicalResult writeArtifact(ModuleOp module, StringRef output,
-                            const CompileOptions &options,
-                            CompileReport &report) {
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  if (!main)
-    return emitError(UnknownLoc::get(module.getContext()),
-                     "the module has no function @main");
-  auto contents = startContents(module, options);
-  if (failed(contents))
+LogicalResult writeObject(ModuleOp module, StringRef output,
+                          const CompileOptions &options,
+                          CompileReport &report) {
+  auto compiled = compileModule(module, options, report);
+  if (failed(compiled))
     return failure();
-  {
-    Stopwatch watch(report, "plan memory");
-    if (failed(planFunction(main, *contents)))
-      return failure();
-  }
-  const artifact::Function &planned = contents->functions.back();
-  report.dispatches = planned.steps.size();
-  report.kernels = contents->kernels.size();
-  report.arenaSize = planned.arenaSize;
-  report.unplannedSize = planned.unplannedSize;
-  report.lowerBoundSize = planned.lowerBoundSize;
-  report.weightsSize = contents->weightsSize;
-  return writeContents(module, *contents, output, options, report);
+  Stopwatch watch(report, "write object");
+  if (llvm::Error error = artifact::writeObject(
+          compiled->contents, compiled->kernels, *compiled->machine, output))
+    return fail(module, llvm::toString(std::move(error)));
+  return success();
 }
 
 } // namespace tinh

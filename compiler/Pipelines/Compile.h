@@ -25,14 +25,13 @@ namespace tinh {
 class KernelCache;
 
 struct CompileOptions {
-  /// The CPU: native, x86-64-v3, x86-64-v4 or a name of LLVM's.
-  std::string cpu = "native";
+  /// The CPU: native, x86-64-v3, x86-64-v4 or a name of LLVM's; empty: the one
+  /// that the module names, or native.
+  std::string cpu;
   /// The model's name, kept in the artifact, and the folder that its references
   /// to files start from.
   std::string modelName, modelDirectory;
   PhaseOptions phases;
-  /// Threads that compile kernels; 0: as many as there are CPUs.
-  unsigned jobs = 0;
   enum class Weights { Automatic, Embedded, External };
   /// Automatic: external from 1 GiB on.
   Weights weights = Weights::Automatic;
@@ -42,28 +41,26 @@ struct CompileOptions {
   std::function<void(const char *what, size_t done, size_t total)> progress;
 };
 
-/// Sets what the phases read of the options in `module`. Fails, with a message,
-/// for an unknown CPU.
-mlir::LogicalResult setTarget(mlir::ModuleOp module,
-                              const CompileOptions &options);
+/// Records in `module`, which is in `phase`, what its text must say for the
+/// phases that follow: the CPU and the model's name, if it has none. Fails,
+/// with a message, for an unknown CPU, or one that comes too late.
+mlir::LogicalResult annotateModule(mlir::ModuleOp module, Phase phase,
+                                   const CompileOptions &options);
 
-/// What an artifact of `module` (phase Kernels) holds before its functions: the
-/// target and the layout of the weights.
-mlir::FailureOr<artifact::Contents>
-startContents(mlir::ModuleOp module, const CompileOptions &options);
-
-/// Compiles the kernels that `contents` names, and writes the artifact with the
-/// weights that the module's @init computes.
-mlir::LogicalResult writeContents(mlir::ModuleOp module,
-                                  const artifact::Contents &contents,
-                                  llvm::StringRef output,
-                                  const CompileOptions &options,
-                                  CompileReport &report);
-
-/// Writes the artifact of `module` (phase Kernels) to `output`.
+/// Writes the artifact of `module` (phase Plan or LLVM) to `output`.
 mlir::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::StringRef output,
                                   const CompileOptions &options,
                                   CompileReport &report);
+
+/// Writes an object file with the artifact's tables and kernels, but without
+/// its weights, to `output`.
+mlir::LogicalResult writeObject(mlir::ModuleOp module, llvm::StringRef output,
+                                const CompileOptions &options,
+                                CompileReport &report);
+
+/// Writes `module` as text or, where the name of `output` ends in .mlirbc, as
+/// bytecode; "-" is the standard output.
+mlir::LogicalResult writeModule(mlir::ModuleOp module, llvm::StringRef output);
 
 } // namespace tinh
 

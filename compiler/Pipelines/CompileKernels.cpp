@@ -22,36 +22,74 @@ using namespace mlir;
 
 namespace tinh {
 
-/// A kernel function as a module of its own: the unit that is compiled, alone
-/// and on any thread. Its text determines the code.
-static std::string kernelText(func::FuncOp kernel) {
+/// A kernel as a module of its own: the unit that is compiled, alone and on any
+/// thread. Its text determines the code.
+static std::string kernelText(Operation *kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "module {\n";
-  kernel.print(stream, OpPrintingFlags().useLocalScope());
-  stream << "\n}\n";
+  OpPrintingFlags flags = OpPrintingFlags().useLocalScope();
+  if (isa<ModuleOp>(kernel)) {
+    kernel->print(stream, flags);
+  } else {
+    stream << "module {\n";
+    kernel->print(stream, flags);
+    stream << "\n}\n";
+  }
   return text;
 }
 
+namespace {
+
+/// A kernel read from its text, in a context of its own.
+class KernelModule {
+public:
+  /// `message` is set to the first diagnostic.
+  KernelModule(StringRef text, std::string &message)
+      : context(registry(), MLIRContext::Threading::DISABLED),
+        handler(&context, [&message](Diagnostic &diagnostic) {
+          if (message.empty())
+            message = diagnostic.str();
+          return success();
+        }) {
+    context.loadAllAvailableDialects();
+    module = parseSourceString<ModuleOp>(text, &context);
+  }
+
+  /// Its functions in the LLVM dialect; they may be that already.
+  FailureOr<ModuleOp> lower(const cpu::Target &target) {
+    if (!module)
+      return failure();
+    if (module->getOps<func::FuncOp>().empty())
+      return *module;
+    auto lowered = cpu::lowerKernelsToLLVM(*module, target);
+    if (failed(lowered))
+      return failure();
+    module = std::move(*lowered);
+    return *module;
+  }
+
+private:
+  static DialectRegistry registry() {
+    DialectRegistry registry;
+    registry.insert<graph::GraphDialect>();
+    cpu::registerCodegenDialects(registry);
+    return registry;
+  }
+
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace
+
 static FailureOr<artifact::Object>
 compileKernel(StringRef text, const cpu::Target &target, std::string &message) {
-  DialectRegistry registry;
-  registry.insert<graph::GraphDialect>();
-  cpu::registerCodegenDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (message.empty())
-      message = diagnostic.str();
-    return success();
-  });
-  auto module = parseSourceString<ModuleOp>(text, &context);
-  if (!module)
-    return failure();
-  auto lowered = cpu::lowerKernelsToLLVM(*module, target);
+  KernelModule kernel(text, message);
+  auto lowered = kernel.lower(target);
   if (failed(lowered))
     return failure();
-  return cpu::emitObject(**lowered, target);
+  return cpu::emitObject(*lowered, target);
 }
 
 /// The kernel's code from the cache or, failing that, from the compiler.
@@ -94,17 +132,16 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   std::vector<std::string> texts(count), messages(count);
   std::vector<KernelReport> reports(count);
   for (auto [i, kernel] : llvm::enumerate(contents.kernels)) {
-    auto function = module.lookupSymbol<func::FuncOp>(kernel.name);
-    texts[i] = kernelText(function);
+    Operation *op = module.lookupSymbol(kernel.name);
+    texts[i] = kernelText(op);
     reports[i].name = kernel.name;
-    if (auto name =
-            function->getAttrOfType<StringAttr>(graph::names::kStrategy))
+    if (auto name = op->getAttrOfType<StringAttr>(graph::names::kStrategy))
       reports[i].strategy = name.str();
   }
   std::vector<FailureOr<artifact::Object>> results(count, failure());
   std::mutex mutex;
   size_t finished = 0;
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.jobs));
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.phases.jobs));
   for (size_t i = 0; i < count; ++i)
     pool.async([&, i] {
       results[i] = findOrCompile(texts[i], target, options.cache, reports[i],
@@ -126,6 +163,54 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
     objects.push_back(std::move(*results[i]));
   }
   return objects;
+}
+
+//===----------------------------------------------------------------------===//
+// The phase llvm
+//===----------------------------------------------------------------------===//
+
+/// Puts the LLVM functions in `text` into the place of `kernel`. What the plan
+/// says of the kernel stays with them, as does the model's node.
+static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
+  auto lowered = parseSourceString<ModuleOp>(text, kernel.getContext());
+  if (!lowered)
+    return failure();
+  lowered->walk([&](Operation *op) {
+    op->setLoc(kernel.getLoc());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          argument.setLoc(kernel.getLoc());
+  });
+  lowered->setSymName(kernel.getSymName());
+  for (StringRef name : {graph::names::kCpu, graph::names::kStrategy,
+                         graph::names::kChunks, graph::names::kScratch})
+    if (Attribute value = kernel->getAttr(name))
+      (*lowered)->setAttr(name, value);
+  OpBuilder(kernel).insert(lowered.release());
+  kernel.erase();
+  return success();
+}
+
+LogicalResult lowerToLLVM(ModuleOp module, const cpu::Target &target,
+                          unsigned jobs) {
+  SmallVector<func::FuncOp> kernels(module.getOps<func::FuncOp>());
+  std::vector<std::string> texts(kernels.size()), messages(kernels.size());
+  for (auto [text, kernel] : llvm::zip_equal(texts, kernels))
+    text = kernelText(kernel);
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobs));
+  for (size_t i = 0; i < kernels.size(); ++i)
+    pool.async([&, i] {
+      KernelModule kernel(texts[i], messages[i]);
+      auto lowered = kernel.lower(target);
+      texts[i] = succeeded(lowered) ? kernelText(*lowered) : "";
+    });
+  pool.wait();
+  for (auto [kernel, text, message] : llvm::zip_equal(kernels, texts, messages))
+    if (text.empty() || failed(replaceKernel(kernel, text)))
+      return kernel.emitError() << "internal error in kernel '"
+                                << kernel.getSymName() << "': " << message;
+  return success();
 }
 
 } // namespace tinh

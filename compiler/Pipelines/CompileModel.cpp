@@ -44,7 +44,7 @@ CompileOptions convert(const CompileRequest &request) {
   options.modelName = llvm::sys::path::stem(request.model).str();
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
-  options.jobs = request.jobs;
+  options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
   options.progress = request.progress;
   return options;
@@ -59,8 +59,9 @@ LogicalResult compile(const CompileRequest &request, MLIRContext &context,
   if (!module)
     return failure();
   CompileOptions options = convert(request);
-  if (failed(setTarget(*module, options)) ||
-      failed(runPhases(*module, Phase::Graph, Phase::Kernels, options.phases)))
+  if (failed(annotateModule(*module, Phase::Graph, options)) ||
+      failed(runPhases(*module, Phase::Graph, Phase::Plan, options.phases,
+                       report)))
     return failure();
   return writeArtifact(*module, request.output, options, report);
 }

@@ -39,8 +39,7 @@ public:
       return find(file);
     if (auto dense = dyn_cast_or_null<DenseElementsAttr>(source))
       return expand(dense);
-    return llvm::createStringError(
-        "an argument of @init has no graph.source with its value");
+    return llvm::createStringError("an input of @init has no value");
   }
 
 private:
@@ -87,7 +86,7 @@ llvm::Error runtimeError(const char *what) {
 
 } // namespace
 
-llvm::Error runInit(func::FuncOp init, const artifact::Contents &contents,
+llvm::Error runInit(plan::FunctionOp init, const artifact::Contents &contents,
                     ArrayRef<artifact::Object> kernels, const cpu::Target &host,
                     StringRef directory, ArrayRef<artifact::Tensor> weights,
                     MutableArrayRef<char> memory) {
@@ -98,12 +97,13 @@ llvm::Error runInit(func::FuncOp init, const artifact::Contents &contents,
 
   Sources sources(directory);
   std::vector<tinh_buffer_t> inputs, outputs;
-  for (auto [i, type] : llvm::enumerate(init.getArgumentTypes())) {
-    auto bytes = sources.find(init.getArgAttr(i, graph::names::kSource));
+  for (auto input : init.getInputs().getAsRange<plan::TensorAttr>()) {
+    auto bytes = sources.find(input.getValue());
     if (!bytes)
       return bytes.takeError();
-    inputs.push_back({const_cast<char *>(*bytes),
-                      static_cast<uint64_t>(graph::tensorSize(type))});
+    inputs.push_back(
+        {const_cast<char *>(*bytes),
+         static_cast<uint64_t>(graph::tensorSize(input.getType()))});
   }
   for (const artifact::Tensor &weight : weights)
     outputs.push_back({memory.data() + weight.offset, weight.size});

@@ -10,15 +10,14 @@
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "dialects/plan/Plan.h"
 
 namespace tinh {
 
 /// Runs @init, compiled as `contents` and `kernels` for this machine, on the
-/// constants that its arguments' sources name, and writes result i to
+/// values of its inputs, and writes result i to
 /// `weights[i].offset` of `memory`. Relative file names start at `directory`.
-llvm::Error runInit(mlir::func::FuncOp init, const artifact::Contents &contents,
+llvm::Error runInit(plan::FunctionOp init, const artifact::Contents &contents,
                     llvm::ArrayRef<artifact::Object> kernels,
                     const cpu::Target &host, llvm::StringRef directory,
                     llvm::ArrayRef<artifact::Tensor> weights,

@@ -7,18 +7,24 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Phases.h"
 
+#include "compiler/Codegen/CPU/Strategy.h"
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Pipelines/CompileKernels.h"
+#include "compiler/Pipelines/Stopwatch.h"
 #include "compiler/Transforms/Passes.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace tinh {
 
-static const llvm::StringLiteral kNames[] = {
-    "graph", "normalised", "optimised", "fused", "kernels"};
+static const llvm::StringLiteral kNames[] = {"graph", "normalised", "optimised",
+                                             "fused", "kernels",    "plan",
+                                             "llvm",  "obj",        "so"};
 
 llvm::StringRef phaseName(Phase phase) {
   return kNames[static_cast<int>(phase)];
@@ -29,6 +35,11 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
     if (known == name)
       return static_cast<Phase>(i);
   return std::nullopt;
+}
+
+std::string phaseNames(Phase last) {
+  ArrayRef<llvm::StringLiteral> names(kNames, static_cast<int>(last));
+  return llvm::join(names, ", ") + " or " + phaseName(last).str();
 }
 
 /// Constants are folded twice: batch norms and composites need to see the
@@ -54,31 +65,62 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+/// Strategies change a kernel for its own dispatch: equal ones are merged after
+/// it. Packing adds work on constants, so @init is split off then, too.
+static void buildKernels(OpPassManager &pm) {
+  pm.addPass(codegen::createLowerKernels());
+  pm.addPass(codegen::createChooseStrategies());
+  pm.addPass(codegen::createOutlineConstants());
+  pm.addPass(codegen::createMergeKernels());
+}
+
+/// The passes from the phase before to `phase`.
+static void buildPhase(PassManager &pm, Phase phase,
+                       const PhaseOptions &options) {
+  transforms::FormKernelsOptions forming;
+  forming.fuse = options.fuse;
+  forming.remarks = options.remarks;
+  switch (phase) {
+  case Phase::Normalised:
+    return buildNormalised(pm.nest<func::FuncOp>());
+  case Phase::Optimised:
+    return buildOptimised(pm.nest<func::FuncOp>());
+  case Phase::Fused:
+    return pm.addNestedPass<func::FuncOp>(
+        transforms::createFormKernels(forming));
+  case Phase::Kernels:
+    return buildKernels(pm);
+  case Phase::Plan:
+    return pm.addPass(codegen::createPlanMemory());
+  default:
+    return;
+  }
+}
+
+static LogicalResult lowerForTarget(ModuleOp module, unsigned jobs) {
+  auto target = cpu::targetOf(module);
+  if (failed(target))
+    return failure();
+  return success(succeeded(lowerToLLVM(module, *target, jobs)) &&
+                 succeeded(verify(module)));
+}
+
 LogicalResult runPhases(ModuleOp module, Phase from, Phase to,
-                        const PhaseOptions &options) {
-  PassManager pm(module.getContext());
-  auto enters = [&](Phase phase) { return from < phase && phase <= to; };
-  OpPassManager &functions = pm.nest<func::FuncOp>();
-  if (enters(Phase::Normalised))
-    buildNormalised(functions);
-  if (enters(Phase::Optimised))
-    buildOptimised(functions);
-  if (enters(Phase::Fused)) {
-    transforms::FormKernelsOptions forming;
-    forming.fuse = options.fuse;
-    forming.remarks = options.remarks;
-    functions.addPass(transforms::createFormKernels(forming));
+                        const PhaseOptions &options, CompileReport &report) {
+  if (failed(verifyPhase(module, from)))
+    return failure();
+  for (int i = static_cast<int>(from) + 1; i <= static_cast<int>(to); ++i) {
+    auto phase = static_cast<Phase>(i);
+    Stopwatch watch(report, ("phase " + phaseName(phase)).str());
+    PassManager pm(module.getContext());
+    buildPhase(pm, phase, options);
+    if (failed(pm.run(module)) ||
+        (phase == Phase::LLVM &&
+         failed(lowerForTarget(module, options.jobs))) ||
+        failed(verifyPhase(module, phase)))
+      return failure();
   }
-  if (enters(Phase::Kernels)) {
-    // Strategies change a kernel for its own dispatch: equal ones are merged
-    // after it. Packing adds work on constants, so @init is split off then,
-    // too.
-    pm.addPass(codegen::createLowerKernels());
-    pm.addPass(codegen::createChooseStrategies());
-    pm.addPass(codegen::createOutlineConstants());
-    pm.addPass(codegen::createMergeKernels());
-  }
-  return pm.run(module);
+  return success();
 }
 
 } // namespace tinh

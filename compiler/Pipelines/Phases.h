@@ -8,6 +8,8 @@
 #ifndef TINH_PIPELINES_PHASES_H
 #define TINH_PIPELINES_PHASES_H
 
+#include "tinh/compiler.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -16,23 +18,43 @@
 namespace tinh {
 
 /// The forms that a model goes through; docs/architecture.md says what holds in
-/// each.
-enum class Phase { Graph, Normalised, Optimised, Fused, Kernels };
+/// each. Up to LLVM they are IR.
+enum class Phase {
+  Graph,
+  Normalised,
+  Optimised,
+  Fused,
+  Kernels,
+  Plan,
+  LLVM,
+  Object,
+  Library
+};
 
-/// "graph", "normalised", …
+/// "graph", "normalised", … "llvm", "obj", "so".
 llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);
+/// "graph, normalised, … or LAST", for messages.
+std::string phaseNames(Phase last);
 
 struct PhaseOptions {
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
   /// Say as remarks why ops were fused or not.
   bool remarks = false;
+  /// Threads that compile kernels; 0: as many as there are CPUs.
+  unsigned jobs = 0;
 };
 
-/// Takes `module` from phase `from` to phase `to`.
+/// Takes `module` from phase `from` to phase `to`, both up to LLVM, and checks
+/// what holds at the start and after each phase.
 mlir::LogicalResult runPhases(mlir::ModuleOp module, Phase from, Phase to,
-                              const PhaseOptions &options);
+                              const PhaseOptions &options,
+                              CompileReport &report);
+
+/// Whether what docs/architecture.md says of `phase` holds for `module`;
+/// reports what does not.
+mlir::LogicalResult verifyPhase(mlir::ModuleOp module, Phase phase);
 
 } // namespace tinh
 

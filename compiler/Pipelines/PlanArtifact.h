@@ -1,4 +1,4 @@
-//===- PlanArtifact.h - From dispatches to steps over planned memory ------===//
+//===- PlanArtifact.h - From a plan to an artifact's tables -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,25 +9,18 @@
 #define TINH_PIPELINES_PLANARTIFACT_H
 
 #include "compiler/Artifact/Artifact.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "compiler/Codegen/CPU/Target.h"
+#include "dialects/plan/Plan.h"
 
 namespace tinh {
 
-/// Lays out the weights: a tensor for each result of @init, in order.
-void planWeights(mlir::ModuleOp module, artifact::Contents &contents);
+/// What the artifact of `module` (phase Plan or LLVM) holds: the weights, all
+/// functions but @init, and the kernels that they run.
+artifact::Contents describeArtifact(mlir::ModuleOp module,
+                                    const cpu::Target &target);
 
-/// Adds `function` (phase `kernels`) to `contents`, with the kernels that it
-/// dispatches: its steps, their waits and the places of its buffers.
-mlir::LogicalResult planFunction(mlir::func::FuncOp function,
-                                 artifact::Contents &contents);
-
-/// The description of a tensor of `type`; `name` may be null.
-artifact::Tensor describeTensor(mlir::Type type, mlir::Attribute name);
-
-/// The names of the model's nodes in `location`, with a space between them.
-std::string nodeNames(mlir::Location location);
+/// The same for an artifact of @init alone, which computes the weights.
+artifact::Contents describeInit(plan::FunctionOp init, const cpu::Target &host);
 
 } // namespace tinh
 

@@ -79,14 +79,8 @@ LogicalResult verifyInplace(Operation *op, NamedAttribute attribute) {
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
-  if (name == names::kCpu || name == names::kModel)
+  if (name == names::kCpu || name == names::kModel || name == names::kStrategy)
     return verifyString(op, attribute);
-  if (name == names::kStrategy) {
-    auto strategy = dyn_cast<StringAttr>(attribute.getValue());
-    if (strategy && isa<FunctionOpInterface>(op))
-      return success();
-    return fail(op, attribute) << "must be a string, on a function";
-  }
   if (name == names::kChunks)
     return verifyInteger(op, attribute, 1);
   if (name == names::kScratch)

@@ -16,7 +16,27 @@
 // FOLDER: error: cannot write '{{.*}}nowhere/out.so': No such file or directory
 
 // RUN: not graph-compile %s -o %t.so --emit=soup 2>&1 | FileCheck %s --check-prefix=PHASE
-// PHASE: error: --emit and --from take graph, normalised, optimised, fused or kernels
+// PHASE: error: --emit takes graph, normalised, optimised, fused, kernels, plan, llvm, obj or so, not 'soup'
+
+// RUN: not graph-compile %s -o %t.so --from=so 2>&1 | FileCheck %s --check-prefix=FROM
+// FROM: error: --from takes graph, normalised, optimised, fused, kernels, plan or llvm, not 'so'
+
+// RUN: not graph-compile %s --from=plan --emit=fused 2>&1 | FileCheck %s --check-prefix=ORDER
+// ORDER: error: phase 'fused' comes before phase 'plan'
+
+// RUN: not graph-compile %s --emit=obj 2>&1 | FileCheck %s --check-prefix=OBJECT
+// OBJECT: error: -o OUT.o is missing
+
+// RUN: not graph-compile %s --emit=plan -o %t.nowhere/out.mlir 2>&1 | FileCheck %s --check-prefix=TEXT
+// TEXT: error: cannot write '{{.*}}nowhere/out.mlir': No such file or directory
+
+// RUN: not graph-compile %s --from=fused --emit=plan 2>&1 | FileCheck %s --check-prefix=FUSED
+// FUSED: errors.mlir:[[# @LINE + 12]]:8: error: 'graph.relu' does not belong into @main in phase 'fused'
+
+// Strategies are chosen for the CPU, which cannot change after that.
+// RUN: graph-compile %s --emit=kernels --cpu=x86-64-v3 -o %t.v3.mlir
+// RUN: not graph-compile %t.v3.mlir --from=kernels -o %t.so --cpu=x86-64-v4 2>&1 | FileCheck %s --check-prefix=LATE
+// LATE: error: the model in phase 'kernels' is for CPU 'x86-64-v3', not 'x86-64-v4'; choose the CPU in an earlier phase
 
 // RUN: echo '{"tinh": 1,' > %t.json
 // RUN: not graph-compile %t.json -o %t.so 2>&1 | FileCheck %s --check-prefix=JSON

@@ -1,30 +1,63 @@
-// Each phase, printed and read again, gives the same next phase.
+// Each phase, printed and read again, gives the same next phase, to the byte:
+// as text, and as bytecode.
 
-// RUN: graph-compile %s --emit=graph -o %t.graph.mlir
-// RUN: graph-compile %s --emit=normalised -o %t.normalised.mlir
-// RUN: graph-compile %t.graph.mlir --from=graph --emit=normalised -o %t.normalised2.mlir
-// RUN: diff %t.normalised.mlir %t.normalised2.mlir
-// RUN: graph-compile %s --emit=fused -o %t.fused.mlir
-// RUN: graph-compile %t.normalised.mlir --from=normalised --emit=fused -o %t.fused2.mlir
-// RUN: diff %t.fused.mlir %t.fused2.mlir
-// RUN: graph-compile %s --emit=kernels -o %t.kernels.mlir
-// RUN: graph-compile %t.fused.mlir --from=fused --emit=kernels -o %t.kernels2.mlir
-// RUN: diff %t.kernels.mlir %t.kernels2.mlir
+// RUN: rm -rf %t && mkdir -p %t/text %t/bytecode
+// RUN: graph-compile %s --emit=graph -o %t/graph.mlir
+// RUN: graph-compile %s --emit=normalised -o %t/normalised.mlir
+// RUN: graph-compile %s --emit=optimised -o %t/optimised.mlir
+// RUN: graph-compile %s --emit=fused -o %t/fused.mlir
+// RUN: graph-compile %s --emit=kernels -o %t/kernels.mlir
+// RUN: graph-compile %s --emit=plan -o %t/plan.mlir
+// RUN: graph-compile %s --emit=llvm -o %t/llvm.mlir
+// RUN: graph-compile %s --emit=obj -o %t/obj.o
+// RUN: graph-compile %s --emit=so -o %t/so.so
 
-// Compiled twice, the artifact is the same to the byte.
-// RUN: mkdir -p %t.a %t.b
-// RUN: graph-compile %s -o %t.a/model.so
-// RUN: graph-compile %s -o %t.b/model.so
-// RUN: cmp %t.a/model.so %t.b/model.so
-// RUN: graph-run %t.a/model.so --list | FileCheck %s
-// CHECK: input   x                                f32 8x16
+// RUN: graph-compile %t/graph.mlir --from=graph --emit=normalised -o %t/text/normalised.mlir
+// RUN: graph-compile %t/normalised.mlir --from=normalised --emit=optimised -o %t/text/optimised.mlir
+// RUN: graph-compile %t/optimised.mlir --from=optimised --emit=fused -o %t/text/fused.mlir
+// RUN: graph-compile %t/fused.mlir --from=fused --emit=kernels -o %t/text/kernels.mlir
+// RUN: graph-compile %t/kernels.mlir --from=kernels --emit=plan -o %t/text/plan.mlir
+// RUN: graph-compile %t/plan.mlir --from=plan --emit=llvm -o %t/text/llvm.mlir
+// RUN: graph-compile %t/llvm.mlir --from=llvm --emit=obj -o %t/text/obj.o
+// RUN: graph-compile %t/llvm.mlir --from=llvm --emit=so -o %t/text/so.so
+// RUN: diff %t/normalised.mlir %t/text/normalised.mlir
+// RUN: diff %t/optimised.mlir %t/text/optimised.mlir
+// RUN: diff %t/fused.mlir %t/text/fused.mlir
+// RUN: diff %t/kernels.mlir %t/text/kernels.mlir
+// RUN: diff %t/plan.mlir %t/text/plan.mlir
+// RUN: diff %t/llvm.mlir %t/text/llvm.mlir
+// RUN: cmp %t/obj.o %t/text/obj.o
+// RUN: cmp %t/so.so %t/text/so.so
+
+// RUN: graph-compile %s --emit=graph -o %t/bytecode/graph.mlirbc
+// RUN: graph-compile %t/bytecode/graph.mlirbc --emit=kernels -o %t/bytecode/kernels.mlirbc
+// RUN: graph-compile %t/bytecode/kernels.mlirbc --from=kernels --emit=llvm -o %t/bytecode/llvm.mlirbc
+// RUN: graph-compile %t/bytecode/llvm.mlirbc --from=llvm --emit=llvm -o %t/bytecode/llvm.mlir
+// RUN: graph-compile %t/bytecode/llvm.mlirbc --from=llvm -o %t/bytecode/so.so
+// RUN: diff %t/llvm.mlir %t/bytecode/llvm.mlir
+// RUN: cmp %t/so.so %t/bytecode/so.so
+
+// Compiled twice, without what the first time left in the cache, the artifact
+// is the same.
+// RUN: graph-compile %s --no-cache -o %t/again.so
+// RUN: cmp %t/so.so %t/again.so
+
+// RUN: FileCheck %s --check-prefix=LLVM < %t/llvm.mlir
+// LLVM: plan.weight
+// LLVM: plan.function @main
+// LLVM: plan.dispatch @matmul_add_0 chunks
+// LLVM: module @matmul_add_0 attributes {graph.chunks = {{.*}}, graph.scratch = {{.*}}, graph.strategy = "contraction"} {
+// LLVM: llvm.func @matmul_add_0(%{{.*}}: !llvm.ptr
+
+// RUN: graph-run %t/so.so --list | FileCheck %s
+// CHECK: input   x                                f32 8x4
 // CHECK: output  y                                f32 8x4
 
-func.func @main(%x: tensor<8x16xf32> {graph.name = "x"}) -> (tensor<8x4xf32> {graph.name = "y"}) {
-  %w = graph.constant dense<0.25> : tensor<16x4xf32>
+func.func @main(%x: tensor<8x4xf32> {graph.name = "x"}) -> (tensor<8x4xf32> {graph.name = "y"}) {
+  %w = graph.constant dense<[[1.0, 2.0, 0.1, 4.0], [0.5, 6.0, 7.0, 8.0], [9.0, -1.0, 2.5, 3.0], [0.0, 5.0, 0.3, 7.0]]> : tensor<4x4xf32>
   %b = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-  %0 = graph.matmul %x, %w : tensor<8x16xf32>, tensor<16x4xf32> -> tensor<8x4xf32>
+  %0 = graph.matmul %x, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
   %1 = graph.add %0, %b : tensor<8x4xf32>, tensor<4xf32> -> tensor<8x4xf32>
-  %2 = graph.relu %1 : tensor<8x4xf32>
+  %2 = graph.softmax %1 axis 1 : tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }

@@ -177,7 +177,8 @@ public:
     mlir.loadAllAvailableDialects();
     tinh::DiagnosticPrinter diagnostics(&mlir);
     auto model = tinh::importModel(path, importing, mlir);
-    if (!model || failed(tinh::setTarget(*model, options)) ||
+    if (!model ||
+        failed(tinh::annotateModule(*model, tinh::Phase::Graph, options)) ||
         !compileEager(model->clone()) || !compileWhole(model->clone()))
       return false;
     prepareBuffers();
@@ -190,8 +191,9 @@ private:
     double start = now();
     tinh::PhaseOptions phases = options.phases;
     phases.fuse = false;
+    tinh::CompileReport report;
     if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Kernels,
-                               phases)))
+                               phases, report)))
       return false;
     eager = tinh::EagerModel::create(*copy, options, result.threads);
     result.eager.compile = now() - start;
@@ -210,8 +212,8 @@ private:
     double start = now();
     tinh::CompileOptions embedded = options;
     embedded.weights = tinh::CompileOptions::Weights::Embedded;
-    if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Kernels,
-                               options.phases)) ||
+    if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Plan,
+                               options.phases, result.report)) ||
         failed(tinh::writeArtifact(*copy, file, embedded, result.report)))
       return false;
     result.compiled.compile = now() - start;
@@ -344,8 +346,8 @@ int main(int argc, char **argv) {
   app.add_option("--runs", runs, "timed runs of each")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--cpu", options.cpu, "the CPU to compile for")
-      ->capture_default_str();
+  app.add_option("--cpu", options.cpu,
+                 "the CPU to compile for; native if not given");
   app.add_flag("--verify", verify,
                "compare both with the reference interpreter");
   app.add_flag("--json", json, "print JSON");

@@ -16,7 +16,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -30,7 +29,7 @@ namespace {
 enum ExitCode { Success = 0, InputError = 1, UsageError = 2 };
 
 struct Arguments {
-  std::string model, output, emit = "so", from, weights = "auto";
+  std::string model, output, emit = "so", from = "graph", weights = "auto";
   std::string cacheDirectory;
   std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
@@ -97,26 +96,53 @@ std::string defaultCacheDirectory() {
   return std::string(path);
 }
 
-int emitText(ModuleOp module, const Arguments &arguments) {
-  std::string path = arguments.output.empty() ? "-" : arguments.output;
-  std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
-  if (error) {
-    llvm::errs() << "error: cannot write '" << path << "': " << error.message()
-                 << "\n";
-    return InputError;
+/// Finds the phases that --from and --emit name, or says what is wrong.
+bool findPhases(const Arguments &arguments, tinh::Phase &from,
+                tinh::Phase &to) {
+  auto first = tinh::parsePhase(arguments.from),
+       last = tinh::parsePhase(arguments.emit);
+  if (!first || *first > tinh::Phase::LLVM) {
+    llvm::errs() << "error: --from takes "
+                 << tinh::phaseNames(tinh::Phase::LLVM) << ", not '"
+                 << arguments.from << "'\n";
+    return false;
   }
-  module->print(file.os(), OpPrintingFlags().enableDebugInfo());
-  file.os() << "\n";
-  file.os().flush();
-  if (file.os().has_error()) {
-    llvm::errs() << "error: cannot write '" << path
-                 << "': " << file.os().error().message() << "\n";
-    file.os().clear_error();
-    return InputError;
+  if (!last) {
+    llvm::errs() << "error: --emit takes "
+                 << tinh::phaseNames(tinh::Phase::Library) << ", not '"
+                 << arguments.emit << "'\n";
+    return false;
   }
-  file.keep();
-  return Success;
+  if (*first > *last) {
+    llvm::errs() << "error: phase '" << arguments.emit
+                 << "' comes before phase '" << arguments.from << "'\n";
+    return false;
+  }
+  if (*last >= tinh::Phase::Object && arguments.output.empty()) {
+    llvm::errs() << "error: -o OUT." << (arguments.emit == "so" ? "so" : "o")
+                 << " is missing\n";
+    return false;
+  }
+  from = *first;
+  to = *last;
+  return true;
+}
+
+LogicalResult compile(ModuleOp module, tinh::Phase from, tinh::Phase to,
+                      const Arguments &arguments, tinh::CompileReport &report) {
+  // Object code is made from the kernels of phase plan or llvm.
+  tinh::Phase last =
+      to < tinh::Phase::Object ? to : std::max(from, tinh::Phase::Plan);
+  if (failed(tinh::annotateModule(module, from, arguments.compile)) ||
+      failed(tinh::runPhases(module, from, last, arguments.compile.phases,
+                             report)))
+    return failure();
+  std::string output = arguments.output.empty() ? "-" : arguments.output;
+  if (to == tinh::Phase::Library)
+    return tinh::writeArtifact(module, output, arguments.compile, report);
+  if (to == tinh::Phase::Object)
+    return tinh::writeObject(module, output, arguments.compile, report);
+  return tinh::writeModule(module, output);
 }
 
 int run(Arguments &arguments) {
@@ -127,22 +153,9 @@ int run(Arguments &arguments) {
                    << ": expected NAME=1x3x224x224\n";
       return UsageError;
     }
-  std::optional<tinh::Phase> to = arguments.emit == "so"
-                                      ? tinh::Phase::Kernels
-                                      : tinh::parsePhase(arguments.emit);
-  std::optional<tinh::Phase> from = arguments.from.empty()
-                                        ? tinh::Phase::Graph
-                                        : tinh::parsePhase(arguments.from);
-  if (!to || !from || *from > *to) {
-    llvm::errs() << "error: --emit and --from take graph, normalised, "
-                    "optimised, fused or kernels, in this order\n";
+  tinh::Phase from, to;
+  if (!findPhases(arguments, from, to))
     return UsageError;
-  }
-  if (arguments.emit == "so" && arguments.output.empty()) {
-    llvm::errs() << "error: -o OUT.so is missing\n";
-    return UsageError;
-  }
-
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
     llvm::errs() << "error: the output '" << arguments.output
                  << "' is the model itself\n";
@@ -154,24 +167,20 @@ int run(Arguments &arguments) {
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   tinh::DiagnosticPrinter diagnostics(&context);
-  tinh::CompileReport report;
   OwningOpRef<ModuleOp> module =
       tinh::importModel(arguments.model, importing, context);
   if (!module)
     return InputError;
-  arguments.compile.modelName = llvm::sys::path::stem(arguments.model).str();
-  arguments.compile.modelDirectory =
-      llvm::sys::path::parent_path(arguments.model).str();
+  tinh::CompileOptions &options = arguments.compile;
+  options.modelName = llvm::sys::path::stem(arguments.model).str();
+  if (options.modelDirectory.empty())
+    options.modelDirectory =
+        llvm::sys::path::parent_path(arguments.model).str();
   std::optional<tinh::KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
-    arguments.compile.cache = &cache.emplace(arguments.cacheDirectory);
-  if (failed(tinh::setTarget(*module, arguments.compile)) ||
-      failed(tinh::runPhases(*module, *from, *to, arguments.compile.phases)))
-    return InputError;
-  if (arguments.emit != "so")
-    return emitText(*module, arguments);
-  if (failed(tinh::writeArtifact(*module, arguments.output, arguments.compile,
-                                 report)))
+    options.cache = &cache.emplace(arguments.cacheDirectory);
+  tinh::CompileReport report;
+  if (failed(compile(*module, from, to, arguments, report)))
     return InputError;
   if (arguments.report)
     printReport(report);
@@ -186,6 +195,7 @@ int run(Arguments &arguments) {
 
 int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
+  tinh::reportExhaustedMemory();
   Arguments arguments;
   arguments.cacheDirectory = defaultCacheDirectory();
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
@@ -193,21 +203,27 @@ int main(int argc, char **argv) {
   app.add_option("model", arguments.model, "the model's file")->required();
   app.add_option("-o,--output", arguments.output, "the file to write");
   app.add_option("--cpu", arguments.compile.cpu,
-                 "native, x86-64-v3, x86-64-v4 or a name of LLVM's")
-      ->capture_default_str();
+                 "native (the default), x86-64-v3, x86-64-v4 or a name of "
+                 "LLVM's");
   app.add_option("--emit", arguments.emit,
-                 "stop at a phase and print it: graph, normalised, optimised, "
-                 "fused, kernels; or so")
+                 "stop at a phase and write it: " +
+                     tinh::phaseNames(tinh::Phase::Library) +
+                     "; IR is bytecode if the output is called .mlirbc")
       ->capture_default_str();
   app.add_option("--from", arguments.from,
-                 "the phase that the model, an .mlir file, is in");
+                 "the phase that the model, IR in a file, is in: " +
+                     tinh::phaseNames(tinh::Phase::LLVM))
+      ->capture_default_str();
+  app.add_option("--model-dir", arguments.compile.modelDirectory,
+                 "the folder that the model's references to files start from, "
+                 "if it is not the model's own");
   app.add_option("--shape", arguments.shapes,
                  "NAME=1x3x224x224: an input's shape, where the model leaves "
                  "it open");
   app.add_option("--weights", arguments.weights,
                  "auto, embedded or external (beside the library)")
       ->check(CLI::IsMember({"auto", "embedded", "external"}));
-  app.add_option("-j,--jobs", arguments.compile.jobs,
+  app.add_option("-j,--jobs", arguments.compile.phases.jobs,
                  "threads that compile; 0: all");
   app.add_flag("!--no-fuse", arguments.compile.phases.fuse,
                "one kernel for each op");
