@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Shapes in models are computed: Shape, Gather, Concat, Reshape. As all
-// shapes are static such computations have known results, found here.
+// shapes are static such computations have known results, which the reference
+// interpreter finds.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_IMPORT_EVALUATECONSTANTS_H
