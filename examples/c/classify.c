@@ -35,7 +35,8 @@ int main(int argc, char **argv) {
     FILE *file = fopen(argv[2], "rb");
     if (!file || fread(image, 1, in.size, file) != in.size)
       return fprintf(stderr, "classify: error: cannot read %llu bytes of %s\n",
-                     (unsigned long long)in.size, argv[2]), 1;
+                     (unsigned long long)in.size, argv[2]),
+             1;
     fclose(file);
   }
   tinh_buffer_t input = {image, in.size}, output = {scores, out.size};

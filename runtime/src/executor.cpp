@@ -106,7 +106,14 @@ void Executor::require_outside_callback(const char *what) const {
                                "of a run of the same context");
 }
 
+/// Under the mutex.
+void Executor::require_open() const {
+  if (releasing)
+    throw Error(TINH_CANCELLED, "the context is being released");
+}
+
 void Executor::wait_for_room(Lock &lock) {
+  require_open();
   auto has_room = [&] { return num_in_flight < options.max_in_flight; };
   if (has_room())
     return;
@@ -115,7 +122,8 @@ void Executor::wait_for_room(Lock &lock) {
                                " runs are in flight, as many as the context "
                                "allows");
   require_outside_callback("submitting to a full context");
-  room.wait(lock, has_room);
+  room.wait(lock, [&] { return releasing || has_room(); });
+  require_open();
 }
 
 std::shared_ptr<Run>
@@ -204,6 +212,7 @@ void Executor::complete(Run &run, tinh_status_t status,
 void Executor::run_now(uint32_t function, std::vector<void *> arguments) {
   require_outside_callback("a run");
   Lock lock(mutex);
+  require_open();
   if (has_leader || !queue.empty() || free_arenas.empty() ||
       num_in_flight >= options.max_in_flight) {
     lock.unlock();
@@ -237,6 +246,8 @@ void Executor::shut_down() {
   std::deque<std::shared_ptr<Run>> cancelled;
   {
     Lock lock(mutex);
+    releasing = true; // A callback may still try to submit.
+    room.notify_all();
     cancelled.swap(queue);
     for (const std::shared_ptr<Run> &run : cancelled)
       run->state = Run::State::completed;

@@ -48,7 +48,7 @@ public:
   void wait_all();
 
   /// Cancels what is queued, waits for what executes, ends all threads, writes
-  /// the trace. Nothing may be submitted afterwards.
+  /// the trace. What is submitted from now on is refused.
   void shut_down();
 
 private:
@@ -57,6 +57,7 @@ private:
 
   void make_memory();
   void require_outside_callback(const char *what) const;
+  void require_open() const;
   void wait_for_room(Lock &lock);
   void dependency_done(const std::shared_ptr<Run> &run, tinh_status_t status,
                        const char *message);
@@ -93,7 +94,8 @@ private:
   std::vector<Arena *> free_arenas; ///< The last used one last.
   uint32_t num_in_flight = 0;
   bool has_leader = false; ///< Somebody is worker 0 now.
-  bool stopping = false;
+  bool releasing = false;  ///< Nothing is submitted any more.
+  bool stopping = false;   ///< The leader is to end.
   bool leader_sleeps = false;
   uint64_t num_started = 0;
   std::atomic<uint32_t> events{0}; ///< Counts reasons to look at the queue.

@@ -185,8 +185,10 @@ TINH_API tinh_status_t tinh_context_create(
     const tinh_module_t *module, const tinh_context_options_t *options,
     tinh_context_t **out_context);
 
-/* Cancels the runs that have not started, waits for the others and frees all.
- * Not to be called from a callback of the context's own runs. */
+/* Cancels the runs that have not started, waits for the others and for all
+ * callbacks, and frees all. What a callback submits meanwhile is refused with
+ * TINH_CANCELLED. Not to be called from a callback of the context's own runs.
+ */
 TINH_API void tinh_context_release(tinh_context_t *context);
 
 typedef struct tinh_context_info {
