@@ -355,10 +355,11 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
   static const Table table = [] {
     Table result;
     for (ArrayRef<OpEntry> family :
-         {elementwiseOps(), activationOps(), contractionOps(), poolingOps(),
-          normalizationOps(), reductionOps(), shapeOps(), movementOps(),
-          constantOps(), resizeOps(), quantizationOps(), lossOps(),
-          attentionOps()})
+         {activationOps(), attentionOps(), constantOps(), contractionOps(),
+          einsumOps(), elementwiseOps(), lossOps(), movementOps(),
+          normalizationOps(), poolingOps(), quantizationOps(), recurrentOps(),
+          reductionOps(), resizeOps(), scatterOps(), selectionOps(),
+          shapeOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

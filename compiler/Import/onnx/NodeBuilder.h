@@ -189,19 +189,23 @@ struct OpEntry {
   BuildFunction build;
 };
 
-llvm::ArrayRef<OpEntry> elementwiseOps();
 llvm::ArrayRef<OpEntry> activationOps();
 llvm::ArrayRef<OpEntry> attentionOps();
-llvm::ArrayRef<OpEntry> contractionOps();
-llvm::ArrayRef<OpEntry> poolingOps();
-llvm::ArrayRef<OpEntry> normalizationOps();
-llvm::ArrayRef<OpEntry> reductionOps();
-llvm::ArrayRef<OpEntry> shapeOps();
-llvm::ArrayRef<OpEntry> movementOps();
 llvm::ArrayRef<OpEntry> constantOps();
-llvm::ArrayRef<OpEntry> resizeOps();
-llvm::ArrayRef<OpEntry> quantizationOps();
+llvm::ArrayRef<OpEntry> contractionOps();
+llvm::ArrayRef<OpEntry> einsumOps();
+llvm::ArrayRef<OpEntry> elementwiseOps();
 llvm::ArrayRef<OpEntry> lossOps();
+llvm::ArrayRef<OpEntry> movementOps();
+llvm::ArrayRef<OpEntry> normalizationOps();
+llvm::ArrayRef<OpEntry> poolingOps();
+llvm::ArrayRef<OpEntry> quantizationOps();
+llvm::ArrayRef<OpEntry> recurrentOps();
+llvm::ArrayRef<OpEntry> reductionOps();
+llvm::ArrayRef<OpEntry> resizeOps();
+llvm::ArrayRef<OpEntry> scatterOps();
+llvm::ArrayRef<OpEntry> selectionOps();
+llvm::ArrayRef<OpEntry> shapeOps();
 
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,

@@ -92,6 +92,8 @@ Results swish(NodeBuilder &b) {
   return {b.mul(x, b.create<graph::SigmoidOp>({scaled}))};
 }
 
+Results swiglu(NodeBuilder &b) { return {b.mul(swish(b)[0], b.input(1))}; }
+
 Results softsign(NodeBuilder &b) {
   Value x = b.input(0);
   Value abs = b.create<graph::AbsOp>({x});
@@ -144,6 +146,7 @@ ArrayRef<OpEntry> activationOps() {
       {"Sigmoid", 6, 1, 1, unary<graph::SigmoidOp>},
       {"Softplus", 1, 1, 1, unary<graph::SoftplusOp>},
       {"Softsign", 1, 1, 1, softsign},
+      {"SwiGLU", 28, 2, 2, swiglu},
       {"Swish", 24, 1, 1, swish},
       {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
   };

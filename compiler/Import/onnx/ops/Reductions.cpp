@@ -135,6 +135,40 @@ Results cumsum(NodeBuilder &b) {
 }
 
 /// 1 at the largest element of each row, 0 elsewhere.
+/// x with `count` ones before its elements along an axis, and as many cut off
+/// at the end, or the other way round.
+Value shift(NodeBuilder &b, Value x, int64_t axis, int64_t count,
+            bool toFront) {
+  if (!x)
+    return {};
+  Ints low(b.rank(x), 0), high(b.rank(x), 0);
+  low[axis] = toFront ? -count : count;
+  high[axis] = -low[axis];
+  return b.create<graph::PadOp>(
+      {x, b.scalarLike(x, 1)},
+      {b.attr("low", low), b.attr("high", high),
+       b.attr("mode", graph::PadModeAttr::get(b.graph.context(),
+                                              graph::PadMode::Constant))});
+}
+
+/// Products of 1, 2, 4 … neighbours, each from two of half the length.
+Results cumprod(NodeBuilder &b) {
+  Value y = b.input(0);
+  auto given = b.number(1, "axis");
+  if (!given)
+    return {Value()};
+  auto axis = b.axis(static_cast<int64_t>(*given), b.rank(y));
+  if (!axis)
+    return {Value()};
+  bool reverse = b.intAttribute("reverse", 0);
+  int64_t extent = b.shape(y)[*axis];
+  if (b.intAttribute("exclusive", 0))
+    y = shift(b, y, *axis, std::min<int64_t>(1, extent), reverse);
+  for (int64_t count = 1; count < extent; count *= 2)
+    y = b.mul(y, shift(b, y, *axis, count, reverse));
+  return {y};
+}
+
 Results hardmax(NodeBuilder &b) {
   Value x = b.input(0);
   if (b.opset() < 13 && b.rank(x) != 2)
@@ -159,6 +193,7 @@ ArrayRef<OpEntry> reductionOps() {
   static const OpEntry entries[] = {
       {"ArgMax", 1, 1, 1, arg<graph::ArgmaxOp>},
       {"ArgMin", 1, 1, 1, arg<graph::ArgminOp>},
+      {"CumProd", 26, 2, 2, cumprod},
       {"CumSum", 11, 2, 2, cumsum},
       {"Hardmax", 1, 1, 1, hardmax},
       {"ReduceL1", 1, 1, 2, l1},

@@ -1,0 +1,168 @@
+//===- Selection.cpp - The largest, the chosen, the reversed ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/NodeBuilder.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+using Kind = graph::ReduceKind;
+using Predicate = graph::ComparePredicate;
+
+//===----------------------------------------------------------------------===//
+// TopK
+//===----------------------------------------------------------------------===//
+
+/// How many elements come before each, along the last dimension: the larger
+/// ones (the smaller ones), and of equal ones those with a lower index. Pairs
+/// are compared, so that all elements are ranked at the same time.
+Value rankElements(NodeBuilder &b, Value x, bool largest) {
+  Ints row(b.shape(x)), column(row);
+  int64_t extent = row.back();
+  column.push_back(1);
+  row.insert(row.end() - 1, 1);
+  Value mine = b.reshape(x, column), other = b.reshape(x, row);
+  Value isBefore =
+      b.compare(largest ? Predicate::Greater : Predicate::Less, other, mine);
+  Value isEqual = b.compare(Predicate::Equal, other, mine);
+  Value isEarlier = b.compare(Predicate::Less, b.iota(extent),
+                              b.reshape(b.iota(extent), {extent, 1}));
+  isBefore = b.create<graph::OrOp>(
+      {isBefore, b.create<graph::AndOp>({isEqual, isEarlier})});
+  Value ones = b.cast(isBefore, b.graph.raw().getI32Type());
+  return b.reduce(Kind::Sum, ones, static_cast<int64_t>(row.size()) - 1, false);
+}
+
+/// The index of the element of each rank below `count`.
+Value indicesOfRanks(NodeBuilder &b, Value ranks, int64_t count) {
+  Ints row(b.shape(ranks));
+  int64_t extent = row.back();
+  row.insert(row.end() - 1, 1);
+  Type i32 = b.graph.raw().getI32Type(), i64 = b.graph.raw().getI64Type();
+  Value wanted = b.reshape(b.cast(b.iota(count), i32), {count, 1});
+  Value hit = b.compare(Predicate::Equal, b.reshape(ranks, row), wanted);
+  Value index = b.where(hit, b.iota(extent), b.scalar(i64, 0));
+  return b.reduce(Kind::Sum, index, static_cast<int64_t>(row.size()) - 1,
+                  false);
+}
+
+Results topK(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
+  auto given = b.opset() < 10 ? std::optional<double>(b.intAttribute("k", -1))
+                              : b.number(1, "k");
+  if (!axis || !given)
+    return {Value()};
+  int64_t count = static_cast<int64_t>(*given), rank = b.rank(x);
+  int64_t extent = b.shape(x)[*axis];
+  constexpr int64_t kMostExtent = 16384;
+  if (count < 0 || count > extent || extent > kMostExtent)
+    return {b.fail("cannot take the first " + Twine(count) + " of " +
+                   Twine(extent) + " elements: at most " + Twine(kMostExtent) +
+                   " are ranked")};
+  Ints permutation = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::swap(permutation[*axis], permutation[rank - 1]);
+  bool isLast = *axis == rank - 1;
+  Value rows = isLast ? x : b.transpose(x, permutation);
+  Value ranks = rankElements(b, rows, b.intAttribute("largest", 1));
+  Value indices = indicesOfRanks(b, ranks, count);
+  if (!isLast)
+    indices = b.transpose(indices, permutation);
+  Value values =
+      b.create<graph::GatherElementsOp>({x, indices}, {b.attr("axis", *axis)});
+  return {values, indices};
+}
+
+//===----------------------------------------------------------------------===//
+// Selections by constants: their results' shapes are fixed
+//===----------------------------------------------------------------------===//
+
+Results compress(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto condition = b.ints(1, "the condition");
+  if (!condition)
+    return {Value()};
+  bool isFlat = !b.hasAttribute("axis");
+  if (isFlat)
+    x = b.reshape(x, {b.type(x).getNumElements()});
+  auto axis = b.axis(b.intAttribute("axis", 0), b.rank(x));
+  if (!axis)
+    return {Value()};
+  Ints chosen;
+  for (auto [i, isChosen] : llvm::enumerate(*condition))
+    if (isChosen)
+      chosen.push_back(static_cast<int64_t>(i));
+  if (static_cast<int64_t>(condition->size()) > b.shape(x)[*axis])
+    return {b.fail("the condition has " + Twine(condition->size()) +
+                   " elements, the axis " + Twine(b.shape(x)[*axis]))};
+  return {b.gather(x, chosen, *axis)};
+}
+
+Results nonZero(NodeBuilder &b) {
+  auto values = b.numbers(0, "the input");
+  if (!values)
+    return {Value()};
+  ArrayRef<int64_t> shape = b.shape(b.input(0));
+  SmallVector<Ints> columns(shape.size());
+  int64_t count = 0;
+  for (auto [i, value] : llvm::enumerate(*values)) {
+    if (value == 0)
+      continue;
+    ++count;
+    auto rest = static_cast<int64_t>(i);
+    for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
+      columns[d].push_back(rest % shape[d]);
+  }
+  Ints all;
+  for (const Ints &column : columns)
+    all.append(column);
+  return {b.constantInts({static_cast<int64_t>(shape.size()), count}, all)};
+}
+
+//===----------------------------------------------------------------------===//
+// ReverseSequence
+//===----------------------------------------------------------------------===//
+
+Results reverseSequence(NodeBuilder &b) {
+  Value x = b.input(0), lengths = b.input(1);
+  auto time = b.axis(b.intAttribute("time_axis", 0), b.rank(x));
+  auto batch = b.axis(b.intAttribute("batch_axis", 1), b.rank(x));
+  if (!time || !batch)
+    return {Value()};
+  if (*time == *batch || b.rank(lengths) != 1 ||
+      b.shape(lengths)[0] != b.shape(x)[*batch])
+    return {b.fail("expected a length for each of " +
+                   Twine(b.shape(x)[*batch]) + " sequences, found " +
+                   graph::shapeToString(lengths.getType()))};
+  Type i64 = b.graph.raw().getI64Type();
+  Ints alongTime(b.rank(x), 1), alongBatch(alongTime);
+  alongTime[*time] = b.shape(x)[*time];
+  alongBatch[*batch] = b.shape(x)[*batch];
+  Value at = b.reshape(b.iota(b.shape(x)[*time]), alongTime);
+  Value length = b.reshape(b.cast(lengths, i64), alongBatch);
+  Value mirrored = b.sub(b.sub(length, b.scalar(i64, 1)), at);
+  Value index = b.where(b.compare(Predicate::Less, at, length), mirrored, at);
+  return {b.create<graph::GatherElementsOp>({x, b.broadcast(index, b.shape(x))},
+                                            {b.attr("axis", *time)})};
+}
+
+} // namespace
+
+ArrayRef<OpEntry> selectionOps() {
+  static const OpEntry entries[] = {
+      {"Compress", 9, 2, 2, compress},
+      {"NonZero", 9, 1, 1, nonZero},
+      {"ReverseSequence", 10, 2, 2, reverseSequence},
+      {"TopK", 7, 1, 2, topK},
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx
