@@ -8,6 +8,7 @@
 #include "compiler/Pipelines/CompileKernels.h"
 
 #include "compiler/Codegen/CPU/ObjectCode.h"
+#include "compiler/Codegen/CPU/Strategy.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "dialects/graph/Graph.h"
 
@@ -23,7 +24,8 @@ using namespace mlir;
 namespace tinh {
 
 /// A kernel as a module of its own: the unit that is compiled, alone and on any
-/// thread. Its text determines the code.
+/// thread. Its text determines the code: it names the CPU that the kernel's
+/// strategy was chosen for, which those of @init do not run on.
 static std::string kernelText(Operation *kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -31,7 +33,9 @@ static std::string kernelText(Operation *kernel) {
   if (isa<ModuleOp>(kernel)) {
     kernel->print(stream, flags);
   } else {
-    stream << "module {\n";
+    Attribute cpu = kernel->getParentOp()->getAttr(graph::names::kCpu);
+    stream << "module attributes {" << graph::names::kCpu << " = " << cpu
+           << "} {\n";
     kernel->print(stream, flags);
     stream << "\n}\n";
   }
@@ -56,12 +60,15 @@ public:
   }
 
   /// Its functions in the LLVM dialect; they may be that already.
-  FailureOr<ModuleOp> lower(const cpu::Target &target) {
+  FailureOr<ModuleOp> lower() {
     if (!module)
       return failure();
     if (module->getOps<func::FuncOp>().empty())
       return *module;
-    auto lowered = cpu::lowerKernelsToLLVM(*module, target);
+    auto target = cpu::targetOf(*module);
+    if (failed(target))
+      return failure();
+    auto lowered = cpu::lowerKernelsToLLVM(*module, *target);
     if (failed(lowered))
       return failure();
     module = std::move(*lowered);
@@ -86,7 +93,7 @@ private:
 static FailureOr<artifact::Object>
 compileKernel(StringRef text, const cpu::Target &target, std::string &message) {
   KernelModule kernel(text, message);
-  auto lowered = kernel.lower(target);
+  auto lowered = kernel.lower();
   if (failed(lowered))
     return failure();
   return cpu::emitObject(*lowered, target);
@@ -192,8 +199,7 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
   return success();
 }
 
-LogicalResult lowerToLLVM(ModuleOp module, const cpu::Target &target,
-                          unsigned jobs) {
+LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
   SmallVector<func::FuncOp> kernels(module.getOps<func::FuncOp>());
   std::vector<std::string> texts(kernels.size()), messages(kernels.size());
   for (auto [text, kernel] : llvm::zip_equal(texts, kernels))
@@ -202,7 +208,7 @@ LogicalResult lowerToLLVM(ModuleOp module, const cpu::Target &target,
   for (size_t i = 0; i < kernels.size(); ++i)
     pool.async([&, i] {
       KernelModule kernel(texts[i], messages[i]);
-      auto lowered = kernel.lower(target);
+      auto lowered = kernel.lower();
       texts[i] = succeeded(lowered) ? kernelText(*lowered) : "";
     });
   pool.wait();

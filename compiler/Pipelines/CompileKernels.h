@@ -17,8 +17,8 @@
 namespace tinh {
 
 /// The code of the kernels that `contents` names, symbols of `module` (phase
-/// Plan or LLVM), in their order; each is compiled alone, on any thread, unless
-/// the options' cache has it. Adds them to the report.
+/// Plan or LLVM), in their order, to run on `target`; each is compiled alone,
+/// on any thread, unless the options' cache has it. Adds them to the report.
 mlir::FailureOr<std::vector<artifact::Object>>
 compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
                const cpu::Target &target, const CompileOptions &options,
@@ -26,8 +26,7 @@ compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
 
 /// Takes `module` from phase Plan to LLVM: each kernel function becomes a
 /// module of functions in the LLVM dialect.
-mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,
-                                const cpu::Target &target, unsigned jobs);
+mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module, unsigned jobs);
 
 } // namespace tinh
 

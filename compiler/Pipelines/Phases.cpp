@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Phases.h"
 
-#include "compiler/Codegen/CPU/Strategy.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/Stopwatch.h"
@@ -98,10 +97,7 @@ static void buildPhase(PassManager &pm, Phase phase,
 }
 
 static LogicalResult lowerForTarget(ModuleOp module, unsigned jobs) {
-  auto target = cpu::targetOf(module);
-  if (failed(target))
-    return failure();
-  return success(succeeded(lowerToLLVM(module, *target, jobs)) &&
+  return success(succeeded(lowerToLLVM(module, jobs)) &&
                  succeeded(verify(module)));
 }
 

@@ -9,7 +9,6 @@
 
 #include "compiler/Codegen/CPU/Strategy.h"
 #include "dialects/graph/Graph.h"
-#include "tinh/artifact.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -55,17 +54,17 @@ void registerCodegenDialects(DialectRegistry &registry) {
 }
 
 /// exp, tanh, erf … as polynomials on vectors instead of calls for each lane,
-/// and conversions to bf16 in integers where the CPU has no instruction.
-static LogicalResult approximateMath(Operation *module, const Target &target) {
+/// and conversions to bf16 in integers: few CPUs have an instruction for them,
+/// which treats denormals as zeros.
+static LogicalResult approximateMath(Operation *module) {
   RewritePatternSet patterns(module->getContext());
   populateMathPolynomialApproximationPatterns(patterns);
-  if (!(target.featureBits & TINH_CPU_AVX512BF16))
-    arith::populateExpandBFloat16Patterns(patterns);
+  arith::populateExpandBFloat16Patterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
-static LogicalResult convertToLLVM(ModuleOp module, const Target &target) {
-  if (failed(approximateMath(module, target)))
+static LogicalResult convertToLLVM(ModuleOp module) {
+  if (failed(approximateMath(module)))
     return failure();
   PassManager pm(module.getContext());
   pm.addPass(createCSEPass());
@@ -129,7 +128,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
     if (kernel->hasAttr(graph::names::kStrategy) &&
         failed(emitKernel(kernel, *result, target)))
       return failure();
-  if (failed(convertToLLVM(*result, target)))
+  if (failed(convertToLLVM(*result)))
     return failure();
   SmallVector<LLVM::LLVMFuncOp> bodies;
   for (auto function : result->getOps<LLVM::LLVMFuncOp>())
