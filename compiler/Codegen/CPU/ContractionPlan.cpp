@@ -82,6 +82,12 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
   }
   if (c.m.empty())
     return std::nullopt;
+  // Rows of a tile lie along the last of these: one that has some.
+  auto isUnit = [&](unsigned dim) { return c.extents[dim] == 1; };
+  unsigned last = c.m.back();
+  llvm::erase_if(c.m, isUnit);
+  if (c.m.empty())
+    c.m = {last};
   op.getReductionDims(c.k);
   for (unsigned dim : c.k)
     if (!usesDim(c.weightsMap, dim) || !usesDim(c.inputMap, dim))

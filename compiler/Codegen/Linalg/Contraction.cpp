@@ -107,17 +107,60 @@ Value emitDepthwise(Emitter &e, Value x, Value weights, RankedTensorType result,
   return e.multiplyAdd(result.getShape(), accumulator, x, weights, maps);
 }
 
+/// The spatial dimensions in which fewer elements meet taps than the dilated
+/// window passes over.
+SmallVector<bool> findSparse(ArrayRef<int64_t> result, ArrayRef<int64_t> kernel,
+                             const Convolution &c) {
+  SmallVector<bool> sparse;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    int64_t outputs = result[spatialAxis(c.layout, i)];
+    int64_t span =
+        (outputs - 1) * c.strides[i] + (kernel[i] - 1) * c.dilations[i] + 1;
+    sparse.push_back(outputs * kernel[i] < span);
+  }
+  return sparse;
+}
+
+/// The elements of x that meet taps: each sparse dimension becomes two, tap and
+/// output. What is computed from x stays small, however far the taps lie apart.
+Value gatherTaps(Emitter &e, Value x, ArrayRef<int64_t> result,
+                 ArrayRef<int64_t> kernel, const Convolution &c,
+                 ArrayRef<bool> sparse) {
+  if (!llvm::is_contained(sparse, true))
+    return x;
+  int64_t rank = shapeOf(x).size();
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> from;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    int64_t i = axis - spatialAxis(c.layout, 0);
+    AffineExpr here = e.dim(shape.size()), next = e.dim(shape.size() + 1);
+    if (i < 0 || i >= static_cast<int64_t>(sparse.size()) || !sparse[i]) {
+      shape.push_back(shapeOf(x)[axis]);
+      from.push_back(here);
+      continue;
+    }
+    shape.append({kernel[i], result[axis]});
+    from.push_back(here * c.dilations[i] + next * c.strides[i]);
+  }
+  return e.parallel(shape, elementOf(x), x, e.map(shape.size(), from),
+                    [](Scalars &, ValueRange v) { return v[0]; });
+}
+
 Value emitGrouped(Emitter &e, Value x, Value weights, RankedTensorType result,
                   const Convolution &c) {
   int64_t rank = c.strides.size(), dims = 4 + 2 * rank;
+  ArrayRef<int64_t> window = shapeOf(weights).drop_front(2);
+  SmallVector<bool> sparse = findSparse(result.getShape(), window, c);
+  x = gatherTaps(e, x, result.getShape(), window, c, sparse);
+  x = splitGroups(e, x, channelAxis(c.layout, shapeOf(x).size()), c.groups);
   int64_t axis = channelAxis(c.layout, rank + 2);
-  x = splitGroups(e, x, axis, c.groups);
   weights = splitGroups(e, weights, 0, c.groups);
   SmallVector<int64_t> shape(result.getShape());
   shape[axis] /= c.groups;
   shape.insert(shape.begin() + axis, c.groups);
 
-  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 3, c.strides, c.dilations);
+  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 3, c.strides, c.dilations,
+               sparse);
   AffineExpr g = e.dim(rank + 1), o = e.dim(rank + 2), in = e.dim(dims - 1);
   SmallVector<AffineExpr> kernel{g, o, in};
   llvm::append_range(kernel, w.kernel());
@@ -130,7 +173,11 @@ Value emitGrouped(Emitter &e, Value x, Value weights, RankedTensorType result,
 Value emitPlain(Emitter &e, Value x, Value weights, RankedTensorType result,
                 const Convolution &c) {
   int64_t rank = c.strides.size(), dims = 3 + 2 * rank;
-  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 2, c.strides, c.dilations);
+  ArrayRef<int64_t> window = shapeOf(weights).drop_front(2);
+  SmallVector<bool> sparse = findSparse(result.getShape(), window, c);
+  x = gatherTaps(e, x, result.getShape(), window, c, sparse);
+  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 2, c.strides, c.dilations,
+               sparse);
   AffineExpr o = e.dim(rank + 1), in = e.dim(dims - 1);
   SmallVector<AffineExpr> kernel{o, in};
   llvm::append_range(kernel, w.kernel());

@@ -46,11 +46,13 @@ class WindowMaps {
 public:
   using Exprs = llvm::SmallVector<mlir::AffineExpr>;
 
+  /// `sparse` spatial dimensions of the input are two: tap and output.
   WindowMaps(Emitter &e, int64_t dims, graph::Layout layout,
              int64_t firstKernel, llvm::ArrayRef<int64_t> strides,
-             llvm::ArrayRef<int64_t> dilations)
+             llvm::ArrayRef<int64_t> dilations,
+             llvm::ArrayRef<bool> sparse = {})
       : e(e), dims(dims), layout(layout), firstKernel(firstKernel),
-        strides(strides), dilations(dilations) {}
+        strides(strides), dilations(dilations), sparse(sparse) {}
 
   /// The kernel's indices.
   Exprs kernel() {
@@ -62,9 +64,13 @@ public:
   /// The element of the input under the window.
   mlir::AffineMap input(llvm::ArrayRef<mlir::AffineExpr> channels) {
     Exprs spatial;
-    for (size_t i = 0; i < strides.size(); ++i)
-      spatial.push_back(e.dim(i + 1) * strides[i] +
-                        e.dim(firstKernel + i) * dilations[i]);
+    for (size_t i = 0; i < strides.size(); ++i) {
+      mlir::AffineExpr tap = e.dim(firstKernel + i), output = e.dim(i + 1);
+      if (!sparse.empty() && sparse[i])
+        spatial.append({tap, output});
+      else
+        spatial.push_back(output * strides[i] + tap * dilations[i]);
+    }
     return image(channels, spatial);
   }
   /// The result's element.
@@ -90,6 +96,7 @@ private:
   graph::Layout layout;
   int64_t firstKernel;
   llvm::ArrayRef<int64_t> strides, dilations;
+  llvm::ArrayRef<bool> sparse;
 };
 
 } // namespace tinh::codegen
