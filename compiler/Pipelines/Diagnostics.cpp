@@ -9,7 +9,11 @@
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -56,6 +60,18 @@ std::string formatDiagnostic(const Diagnostic &diagnostic) {
   for (const Diagnostic &note : diagnostic.getNotes())
     os << '\n' << formatDiagnostic(note);
   return message;
+}
+
+void reportExhaustedMemory() {
+  // Nothing here may want memory.
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) {
+    static const char kMessage[] = "error: out of memory\n";
+    [[maybe_unused]] ssize_t size =
+        ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    llvm::sys::RunInterruptHandlers(); // Removes unfinished files.
+    ::_exit(1);
+  });
+  llvm::install_out_of_memory_new_handler();
 }
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)

@@ -24,6 +24,10 @@ public:
   explicit DiagnosticPrinter(mlir::MLIRContext *context);
 };
 
+/// Makes a want of memory, wherever it arises, the message `error: out of
+/// memory` and the end of the program, with exit code 1.
+void reportExhaustedMemory();
+
 } // namespace tinh
 
 #endif // TINH_PIPELINES_DIAGNOSTICS_H

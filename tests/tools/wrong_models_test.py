@@ -1,0 +1,324 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What graph-compile says of models that are wrong: once, and to the point.
+
+Each ends with exit code 1, the whole expected message on stderr, and no file.
+tests/import has the messages of each importer; these are the tool's.
+"""
+
+import json
+import random
+import struct
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+import tool_test
+from tool_test import ToolTest
+
+X = ("x", TensorProto.FLOAT, [2, 3])
+OUTSIDE = (
+    'external data "{}" is outside the model\'s directory; only relative paths '
+    "without .. are read"
+)
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
+
+
+def tensor(name, dims, data_type=TensorProto.FLOAT, **fields):
+    """An initialiser, as wrong as wanted."""
+    return TensorProto(name=name, dims=dims, data_type=data_type, **fields)
+
+
+class WrongModels(ToolTest):
+    def refused(self, name, content, message, *arguments):
+        """`content` as the file `name` gets "NAME: error: MESSAGE"."""
+        if isinstance(content, dict):
+            content = json.dumps(content)
+        if isinstance(content, str):
+            content = content.encode()
+        (self.folder / name).write_bytes(content)
+        before = {path.name for path in self.folder.iterdir()}
+        done = self.run_tool("graph-compile", name, "-o", "out.so", *arguments)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr, f"{name}: error: {message}\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertNoLeftovers(*before)
+
+
+class WrongOnnx(WrongModels):
+    def onnx(self, nodes, message, *arguments, inputs=(X,), constants=()):
+        graph = helper.make_graph(
+            nodes,
+            "g",
+            [helper.make_tensor_value_info(*entry) for entry in inputs],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+            constants,
+        )
+        model = helper.make_model(
+            graph,
+            ir_version=8,
+            opset_imports=[
+                helper.make_opsetid("", 18),
+                helper.make_opsetid("com.acme", 3),
+            ],
+        )
+        self.refused("m.onnx", model.SerializeToString(), message, *arguments)
+
+    def test_garbage(self):
+        self.refused("m.onnx", b"", "the file is empty")
+        self.refused("m.onnx", b"\x08\x08", "not an ONNX model: it holds no graph")
+        self.refused(
+            "m.onnx",
+            random.Random(1).randbytes(200),
+            "not a valid ONNX model: malformed field tag at byte 18, in a ModelProto",
+        )
+
+    def test_cut(self):
+        self.refused(
+            "m.onnx",
+            b"\x08\x08\x3a\x64" + b"\0" * 50,
+            "not a valid ONNX model: truncated: field 7 has 100 bytes, only 50 "
+            "remain at byte 2, in a ModelProto",
+        )
+
+    def test_dtype(self):
+        self.onnx(
+            [node("MatMul", "x i", "y", name="mm")],
+            'node "mm" (MatMul): graph.matmul: element types differ: a is '
+            "2x3xf32, b is 3x2xi64",
+            inputs=(X, ("i", TensorProto.INT64, [3, 2])),
+        )
+        self.onnx(
+            [node("Relu", "x", "y")],
+            'input "x": element type COMPLEX64 is not supported',
+            inputs=(("x", TensorProto.COMPLEX64, [2, 3]),),
+        )
+        self.onnx(
+            [node("Cast", "x", "y", to=TensorProto.INT64)],
+            'output "y" is declared as FLOAT, but has elements of type i64',
+        )
+
+    def test_shapes_of_inputs(self):
+        relu = [node("Relu", "x", "y")]
+        inputs = (("x", TensorProto.FLOAT, ["batch", 3]),)
+        self.onnx(
+            relu,
+            'input "x" has the open shape [batch, 3]; give it a fixed one, as in '
+            "--shape x=1x3",
+            inputs=inputs,
+        )
+        for shape, message in {
+            "x=2x4": 'input "x": the given shape [2, 4] has 4 in dimension 1, '
+            "which the model fixes at 3",
+            "x=2": 'input "x": the given shape [2] has rank 1, the model\'s has '
+            "rank 2",
+            "z=2x3": 'a shape was given for "z", but the model\'s inputs are "x"',
+        }.items():
+            self.onnx(relu, message, "--shape", shape, inputs=inputs)
+
+    def test_shapes_inside(self):
+        self.onnx(
+            [node("Relu", "x", "r"), node("MatMul", "r x", "y", name="fc1")],
+            'node "fc1" (MatMul): graph.matmul: inner dimensions 3 and 2 differ: '
+            "a is 2x3xf32, b is 2x3xf32",
+        )
+
+    def test_all_unknown_ops_are_listed(self):
+        self.onnx(
+            [
+                node("Frob", "x", "a", name="n1", domain="com.acme"),
+                node("Grok", "a", "b", name="n2"),
+                node("Frob", "b", "y", name="n3", domain="com.acme"),
+            ],
+            "the model has 3 nodes of 2 ops not supported:\n"
+            '  com.acme.Frob (opset 3), 2 nodes: "n1", "n3"\n'
+            '  ai.onnx.Grok (opset 18), 1 node: "n2"',
+        )
+
+    def test_cycle(self):
+        self.onnx(
+            [
+                node("Add", "x b", "a", name="p"),
+                node("Relu", "a", "b", name="q"),
+                node("Relu", "b", "y", name="r"),
+            ],
+            'the graph has a cycle: node "p" (Add) needs node "q" (Relu) needs '
+            'node "p" (Add)',
+        )
+
+    def test_sizes(self):
+        add = [node("Add", "x w", "y", name="a")]
+        where = 'node "a" (Add): tensor "w": '
+        huge = 1 << 62
+        for dims, message in {
+            (huge, 4): f"the shape [{huge}, 4] is negative or beyond any memory",
+            (-2, 3): "the shape [-2, 3] is negative or beyond any memory",
+            (1 << 40,): "expected 4398046511104 bytes for 1099511627776xf32, "
+            "found 16",
+        }.items():
+            constant = tensor("w", dims, raw_data=b"\0" * 16)
+            self.onnx(add, where + message, constants=[constant])
+        self.onnx(
+            [node("Relu", "x", "y")],
+            f'input "x": the shape [{huge}, 3] is beyond any memory',
+            inputs=(("x", TensorProto.FLOAT, [huge, 3]),),
+        )
+        self.onnx(
+            [node("Expand", "x s", "y", name="e")],
+            f'node "e" (Expand): the shape [{huge}, 2, 3] is negative or beyond '
+            "any memory",
+            constants=[numpy_helper.from_array(np.array([huge, 2, 3]), "s")],
+        )
+
+    def test_external_data(self):
+        add = [node("Add", "x w", "y", name="a")]
+
+        def check(location, message, **more):
+            entries = {"location": location, **more}
+            constant = tensor("w", [2, 3], data_location=TensorProto.EXTERNAL)
+            for key, value in entries.items():
+                constant.external_data.add(key=key, value=str(value))
+            self.onnx(add, f'node "a" (Add): tensor "w": {message}', constants=[constant])
+
+        secret = self.root / "secret"
+        secret.write_bytes(b"\0" * 24)
+        for outside in ("../secret", str(secret), "a/../../secret"):
+            check(outside, OUTSIDE.format(outside))
+        (self.folder / "link").symlink_to(secret)
+        check(
+            "link",
+            'external data "link" leads outside the model\'s directory by a '
+            "symbolic link",
+        )
+        check("none", "external data file ./none does not exist")
+        (self.folder / "w").write_bytes(b"\0" * 20)
+        check("w", "its 24 bytes at 0 go beyond the end of ./w (20 bytes)")
+        (self.folder / "w").write_bytes(b"\0" * 24)
+        check("w", 'external data: malformed offset "-1"', offset=-1)
+        check(
+            "w",
+            f"its 24 bytes at {2**64 - 8} go beyond the end of ./w (24 bytes)",
+            offset=2**64 - 8,
+        )
+
+
+class WrongJson(WrongModels):
+    def model(self, **changes):
+        return {
+            "tinh": 1,
+            "inputs": [{"name": "x", "dtype": "f32", "shape": [2, 3]}],
+            "nodes": [{"op": "relu", "inputs": ["x"], "outputs": ["y"]}],
+            "outputs": ["y"],
+            **changes,
+        }
+
+    def weight(self, **weight):
+        """A model that adds a weight w."""
+        add = {"op": "add", "inputs": ["x", "w"], "outputs": ["y"]}
+        return self.model(weights=[{"name": "w", **weight}], nodes=[add])
+
+    def test_text(self):
+        for text, place in {"": "1:1", '{"tinh": 1,\n "x"': "2:5"}.items():
+            (self.folder / "m.json").write_text(text)
+            done = self.run_tool("graph-compile", "m.json", "-o", "out.so")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"m.json:{place}: error: malformed JSON", done.stderr)
+        self.assertNoLeftovers("m.json")
+
+    def test_inputs(self):
+        for change, message in (
+            ({"dtype": "f33"}, 'unknown dtype "f33"; there are f64 f32 f16 bf16 '
+             "i64 i32 i16 i8 u64 u32 u16 u8 bool"),
+            ({"shape": [-1]}, "each dimension is an extent or the name of an open one"),
+            ({"shape": [1 << 62, 2]}, f"the shape [{1 << 62}, 2] is beyond any memory"),
+        ):
+            model = self.model()
+            model["inputs"][0].update(change)
+            self.refused("m.json", model, f'input "x": {message}')
+
+    def test_shapes(self):
+        self.refused(
+            "m.json",
+            self.model(),
+            'a shape was given for "z", which is no input of the model',
+            "--shape",
+            "z=2",
+        )
+        product = {"op": "matmul", "inputs": ["x", "x"], "outputs": ["y"]}
+        self.refused(
+            "m.json",
+            self.model(nodes=[product]),
+            'node "y" (matmul): graph.matmul: inner dimensions 3 and 2 differ: a '
+            "is 2x3xf32, b is 2x3xf32",
+        )
+
+    def test_nodes(self):
+        def node(op, source, output):
+            return {"op": op, "inputs": [source], "outputs": [output]}
+
+        self.refused(
+            "m.json",
+            self.model(nodes=[node("frob", "x", "a"), node("grok", "a", "y")]),
+            'the model has unknown ops:\n  frob, 1 node: "a"\n  grok, 1 node: "y"',
+        )
+        self.refused(
+            "m.json",
+            self.model(nodes=[node("relu", "b", "y"), node("exp", "y", "b")]),
+            'the graph has a cycle: node "y" (relu) needs node "b" (exp) needs '
+            'node "y" (relu)',
+        )
+
+    def test_weights(self):
+        self.refused(
+            "m.json",
+            self.weight(dtype="f32", shape=[2], data=[1, 2, 3]),
+            'weight "w": expected 2 elements for 2xf32, found 3',
+        )
+        self.refused(
+            "m.json",
+            self.weight(dtype="f32", shape=[1 << 62, 1 << 62], data=1),
+            f'weight "w": the shape [{1 << 62}, {1 << 62}] is negative or beyond '
+            "any memory",
+        )
+        self.refused(
+            "m.json",
+            self.weight(file="../w.safetensors", tensor="w"),
+            'weight "w": ' + OUTSIDE.format("../w.safetensors"),
+        )
+
+    def test_safetensors(self):
+        def check(content, message):
+            (self.folder / "w").write_bytes(content)
+            self.refused(
+                "m.json", self.weight(file="w", tensor="t"), f'weight "w": {message}'
+            )
+
+        def file(size=24, **change):
+            entry = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+            header = json.dumps({"t": {**entry, **change}}).encode()
+            return struct.pack("<Q", len(header)) + header + b"\0" * size
+
+        cut = "not a safetensors file, or truncated: its header would have "
+        check(b"1234", "./w: not a safetensors file: it has 4 bytes")
+        check(file()[:20], f"./w: {cut}65 bytes, the file has 20")
+        check(b"\xff" * 20, f"./w: {cut}{2**64 - 1} bytes, the file has 20")
+        outside = "lie outside the 20 bytes of data"
+        check(file(20), f'./w: tensor "t": data_offsets [0, 24] {outside}')
+        check(
+            file(data_offsets=[0, 20]),
+            './w: tensor "t": expected 24 bytes for 2x3xf32, found 20',
+        )
+        check(file(dtype="F8_E5M2"), './w: tensor "t": dtype F8_E5M2 is not supported')
+        check(
+            file(shape=[1 << 62, 4]),
+            f'./w: tensor "t": the shape [{1 << 62}, 4] is negative or beyond any '
+            "memory",
+        )
+
+
+if __name__ == "__main__":
+    tool_test.main()
