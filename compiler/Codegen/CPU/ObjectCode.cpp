@@ -90,6 +90,34 @@ static LogicalResult convertToLLVM(ModuleOp module) {
   return pm.run(module);
 }
 
+/// A vector of 16-bit floats as one of integers; else null.
+static Type bitsOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector || !isa<FloatType>(vector.getElementType()) ||
+      vector.getElementTypeBitWidth() != 16)
+    return {};
+  return vector.clone(IntegerType::get(type.getContext(), 16));
+}
+
+/// Makes a masked load, store or gather of 16-bit floats one of integers. LLVM
+/// would take it apart and round each element, those of bf16 by calls.
+static void moveAsBits(Operation *op) {
+  OpBuilder b(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (Type bits = bitsOf(operand.get().getType()))
+      operand.set(
+          LLVM::BitcastOp::create(b, op->getLoc(), bits, operand.get()));
+  b.setInsertionPointAfter(op);
+  for (Value result : op->getResults()) {
+    Type type = result.getType(), bits = bitsOf(type);
+    if (!bits)
+      continue;
+    result.setType(bits);
+    auto back = LLVM::BitcastOp::create(b, op->getLoc(), type, result);
+    result.replaceAllUsesExcept(back, back);
+  }
+}
+
 /// Gives `body` the ABI of tinh_kernel_fn: a function of its name that reads
 /// the operands' addresses from an array.
 static void wrapKernel(LLVM::LLVMFuncOp body) {
@@ -130,6 +158,10 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
       return failure();
   if (failed(convertToLLVM(*result)))
     return failure();
+  result->walk([](Operation *op) {
+    if (isa<LLVM::MaskedLoadOp, LLVM::MaskedStoreOp, LLVM::masked_gather>(op))
+      moveAsBits(op);
+  });
   SmallVector<LLVM::LLVMFuncOp> bodies;
   for (auto function : result->getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal())

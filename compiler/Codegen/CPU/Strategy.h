@@ -65,7 +65,18 @@ inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
 // pulled with lanes along their last dimension.
 //===----------------------------------------------------------------------===//
 
+/// What a result of the kernel is read from, and the strides, in elements, with
+/// which it is written.
+struct WrittenValue {
+  mlir::Value value;
+  llvm::SmallVector<int64_t> strides;
+};
+
 struct RowsPlan {
+  llvm::SmallVector<WrittenValue> written;
+  mlir::RankedTensorType resultType(size_t i) const {
+    return llvm::cast<mlir::RankedTensorType>(written[i].value.getType());
+  }
   /// Leading dimensions that all of the kernel's tensors share.
   int64_t rank = 0;
   /// The dimension of the one result that lanes lie along, if that is not the
@@ -80,6 +91,9 @@ struct RowsPlan {
   int64_t stagesScratch = 0, scratch = 0;
 };
 RowsPlan planRows(mlir::func::FuncOp kernel);
+/// Whether lanes should lie along the reduction: its first input is contiguous
+/// there.
+bool reducesLanes(mlir::linalg::GenericOp op);
 mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,279 @@
+//===- PullGeneric.cpp - Bodies and reductions of generics ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Pull.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+FailureOr<LaneValue> Pull::generic(linalg::GenericOp op, unsigned result,
+                                   const Indices &indices) {
+  if (op.getNumReductionLoops() > 0) {
+    auto values = reduce(op, indices);
+    if (failed(values))
+      return failure();
+    return (*values)[result];
+  }
+  auto dims = loopIndices(op, indices);
+  if (failed(dims))
+    return failure();
+  SmallVector<LaneValue> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!op.getMatchingBlockArgument(&operand).use_empty()) {
+      auto source = apply(op.getMatchingIndexingMap(&operand), *dims);
+      if (failed(source))
+        return failure();
+      auto value = at(operand.get(), *source);
+      if (failed(value))
+        return failure();
+      arguments.push_back(*value);
+    } else {
+      arguments.push_back({});
+    }
+  }
+  auto yielded = body(op, *dims, arguments);
+  if (failed(yielded))
+    return failure();
+  return (*yielded)[result];
+}
+
+FailureOr<SmallVector<LaneValue>> Pull::body(linalg::GenericOp op,
+                                             const Indices &dims,
+                                             ArrayRef<LaneValue> arguments) {
+  DenseMap<Value, LaneValue> values;
+  for (auto [argument, value] :
+       llvm::zip(op.getRegion().getArguments(), arguments))
+    values[argument] = value;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    auto value = bodyOp(&inner, dims, values);
+    if (failed(value))
+      return failure();
+    values[inner.getResult(0)] = *value;
+  }
+  SmallVector<LaneValue> results;
+  for (Value yielded : op.getBody()->getTerminator()->getOperands()) {
+    auto known = values.find(yielded);
+    auto value = known != values.end() ? FailureOr<LaneValue>(known->second)
+                                       : scalar(yielded);
+    if (failed(value))
+      return failure();
+    results.push_back(*value);
+  }
+  return results;
+}
+
+FailureOr<LaneValue> Pull::bodyOp(Operation *op, const Indices &dims,
+                                  DenseMap<Value, LaneValue> &values) {
+  if (auto iv = dyn_cast<linalg::IndexOp>(op))
+    return affineValue(dims[iv.getDim()]);
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return failure();
+  if (matchPattern(op, m_Constant()))
+    return LaneValue{b.clone(*op)->getResult(0), true, {}};
+  for (Value operand : op->getOperands())
+    if (!values.contains(operand) &&
+        !isa<RankedTensorType>(operand.getType())) {
+      auto outside = scalar(operand);
+      if (failed(outside))
+        return failure();
+      values[operand] = *outside;
+    }
+  auto lookup = [&](Value value) { return values.lookup(value); };
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Indices source;
+    for (Value position : extract.getIndices()) {
+      LaneValue value = lookup(position);
+      if (value.affine)
+        source.push_back(*value.affine);
+      else if (value.uniform)
+        source.push_back({value.value, 0, 1});
+      else
+        return failure();
+    }
+    return at(extract.getTensor(), source);
+  }
+  SmallVector<LaneValue> operands =
+      llvm::map_to_vector(op->getOperands(), lookup);
+  bool uniform = llvm::all_of(operands, [](auto &v) { return v.uniform; });
+  IRMapping mapping;
+  for (auto [operand, value] : llvm::zip(op->getOperands(), operands))
+    mapping.map(operand, uniform ? value.value : asVector(value));
+  Operation *clone = b.clone(*op, mapping);
+  LaneValue result{clone->getResult(0), uniform || lanes == 1, {}};
+  if (!result.uniform)
+    clone->getResult(0).setType(
+        VectorType::get({lanes}, op->getResult(0).getType()));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
+                                               const Indices &output) {
+  auto dims = loopIndices(op, output);
+  if (failed(dims))
+    return failure();
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  SmallVector<Value> initial;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    auto value = at(init.get(), output);
+    if (failed(value))
+      return failure();
+    initial.push_back(asVector(*value));
+  }
+  std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
+      [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
+    if (level < reduced.size())
+      return buildLoop(b, loc, extents[reduced[level]], 1, state,
+                       [&](Value iv, ValueRange values) {
+                         (*dims)[reduced[level]] = {iv, 0, 1};
+                         return nest(level + 1, values);
+                       });
+    SmallVector<LaneValue> arguments;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      if (op.getMatchingBlockArgument(operand).use_empty()) {
+        arguments.push_back({});
+        continue;
+      }
+      auto source = apply(op.getMatchingIndexingMap(operand), *dims);
+      if (failed(source))
+        return failure();
+      auto value = at(operand->get(), *source);
+      if (failed(value))
+        return failure();
+      arguments.push_back(*value);
+    }
+    for (Value value : state)
+      arguments.push_back({value, lanes == 1, {}});
+    auto yielded = body(op, *dims, arguments);
+    if (failed(yielded))
+      return failure();
+    return llvm::map_to_vector(*yielded,
+                               [&](LaneValue v) { return asVector(v); });
+  };
+  auto values = nest(0, initial);
+  if (failed(values))
+    return failure();
+  return llvm::map_to_vector(
+      *values, [&](Value v) { return LaneValue{v, lanes == 1, {}}; });
+}
+
+/// The op that combines the accumulator with each new element, if the body has
+/// that form, with the kind of vector reduction that it is.
+static std::optional<std::pair<Operation *, vector::CombiningKind>>
+matchCombiner(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1)
+    return std::nullopt;
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  Operation *combiner = yielded.getDefiningOp();
+  Value accumulator = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  if (!combiner || combiner->getNumOperands() != 2 ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
+    return std::nullopt;
+  using Kind = vector::CombiningKind;
+  auto kind = llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
+                  .Case([](arith::AddFOp) { return Kind::ADD; })
+                  .Case([](arith::AddIOp) { return Kind::ADD; })
+                  .Case([](arith::MulFOp) { return Kind::MUL; })
+                  .Case([](arith::MulIOp) { return Kind::MUL; })
+                  .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
+                  .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
+                  .Default([](Operation *) { return std::nullopt; });
+  if (!kind)
+    return std::nullopt;
+  return std::pair(combiner, *kind);
+}
+
+FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
+                                            const Indices &output) {
+  auto match = matchCombiner(op);
+  auto dims = loopIndices(op, output);
+  if (!match || failed(dims) || lanes == 1)
+    return failure();
+  auto [combiner, kind] = *match;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  Type element = getElementTypeOrSelf(op.getResult(0));
+  auto neutral = arith::getNeutralElement(combiner);
+  if (!neutral)
+    return failure();
+  Value scalar = arith::ConstantOp::create(b, loc, *neutral);
+  auto type = VectorType::get({lanes}, element);
+  Value start = vector::BroadcastOp::create(b, loc, type, scalar);
+
+  auto step = [&](ValueRange state) -> FailureOr<SmallVector<Value>> {
+    SmallVector<LaneValue> arguments;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto source = apply(op.getMatchingIndexingMap(operand), *dims);
+      if (failed(source))
+        return failure();
+      auto value = at(operand->get(), *source);
+      if (failed(value))
+        return failure();
+      arguments.push_back(*value);
+    }
+    arguments.push_back({state[0], false, {}});
+    auto yielded = body(op, *dims, arguments);
+    if (failed(yielded))
+      return failure();
+    Value next = asVector((*yielded)[0]);
+    if (mask)
+      next = arith::SelectOp::create(b, loc, mask, next, state[0]);
+    return SmallVector<Value>{next};
+  };
+  unsigned last = reduced.back();
+  int64_t whole = extents[last] / lanes * lanes;
+  std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
+      [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
+    if (level + 1 < reduced.size())
+      return buildLoop(b, loc, extents[reduced[level]], 1, state,
+                       [&](Value iv, ValueRange values) {
+                         (*dims)[reduced[level]] = {iv, 0, 1};
+                         return nest(level + 1, values);
+                       });
+    auto main = buildLoop(b, loc, whole, lanes, state,
+                          [&](Value iv, ValueRange values) {
+                            (*dims)[last] = {iv, 1, lanes};
+                            return step(values);
+                          });
+    if (failed(main) || whole == extents[last])
+      return main;
+    (*dims)[last] = {index(whole), 1, lanes};
+    Value saved = mask;
+    mask = vector::ConstantMaskOp::create(
+        b, loc, VectorType::get({lanes}, b.getI1Type()),
+        b.getDenseI64ArrayAttr(extents[last] - whole));
+    auto tail = step(*main);
+    mask = saved;
+    return tail;
+  };
+  auto partial = nest(0, start);
+  auto initial = at(op.getDpsInits()[0], output);
+  if (failed(partial) || failed(initial))
+    return failure();
+  Value total =
+      vector::ReductionOp::create(b, loc, kind, (*partial)[0], initial->value,
+                                  arith::FastMathFlags::reassoc);
+  return LaneValue{total, true, {}};
+}
+
+} // namespace tinh::cpu
