@@ -27,6 +27,14 @@ Error writeError(StringRef path, const Twine &reason) {
   return createStringError("cannot write '" + path + "': " + reason);
 }
 
+/// `model` with random digits for each %; in the system's folder for temporary
+/// files if it is to be absolute.
+static std::string uniqueName(const Twine &model, bool absolute) {
+  SmallString<128> name;
+  sys::fs::createUniquePath(model, name, absolute);
+  return name.str().str();
+}
+
 static std::string messageOf(int error) {
   return std::generic_category().message(error);
 }
@@ -54,14 +62,12 @@ PendingFile::~PendingFile() {
 }
 
 bool PendingFile::open() {
-  SmallString<128> unique;
-  sys::fs::createUniquePath(path + ".%%%%%%%%.tmp", unique,
-                            /*MakeAbsolute=*/false);
+  std::string unique = uniqueName(path + ".%%%%%%%%.tmp", /*absolute=*/false);
   // Before it exists: a signal may come at any time.
   sys::RemoveFileOnSignal(unique);
   file = ::open(unique.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file >= 0) {
-    name = unique.str().str();
+    name = std::move(unique);
     return true;
   }
   int error = errno;
@@ -110,6 +116,20 @@ Error PendingFile::keep(unsigned permissions) {
   sys::DontRemoveFileOnSignal(name);
   name.clear();
   return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// ScratchFile
+//===----------------------------------------------------------------------===//
+
+ScratchFile::ScratchFile(StringRef prefix)
+    : name(uniqueName(prefix + "-%%%%%%%%", /*absolute=*/true)) {
+  sys::RemoveFileOnSignal(name);
+}
+
+ScratchFile::~ScratchFile() {
+  ::unlink(name.c_str());
+  sys::DontRemoveFileOnSignal(name);
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,6 +43,17 @@ private:
   llvm::MutableArrayRef<char> bytes;
 };
 
+/// A name in the system's folder for temporary files, which no other file has.
+/// What is put there is removed with this object and on signals.
+class ScratchFile {
+public:
+  explicit ScratchFile(llvm::StringRef prefix);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile &) = delete;
+
+  const std::string name;
+};
+
 /// A file in memory, for what reads nothing but files.
 class MemoryFile {
 public:

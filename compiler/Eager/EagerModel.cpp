@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/EagerModel.h"
 
+#include "compiler/Artifact/Files.h"
 #include "compiler/Codegen/Passes.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -143,25 +143,18 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
                                                const CompileOptions &options,
                                                uint32_t threads) {
   std::unique_ptr<EagerModel> model(new EagerModel);
-  SmallString<128> path;
   if (failed(model->plan(module)))
     return nullptr;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("tinh-eager", "so", path)) {
-    emitError(UnknownLoc::get(module.getContext()),
-              "cannot create a temporary file: " + error.message());
-    return nullptr;
-  }
-  auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(path); });
+  artifact::ScratchFile file("tinh-eager");
   CompileReport report;
   CompileOptions embedded = options;
   embedded.weights = CompileOptions::Weights::Embedded;
-  if (failed(writeArtifact(module, path, embedded, report)))
+  if (failed(writeArtifact(module, file.name, embedded, report)))
     return nullptr;
   tinh_context_options_t runtime;
   tinh_context_options_init(&runtime);
   runtime.threads = threads;
-  if (tinh_module_load(path.c_str(), &model->loaded) != TINH_OK ||
+  if (tinh_module_load(file.name.c_str(), &model->loaded) != TINH_OK ||
       tinh_context_create(model->loaded, &runtime, &model->context) !=
           TINH_OK) {
     emitError(UnknownLoc::get(module.getContext()), tinh_last_error());
@@ -180,7 +173,7 @@ EagerModel::~EagerModel() {
 bool EagerModel::run(const std::vector<tinh_buffer_t> &inputs,
                      const std::vector<tinh_buffer_t> &outputs) {
   std::vector<void *> memory(sizes.size(), nullptr);
-  auto release = llvm::make_scope_exit([&] {
+  llvm::scope_exit release([&] {
     for (size_t i = numInputs; i < memory.size(); ++i)
       std::free(memory[i]);
   });

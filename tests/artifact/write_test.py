@@ -231,6 +231,18 @@ class Interrupted(ToolTest):
             self.check_whole(names)
             self.clear()
 
+    def test_comparing(self):
+        """What graph-compare compiles to run is temporary."""
+        for tenths in range(3):
+            process = self.start("graph-compare", self.model, "--runs", "100000")
+            while process.poll() is None and not list(self.temporary.iterdir()):
+                time.sleep(0.0002)
+            time.sleep(0.1 * tenths)
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+            self.assertEqual(process.returncode, -signal.SIGTERM)
+            self.assertNoLeftovers(*self.sources)
+
 
 if __name__ == "__main__":
     tool_test.main()

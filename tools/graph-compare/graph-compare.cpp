@@ -11,6 +11,7 @@
 // interpreter, too, and says how far from it the two are.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Artifact/Files.h"
 #include "compiler/Eager/EagerModel.h"
 #include "compiler/Import/ExternalData.h"
 #include "compiler/Import/Import.h"
@@ -20,8 +21,6 @@
 #include "inputs.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -201,26 +200,19 @@ private:
   }
 
   bool compileWhole(OwningOpRef<ModuleOp> copy) {
-    SmallString<128> file;
-    if (std::error_code error =
-            llvm::sys::fs::createTemporaryFile("tinh-compare", "so", file)) {
-      llvm::errs() << "error: cannot create a temporary file: "
-                   << error.message() << "\n";
-      return false;
-    }
-    auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(file); });
+    tinh::artifact::ScratchFile file("tinh-compare");
     double start = now();
     tinh::CompileOptions embedded = options;
     embedded.weights = tinh::CompileOptions::Weights::Embedded;
     if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Plan,
                                options.phases, result.report)) ||
-        failed(tinh::writeArtifact(*copy, file, embedded, result.report)))
+        failed(tinh::writeArtifact(*copy, file.name, embedded, result.report)))
       return false;
     result.compiled.compile = now() - start;
     tinh_context_options_t runtime;
     tinh_context_options_init(&runtime);
     runtime.threads = result.threads;
-    return check(tinh_module_load(file.c_str(), &module)) &&
+    return check(tinh_module_load(file.name.c_str(), &module)) &&
            check(tinh_context_create(module, &runtime, &context));
   }
 
@@ -332,13 +324,15 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
+  tinh::reportExhaustedMemory();
   std::string model;
   uint32_t threads = 1;
   unsigned runs = 20;
   bool json = false, verify = false;
   tinh::CompileOptions options;
   CLI::App app("Compares a model run eagerly, one kernel an op, with the same "
-               "model compiled as a whole.");
+               "model compiled as a whole. Compile times are those without the "
+               "cache of kernels.");
   app.add_option("model", model, "the model's file")->required();
   app.add_option("--threads", threads, "threads that run kernels")
       ->check(CLI::Range(1, 1024))
