@@ -21,9 +21,9 @@
 namespace tinh::runtime {
 
 static constexpr uint32_t kMaxThreads = 4096;
-/// About what waking a sleeping thread costs: less loses on free CPUs, more
-/// burns the time of a CPU that workers have come to share.
-static constexpr std::chrono::microseconds kDefaultSpin{20};
+/// About twice what waking a sleeping thread costs: less loses on free CPUs,
+/// more burns the time of a CPU that workers have come to share.
+static constexpr std::chrono::microseconds kDefaultSpin{50};
 
 /// The executor whose run's callbacks this thread is calling, if any.
 static thread_local const Executor *calls_back_for = nullptr;
