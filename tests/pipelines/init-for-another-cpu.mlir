@@ -7,7 +7,9 @@
 
 func.func @main(%x: tensor<40x300xf32> {graph.name = "x"}) -> (tensor<40x60xf32> {graph.name = "y"}) {
   %0 = graph.iota start 0 step 1 : tensor<21000xf32>
-  %1 = graph.sin %0 : tensor<21000xf32>
+  %scale = graph.constant dense<0.01> : tensor<f32>
+  %angle = graph.mul %0, %scale : tensor<21000xf32>, tensor<f32> -> tensor<21000xf32>
+  %1 = graph.sin %angle : tensor<21000xf32>
   %a = graph.reshape %1 : tensor<21000xf32> to tensor<300x70xf32>
   %2 = graph.slice %1 starts [3] sizes [4200] steps [5] : tensor<21000xf32> -> tensor<4200xf32>
   %b = graph.reshape %2 : tensor<4200xf32> to tensor<70x60xf32>

@@ -37,10 +37,13 @@ Value emitWindows(Op op, Emitter &e, Value x, Value padding, Value initial,
 
 FailureOr<Value> lowerMaxPool(graph::MaxPoolOp op, Emitter &e,
                               ValueRange operands) {
-  Value lowest = e.scalars().lowest(elementOf(operands[0]));
-  return emitWindows(
-      op, e, operands[0], lowest, lowest,
-      [](Scalars &s, ValueRange v) { return s.max(v[2], v[0]); });
+  Type element = elementOf(operands[0]);
+  Value x = e.convert(operands[0], computeType(element));
+  Value lowest = e.scalars().lowest(elementOf(x));
+  Value largest =
+      emitWindows(op, e, x, lowest, lowest,
+                  [](Scalars &s, ValueRange v) { return s.max(v[2], v[0]); });
+  return e.convert(largest, element);
 }
 
 /// How many k in [0, kernel) have start + k · dilation in [low, high).

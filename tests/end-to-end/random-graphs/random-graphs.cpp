@@ -84,7 +84,8 @@ int main(int argc, char **argv) {
   unsigned wrong = 0;
   for (uint64_t i = 0; i < arguments.count; ++i) {
     // Known even if the compiler crashes.
-    llvm::errs() << "seed " << arguments.first + i << "\n";
+    llvm::outs() << "seed " << arguments.first + i << "\n";
+    llvm::outs().flush();
     wrong += checkSeed(arguments.first + i, arguments);
   }
   llvm::outs() << arguments.count * kGraphs << " graphs, " << wrong
