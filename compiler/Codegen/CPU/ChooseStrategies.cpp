@@ -56,6 +56,49 @@ static bool worthPacking(const Contraction &c) {
   return rows >= 8 && c.extents[c.n] >= 8;
 }
 
+/// Whether the weights of `c` are the argument `index` of the kernel, unpacked.
+static bool unpacksArgument(const Contraction &c, int64_t index) {
+  Value value = c.weights;
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getNumOperands() == 0)
+      return false;
+    value = op->getOperand(0);
+  }
+  return cast<BlockArgument>(value).getArgNumber() == index;
+}
+
+std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
+                                     const Target &target) {
+  if (strategy == "contraction") {
+    auto contraction = matchContraction(kernel);
+    auto packed = kernel->getAttrOfType<IntegerAttr>(graph::names::kPacked);
+    if (!contraction ||
+        (packed && !unpacksArgument(*contraction, packed.getInt())))
+      return std::nullopt;
+    ContractionPlan plan =
+        planContraction(*contraction, target, /*packed=*/bool(packed));
+    return Division{plan.chunks, plan.scratch};
+  }
+  if (strategy == "windows") {
+    auto windows = matchWindows(kernel);
+    if (!windows)
+      return std::nullopt;
+    return Division{planWindows(*windows).chunks, 0};
+  }
+  if (strategy != "rows")
+    return std::nullopt;
+  RowsPlan plan = planRows(kernel);
+  return Division{plan.chunks, plan.scratch};
+}
+
+static StringRef chooseStrategy(func::FuncOp kernel) {
+  bool packed = kernel->hasAttr(graph::names::kPacked);
+  auto contraction = matchContraction(kernel);
+  if (contraction && (packed || worthPacking(*contraction)))
+    return "contraction";
+  return matchWindows(kernel) ? "windows" : "rows";
+}
+
 LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   OpBuilder b(module.getContext());
   SymbolTable symbols(module);
@@ -70,27 +113,16 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel.isPrivate() || kernel.isExternal())
       continue;
-    StringRef strategy = "rows";
-    int64_t chunks, scratch;
-    bool packed = kernel->hasAttr(graph::names::kPacked);
-    auto contraction = matchContraction(kernel);
-    if (contraction && (packed || worthPacking(*contraction))) {
-      ContractionPlan plan = planContraction(*contraction, target, packed);
-      strategy = "contraction";
-      chunks = plan.chunks;
-      scratch = plan.scratch;
-    } else if (auto windows = matchWindows(kernel)) {
-      strategy = "windows";
-      chunks = planWindows(*windows).chunks;
-      scratch = 0;
-    } else {
-      RowsPlan plan = planRows(kernel);
-      chunks = plan.chunks;
-      scratch = plan.scratch;
-    }
+    StringRef strategy = chooseStrategy(kernel);
+    auto division = divideKernel(kernel, strategy, target);
+    if (!division)
+      return kernel.emitError("internal error: strategy '")
+             << strategy << "' cannot divide this kernel";
     kernel->setAttr(graph::names::kStrategy, b.getStringAttr(strategy));
-    kernel->setAttr(graph::names::kChunks, b.getI64IntegerAttr(chunks));
-    kernel->setAttr(graph::names::kScratch, b.getI64IntegerAttr(scratch));
+    kernel->setAttr(graph::names::kChunks,
+                    b.getI64IntegerAttr(division->chunks));
+    kernel->setAttr(graph::names::kScratch,
+                    b.getI64IntegerAttr(division->scratch));
     setInplace(b, kernel);
   }
   return success();

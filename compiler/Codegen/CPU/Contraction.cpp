@@ -9,8 +9,8 @@
 // Register tiles of `tileRows` rows by one panel of weights: the accumulators
 // stay in registers over all of k, and what follows the product is pulled on
 // them before they are stored. The input is read where it lies, or, if it is
-// padded or computed, from a slab of scratch memory that each chunk fills
-// first.
+// padded, computed or not f32, from a slab of scratch memory that each chunk
+// fills first.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
@@ -79,6 +79,8 @@ private:
   }
   LogicalResult emitBlock(Indices dims, Value tile, Value tileEnd, Value line,
                           Value lineEnd, Value panel, Value panelEnd);
+  /// The elements of an operand of the product, in f32.
+  FailureOr<LaneValue> pullFloat(Pull &pull, Value operand, const Indices &at);
   LogicalResult stage(const Indices &start);
   LogicalResult packWeights(const Indices &start, Value panel, Value panelEnd);
   LogicalResult emitTile(Indices dims, Value panel, int64_t rows);
@@ -124,6 +126,18 @@ private:
 
 } // namespace
 
+FailureOr<LaneValue> ContractionEmitter::pullFloat(Pull &pull, Value operand,
+                                                   const Indices &at) {
+  auto element = pull.at(operand, at);
+  if (failed(element) || getElementTypeOrSelf(operand).isF32())
+    return element;
+  Type type = b.getF32Type();
+  if (auto vector = dyn_cast<VectorType>(element->value.getType()))
+    type = vector.clone(type);
+  Value converted = arith::ExtFOp::create(b, loc, type, element->value);
+  return LaneValue{converted, element->uniform, {}};
+}
+
 /// Fills the slab with the part of the input that the chunk reads.
 LogicalResult ContractionEmitter::stage(const Indices &start) {
   auto from = scalar.apply(c.inputMap, start);
@@ -157,7 +171,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
         pull.mask = vector::ConstantMaskOp::create(
             b, loc, VectorType::get({lanes}, b.getI1Type()),
             b.getDenseI64ArrayAttr(count));
-      auto value = pull.at(c.input, at);
+      auto value = pullFloat(pull, c.input, at);
       if (failed(value))
         return failure();
       return pull.store(*value, input, at);
@@ -201,7 +215,7 @@ LogicalResult ContractionEmitter::packWeights(const Indices &start, Value panel,
       dims[c.n] = {column, 1, lanes};
       auto at = pull.apply(c.weightsMap, dims);
       auto value = failed(at) ? FailureOr<LaneValue>(failure())
-                              : pull.at(c.weights, *at);
+                              : pullFloat(pull, c.weights, *at);
       if (failed(value))
         return failure();
       Value to =

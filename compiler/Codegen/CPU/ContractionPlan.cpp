@@ -18,7 +18,13 @@ namespace tinh::cpu {
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// Whether the body is acc + a · b over f32.
+/// The argument of a body that `value` is, or is converted from.
+static Value convertedArgument(Value value) {
+  auto convert = value.getDefiningOp<arith::ExtFOp>();
+  return convert ? convert.getIn() : value;
+}
+
+/// Whether the body is acc + a · b in f32; a and b may be converted to it.
 static bool isMultiplyAdd(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
@@ -35,8 +41,9 @@ static bool isMultiplyAdd(linalg::GenericOp op) {
   if (!product)
     return false;
   Value a = body->getArgument(0), b = body->getArgument(1);
-  return (product.getLhs() == a && product.getRhs() == b) ||
-         (product.getLhs() == b && product.getRhs() == a);
+  Value lhs = convertedArgument(product.getLhs()),
+        rhs = convertedArgument(product.getRhs());
+  return (lhs == a && rhs == b) || (lhs == b && rhs == a);
 }
 
 static bool startsFromZero(linalg::GenericOp op) {
@@ -216,7 +223,8 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   double work = 2.0 * p.outer * p.lines * inner * n * depth;
   // Chunks of at least a million operations, some 32 of them.
   int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
-  p.staged = !reshapedArgument(c.input);
+  p.staged =
+      !reshapedArgument(c.input) || !getElementTypeOrSelf(c.input).isF32();
 
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
   auto split = [&](int64_t &blocks, int64_t available) {

@@ -45,7 +45,27 @@ static bool isConstant(Value value) {
          llvm::all_of(op->getOperands(), isConstant);
 }
 
-/// `source` with its dimensions in another order, in linalg.
+/// A generic over `source`, whose dimension i is `exprs[i]`, with a body that
+/// makes an element of type `element` of one of the source's.
+static Value mapElements(OpBuilder &b, Location loc, Value source,
+                         ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
+                         Type element,
+                         function_ref<Value(OpBuilder &, Value)> body) {
+  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
+  AffineMap maps[] = {
+      AffineMap::get(shape.size(), 0, exprs, b.getContext()),
+      AffineMap::getMultiDimIdentityMap(shape.size(), b.getContext())};
+  SmallVector<utils::IteratorType> iterators(shape.size(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, empty.getType(), source, empty, maps, iterators,
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               linalg::YieldOp::create(b, loc, body(b, arguments[0]));
+             })
+      .getResult(0);
+}
+
+/// `source` with its dimensions in another order.
 static Value permute(OpBuilder &b, Location loc, Value source,
                      ArrayRef<int64_t> permutation) {
   auto type = cast<RankedTensorType>(source.getType());
@@ -55,18 +75,26 @@ static Value permute(OpBuilder &b, Location loc, Value source,
     shape.push_back(type.getDimSize(from));
     exprs[from] = b.getAffineDimExpr(i);
   }
-  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
-  AffineMap maps[] = {
-      AffineMap::get(shape.size(), 0, exprs, b.getContext()),
-      AffineMap::getMultiDimIdentityMap(shape.size(), b.getContext())};
-  SmallVector<utils::IteratorType> iterators(shape.size(),
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), source, empty, maps, iterators,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(b, loc, arguments[0]);
-             })
-      .getResult(0);
+  return mapElements(b, loc, source, shape, exprs, type.getElementType(),
+                     [](OpBuilder &, Value x) { return x; });
+}
+
+/// `source` with elements of another floating-point type.
+static Value convert(OpBuilder &b, Location loc, Value source, Type element) {
+  auto type = cast<RankedTensorType>(source.getType());
+  if (type.getElementType() == element)
+    return source;
+  SmallVector<AffineExpr> exprs;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    exprs.push_back(b.getAffineDimExpr(i));
+  bool wider = element.getIntOrFloatBitWidth() >
+               type.getElementType().getIntOrFloatBitWidth();
+  return mapElements(b, loc, source, type.getShape(), exprs, element,
+                     [&](OpBuilder &b, Value x) -> Value {
+                       if (wider)
+                         return arith::ExtFOp::create(b, loc, element, x);
+                       return arith::TruncFOp::create(b, loc, element, x);
+                     });
 }
 
 /// The reshapes by which `value` follows from an argument, of `source`.
@@ -161,9 +189,10 @@ static SmallVector<ReassociationIndices> panelGroups(const Packing &p) {
   return groups;
 }
 
-/// Packed weights from those of the contraction.
+/// Packed weights, in f32, from those of the contraction.
 static Value packPanels(OpBuilder &b, Location loc, Value weights,
                         const Packing &p) {
+  weights = convert(b, loc, weights, b.getF32Type());
   Value columns = permute(b, loc, weights, p.toColumns);
   auto type = cast<RankedTensorType>(columns.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -190,9 +219,9 @@ static Value packPanels(OpBuilder &b, Location loc, Value weights,
   return permute(b, loc, split, order);
 }
 
-/// The contraction's weights from packed ones.
+/// The contraction's weights, of type `element`, from packed ones.
 static Value unpackPanels(OpBuilder &b, Location loc, Value packed,
-                          const Packing &p) {
+                          const Packing &p, Type element) {
   int64_t k = p.toColumns.size() - 1;
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, p.batch));
   llvm::append_range(order, llvm::seq<int64_t>(p.batch + 1, k + 1));
@@ -213,7 +242,7 @@ static Value unpackPanels(OpBuilder &b, Location loc, Value packed,
   SmallVector<int64_t> back(p.toColumns.size());
   for (auto [i, dim] : llvm::enumerate(p.toColumns))
     back[dim] = i;
-  return permute(b, loc, value, back);
+  return convert(b, loc, permute(b, loc, value, back), element);
 }
 
 /// Packs the weights of the contraction in `kernel` if they are constant.
@@ -224,10 +253,13 @@ static void packContraction(OpBuilder &b, func::FuncOp kernel,
     return;
   Packing packing = planPacking(*c, target);
   Location loc = kernel.getLoc();
+  Type element = getElementTypeOrSelf(c->weights);
   auto index = replaceWeights(
       b, kernel, dispatch, c->weights,
       [&](Value weights) { return packPanels(b, loc, weights, packing); },
-      [&](Value packed) { return unpackPanels(b, loc, packed, packing); });
+      [&](Value packed) {
+        return unpackPanels(b, loc, packed, packing, element);
+      });
   if (index)
     kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(*index));
 }

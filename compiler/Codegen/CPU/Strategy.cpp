@@ -115,13 +115,35 @@ bool resultsFollowElementwise(func::FuncOp kernel, Value value) {
          });
 }
 
+/// What the kernel's attributes say must be what its strategy does: callers
+/// run as many chunks and give as much memory.
+static LogicalResult checkDivision(func::FuncOp kernel, const Target &target) {
+  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
+  auto chunks = kernel->getAttrOfType<IntegerAttr>(graph::names::kChunks);
+  auto scratch = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
+  if (!strategy || !chunks || !scratch)
+    return kernel.emitError("no strategy has been chosen for this kernel");
+  auto division = divideKernel(kernel, strategy.getValue(), target);
+  if (!division)
+    return kernel.emitError("strategy '")
+           << strategy.getValue() << "' cannot compute this kernel";
+  if (division->chunks != chunks.getInt() ||
+      division->scratch != scratch.getInt())
+    return kernel.emitError("strategy '")
+           << strategy.getValue() << "' makes " << division->chunks
+           << " chunks with " << division->scratch
+           << " bytes of scratch memory, not " << chunks.getInt() << " with "
+           << scratch.getInt();
+  return success();
+}
+
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  if (failed(checkDivision(kernel, target)))
+    return failure();
   auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
   auto scratchSize = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
-  if (!strategy || !scratchSize)
-    return kernel.emitError("no strategy has been chosen for this kernel");
 
   SmallVector<Type> types;
   for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),

@@ -161,6 +161,15 @@ emitContractionStage(EmittedKernel &kernel, const Contraction &contraction,
 
 //===----------------------------------------------------------------------===//
 
+/// Chunks of a kernel, and bytes of scratch memory that a worker needs.
+struct Division {
+  int64_t chunks, scratch;
+};
+/// How `strategy` divides `kernel`; nothing if it cannot compute it.
+std::optional<Division> divideKernel(mlir::func::FuncOp kernel,
+                                     llvm::StringRef strategy,
+                                     const Target &target);
+
 /// Emits `@name(operands…, scratch, begin, end)` over flat memrefs for the
 /// kernel function `kernel`, whose strategy has been chosen, into `module`.
 mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
