@@ -15,6 +15,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -59,6 +60,9 @@ LogicalResult compile(const CompileRequest &request, MLIRContext &context,
   if (!module)
     return failure();
   CompileOptions options = convert(request);
+  std::optional<KernelCache> cache;
+  if (!request.cacheDirectory.empty())
+    options.cache = &cache.emplace(request.cacheDirectory);
   if (failed(annotateModule(*module, Phase::Graph, options)) ||
       failed(runPhases(*module, Phase::Graph, Phase::Plan, options.phases,
                        report)))

@@ -143,9 +143,12 @@ LogicalResult checkWeights(std::optional<Location> loc, const Windows &w,
     return emitOptionalError(loc, w.op, ": element types of input ",
                              shapeToString(w.x), " and weights ",
                              shapeToString(weights), " differ");
-  if (groups < 1)
-    return emitOptionalError(loc, w.op, ": groups must be positive, found ",
-                             groups);
+  // The weights' first dimension is a multiple of the groups.
+  int64_t most = std::max<int64_t>(weights.getDimSize(0), 1);
+  if (groups < 1 || groups > most)
+    return emitOptionalError(loc, w.op, ": groups must be from 1 to ", most,
+                             ", the first extent of the weights ",
+                             shapeToString(weights), ", found ", groups);
   return success();
 }
 

@@ -11,10 +11,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/KernelCache.h"
 
+#include "tinh/compiler.h"
+
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sys/stat.h>
 #include <thread>
@@ -125,6 +128,23 @@ TEST_F(KernelCacheTest, WarnsOnce) {
   cache.store(key(cache, "c"), object('c'));
   EXPECT_EQ(cache.takeWarning(), std::nullopt);
   cache.prune(std::chrono::seconds(0));
+}
+
+TEST_F(KernelCacheTest, ServesProgramsThatEmbedTheCompiler) {
+  std::ofstream(directory / "m.json") << R"({"tinh": 1,
+    "inputs": [{"name": "x", "dtype": "f32", "shape": [4]}],
+    "nodes": [{"op": "exp", "inputs": ["x"], "outputs": ["y"]}],
+    "outputs": ["y"]})";
+  CompileRequest request;
+  request.model = (directory / "m.json").string();
+  request.output = (directory / "m.so").string();
+  request.cacheDirectory = (directory / "cache").string();
+  for (bool cached : {false, true}) {
+    CompileResult result = compileModel(request);
+    ASSERT_TRUE(result.succeeded) << result.messages.front();
+    ASSERT_EQ(result.report.compiledKernels.size(), 1u);
+    EXPECT_EQ(result.report.compiledKernels[0].cached, cached);
+  }
 }
 
 TEST_F(KernelCacheTest, ThreadsWriteTheSameEntry) {

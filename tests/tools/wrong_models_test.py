@@ -127,6 +127,36 @@ class WrongOnnx(WrongModels):
             "a is 2x3xf32, b is 2x3xf32",
         )
 
+    def test_group(self):
+        for group in (-1, 0, 1 << 62):
+            self.onnx(
+                [node("Conv", "x w", "y", name="c", group=group)],
+                'node "c" (Conv): graph.conv: groups must be from 1 to 4, the '
+                f"first extent of the weights 4x3x3x3xf32, found {group}",
+                inputs=(("x", TensorProto.FLOAT, [1, 3, 8, 8]),),
+                constants=[numpy_helper.from_array(np.ones((4, 3, 3, 3), "f"), "w")],
+            )
+
+    def test_declared_shapes_of_outputs(self):
+        for shape, declared in ([2, 4], "4 in dimension 1"), ([2], "rank 1"):
+            graph = helper.make_graph(
+                [node("Relu", "x", "y")],
+                "g",
+                [helper.make_tensor_value_info(*X)],
+                [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+            )
+            model = helper.make_model(graph, ir_version=8)
+            (self.folder / "m.onnx").write_bytes(model.SerializeToString())
+            done = self.run_tool("graph-compile", "m.onnx", "-o", "out.so")
+            self.assertEqual(
+                (done.returncode, done.stderr),
+                (
+                    0,
+                    f'm.onnx: warning: output "y" is declared with {declared}, '
+                    "but has the shape [2, 3]\n",
+                ),
+            )
+
     def test_all_unknown_ops_are_listed(self):
         self.onnx(
             [

@@ -73,6 +73,8 @@ private:
     emitError(errorLocation(context, file.path, node)) << what;
     return nullptr;
   }
+  void checkDeclaredShape(const ::onnx::ValueInfoProto &output,
+                          ArrayRef<int64_t> shape);
   std::string collectResults(GraphImporter &importer,
                              SmallVectorImpl<Value> &results);
 
@@ -81,6 +83,25 @@ private:
   const ImportOptions &options;
   MLIRContext &context;
 };
+
+/// Warns of a declared shape that is not true. It decides nothing: models that
+/// were edited often have some.
+void ModelImporter::checkDeclaredShape(const ::onnx::ValueInfoProto &output,
+                                       ArrayRef<int64_t> shape) {
+  const auto &type = output.type().tensor_type();
+  if (!type.has_shape() || !options.shapes.empty())
+    return;
+  auto warn = [&](const Twine &declared) {
+    emitWarning(errorLocation(context, file.path, ""))
+        << "output \"" << output.name() << "\" is declared with " << declared
+        << ", but has the shape " << formatShape(shape);
+  };
+  if (static_cast<size_t>(type.shape().dim_size()) != shape.size())
+    return warn("rank " + Twine(type.shape().dim_size()));
+  for (auto [i, dim] : llvm::enumerate(type.shape().dim()))
+    if (dim.dim_value() > 0 && dim.dim_value() != shape[i])
+      return warn(Twine(dim.dim_value()) + " in dimension " + Twine(i));
+}
 
 /// Looks the outputs up; gives an error or an empty string.
 std::string ModelImporter::collectResults(GraphImporter &importer,
@@ -101,6 +122,8 @@ std::string ModelImporter::collectResults(GraphImporter &importer,
       return "output \"" + output.name() + "\" is declared as " +
              elementTypeName(declared) + ", but has elements of type " + text;
     }
+    checkDeclaredShape(output,
+                       cast<RankedTensorType>(value.getType()).getShape());
   }
   return "";
 }

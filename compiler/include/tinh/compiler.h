@@ -54,6 +54,9 @@ struct CompileRequest {
   unsigned jobs = 0;
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
+  /// The folder of the cache of compiled kernels, made when it is needed;
+  /// empty: compile all. Programs may share it.
+  std::string cacheDirectory;
   /// Told what is being done, with done and total of that; may be empty. Called
   /// from any thread, but not by two at a time.
   std::function<void(const char *what, size_t done, size_t total)> progress;
