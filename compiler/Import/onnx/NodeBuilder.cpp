@@ -358,8 +358,8 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
          {activationOps(), attentionOps(), constantOps(), contractionOps(),
           einsumOps(), elementwiseOps(), lossOps(), movementOps(),
           normalizationOps(), poolingOps(), quantizationOps(), recurrentOps(),
-          reductionOps(), resizeOps(), scatterOps(), selectionOps(),
-          shapeOps()})
+          reductionOps(), resizeOps(), samplingOps(), scatterOps(),
+          selectionOps(), shapeOps(), signalOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

@@ -203,9 +203,11 @@ llvm::ArrayRef<OpEntry> quantizationOps();
 llvm::ArrayRef<OpEntry> recurrentOps();
 llvm::ArrayRef<OpEntry> reductionOps();
 llvm::ArrayRef<OpEntry> resizeOps();
+llvm::ArrayRef<OpEntry> samplingOps();
 llvm::ArrayRef<OpEntry> scatterOps();
 llvm::ArrayRef<OpEntry> selectionOps();
 llvm::ArrayRef<OpEntry> shapeOps();
+llvm::ArrayRef<OpEntry> signalOps();
 
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,

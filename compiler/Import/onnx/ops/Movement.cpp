@@ -279,6 +279,35 @@ Results oneHot(NodeBuilder &b) {
 }
 
 /// Checks rank 4 and the block size.
+/// Crops or pads with zeros around the centre of some dimensions.
+Results centerCropPad(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto shape = b.ints(1, "the shape");
+  if (!shape)
+    return {Value()};
+  Ints all = llvm::to_vector(llvm::seq<int64_t>(b.rank(x)));
+  Ints axes = b.intsAttribute("axes", all), low(b.rank(x), 0), high(low);
+  if (!b.axes(axes, b.rank(x)))
+    return {Value()};
+  if (axes.size() != shape->size())
+    return {b.fail("expected " + Twine(axes.size()) + " extents, found " +
+                   Twine(shape->size()))};
+  for (auto [given, extent] : llvm::zip(axes, *shape)) {
+    int64_t axis = *b.axis(given, b.rank(x));
+    int64_t more = extent - b.shape(x)[axis];
+    if (extent < 0 || more > int64_t(1) << 40)
+      return {b.fail("an extent is " + Twine(extent))};
+    // Of an odd number the larger half is at the end.
+    low[axis] = more < 0 ? -(-more / 2) : more / 2;
+    high[axis] = more - low[axis];
+  }
+  return {b.create<graph::PadOp>(
+      {x, b.scalarLike(x, 0)},
+      {b.attr("low", low), b.attr("high", high),
+       b.attr("mode", graph::PadModeAttr::get(b.graph.context(),
+                                              graph::PadMode::Constant))})};
+}
+
 bool readBlocks(NodeBuilder &b, Value x, int64_t &block) {
   block = b.intAttribute("blocksize", 0);
   if (b.rank(x) == 4 && block > 0 && block < (1 << 15))
@@ -330,6 +359,7 @@ Results spaceToDepth(NodeBuilder &b) {
 
 ArrayRef<OpEntry> movementOps() {
   static const OpEntry entries[] = {
+      {"CenterCropPad", 18, 2, 2, centerCropPad},
       {"Concat", 4, 1, -1, concat},
       {"DepthToSpace", 1, 1, 1, depthToSpace},
       {"Gather", 1, 2, 2, gather<graph::GatherOp>},

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/ops/Windows.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tinh::onnx {
@@ -86,17 +88,18 @@ bool readKernel(NodeBuilder &b, size_t rank, ArrayRef<int64_t> kernel,
   return false;
 }
 
-Results pool(NodeBuilder &b, bool isMax) {
+SmallVector<NamedAttribute> windowAttributes(NodeBuilder &b, const Windows &w) {
+  return {b.attr("kernel", w.kernel), b.attr("strides", w.strides),
+          b.attr("padding", w.padding), b.attr("dilations", w.dilations),
+          b.channelsFirst()};
+}
+
+Results averagePool(NodeBuilder &b) {
   Value x = b.input(0);
   auto w = readWindows(b, x, {});
-  if (!w || b.refuseOutputs(1))
+  if (!w)
     return {Value()};
-  SmallVector<NamedAttribute> attributes = {
-      b.attr("kernel", w->kernel), b.attr("strides", w->strides),
-      b.attr("padding", w->padding), b.attr("dilations", w->dilations),
-      b.channelsFirst()};
-  if (isMax)
-    return {b.create<graph::MaxPoolOp>({x}, attributes)};
+  SmallVector<NamedAttribute> attributes = windowAttributes(b, *w);
   if (b.intAttribute("count_include_pad", 0))
     attributes.push_back(b.unit("count_include_pad"));
   if (llvm::any_of(w->ceilPadding, [](int64_t n) { return n > 0; }))
@@ -104,8 +107,159 @@ Results pool(NodeBuilder &b, bool isMax) {
   return {b.create<graph::AvgPoolOp>({x}, attributes)};
 }
 
-Results maxPool(NodeBuilder &b) { return pool(b, true); }
-Results averagePool(NodeBuilder &b) { return pool(b, false); }
+/// (Σ |x|^p)^(1/p): the mean that counts padding, times the elements.
+Results lpPool(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto w = readWindows(b, x, {});
+  double p = static_cast<double>(b.intAttribute("p", 2));
+  if (!w)
+    return {Value()};
+  if (p < 1)
+    return {b.fail("attribute p: expected 1 or more")};
+  double elements = 1;
+  for (int64_t extent : w->kernel)
+    elements *= static_cast<double>(extent);
+  SmallVector<NamedAttribute> attributes = windowAttributes(b, *w);
+  attributes.push_back(b.unit("count_include_pad"));
+  Value magnitude = b.create<graph::AbsOp>({x});
+  Value power = p == 1
+                    ? magnitude
+                    : b.create<graph::PowOp>({magnitude, b.scalarLike(x, p)});
+  Value mean = b.create<graph::AvgPoolOp>({power}, attributes);
+  Value sum = b.mul(mean, b.scalarLike(x, elements));
+  return {p == 1 ? sum : b.create<graph::PowOp>({sum, b.scalarLike(x, 1 / p)})};
+}
+
+//===----------------------------------------------------------------------===//
+// MaxPool
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with each index into a box, row by row.
+void forEachIndex(ArrayRef<int64_t> extents,
+                  llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
+  int64_t count = *countElements(extents);
+  Ints index(extents.size(), 0);
+  for (int64_t i = 0; i < count; ++i) {
+    visit(index);
+    for (size_t d = extents.size(); d-- > 0;) {
+      if (++index[d] < extents[d])
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
+/// Where in each window the maximum is: the elements of the windows side by
+/// side, [N, C, outputs…, elements], and the first that is the largest.
+Value indexInWindow(NodeBuilder &b, Value padded, const Windows &w,
+                    ArrayRef<int64_t> outputs) {
+  SmallVector<Value> parts;
+  forEachIndex(w.kernel, [&](ArrayRef<int64_t> index) {
+    Ints starts(2, 0), sizes(b.shape(padded).take_front(2)), steps(2, 1);
+    for (auto [d, at] : llvm::enumerate(index))
+      starts.push_back(at * w.dilations[d]);
+    sizes.append(outputs.begin(), outputs.end());
+    steps.append(w.strides);
+    Value part = b.create<graph::SliceOp>({padded}, {b.attr("starts", starts),
+                                                     b.attr("sizes", sizes),
+                                                     b.attr("steps", steps)});
+    sizes.push_back(1);
+    parts.push_back(b.reshape(part, sizes));
+  });
+  if (b.failed())
+    return {};
+  auto axis = static_cast<int64_t>(outputs.size()) + 2;
+  return b.create<graph::ArgmaxOp>({b.concat(parts, axis)},
+                                   {b.attr("axis", axis)});
+}
+
+/// x with padding that is never the maximum.
+Value padWithLowest(NodeBuilder &b, Value x, const Windows &w) {
+  auto middle = w.padding.begin() + static_cast<int64_t>(w.kernel.size());
+  Ints low(2, 0), high(2, 0);
+  low.append(w.padding.begin(), middle);
+  high.append(middle, w.padding.end());
+  double lowest = -INFINITY;
+  if (auto integer = dyn_cast<IntegerType>(b.element(x)))
+    lowest = integer.isUnsigned()
+                 ? 0
+                 : -std::ldexp(1.0, static_cast<int>(integer.getWidth()) - 1);
+  auto mode =
+      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
+  return b.create<graph::PadOp>(
+      {x, b.scalarLike(x, lowest)},
+      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+}
+
+/// How far apart neighbours along each dimension of an image are: row by row
+/// or, with storage_order 1, column by column.
+Ints elementStrides(NodeBuilder &b, ArrayRef<int64_t> extents) {
+  Ints strides(extents.size(), 1);
+  bool columns = b.intAttribute("storage_order", 0);
+  for (size_t i = 1; i < extents.size(); ++i) {
+    size_t d = columns ? i : extents.size() - 1 - i;
+    size_t inner = columns ? d - 1 : d + 1;
+    strides[d] = strides[inner] * extents[inner];
+  }
+  return strides;
+}
+
+/// The position of each maximum among the elements of x.
+Value maxPoolIndices(NodeBuilder &b, Value x, Value y, const Windows &w) {
+  ArrayRef<int64_t> extents = b.shape(x).drop_front(2);
+  ArrayRef<int64_t> outputs = b.shape(y).drop_front(2);
+  Ints strides = elementStrides(b, extents), origins, offsets;
+  auto place = [&](ArrayRef<int64_t> index, ArrayRef<int64_t> steps) {
+    int64_t sum = 0;
+    for (size_t d = 0; d < strides.size(); ++d)
+      sum += index[d] * steps[d] * strides[d];
+    return sum;
+  };
+  // The place of a window's first element, and what each of them adds to it.
+  int64_t before = place(w.padding, Ints(strides.size(), 1));
+  forEachIndex(outputs, [&](ArrayRef<int64_t> index) {
+    origins.push_back(place(index, w.strides) - before);
+  });
+  forEachIndex(w.kernel, [&](ArrayRef<int64_t> index) {
+    offsets.push_back(place(index, w.dilations));
+  });
+  Value inWindow = indexInWindow(b, padWithLowest(b, x, w), w, outputs);
+  Value table = b.constantInts(static_cast<int64_t>(offsets.size()), offsets);
+  Value inImage =
+      b.add(b.constantInts(outputs, origins), b.gather(table, inWindow, 0));
+  Ints imageShape(b.shape(x).take_front(2));
+  int64_t images = imageShape[0] * imageShape[1];
+  imageShape.append(extents.size(), 1);
+  Value image = b.iota(images, 0, *countElements(extents));
+  return b.add(inImage, b.reshape(image, imageShape));
+}
+
+Results maxPool(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto w = readWindows(b, x, {});
+  if (!w)
+    return {Value()};
+  Value y = b.create<graph::MaxPoolOp>({x}, windowAttributes(b, *w));
+  Results results = {y};
+  if (y && b.wants(1))
+    results.push_back(maxPoolIndices(b, x, y, *w));
+  return results;
+}
+
+/// The global Lp norm of each channel.
+Results globalLpPool(NodeBuilder &b) {
+  Value x = b.input(0);
+  Ints axes;
+  for (int64_t i = 2; i < b.rank(x); ++i)
+    axes.push_back(i);
+  double p = static_cast<double>(b.intAttribute("p", 2));
+  if (axes.empty() || p < 1)
+    return {b.fail("expected an input of rank 3 or more and a p of 1 or more")};
+  Value power =
+      b.create<graph::PowOp>({b.create<graph::AbsOp>({x}), b.scalarLike(x, p)});
+  Value sum = b.reduce(graph::ReduceKind::Sum, power, axes, true);
+  return {b.create<graph::PowOp>({sum, b.scalarLike(x, 1 / p)})};
+}
 
 template <graph::ReduceKind kind> Results globalPool(NodeBuilder &b) {
   Value x = b.input(0);
@@ -159,7 +313,9 @@ ArrayRef<OpEntry> poolingOps() {
   static const OpEntry entries[] = {
       {"AveragePool", 7, 1, 1, averagePool},
       {"GlobalAveragePool", 1, 1, 1, globalPool<K::Mean>},
+      {"GlobalLpPool", 2, 1, 1, globalLpPool},
       {"GlobalMaxPool", 1, 1, 1, globalPool<K::Max>},
+      {"LpPool", 2, 1, 1, lpPool},
       {"MaxPool", 1, 1, 1, maxPool},
   };
   return entries;
