@@ -30,8 +30,8 @@ static Value root(Value value) {
 
 namespace {
 
-/// Builds the function of one op: a dispatch whose operands are the function's
-/// arguments or weights.
+/// Builds the function of one op: a dispatch, or a copy of a weight, whose
+/// operands are the function's arguments or weights.
 class OpFunction {
 public:
   explicit OpFunction(OpBuilder &builder) : builder(builder) {}
@@ -41,23 +41,35 @@ public:
   void read(Type type) { add(plan::Space::Input, type, inputs, reads); }
   void write(Type type) { add(plan::Space::Output, type, outputs, writes); }
 
-  void create(StringRef name, graph::DispatchOp dispatch, Operation *kernel) {
-    auto function = plan::FunctionOp::create(builder, dispatch.getLoc(), name,
-                                             builder.getArrayAttr(inputs),
-                                             builder.getArrayAttr(outputs));
+  void dispatch(StringRef name, graph::DispatchOp op, Operation *kernel) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
+    create(name, op.getLoc());
     auto integer = [&](StringRef attribute) {
       return kernel->getAttrOfType<IntegerAttr>(attribute).getInt();
     };
     plan::DispatchOp::create(
-        builder, dispatch.getLoc(), builder.getType<plan::StepType>(),
-        dispatch.getKernel(), /*after=*/Value(), integer(graph::names::kChunks),
+        builder, op.getLoc(), builder.getType<plan::StepType>(), op.getKernel(),
+        /*after=*/Value(), integer(graph::names::kChunks),
         integer(graph::names::kScratch), builder.getArrayAttr(reads),
         builder.getArrayAttr(writes), SmallVector<int64_t>(writes.size(), -1));
   }
+  void copy(StringRef name, Location location) {
+    OpBuilder::InsertionGuard guard(builder);
+    create(name, location);
+    plan::CopyOp::create(builder, location, builder.getType<plan::StepType>(),
+                         /*after=*/Value(), cast<plan::BufferAttr>(reads[0]),
+                         cast<plan::BufferAttr>(writes[0]));
+  }
 
 private:
+  /// What follows is built in the function.
+  void create(StringRef name, Location location) {
+    auto function = plan::FunctionOp::create(builder, location, name,
+                                             builder.getArrayAttr(inputs),
+                                             builder.getArrayAttr(outputs));
+    builder.setInsertionPointToStart(&function.getBody().front());
+  }
+
   void add(plan::Space space, Type type, SmallVectorImpl<Attribute> &tensors,
            SmallVectorImpl<Attribute> &buffers) {
     buffers.push_back(plan::BufferAttr::get(builder.getContext(), space,
@@ -73,77 +85,114 @@ private:
 
 } // namespace
 
-/// Takes the module from phase Kernels to Plan: each dispatch becomes a
-/// function of its own; weights are read in place.
-LogicalResult EagerModel::plan(ModuleOp module) {
-  if (failed(codegen::planInit(module)))
-    return failure();
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  SymbolTable symbols(module);
-  OpBuilder builder(main);
-  llvm::StringMap<plan::WeightOp> weights;
-  for (auto weight : module.getOps<plan::WeightOp>())
-    weights[weight.getName()] = weight;
-  llvm::DenseMap<Value, uint32_t> numbers;
-  auto number = [&](Value value) {
-    auto [entry, isNew] = numbers.try_emplace(value, sizes.size());
-    if (isNew)
-      sizes.push_back(graph::tensorSize(value.getType()));
-    return entry->second;
-  };
-  for (BlockArgument argument : main.getArguments())
-    number(argument);
-  numInputs = sizes.size();
+/// Takes a module from phase Kernels to Plan: each dispatch becomes a function
+/// of its own; weights are read in place.
+class EagerModel::Planner {
+public:
+  Planner(EagerModel &model, ModuleOp module)
+      : model(model), main(module.lookupSymbol<func::FuncOp>(kMain)),
+        symbols(module), builder(main) {
+    for (auto weight : module.getOps<plan::WeightOp>())
+      weights[weight.getName()] = weight;
+  }
+  void run();
 
-  for (auto dispatch : main.getOps<graph::DispatchOp>()) {
+private:
+  static constexpr StringRef kMain = graph::names::kMain;
+
+  uint32_t number(Value value);
+  std::string nextName() { return "op" + std::to_string(model.calls.size()); }
+  void planDispatch(graph::DispatchOp dispatch);
+  void planResult(Value value);
+  void markDead();
+
+  EagerModel &model;
+  func::FuncOp main;
+  SymbolTable symbols;
+  OpBuilder builder;
+  llvm::StringMap<plan::WeightOp> weights;
+  llvm::DenseMap<Value, uint32_t> numbers;
+};
+
+uint32_t EagerModel::Planner::number(Value value) {
+  auto [entry, isNew] = numbers.try_emplace(value, model.sizes.size());
+  if (isNew)
+    model.sizes.push_back(graph::tensorSize(value.getType()));
+  return entry->second;
+}
+
+void EagerModel::Planner::planDispatch(graph::DispatchOp dispatch) {
+  OpFunction function(builder);
+  Call call;
+  for (Value input : dispatch.getInputs()) {
+    Value source = root(input);
+    if (auto weight = source.getDefiningOp<graph::WeightOp>()) {
+      function.readWeight(weights.lookup(weight.getName()));
+      continue;
+    }
+    function.read(input.getType());
+    call.inputs.push_back(number(source));
+  }
+  for (Value output : dispatch.getOutputs()) {
+    function.write(output.getType());
+    call.outputs.push_back(number(output));
+    model.allocated += model.sizes[call.outputs.back()];
+  }
+  function.dispatch(nextName(), dispatch, symbols.lookup(dispatch.getKernel()));
+  model.calls.push_back(std::move(call));
+}
+
+/// A result that is a constant is copied from the weights.
+void EagerModel::Planner::planResult(Value value) {
+  Value source = root(value);
+  auto weight = source.getDefiningOp<graph::WeightOp>();
+  if (weight && !numbers.contains(source)) {
     OpFunction function(builder);
-    Call call;
-    for (Value input : dispatch.getInputs()) {
-      Value source = root(input);
-      if (auto weight = source.getDefiningOp<graph::WeightOp>()) {
-        function.readWeight(weights.lookup(weight.getName()));
-        continue;
-      }
-      function.read(input.getType());
-      call.inputs.push_back(number(source));
-    }
-    for (Value output : dispatch.getOutputs()) {
-      function.write(output.getType());
-      call.outputs.push_back(number(output));
-      allocated += sizes[call.outputs.back()];
-    }
-    function.create("op" + std::to_string(calls.size()), dispatch,
-                    symbols.lookup(dispatch.getKernel()));
-    calls.push_back(std::move(call));
+    function.readWeight(weights.lookup(weight.getName()));
+    function.write(weight.getType());
+    function.copy(nextName(), weight.getLoc());
+    model.calls.push_back({{}, {number(source)}, {}});
   }
-  for (Value value : main.getBody().front().getTerminator()->getOperands()) {
-    if (root(value).getDefiningOp<graph::WeightOp>())
-      return emitError(UnknownLoc::get(module.getContext()),
-                       "a result of the model is a constant, which "
-                       "eager execution does not support");
-    results.push_back(number(root(value)));
-  }
-  // A value dies with the last call that reads it, if the model does not
-  // return it.
-  std::vector<char> live(sizes.size(), false);
-  for (uint32_t value : results)
+  model.results.push_back(number(source));
+}
+
+/// A value dies with the last call that reads it, if the model does not
+/// return it.
+void EagerModel::Planner::markDead() {
+  std::vector<char> live(model.sizes.size(), false);
+  for (uint32_t value : model.results)
     live[value] = true;
-  for (Call &call : llvm::reverse(calls))
+  for (Call &call : llvm::reverse(model.calls))
     for (auto *values : {&call.outputs, &call.inputs})
       for (uint32_t value : *values)
         if (!live[value]) {
           live[value] = true;
           call.dead.push_back(value);
         }
+}
+
+void EagerModel::Planner::run() {
+  for (BlockArgument argument : main.getArguments())
+    number(argument);
+  model.numInputs = model.sizes.size();
+  for (auto dispatch : main.getOps<graph::DispatchOp>())
+    planDispatch(dispatch);
+  for (Value value : main.getBody().front().getTerminator()->getOperands())
+    planResult(value);
+  markDead();
   main.erase();
-  return verifyPhase(module, Phase::Plan);
 }
 
 std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
                                                const CompileOptions &options,
                                                uint32_t threads) {
   std::unique_ptr<EagerModel> model(new EagerModel);
-  if (failed(model->plan(module)))
+  if (failed(codegen::planInit(module)))
+    return nullptr;
+  Planner(*model, module).run();
+  if (model->calls.empty())
+    return model; // All results are inputs.
+  if (failed(verifyPhase(module, Phase::Plan)))
     return nullptr;
   artifact::ScratchFile file("tinh-eager");
   CompileReport report;

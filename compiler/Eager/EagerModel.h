@@ -48,7 +48,7 @@ private:
     std::vector<uint32_t> inputs, outputs;
     std::vector<uint32_t> dead; // Values that nothing reads after it.
   };
-  mlir::LogicalResult plan(mlir::ModuleOp module);
+  class Planner;
 
   std::vector<Call> calls;
   std::vector<uint64_t> sizes;   // Of the values.
