@@ -164,9 +164,9 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   std::vector<artifact::Object> objects;
   for (size_t i = 0; i < count; ++i) {
     if (failed(results[i]))
-      return emitError(UnknownLoc::get(module.getContext()),
-                       "internal error in kernel '" + contents.kernels[i].name +
-                           "': " + messages[i]);
+      return module.lookupSymbol(contents.kernels[i].name)->emitError()
+             << "kernel '" << contents.kernels[i].name
+             << "' cannot be compiled: " << messages[i];
     objects.push_back(std::move(*results[i]));
   }
   return objects;
@@ -214,8 +214,8 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
   pool.wait();
   for (auto [kernel, text, message] : llvm::zip_equal(kernels, texts, messages))
     if (text.empty() || failed(replaceKernel(kernel, text)))
-      return kernel.emitError() << "internal error in kernel '"
-                                << kernel.getSymName() << "': " << message;
+      return kernel.emitError() << "kernel '" << kernel.getSymName()
+                                << "' cannot be compiled: " << message;
   return success();
 }
 
