@@ -67,9 +67,9 @@ class Buffer(c.Structure):
 
 
 class Model:
-    """A loaded module with a context to run its function `main` in."""
+    """A loaded module with a context to run one of its functions in."""
 
-    def __init__(self, library, artifact, threads):
+    def __init__(self, library, artifact, threads, function="main"):
         self._lib = c.CDLL(library)
         self._lib.tinh_last_error.restype = c.c_char_p
         self._lib.tinh_dtype_name.restype = c.c_char_p
@@ -79,15 +79,17 @@ class Model:
         self._check(
             lib.tinh_module_load(str(artifact).encode(), c.byref(module))
         )
-        function = c.c_uint32()
+        index = c.c_uint32()
         self._check(
-            lib.tinh_module_find_function(module, b"main", c.byref(function))
+            lib.tinh_module_find_function(
+                module, function.encode(), c.byref(index)
+            )
         )
-        self.function = function.value
+        self.function = index.value
         self.info = FunctionInfo()
         self._check(
             lib.tinh_module_function_info(
-                module, function, c.byref(self.info)
+                module, index, c.byref(self.info)
             )
         )
         self.inputs = self._tensors("input", self.info.num_inputs)
