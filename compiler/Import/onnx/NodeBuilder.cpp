@@ -225,19 +225,23 @@ Value NodeBuilder::constantFloats(Type element, ArrayRef<int64_t> shape,
                                   ArrayRef<double> values) {
   if (hasFailed)
     return {};
-  SmallVector<Attribute> elements;
-  for (double value : values) {
-    if (auto floats = dyn_cast<FloatType>(element)) {
-      elements.push_back(FloatAttr::get(floats, value));
-      continue;
+  auto type = RankedTensorType::get(shape, element);
+  if (auto floats = dyn_cast<FloatType>(element)) {
+    SmallVector<APFloat> elements;
+    for (double value : values) {
+      elements.emplace_back(value);
+      bool isInexact;
+      elements.back().convert(floats.getFloatSemantics(),
+                              APFloat::rmNearestTiesToEven, &isInexact);
     }
-    unsigned width = element.getIntOrFloatBitWidth();
-    APInt bits(width, static_cast<uint64_t>(static_cast<int64_t>(value)),
-               /*isSigned=*/true, /*implicitTrunc=*/true);
-    elements.push_back(IntegerAttr::get(element, bits));
+    return graph.constant(DenseElementsAttr::get(type, elements));
   }
-  return graph.constant(
-      DenseElementsAttr::get(RankedTensorType::get(shape, element), elements));
+  SmallVector<APInt> elements;
+  for (double value : values)
+    elements.emplace_back(element.getIntOrFloatBitWidth(),
+                          static_cast<uint64_t>(static_cast<int64_t>(value)),
+                          /*isSigned=*/true, /*implicitTrunc=*/true);
+  return graph.constant(DenseElementsAttr::get(type, elements));
 }
 
 Value NodeBuilder::tensor(const ::onnx::TensorProto &tensor) {

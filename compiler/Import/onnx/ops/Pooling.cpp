@@ -240,10 +240,17 @@ Results maxPool(NodeBuilder &b) {
   if (!w)
     return {Value()};
   Value y = b.create<graph::MaxPoolOp>({x}, windowAttributes(b, *w));
-  Results results = {y};
-  if (y && b.wants(1))
-    results.push_back(maxPoolIndices(b, x, y, *w));
-  return results;
+  if (!y || !b.wants(1))
+    return {y};
+  constexpr int64_t kMostElements = 1024, kMostWindows = int64_t(1) << 22;
+  auto elements = countElements(w->kernel);
+  auto windows = countElements(b.shape(y).drop_front(2));
+  if (!elements || *elements > kMostElements || !windows ||
+      *windows > kMostWindows)
+    return {b.fail("output 1, the indices, is supported for up to " +
+                   Twine(kMostElements) + " elements in a window and " +
+                   Twine(kMostWindows) + " windows")};
+  return {y, maxPoolIndices(b, x, y, *w)};
 }
 
 /// The global Lp norm of each channel.

@@ -393,8 +393,10 @@ Results recurrent(Layer layer, ArrayRef<StringRef> activations) {
   layer.length = b.shape(x)[0];
   layer.batch = b.shape(x)[1];
   layer.clip = b.floatAttribute("clip", 0);
-  if (layer.length < 1)
-    return {b.fail("the sequences are empty")};
+  constexpr int64_t kLongest = 4096;
+  if (layer.length < 1 || layer.length > kLongest)
+    return {b.fail("sequences of " + Twine(layer.length) + " steps: 1 to " +
+                   Twine(kLongest) + " are supported")};
   readDirection(layer, x, 0, direction == "reverse");
   if (isBoth)
     readDirection(layer, x, 1, true);

@@ -22,6 +22,10 @@ namespace tinh::onnx {
 
 namespace {
 
+/// The tables have an entry for each element, matrices at most 2^24.
+constexpr double kLargest = 1 << 20;
+constexpr int64_t kLargestMatrix = int64_t(1) << 24;
+
 /// How one dimension is resized.
 struct Axis {
   int64_t from, to;
@@ -177,6 +181,9 @@ Value addTerms(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
 /// The same as a product with a matrix [to, from] of the weights.
 Value multiplyTerms(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
                     ArrayRef<Terms> table) {
+  if (axis.to > kLargestMatrix / axis.from)
+    return b.fail("cannot resize " + Twine(axis.from) + " elements to " +
+                  Twine(axis.to) + " with antialiasing: they are too many");
   SmallVector<double> matrix(axis.to * axis.from, 0.0);
   for (auto [row, terms] : llvm::enumerate(table))
     for (auto [k, weight] : llvm::enumerate(terms.weights)) {
@@ -314,9 +321,10 @@ std::optional<SmallVector<Axis>> readAxes(NodeBuilder &b, Value x) {
       axis.start = s->regions[i];
       axis.end = s->regions[count + i];
     }
-    if (!(to >= 1 && to < 1e8) || axis.from < 1) {
+    if (!(to >= 1 && to <= kLargest) || axis.from < 1) {
       b.fail("cannot resize an extent of " + Twine(axis.from) + " to " +
-             Twine(std::to_string(to)));
+             Twine(std::to_string(to)) + ": 1 to " +
+             Twine(static_cast<int64_t>(kLargest)) + " are supported");
       return std::nullopt;
     }
     axis.to = static_cast<int64_t>(to);

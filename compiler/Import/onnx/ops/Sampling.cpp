@@ -187,8 +187,9 @@ std::string readMode(NodeBuilder &b) {
 Results gridSample(NodeBuilder &b) {
   Value x = b.input(0), grid = b.input(1);
   int64_t rank = b.rank(x) - 2;
-  if (rank < 1 || b.rank(grid) != rank + 2 || b.shape(grid).back() != rank ||
-      b.shape(grid)[0] != b.shape(x)[0] || b.type(x).getNumElements() == 0)
+  if (rank < 1 || rank > 3 || b.rank(grid) != rank + 2 ||
+      b.shape(grid).back() != rank || b.shape(grid)[0] != b.shape(x)[0] ||
+      b.type(x).getNumElements() == 0)
     return {b.fail("a grid " + graph::shapeToString(grid.getType()) +
                    " does not fit the image " +
                    graph::shapeToString(x.getType()))};
@@ -228,6 +229,8 @@ Results gridSample(NodeBuilder &b) {
 // AffineGrid
 //===----------------------------------------------------------------------===//
 
+constexpr int64_t kMostPoints = int64_t(1) << 24;
+
 /// The centres of `extent` elements between -1 and 1.
 SmallVector<double> centres(int64_t extent, bool alignCorners) {
   SmallVector<double> result;
@@ -252,7 +255,8 @@ Results affineGrid(NodeBuilder &b) {
   auto rank = static_cast<int64_t>(extents.size());
   Ints expected = {size->empty() ? 0 : size->front(), rank, rank + 1};
   auto points = countElements(extents);
-  if (rank < 1 || !points || b.shape(theta) != ArrayRef<int64_t>(expected))
+  if (rank < 1 || !points || *points > kMostPoints ||
+      b.shape(theta) != ArrayRef<int64_t>(expected))
     return {b.fail("theta must be " + formatShape(expected) + " for the size " +
                    formatShape(*size))};
   bool alignCorners = b.intAttribute("align_corners", 0);

@@ -204,6 +204,9 @@ Results stft(NodeBuilder &b) {
     return {b.fail("cannot cut frames of " + Twine(frame) + " elements, " +
                    Twine(distance) + " apart, from " + Twine(signal))};
   int64_t count = (signal - frame) / distance + 1;
+  if (count > (int64_t(1) << 24) / frame)
+    return {b.fail(Twine(count) + " frames of " + Twine(frame) +
+                   " elements are too many")};
   Ints elements;
   for (int64_t i = 0; i < count; ++i)
     for (int64_t k = 0; k < frame; ++k)
@@ -235,7 +238,7 @@ Results window(NodeBuilder &b, double a0, double a1, double a2) {
   if (!given || !type)
     return {Value()};
   auto size = static_cast<int64_t>(*given);
-  if (size < 1 || size > (int64_t(1) << 24))
+  if (size < 1 || size > (int64_t(1) << 20))
     return {b.fail("a window of " + Twine(size) + " elements has no sense")};
   bool isPeriodic = b.intAttribute("periodic", 1);
   double length = static_cast<double>(isPeriodic ? size : size - 1);

@@ -1,0 +1,159 @@
+//===- ImportOnnxOpErrorsTest.cpp - Nodes that do not fit together --------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is said of nodes whose inputs have other shapes, or attributes other
+// values, than their op allows; ONNX's own tests have only nodes that are
+// right.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/import/ImportTestSupport.h"
+
+using namespace tinh::test;
+
+namespace {
+
+class ImportOnnxOpErrors : public ImportTest {
+protected:
+  /// The message for a node `n` with inputs x0, x1 … of f32 and the output y.
+  std::string messageOf(const std::string &op,
+                        std::vector<std::initializer_list<int64_t>> shapes,
+                        const std::string &attributes = "") {
+    std::string text = "output { name: \"y\" }\n";
+    std::string node = "node { name: \"n\" op_type: \"" + op + "\" ";
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      std::string name = "x" + std::to_string(i);
+      text += tensorInfo("input", name, shapes[i]);
+      node += "input: \"" + name + "\" ";
+    }
+    text += node + " output: \"y\" " + attributes + " }";
+    std::string message = importOnnx(model(text, 23));
+    std::string start = "error: node \"n\" (" + op + "): ";
+    EXPECT_EQ(message.substr(0, start.size()), start) << message;
+    return message.substr(std::min(start.size(), message.size()));
+  }
+};
+
+std::string intAttribute(const std::string &name, int value) {
+  return "attribute { name: \"" + name +
+         "\" type: INT i: " + std::to_string(value) + " } ";
+}
+
+std::string stringAttribute(const std::string &name, const std::string &value) {
+  return "attribute { name: \"" + name + "\" type: STRING s: \"" + value +
+         "\" } ";
+}
+
+TEST_F(ImportOnnxOpErrors, Attention) {
+  EXPECT_EQ(messageOf("Attention", {{2, 3}, {2, 3}, {2, 3}}),
+            "query, key and value must all have rank 3 or all rank 4");
+  EXPECT_EQ(messageOf("Attention", {{1, 4, 8}, {1, 4, 8}, {1, 4, 8}},
+                      intAttribute("q_num_heads", 3) +
+                          intAttribute("kv_num_heads", 2)),
+            "cannot divide 1x4x8xf32 among 3 heads");
+  EXPECT_EQ(messageOf("Attention", {{1, 3, 4, 8}, {1, 2, 4, 8}, {1, 2, 4, 8}}),
+            "query, key and value do not fit together: 1x3x4x8xf32, "
+            "1x2x4x8xf32 and 1x2x4x8xf32");
+  EXPECT_EQ(messageOf("Attention", {{1, 2, 4, 8}, {1, 2, 4, 8}, {1, 2, 4, 8}},
+                      intAttribute("qk_matmul_output_mode", 4)),
+            "attribute qk_matmul_output_mode: expected 0 to 3, found 4");
+}
+
+TEST_F(ImportOnnxOpErrors, RotaryEmbedding) {
+  EXPECT_EQ(messageOf("RotaryEmbedding", {{1, 2, 3, 7}, {1, 3, 3}, {1, 3, 3}}),
+            "cannot rotate 7 of 7 elements");
+  EXPECT_EQ(messageOf("RotaryEmbedding", {{1, 2, 3, 8}, {1, 3, 3}, {1, 3, 3}}),
+            "expected [batch, length, 4] for the sines and cosines, found "
+            "1x3x3xf32");
+}
+
+TEST_F(ImportOnnxOpErrors, Einsum) {
+  for (const char *equation : {"ij,jk->ik", "ijk->", "i->j", "i1->i", "ij->ii"})
+    EXPECT_EQ(
+        messageOf("Einsum", {{2, 3}}, stringAttribute("equation", equation)),
+        "the equation \"" + std::string(equation) +
+            "\" does not fit its operands");
+  EXPECT_EQ(messageOf("Einsum", {{2, 3}}, stringAttribute("equation", "ii->i")),
+            "a name that an operand has twice must stand for one extent");
+  EXPECT_EQ(messageOf("Einsum", {{2, 3}, {4, 5}},
+                      stringAttribute("equation", "ij,jk->ik")),
+            "a name stands for the extents 3 and 4");
+}
+
+TEST_F(ImportOnnxOpErrors, Recurrent) {
+  EXPECT_EQ(messageOf("LSTM", {{5, 2, 3}, {1, 16, 3}, {1, 12, 4}}),
+            "X, W and R must have rank 3 and R the shape [directions, 4 "
+            "hidden, hidden]");
+  EXPECT_EQ(messageOf("GRU", {{5, 2, 3}, {1, 12, 2}, {1, 12, 4}}),
+            "W must be [1, 12, 3], found 1x12x2xf32");
+  EXPECT_EQ(messageOf("RNN", {{5, 2, 3}, {1, 4, 3}, {1, 4, 4}},
+                      stringAttribute("direction", "sideways")),
+            "attribute direction: unknown value \"sideways\"");
+  EXPECT_EQ(messageOf("RNN", {{5, 2, 3}, {1, 4, 3}, {1, 4, 4}},
+                      "attribute { name: \"activations\" type: STRINGS "
+                      "strings: \"Frob\" }"),
+            "attribute activations: \"Frob\" is not known");
+  EXPECT_EQ(messageOf("RNN", {{9999, 2, 3}, {1, 4, 3}, {1, 4, 4}}),
+            "sequences of 9999 steps: 1 to 4096 are supported");
+}
+
+TEST_F(ImportOnnxOpErrors, Scatter) {
+  EXPECT_EQ(messageOf("ScatterElements", {{2, 3}, {2, 4}, {2, 5}}),
+            "indices 2x4xf32 and updates 2x5xf32 do not fit the data 2x3xf32");
+  EXPECT_EQ(messageOf("ScatterND", {{2, 3}, {4, 3}, {4}}),
+            "indices 4x3xf32 do not fit the data 2x3xf32");
+  EXPECT_EQ(messageOf("ScatterND", {{2, 3}, {4, 1}, {4, 2}}),
+            "expected updates [4, 3], found 4x2xf32");
+  EXPECT_EQ(messageOf("ScatterElements", {{65536, 3}, {65536, 3}, {65536, 3}}),
+            "196608 updates for each of 65536 elements are too many");
+}
+
+TEST_F(ImportOnnxOpErrors, Losses) {
+  EXPECT_EQ(messageOf("NegativeLogLikelihoodLoss", {{2, 5, 3}, {2, 4}}),
+            "expected scores [N, C, …] and targets [N, …], found 2x5x3xf32 "
+            "and 2x4xf32");
+  EXPECT_EQ(messageOf("SoftmaxCrossEntropyLoss", {{2}, {2}}),
+            "expected scores of rank 2 or more, found 2xf32");
+}
+
+TEST_F(ImportOnnxOpErrors, Quantization) {
+  EXPECT_EQ(messageOf("DequantizeLinear", {{2, 3}, {4}}),
+            "the parameters 4xf32 do not fit axis 1 of 2x3xf32");
+  EXPECT_EQ(messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
+            "only integers of 8 and 16 bits are supported as quantised "
+            "elements");
+}
+
+TEST_F(ImportOnnxOpErrors, Sampling) {
+  EXPECT_EQ(messageOf("GridSample", {{1, 1, 4, 4}, {1, 2, 2, 3}}),
+            "a grid 1x2x2x3xf32 does not fit the image 1x1x4x4xf32");
+  EXPECT_EQ(messageOf("GridSample", {{1, 1, 4, 4}, {1, 2, 2, 2}},
+                      stringAttribute("padding_mode", "mirror")),
+            "attribute padding_mode: unknown value \"mirror\"");
+}
+
+TEST_F(ImportOnnxOpErrors, Pooling) {
+  std::string kernel = "attribute { name: \"kernel_shape\" type: INTS "
+                       "ints: 2 ints: 2 } ";
+  EXPECT_EQ(messageOf("LpPool", {{1, 1, 4, 4}}, kernel + intAttribute("p", 0)),
+            "attribute p: expected 1 or more");
+}
+
+TEST_F(ImportOnnxOpErrors, Selection) {
+  EXPECT_EQ(messageOf("ReverseSequence", {{4, 2}, {3}}),
+            "expected a length for each of 2 sequences, found 3xf32");
+  std::string k = "initializer { name: \"k\" data_type: 7 int64_data: 9 }";
+  std::string text =
+      model("output { name: \"y\" }" + k + tensorInfo("input", "x", {2, 3}) +
+            "node { name: \"n\" op_type: \"TopK\" input: \"x\" "
+            "input: \"k\" output: \"y\" }");
+  EXPECT_EQ(importOnnx(text),
+            "error: node \"n\" (TopK): cannot take the first 9 of 3 elements: "
+            "at most 16384 are ranked");
+}
+
+} // namespace
