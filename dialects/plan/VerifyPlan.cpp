@@ -26,18 +26,20 @@ public:
   LogicalResult run();
 
 private:
+  std::optional<int64_t> spaceSize(BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
   LogicalResult verifyRaces(Operation &step, int64_t finished);
 
   FunctionOp function;
+  DenseMap<int64_t, int64_t> weightEnds; // By where the weight begins.
   DenseMap<Operation *, int64_t> numbers;
   SmallVector<Operation *> steps;
   SmallVector<StepAccess> accesses;
 };
 
 /// The memory that `buffer` lies in, in bytes; nothing if there is none.
-std::optional<int64_t> spaceSize(FunctionOp function, BufferAttr buffer) {
+std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
   auto argument = [&](ArrayAttr tensors) -> std::optional<int64_t> {
     if (buffer.getIndex() >= tensors.size())
       return std::nullopt;
@@ -54,23 +56,24 @@ std::optional<int64_t> spaceSize(FunctionOp function, BufferAttr buffer) {
   case Space::Weights:
     break;
   }
-  int64_t size = 0;
-  for (auto weight : function->getParentOfType<ModuleOp>().getOps<WeightOp>())
-    size = std::max(size, weight.getBuffer().getEnd());
-  return size;
+  auto weight = weightEnds.find(buffer.getOffset());
+  if (weight == weightEnds.end())
+    return std::nullopt;
+  return weight->second;
 }
 
 LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
-  std::optional<int64_t> size = spaceSize(function, buffer);
+  std::optional<int64_t> size = spaceSize(buffer);
+  if (size && buffer.getEnd() <= *size)
+    return success();
+  auto error = step.emitOpError() << "accesses " << toString(buffer);
   StringRef space = stringifySpace(buffer.getSpace());
+  if (buffer.getSpace() == Space::Weights)
+    return error << ", which is no weight";
   if (!size)
-    return step.emitOpError() << "accesses " << toString(buffer) << ", but @"
-                              << function.getSymName() << " has no " << space
-                              << " " << buffer.getIndex();
-  if (buffer.getEnd() > *size)
-    return step.emitOpError() << "accesses " << toString(buffer) << ", but the "
-                              << space << " has " << *size << " bytes";
-  return success();
+    return error << ", but @" << function.getSymName() << " has no " << space
+                 << " " << buffer.getIndex();
+  return error << ", but the " << space << " has " << *size << " bytes";
 }
 
 LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
@@ -111,6 +114,8 @@ LogicalResult Verifier::verifyRaces(Operation &step, int64_t finished) {
 }
 
 LogicalResult Verifier::run() {
+  for (auto weight : function->getParentOfType<ModuleOp>().getOps<WeightOp>())
+    weightEnds[weight.getOffset()] = weight.getBuffer().getEnd();
   int64_t finished = -1;
   for (Operation &step : function.getBody().front()) {
     if (!isa<DispatchOp, CopyOp>(step))

@@ -27,6 +27,9 @@
 // RUN: not graph-compile %s --emit=obj 2>&1 | FileCheck %s --check-prefix=OBJECT
 // OBJECT: error: -o OUT.o is missing
 
+// RUN: not graph-compile %s --emit=plan --report 2>&1 | FileCheck %s --check-prefix=REPORT
+// REPORT: error: --report is about --emit=obj and --emit=so
+
 // RUN: not graph-compile %s --emit=plan -o %t.nowhere/out.mlir 2>&1 | FileCheck %s --check-prefix=TEXT
 // TEXT: error: cannot write '{{.*}}nowhere/out.mlir': No such file or directory
 

@@ -49,6 +49,11 @@
 // LLVM: module @matmul_add_0 attributes {graph.chunks = {{.*}}, graph.scratch = {{.*}}, graph.strategy = "contraction"} {
 // LLVM: llvm.func @matmul_add_0(%{{.*}}: !llvm.ptr
 
+// The object file has all kernels and what describes them, under one name.
+// RUN: llvm-nm --extern-only %t/obj.o | FileCheck %s --check-prefix=OBJECT
+// OBJECT-NOT: U
+// OBJECT: {{[0-9a-f]+}} D tinh_artifact
+
 // RUN: graph-run %t/so.so --list | FileCheck %s
 // CHECK: input   x                                f32 8x4
 // CHECK: output  y                                f32 8x4

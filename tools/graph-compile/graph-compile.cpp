@@ -118,6 +118,10 @@ bool findPhases(const Arguments &arguments, tinh::Phase &from,
                  << "' comes before phase '" << arguments.from << "'\n";
     return false;
   }
+  if (*last < tinh::Phase::Object && arguments.report) {
+    llvm::errs() << "error: --report is about --emit=obj and --emit=so\n";
+    return false;
+  }
   if (*last >= tinh::Phase::Object && arguments.output.empty()) {
     llvm::errs() << "error: -o OUT." << (arguments.emit == "so" ? "so" : "o")
                  << " is missing\n";

@@ -300,13 +300,37 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{accesses weights[0 to 32], but the weights has 0 bytes}}
+  // expected-error @+1 {{accesses weights[0 to 32], which is no weight}}
   plan.dispatch @k chunks 1 scratch 0 reads(weights[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+plan.function @main
+    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    arena 96 unplanned 0 lower_bound 0 {
+  // expected-error @+1 {{accesses weights[32 to 64], which is no weight}}
+  plan.dispatch @k chunks 1 scratch 0 reads(weights[32 to 64]) writes(output 0[0 to 32])
+}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
+  return %x : tensor<8xf32>
+}
+plan.weight "w" at 64 : tensor<8xf32>
+
+// -----
+
+plan.function @main
+    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    arena 96 unplanned 0 lower_bound 0 {
+  // expected-error @+1 {{accesses weights[64 to 128], which is no weight}}
+  plan.copy weights[64 to 128] to arena[0 to 64]
+}
+plan.weight "w" at 64 : tensor<8xf32>
 
 // -----
 
