@@ -2,13 +2,14 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/ops.md, the tables of all ops, from their definitions.
+"""Writes docs/ops.md and docs/onnx-ops.md, the tables of all ops.
 
     generate_ops.py TBLGEN INCLUDE_DIR ROOT [--check]
 
 For each folder X of dialects/ that has an XOps.td, llvm-tblgen says what it
-defines. With --check nothing is written, and the exit status is 1 if docs/ops.md
-is not what would have been.
+defines. The ops of ONNX are read from the tables of their importers. With
+--check nothing is written, and the exit status is 1 if a document is not what
+would have been.
 """
 
 import json
@@ -24,6 +25,20 @@ HEADER = """\
 Generated from the definitions in `dialects/` by `docs/generate_ops.py`: after a
 change there, run `ninja -C build ops-document`. A `?` marks what may be left
 out, `…` what may be there any number of times.
+"""
+
+ONNX_HEADER = """\
+# ONNX ops
+
+Generated from the tables in `compiler/Import/onnx/ops/` by
+`docs/generate_ops.py`. Each op is imported from the operator set that is named
+on, up to 28; models before operator set 7 are refused. What an op needs to fix
+a shape, such as the shape of a Reshape, must be computable from constants. `If`
+is imported where its condition is, and calls of the model's own functions are
+expanded.
+
+ONNX's own tests of single nodes say how complete an op is:
+`tests/conformance/refused.txt` lists those that are refused, and why.
 """
 
 # What the definitions of MLIR are called here; all others go by their summary.
@@ -105,12 +120,16 @@ def describe(records, arguments, wanted):
     return "; ".join(f"{', '.join(names)}: {kind}" for names, kind in groups)
 
 
+def title_of(path):
+    """What the first line of a file says that it is for."""
+    return re.match(r"//===- \S+ - (.*?) *-+[*=]", path.open().readline())[1]
+
+
 class Family:
     """The ops that a .td file defines, in its order."""
 
     def __init__(self, path):
-        title = path.open().readline()
-        self.title = re.match(r"//===- \S+ - (.*?) *-+\*-", title)[1]
+        self.title = title_of(path)
         self.ops = []
 
     def table(self, records, prefix):
@@ -183,16 +202,31 @@ def document(tblgen, include, root):
                 yield from family.details(prefix)
 
 
+def onnx_document(root):
+    yield ONNX_HEADER
+    yield "| family | ops |\n|---|---|"
+    for path in sorted((root / "compiler/Import/onnx/ops").glob("*.cpp")):
+        entry = r'\{"(\w+)", (\d+), \d+, -?\d+, '
+        entries = re.findall(entry, path.read_text())
+        ops = ", ".join(f"{name} ({since})" for name, since in entries)
+        yield f"| {title_of(path)} | {ops} |"
+
+
 def main():
     if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
     tblgen, include, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    text = "\n".join(document(tblgen, include, root)).rstrip() + "\n"
-    path = root / "docs/ops.md"
-    if sys.argv[4:] != ["--check"]:
-        path.write_text(text)
-    elif not path.exists() or path.read_text() != text:
-        sys.exit(f"{path} is out of date: run ninja -C build ops-document")
+    documents = {
+        "ops.md": document(tblgen, include, root),
+        "onnx-ops.md": onnx_document(root),
+    }
+    for name, lines in documents.items():
+        text = "\n".join(lines).rstrip() + "\n"
+        path = root / "docs" / name
+        if sys.argv[4:] != ["--check"]:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            sys.exit(f"{path} is out of date: run ninja -C build ops-document")
 
 
 if __name__ == "__main__":
