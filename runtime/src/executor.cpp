@@ -169,6 +169,12 @@ void Executor::dependency_done(const std::shared_ptr<Run> &run,
            std::string("a run that this one waits for failed: ") + message);
 }
 
+tinh_status_t Run::wait() {
+  if (!done())
+    executor->require_outside_callback("waiting for a run");
+  return Future::wait();
+}
+
 void Run::cancel() { executor->cancel(*this); }
 
 void Executor::cancel(Run &run) {

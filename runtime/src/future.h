@@ -34,8 +34,8 @@ public:
 
   bool done() const { return is_done.load(std::memory_order_acquire); }
 
-  /// Waits until it is done.
-  tinh_status_t wait();
+  /// Waits until it is done. Throws where that could never be.
+  virtual tinh_status_t wait();
   /// The message it completed with; only once it is done.
   const std::string &message() const { return text; }
 

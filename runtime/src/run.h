@@ -41,6 +41,7 @@ public:
         arguments(std::move(arguments)) {}
 
   void run(uint32_t worker) override;
+  tinh_status_t wait() override;
   void cancel() override;
   bool is_user_event() const override { return false; }
 

@@ -9,9 +9,14 @@
 // Every way in which a file can be wrong gives a status and a sentence.
 //
 //===----------------------------------------------------------------------===//
+#include "elf_note.h"
+#include "error.h"
 #include "toy.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <random>
 
 static tinh_status_t try_load(const std::string &path) {
   tinh_module_t *module = nullptr;
@@ -60,6 +65,29 @@ TEST(Load, TruncatedAtAnyLength) {
     ASSERT_TRUE(said("cannot load '")) << size;
   }
   EXPECT_TRUE(said("the file is empty"));
+}
+
+TEST(Load, DamagedHeadersAreReadWithoutHarm) {
+  Toy toy;
+  std::string path = toy.path();
+  std::ifstream whole(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    std::string damaged = bytes;
+    for (int change = 0; change < 4; ++change)
+      damaged[random() % 1024] = static_cast<char>(random());
+    std::filesystem::remove(path);
+    std::ofstream(path, std::ios::binary) << damaged;
+    try {
+      // What a loader would do with the rest is not this library's concern.
+      tinh::runtime::read_note(tinh::runtime::File(path, "it"), path);
+    } catch (const tinh::runtime::Error &) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 300);
 }
 
 TEST(Load, OtherVersion) {

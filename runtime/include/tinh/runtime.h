@@ -238,7 +238,8 @@ TINH_API tinh_status_t tinh_context_wait_all(tinh_context_t *context);
 /*===-- Futures -----------------------------------------------------------===*/
 
 /* Waits until the future has completed and returns how: TINH_OK, or what went
- * wrong, with its message. */
+ * wrong, with its message. TINH_BUSY in a callback that would wait for a run of
+ * its own context. */
 TINH_API tinh_status_t tinh_future_wait(tinh_future_t *future);
 
 /* Says without waiting whether the future has completed. */
