@@ -25,6 +25,7 @@
 #include "llvm/Support/Path.h"
 
 #include <cstring>
+#include <sys/stat.h>
 
 using namespace llvm;
 
@@ -87,15 +88,16 @@ std::string KernelCache::path(StringRef key) const {
 std::optional<artifact::Object> KernelCache::load(StringRef key) const {
   if (buildId.empty())
     return std::nullopt;
-  // The time of this access is what an entry is kept for.
-  auto file =
-      sys::fs::openNativeFileForRead(path(key), sys::fs::OF_UpdateAtime);
+  auto file = sys::fs::openNativeFileForRead(path(key));
   if (!file) {
     consumeError(file.takeError());
     return std::nullopt;
   }
   auto buffer = MemoryBuffer::getOpenFile(*file, key, /*FileSize=*/-1,
                                           /*RequiresNullTerminator=*/false);
+  // Recent access is what keeps an entry; systems seldom note it themselves.
+  const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  ::futimens(*file, times);
   sys::fs::closeFile(*file);
   if (!buffer)
     return std::nullopt;

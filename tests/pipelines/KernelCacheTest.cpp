@@ -81,9 +81,11 @@ TEST_F(KernelCacheTest, RemovesWhatWasNotReadForLongest) {
   KernelCache cache(directory.string(), /*maximumSize=*/8 * 1100);
   for (char c = 'a'; c < 'a' + 10; ++c)
     cache.store(key(cache, std::string(1, c)), object(c));
-  // Times of access an hour apart, the first written the oldest.
+  // Times of access an hour apart, the first written the oldest; all within the
+  // day for which Linux would not note another access.
+  time_t start = time(nullptr) - 20 * 3600;
   for (int i = 0; i < 10; ++i) {
-    timespec times[2] = {{1'000'000 + i * 3600, 0}, {1'000'000, 0}};
+    timespec times[2] = {{start + i * 3600, 0}, {start - 3600, 0}};
     fs::path path = entry(cache, std::string(1, 'a' + i));
     ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
   }
