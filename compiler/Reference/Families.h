@@ -31,6 +31,10 @@ std::optional<Tensor> evaluateNormalization(mlir::Operation *op, Operands in);
 /// `x` with its dimensions in another order.
 Tensor transpose(const Tensor &x, llvm::ArrayRef<int64_t> permutation);
 
+/// `x` with so many zeros before and after each dimension.
+Tensor padWithZeros(const Tensor &x, llvm::ArrayRef<int64_t> low,
+                    llvm::ArrayRef<int64_t> high);
+
 /// The product of matrices, NumPy's matmul: leading dimensions broadcast.
 Tensor matrixProduct(const Tensor &a, const Tensor &b, mlir::Type result);
 

@@ -107,6 +107,20 @@ static Tensor slice(SliceOp op, const Tensor &x) {
 // pad
 //===----------------------------------------------------------------------===//
 
+Tensor padWithZeros(const Tensor &x, ArrayRef<int64_t> low,
+                    ArrayRef<int64_t> high) {
+  SmallVector<int64_t> shape;
+  for (auto [extent, before, after] : llvm::zip_equal(x.shape(), low, high))
+    shape.push_back(extent + before + after);
+  Tensor y(x.type.clone(shape));
+  Strides strides = rowMajorStrides(shape);
+  int64_t start = 0;
+  for (auto [before, stride] : llvm::zip_equal(low, strides))
+    start += before * stride;
+  writeStrided(x, y, start, strides);
+  return y;
+}
+
 static int64_t floorModulo(int64_t a, int64_t b) { return (a % b + b) % b; }
 
 /// The index in [0, extent) that padding repeats at `i`; negative: none.

@@ -41,17 +41,20 @@ Outputs allocate(TypeRange types) {
   return memory;
 }
 
-/// Floats in [-1, 1], integers in [-8, 8] or [0, 8].
+/// Floats in [-1, 1] or special ones, integers in [-8, 8] or [0, 8].
 std::vector<Tensor> makeInputs(TypeRange types, uint64_t seed,
                                MLIRContext &context) {
   Generator random(~seed, context);
+  bool special = hasSpecialNumbers(seed);
   std::vector<Tensor> inputs;
   for (Type type : types) {
     Tensor &x = inputs.emplace_back(type);
     bool isSigned =
         x.element().isSignlessInteger() && !x.element().isInteger(1);
     for (double &value : x.floats)
-      value = random.real(-1, 1);
+      value = special && random.chance(0.01)
+                  ? random.choose<double>({NAN, INFINITY, -INFINITY, -0.0})
+                  : random.real(-1, 1);
     for (reference::Integer &value : x.integers)
       value = random.number(isSigned ? -8 : 0, 8);
     roundElements(x);
@@ -158,7 +161,8 @@ double tolerance(Value value, llvm::DenseMap<Value, double> &known) {
 /// "" if `found` is close enough.
 std::string compare(const Bytes &found, const Tensor &expected,
                     double allowed) {
-  auto d = largestDifference(reference::fromBytes(expected.type, found), expected);
+  auto d =
+      largestDifference(reference::fromBytes(expected.type, found), expected);
   if (!expected.isFloat())
     allowed = 0;
   // Numbers near one may have cancelled to something small.

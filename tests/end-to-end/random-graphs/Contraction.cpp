@@ -29,7 +29,7 @@ Shape otherMatrix(Generator &g, ArrayRef<int64_t> shape, int64_t inner,
   for (int64_t &extent : other)
     if (g.chance(0.2))
       extent = 1;
-  other.append({inner, g.number(1, 40)});
+  other.append({inner, g.number(1, g.chance(0.3) ? 130 : 40)});
   if (swapped)
     std::swap(other[other.size() - 1], other[other.size() - 2]);
   return other;
@@ -114,7 +114,7 @@ bool makeConv(Generator &g) {
     groups = g.chance(0.5) ? channels : channels % 2 ? 1 : 2;
   int64_t outputs = groups * (groups == channels && g.chance(0.7)
                                   ? 1
-                                  : g.number(1, groups == 1 ? 20 : 4));
+                                  : g.number(1, groups == 1 ? 40 : 4));
   Shape shape = {outputs, channels / groups};
   shape.append(w.kernel);
   int64_t taps = channels / groups;
@@ -150,7 +150,9 @@ bool makeConvTranspose(Generator &g) {
     if (extent < 1)
       return false;
   }
-  Known weights = g.leaf(shape, x.element());
+  // Zeros between the elements of x are multiplied with weights, too.
+  Known weights = g.special ? g.constant(shape, x.element(), -1, 1)
+                            : g.leaf(shape, x.element());
   Value y =
       g.create<ConvTransposeOp>(x.value, weights.value, w.strides, w.padding,
                                 extra, w.dilations, groups, w.layout);

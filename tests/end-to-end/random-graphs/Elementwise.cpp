@@ -180,7 +180,7 @@ bool makeCast(Generator &g) {
   if (element == x.element() || (!toFloat && x.isFloat() && !x.exact))
     return false;
   // What a type does not hold, C leaves open.
-  double limit = element.isUnsignedInteger() ? 0 : 100;
+  double limit = g.special || element.isUnsignedInteger() ? 0 : 100;
   if (x.isFloat() && !toFloat && !element.isInteger(1) && x.bound > limit)
     return false;
   if (toFloat && x.bound > 1000)

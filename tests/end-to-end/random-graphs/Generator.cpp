@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tinh::test {
 
 Generator::Generator(uint64_t seed, MLIRContext &context)
-    : builder(&context), engine(seed) {}
+    : builder(&context), special(hasSpecialNumbers(seed)), engine(seed) {}
 
 //===----------------------------------------------------------------------===//
 // Choices: the standard library's distributions differ between its versions.
@@ -31,7 +31,7 @@ bool Generator::chance(double probability) { return real(0, 1) < probability; }
 Shape Generator::randomShape(int64_t minRank, int64_t maxRank) {
   Shape shape;
   int64_t rank = number(minRank, maxRank);
-  int64_t largest = rank <= 1 ? 200 : rank == 2 ? 60 : rank == 3 ? 20 : 8;
+  int64_t largest = rank <= 1 ? 300 : rank == 2 ? 90 : rank == 3 ? 20 : 8;
   for (int64_t i = 0; i < rank; ++i)
     shape.push_back(chance(0.1) ? 1 : number(1, largest));
   return shape;
