@@ -196,6 +196,10 @@ matchCombiner(linalg::GenericOp op) {
                   .Case([](arith::MulIOp) { return Kind::MUL; })
                   .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
                   .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
+                  .Case([](arith::MaxSIOp) { return Kind::MAXSI; })
+                  .Case([](arith::MinSIOp) { return Kind::MINSI; })
+                  .Case([](arith::MaxUIOp) { return Kind::MAXUI; })
+                  .Case([](arith::MinUIOp) { return Kind::MINUI; })
                   .Default([](Operation *) { return std::nullopt; });
   if (!kind)
     return std::nullopt;

@@ -46,32 +46,21 @@ Value Emitter::fill(Shape shape, Value scalar) {
       .getResult(0);
 }
 
-SmallVector<Value> Emitter::reduceAll(
-    ValueRange inits, ValueRange inputs, Maps maps,
-    function_ref<SmallVector<Value>(Scalars &, ValueRange)> body) {
+Value Emitter::reduce(Value init, ValueRange inputs, Maps maps, Body body) {
   AffineMap result = maps.back();
   SmallVector<utils::IteratorType> iterators(result.getNumDims(),
                                              utils::IteratorType::reduction);
   for (AffineExpr expr : result.getResults())
     iterators[cast<AffineDimExpr>(expr).getPosition()] =
         utils::IteratorType::parallel;
-  SmallVector<AffineMap> allMaps(maps);
-  allMaps.append(inits.size() - 1, result);
   auto generic = linalg::GenericOp::create(
-      b, TypeRange(inits), inputs, inits, allMaps, iterators,
+      b, init.getType(), inputs, init, maps, iterators,
       [&](OpBuilder &nested, Location location, ValueRange arguments) {
         ImplicitLocOpBuilder inner(location, nested);
         Scalars s(inner, isUnsigned);
         linalg::YieldOp::create(inner, body(s, arguments));
       });
-  return SmallVector<Value>(generic.getResults());
-}
-
-Value Emitter::reduce(Value init, ValueRange inputs, Maps maps, Body body) {
-  return reduceAll(init, inputs, maps,
-                   [&](Scalars &s, ValueRange arguments) -> SmallVector<Value> {
-                     return {body(s, arguments)};
-                   })[0];
+  return generic.getResult(0);
 }
 
 Value Emitter::parallel(Shape shape, Type element, ValueRange inputs, Maps maps,

@@ -72,11 +72,6 @@ public:
   /// that of the result. Dimensions that the result's map leaves out are
   /// reductions.
   Value reduce(Value init, mlir::ValueRange inputs, Maps maps, Body body);
-  /// Several results at once; `body` yields them all.
-  llvm::SmallVector<Value> reduceAll(
-      mlir::ValueRange inits, mlir::ValueRange inputs, Maps maps,
-      llvm::function_ref<llvm::SmallVector<Value>(Scalars &, mlir::ValueRange)>
-          body);
   /// Σ of products of the two inputs in `accumulator`; the inputs' elements are
   /// extended to it. The sum has the type `accumulator`.
   Value multiplyAdd(Shape shape, Type accumulator, Value x, Value y, Maps maps);

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A reduction is a fill and one generic that combines in the accumulator's
-// type; a mean is a sum and an element-wise generic. argmax carries value and
-// index in a generic with two results.
+// type; a mean is a sum and an element-wise generic. argmax is two reductions:
+// the extreme, then the lowest (or highest) index that has it. One that carried
+// both would not run along vector lanes.
 //
 // A running sum is a generic over (i, j) that adds x[j] for j ≤ i: n² additions
 // instead of n, but independent for each i.
@@ -120,44 +121,50 @@ FailureOr<Value> lowerReduce(graph::ReduceOp op, Emitter &e,
 // argmax, argmin
 //===----------------------------------------------------------------------===//
 
-/// Whether `x`, met after `best`, replaces it. Once `best` is NaN, only a later
-/// NaN does, and only if the last extreme counts.
-Value replaces(Scalars &s, Value x, Value best, bool largest, bool last) {
-  Value low = largest ? best : x, high = largest ? x : best;
-  Value better = last ? s.lessEqual(low, high) : s.less(low, high);
+/// Whether `x` is the extreme of a row: NaN if any is.
+Value isExtreme(Scalars &s, Value x, Value extreme) {
+  Value same = s.equal(x, extreme);
   if (!isa<FloatType>(x.getType()))
-    return better;
-  Value nan = s.isNan(x);
-  if (!last) {
-    Value bestIsNumber =
-        arith::CmpFOp::create(s.b, arith::CmpFPredicate::ORD, best, best);
-    nan = arith::AndIOp::create(s.b, nan, bestIsNumber);
-  }
-  return arith::OrIOp::create(s.b, better, nan);
+    return same;
+  // If the extreme is not NaN, no element is.
+  return arith::OrIOp::create(s.b, same, s.isNan(x));
+}
+
+/// The type that positions along an axis are compared in: half the width of i64
+/// is twice the lanes.
+Type positionType(Emitter &e, int64_t extent) {
+  bool fits = extent <= std::numeric_limits<int32_t>::max();
+  return fits ? e.b.getI32Type() : e.b.getI64Type();
 }
 
 template <typename Op>
 FailureOr<Value> lowerArg(Op op, Emitter &e, ValueRange operands) {
   Value x = operands[0];
-  constexpr bool largest = std::is_same_v<Op, graph::ArgmaxOp>;
-  bool last = op.getSelectLastIndex();
+  constexpr ReduceKind kind =
+      std::is_same_v<Op, graph::ArgmaxOp> ? ReduceKind::Max : ReduceKind::Min;
+  ReduceKind side = op.getSelectLastIndex() ? ReduceKind::Max : ReduceKind::Min;
   int64_t axis = op.getAxis(), rank = shapeOf(x).size();
   SmallVector<int64_t> kept = keptDimensions(rank, axis);
   SmallVector<int64_t> shape = extentsOf(x, kept);
+  AffineMap from = e.identity(rank), to = projection(e, rank, kept);
   Type type = computeType(elementOf(x));
+  Type position = positionType(e, shapeOf(x)[axis]);
   Scalars outer = e.scalars();
-  Value worst = largest ? outer.lowest(type) : outer.highest(type);
-  Value first = outer.integer(e.b.getI64Type(), 0);
-  SmallVector<Value> inits{e.fill(shape, worst), e.fill(shape, first)};
-  SmallVector<Value> results = e.reduceAll(
-      inits, x, {e.identity(rank), projection(e, rank, kept)},
-      [&](Scalars &s, ValueRange v) -> SmallVector<Value> {
-        Value element = s.convert(v[0], type);
-        Value take = replaces(s, element, v[1], largest, last);
-        Value here = s.fromIndex(Emitter::index(s, axis), s.b.getI64Type());
-        return {s.select(take, element, v[1]), s.select(take, here, v[2])};
-      });
-  return e.reshape(results[1], cast<RankedTensorType>(op.getType()).getShape());
+  Value extreme =
+      e.reduce(e.fill(shape, neutral(outer, kind, type)), x, {from, to},
+               [&](Scalars &s, ValueRange v) {
+                 return combine(s, kind, v[1], s.convert(v[0], type));
+               });
+  Value none = neutral(outer, side, position);
+  Value result =
+      e.reduce(e.fill(shape, none), {x, extreme}, {from, to, to},
+               [&](Scalars &s, ValueRange v) {
+                 Value here = s.fromIndex(Emitter::index(s, axis), position);
+                 Value hit = isExtreme(s, s.convert(v[0], type), v[1]);
+                 return combine(s, side, v[2], s.select(hit, here, none));
+               });
+  return e.reshape(e.convert(result, e.b.getI64Type()),
+                   cast<RankedTensorType>(op.getType()).getShape());
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,19 +33,37 @@ func.func @main(%x: tensor<4xi1>) -> tensor<i1> {
 
 // -----
 
-// Value and index are reduced together.
+// The extreme, then the first index that has it; NaN is an extreme.
 
 // CHECK-LABEL: func.func private
-// CHECK: linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xi64>)
-// CHECK: arith.cmpf olt
-// CHECK: arith.cmpf uno
-// CHECK: arith.cmpf ord
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<2xf32>)
+// CHECK: arith.maximumf
+// CHECK: linalg.fill ins(%{{.*}} : i32) outs(%{{.*}} : tensor<2xi32>)
 // CHECK: linalg.index 1
+// CHECK: arith.cmpf oeq
+// CHECK: arith.cmpf uno
 // CHECK: arith.select
-// CHECK: arith.select
+// CHECK: arith.minsi
+// CHECK: arith.extsi %{{.*}} : i32 to i64
 func.func @main(%x: tensor<2x5xf32>) -> tensor<2xi64> {
   %r = graph.kernel (%x_ = %x) : (tensor<2x5xf32>) -> tensor<2xi64> {
     %y = graph.argmax %x_ axis 1 : tensor<2x5xf32> -> tensor<2xi64>
+    graph.yield %y : tensor<2xi64>
+  }
+  return %r : tensor<2xi64>
+}
+
+// -----
+
+// The last index of the smallest unsigned integer.
+
+// CHECK-LABEL: func.func private
+// CHECK: arith.minui %{{.*}} : i8
+// CHECK: arith.cmpi eq
+// CHECK: arith.maxui %{{.*}} : i32
+func.func @main(%x: tensor<2x5xui8>) -> tensor<2xi64> {
+  %r = graph.kernel (%x_ = %x) : (tensor<2x5xui8>) -> tensor<2xi64> {
+    %y = graph.argmin %x_ axis 1 select_last_index : tensor<2x5xui8> -> tensor<2xi64>
     graph.yield %y : tensor<2xi64>
   }
   return %r : tensor<2xi64>

@@ -97,6 +97,27 @@ for k, f in {"argmax": np.argmax, "argmin": np.argmin}.items():
         lambda x, f=f: f(x, axis=1),
         draw(30, 14, dt=np.uint8, lo=0, hi=255),
     )
+    # Longer than a vector, with ties, with NaN and without, in odd places.
+    for name, row in {
+        "ties": draw(3, 77, dt=np.int32, lo=-3, hi=3).astype(np.float32),
+        "nan": np.where(draw(3, 77) > 1, np.float32(np.nan), draw(3, 77)),
+        "inf": np.full((2, 37), -np.inf if k == "argmax" else np.inf, np.float32),
+        "i8": draw(3, 77, dt=np.int8, lo=-9, hi=9),
+        "u8": draw(3, 77, dt=np.uint8, lo=0, hi=255),
+        "i64": draw(3, 77, dt=np.int64, lo=-9, hi=9),
+    }.items():
+        case(
+            f"{k}_row_{name}",
+            f"%y = graph.{k} %0 axis 1 : t0 -> ty",
+            lambda x, f=f: f(x, axis=1),
+            row,
+        )
+        case(
+            f"{k}_row_{name}_last",
+            f"%y = graph.{k} %0 axis 1 select_last_index : t0 -> ty",
+            lambda x, g=lastarg: g(x, 1),
+            row,
+        )
     case(
         k + "f16",
         f"%y = graph.{k} %0 axis 1 : t0 -> ty",
