@@ -57,9 +57,13 @@ def check_paths(prefix):
 
 
 def check_runtime(folder):
-    """classify is run on the model that is made by hand for the runtime's tests."""
+    """The examples are run on the model that the runtime's tests make by hand."""
     text = run(folder / "classify", BUILD / "tests/runtime/toy.so")
     assert "1. class 1023, score 1023" in text, text
+    image = folder / "image.f32"
+    image.write_bytes(bytes(4 * 1024))  # All zeros: y[i] = i.
+    text = run(folder / "classify_stream", BUILD / "tests/runtime/toy.so", image)
+    assert text == f"{image}: class 1023, score 1023\n", text
 
 
 def check_compiler(prefix, folder):

@@ -1,0 +1,108 @@
+//===- inputs_test.cpp - Contents of a run's inputs -------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --input's arguments, and generated values of each element type.
+//
+//===----------------------------------------------------------------------===//
+#include "inputs.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace tinh::tools;
+
+namespace {
+
+constexpr int64_t dims[] = {10, 100};
+
+tinh_tensor_info_t tensor(const char *name, tinh_dtype_t dtype) {
+  return {name, dtype, 2, dims, 1000 * tinh_dtype_size(dtype)};
+}
+
+/// The elements of `bytes`, as doubles.
+template <typename T>
+std::vector<double> values(const std::vector<char> &bytes) {
+  std::vector<T> elements(bytes.size() / sizeof(T));
+  std::memcpy(elements.data(), bytes.data(), bytes.size());
+  return {elements.begin(), elements.end()};
+}
+
+template <typename T>
+void expect_small_integers(tinh_dtype_t dtype, int bound) {
+  std::vector<bool> seen(static_cast<size_t>(bound));
+  for (double value : values<T>(make_input(tensor("x", dtype), "random"))) {
+    ASSERT_GE(value, 0);
+    ASSERT_LT(value, bound);
+    seen[static_cast<size_t>(value)] = true;
+  }
+  EXPECT_EQ(seen, std::vector<bool>(seen.size(), true)) << int(dtype);
+}
+
+template <typename T> void expect_normal(tinh_dtype_t dtype) {
+  double sum = 0, squares = 0;
+  for (double value : values<T>(make_input(tensor("x", dtype), "random"))) {
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / 1000, 0, 0.2);
+  EXPECT_NEAR(squares / 1000, 1, 0.3);
+}
+
+} // namespace
+
+TEST(Inputs, RandomOfEachType) {
+  expect_small_integers<uint8_t>(TINH_DTYPE_BOOL, 2);
+  expect_small_integers<int8_t>(TINH_DTYPE_I8, 10);
+  expect_small_integers<uint8_t>(TINH_DTYPE_U8, 10);
+  expect_small_integers<int16_t>(TINH_DTYPE_I16, 10);
+  expect_small_integers<uint16_t>(TINH_DTYPE_U16, 10);
+  expect_small_integers<int32_t>(TINH_DTYPE_I32, 10);
+  expect_small_integers<uint32_t>(TINH_DTYPE_U32, 10);
+  expect_small_integers<int64_t>(TINH_DTYPE_I64, 10);
+  expect_small_integers<uint64_t>(TINH_DTYPE_U64, 10);
+  expect_normal<float>(TINH_DTYPE_F32);
+  expect_normal<double>(TINH_DTYPE_F64);
+}
+
+TEST(Inputs, HalvesAreNormalToo) {
+  int small[2] = {}, index = 0;
+  // The exponent's bits: below 1 in magnitude are 68 % of the values.
+  for (auto [dtype, one] : {std::pair{TINH_DTYPE_F16, 0x3c00},
+                            std::pair{TINH_DTYPE_BF16, 0x3f80}}) {
+    for (double bits :
+         values<uint16_t>(make_input(tensor("x", dtype), "random")))
+      small[index] += (int(bits) & 0x7fff) < one;
+    EXPECT_NEAR(small[index++], 683, 90);
+  }
+}
+
+TEST(Inputs, DependOnNameAndTypeAlone) {
+  auto of = [](const char *name) {
+    return make_input(tensor(name, TINH_DTYPE_F32), "random");
+  };
+  EXPECT_EQ(of("a"), of("a"));
+  EXPECT_NE(of("a"), of("b"));
+  EXPECT_EQ(make_input(tensor("a", TINH_DTYPE_I16), "zeros"),
+            std::vector<char>(2000));
+}
+
+TEST(Inputs, NamesMayHaveSignsInThem) {
+  std::vector<tinh_tensor_info_t> tensors = {
+      tensor("a=b", TINH_DTYPE_F32), tensor("gpu_0/x:0", TINH_DTYPE_I8)};
+  auto sources = parse_inputs({"a=b=c=d.npy", "gpu_0/x:0=zeros"}, tensors);
+  EXPECT_EQ(sources["a=b"], "c=d.npy");
+  EXPECT_EQ(sources["gpu_0/x:0"], "zeros");
+  try {
+    parse_inputs({"a=zeros"}, tensors);
+    FAIL();
+  } catch (const UserError &error) {
+    EXPECT_STREQ(error.what(),
+                 "the model has no input 'a'; its inputs are 'a=b' (f32 "
+                 "10x100), 'gpu_0/x:0' (i8 10x100)");
+  }
+}
