@@ -55,22 +55,27 @@ static void buildNormalised(OpPassManager &pm) {
 }
 
 /// CSE comes before the layout is chosen, so that equal convolutions stay
-/// equal, and again after it, for the transposes that it made.
+/// equal, and again after it, for the transposes that it made. Transposed
+/// convolutions are taken apart in their final layout, where the transposes of
+/// their phases need not sink anywhere, and before constants are folded for the
+/// last time, as their weights are.
 static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(transforms::createChannelsLast());
+  pm.addPass(transforms::createDecomposeConvTranspose());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createSimplifyGraph());
   pm.addPass(createCSEPass());
 }
 
 /// Strategies change a kernel for its own dispatch: equal ones are merged after
-/// it. Packing adds work on constants, so @init is split off then, too.
+/// it. Packing adds work on constants, so @init is split off then, too: after
+/// merging, since equal work on the same constant makes one weight.
 static void buildKernels(OpPassManager &pm) {
   pm.addPass(codegen::createLowerKernels());
   pm.addPass(codegen::createChooseStrategies());
-  pm.addPass(codegen::createOutlineConstants());
   pm.addPass(codegen::createMergeKernels());
+  pm.addPass(codegen::createOutlineConstants());
 }
 
 /// The passes from the phase before to `phase`.
