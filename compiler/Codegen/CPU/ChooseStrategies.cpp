@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
 
 #include "dialects/graph/Graph.h"
@@ -85,6 +86,12 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
       return std::nullopt;
     return Division{planWindows(*windows).chunks, 0};
   }
+  if (strategy == "transpose") {
+    auto transpose = matchTranspose(kernel);
+    if (!transpose)
+      return std::nullopt;
+    return Division{planTranspose(*transpose, target).chunks, 0};
+  }
   if (strategy != "rows")
     return std::nullopt;
   RowsPlan plan = planRows(kernel);
@@ -96,7 +103,9 @@ static StringRef chooseStrategy(func::FuncOp kernel) {
   auto contraction = matchContraction(kernel);
   if (contraction && (packed || worthPacking(*contraction)))
     return "contraction";
-  return matchWindows(kernel) ? "windows" : "rows";
+  if (matchWindows(kernel))
+    return "windows";
+  return matchTranspose(kernel) ? "transpose" : "rows";
 }
 
 LogicalResult chooseStrategies(ModuleOp module, const Target &target) {

@@ -387,30 +387,49 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
   auto value = constant ? scalar(constant) : FailureOr<LaneValue>(failure());
   if (failed(value))
     return failure();
-  Value inside;
+  Value inside; // In all dimensions that are the same for all lanes.
+  Value lanesInside;
   Indices source;
   auto sourceType = op.getSourceType();
+  auto both = [&](Value x, Value y) {
+    return x ? b.createOrFold<arith::AndIOp>(loc, x, y) : y;
+  };
   for (auto [i, lane] : llvm::enumerate(indices)) {
     int64_t low = op.getStaticLow()[i], high = op.getStaticHigh()[i];
     if (low == 0 && high == 0) {
       source.push_back(lane);
       continue;
     }
-    if (lane.stride != 0 && lanes > 1)
-      return failure();
     LaneIndex moved{add(lane.base, index(-low)), lane.stride, 1};
-    // One unsigned comparison checks both bounds.
-    Value fits = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
-                                               moved.base,
-                                               index(sourceType.getDimSize(i)));
-    inside = inside ? b.createOrFold<arith::AndIOp>(loc, inside, fits) : fits;
     source.push_back(moved);
+    // One unsigned comparison checks both bounds.
+    Value position = affineValue(moved).value;
+    Value size = index(sourceType.getDimSize(i));
+    bool alongLanes = lane.stride != 0 && lanes > 1;
+    if (alongLanes)
+      size = vector::BroadcastOp::create(b, loc, position.getType(), size);
+    Value fits = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
+                                               position, size);
+    Value &all = alongLanes ? lanesInside : inside;
+    all = both(all, fits);
   }
+  auto masked = [&]() -> FailureOr<LaneValue> {
+    if (!lanesInside)
+      return at(op.getSource(), source);
+    Value saved = mask;
+    mask = both(saved, lanesInside);
+    auto element = at(op.getSource(), source);
+    mask = saved;
+    if (failed(element))
+      return failure();
+    Value chosen = arith::SelectOp::create(
+        b, loc, lanesInside, asVector(*element), asVector(*value));
+    return LaneValue{chosen, false, {}};
+  };
   if (!inside)
-    return at(op.getSource(), source);
-  return choose(
-      inside, sourceType.getElementType(),
-      [&] { return at(op.getSource(), source); }, [&] { return value; });
+    return masked();
+  return choose(inside, sourceType.getElementType(), masked,
+                [&] { return value; });
 }
 
 FailureOr<LaneValue> Pull::concat(tensor::ConcatOp op, const Indices &indices) {

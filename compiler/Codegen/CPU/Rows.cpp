@@ -49,8 +49,14 @@ public:
   }
 
 private:
+  /// Lanes for a dimension of `extent`. A reduction takes several registers of
+  /// neighbours together: one alone would wait for its own sums.
   int64_t lanesFor(int64_t extent) const {
-    return extent <= 1 ? 1 : target.lanes();
+    constexpr int64_t kRegisters = 4;
+    int64_t lanes = target.lanes();
+    if (plan.reduced > 1 && lanes > 1 && extent >= kRegisters * lanes)
+      return kRegisters * lanes;
+    return extent <= 1 ? 1 : lanes;
   }
 
   Pull makePull(int64_t lanes) {

@@ -264,19 +264,34 @@ static void planScratch(RowsPlan &plan) {
                               plan.stagesScratch + contractionStageScratch(*c));
 }
 
-/// Few long rows are cut into blocks.
+static int64_t reducedElements(func::FuncOp kernel) {
+  int64_t most = 1;
+  kernel.walk([&](linalg::GenericOp op) {
+    SmallVector<unsigned> loops;
+    op.getReductionDims(loops);
+    int64_t count = 1;
+    for (unsigned loop : loops)
+      count *= op.getStaticLoopRanges()[loop];
+    most = std::max(most, count);
+  });
+  return most;
+}
+
+/// Few long rows are cut into blocks, of whole vectors for any CPU.
 static void chooseBlocks(RowsPlan &plan) {
-  constexpr int64_t kBlock = 1024, kEnoughRows = 16;
+  constexpr int64_t kWork = 1024, kLeastBlock = 64, kEnoughRows = 16;
+  int64_t block =
+      std::max(kWork / plan.reduced / kLeastBlock, int64_t(1)) * kLeastBlock;
   RankedTensorType first = plan.resultType(0);
   plan.blockSize = first.getRank() > plan.rank ? first.getShape().back() : 1;
   if (!plan.stages.empty() || plan.rows >= kEnoughRows ||
-      first.getRank() != plan.rank + 1 || plan.blockSize <= kBlock)
+      first.getRank() != plan.rank + 1 || plan.blockSize <= block)
     return;
   for (size_t i = 1; i < plan.written.size(); ++i)
     if (plan.resultType(i).getShape() != first.getShape())
       return;
-  plan.blocks = (plan.blockSize + kBlock - 1) / kBlock;
-  plan.blockSize = kBlock;
+  plan.blocks = (plan.blockSize + block - 1) / block;
+  plan.blockSize = block;
 }
 
 /// A chunk should be worth its call, and 48 are enough to share evenly.
@@ -285,8 +300,8 @@ static void chooseChunks(RowsPlan &plan) {
   int64_t units = plan.rows * plan.blocks, elements = 0;
   for (size_t i = 0; i < plan.written.size(); ++i)
     elements += plan.resultType(i).getNumElements();
-  int64_t perUnit =
-      std::max<int64_t>(1, elements / std::max<int64_t>(units, 1));
+  int64_t perUnit = std::max<int64_t>(1, elements * plan.reduced /
+                                             std::max<int64_t>(units, 1));
   int64_t least =
       plan.stages.empty() ? (kLeastElements + perUnit - 1) / perUnit : 1;
   plan.unitsPerChunk =
@@ -299,10 +314,12 @@ RowsPlan planRows(func::FuncOp kernel) {
   RowsPlan plan;
   plan.stages = chooseStages(kernel);
   plan.written = writtenValues(kernel);
-  if (plan.stages.empty())
+  if (plan.stages.empty()) {
+    plan.reduced = reducedElements(kernel);
     chooseElementwiseRows(plan);
-  else
+  } else {
     chooseStagedRows(plan, kernel);
+  }
   for (int64_t i = 0; i < plan.rank; ++i)
     plan.rows *= plan.resultType(0).getDimSize(i);
   planScratch(plan);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
+#include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
 #include "dialects/graph/Graph.h"
 
@@ -163,11 +164,14 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
     EmittedKernel emitted{kernel, function, entry->getArgument(count - 3),
                           entry->getArgument(count - 2),
                           entry->getArgument(count - 1)};
-    StringRef name = strategy.getValue();
-    LogicalResult result = name == "contraction"
-                               ? emitContraction(emitted, target)
-                           : name == "windows" ? emitWindows(emitted, target)
-                                               : emitRows(emitted, target);
+    auto emitStrategy =
+        llvm::StringSwitch<LogicalResult (*)(EmittedKernel &, const Target &)>(
+            strategy.getValue())
+            .Case("contraction", emitContraction)
+            .Case("windows", emitWindows)
+            .Case("transpose", emitTranspose)
+            .Default(emitRows);
+    LogicalResult result = emitStrategy(emitted, target);
     if (succeeded(result))
       return function;
     function.erase();

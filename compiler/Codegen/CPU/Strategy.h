@@ -84,6 +84,8 @@ struct RowsPlan {
   int64_t lane = -1;
   /// Generics that go to scratch memory, in order.
   llvm::SmallVector<mlir::linalg::GenericOp> stages;
+  /// How many elements each result is reduced from, without stages.
+  int64_t reduced = 1;
   /// Products of the shared dimensions, and blocks of the last one.
   int64_t rows = 1, blocks = 1, blockSize = 0;
   int64_t unitsPerChunk = 1, chunks = 1;

@@ -22,10 +22,10 @@
 // CHECK-SAME:    graph.inplace = [array<i64: 0, 0>, array<i64: 1, 0>]
 // CHECK-SAME:    graph.strategy = "rows"
 
-// A transpose may not.
+// A transpose may not, and has a strategy of its own.
 // CHECK:       func.func private @transpose_0
 // CHECK-NOT:     graph.inplace
-// CHECK-SAME:    graph.strategy = "rows"
+// CHECK-SAME:    graph.strategy = "transpose"
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<32x40xf32> {graph.name = "x"}, %r: tensor<32x10xf32> {graph.name = "r"})

@@ -44,6 +44,33 @@ case(
     lambda x: x.transpose(2, 0, 3, 1),
     draw(2, 3, 4, 5),
 )
+# Whole squares in registers, and what is left of rows and columns.
+for dt in (np.float32, np.float64, np.float16, np.int8, np.uint16, np.int64):
+    case(
+        f"transpose_squares_{np.dtype(dt).name}",
+        "%y = graph.transpose %0 [1, 0] : t0 -> ty",
+        np.transpose,
+        draw(37, 53, dt=dt, lo=0, hi=100),
+    )
+case(
+    "transpose_squares_bool",
+    "%y = graph.transpose %0 [0, 2, 1] : t0 -> ty",
+    lambda x: x.transpose(0, 2, 1),
+    draw(2, 33, 18) > 0,
+)
+for permutation in ([0, 3, 1, 2], [3, 1, 0, 2], [1, 0, 3, 2], [2, 3, 0, 1]):
+    case(
+        f"transpose{permutation}",
+        f"%y = graph.transpose %0 {permutation} : t0 -> ty",
+        lambda x, permutation=permutation: x.transpose(permutation),
+        draw(3, 20, 17, 40),
+    )
+case(
+    "transpose_long_rows",
+    "%y = graph.transpose %0 [1, 0] : t0 -> ty",
+    np.transpose,
+    draw(1100, 5),
+)
 case(
     "concat",
     "%y = graph.concat %0, %1, %2 axis 1 : (t0, t1, t2) -> ty",
@@ -84,6 +111,21 @@ case(
     lambda x, v: np.pad(x, [(0, 2), (1, 3)], constant_values=v),
     draw(3, 4),
     draw(),
+)
+# Lanes along a dimension that is padded, and rows that are padding as a whole.
+case(
+    "pad_lanes",
+    "%y = graph.pad %0, %1 low [1, 2, 3] high [0, 1, 20] constant : t0, t1 -> ty",
+    lambda x, v: np.pad(x, [(1, 0), (2, 1), (3, 20)], constant_values=v),
+    draw(2, 3, 37),
+    draw(),
+)
+case(
+    "pad_lanes_cut",
+    "%y = graph.pad %0, %1 low [-2, 5] high [1, -3] constant : t0, t1 -> ty",
+    lambda x, v: np.pad(x[2:, :-3], [(0, 1), (5, 0)], constant_values=v),
+    draw(5, 40, dt=np.uint8, lo=0, hi=200),
+    draw(dt=np.uint8, lo=0, hi=200),
 )
 case(
     "padc",

@@ -1,0 +1,279 @@
+//===- Transpose.cpp - Moving the last dimension elsewhere ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Squares of as many rows as a register has lanes: loaded as rows, turned in
+// registers, stored as columns, so that each cache line of operand and result
+// is touched once and as a whole.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Transpose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// The generic that a kernel's only result is a reshape of.
+static linalg::GenericOp returnedGeneric(func::FuncOp kernel) {
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  if (terminator->getNumOperands() != 1)
+    return {};
+  Value value = terminator->getOperand(0);
+  while (value.getDefiningOp<tensor::ExpandShapeOp>() ||
+         value.getDefiningOp<tensor::CollapseShapeOp>())
+    value = value.getDefiningOp()->getOperand(0);
+  return value.getDefiningOp<linalg::GenericOp>();
+}
+
+std::optional<Transpose> matchTranspose(func::FuncOp kernel) {
+  linalg::GenericOp op = returnedGeneric(kernel);
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
+      op.getBody()->getTerminator()->getOperand(0) !=
+          op.getBody()->getArgument(0) ||
+      !reshapedArgument(op.getDpsInputs()[0]))
+    return std::nullopt;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!map.isPermutation() || !output.isIdentity())
+    return std::nullopt;
+  auto source = cast<RankedTensorType>(op.getDpsInputs()[0].getType());
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getResult(0).getType()).getShape();
+  SmallVector<int64_t> from = denseStrides(source.getShape()),
+                       to = denseStrides(shape);
+  SmallVector<TransposedDimension> dims;
+  for (auto [i, extent] : llvm::enumerate(shape)) {
+    if (extent == 1)
+      continue;
+    int64_t stride =
+        from[*map.getResultPosition(getAffineDimExpr(i, map.getContext()))];
+    // Neighbours in both are one dimension.
+    if (!dims.empty() && dims.back().from == stride * extent) {
+      dims.back() = {dims.back().extent * extent, stride, to[i]};
+      continue;
+    }
+    dims.push_back({extent, stride, to[i]});
+  }
+  if (dims.size() < 2 || dims.back().from == 1 || llvm::is_contained(shape, 0))
+    return std::nullopt;
+  Transpose t;
+  t.element = memoryType(source.getElementType());
+  t.rows = dims.pop_back_val();
+  for (const TransposedDimension &dim : dims)
+    if (dim.from == 1)
+      t.columns = dim;
+    else
+      t.outer.push_back(dim);
+  return t;
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+int64_t squareSide(const Transpose &t, const Target &target) {
+  int64_t bytes = std::max<int64_t>(t.element.getIntOrFloatBitWidth() / 8, 1);
+  return std::clamp<int64_t>(target.vectorBytes / bytes, 1, 16);
+}
+
+TransposePlan planTranspose(const Transpose &t, const Target &target) {
+  constexpr int64_t kRowsPerBlock = 512, kChunkElements = 16384,
+                    kMostChunks = 48;
+  TransposePlan plan;
+  plan.side = squareSide(t, target);
+  plan.columnBlocks = (t.columns.extent + plan.side - 1) / plan.side;
+  plan.rowsPerBlock = kRowsPerBlock;
+  plan.rowBlocks = (t.rows.extent + kRowsPerBlock - 1) / kRowsPerBlock;
+  plan.units = plan.columnBlocks * plan.rowBlocks;
+  int64_t elements = t.columns.extent * t.rows.extent;
+  for (const TransposedDimension &dim : t.outer) {
+    plan.units *= dim.extent;
+    elements *= dim.extent;
+  }
+  int64_t wanted =
+      std::clamp<int64_t>(elements / kChunkElements, 1, kMostChunks);
+  plan.unitsPerChunk = (plan.units + wanted - 1) / wanted;
+  plan.chunks = (plan.units + plan.unitsPerChunk - 1) / plan.unitsPerChunk;
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class TransposeEmitter {
+public:
+  TransposeEmitter(EmittedKernel &kernel, const Transpose &t,
+                   const TransposePlan &plan, OpBuilder &b)
+      : t(t), plan(plan), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        source(kernel.function.getArgument(0)),
+        result(kernel.function.getArgument(1)),
+        type(VectorType::get({plan.side}, t.element)) {}
+
+  void emitUnit(Value unit);
+
+private:
+  void emitColumns(Value from, Value to, Value row, Value rowEnd,
+                   int64_t columns);
+  void emitSquare(Value from, Value to, int64_t rows, int64_t columns);
+  void turn(SmallVectorImpl<Value> &square);
+  /// A mask of the first `count` lanes; none if these are all.
+  Value firstLanes(int64_t count) {
+    if (count == plan.side)
+      return {};
+    return vector::ConstantMaskOp::create(
+        b, loc, VectorType::get({plan.side}, b.getI1Type()),
+        b.getDenseI64ArrayAttr(count));
+  }
+  /// `value` modulo `extent`, which is taken off `value`.
+  Value peel(Value &value, int64_t extent) {
+    Value size = scalar.index(extent);
+    Value digit = b.createOrFold<arith::RemUIOp>(loc, value, size);
+    value = b.createOrFold<arith::DivUIOp>(loc, value, size);
+    return digit;
+  }
+
+  const Transpose &t;
+  const TransposePlan &plan;
+  OpBuilder &b;
+  Location loc;
+  Pull scalar;
+  Value source, result;
+  VectorType type;
+};
+
+} // namespace
+
+/// Exchanges rows and columns of `square`: in step d, element j of row i and
+/// element j ^ d of row i ^ d change places where bit d of i and j differ.
+void TransposeEmitter::turn(SmallVectorImpl<Value> &square) {
+  int64_t side = plan.side;
+  for (int64_t d = 1; d < side; d *= 2)
+    for (int64_t i = 0; i < side; ++i) {
+      if (i & d)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t j = 0; j < side; ++j) {
+        low.push_back(j & d ? side + j - d : j);
+        high.push_back(j & d ? side + j : j + d);
+      }
+      Value x = square[i], y = square[i + d];
+      square[i] = vector::ShuffleOp::create(b, loc, x, y, low);
+      square[i + d] = vector::ShuffleOp::create(b, loc, x, y, high);
+    }
+}
+
+/// A square, or its first `rows` and `columns`, whose first elements lie at
+/// `from` and `to`.
+void TransposeEmitter::emitSquare(Value from, Value to, int64_t rows,
+                                  int64_t columns) {
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  SmallVector<Value> square(plan.side, zero);
+  Value loaded = firstLanes(columns), stored = firstLanes(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    Value at = scalar.add(from, scalar.index(i * t.rows.from));
+    if (loaded)
+      square[i] =
+          vector::MaskedLoadOp::create(b, loc, type, source, at, loaded, zero);
+    else
+      square[i] = vector::LoadOp::create(b, loc, type, source, at);
+  }
+  turn(square);
+  for (int64_t i = 0; i < columns; ++i) {
+    Value at = scalar.add(to, scalar.index(i * t.columns.to));
+    if (stored)
+      vector::MaskedStoreOp::create(b, loc, result, at, stored, square[i]);
+    else
+      vector::StoreOp::create(b, loc, square[i], result, at);
+  }
+}
+
+/// The squares that hold rows [row, rowEnd) of a block of columns.
+void TransposeEmitter::emitColumns(Value from, Value to, Value row,
+                                   Value rowEnd, int64_t columns) {
+  int64_t tail = t.rows.extent % plan.side;
+  Value whole = scalar.index(t.rows.extent - tail);
+  Value end = arith::MinUIOp::create(b, loc, rowEnd, whole);
+  auto at = [&](Value base, Value row, int64_t stride) {
+    return scalar.add(base, scalar.mul(row, stride));
+  };
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = scf::ForOp::create(b, loc, row, end, scalar.index(plan.side));
+  b.setInsertionPointToStart(loop.getBody());
+  Value here = loop.getInductionVar();
+  emitSquare(at(from, here, t.rows.from), at(to, here, t.rows.to), plan.side,
+             columns);
+  if (tail == 0)
+    return;
+  b.setInsertionPointAfter(loop);
+  Value last =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, rowEnd, whole);
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitSquare(at(from, whole, t.rows.from), at(to, whole, t.rows.to), tail,
+             columns);
+}
+
+void TransposeEmitter::emitUnit(Value unit) {
+  Value block = peel(unit, plan.columnBlocks);
+  Value row = scalar.mul(peel(unit, plan.rowBlocks), plan.rowsPerBlock);
+  Value from = scalar.index(0), to = scalar.index(0);
+  for (const TransposedDimension &dim : llvm::reverse(t.outer)) {
+    Value index = peel(unit, dim.extent);
+    from = scalar.add(from, scalar.mul(index, dim.from));
+    to = scalar.add(to, scalar.mul(index, dim.to));
+  }
+  Value column = scalar.mul(block, plan.side);
+  from = scalar.add(from, column);
+  to = scalar.add(to, scalar.mul(column, t.columns.to));
+  Value rowEnd = b.createOrFold<arith::MinUIOp>(
+      loc, scalar.add(row, scalar.index(plan.rowsPerBlock)),
+      scalar.index(t.rows.extent));
+  int64_t tail = t.columns.extent % plan.side;
+  if (tail == 0)
+    return emitColumns(from, to, row, rowEnd, plan.side);
+  if (plan.columnBlocks == 1)
+    return emitColumns(from, to, row, rowEnd, tail);
+  Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, block,
+                                     scalar.index(plan.columnBlocks - 1));
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), last, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitColumns(from, to, row, rowEnd, tail);
+  b.setInsertionPointToStart(branch.elseBlock());
+  emitColumns(from, to, row, rowEnd, plan.side);
+}
+
+LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target) {
+  auto t = matchTranspose(kernel.source);
+  if (!t)
+    return failure();
+  TransposePlan plan = planTranspose(*t, target);
+  OpBuilder b(kernel.function.getBody().front().getTerminator());
+  Location loc = kernel.source.getLoc();
+  Pull scalar(b, loc, 1);
+  Value begin = scalar.mul(kernel.begin, plan.unitsPerChunk);
+  Value end =
+      arith::MinUIOp::create(b, loc, scalar.mul(kernel.end, plan.unitsPerChunk),
+                             scalar.index(plan.units));
+  auto loop = scf::ForOp::create(b, loc, begin, end, scalar.index(1));
+  b.setInsertionPointToStart(loop.getBody());
+  TransposeEmitter(kernel, *t, plan, b).emitUnit(loop.getInductionVar());
+  return success();
+}
+
+} // namespace tinh::cpu

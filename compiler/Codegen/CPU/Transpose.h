@@ -1,0 +1,49 @@
+//===- Transpose.h - Moving the last dimension elsewhere --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strategy `transpose`: a kernel that only reorders dimensions, where the
+// last one of its operand is not the last one of its result.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_TRANSPOSE_H
+#define TINH_CODEGEN_CPU_TRANSPOSE_H
+
+#include "compiler/Codegen/CPU/Strategy.h"
+
+namespace tinh::cpu {
+
+/// A dimension of the result; those that stay neighbours are one.
+struct TransposedDimension {
+  int64_t extent;
+  int64_t from, to; // Strides of the operand and the result in elements.
+};
+
+struct Transpose {
+  mlir::Type element;
+  /// All but the next two.
+  llvm::SmallVector<TransposedDimension> outer;
+  TransposedDimension columns; // Contiguous in the operand,
+  TransposedDimension rows;    // and in the result.
+};
+std::optional<Transpose> matchTranspose(mlir::func::FuncOp kernel);
+
+/// Elements of the sides of the squares that are turned in registers.
+int64_t squareSide(const Transpose &transpose, const Target &target);
+
+struct TransposePlan {
+  int64_t side;
+  int64_t columnBlocks;            // Each one square wide.
+  int64_t rowBlocks, rowsPerBlock; // Each a whole number of squares.
+  int64_t units, unitsPerChunk, chunks;
+};
+TransposePlan planTranspose(const Transpose &transpose, const Target &target);
+mlir::LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_TRANSPOSE_H
