@@ -60,6 +60,9 @@ struct LayoutCounts {
 llvm::FailureOr<LayoutCounts>
 convertToChannelsLast(mlir::func::FuncOp function);
 
+/// Rewrites transposed convolutions as convolutions; returns how many.
+int64_t decomposeConvTranspose(mlir::func::FuncOp function);
+
 struct KernelCounts {
   int64_t kernels = 0, constantKernels = 0;
 };

@@ -111,6 +111,28 @@ def ChannelsLast : Pass<"channels-last", "::mlir::func::FuncOp"> {
   ];
 }
 
+def DecomposeConvTranspose
+    : Pass<"decompose-conv-transpose", "::mlir::func::FuncOp"> {
+  let summary = "Rewrite transposed convolutions as convolutions";
+  let description = [{
+    A transposed convolution becomes a convolution without strides over the same
+    input, whose channels are those of each phase: outputs whose indices have the
+    same remainder by the strides. Reshapes and a transpose put the phases
+    side by side; a slice cuts off what is left of padding. The weights are
+    rearranged by ops on them: with constant ones, when the artifact is written.
+
+    Where the kernel is no multiple of the stride, or is dilated, weights are
+    filled up with zeros, so that infinite elements of the input can make outputs
+    beyond their own taps NaN.
+
+    Preconditions: none. In channels-last layout (`channels-last`) phases move
+    whole vectors.
+  }];
+  let statistics = [
+    Statistic<"numDecomposed", "decomposed", "Transposed convolutions rewritten">
+  ];
+}
+
 def FormKernels : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Group ops into kernels";
   let description = [{
