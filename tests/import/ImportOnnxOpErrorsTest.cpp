@@ -146,14 +146,20 @@ TEST_F(ImportOnnxOpErrors, Pooling) {
 TEST_F(ImportOnnxOpErrors, Selection) {
   EXPECT_EQ(messageOf("ReverseSequence", {{4, 2}, {3}}),
             "expected a length for each of 2 sequences, found 3xf32");
-  std::string k = "initializer { name: \"k\" data_type: 7 int64_data: 9 }";
-  std::string text =
-      model("output { name: \"y\" }" + k + tensorInfo("input", "x", {2, 3}) +
-            "node { name: \"n\" op_type: \"TopK\" input: \"x\" "
-            "input: \"k\" output: \"y\" }");
-  EXPECT_EQ(importOnnx(text),
-            "error: node \"n\" (TopK): cannot take the first 9 of 3 elements: "
-            "at most 16384 are ranked");
+  auto topK = [&](int64_t count, int64_t extent) {
+    return importOnnx(model(
+        "output { name: \"y\" } initializer { name: \"k\" data_type: 7 "
+        "int64_data: " +
+        std::to_string(count) + " }" + tensorInfo("input", "x", {2, extent}) +
+        "node { name: \"n\" op_type: \"TopK\" input: \"x\" "
+        "input: \"k\" output: \"y\" }"));
+  };
+  EXPECT_EQ(topK(9, 3),
+            "error: node \"n\" (TopK): cannot take the first 9 of 3 "
+            "elements");
+  EXPECT_EQ(topK(17, 20000),
+            "error: node \"n\" (TopK): cannot take the first 17 of 20000 "
+            "elements: of more than 16384, at most 16 are taken");
 }
 
 } // namespace
