@@ -128,10 +128,84 @@ Results convTranspose(NodeBuilder &b) {
   return {addBias(b, y)};
 }
 
+/// A list of numbers for each spatial dimension, in range.
+bool readWindow(NodeBuilder &b, StringRef name, size_t size, int64_t smallest,
+                Ints &list) {
+  list = b.intsAttribute(name, Ints(size, smallest));
+  constexpr int64_t kLargest = int64_t(1) << 31;
+  for (int64_t value : list)
+    if (value < smallest || value > kLargest)
+      list.clear();
+  if (list.size() == size)
+    return true;
+  b.fail("attribute " + name + ": expected " + Twine(size) +
+         " numbers of at least " + Twine(smallest));
+  return false;
+}
+
+/// Weights [channels · elements, 1, block…] that put each element of a block of
+/// columns in its place: element e of each channel is 1 at e.
+Value placingWeights(NodeBuilder &b, Type element, int64_t channels,
+                     ArrayRef<int64_t> block) {
+  int64_t elements = *countElements(block);
+  Value row = b.reshape(b.iota(elements), {elements, 1});
+  Value one =
+      b.cast(b.compare(graph::ComparePredicate::Equal, row, b.iota(elements)),
+             element);
+  Ints shape = {channels * elements, 1};
+  shape.append(block.begin(), block.end());
+  Value all = b.broadcast(b.reshape(one, {1, elements, elements}),
+                          {channels, elements, elements});
+  return b.reshape(all, shape);
+}
+
+/// Blocks of columns added up to an image: a transposed convolution.
+Results col2im(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto image = b.ints(1, "image_shape"), block = b.ints(2, "block_shape");
+  if (!image || !block)
+    return {Value()};
+  size_t rank = image->size();
+  auto elements = countElements(*block);
+  Ints strides, dilations, padding;
+  if (!readWindow(b, "strides", rank, 1, strides) ||
+      !readWindow(b, "dilations", rank, 1, dilations) ||
+      !readWindow(b, "pads", 2 * rank, 0, padding))
+    return {Value()};
+  bool fits = rank > 0 && block->size() == rank && b.rank(x) == 3 && elements &&
+              *elements > 0 && *elements <= 4096 &&
+              b.shape(x)[1] % *elements == 0;
+  Ints blocks;
+  for (size_t i = 0; fits && i < rank; ++i) {
+    int64_t span = ((*block)[i] - 1) * dilations[i] + 1;
+    int64_t free = (*image)[i] + padding[i] + padding[rank + i] - span;
+    fits = free >= 0;
+    blocks.push_back(free / strides[i] + 1);
+  }
+  if (!fits || countElements(blocks) != b.shape(x)[2])
+    return {b.fail("the columns " + graph::shapeToString(x.getType()) +
+                   " do not make an image " + formatShape(*image) +
+                   " of blocks " + formatShape(*block))};
+  int64_t channels = b.shape(x)[1] / *elements;
+  Ints from = {b.shape(x)[0], b.shape(x)[1]}, more;
+  from.append(blocks);
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t span = ((*block)[i] - 1) * dilations[i] + 1;
+    int64_t made = (blocks[i] - 1) * strides[i] + span;
+    more.push_back((*image)[i] + padding[i] + padding[rank + i] - made);
+  }
+  return {b.create<graph::ConvTransposeOp>(
+      {b.reshape(x, from), placingWeights(b, b.element(x), channels, *block)},
+      {b.attr("strides", strides), b.attr("padding", padding),
+       b.attr("output_padding", more), b.attr("dilations", dilations),
+       b.attr("groups", channels), b.channelsFirst()})};
+}
+
 } // namespace
 
 ArrayRef<OpEntry> contractionOps() {
   static const OpEntry entries[] = {
+      {"Col2Im", 18, 3, 3, col2im},
       {"Conv", 1, 2, 3, conv},
       {"ConvTranspose", 1, 2, 3, convTranspose},
       {"Gemm", 7, 2, 3, gemm},

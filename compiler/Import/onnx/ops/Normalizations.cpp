@@ -43,10 +43,42 @@ template <typename OpTy> Results softmax(NodeBuilder &b) {
   return {b.reshape(y, b.shape(x))};
 }
 
+/// The statistics of the batch, and the running ones moved toward them. What is
+/// normalised with the batch's own statistics stays written out, so that
+/// gradients see them.
+Results batchNormInTraining(NodeBuilder &b) {
+  Value x = b.input(0);
+  int64_t rank = b.rank(x);
+  if (rank < 2)
+    return {b.fail("expected an input of rank 2 or more, found " +
+                   graph::shapeToString(x.getType()))};
+  Ints axes = {0};
+  for (int64_t i = 2; i < rank; ++i)
+    axes.push_back(i);
+  Value mean = b.reduce(Kind::Mean, x, axes, false);
+  Value centred = b.sub(x, b.perChannel(mean, rank));
+  Value variance = b.reduce(Kind::Mean, b.mul(centred, centred), axes, false);
+  Value epsilon = b.scalarLike(x, b.floatAttribute("epsilon", 1e-5f));
+  Value scale = b.create<graph::RsqrtOp>({b.add(variance, epsilon)});
+  scale = b.mul(scale, b.cast(b.input(1), b.element(x)));
+  Value y = b.mul(centred, b.perChannel(scale, rank));
+  y = b.add(y, b.perChannel(b.cast(b.input(2), b.element(x)), rank));
+  Results results = {y};
+  double momentum = b.floatAttribute("momentum", 0.9f);
+  for (auto [i, now] : {std::pair{3, mean}, std::pair{4, variance}}) {
+    Value running = b.input(i);
+    Value kept = b.mul(running, b.scalarLike(running, momentum));
+    Value moved = b.mul(now, b.scalarLike(now, 1 - momentum));
+    results.push_back(
+        b.add(kept, running ? b.cast(moved, b.element(running)) : Value()));
+  }
+  return results;
+}
+
 Results batchNorm(NodeBuilder &b) {
   Value x = b.input(0);
   if (b.intAttribute("training_mode", 0))
-    return {b.fail("training_mode is not supported")};
+    return batchNormInTraining(b);
   if (b.opset() < 9 && b.intAttribute("spatial", 1) == 0)
     return {b.fail("spatial = 0 is not supported")};
   if (b.refuseOutputs(1))
