@@ -9,8 +9,8 @@
 // Register tiles of `tileRows` rows by one panel of weights: the accumulators
 // stay in registers over all of k, and what follows the product is pulled on
 // them before they are stored. The input is read where it lies, or, if it is
-// padded, computed or not f32, from a slab of scratch memory that each chunk
-// fills first.
+// padded, computed or of another type, from a slab of scratch memory that each
+// chunk fills first.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
@@ -79,7 +79,7 @@ private:
   }
   LogicalResult emitBlock(Indices dims, Value tile, Value tileEnd, Value line,
                           Value lineEnd, Value panel, Value panelEnd);
-  /// The elements of an operand of the product, in f32.
+  /// The elements of an operand of the product, as the sums have them.
   FailureOr<LaneValue> pullFloat(Pull &pull, Value operand, const Indices &at);
   LogicalResult stage(const Indices &start);
   LogicalResult packWeights(const Indices &start, Value panel, Value panelEnd);
@@ -98,7 +98,7 @@ private:
     Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
     left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
     return vector::CreateMaskOp::create(
-        b, loc, VectorType::get({target.lanes()}, b.getI1Type()), left);
+        b, loc, VectorType::get({c.lanes(target)}, b.getI1Type()), left);
   }
   /// How far one step of loop `dim` moves in the input's memory.
   int64_t inputStride(unsigned dim) const {
@@ -129,9 +129,9 @@ private:
 FailureOr<LaneValue> ContractionEmitter::pullFloat(Pull &pull, Value operand,
                                                    const Indices &at) {
   auto element = pull.at(operand, at);
-  if (failed(element) || getElementTypeOrSelf(operand).isF32())
+  if (failed(element) || getElementTypeOrSelf(operand) == c.element())
     return element;
-  Type type = b.getF32Type();
+  Type type = c.element();
   if (auto vector = dyn_cast<VectorType>(element->value.getType()))
     type = vector.clone(type);
   Value converted = arith::ExtFOp::create(b, loc, type, element->value);
@@ -143,7 +143,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
   auto from = scalar.apply(c.inputMap, start);
   if (failed(from))
     return failure();
-  input = kernel.scratchBuffer(b, plan.slabOffset, plan.slab, b.getF32Type());
+  input = kernel.scratchBuffer(b, plan.slabOffset, plan.slab, c.element());
   for (LaneIndex &index : *from)
     input.origin.push_back(index.base);
   // The slab's extent along the lines shrinks with the last block.
@@ -155,7 +155,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
                            b.createOrFold<arith::SubIOp>(
                                loc, scalar.index(shape[i]), index.base)));
   int64_t rank = plan.slab.size(), last = plan.slab.back();
-  int64_t lanes = last == 1 ? 1 : target.lanes();
+  int64_t lanes = last == 1 ? 1 : c.lanes(target);
   Indices at = *from;
   std::function<LogicalResult(int64_t)> nest = [&](int64_t dim) {
     if (dim + 1 < rank)
@@ -189,10 +189,10 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
 /// scratch memory, in the form of packed weights.
 LogicalResult ContractionEmitter::packWeights(const Indices &start, Value panel,
                                               Value panelEnd) {
-  int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
+  int64_t lanes = c.lanes(target), vectors = plan.panelWidth / lanes;
   int64_t size = plan.panelsPerGroup * depth * plan.panelWidth;
   Buffer packing =
-      kernel.scratchBuffer(b, plan.weightsOffset, size, b.getF32Type());
+      kernel.scratchBuffer(b, plan.weightsOffset, size, c.element());
   weights = packing.memref;
   firstPanel = panel;
   Indices dims = start;
@@ -235,8 +235,8 @@ LogicalResult ContractionEmitter::packWeights(const Indices &start, Value panel,
 void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
                                   int64_t rowStride,
                                   SmallVectorImpl<Value> &accumulators) {
-  int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
-  auto type = VectorType::get({lanes}, b.getF32Type());
+  int64_t lanes = c.lanes(target), vectors = plan.panelWidth / lanes;
+  auto type = VectorType::get({lanes}, c.element());
   SmallVector<Value> columns;
   for (int64_t v = 0; v < vectors; ++v)
     columns.push_back(vector::LoadOp::create(
@@ -255,8 +255,8 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
 FailureOr<SmallVector<Value>>
 ContractionEmitter::emitProduct(const Indices &dims, Value panel,
                                 int64_t rows) {
-  int64_t vectors = plan.panelWidth / target.lanes();
-  auto type = VectorType::get({target.lanes()}, b.getF32Type());
+  int64_t vectors = plan.panelWidth / c.lanes(target);
+  auto type = VectorType::get({c.lanes(target)}, c.element());
   Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
   SmallVector<Value> sums(rows * vectors, zero);
 
@@ -312,7 +312,7 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel,
 LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
                                                int64_t rows,
                                                ValueRange accumulators) {
-  int64_t lanes = target.lanes(), vectors = plan.panelWidth / lanes;
+  int64_t lanes = c.lanes(target), vectors = plan.panelWidth / lanes;
   for (int64_t v = 0; v < vectors; ++v) {
     Value column =
         scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
@@ -387,6 +387,7 @@ LogicalResult ContractionEmitter::emitBlock(Indices dims, Value tile,
     Indices start = dims;
     if (hasLines)
       start[c.m[c.m.size() - 2]].base = line;
+    start[c.m.back()].base = scalar.mul(tile, plan.tileRows);
     if (failed(stage(start)))
       return failure();
   } else {

@@ -24,14 +24,15 @@ static Value convertedArgument(Value value) {
   return convert ? convert.getIn() : value;
 }
 
-/// Whether the body is acc + a · b in f32; a and b may be converted to it.
+/// Whether the body is acc + a · b in f32 or f64, to which a and b may be
+/// converted.
 static bool isMultiplyAdd(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
   Block *body = op.getBody();
   auto sum =
       body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || !sum.getType().isF32())
+  if (!sum || (!sum.getType().isF32() && !sum.getType().isF64()))
     return false;
   Value accumulator = body->getArgument(2);
   Value other = sum.getLhs() == accumulator   ? sum.getRhs()
@@ -126,7 +127,7 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel) {
 //===----------------------------------------------------------------------===//
 
 int64_t panelWidth(const Contraction &c, const Target &target) {
-  int64_t lanes = target.lanes(), n = c.extents[c.n];
+  int64_t lanes = c.lanes(target), n = c.extents[c.n];
   int64_t rows = 1;
   for (unsigned dim : c.m)
     rows *= c.extents[dim];
@@ -174,9 +175,9 @@ int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
   return value() - zero;
 }
 
-/// The part of the input that a block of lines reads.
+/// The part of the input that a block of lines reads, at `columns` of each.
 static SmallVector<int64_t> slabShape(const Contraction &c,
-                                      int64_t linesPerBlock) {
+                                      int64_t linesPerBlock, int64_t columns) {
   SmallVector<int64_t> shape;
   for (AffineExpr expr : c.inputMap.getResults()) {
     int64_t extent = 1;
@@ -184,9 +185,10 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
       int64_t range = c.extents[dim];
       if (llvm::is_contained(c.batch, dim))
         range = 1;
-      else if (llvm::is_contained(c.m, dim) && dim != c.m.back())
-        range =
-            c.m.size() > 1 && dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
+      else if (dim == c.m.back())
+        range = columns;
+      else if (llvm::is_contained(c.m, dim))
+        range = dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
       extent += loopCoefficient(expr, dim, c.extents.size()) * (range - 1);
     }
     shape.push_back(extent);
@@ -194,9 +196,9 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
   return shape;
 }
 
-static int64_t floatBytes(ArrayRef<int64_t> shape) {
-  int64_t bytes = 4;
-  for (int64_t extent : shape)
+static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
+  int64_t bytes = c.elementBytes();
+  for (int64_t extent : slab)
     bytes *= extent;
   return bytes;
 }
@@ -208,7 +210,7 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   int64_t n = c.extents[c.n];
   p.panels = (n + p.panelWidth - 1) / p.panelWidth;
   int64_t inner = c.extents[c.m.back()];
-  p.tileRows = chooseTileRows(inner, p.panelWidth / target.lanes(), target);
+  p.tileRows = chooseTileRows(inner, p.panelWidth / c.lanes(target), target);
   p.tiles = (inner + p.tileRows - 1) / p.tileRows;
   p.lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
   p.outer = 1;
@@ -223,8 +225,8 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   double work = 2.0 * p.outer * p.lines * inner * n * depth;
   // Chunks of at least a million operations, some 32 of them.
   int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
-  p.staged =
-      !reshapedArgument(c.input) || !getElementTypeOrSelf(c.input).isF32();
+  p.staged = !reshapedArgument(c.input) ||
+             getElementTypeOrSelf(c.input) != c.element();
 
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
   auto split = [&](int64_t &blocks, int64_t available) {
@@ -234,32 +236,45 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   };
   // Large weights are read once if the panels are divided among the chunks,
   // small ones stay in the cache whatever is divided.
-  bool largeWeights = depth * n * 4 > (1 << 20) || !packed;
+  bool largeWeights = depth * n * c.elementBytes() > (1 << 20) || !packed;
   if (largeWeights)
     split(groups, p.panels);
   // What a chunk has packed should serve many rows.
   if (packed || p.lines > 8)
     split(lineBlocks, packed ? p.lines : p.lines / 8);
-  if (packed && !p.staged)
+  // Tiles of one line share a slab, unless that makes no more sense.
+  bool splitsLine =
+      packed && (!p.staged ||
+                 (p.lines == 1 &&
+                  !c.inputMap.getResults().back().isFunctionOfDim(c.m.back())));
+  if (splitsLine)
     split(tileBlocks, p.tiles);
   if (!largeWeights)
     split(groups, p.panels);
 
   p.linesPerBlock = (p.lines + lineBlocks - 1) / lineBlocks;
-  // The slab has to stay in the second-level cache.
-  while (p.staged && p.linesPerBlock > 1 &&
-         floatBytes(slabShape(c, p.linesPerBlock)) > (512 << 10))
-    p.linesPerBlock = (p.linesPerBlock + 1) / 2;
   p.tilesPerBlock = (p.tiles + tileBlocks - 1) / tileBlocks;
+  // The slab has to stay in the second-level cache.
+  constexpr int64_t kMostSlab = 512 << 10;
+  auto slab = [&] {
+    return slabShape(c, p.linesPerBlock,
+                     std::min(p.tilesPerBlock * p.tileRows, inner));
+  };
+  while (p.staged && p.linesPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
+    p.linesPerBlock = (p.linesPerBlock + 1) / 2;
+  while (p.staged && splitsLine && p.tilesPerBlock > 1 &&
+         slabBytes(c, slab()) > kMostSlab)
+    p.tilesPerBlock = (p.tilesPerBlock + 1) / 2;
   p.panelsPerGroup = (p.panels + groups - 1) / groups;
   p.scratch = 0;
   if (p.staged) {
-    p.slab = slabShape(c, p.linesPerBlock);
-    p.scratch = alignBytes(floatBytes(p.slab));
+    p.slab = slab();
+    p.scratch = alignBytes(slabBytes(c, p.slab));
   }
   p.weightsOffset = p.scratch;
   if (!packed)
-    p.scratch += alignBytes(p.panelsPerGroup * depth * p.panelWidth * 4);
+    p.scratch +=
+        alignBytes(p.panelsPerGroup * depth * p.panelWidth * c.elementBytes());
   auto blocks = [](int64_t all, int64_t each) {
     return (all + each - 1) / each;
   };
@@ -298,9 +313,10 @@ int64_t contractionStageScratch(const Contraction &c) {
   for (unsigned dim : c.k)
     depth *= c.extents[dim];
   // Panels of any CPU are at most 64 wide.
-  return alignBytes(floatBytes(slabShape(
-             c, c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1))) +
-         (c.extents[c.n] + 63) / 64 * 64 * depth * 4;
+  int64_t lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
+  int64_t slab = slabBytes(c, slabShape(c, lines, c.extents[c.m.back()]));
+  return alignBytes(slab) +
+         (c.extents[c.n] + 63) / 64 * 64 * depth * c.elementBytes();
 }
 
 ContractionPlan planContractionStage(const Contraction &c, const Target &target,
@@ -311,9 +327,9 @@ ContractionPlan planContractionStage(const Contraction &c, const Target &target,
   plan.tilesPerBlock = plan.tiles;
   plan.panelsPerGroup = plan.panels;
   plan.staged = true;
-  plan.slab = slabShape(c, plan.lines);
+  plan.slab = slabShape(c, plan.lines, c.extents[c.m.back()]);
   plan.slabOffset = scratchOffset;
-  plan.weightsOffset = scratchOffset + alignBytes(floatBytes(plan.slab));
+  plan.weightsOffset = scratchOffset + alignBytes(slabBytes(c, plan.slab));
   return plan;
 }
 

@@ -90,32 +90,37 @@ static LogicalResult convertToLLVM(ModuleOp module) {
   return pm.run(module);
 }
 
-/// A vector of 16-bit floats as one of integers; else null.
-static Type bitsOf(Type type) {
+/// bf16, or a vector of it, as integers; other types as they are.
+static Type withBits(Type type) {
+  if (!getElementTypeOrSelf(type).isBF16())
+    return type;
+  Type bits = IntegerType::get(type.getContext(), 16);
   auto vector = dyn_cast<VectorType>(type);
-  if (!vector || !isa<FloatType>(vector.getElementType()) ||
-      vector.getElementTypeBitWidth() != 16)
-    return {};
-  return vector.clone(IntegerType::get(type.getContext(), 16));
+  return vector ? vector.clone(bits) : bits;
 }
 
-/// Makes a masked load, store or gather of 16-bit floats one of integers. LLVM
-/// would take it apart and round each element, those of bf16 by calls.
-static void moveAsBits(Operation *op) {
-  OpBuilder b(op);
-  for (OpOperand &operand : op->getOpOperands())
-    if (Type bits = bitsOf(operand.get().getType()))
-      operand.set(
-          LLVM::BitcastOp::create(b, op->getLoc(), bits, operand.get()));
-  b.setInsertionPointAfter(op);
-  for (Value result : op->getResults()) {
-    Type type = result.getType(), bits = bitsOf(type);
-    if (!bits)
-      continue;
-    result.setType(bits);
-    auto back = LLVM::BitcastOp::create(b, op->getLoc(), type, result);
-    result.replaceAllUsesExcept(back, back);
-  }
+static Attribute withBits(Attribute value, Type type) {
+  if (auto elements = dyn_cast<DenseElementsAttr>(value))
+    return elements.bitcast(getElementTypeOrSelf(type));
+  return IntegerAttr::get(type,
+                          cast<FloatAttr>(value).getValue().bitcastToAPInt());
+}
+
+/// Makes integers of bf16: nothing computes on it any more, it is loaded,
+/// shuffled, chosen and stored. LLVM would take many of these apart and round
+/// each element by a call of a function that artifacts do not have.
+static void moveBf16AsBits(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
+      if (Type bits = withBits(constant.getType()); bits != constant.getType())
+        constant.setValueAttr(withBits(constant.getValue(), bits));
+    for (Value result : op->getResults())
+      result.setType(withBits(result.getType()));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          argument.setType(withBits(argument.getType()));
+  });
 }
 
 /// Gives `body` the ABI of tinh_kernel_fn: a function of its name that reads
@@ -158,10 +163,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
       return failure();
   if (failed(convertToLLVM(*result)))
     return failure();
-  result->walk([](Operation *op) {
-    if (isa<LLVM::MaskedLoadOp, LLVM::MaskedStoreOp, LLVM::masked_gather>(op))
-      moveAsBits(op);
-  });
+  moveBf16AsBits(*result);
   SmallVector<LLVM::LLVMFuncOp> bodies;
   for (auto function : result->getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal())

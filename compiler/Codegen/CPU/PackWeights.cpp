@@ -159,12 +159,14 @@ replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
 namespace {
 struct Packing {
   int64_t batch, n, panels, width;
+  Type element;
   SmallVector<int64_t> toColumns; // Dimensions in the order batch…, k…, n.
 };
 } // namespace
 
 static Packing planPacking(const Contraction &c, const Target &target) {
   Packing p;
+  p.element = c.element();
   p.batch = c.batch.size();
   p.n = c.extents[c.n];
   p.width = panelWidth(c, target);
@@ -189,10 +191,10 @@ static SmallVector<ReassociationIndices> panelGroups(const Packing &p) {
   return groups;
 }
 
-/// Packed weights, in f32, from those of the contraction.
+/// Packed weights, as the sums have them, from those of the contraction.
 static Value packPanels(OpBuilder &b, Location loc, Value weights,
                         const Packing &p) {
-  weights = convert(b, loc, weights, b.getF32Type());
+  weights = convert(b, loc, weights, p.element);
   Value columns = permute(b, loc, weights, p.toColumns);
   auto type = cast<RankedTensorType>(columns.getType());
   SmallVector<int64_t> shape(type.getShape());

@@ -116,6 +116,15 @@ struct Contraction {
   llvm::SmallVector<unsigned> m,
       k; // The other parallel and the reduction loops.
   llvm::SmallVector<int64_t> extents;
+
+  /// The type of the sums, f32 or f64, in which everything is computed.
+  mlir::Type element() const {
+    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  }
+  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
+  int64_t lanes(const Target &target) const {
+    return target.vectorBytes / elementBytes();
+  }
 };
 /// The kernel's one contraction if this strategy can compute the kernel.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);

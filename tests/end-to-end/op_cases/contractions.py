@@ -50,6 +50,22 @@ case(
     draw(5, 4),
 )
 case(
+    "matmul_f64",
+    MATMUL.format(""),
+    np.matmul,
+    draw(2, 30, 37, dt=np.float64),
+    draw(37, 21, dt=np.float64),
+    tol=1e-12,
+)
+case(
+    "matmul_f16_tiles",
+    MATMUL.format(""),
+    lambda a, b: (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16),
+    draw(30, 37, dt=np.float16),
+    draw(37, 21, dt=np.float16),
+    tol=2e-3,
+)
+case(
     "matmul_f16",
     MATMUL.format(""),
     lambda a, b: (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16),
@@ -133,6 +149,8 @@ conv_cases("conv2", 3, 4, (7, 6), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 1)
 conv_cases("conv2s", 3, 4, (9, 8), (3, 2), (2, 3), (1, 0, 2, 1), (2, 1), 1)
 conv_cases("conv1x1", 3, 4, (5, 5), (1, 1), (2, 2), (0,) * 4, (1, 1), 1)
 conv_cases("conv1d", 3, 4, (9,), (3,), (2,), (1, 1), (2,), 1)
+# A line that takes several slabs.
+conv_cases("conv1d_long", 70, 20, (2500,), (5,), (1,), (2, 2), (1,), 1)
 conv_cases(
     "conv3d", 2, 3, (4, 5, 4), (2, 3, 2), (1, 2, 1), (1, 0, 0, 0, 1, 1), (1, 1, 2), 1
 )
