@@ -122,6 +122,19 @@ def measure(args, workers):
     return times
 
 
+def eager_over_compiled(args, folder, threads, cpus):
+    """Tinh's eager time over its compiled one, in turns in one process."""
+    result = subprocess.run(
+        [args.compiler.parent / "graph-compare", folder / "model.onnx", "--json"]
+        + ["--threads", str(threads), "--runs", "20"],
+        check=True,
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+    )
+    figures = json.loads(result.stdout)
+    return figures["eager"]["median_ms"] / figures["compiled"]["median_ms"]
+
+
 def compare(args, folder, threads):
     cpus = sorted(os.sched_getaffinity(0))[:threads]
     workers = start_workers(
@@ -129,15 +142,17 @@ def compare(args, folder, threads):
     )
     try:
         errors = {w.engine: w.ready["error"] for w in workers}
-        return {
-            "model": folder.name,
-            "threads": threads,
-            "errors": errors,
-            "times": measure(args, workers) if workers else {},
-        }
+        times = measure(args, workers) if workers else {}
     finally:
         for worker in workers:
             worker.close()
+    return {
+        "model": folder.name,
+        "threads": threads,
+        "errors": errors,
+        "times": times,
+        "eager": eager_over_compiled(args, folder, threads, cpus),
+    }
 
 
 def ratio(times, engine):
@@ -160,18 +175,27 @@ def row(result, engines):
         if engine != "tinh" and "tinh" in times:
             cell += f" ({ratio(times, engine):.2f})"
         cells.append(cell)
+    if "tinh" in times:
+        eager = result["eager"]
+        cell = format_ms(eager * statistics.median(times["tinh"]))
+        if "torch" in times:
+            cell += f" ({eager * ratio(times, 'torch'):.2f})"
+        cells.append(cell)
+    else:
+        cells.append("–")
     error = result["errors"].get("tinh")
     cells.append("–" if error is None else f"{error:.0e}")
     return "| " + " | ".join(cells) + " |"
 
 
 def print_table(results, args, out):
-    heads = ["model", "threads", *args.engines, "tinh's error"]
+    heads = ["model", "threads", *args.engines, "tinh, eager", "tinh's error"]
     print(
         f"{cpu_name()}, {time.strftime('%Y-%m-%d')}, {args.rounds} rounds of"
         f" {args.slice} s. Median ms; in brackets Tinh's time over the"
-        " engine's, so less than 1 means that Tinh is faster; errors as a part"
-        " of max|y|.\n",
+        " engine's, so less than 1 means that Tinh is faster. Tinh's eager mode,"
+        " by its ratio to the compiled model in graph-compare, in brackets over"
+        " PyTorch's eager mode. Errors as a part of max|y|.\n",
         file=out,
     )
     print("| " + " | ".join(heads) + " |", file=out)
