@@ -75,8 +75,11 @@ private:
     buffers.push_back(plan::BufferAttr::get(builder.getContext(), space,
                                             tensors.size(), 0,
                                             graph::tensorSize(type)));
-    tensors.push_back(plan::TensorAttr::get(builder.getStringAttr(""),
-                                            cast<RankedTensorType>(type)));
+    // Shapes do not matter here, and may have more dimensions than the
+    // runtime describes.
+    auto tensor = cast<RankedTensorType>(type);
+    tensors.push_back(plan::TensorAttr::get(
+        builder.getStringAttr(""), tensor.clone(tensor.getNumElements())));
   }
 
   OpBuilder &builder;

@@ -250,8 +250,11 @@ static Value convertFloat(Scalars &s, Value x, FloatType to) {
   Type f32 = Float32Type::get(to.getContext());
   if (from == width) // f16 and bf16
     return arith::TruncFOp::create(s.b, to, arith::ExtFOp::create(s.b, f32, x));
-  if (from == 64 && width == 16) // Few CPUs do it in one step.
+  // Few CPUs do it in one step.
+  if (from == 64 && width == 16)
     x = arith::TruncFOp::create(s.b, f32, x);
+  if (from == 16 && width == 64)
+    x = arith::ExtFOp::create(s.b, f32, x);
   if (from < width)
     return arith::ExtFOp::create(s.b, to, x);
   return arith::TruncFOp::create(s.b, to, x);
@@ -271,8 +274,10 @@ static Value convertInteger(Scalars &s, Value x, IntegerType to) {
 Value Scalars::convert(Value x, Type to, bool toUnsigned) {
   if (x.getType() == to)
     return x;
-  if (to.isInteger(1))
-    return notEqual(x, constant(x.getType(), 0));
+  if (to.isInteger(1)) {
+    Value wide = convert(x, computeType(x.getType()));
+    return notEqual(wide, constant(wide.getType(), 0));
+  }
   auto toFloat = dyn_cast<FloatType>(to);
   if (isFloat(x) && toFloat)
     return convertFloat(*this, x, toFloat);

@@ -150,7 +150,12 @@ bool makeConvTranspose(Generator &g) {
     if (extent < 1)
       return false;
   }
-  // Zeros between the elements of x are multiplied with weights, too.
+  // Where phases have fewer taps than others, elements of x are multiplied with
+  // zeros, and zeros around x with weights: those must be finite.
+  for (int64_t i = 0; i < rank; ++i)
+    if (g.special && w.strides[i] > 1 &&
+        (w.kernel[i] % w.strides[i] || w.dilations[i] > 1))
+      return false;
   Known weights = g.special ? g.constant(shape, x.element(), -1, 1)
                             : g.leaf(shape, x.element());
   Value y =
