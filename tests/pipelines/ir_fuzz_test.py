@@ -1,0 +1,120 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Damaged IR of late phases: graph-compile takes or refuses it, and never crashes.
+
+Lines are lost, doubled and moved, numbers, words and types changed, in the text
+of a small model; the random generator's seed is fixed. FUZZ_FACTOR=10 in the
+environment tries ten times as often.
+"""
+
+import os
+import random
+import re
+
+import tool_test
+from tool_test import ToolTest
+
+CHANGES = 50 * int(os.environ.get("FUZZ_FACTOR", "1"))
+NUMBERS = ["0", "1", "7", "-1", "64", "1000000", str((1 << 63) - 1)]
+NUMBER, WORD = re.compile(r"-?\d+"), re.compile(r"[A-Za-z_][\w.]*")
+TYPE = re.compile(r"(?:tensor|vector)<[^>]*>")
+ATTRIBUTE = re.compile(r"graph\.\w+ = [^,}]*(?:, )?")
+
+MODEL = """
+func.func @main(%x: tensor<1x3x12x12xf32> {graph.name = "x"},
+                %i: tensor<4xi64> {graph.name = "i"})
+    -> (tensor<1x4x6x6xf32> {graph.name = "y"}, tensor<4x6xf32> {graph.name = "z"}) {
+  %w = graph.constant dense<[[[[0.5]], [[1.0]], [[2.0]]], [[[0.1]], [[3.0]], [[2.5]]],
+      [[[1.5]], [[1.1]], [[0.0]]], [[[-0.1]], [[3.5]], [[-2.5]]]]> : tensor<4x3x1x1xf32>
+  %b = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]> : tensor<1x4x1x1xf32>
+  %0 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1]
+      groups 1 channels_first
+      : tensor<1x3x12x12xf32>, tensor<4x3x1x1xf32> -> tensor<1x4x12x12xf32>
+  %1 = graph.add %0, %b : tensor<1x4x12x12xf32>, tensor<1x4x1x1xf32> -> tensor<1x4x12x12xf32>
+  %2 = graph.max_pool %1 kernel [2, 2] strides [2, 2] padding [0, 0, 0, 0]
+      dilations [1, 1] channels_first : tensor<1x4x12x12xf32> -> tensor<1x4x6x6xf32>
+  %3 = graph.reshape %2 : tensor<1x4x6x6xf32> to tensor<24x6xf32>
+  %4 = graph.softmax %3 axis 1 : tensor<24x6xf32>
+  %5 = graph.gather %4, %i axis 0 : tensor<24x6xf32>, tensor<4xi64> -> tensor<4x6xf32>
+  return %2, %5 : tensor<1x4x6x6xf32>, tensor<4x6xf32>
+}
+"""
+
+
+class Fuzz(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.generator = random.Random(7)
+        self.model = self.folder / "model.mlir"
+        self.model.write_text(MODEL)
+
+    def text_of(self, phase):
+        """The model in `phase`, without locations."""
+        path = self.folder / f"{phase}.mlir"
+        self.compile(self.model, path, f"--emit={phase}", "--cpu=x86-64-v3")
+        done = self.run_tool("graph-opt", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def replace(self, line, pattern, choices):
+        """`line` with one of what `pattern` finds replaced."""
+        found = list(pattern.finditer(line))
+        if not found:
+            return line
+        match = self.generator.choice(found)
+        return line[: match.start()] + self.generator.choice(choices) + line[match.end() :]
+
+    def damage(self, text):
+        lines = text.split("\n")
+        at, other = (self.generator.randrange(len(lines)) for _ in range(2))
+        kind = self.generator.randrange(7)
+        if kind == 0:
+            del lines[at]
+        elif kind == 1:
+            lines.insert(at, lines[at])
+        elif kind == 2:
+            lines[at], lines[other] = lines[other], lines[at]
+        else:
+            pattern, choices = [
+                (NUMBER, NUMBERS),
+                (WORD, WORD.findall(text)),
+                (TYPE, TYPE.findall(text)),
+                (ATTRIBUTE, [""]),
+            ][kind - 3]
+            lines[at] = self.replace(lines[at], pattern, choices)
+        return "\n".join(lines)
+
+    def check(self, phase):
+        text = self.text_of(phase)
+        codes = set()
+        for number in range(CHANGES):
+            damaged = self.folder / "damaged.mlir"
+            damaged.write_text(self.damage(text))
+            done = self.run_tool(
+                "graph-compile",
+                damaged,
+                f"--from={phase}",
+                "--emit=obj",
+                "-o",
+                self.folder / "out.o",
+            )
+            with self.subTest(phase, number=number):
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                if done.returncode:
+                    self.assertIn("error: ", done.stderr)
+            codes.add(done.returncode)
+        self.assertEqual(codes, {0, 1})
+
+    def test_kernels(self):
+        self.check("kernels")
+
+    def test_plan(self):
+        self.check("plan")
+
+    def test_llvm(self):
+        self.check("llvm")
+
+
+if __name__ == "__main__":
+    tool_test.main()
