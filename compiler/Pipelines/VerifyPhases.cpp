@@ -77,6 +77,8 @@ static FailureOr<func::FuncOp> verifyMain(ModuleOp module) {
 /// Whether `op` may stand in a function body of `phase`.
 static bool belongs(Operation &op, Phase phase) {
   switch (phase) {
+  case Phase::Optimised:
+    return belongs(op, Phase::Normalised) && !isa<graph::ConvTransposeOp>(op);
   case Phase::Fused:
     return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op);
   case Phase::Kernels:

@@ -93,8 +93,7 @@ public:
   explicit Decomposition(ConvTransposeOp op)
       : op(op), builder(op), loc(op.getLoc()), groups(op.getGroups()) {
     auto x = tensorType(op.getX()), y = tensorType(op.getY());
-    bool first = op.getLayout() == Layout::ChannelsFirst;
-    spatial = first ? 2 : 1;
+    spatial = op.getLayout() == Layout::ChannelsFirst ? 2 : 1;
     outputs = tensorType(op.getWeights()).getDimSize(1);
     for (int64_t i = 0; i < x.getRank() - 2; ++i)
       dimensions.push_back(planDimension(op, i, x.getDimSize(spatial + i),
@@ -105,16 +104,15 @@ public:
 
 private:
   Value pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high);
+  Value rearrange(Value value, ArrayRef<int64_t> split, ArrayRef<int64_t> order,
+                  ArrayRef<int64_t> joined);
   Value spreadTaps(Value weights);
   Value fillTaps(Value weights);
-  Value flipTaps(Value weights);
+  Value flipTaps(Value weights, ArrayRef<int64_t> split);
   Value arrangeWeights();
   Value convolve(Value weights);
   Value interleave(Value phases);
   Value cut(Value whole);
-
-  Value rearrange(Value value, ArrayRef<int64_t> split, ArrayRef<int64_t> order,
-                  ArrayRef<int64_t> joined);
 
   ConvTransposeOp op;
   OpBuilder builder;
@@ -185,17 +183,18 @@ Value Decomposition::fillTaps(Value weights) {
   return pad(weights, low, high);
 }
 
-/// Turns taps around in [groups, inputs, outputs, (taps, phase)…].
-Value Decomposition::flipTaps(Value weights) {
-  Extents sizes(tensorType(weights).getShape());
-  Extents starts(sizes.size(), 0), steps(sizes.size(), 1);
+/// Turns taps around in weights viewed as
+/// [groups, inputs, outputs, (taps, phase)…].
+Value Decomposition::flipTaps(Value weights, ArrayRef<int64_t> split) {
+  if (llvm::all_of(dimensions, [](auto &d) { return d.taps == 1; }))
+    return weights;
+  Extents starts(split.size(), 0), steps(split.size(), 1);
   for (auto [i, d] : llvm::enumerate(dimensions)) {
     starts[3 + 2 * i] = d.taps - 1;
     steps[3 + 2 * i] = -1;
   }
-  if (llvm::all_of(starts, [](int64_t start) { return start == 0; }))
-    return weights;
-  return SliceOp::create(builder, loc, weights, starts, sizes, steps).getY();
+  Value view = reshapeTo(builder, loc, weights, split);
+  return SliceOp::create(builder, loc, view, starts, split, steps).getY();
 }
 
 /// From [groups · inputs, outputs, kernel…] to
@@ -216,8 +215,7 @@ Value Decomposition::arrangeWeights() {
     order.push_back(3 + 2 * i);
     arranged.push_back(dimensions[i].taps);
   }
-  Value flipped = flipTaps(reshapeTo(builder, loc, weights, split));
-  return rearrange(flipped, split, order, arranged);
+  return rearrange(flipTaps(weights, split), split, order, arranged);
 }
 
 Value Decomposition::convolve(Value weights) {

@@ -346,8 +346,11 @@ Value unviewed(PatternRewriter &rewriter, Value operand,
                ArrayRef<int64_t> viewed, ArrayRef<int64_t> shape) {
   if (tensorType(operand).getRank() <= 1)
     return operand;
-  if (tensorType(operand).getShape() != viewed)
-    return nullptr;
+  ArrayRef<int64_t> extents = tensorType(operand).getShape();
+  if (extents != viewed)
+    return llvm::none_of(extents.drop_back(), isNotUnit)
+               ? reshapeTo(rewriter, operand.getLoc(), operand, extents.back())
+               : Value();
   if (auto other = operand.getDefiningOp<ReshapeOp>();
       other && tensorType(other.getX()).getShape() == shape)
     return other.getX();

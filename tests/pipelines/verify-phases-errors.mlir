@@ -9,6 +9,7 @@
 // RUN: not graph-compile %t/graph-7.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH7
 // RUN: not graph-compile %t/graph-8.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH8
 // RUN: not graph-compile %t/optimised-1.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED1
+// RUN: not graph-compile %t/optimised-2.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED2
 // RUN: not graph-compile %t/fused-1.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED1
 // RUN: not graph-compile %t/kernels-1.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS1
 // RUN: not graph-compile %t/kernels-2.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS2
@@ -81,6 +82,13 @@ func.func @main(%x: tensor<1x1x1x1x1x1x1x1x8xf32> {graph.name = "x"}) -> (tensor
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = arith.addf %x, %x : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+//--- optimised-2.mlir
+// OPTIMISED2: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.conv_transpose' does not belong into @main in phase 'optimised'
+func.func @main(%x: tensor<1x2x4xf32> {graph.name = "x"}, %w: tensor<2x3x2xf32> {graph.name = "w"}) -> (tensor<1x3x8xf32> {graph.name = "y"}) {
+  %0 = graph.conv_transpose %x, %w strides [2] padding [0, 0] output_padding [0] dilations [1] groups 1 channels_first : tensor<1x2x4xf32>, tensor<2x3x2xf32> -> tensor<1x3x8xf32>
+  return %0 : tensor<1x3x8xf32>
 }
 
 //--- fused-1.mlir

@@ -209,90 +209,11 @@ FailureOr<Value> lowerConv(graph::ConvOp op, Emitter &e, ValueRange operands) {
        op.getLayout()});
 }
 
-//===----------------------------------------------------------------------===//
-// conv_transpose
-//===----------------------------------------------------------------------===//
-
-/// Element p of the result is element (p - before) / stride of x, where that is
-/// whole and exists, else 0; spatial extents are `extents`.
-Value stuffZeros(Emitter &e, Value x, graph::Layout layout,
-                 ArrayRef<int64_t> strides, ArrayRef<int64_t> before,
-                 ArrayRef<int64_t> extents) {
-  int64_t rank = shapeOf(x).size();
-  Type element = elementOf(x);
-  SmallVector<int64_t> shape(shapeOf(x));
-  for (auto [i, extent] : llvm::enumerate(extents))
-    shape[spatialAxis(layout, i)] = extent;
-  return e.parallel(shape, element, {}, {}, [&](Scalars &s, ValueRange) {
-    SmallVector<Value> indices;
-    for (int64_t i = 0; i < rank; ++i)
-      indices.push_back(Emitter::index(s, i));
-    Value exists = s.integer(s.b.getI1Type(), 1);
-    Value zero = s.index(0);
-    for (auto [i, stride] : llvm::enumerate(strides)) {
-      int64_t axis = spatialAxis(layout, i);
-      Value shifted = s.sub(indices[axis], s.index(before[i]));
-      Value size = s.index(stride);
-      Value source = arith::DivSIOp::create(s.b, shifted, size);
-      Value rest = arith::RemSIOp::create(s.b, shifted, size);
-      Value last = s.index(shapeOf(x)[axis] - 1);
-      for (Value test : {s.equal(rest, zero), s.lessEqual(zero, shifted),
-                         s.lessEqual(source, last)})
-        exists = arith::AndIOp::create(s.b, exists, test);
-      indices[axis] = s.clampIndex(source, shapeOf(x)[axis]);
-    }
-    return s.select(exists, Emitter::extract(s, x, indices),
-                    s.constant(element, 0));
-  });
-}
-
-/// Weights [C, O/groups, kernel…] of a transposed convolution as those
-/// [O, C/groups, kernel…] of a convolution: in each group, channels exchanged
-/// and the kernel turned around.
-Value flipWeights(Emitter &e, Value weights, int64_t groups) {
-  Value split = splitGroups(e, weights, 0, groups); // G, C/G, O/G, kernel…
-  SmallVector<int64_t> shape(shapeOf(split));
-  std::swap(shape[1], shape[2]);
-  Value flipped =
-      e.parallel(shape, elementOf(split), {}, {}, [&](Scalars &s, ValueRange) {
-        SmallVector<Value> indices{Emitter::index(s, 0), Emitter::index(s, 2),
-                                   Emitter::index(s, 1)};
-        for (size_t i = 3; i < shape.size(); ++i)
-          indices.push_back(s.sub(s.index(shape[i] - 1), Emitter::index(s, i)));
-        return Emitter::extract(s, split, indices);
-      });
-  shape[0] *= shape[1];
-  shape.erase(shape.begin() + 1);
-  return e.reshape(flipped, shape);
-}
-
-FailureOr<Value> lowerConvTranspose(graph::ConvTransposeOp op, Emitter &e,
-                                    ValueRange operands) {
-  auto result = cast<RankedTensorType>(op.getType());
-  ArrayRef<int64_t> kernel = shapeOf(operands[1]).drop_front(2);
-  ArrayRef<int64_t> dilations = op.getDilations();
-  SmallVector<int64_t> before, extents;
-  for (size_t i = 0; i < kernel.size(); ++i) {
-    int64_t reach = (kernel[i] - 1) * dilations[i];
-    before.push_back(reach - op.getPadding()[i]);
-    extents.push_back(result.getDimSize(spatialAxis(op.getLayout(), i)) +
-                      reach);
-  }
-  int64_t groups = op.getGroups();
-  Value x = stuffZeros(e, operands[0], op.getLayout(), op.getStrides(), before,
-                       extents);
-  Value weights = flipWeights(e, operands[1], groups);
-  SmallVector<int64_t> ones(kernel.size(), 1);
-  return emitConvolution(e, x, weights, result,
-                         {ones, dilations, groups, op.getLayout()});
-}
-
 } // namespace
 
 void attachContractionLowerings(MLIRContext *context) {
   attachLowering<graph::MatmulOp, lowerMatmul>(context);
   attachLowering<graph::ConvOp, lowerConv>(context);
-  attachLowering<graph::ConvTransposeOp, lowerConvTranspose>(context);
 }
 
 } // namespace tinh::codegen

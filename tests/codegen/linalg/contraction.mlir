@@ -126,25 +126,3 @@ func.func @main(%x: tensor<1x8x8x4xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x6x
   }
   return %r : tensor<1x6x6x4xf32>
 }
-
-// -----
-
-// A transposed convolution is one of an input with zeros between its elements
-//  and of weights turned around.
-
-// CHECK-LABEL: func.func private
-// CHECK: arith.divsi
-// CHECK: arith.remsi
-// CHECK: tensor.extract
-// CHECK: arith.select
-// CHECK-> tensor<1x2x9xf32>
-// CHECK: tensor.extract
-// CHECK-> tensor<1x3x2x2xf32>
-// CHECK: affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1 + d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d2, d4, d3)>
-func.func @main(%x: tensor<1x2x4xf32>, %w: tensor<2x3x2xf32>) -> tensor<1x3x8xf32> {
-  %r = graph.kernel (%x_ = %x, %w_ = %w) : (tensor<1x2x4xf32>, tensor<2x3x2xf32>) -> tensor<1x3x8xf32> {
-    %y = graph.conv_transpose %x_, %w_ strides [2] padding [0, 0] output_padding [0] dilations [1] groups 1 channels_first : tensor<1x2x4xf32>, tensor<2x3x2xf32> -> tensor<1x3x8xf32>
-    graph.yield %y : tensor<1x3x8xf32>
-  }
-  return %r : tensor<1x3x8xf32>
-}

@@ -234,6 +234,23 @@ conv_transpose_cases(
     "convt2", 3, 4, (4, 5), (3, 3), (2, 3), (1, 0, 2, 1), (1, 2), (1, 2), 1
 )
 conv_transpose_cases("convtg", 4, 6, (4,), (3,), (2,), (1, 1), (1,), (1,), 2)
+conv_transpose_cases(
+    "convt4", 5, 20, (5, 6), (4, 4), (2, 2), (1,) * 4, (0, 0), (1, 1), 1
+)
+conv_transpose_cases(
+    "convt3d",
+    3,
+    17,
+    (3, 2, 4),
+    (2, 3, 3),
+    (2, 2, 1),
+    (0, 1, 1) * 2,
+    (0, 1, 0),
+    (1,) * 3,
+    1,
+)
+# Windows that lie in what is cut off, and results beyond all windows.
+conv_transpose_cases("convtfar", 2, 3, (3,), (2,), (2,), (5, 0), (4,), (1,), 1)
 conv_transpose_cases("convtcut", 2, 2, (5,), (2,), (2,), (3, 0), (0,), (1,), 1)
 conv_transpose_cases(
     "convtdw", 4, 4, (4, 4), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), (1, 1), 4
