@@ -28,6 +28,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -123,6 +124,28 @@ static void moveBf16AsBits(ModuleOp module) {
   });
 }
 
+/// Stores a single lane as a scalar. LLVM 22 writes four bytes for a masked
+/// store of one lane of vectors that were truncated to i8 or i16.
+static void storeSingleLane(LLVM::MaskedStoreOp store) {
+  DenseElementsAttr mask;
+  if (!matchPattern(store.getMask(), m_Constant(&mask)) ||
+      llvm::count(mask.getValues<bool>(), true) != 1)
+    return;
+  int32_t lane =
+      llvm::find(mask.getValues<bool>(), true) - mask.getValues<bool>().begin();
+  OpBuilder b(store);
+  Location loc = store.getLoc();
+  Value index = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(lane));
+  Value element =
+      LLVM::ExtractElementOp::create(b, loc, store.getValue(), index);
+  Value address =
+      LLVM::GEPOp::create(b, loc, store.getData().getType(), element.getType(),
+                          store.getData(), ArrayRef<LLVM::GEPArg>{lane});
+  LLVM::StoreOp::create(b, loc, element, address,
+                        graph::elementSize(element.getType()));
+  store.erase();
+}
+
 /// Gives `body` the ABI of tinh_kernel_fn: a function of its name that reads
 /// the operands' addresses from an array.
 static void wrapKernel(LLVM::LLVMFuncOp body) {
@@ -164,6 +187,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
   if (failed(convertToLLVM(*result)))
     return failure();
   moveBf16AsBits(*result);
+  result->walk(storeSingleLane);
   SmallVector<LLVM::LLVMFuncOp> bodies;
   for (auto function : result->getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal())

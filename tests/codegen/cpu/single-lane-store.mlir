@@ -1,0 +1,17 @@
+// LLVM 22 makes four bytes of a masked store of one truncated lane, and so a
+// store beyond the row: a lane that is alone is stored as a scalar.
+
+// RUN: graph-compile %s --cpu=x86-64-v4 --emit=llvm | FileCheck %s
+
+// CHECK-LABEL: llvm.func internal @matmul_0.body
+// CHECK-NOT: masked.store
+// CHECK: llvm.store %{{.*}} : vector<16xi8>
+// CHECK-NOT: masked.store
+// CHECK: %[[LANE:.*]] = llvm.extractelement %{{.*}}[%{{.*}} : i32] : vector<16xi8>
+// CHECK: llvm.store %[[LANE]], %{{.*}} : i8
+// CHECK-NOT: masked.store
+
+func.func @main(%a: tensor<6x7xi8> {graph.name = "a"}, %b: tensor<7x17xi8> {graph.name = "b"}) -> (tensor<6x17xi8> {graph.name = "y"}) {
+  %0 = graph.matmul %a, %b : tensor<6x7xi8>, tensor<7x17xi8> -> tensor<6x17xi8>
+  return %0 : tensor<6x17xi8>
+}
