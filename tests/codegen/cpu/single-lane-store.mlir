@@ -11,7 +11,7 @@
 // CHECK: llvm.store %[[LANE]], %{{.*}} : i8
 // CHECK-NOT: masked.store
 
-func.func @main(%a: tensor<6x7xi8> {graph.name = "a"}, %b: tensor<7x17xi8> {graph.name = "b"}) -> (tensor<6x17xi8> {graph.name = "y"}) {
-  %0 = graph.matmul %a, %b : tensor<6x7xi8>, tensor<7x17xi8> -> tensor<6x17xi8>
-  return %0 : tensor<6x17xi8>
+func.func @main(%a: tensor<5x2x7x48xi8> {graph.name = "a"}, %b: tensor<5x1x7x17xi8> {graph.name = "b"}) -> (tensor<5x2x48x17xi8> {graph.name = "y"}) {
+  %0 = graph.matmul %a, %b transpose_a : tensor<5x2x7x48xi8>, tensor<5x1x7x17xi8> -> tensor<5x2x48x17xi8>
+  return %0 : tensor<5x2x48x17xi8>
 }
