@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Scan.h"
 #include "compiler/Codegen/CPU/Strategy.h"
 
 #include "dialects/graph/Graph.h"
@@ -149,6 +150,10 @@ private:
       buffers[stage.getResult(0)] = memory[0];
       return success();
     }
+    if (auto scan = matchScan(stage)) {
+      buffers[stage.getResult(0)] = memory[0];
+      return emitScanStage(*scan, shape, row, memory[0]);
+    }
     bool along = reducesLanes(stage) && target.lanes() > 1;
     bool hasLanes = shape.size() > static_cast<size_t>(plan.rank);
     int64_t lanes = along || !hasLanes ? 1 : lanesFor(shape.back());
@@ -158,8 +163,8 @@ private:
         auto total = vectors.reduceAlongLanes(stage, indices);
         if (succeeded(total))
           return pull.store(*total, memory[0], indices);
-        // Some reductions (argmax) have no vector form; then one by one. What
-        // was emitted so far has no effect and is cleaned up.
+        // Some reductions have no vector form; then one by one. What was
+        // emitted so far has no effect and is cleaned up.
       }
       if (stage.getNumReductionLoops() == 0) {
         auto value = pull.at(stage.getResult(0), indices);
@@ -179,6 +184,22 @@ private:
     for (auto [result, buffer] : llvm::zip(stage.getResults(), memory))
       buffers[result] = buffer;
     return success();
+  }
+
+  /// A running sum goes along its axis inside of the loops over all others.
+  LogicalResult emitScanStage(const Scan &scan, ArrayRef<int64_t> shape,
+                              ArrayRef<LaneIndex> row, const Buffer &memory) {
+    int64_t last = shape.size() - 1;
+    bool along = scan.axis == last && target.lanes() > 1;
+    SmallVector<int64_t> others(shape);
+    others[scan.axis] = 1;
+    auto compute = [&](Pull &pull, Indices indices) {
+      if (!along)
+        return emitScan(pull, scan, memory, indices);
+      Pull vectors = makePull(target.lanes());
+      return emitScanAlongLanes(vectors, scan, memory, indices);
+    };
+    return forEach(others, row, last, lanesFor(others[last]), compute);
   }
 
   LogicalResult emitResult(Value value, const Buffer &buffer,

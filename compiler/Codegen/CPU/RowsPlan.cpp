@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Scan.h"
 #include "compiler/Codegen/CPU/Strategy.h"
 
 #include "dialects/graph/Graph.h"
@@ -162,7 +163,8 @@ static SmallVector<linalg::GenericOp> chooseStages(func::FuncOp kernel) {
   bool anyReduction = false;
   for (linalg::GenericOp op : all)
     if (op.getNumReductionLoops() > 0 &&
-        (reducesLanes(op) || !llvm::all_of(op.getResults(), pulledOnce)))
+        (reducesLanes(op) || matchScan(op) ||
+         !llvm::all_of(op.getResults(), pulledOnce)))
       anyReduction = true;
   if (!anyReduction)
     return {};
@@ -242,10 +244,12 @@ static void chooseStagedRows(RowsPlan &plan, func::FuncOp kernel) {
   for (Operation &op : body.without_terminator())
     if (!peeled.contains(&op))
       plan.rank = sharedRank(&op, plan.rank, partial);
-  // Products want several rows together.
+  // Products want several rows together, running sums all along their axis.
   for (linalg::GenericOp stage : plan.stages)
     if (auto c = matchContractionStage(stage))
       plan.rank = std::min<int64_t>(plan.rank, c->batch.size());
+    else if (auto scan = matchScan(stage))
+      plan.rank = std::min(plan.rank, scan->axis);
 }
 
 static void planScratch(RowsPlan &plan) {

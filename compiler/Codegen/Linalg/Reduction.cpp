@@ -11,8 +11,8 @@
 // the extreme, then the lowest (or highest) index that has it. One that carried
 // both would not run along vector lanes.
 //
-// A running sum is a generic over (i, j) that adds x[j] for j ≤ i: n² additions
-// instead of n, but independent for each i.
+// A running sum is a generic over (i, j) that adds x[j] for j ≤ i. That is what
+// it means; code for a CPU goes along i once (Codegen/CPU/Scan.h).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Models.h"
@@ -173,9 +173,9 @@ FailureOr<Value> lowerArg(Op op, Emitter &e, ValueRange operands) {
 
 FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
                              ValueRange operands) {
-  Value x = operands[0];
+  Type accumulator = accumulatorType(elementOf(operands[0]));
+  Value x = e.convert(operands[0], accumulator);
   int64_t rank = shapeOf(x).size(), axis = op.getAxis();
-  Type accumulator = accumulatorType(elementOf(x));
   SmallVector<AffineExpr> from;
   for (int64_t i = 0; i < rank; ++i)
     from.push_back(e.dim(i == axis ? rank : i));
@@ -189,10 +189,9 @@ FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
         auto predicate = op.getExclusive() ? arith::CmpIPredicate::slt
                                            : arith::CmpIPredicate::sle;
         Value counts = arith::CmpIOp::create(s.b, predicate, j, i);
-        Value element = s.convert(v[0], accumulator);
-        return s.add(v[1], s.select(counts, element, s.like(element, 0)));
+        return s.add(v[1], s.select(counts, v[0], s.like(v[0], 0)));
       });
-  return e.convert(sum, elementOf(x));
+  return e.convert(sum, elementOf(operands[0]));
 }
 
 } // namespace

@@ -143,6 +143,24 @@ for ex in (0, 1):
             lambda x, ex=ex, rev=rev: cumsum(x, ex, rev),
             draw(3, 6, 2),
         )
+        # Longer than a vector, in each dimension; with a last dimension of its own.
+        for ax in (0, 1, 2):
+            case(
+                f"cumsum_long{ax}{ex}{rev}",
+                f"%y = graph.cumsum %0 axis {ax} {'exclusive' if ex else ''} {'reverse' if rev else ''} : t0",
+                lambda x, ax=ax, ex=ex, rev=rev: np.swapaxes(
+                    cumsum(np.swapaxes(x, 1, ax), ex, rev), 1, ax
+                ),
+                draw(35, 37, 39),
+                tol=1e-4,
+            )
+        case(
+            f"cumsum_inf{ex}{rev}",
+            f"%y = graph.cumsum %0 axis 1 {'exclusive' if ex else ''} {'reverse' if rev else ''} : t0",
+            lambda x, ex=ex, rev=rev: cumsum(x, ex, rev),
+            np.where(draw(4, 99) > 2, np.float32(np.inf), draw(4, 99) - 0.5),
+            tol=1e-4,
+        )
 case(
     "cumsum_i",
     "%y = graph.cumsum %0 axis 1 : t0",
@@ -158,3 +176,24 @@ for shape, axis in [((40, 200), 0), ((3, 50, 70), 1), ((300, 65), 0), ((2, 9, 10
         draw(*shape),
         tol=1e-4,
     )
+for dt in (np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64):
+    case(
+        f"cumsum_{np.dtype(dt).name}",
+        "%y = graph.cumsum %0 axis 1 reverse : t0",
+        lambda x: cumsum(x, 0, 1),
+        draw(2, 70, dt=dt, lo=0, hi=99),
+    )
+case(
+    "cumsum_f16",
+    "%y = graph.cumsum %0 axis 1 : t0",
+    lambda x: cumsum(x.astype(np.float32), 0, 0).astype(np.float16),
+    draw(3, 50, dt=np.float16),
+    tol=2e-3,
+)
+case(
+    "cumsum_fused",
+    "%s = graph.exp %0 : t0\n  %c = graph.cumsum %s axis 1 : t0\n  %y = graph.div %c, %s : t0, t0 -> ty",
+    lambda x: cumsum(np.exp(x), 0, 0) / np.exp(x),
+    draw(3, 50),
+    tol=1e-4,
+)

@@ -1,0 +1,216 @@
+//===- Scan.cpp - Running sums ----------------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Along lanes, a vector is summed in steps that double: each adds the vector
+// moved by 1, 2, 4 … lanes. The sum of all vectors before it is carried.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Scan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// The axis of a sum over the last loop, which reads along the axis what is
+/// written along a loop of its own.
+static std::optional<int64_t> scannedAxis(linalg::GenericOp op) {
+  int64_t rank = static_cast<int64_t>(op.getNumLoops()) - 1;
+  if (rank < 1 || op.getNumReductionLoops() != 1 || op.getNumDpsInputs() != 1 ||
+      op.getNumResults() != 1)
+    return std::nullopt;
+  AffineMap from = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (from.getNumResults() != rank || to.getNumResults() != rank)
+    return std::nullopt;
+  std::optional<int64_t> axis;
+  for (int64_t i = 0; i < rank; ++i) {
+    auto read = dyn_cast<AffineDimExpr>(from.getResult(i));
+    auto written = dyn_cast<AffineDimExpr>(to.getResult(i));
+    if (!read || !written || written.getPosition() != i)
+      return std::nullopt;
+    if (read.getPosition() == i)
+      continue;
+    if (axis || read.getPosition() != rank)
+      return std::nullopt;
+    axis = i;
+  }
+  return axis;
+}
+
+/// The loop that `value` is the index of, or -1.
+static int64_t loopOf(Value value) {
+  auto index = value.getDefiningOp<linalg::IndexOp>();
+  return index ? static_cast<int64_t>(index.getDim()) : -1;
+}
+
+std::optional<Scan> matchScan(linalg::GenericOp op) {
+  auto axis = scannedAxis(op);
+  if (!axis)
+    return std::nullopt;
+  // sum + (j ≤ i ? x : 0)
+  Block *body = op.getBody();
+  Operation *sum = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) ||
+      sum->getOperand(0) != body->getArgument(1))
+    return std::nullopt;
+  auto element = sum->getOperand(1).getDefiningOp<arith::SelectOp>();
+  if (!element || element.getTrueValue() != body->getArgument(0) ||
+      !(matchPattern(element.getFalseValue(), m_Zero()) ||
+        matchPattern(element.getFalseValue(), m_PosZeroFloat())))
+    return std::nullopt;
+  auto counts = element.getCondition().getDefiningOp<arith::CmpIOp>();
+  using Predicate = arith::CmpIPredicate;
+  if (!counts || (counts.getPredicate() != Predicate::sle &&
+                  counts.getPredicate() != Predicate::slt))
+    return std::nullopt;
+  int64_t low = loopOf(counts.getLhs()), high = loopOf(counts.getRhs());
+  int64_t inner = static_cast<int64_t>(op.getNumLoops()) - 1;
+  bool reverse = low == *axis;
+  if (reverse ? high != inner : low != inner || high != *axis)
+    return std::nullopt;
+  return Scan{op.getDpsInputs()[0],
+              op.getDpsInits()[0],
+              *axis,
+              op.getStaticLoopRanges()[inner],
+              reverse,
+              counts.getPredicate() == Predicate::slt};
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+static Value add(OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<FloatType>(getElementTypeOrSelf(x)))
+    return arith::AddFOp::create(b, loc, x, y);
+  return arith::AddIOp::create(b, loc, x, y);
+}
+
+LogicalResult emitScan(Pull &pull, const Scan &scan, const Buffer &result,
+                       Indices at) {
+  OpBuilder &b = pull.builder();
+  Location loc = pull.location();
+  auto start = pull.at(scan.init, at);
+  if (failed(start))
+    return failure();
+  auto step = [&](Value iv, ValueRange state) -> FailureOr<SmallVector<Value>> {
+    Value i = iv;
+    if (scan.reverse)
+      i = arith::SubIOp::create(b, loc, pull.index(scan.extent - 1), iv);
+    at[scan.axis] = {i, 0, 1};
+    auto element = pull.at(scan.input, at);
+    if (failed(element))
+      return failure();
+    Value sum = add(b, loc, state[0], pull.asVector(*element));
+    LaneValue stored{
+        scan.exclusive ? state[0] : sum, pull.laneCount() == 1, {}};
+    if (failed(pull.store(stored, result, at)))
+      return failure();
+    return SmallVector<Value>{sum};
+  };
+  return buildLoop(b, loc, scan.extent, 1, pull.asVector(*start), step);
+}
+
+/// The lanes of `vector` moved by `distance` in the direction of the scan, with
+/// zeros before the first.
+static Value moveLanes(Pull &pull, const Scan &scan, Value vector,
+                       int64_t distance) {
+  OpBuilder &b = pull.builder();
+  Location loc = pull.location();
+  int64_t lanes = pull.laneCount();
+  auto type = vector.getType();
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  SmallVector<int64_t> sources;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    int64_t source = scan.reverse ? lane + distance : lane - distance;
+    sources.push_back(source >= 0 && source < lanes ? source : lanes);
+  }
+  return vector::ShuffleOp::create(b, loc, vector, zero, sources);
+}
+
+/// One vector at `at`, after elements that sum up to `carry`; gives the sum up
+/// to its end.
+static FailureOr<Value> scanVector(Pull &pull, const Scan &scan,
+                                   const Buffer &result, const Indices &at,
+                                   Value carry) {
+  OpBuilder &b = pull.builder();
+  Location loc = pull.location();
+  int64_t lanes = pull.laneCount();
+  auto element = pull.at(scan.input, at);
+  if (failed(element))
+    return failure();
+  Value sums = pull.asVector(*element);
+  auto type = cast<VectorType>(sums.getType());
+  if (pull.mask) {
+    Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+    sums = arith::SelectOp::create(b, loc, pull.mask, sums, zero);
+  }
+  for (int64_t distance = 1; distance < lanes; distance *= 2)
+    sums = add(b, loc, sums, moveLanes(pull, scan, sums, distance));
+  Value total =
+      vector::ExtractOp::create(b, loc, sums, scan.reverse ? 0 : lanes - 1);
+  if (scan.exclusive)
+    sums = moveLanes(pull, scan, sums, 1);
+  sums = add(b, loc, vector::BroadcastOp::create(b, loc, type, carry), sums);
+  if (failed(pull.store({sums, false, {}}, result, at)))
+    return failure();
+  return add(b, loc, carry, total);
+}
+
+LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,
+                                 const Buffer &result, Indices at) {
+  OpBuilder &b = pull.builder();
+  Location loc = pull.location();
+  int64_t lanes = pull.laneCount(), extent = scan.extent;
+  int64_t whole = extent / lanes * lanes;
+  auto start = pull.at(scan.init, at);
+  if (failed(start))
+    return failure();
+  Value carry = start->value;
+  auto tail = [&]() -> LogicalResult {
+    if (whole == extent)
+      return success();
+    pull.mask = vector::ConstantMaskOp::create(
+        b, loc, VectorType::get({lanes}, b.getI1Type()),
+        b.getDenseI64ArrayAttr(extent - whole));
+    at[scan.axis] = {pull.index(whole), 1, lanes};
+    auto next = scanVector(pull, scan, result, at, carry);
+    pull.mask = {};
+    if (succeeded(next))
+      carry = *next;
+    return next;
+  };
+  if (scan.reverse && failed(tail()))
+    return failure();
+  auto sums = buildLoop(
+      b, loc, whole, lanes, carry,
+      [&](Value iv, ValueRange state) -> FailureOr<SmallVector<Value>> {
+        Value base = iv;
+        if (scan.reverse)
+          base = arith::SubIOp::create(b, loc, pull.index(whole - lanes), iv);
+        at[scan.axis] = {base, 1, lanes};
+        auto next = scanVector(pull, scan, result, at, state[0]);
+        if (failed(next))
+          return failure();
+        return SmallVector<Value>{*next};
+      });
+  if (failed(sums))
+    return failure();
+  carry = sums->front();
+  return scan.reverse ? success() : tail();
+}
+
+} // namespace tinh::cpu
