@@ -16,26 +16,11 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// Whether the kernel reads `argument` only at the index that it writes.
-static bool readsWhereItWrites(Value value, ArrayRef<int64_t> shape) {
-  for (OpOperand &use : value.getUses()) {
-    if (isa<func::ReturnOp>(use.getOwner()))
-      continue;
-    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
-    if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
-        !op.getMatchingIndexingMap(&use).isIdentity() ||
-        cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
-        !readsWhereItWrites(op.getResult(0), shape))
-      return false;
-  }
-  return true;
-}
-
 static void setInplace(OpBuilder &b, func::FuncOp kernel) {
   SmallVector<Attribute> pairs;
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    if (argument.use_empty() || !readsWhereItWrites(argument, type.getShape()))
+    if (argument.use_empty() || !isReadAtItsIndex(argument))
       continue;
     for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
       if (cast<RankedTensorType>(result).getShape() == type.getShape() &&

@@ -232,6 +232,27 @@ LogicalResult Pull::store(LaneValue value, const Buffer &buffer,
 // Tensors
 //===----------------------------------------------------------------------===//
 
+const LaneValue *Pull::findComputed(Value tensor, const Indices &indices) {
+  // It can be seen from its own block and those within.
+  auto isVisible = [&](Block *from) {
+    for (Block *block = b.getInsertionBlock(); block;) {
+      if (block == from)
+        return true;
+      Operation *parent = block->getParentOp();
+      block = parent ? parent->getBlock() : nullptr;
+    }
+    return false;
+  };
+  auto sameIndex = [](const LaneIndex &x, const LaneIndex &y) {
+    return x.base == y.base && x.stride == y.stride;
+  };
+  for (const Computed &known : computed[tensor])
+    if (known.mask == mask && isVisible(known.block) &&
+        llvm::equal(known.indices, indices, sameIndex))
+      return &known.value;
+  return nullptr;
+}
+
 FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
   if (auto known = registers.find(tensor); known != registers.end())
     return known->second;
@@ -255,8 +276,19 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
     auto value = splat.getSplatValue<TypedAttr>();
     return LaneValue{arith::ConstantOp::create(b, loc, value), true, {}};
   }
-  if (auto generics = dyn_cast<linalg::GenericOp>(op))
-    return generic(generics, cast<OpResult>(tensor).getResultNumber(), indices);
+  if (auto generics = dyn_cast<linalg::GenericOp>(op)) {
+    if (tensor.hasOneUse())
+      return generic(generics, cast<OpResult>(tensor).getResultNumber(),
+                     indices);
+    if (const LaneValue *known = findComputed(tensor, indices))
+      return *known;
+    auto value =
+        generic(generics, cast<OpResult>(tensor).getResultNumber(), indices);
+    if (succeeded(value))
+      computed[tensor].push_back(
+          {indices, mask, b.getInsertionBlock(), *value});
+    return value;
+  }
   if (auto padding = dyn_cast<tensor::PadOp>(op))
     return pad(padding, indices);
   if (auto pieces = dyn_cast<tensor::ConcatOp>(op))

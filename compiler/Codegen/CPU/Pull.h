@@ -101,6 +101,15 @@ public:
   mlir::FailureOr<Indices> apply(mlir::AffineMap map, const Indices &dims);
 
 private:
+  /// What was computed of a tensor before, for the other uses of it.
+  struct Computed {
+    Indices indices;
+    mlir::Value mask;
+    mlir::Block *block;
+    LaneValue value;
+  };
+  const LaneValue *findComputed(mlir::Value tensor, const Indices &indices);
+
   mlir::FailureOr<LaneValue> load(const Buffer &buffer, mlir::Type element,
                                   const Indices &indices);
   mlir::FailureOr<LaneValue> pad(mlir::tensor::PadOp op,
@@ -130,6 +139,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   int64_t lanes;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Computed>> computed;
 };
 
 /// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration

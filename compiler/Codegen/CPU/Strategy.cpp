@@ -91,26 +91,32 @@ BlockArgument reshapedArgument(Value value) {
   return cast<BlockArgument>(value);
 }
 
-/// Whether all that is computed from `value` follows element by element.
-static bool onlyElementwiseAfter(Value value) {
+bool isReadAtItsIndex(Value value) {
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  for (OpOperand &use : value.getUses()) {
-    if (isa<func::ReturnOp>(use.getOwner()))
+  SmallVector<Value> worklist{value};
+  llvm::DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (!seen.insert(next).second)
       continue;
-    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
-    if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
-        !op.getMatchingIndexingMap(&use).isIdentity() ||
-        cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
-        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
-        !onlyElementwiseAfter(op.getResult(0)))
-      return false;
+    for (OpOperand &use : next.getUses()) {
+      if (isa<func::ReturnOp>(use.getOwner()))
+        continue;
+      auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+          !op.getMatchingIndexingMap(&use).isIdentity() ||
+          cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
+          !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+        return false;
+      worklist.push_back(op.getResult(0));
+    }
   }
   return true;
 }
 
 bool resultsFollowElementwise(func::FuncOp kernel, Value value) {
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  return onlyElementwiseAfter(value) &&
+  return isReadAtItsIndex(value) &&
          llvm::all_of(kernel.getResultTypes(), [&](Type type) {
            return cast<RankedTensorType>(type).getShape() == shape;
          });

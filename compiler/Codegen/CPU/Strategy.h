@@ -49,6 +49,10 @@ mlir::linalg::GenericOp onlyReduction(mlir::func::FuncOp kernel);
 /// neither.
 mlir::BlockArgument reshapedArgument(mlir::Value value);
 
+/// Whether all that is computed from `value` follows element by element, at the
+/// same index.
+bool isReadAtItsIndex(mlir::Value value);
+
 /// Whether all results of `kernel` have the shape of `value` and follow from it
 /// element by element, at the same index.
 bool resultsFollowElementwise(mlir::func::FuncOp kernel, mlir::Value value);
