@@ -168,7 +168,12 @@ case(
     draw(3, 6, dt=np.int64, lo=-9, hi=9),
 )
 # Several registers of neighbours at a time, and what is left of them.
-for shape, axis in [((40, 200), 0), ((3, 50, 70), 1), ((300, 65), 0), ((2, 9, 1000), 1)]:
+for shape, axis in [
+    ((40, 200), 0),
+    ((3, 50, 70), 1),
+    ((300, 65), 0),
+    ((2, 9, 1000), 1),
+]:
     case(
         f"red_columns{shape}{axis}",
         f"%y = graph.reduce sum %0 axes [{axis}] : t0 -> ty",
