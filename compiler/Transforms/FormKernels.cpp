@@ -86,6 +86,15 @@ bool readsOnce(Operation *anchor) {
              AttentionOp>(anchor);
 }
 
+/// Whether kernels that take `op` in would compute it again for each of several
+/// indices at which they read it: chains of such ops double with each link.
+bool isReadAtSeveralIndices(Operation *op) {
+  return isElementwise(op) && !op->hasOneUse() &&
+         llvm::any_of(op->getUsers(), [](Operation *user) {
+           return isMovement(user) && !isa<BroadcastOp>(user);
+         });
+}
+
 /// A constant that each kernel gets for itself: one value.
 bool isCloned(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
@@ -321,6 +330,8 @@ const char *KernelFormer::refusePrologue(Operation *op, OpOperand &use,
     return "what depends on constants alone is computed ahead of time";
   if (static_cast<int64_t>(group.ops.size()) >= costs.maxOps)
     return "the kernel is large enough";
+  if (isReadAtSeveralIndices(op))
+    return "it would be computed again for each index at which it is read";
   return group.anchor ? refuseInAnchor(op, use, group) : refuseInTree(op, use);
 }
 
