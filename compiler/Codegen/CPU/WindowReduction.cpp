@@ -187,7 +187,8 @@ std::optional<WindowReduction> matchWindows(func::FuncOp kernel) {
 SmallVector<WindowTile> WindowReduction::tiles() {
   // Eight accumulators hide the latency of their FMAs, and leave registers for
   // what is loaded, with 16 of them, too.
-  constexpr int64_t kMostOutputs = 8, kMostTaps = 128, kMostTiles = 12;
+  constexpr int64_t kMostOutputs = 8, kMostTaps = 128;
+  constexpr size_t kMostTiles = 12;
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   const WindowAxis &axis = axes.back();
   int64_t width = extents[inner], taps = extents[axis.kernel];
@@ -196,7 +197,8 @@ SmallVector<WindowTile> WindowReduction::tiles() {
   int64_t count = (width + most - 1) / most;
   int64_t each = count ? (width + count - 1) / count : 0;
   SmallVector<WindowTile> tiles;
-  for (int64_t start = 0; start < width; start += each) {
+  for (int64_t start = 0; start < width && tiles.size() <= kMostTiles;
+       start += each) {
     WindowTile tile{start, std::min(each, width - start), 1, false};
     int64_t first = start * axis.stride - axis.low,
             last = (start + tile.outputs - 1) * axis.stride +
