@@ -57,9 +57,7 @@ bool isMovement(Operation *op) {
 
 bool isAnchor(Operation *op) { return !isElementwise(op) && !isMovement(op); }
 
-bool isContraction(Operation *op) {
-  return isa<MatmulOp, ConvOp>(op);
-}
+bool isContraction(Operation *op) { return isa<MatmulOp, ConvOp>(op); }
 
 /// Whether no element of the anchor's operand is read for two of its results,
 /// other than along the outputs of a contraction.
