@@ -344,16 +344,17 @@ LogicalResult sinkThroughMatmul(MatmulOp op, PatternRewriter &rewriter) {
 /// same op on that tensor; null if that would cost something.
 Value unviewed(PatternRewriter &rewriter, Value operand,
                ArrayRef<int64_t> viewed, ArrayRef<int64_t> shape) {
-  if (tensorType(operand).getRank() <= 1)
-    return operand;
   ArrayRef<int64_t> extents = tensorType(operand).getShape();
+  if (auto other = operand.getDefiningOp<ReshapeOp>();
+      other && extents == viewed &&
+      tensorType(other.getX()).getShape() == shape)
+    return other.getX();
+  if (extents.size() <= 1)
+    return operand;
   if (extents != viewed)
     return llvm::none_of(extents.drop_back(), isNotUnit)
                ? reshapeTo(rewriter, operand.getLoc(), operand, extents.back())
                : Value();
-  if (auto other = operand.getDefiningOp<ReshapeOp>();
-      other && tensorType(other.getX()).getShape() == shape)
-    return other.getX();
   // A view of what lies in memory anyway. Towards lower ranks only, or two such
   // views would chase each other.
   if (operand.hasOneUse() || shape.size() >= viewed.size())

@@ -135,3 +135,18 @@ func.func @residual(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %r: tensor<1x8x6xf
   %2 = graph.add %1, %r : tensor<1x8x6xf32>, tensor<1x8x6xf32> -> tensor<1x8x6xf32>
   return %2, %r : tensor<1x8x6xf32>, tensor<1x8x6xf32>
 }
+
+// -----
+
+// A view as a vector sinks, too, and leaves other vectors as they are.
+
+// CHECK-LABEL: func.func @sinks_vector
+// CHECK: %[[M:.*]] = graph.matmul
+// CHECK: %[[S:.*]] = graph.add %[[M]], %arg2 : tensor<1x5xf32>, tensor<5xf32> -> tensor<1x5xf32>
+// CHECK: graph.reshape %[[S]] : tensor<1x5xf32> to tensor<5xf32>
+func.func @sinks_vector(%a: tensor<1x16xf32>, %b: tensor<16x5xf32>, %c: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = graph.matmul %a, %b : tensor<1x16xf32>, tensor<16x5xf32> -> tensor<1x5xf32>
+  %1 = graph.reshape %0 : tensor<1x5xf32> to tensor<5xf32>
+  %2 = graph.add %1, %c : tensor<5xf32>, tensor<5xf32> -> tensor<5xf32>
+  return %2 : tensor<5xf32>
+}
