@@ -17,20 +17,26 @@ import time
 
 
 def load_tensors(folder):
+    """The folder's .npy files by their names, which are those of tensors."""
     import numpy as np
 
     return {f.stem: np.load(f) for f in sorted(folder.glob("*.npy"))}
 
 
+def named(feed, names):
+    """The inputs by the model's own names: in files' names, / is _."""
+    return {name: feed[name.replace("/", "_")] for name in names}
+
+
 # Each engine: (model folder, inputs, threads, options) -> a function that runs
-# the model once and returns its outputs in the order y0, y1, …
+# the model once and returns its outputs in the order of their names.
 
 
 def tinh(folder, feed, threads, options):
     from tinh_runtime import Model
 
     model = Model(options["runtime"], options["artifact"], threads)
-    call, results = model.bind(feed)
+    call, results = model.bind(named(feed, [n for n, _, _ in model.inputs]))
     outputs = [results[name] for name in sorted(results)]
 
     def run():
@@ -95,7 +101,8 @@ def onnxruntime(folder, feed, threads, options):
         folder / "model.onnx", settings, providers=["CPUExecutionProvider"]
     )
     names = sorted(o.name for o in session.get_outputs())
-    return lambda: session.run(names, feed)
+    inputs = named(feed, [i.name for i in session.get_inputs()])
+    return lambda: session.run(names, inputs)
 
 
 def openvino(folder, feed, threads, options):
@@ -110,7 +117,8 @@ def openvino(folder, feed, threads, options):
     }
     model = core.compile_model(str(folder / "model.onnx"), "CPU", settings)
     request = model.create_infer_request()
-    for name, value in feed.items():
+    inputs = named(feed, [port.get_any_name() for port in model.inputs])
+    for name, value in inputs.items():
         request.set_tensor(name, ov.Tensor(value, shared_memory=True))
     ports = sorted(model.outputs, key=lambda port: port.get_any_name())
 
