@@ -14,9 +14,9 @@
 // Lanes lie along the channels. A tile is some outputs that follow one another
 // along w, their accumulators in registers; the taps along the last window
 // dimension are unrolled, so that outputs share what they load. Padding is
-// neutral for the reduction and therefore skipped: where tiles touch it is
-// known when the code is made, along the other dimensions the taps' range is
-// computed for each line.
+// neutral for the reduction and therefore skipped (a weight that is infinite or
+// NaN does not meet its zeros): where tiles touch it is known when the code is
+// made, along the other dimensions the taps' range is computed for each line.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/WindowReduction.h"

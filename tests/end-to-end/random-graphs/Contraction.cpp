@@ -122,7 +122,9 @@ bool makeConv(Generator &g) {
     taps *= extent;
   if (!isSmall(shape))
     return false;
-  Known weights = g.leaf(shape, x.element());
+  // Padding is skipped or multiplied with weights, which must be finite.
+  Known weights = g.special ? g.constant(shape, x.element(), -1, 1)
+                            : g.leaf(shape, x.element());
   Value y = g.create<ConvOp>(x.value, weights.value, w.strides, w.padding,
                              w.dilations, groups, w.layout);
   return g.add(y, x.bound * taps, false);
