@@ -159,8 +159,8 @@ private:
   template <typename Key> void tryKey(Key key) {
     std::vector<uint32_t> order(buffers.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return key(buffers[a]) < key(buffers[b]);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(key(buffers[a]), a) < std::pair(key(buffers[b]), b);
     });
     for (Fit fit : {Fit::First, Fit::Best})
       if (!best || !done())

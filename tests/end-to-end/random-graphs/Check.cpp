@@ -102,13 +102,13 @@ bool Ways::runCompiled(Outputs &one, Outputs &two) {
   SmallString<128> path;
   if (!copy || llvm::sys::fs::createTemporaryFile("tinh-random", "so", path))
     return fail("cannot be lowered");
-  auto cleanup = llvm::make_scope_exit([&] { llvm::sys::fs::remove(path); });
+  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove(path); });
   CompileReport report;
   tinh_module_t *loaded = nullptr;
   if (failed(writeArtifact(*copy, path, options, report)) ||
       tinh_module_load(path.c_str(), &loaded) != TINH_OK)
     return fail(Twine("cannot be compiled: ") + tinh_last_error());
-  auto unload = llvm::make_scope_exit([&] { tinh_module_release(loaded); });
+  llvm::scope_exit unload([&] { tinh_module_release(loaded); });
   for (uint32_t threads : {1, 2}) {
     tinh_context_options_t runtime;
     tinh_context_options_init(&runtime);
@@ -116,7 +116,7 @@ bool Ways::runCompiled(Outputs &one, Outputs &two) {
     tinh_context_t *context = nullptr;
     if (tinh_context_create(loaded, &runtime, &context) != TINH_OK)
       return fail(tinh_last_error());
-    auto close = llvm::make_scope_exit([&] { tinh_context_release(context); });
+    llvm::scope_exit close([&] { tinh_context_release(context); });
     auto in = buffers(inputs), out = buffers(threads == 1 ? one : two);
     if (tinh_context_run(context, 0, in.data(), in.size(), out.data(),
                          out.size()) != TINH_OK)

@@ -48,7 +48,7 @@ struct Layer {
   int64_t gates, states; ///< Of the kind of cell.
   int64_t length = 0, batch = 0, hidden = 0;
   double clip = 0;
-  SmallVector<Direction, 2> directions;
+  SmallVector<Direction, 2> directions = {};
 
   State (*step)(Layer &, const Direction &, Value projected,
                 const State &) = nullptr;
