@@ -30,6 +30,7 @@ enum ExitCode { Success = 0, InputError = 1, UsageError = 2 };
 
 struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
+  std::string target = "cpu";
   std::string cacheDirectory;
   std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
@@ -206,6 +207,9 @@ int main(int argc, char **argv) {
                "graph-run and programs on libtinh_runtime run.");
   app.add_option("model", arguments.model, "the model's file")->required();
   app.add_option("-o,--output", arguments.output, "the file to write");
+  app.add_option("--target", arguments.target, "what runs the kernels: cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->capture_default_str();
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
                  "LLVM's");
