@@ -44,8 +44,10 @@ buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
     block->back().erase();
   b.setInsertionPointToEnd(block);
   auto results = body(loop.getInductionVar(), loop.getRegionIterArgs());
-  if (failed(results))
+  if (failed(results)) {
+    loop.erase(); // Its caller may go on in another way.
     return failure();
+  }
   scf::YieldOp::create(b, loc, *results);
   return SmallVector<Value>(loop.getResults());
 }
@@ -392,8 +394,10 @@ Pull::choose(Value condition, Type element,
     return success();
   };
   if (failed(fill(branch.thenBlock(), then)) ||
-      failed(fill(branch.elseBlock(), otherwise)))
+      failed(fill(branch.elseBlock(), otherwise))) {
+    branch.erase();
     return failure();
+  }
   return LaneValue{branch.getResult(0), lanes == 1, {}};
 }
 
