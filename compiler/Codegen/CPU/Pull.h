@@ -101,6 +101,10 @@ public:
   mlir::FailureOr<Indices> apply(mlir::AffineMap map, const Indices &dims);
 
 private:
+  /// What a generic's body is given of its first `count` operands, at these
+  /// loop indices.
+  mlir::FailureOr<llvm::SmallVector<LaneValue>>
+  operands(mlir::linalg::GenericOp op, unsigned count, const Indices &dims);
   /// What was computed of a tensor before, for the other uses of it.
   struct Computed {
     Indices indices;

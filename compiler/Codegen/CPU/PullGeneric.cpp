@@ -31,24 +31,32 @@ FailureOr<LaneValue> Pull::generic(linalg::GenericOp op, unsigned result,
   auto dims = loopIndices(op, indices);
   if (failed(dims))
     return failure();
-  SmallVector<LaneValue> arguments;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!op.getMatchingBlockArgument(&operand).use_empty()) {
-      auto source = apply(op.getMatchingIndexingMap(&operand), *dims);
-      if (failed(source))
-        return failure();
-      auto value = at(operand.get(), *source);
-      if (failed(value))
-        return failure();
-      arguments.push_back(*value);
-    } else {
-      arguments.push_back({});
-    }
-  }
-  auto yielded = body(op, *dims, arguments);
+  auto arguments = operands(op, op->getNumOperands(), *dims);
+  if (failed(arguments))
+    return failure();
+  auto yielded = body(op, *dims, *arguments);
   if (failed(yielded))
     return failure();
   return (*yielded)[result];
+}
+
+FailureOr<SmallVector<LaneValue>>
+Pull::operands(linalg::GenericOp op, unsigned count, const Indices &dims) {
+  SmallVector<LaneValue> values;
+  for (OpOperand &operand : op->getOpOperands().take_front(count)) {
+    if (op.getMatchingBlockArgument(&operand).use_empty()) {
+      values.push_back({});
+      continue;
+    }
+    auto source = apply(op.getMatchingIndexingMap(&operand), dims);
+    if (failed(source))
+      return failure();
+    auto value = at(operand.get(), *source);
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+  }
+  return values;
 }
 
 FailureOr<SmallVector<LaneValue>> Pull::body(linalg::GenericOp op,
@@ -147,23 +155,12 @@ FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
                          (*dims)[reduced[level]] = {iv, 0, 1};
                          return nest(level + 1, values);
                        });
-    SmallVector<LaneValue> arguments;
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      if (op.getMatchingBlockArgument(operand).use_empty()) {
-        arguments.push_back({});
-        continue;
-      }
-      auto source = apply(op.getMatchingIndexingMap(operand), *dims);
-      if (failed(source))
-        return failure();
-      auto value = at(operand->get(), *source);
-      if (failed(value))
-        return failure();
-      arguments.push_back(*value);
-    }
+    auto arguments = operands(op, op.getNumDpsInputs(), *dims);
+    if (failed(arguments))
+      return failure();
     for (Value value : state)
-      arguments.push_back({value, lanes == 1, {}});
-    auto yielded = body(op, *dims, arguments);
+      arguments->push_back({value, lanes == 1, {}});
+    auto yielded = body(op, *dims, *arguments);
     if (failed(yielded))
       return failure();
     return llvm::map_to_vector(*yielded,
@@ -225,18 +222,11 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   Value start = vector::BroadcastOp::create(b, loc, type, scalar);
 
   auto step = [&](ValueRange state) -> FailureOr<SmallVector<Value>> {
-    SmallVector<LaneValue> arguments;
-    for (OpOperand *operand : op.getDpsInputOperands()) {
-      auto source = apply(op.getMatchingIndexingMap(operand), *dims);
-      if (failed(source))
-        return failure();
-      auto value = at(operand->get(), *source);
-      if (failed(value))
-        return failure();
-      arguments.push_back(*value);
-    }
-    arguments.push_back({state[0], false, {}});
-    auto yielded = body(op, *dims, arguments);
+    auto arguments = operands(op, op.getNumDpsInputs(), *dims);
+    if (failed(arguments))
+      return failure();
+    arguments->push_back({state[0], false, {}});
+    auto yielded = body(op, *dims, *arguments);
     if (failed(yielded))
       return failure();
     Value next = asVector((*yielded)[0]);

@@ -276,18 +276,12 @@ private:
 
 LogicalResult emitRows(EmittedKernel &kernel, const Target &target) {
   RowsPlan plan = planRows(kernel.source);
-  Block &entry = kernel.function.getBody().front();
-  OpBuilder b(entry.getTerminator());
+  OpBuilder b(kernel.function.getContext());
   Location loc = kernel.source.getLoc();
+  Value unit =
+      kernel.loopOverUnits(b, plan.rows * plan.blocks, plan.unitsPerChunk);
   Pull scalar(b, loc, 1);
-  int64_t units = plan.rows * plan.blocks;
-  Value begin = scalar.mul(kernel.begin, plan.unitsPerChunk);
-  Value end = arith::MinUIOp::create(
-      b, loc, scalar.mul(kernel.end, plan.unitsPerChunk), scalar.index(units));
-  auto loop = scf::ForOp::create(b, loc, begin, end, scalar.index(1));
-  b.setInsertionPointToStart(loop.getBody());
-
-  Value unit = loop.getInductionVar(), block = scalar.index(0);
+  Value block = scalar.index(0);
   if (plan.blocks > 1) {
     Value blocks = scalar.index(plan.blocks);
     block = arith::RemUIOp::create(b, loc, unit, blocks);

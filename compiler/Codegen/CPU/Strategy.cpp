@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -53,6 +54,19 @@ Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
 void EmittedKernel::bindInputs(Pull &pull) {
   for (BlockArgument argument : source.getArguments())
     pull.buffers[argument] = operand(pull.builder(), argument.getArgNumber());
+}
+
+Value EmittedKernel::loopOverUnits(OpBuilder &b, int64_t units,
+                                   int64_t perChunk) {
+  b.setInsertionPoint(function.getBody().front().getTerminator());
+  Pull scalar(b, source.getLoc(), 1);
+  Value first = scalar.mul(begin, perChunk);
+  Value last = arith::MinUIOp::create(
+      b, source.getLoc(), scalar.mul(end, perChunk), scalar.index(units));
+  auto loop =
+      scf::ForOp::create(b, source.getLoc(), first, last, scalar.index(1));
+  b.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVar();
 }
 
 LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,

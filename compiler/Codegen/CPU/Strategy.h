@@ -36,6 +36,10 @@ struct EmittedKernel {
                        llvm::ArrayRef<int64_t> shape, mlir::Type element);
   /// Lets `pull` see the kernel's inputs.
   void bindInputs(Pull &pull);
+  /// Emits the loop over the units of the chunks to compute, `perChunk` of
+  /// `units` in each, and leaves `b` in it. Returns the unit's number.
+  mlir::Value loopOverUnits(mlir::OpBuilder &b, int64_t units,
+                            int64_t perChunk);
 };
 
 /// Stores the kernel's results at `at`, pulled on what `pull` has in registers.

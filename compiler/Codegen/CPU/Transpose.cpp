@@ -263,16 +263,9 @@ LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target) {
   if (!t)
     return failure();
   TransposePlan plan = planTranspose(*t, target);
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  Location loc = kernel.source.getLoc();
-  Pull scalar(b, loc, 1);
-  Value begin = scalar.mul(kernel.begin, plan.unitsPerChunk);
-  Value end =
-      arith::MinUIOp::create(b, loc, scalar.mul(kernel.end, plan.unitsPerChunk),
-                             scalar.index(plan.units));
-  auto loop = scf::ForOp::create(b, loc, begin, end, scalar.index(1));
-  b.setInsertionPointToStart(loop.getBody());
-  TransposeEmitter(kernel, *t, plan, b).emitUnit(loop.getInductionVar());
+  OpBuilder b(kernel.function.getContext());
+  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
+  TransposeEmitter(kernel, *t, plan, b).emitUnit(unit);
   return success();
 }
 

@@ -492,17 +492,9 @@ LogicalResult emitWindows(EmittedKernel &kernel, const Target &target) {
   if (!w)
     return failure();
   WindowsPlan plan = planWindows(*w);
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  Location loc = kernel.source.getLoc();
-  Pull scalar(b, loc, 1);
-  Value begin = scalar.mul(kernel.begin, plan.unitsPerChunk);
-  Value end =
-      arith::MinUIOp::create(b, loc, scalar.mul(kernel.end, plan.unitsPerChunk),
-                             scalar.index(plan.units));
-  auto loop = scf::ForOp::create(b, loc, begin, end, scalar.index(1));
-  b.setInsertionPointToStart(loop.getBody());
-  return WindowsEmitter(kernel, *w, plan, target, b)
-      .emitUnit(loop.getInductionVar());
+  OpBuilder b(kernel.function.getContext());
+  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
+  return WindowsEmitter(kernel, *w, plan, target, b).emitUnit(unit);
 }
 
 } // namespace tinh::cpu
