@@ -7,9 +7,14 @@ usage: dlpack_numpy_test.py LIBRARY TOY
 """
 
 import ctypes as c
+import pathlib
 import sys
 
 import numpy as np
+
+BENCHMARKS = pathlib.Path(__file__).parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+from tinh_runtime import Buffer, TensorInfo  # noqa: E402
 
 DLTENSOR = b"dltensor"
 
@@ -19,20 +24,6 @@ capsule_pointer.argtypes = [c.py_object, c.c_char_p]
 new_capsule = c.pythonapi.PyCapsule_New
 new_capsule.restype = c.py_object
 new_capsule.argtypes = [c.c_void_p, c.c_char_p, c.c_void_p]
-
-
-class TensorInfo(c.Structure):
-    _fields_ = [
-        ("name", c.c_char_p),
-        ("dtype", c.c_int),
-        ("rank", c.c_uint32),
-        ("dims", c.POINTER(c.c_int64)),
-        ("size", c.c_uint64),
-    ]
-
-
-class Buffer(c.Structure):
-    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t)]
 
 
 class Exported:
