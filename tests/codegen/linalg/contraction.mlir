@@ -126,3 +126,20 @@ func.func @main(%x: tensor<1x8x8x4xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x6x
   }
   return %r : tensor<1x6x6x4xf32>
 }
+
+// -----
+
+// Taps that lie further apart than the image is wide are gathered first: six
+// elements a dimension instead of the seventeen that the window passes over.
+// CHECK-LABEL: func.func private @conv_0(
+// CHECK:         tensor.pad
+// CHECK:         %[[TAPS:.*]] = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 8 + d2, d3 * 8 + d4, d5)>
+// CHECK-SAME:      outs({{.*}} : tensor<1x3x2x3x2x4xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[TAPS]]
+func.func @main(%x: tensor<1x2x2x4xf32>, %w: tensor<8x4x3x3xf32>) -> tensor<1x2x2x8xf32> {
+  %0 = graph.kernel (%x_ = %x, %w_ = %w) : (tensor<1x2x2x4xf32>, tensor<8x4x3x3xf32>) -> tensor<1x2x2x8xf32> {
+    %y = graph.conv %x_, %w_ strides [1, 1] padding [8, 8, 8, 8] dilations [8, 8] groups 1 channels_last : tensor<1x2x2x4xf32>, tensor<8x4x3x3xf32> -> tensor<1x2x2x8xf32>
+    graph.yield %y : tensor<1x2x2x8xf32>
+  }
+  return %0 : tensor<1x2x2x8xf32>
+}
