@@ -93,7 +93,7 @@ static LogicalResult verifyBody(func::FuncOp function, Phase phase) {
   for (Operation &op : function.getBody().front().without_terminator())
     if (!belongs(op, phase))
       return op.emitError()
-             << "'" << op.getName() << "' does not belong into @"
+             << "'" << op.getName() << "' does not belong in @"
              << function.getName() << " in phase '" << phaseName(phase) << "'";
   return success();
 }

@@ -1,4 +1,4 @@
-// What does not belong into a phase is said with its place, when a module is read.
+// What does not belong in a phase is said with its place, when a module is read.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not graph-compile %t/graph-1.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH1
 // RUN: not graph-compile %t/graph-2.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH2
@@ -78,28 +78,28 @@ func.func @main(%x: tensor<1x1x1x1x1x1x1x1x8xf32> {graph.name = "x"}) -> (tensor
 }
 
 //--- optimised-1.mlir
-// OPTIMISED1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'arith.addf' does not belong into @main in phase 'optimised'
+// OPTIMISED1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'arith.addf' does not belong in @main in phase 'optimised'
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = arith.addf %x, %x : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
 //--- optimised-2.mlir
-// OPTIMISED2: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.conv_transpose' does not belong into @main in phase 'optimised'
+// OPTIMISED2: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.conv_transpose' does not belong in @main in phase 'optimised'
 func.func @main(%x: tensor<1x2x4xf32> {graph.name = "x"}, %w: tensor<2x3x2xf32> {graph.name = "w"}) -> (tensor<1x3x8xf32> {graph.name = "y"}) {
   %0 = graph.conv_transpose %x, %w strides [2] padding [0, 0] output_padding [0] dilations [1] groups 1 channels_first : tensor<1x2x4xf32>, tensor<2x3x2xf32> -> tensor<1x3x8xf32>
   return %0 : tensor<1x3x8xf32>
 }
 
 //--- fused-1.mlir
-// FUSED1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong into @main in phase 'fused'
+// FUSED1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong in @main in phase 'fused'
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.relu %x : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
 //--- kernels-1.mlir
-// KERNELS1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong into @main in phase 'kernels'
+// KERNELS1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong in @main in phase 'kernels'
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.relu %x : tensor<8xf32>
   return %0 : tensor<8xf32>
@@ -135,7 +135,7 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 }
 
 //--- kernels-5.mlir
-// KERNELS5: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong into @init in phase 'kernels'
+// KERNELS5: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong in @init in phase 'kernels'
 func.func @init(%x: tensor<8xf32> {graph.source = dense<1.0> : tensor<8xf32>}) -> (tensor<8xf32> {graph.name = "w"}) {
   %0 = graph.relu %x : tensor<8xf32>
   return %0 : tensor<8xf32>

@@ -37,7 +37,7 @@
 // TEXT: error: cannot write '{{.*}}nowhere/out.mlir': No such file or directory
 
 // RUN: not graph-compile %s --from=fused --emit=plan 2>&1 | FileCheck %s --check-prefix=FUSED
-// FUSED: errors.mlir:[[# @LINE + 12]]:8: error: 'graph.relu' does not belong into @main in phase 'fused'
+// FUSED: errors.mlir:[[# @LINE + 12]]:8: error: 'graph.relu' does not belong in @main in phase 'fused'
 
 // Strategies are chosen for the CPU, which cannot change after that.
 // RUN: graph-compile %s --emit=kernels --cpu=x86-64-v3 -o %t.v3.mlir

@@ -245,7 +245,8 @@ int main(int argc, char **argv) {
                  "keep compiled kernels there, not in $XDG_CACHE_HOME/tinh or "
                  "~/.cache/tinh");
   app.add_flag("--no-cache", arguments.noCache,
-               "compile all kernels anew and keep none");
+               "compile all kernels anew and keep none")
+      ->excludes("--cache-dir");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

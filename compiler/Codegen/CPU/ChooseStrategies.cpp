@@ -43,14 +43,17 @@ static bool worthPacking(const Contraction &c) {
 }
 
 /// Whether the weights of `c` are the argument `index` of the kernel, unpacked.
-static bool unpacksArgument(const Contraction &c, int64_t index) {
+static bool unpacksArgument(const Contraction &c, int64_t index,
+                            const Target &target) {
   Value value = c.weights;
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() == 0)
       return false;
     value = op->getOperand(0);
   }
-  return cast<BlockArgument>(value).getArgNumber() == index;
+  return cast<BlockArgument>(value).getArgNumber() == index &&
+         c.weightsMap.isProjectedPermutation() &&
+         value.getType() == packedType(c, target);
 }
 
 std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
@@ -59,7 +62,7 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
     auto contraction = matchContraction(kernel);
     auto packed = kernel->getAttrOfType<IntegerAttr>(graph::names::kPacked);
     if (!contraction ||
-        (packed && !unpacksArgument(*contraction, packed.getInt())))
+        (packed && !unpacksArgument(*contraction, packed.getInt(), target)))
       return std::nullopt;
     ContractionPlan plan =
         planContraction(*contraction, target, /*packed=*/bool(packed));

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Products with packed constant weights --*- C++ -*-===//
+//===- Contraction.cpp - Products in register tiles -------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -73,6 +73,8 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
                 {},
                 op.getStaticLoopRanges()};
   AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (llvm::is_contained(c.extents, 0)) // Nothing to cut into tiles.
+    return std::nullopt;
   if (!output.isProjectedPermutation() || output.getNumResults() < 2 ||
       !c.weightsMap.isProjectedPermutation(/*allowZeroInResults=*/true))
     return std::nullopt;

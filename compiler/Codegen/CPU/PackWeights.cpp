@@ -294,6 +294,18 @@ static void packWindows(OpBuilder &b, func::FuncOp kernel,
   }
 }
 
+RankedTensorType packedType(const Contraction &c, const Target &target) {
+  Packing p = planPacking(c, target);
+  SmallVector<int64_t> shape;
+  for (unsigned dim : c.batch)
+    shape.push_back(c.extents[dim]);
+  shape.push_back(p.panels);
+  for (unsigned dim : c.k)
+    shape.push_back(c.extents[dim]);
+  shape.push_back(p.width);
+  return RankedTensorType::get(shape, p.element);
+}
+
 void packWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
                  const Target &target) {
   packContraction(b, kernel, dispatch, target);

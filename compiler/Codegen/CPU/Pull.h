@@ -10,7 +10,8 @@
 // *pulling*: the value of a tensor at an index is computed at the place where
 // it is needed, from the values that it depends on, down to loads of the
 // kernel's operands. A reduction that is pulled becomes a loop nest; what would
-// be pulled too often is computed into scratch memory first (`materialize`).
+// be pulled too often is computed into scratch memory first: its strategy then
+// names that in `buffers`.
 //
 // Indices are lane-affine: lane l of a vector stands at base + l · stride.
 //
@@ -43,9 +44,9 @@ struct LaneValue {
   std::optional<LaneIndex> affine;
 };
 
-/// Memory that holds a tensor, dense, from `offset` (elements) of a
-/// one-dimensional memref. `origin` is the index of its first element: a piece
-/// of a tensor may be held.
+/// Memory, a one-dimensional memref, that holds a tensor with these strides in
+/// elements. `origin` is the index of its first element: a piece of a tensor
+/// may be held.
 struct Buffer {
   mlir::Value memref;
   llvm::SmallVector<int64_t> strides;
@@ -66,11 +67,10 @@ public:
   mlir::LogicalResult store(LaneValue value, const Buffer &buffer,
                             const Indices &indices);
 
-  /// The results of a reduction at the output indices, all in registers, with
-  /// lanes along its innermost reduction dimension where possible
-  /// (`alongLanes`).
+  /// The results of a reduction at the output indices, all in registers.
   mlir::FailureOr<llvm::SmallVector<LaneValue>>
   reduce(mlir::linalg::GenericOp op, const Indices &output);
+  /// The same with lanes along its innermost reduction dimension.
   mlir::FailureOr<LaneValue> reduceAlongLanes(mlir::linalg::GenericOp op,
                                               const Indices &output);
 

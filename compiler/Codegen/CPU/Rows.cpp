@@ -1,4 +1,4 @@
-//===- Rows.cpp - The strategy for all kernels without packed weights -----===//
+//===- Rows.cpp - The strategy for what no other one computes ---*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

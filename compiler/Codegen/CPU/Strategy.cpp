@@ -198,7 +198,10 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
     return failure();
   };
   FailureOr<func::FuncOp> function = emit(target);
-  if (failed(function) && strategy.getValue() != "contraction") {
+  // These divide their work alike for any vectors.
+  bool anyVectors =
+      strategy.getValue() == "rows" || strategy.getValue() == "windows";
+  if (failed(function) && anyVectors) {
     // Some index is not affine in the lane: one element at a time then.
     Target scalar = target;
     scalar.vectorBytes = 4;

@@ -198,6 +198,10 @@ mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
 /// The target that the module's `graph.cpu` names.
 mlir::FailureOr<Target> targetOf(mlir::ModuleOp module);
 
+/// The type of the contraction's weights where they are packed.
+mlir::RankedTensorType packedType(const Contraction &contraction,
+                                  const Target &target);
+
 /// Packs constant weights that `dispatch` hands to `kernel`, which it alone
 /// uses, as the kernel's strategy wants them: the packing becomes a dispatch.
 void packWeights(mlir::OpBuilder &b, mlir::func::FuncOp kernel,

@@ -39,7 +39,8 @@ static linalg::GenericOp returnedGeneric(func::FuncOp kernel) {
 
 std::optional<Transpose> matchTranspose(func::FuncOp kernel) {
   linalg::GenericOp op = returnedGeneric(kernel);
-  if (!op || op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
+  if (!op || kernel.getNumArguments() != 1 || op.getNumDpsInputs() != 1 ||
+      op.getNumResults() != 1 ||
       op.getBody()->getTerminator()->getOperand(0) !=
           op.getBody()->getArgument(0) ||
       !reshapedArgument(op.getDpsInputs()[0]))
@@ -83,7 +84,7 @@ std::optional<Transpose> matchTranspose(func::FuncOp kernel) {
 // Planning
 //===----------------------------------------------------------------------===//
 
-int64_t squareSide(const Transpose &t, const Target &target) {
+static int64_t squareSide(const Transpose &t, const Target &target) {
   int64_t bytes = std::max<int64_t>(t.element.getIntOrFloatBitWidth() / 8, 1);
   return std::clamp<int64_t>(target.vectorBytes / bytes, 1, 16);
 }

@@ -32,12 +32,9 @@ struct Transpose {
 };
 std::optional<Transpose> matchTranspose(mlir::func::FuncOp kernel);
 
-/// Elements of the sides of the squares that are turned in registers.
-int64_t squareSide(const Transpose &transpose, const Target &target);
-
 struct TransposePlan {
-  int64_t side;
-  int64_t columnBlocks;            // Each one square wide.
+  int64_t side;         // Of the squares that are turned in registers.
+  int64_t columnBlocks; // Each one square wide.
   int64_t rowBlocks, rowsPerBlock; // Each a whole number of squares.
   int64_t units, unitsPerChunk, chunks;
 };

@@ -154,6 +154,7 @@ static void placeWindow(OpOperand &input, WindowReduction &w) {
 std::optional<WindowReduction> matchWindows(func::FuncOp kernel) {
   linalg::GenericOp op = onlyReduction(kernel);
   if (!op || op.getNumResults() != 1 ||
+      llvm::is_contained(op.getStaticLoopRanges(), 0) ||
       !resultsFollowElementwise(kernel, op.getResult(0)))
     return std::nullopt;
   AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));

@@ -49,6 +49,14 @@ case(
     draw(4, 3),
     draw(5, 4),
 )
+for a, b in [
+    ((0, 3, 4), (0, 4, 5)),
+    ((0, 4), (4, 5)),
+    ((3, 0), (0, 5)),
+    ((3, 4), (4, 0)),
+    ((3, 0, 4), (4, 5)),
+]:
+    case(f"matmul_empty{a}{b}", MATMUL.format(""), np.matmul, draw(*a), draw(*b))
 case(
     "matmul_f64",
     MATMUL.format(""),
@@ -161,6 +169,8 @@ conv_cases("convdwm", 4, 8, (5, 5), (3, 3), (2, 2), (1, 1, 1, 1), (1, 1), 4)
 conv_cases("convdw40", 40, 40, (9, 21), (3, 3), (1, 1), (1, 1, 1, 1), (1, 1), 40)
 conv_cases("convdw70s", 70, 70, (12, 19), (5, 3), (2, 2), (2, 1, 1, 2), (1, 1), 70)
 conv_cases("convdw33d", 33, 33, (9, 20), (3, 5), (1, 1), (3, 6, 3, 6), (3, 3), 33)
+# Few lines and many channels, which are divided among chunks.
+conv_cases("convdw1007", 1007, 1007, (200,), (9,), (1,), (4, 4), (1,), 1007)
 conv_cases("convdw1d", 24, 24, (30,), (4,), (1,), (3, 0), (1,), 24)
 conv_cases("convdw3d", 20, 20, (4, 5, 6), (3, 2, 3), (1, 1, 2), (1,) * 6, (1, 1, 1), 20)
 conv_cases(

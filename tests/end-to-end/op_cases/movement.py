@@ -71,6 +71,13 @@ case(
     np.transpose,
     draw(1100, 5),
 )
+for shape, dt in [((2, 33, 1025), np.uint8), ((3, 37, 530), np.float64)]:
+    case(
+        f"transpose_row_blocks{shape}",
+        "%y = graph.transpose %0 [0, 2, 1] : t0 -> ty",
+        lambda x: x.transpose(0, 2, 1),
+        draw(*shape, dt=dt, lo=0, hi=100),
+    )
 case(
     "concat",
     "%y = graph.concat %0, %1, %2 axis 1 : (t0, t1, t2) -> ty",
