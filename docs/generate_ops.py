@@ -97,6 +97,8 @@ def type_name(records, record):
         cases = record["enumerants"]
         return " ".join(f"`{records.get(case)['str']}`" for case in cases)
     summary = record.get("summary") or record["!name"]
+    if "<" in summary:  # A type as MLIR writes it.
+        return f"`{summary}`"
     return summary.removeprefix("statically shaped ")
 
 

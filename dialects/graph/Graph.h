@@ -22,6 +22,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/graph/GraphDialect.h.inc"
@@ -78,6 +79,15 @@ int64_t elementSize(mlir::Type elementType);
 
 /// The bytes of a tensor's elements, dense.
 int64_t tensorSize(mlir::Type tensorType);
+
+/// tensor<i1>, which branches and loops depend on, and tensor<i64>, which
+/// counts their iterations.
+mlir::RankedTensorType conditionType(mlir::MLIRContext *context);
+mlir::RankedTensorType countType(mlir::MLIRContext *context);
+
+/// The type of so many rows, and of a row of a tensor; null if there is none.
+mlir::RankedTensorType stackedType(mlir::Type row, int64_t length);
+mlir::RankedTensorType rowType(mlir::Type stacked);
 
 /// Whether `value` can be the value of a constant: elements, or a place in a
 /// file of as many bytes.

@@ -52,9 +52,10 @@ def Graph_KernelOp : Graph_Op<"kernel", [Pure, IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
-def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike,
-    HasParent<"KernelOp">]> {
-  let summary = "The results of a kernel";
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["KernelOp", "IfOp", "WhileOp", "ScanOp"]>,
+    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]> {
+  let summary = "The results of a kernel or of a region of control flow";
   let description = "Example: `graph.yield %1 : tensor<64x100xf32>`";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let builders = [OpBuilder<(ins), [{ /* yields nothing */ }]>];
