@@ -39,6 +39,8 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
     channels_last: x is [N, spatial…, C], y is [N, spatial…, O].
     The weights are [O, C/groups, kernel…] in either layout. `padding` holds
     the zeros added before each spatial dimension, then those after each.
+    Whether a weight meets these zeros is not defined: zero times an infinite or
+    NaN weight may be added, or left out.
 
     Example:
     ```mlir

@@ -54,6 +54,9 @@ def Graph_TransposeOp : Graph_InferredOp<"transpose"> {
 def Graph_ConcatOp : Graph_InferredOp<"concat"> {
   let summary = "Concatenation along an axis";
   let description = [{
+    Outside of kernels in phase `kernels` it is a view: the dispatches whose
+    results the operands are write to their parts of the result's memory.
+
     Example: `%y = graph.concat %a, %b axis 1 : (tensor<1x64x8x8xf32>, tensor<1x32x8x8xf32>) -> tensor<1x96x8x8xf32>`
   }];
   let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
@@ -67,7 +70,8 @@ def Graph_SliceOp : Graph_InferredOp<"slice"> {
   let summary = "A strided box of elements";
   let description = [{
     y[i] = x[starts[d] + i·steps[d]], sizes[d] elements in dimension d, all of
-    which exist. A step may be negative, not zero.
+    which exist. A step may be negative, not zero. Outside of kernels in phase
+    `kernels` it is a view, with positive steps.
 
     Example: `%y = graph.slice %x starts [0, 1] sizes [2, 2] steps [1, 2] : tensor<2x5xf32> -> tensor<2x2xf32>`
   }];
