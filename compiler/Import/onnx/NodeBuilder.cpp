@@ -14,18 +14,6 @@ using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
-Value NodeBuilder::fail(const Twine &what) {
-  if (!hasFailed)
-    message = what.str();
-  hasFailed = true;
-  return {};
-}
-
-std::string NodeBuilder::takeError() {
-  std::string created = graph.takeError();
-  return message.empty() ? created : std::exchange(message, {});
-}
-
 //===----------------------------------------------------------------------===//
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
@@ -151,18 +139,8 @@ Ints NodeBuilder::intsAttribute(StringRef name, Ints otherwise) {
 }
 
 //===----------------------------------------------------------------------===//
-// Types
+// Types and constants of ONNX
 //===----------------------------------------------------------------------===//
-
-RankedTensorType NodeBuilder::type(Value value) {
-  return llvm::cast<RankedTensorType>(value.getType());
-}
-
-ArrayRef<int64_t> NodeBuilder::shape(Value value) {
-  return type(value).getShape();
-}
-
-Type NodeBuilder::element(Value value) { return type(value).getElementType(); }
 
 Type NodeBuilder::elementType(int64_t onnxType) {
   Type type = convertElementType(static_cast<int>(onnxType), graph.context());
@@ -172,182 +150,12 @@ Type NodeBuilder::elementType(int64_t onnxType) {
   return type;
 }
 
-std::optional<int64_t> NodeBuilder::axis(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= rank) {
-    fail("axis " + Twine(axis) + " is outside a tensor of rank " + Twine(rank));
-    return std::nullopt;
-  }
-  return axis < 0 ? axis + rank : axis;
-}
-
-std::optional<Ints> NodeBuilder::axes(ArrayRef<int64_t> axes, int64_t rank) {
-  Ints result;
-  for (int64_t value : axes) {
-    auto normalised = axis(value, rank);
-    if (!normalised)
-      return std::nullopt;
-    if (llvm::is_contained(result, *normalised)) {
-      fail("axes " + formatShape(axes) + " name a dimension twice");
-      return std::nullopt;
-    }
-    result.push_back(*normalised);
-  }
-  llvm::sort(result);
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
-
-NamedAttribute NodeBuilder::channelsFirst() {
-  return attr("layout", graph::LayoutAttr::get(graph.context(),
-                                               graph::Layout::ChannelsFirst));
-}
-
-Value NodeBuilder::scalar(Type element, double value) {
-  return constantFloats(element, {}, value);
-}
-
-Value NodeBuilder::scalarLike(Value value, double number) {
-  return value ? scalar(element(value), number) : Value();
-}
-
-Value NodeBuilder::constantInts(ArrayRef<int64_t> shape,
-                                ArrayRef<int64_t> values) {
-  if (hasFailed)
-    return {};
-  auto type = RankedTensorType::get(shape, graph.raw().getI64Type());
-  return graph.constant(DenseElementsAttr::get(type, values));
-}
-
-Value NodeBuilder::constantFloats(Type element, ArrayRef<int64_t> shape,
-                                  ArrayRef<double> values) {
-  if (hasFailed)
-    return {};
-  auto type = RankedTensorType::get(shape, element);
-  if (auto floats = dyn_cast<FloatType>(element)) {
-    SmallVector<APFloat> elements;
-    for (double value : values) {
-      elements.emplace_back(value);
-      bool isInexact;
-      elements.back().convert(floats.getFloatSemantics(),
-                              APFloat::rmNearestTiesToEven, &isInexact);
-    }
-    return graph.constant(DenseElementsAttr::get(type, elements));
-  }
-  SmallVector<APInt> elements;
-  for (double value : values)
-    elements.emplace_back(element.getIntOrFloatBitWidth(),
-                          static_cast<uint64_t>(static_cast<int64_t>(value)),
-                          /*isSigned=*/true, /*implicitTrunc=*/true);
-  return graph.constant(DenseElementsAttr::get(type, elements));
-}
-
 Value NodeBuilder::tensor(const ::onnx::TensorProto &tensor) {
   std::string error;
   TypedAttr value = convertTensor(tensor, file, graph.context(), error);
   if (!value)
     return fail(error);
   return graph.constant(value);
-}
-
-Value NodeBuilder::cast(Value x, Type to) {
-  if (!x || !to || element(x) == to)
-    return x;
-  return create<graph::CastOp>({x}, {}, RankedTensorType::get(shape(x), to));
-}
-
-Value NodeBuilder::reshape(Value x, ArrayRef<int64_t> to) {
-  if (!x || shape(x) == to)
-    return x;
-  if (!countElements(to))
-    return fail("the shape " + formatShape(to) +
-                " is negative or beyond any memory");
-  return create<graph::ReshapeOp>({x}, {},
-                                  RankedTensorType::get(to, element(x)));
-}
-
-Value NodeBuilder::broadcast(Value x, ArrayRef<int64_t> to) {
-  if (!x || shape(x) == to)
-    return x;
-  if (!countElements(to))
-    return fail("the shape " + formatShape(to) +
-                " is negative or beyond any memory");
-  return create<graph::BroadcastOp>({x}, {},
-                                    RankedTensorType::get(to, element(x)));
-}
-
-Value NodeBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
-  return create<graph::TransposeOp>({x}, {attr("permutation", permutation)});
-}
-
-Value NodeBuilder::sliceAxis(Value x, int64_t axis, int64_t start,
-                             int64_t size) {
-  if (!x)
-    return {};
-  Ints starts(rank(x), 0), sizes(shape(x)), steps(rank(x), 1);
-  starts[axis] = start;
-  sizes[axis] = size;
-  return create<graph::SliceOp>(
-      {x},
-      {attr("starts", starts), attr("sizes", sizes), attr("steps", steps)});
-}
-
-Value NodeBuilder::iota(int64_t size, int64_t start, int64_t step) {
-  return create<graph::IotaOp>(
-      {}, {attr("start", start), attr("step", step)},
-      RankedTensorType::get({size}, graph.raw().getI64Type()));
-}
-
-Value NodeBuilder::gather(Value x, Value indices, int64_t axis) {
-  return create<graph::GatherOp>({x, indices}, {attr("axis", axis)});
-}
-
-Value NodeBuilder::gather(Value x, ArrayRef<int64_t> indices, int64_t axis) {
-  return gather(x, constantInts(static_cast<int64_t>(indices.size()), indices),
-                axis);
-}
-
-Value NodeBuilder::concat(ValueRange parts, int64_t axis) {
-  return parts.size() == 1
-             ? parts.front()
-             : create<graph::ConcatOp>(parts, {attr("axis", axis)});
-}
-
-Value NodeBuilder::matmul(Value a, Value b, bool transposeB) {
-  SmallVector<NamedAttribute> attributes;
-  if (transposeB)
-    attributes.push_back(unit("transpose_b"));
-  return create<graph::MatmulOp>({a, b}, attributes);
-}
-
-Value NodeBuilder::reduce(graph::ReduceKind kind, Value x,
-                          ArrayRef<int64_t> axes, bool keepdims) {
-  SmallVector<NamedAttribute> attributes = {
-      attr("kind", graph::ReduceKindAttr::get(graph.context(), kind)),
-      attr("axes", axes)};
-  if (keepdims)
-    attributes.push_back(unit("keepdims"));
-  return create<graph::ReduceOp>({x}, attributes);
-}
-
-Value NodeBuilder::compare(graph::ComparePredicate predicate, Value a,
-                           Value b) {
-  return create<graph::CompareOp>(
-      {a, b}, {attr("predicate", graph::ComparePredicateAttr::get(
-                                     graph.context(), predicate))});
-}
-
-Value NodeBuilder::perChannel(Value vector, int64_t rank) {
-  if (!vector)
-    return {};
-  if (NodeBuilder::rank(vector) != 1)
-    return fail("expected a vector over the channels, found " +
-                graph::shapeToString(vector.getType()));
-  Ints to(rank - 1, 1);
-  to[0] = shape(vector)[0];
-  return reshape(vector, to);
 }
 
 //===----------------------------------------------------------------------===//
