@@ -92,12 +92,17 @@ TypedAttr referToBytes(RankedTensorType type, const DataFile &file,
   return denseFromBytes(type, ArrayRef<char>((*bytes)->getBufferStart(), size));
 }
 
-llvm::Expected<ArrayRef<char>> MappedFiles::read(graph::ExternalAttr constant) {
+std::string MappedFiles::pathOf(graph::ExternalAttr constant) const {
   SmallString<128> path(constant.getFile());
   if (!llvm::sys::path::is_absolute(path)) {
     path = directory;
     llvm::sys::path::append(path, constant.getFile());
   }
+  return std::string(path);
+}
+
+llvm::Expected<ArrayRef<char>> MappedFiles::read(graph::ExternalAttr constant) {
+  std::string path = pathOf(constant);
   std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
   if (!file) {
     auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,

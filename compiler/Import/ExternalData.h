@@ -48,6 +48,8 @@ public:
 
   /// The bytes of a constant; they stay as long as this object.
   llvm::Expected<llvm::ArrayRef<char>> read(graph::ExternalAttr constant);
+  /// The file that a constant lies in.
+  std::string pathOf(graph::ExternalAttr constant) const;
 
 private:
   std::string directory;

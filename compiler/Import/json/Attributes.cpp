@@ -64,32 +64,6 @@ bool accepts(OperationName op, NamedAttribute attribute, std::string *why) {
       list, [&]() { return emitError(UnknownLoc::get(context)); }));
 }
 
-/// Attributes that may be left out; `rank` is the first operand's.
-Attribute defaultFor(StringRef name, int64_t rank, MLIRContext &context) {
-  Builder b(&context);
-  auto repeat = [&](int64_t count, int64_t value) {
-    return b.getDenseI64ArrayAttr(
-        SmallVector<int64_t>(std::max<int64_t>(count, 0), value));
-  };
-  if (name == "strides" || name == "dilations")
-    return repeat(rank - 2, 1);
-  if (name == "padding")
-    return repeat(2 * (rank - 2), 0);
-  if (name == "output_padding")
-    return repeat(rank - 2, 0);
-  if (name == "steps")
-    return repeat(rank, 1);
-  if (name == "groups")
-    return b.getI64IntegerAttr(1);
-  if (name == "batch_dims")
-    return b.getI64IntegerAttr(0);
-  if (name == "epsilon")
-    return b.getF64FloatAttr(1e-5);
-  if (name == "layout")
-    return graph::LayoutAttr::get(&context, graph::Layout::ChannelsFirst);
-  return {};
-}
-
 /// "dtype" and "shape" say the result of ops that do not infer it.
 bool readResult(ValueRange operands, const Json &json, MLIRContext &context,
                 OpAttributes &attributes, std::string &error) {
@@ -129,6 +103,33 @@ std::string listNames(ArrayRef<StringAttr> names, bool infers) {
 }
 
 } // namespace
+
+Attribute defaultFor(StringRef name, int64_t rank, MLIRContext &context) {
+  Builder b(&context);
+  auto repeat = [&](int64_t count, int64_t value) {
+    return b.getDenseI64ArrayAttr(
+        SmallVector<int64_t>(std::max<int64_t>(count, 0), value));
+  };
+  if (name == "strides" || name == "dilations")
+    return repeat(rank - 2, 1);
+  if (name == "padding")
+    return repeat(2 * (rank - 2), 0);
+  if (name == "output_padding")
+    return repeat(rank - 2, 0);
+  if (name == "steps")
+    return repeat(rank, 1);
+  if (name == "ceil_padding")
+    return repeat(0, 0);
+  if (name == "groups")
+    return b.getI64IntegerAttr(1);
+  if (name == "batch_dims")
+    return b.getI64IntegerAttr(0);
+  if (name == "epsilon")
+    return b.getF64FloatAttr(1e-5);
+  if (name == "layout")
+    return graph::LayoutAttr::get(&context, graph::Layout::ChannelsFirst);
+  return {};
+}
 
 bool isGraphOp(StringRef op, MLIRContext &context) {
   static constexpr StringLiteral kInternal[] = {"constant", "kernel", "yield",

@@ -25,6 +25,11 @@ struct OpAttributes {
   mlir::Type result;
 };
 
+/// The value of an attribute that may be left out, null for others; `rank` is
+/// that of the op's first operand.
+mlir::Attribute defaultFor(llvm::StringRef name, int64_t rank,
+                           mlir::MLIRContext &context);
+
 /// Whether the format has an op of this name.
 bool isGraphOp(llvm::StringRef op, mlir::MLIRContext &context);
 

@@ -9,6 +9,7 @@
 
 #include "compiler/Import/GraphBuilder.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -151,6 +152,13 @@ Type parseDtype(StringRef name, MLIRContext *context) {
       .Case("u8", natural(8))
       .Case("bool", b.getI1Type())
       .Default(Type());
+}
+
+StringRef formatDtype(Type element) {
+  for (StringRef name : llvm::split(kDtypes, ' '))
+    if (parseDtype(name, element.getContext()) == element)
+      return name;
+  llvm_unreachable("the dialect has no other element types");
 }
 
 //===----------------------------------------------------------------------===//

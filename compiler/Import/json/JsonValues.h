@@ -45,6 +45,8 @@ std::string unknownKey(const Json &object,
 
 /// The element type that the format calls "f32", "u8", "bool" …; else null.
 mlir::Type parseDtype(llvm::StringRef name, mlir::MLIRContext *context);
+/// What the format calls an element type of the dialect.
+llvm::StringRef formatDtype(mlir::Type element);
 inline constexpr llvm::StringLiteral kDtypes =
     "f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool";
 

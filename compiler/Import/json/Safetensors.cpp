@@ -10,7 +10,6 @@
 #include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/json/JsonValues.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -23,23 +22,9 @@ namespace {
 /// Headers are small; one beyond this is no header.
 constexpr uint64_t kMaxHeader = 100'000'000;
 
-/// The dialect's name of a safetensors dtype; empty if it has none.
-StringRef translateDtype(StringRef dtype) {
-  return llvm::StringSwitch<StringRef>(dtype)
-      .Case("F64", "f64")
-      .Case("F32", "f32")
-      .Case("F16", "f16")
-      .Case("BF16", "bf16")
-      .Case("I64", "i64")
-      .Case("I32", "i32")
-      .Case("I16", "i16")
-      .Case("I8", "i8")
-      .Case("U64", "u64")
-      .Case("U32", "u32")
-      .Case("U16", "u16")
-      .Case("U8", "u8")
-      .Case("BOOL", "bool")
-      .Default("");
+/// The format calls F32 what the JSON format calls f32.
+Type parseSafetensorsDtype(StringRef dtype, MLIRContext *context) {
+  return dtype.upper() == dtype ? parseDtype(dtype.lower(), context) : Type();
 }
 
 /// One entry: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}.
@@ -53,8 +38,8 @@ TypedAttr readEntry(const Json &entry, const DataFile &file, uint64_t start,
     error = "expected dtype, shape and data_offsets";
     return {};
   }
-  StringRef known = translateDtype(dtype);
-  if (known.empty()) {
+  Type element = parseSafetensorsDtype(dtype, context);
+  if (!element) {
     error = "dtype " + dtype + " is not supported";
     return {};
   }
@@ -69,9 +54,8 @@ TypedAttr readEntry(const Json &entry, const DataFile &file, uint64_t start,
             std::to_string(file.size - start) + " bytes of data";
     return {};
   }
-  auto type = RankedTensorType::get(shape, parseDtype(known, context));
-  return referToBytes(type, file, start + offsets[0], offsets[1] - offsets[0],
-                      error);
+  return referToBytes(RankedTensorType::get(shape, element), file,
+                      start + offsets[0], offsets[1] - offsets[0], error);
 }
 
 } // namespace
@@ -112,6 +96,21 @@ bool readSafetensors(const DataFile &file, MLIRContext *context,
     tensors[name] = value;
   }
   return true;
+}
+
+std::string writeSafetensorsHeader(ArrayRef<SafetensorsEntry> tensors) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const SafetensorsEntry &tensor : tensors)
+    json[tensor.name] = {
+        {"dtype", formatDtype(tensor.type.getElementType()).upper()},
+        {"shape", std::vector<int64_t>(tensor.type.getShape())},
+        {"data_offsets",
+         {tensor.offset, tensor.offset + graph::tensorSize(tensor.type)}}};
+  std::string text = json.dump();
+  text.resize(llvm::alignTo(text.size(), 8), ' ');
+  std::string length(8, '\0');
+  llvm::support::endian::write64le(length.data(), text.size());
+  return length + text;
 }
 
 } // namespace tinh::json

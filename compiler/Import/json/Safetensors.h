@@ -27,6 +27,17 @@ using Safetensors = llvm::StringMap<mlir::TypedAttr>;
 bool readSafetensors(const DataFile &file, mlir::MLIRContext *context,
                      Safetensors &tensors, std::string &error);
 
+/// A tensor as a header describes it.
+struct SafetensorsEntry {
+  std::string name;
+  mlir::RankedTensorType type;
+  /// From the end of the header.
+  uint64_t offset;
+};
+
+/// What stands in a file before the bytes of these tensors.
+std::string writeSafetensorsHeader(llvm::ArrayRef<SafetensorsEntry> tensors);
+
 } // namespace tinh::json
 
 #endif // TINH_COMPILER_IMPORT_JSON_SAFETENSORS_H

@@ -55,6 +55,14 @@ Type convertElementType(int dataType, MLIRContext *context) {
   return {};
 }
 
+int findElementType(Type element) {
+  for (int type = TensorProto::DataType_MIN; type <= TensorProto::DataType_MAX;
+       ++type)
+    if (convertElementType(type, element.getContext()) == element)
+      return type;
+  llvm_unreachable("the dialect has no other element types");
+}
+
 std::string elementTypeName(int dataType) {
   if (TensorProto::DataType_IsValid(dataType))
     return TensorProto::DataType_Name(

@@ -29,6 +29,9 @@ struct ModelFile {
 /// like it.
 mlir::Type convertElementType(int dataType, mlir::MLIRContext *context);
 
+/// The TensorProto.DataType of an element type of the dialect.
+int findElementType(mlir::Type element);
+
 /// "FLOAT", or the number of an unknown one.
 std::string elementTypeName(int dataType);
 

@@ -1,0 +1,306 @@
+//===- ExportJson.cpp - The graph dialect to JSON graphs --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The format is the dialect written down: each op is a node, each constant a
+// weight. docs/json-format.md describes it.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Export/Export.h"
+#include "compiler/Export/GraphNames.h"
+#include "compiler/Export/Refusals.h"
+#include "compiler/Export/WeightFile.h"
+#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/json/Attributes.h"
+#include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/Safetensors.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tinh::json {
+
+namespace {
+
+/// Keys stay in the order in which they are set.
+using OrderedJson = nlohmann::ordered_json;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+OrderedJson floatToJson(const APFloat &value) {
+  bool loses;
+  APFloat number = value;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  if (number.isNaN())
+    return "nan";
+  if (number.isInfinity())
+    return number.isNegative() ? "-inf" : "inf";
+  return number.convertToDouble();
+}
+
+OrderedJson integerToJson(const APInt &value, IntegerType type) {
+  if (type.getWidth() == 1)
+    return value.getBoolValue();
+  if (type.isUnsigned())
+    return value.getZExtValue();
+  return value.getSExtValue();
+}
+
+/// A list of elements, or one element for all.
+OrderedJson elementsToJson(DenseElementsAttr value) {
+  OrderedJson list = OrderedJson::array();
+  if (auto type = dyn_cast<IntegerType>(value.getElementType())) {
+    if (value.isSplat())
+      return integerToJson(value.getSplatValue<APInt>(), type);
+    for (const APInt &element : value.getValues<APInt>())
+      list.push_back(integerToJson(element, type));
+    return list;
+  }
+  if (value.isSplat())
+    return floatToJson(value.getSplatValue<APFloat>());
+  for (const APFloat &element : value.getValues<APFloat>())
+    list.push_back(floatToJson(element));
+  return list;
+}
+
+OrderedJson attributeToJson(Attribute attribute) {
+  return llvm::TypeSwitch<Attribute, OrderedJson>(attribute)
+      .Case([](UnitAttr) { return true; })
+      .Case([](IntegerAttr value) { return value.getInt(); })
+      .Case([](FloatAttr value) { return value.getValueAsDouble(); })
+      .Case([](DenseI64ArrayAttr value) {
+        return std::vector<int64_t>(value.asArrayRef());
+      })
+      .Case<graph::LayoutAttr, graph::ComparePredicateAttr,
+            graph::ReduceKindAttr, graph::PadModeAttr>(
+          [](auto value) { return stringifyEnum(value.getValue()).str(); })
+      .Default([](Attribute) { return OrderedJson(); });
+}
+
+//===----------------------------------------------------------------------===//
+// The exporter
+//===----------------------------------------------------------------------===//
+
+class JsonExporter {
+public:
+  JsonExporter(ModuleOp module, func::FuncOp main, MappedFiles &sources)
+      : module(module), main(main), sources(sources) {}
+
+  /// Fills the parts of the file. `weightsName` is that of the file of weights.
+  LogicalResult build(StringRef weightsName);
+  /// The file, a line for each input, weight and node.
+  std::string text() const;
+  /// What stands in the file of weights before them.
+  std::string header() const { return writeSafetensorsHeader(large); }
+
+  /// Weights without gaps, the ones of larger elements first, so that each is
+  /// aligned.
+  WeightFile weightFile{1};
+
+private:
+  LogicalResult addWeight(graph::ConstantOp op, StringRef weightsName);
+  void layOutLargeWeights();
+  void addNode(Operation *op);
+  OrderedJson attributesOf(Operation *op);
+  void addOutputs();
+
+  ModuleOp module;
+  func::FuncOp main;
+  MappedFiles &sources;
+  GraphNames names;
+  Refusals refusals;
+  std::string modelName;
+  std::vector<OrderedJson> inputs, weights, nodes, outputs;
+  std::vector<SafetensorsEntry> large;
+  std::vector<TypedAttr> largeValues;
+};
+
+OrderedJson JsonExporter::attributesOf(Operation *op) {
+  OrderedJson json = OrderedJson::object();
+  MLIRContext &context = *op->getContext();
+  RankedTensorType first;
+  if (op->getNumOperands())
+    first = cast<RankedTensorType>(op->getOperand(0).getType());
+  for (StringAttr name : op->getName().getAttributeNames()) {
+    Attribute value = op->getAttr(name);
+    int64_t rank = first ? first.getRank() : 0;
+    if (value && value != defaultFor(name, rank, context))
+      json[name.str()] = attributeToJson(value);
+  }
+  if (isa<InferTypeOpInterface>(op))
+    return json;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!first || first.getElementType() != type.getElementType())
+    json["dtype"] = formatDtype(type.getElementType()).str();
+  if (!first || first.getShape() != type.getShape())
+    json["shape"] = std::vector<int64_t>(type.getShape());
+  return json;
+}
+
+void JsonExporter::addNode(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  if (!isa<graph::GraphDialect>(op->getDialect()) ||
+      !isGraphOp(name, *op->getContext()))
+    return refusals.add(op, nameOf(op->getLoc()),
+                        "the format has no such node; only phases 'graph' and "
+                        "'normalised' can be exported");
+  OrderedJson json;
+  json["op"] = name.str();
+  const std::string &output = names.tensor(op->getResult(0));
+  std::string node = nameOf(op->getLoc());
+  if (!node.empty() && node != output)
+    json["name"] = node;
+  json["inputs"] = OrderedJson::array();
+  for (Value operand : op->getOperands())
+    json["inputs"].push_back(names.tensor(operand));
+  json["outputs"] = {output};
+  OrderedJson attributes = attributesOf(op);
+  if (!attributes.empty())
+    json["attributes"] = attributes;
+  nodes.push_back(json);
+}
+
+LogicalResult JsonExporter::addWeight(graph::ConstantOp op,
+                                      StringRef weightsName) {
+  OrderedJson json;
+  const std::string &name = names.tensor(op.getY());
+  auto type = cast<RankedTensorType>(op.getY().getType());
+  TypedAttr value = op.getValue();
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  json["name"] = name;
+  if (isLarge(value) && !(dense && dense.isSplat())) {
+    json["file"] = weightsName.str();
+    json["tensor"] = name;
+    large.push_back({name, type, 0});
+    largeValues.push_back(value);
+    weights.push_back(json);
+    return success();
+  }
+  if (!dense) {
+    auto bytes = smallElements(value, sources);
+    if (!bytes)
+      return op.emitError(llvm::toString(bytes.takeError()));
+    dense = denseFromBytes(type, ArrayRef<char>(bytes->data(), bytes->size()));
+  }
+  json["dtype"] = formatDtype(type.getElementType()).str();
+  json["shape"] = std::vector<int64_t>(type.getShape());
+  json["data"] = elementsToJson(dense);
+  weights.push_back(json);
+  return success();
+}
+
+void JsonExporter::layOutLargeWeights() {
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, large.size()));
+  llvm::sort(order, [&](size_t a, size_t b) {
+    auto key = [&](size_t i) {
+      return std::pair(-graph::elementSize(large[i].type.getElementType()), i);
+    };
+    return key(a) < key(b);
+  });
+  std::vector<SafetensorsEntry> sorted;
+  for (size_t i : order) {
+    large[i].offset = weightFile.add(largeValues[i]);
+    sorted.push_back(large[i]);
+  }
+  large = std::move(sorted);
+}
+
+/// An output that is another name for a tensor is a view of it.
+void JsonExporter::addOutputs() {
+  for (const OutputName &output : names.outputs()) {
+    outputs.push_back(output.name);
+    if (!output.isCopy)
+      continue;
+    auto type = cast<RankedTensorType>(output.value.getType());
+    OrderedJson json;
+    json["op"] = "reshape";
+    json["inputs"] = {names.tensor(output.value)};
+    json["outputs"] = {output.name};
+    json["attributes"] = {{"shape", std::vector<int64_t>(type.getShape())}};
+    nodes.push_back(json);
+  }
+}
+
+LogicalResult JsonExporter::build(StringRef weightsName) {
+  if (failed(names.assign(main)))
+    return failure();
+  modelName = nameOf(main.getLoc());
+  for (BlockArgument argument : main.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    OrderedJson json;
+    json["name"] = names.tensor(argument);
+    json["dtype"] = formatDtype(type.getElementType()).str();
+    json["shape"] = std::vector<int64_t>(type.getShape());
+    inputs.push_back(json);
+  }
+  for (Operation &op : main.getBody().front().without_terminator()) {
+    auto constant = dyn_cast<graph::ConstantOp>(op);
+    if (!constant)
+      addNode(&op);
+    else if (failed(addWeight(constant, weightsName)))
+      return failure();
+  }
+  addOutputs();
+  layOutLargeWeights();
+  return refusals.report(module, "a JSON graph");
+}
+
+std::string JsonExporter::text() const {
+  std::string result = "{\n  \"tinh\": 1";
+  auto addList = [&](StringRef key, ArrayRef<OrderedJson> list) {
+    result += (",\n  \"" + key + "\": [").str();
+    for (auto [i, entry] : llvm::enumerate(list))
+      result += (i ? ",\n    " : "\n    ") + entry.dump();
+    result += list.empty() ? "]" : "\n  ]";
+  };
+  if (!modelName.empty())
+    result += ",\n  \"name\": " + OrderedJson(modelName).dump();
+  addList("inputs", inputs);
+  addList("weights", weights);
+  addList("nodes", nodes);
+  addList("outputs", outputs);
+  return result + "\n}\n";
+}
+
+} // namespace
+
+} // namespace tinh::json
+
+namespace tinh {
+
+LogicalResult exportJson(ModuleOp module, StringRef path,
+                         const ExportOptions &options) {
+  func::FuncOp main = findMain(module);
+  if (!main)
+    return failure();
+  SmallString<128> weightsPath(path);
+  llvm::sys::path::replace_extension(weightsPath, "safetensors");
+  if (weightsPath == path)
+    return module.emitError()
+           << "cannot write the model to '" << path
+           << "': its weights' file would have the same name; call it .json";
+  MappedFiles sources(options.modelDirectory);
+  json::JsonExporter exporter(module, main, sources);
+  if (failed(exporter.build(llvm::sys::path::filename(weightsPath))))
+    return failure();
+  if (llvm::Error error =
+          writeModel(path, exporter.text(), weightsPath, exporter.header(),
+                     exporter.weightFile, sources))
+    return module.emitError(llvm::toString(std::move(error)));
+  return success();
+}
+
+} // namespace tinh
