@@ -110,6 +110,9 @@ bool Outliner::isConstant(Operation &op) {
     return true;
   if (!isa<graph::DispatchOp, graph::ReshapeOp>(op))
     return false;
+  // What lies in a concatenation is computed there.
+  if (llvm::any_of(op.getUsers(), llvm::IsaPred<graph::ConcatOp>))
+    return false;
   return llvm::all_of(op.getOperands(),
                       [&](Value operand) { return inInit.contains(operand); });
 }
@@ -207,10 +210,10 @@ void Outliner::readWeights() {
     if (isKept(*op))
       kept.insert(op);
   builder.setInsertionPointToStart(&main.getBody().front());
-  for (Operation &op : main.getBody().front()) {
-    if (outlinedSet.contains(&op) && !kept.contains(&op))
-      continue;
-    for (OpOperand &operand : op.getOpOperands()) {
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (outlinedSet.contains(op) && !kept.contains(op))
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
       auto found = inInit.find(operand.get());
       if (found == inInit.end())
         continue;
@@ -218,7 +221,7 @@ void Outliner::readWeights() {
       if (!kept.contains(source))
         operand.set(weightFor(found->second));
     }
-  }
+  });
 }
 
 void Outliner::eraseOutlined() {
@@ -256,9 +259,10 @@ int64_t Outliner::finishInit() {
 
 int64_t Outliner::run() {
   createInit();
-  for (Operation &op : main.getBody().front())
-    if (isConstant(op))
-      outline(op);
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isConstant(*op))
+      outline(*op);
+  });
   readWeights();
   eraseOutlined();
   if (weights.empty()) {

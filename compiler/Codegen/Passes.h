@@ -32,6 +32,12 @@ namespace tinh::codegen {
 /// Turns the kernels of `module` into functions and dispatches of them.
 mlir::LogicalResult lowerKernels(mlir::ModuleOp module, int64_t *numKernels);
 
+struct ViewCounts {
+  int64_t concats = 0, slices = 0;
+};
+/// Turns dispatches that concatenate, or take slices, into views.
+ViewCounts formViews(mlir::func::FuncOp main);
+
 /// Merges equal kernel functions; returns how many were removed.
 int64_t mergeKernels(mlir::ModuleOp module);
 

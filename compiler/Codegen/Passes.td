@@ -34,6 +34,30 @@ def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def FormViews : Pass<"form-views", "::mlir::ModuleOp"> {
+  let summary = "Write and read parts of tensors where they lie";
+  let description = [{
+    In `@main`, a dispatch of a kernel that only concatenates becomes a
+    `graph.concat` between dispatches, a view: its operands are computed in
+    place, in the memory of its result. One operand at most may be something else
+    than the result of a dispatch that nothing else places; it is copied. A
+    dispatch that only takes a slice, with positive steps, becomes a
+    `graph.slice`. The kernels that write or read what is not contiguous
+    then have `graph.strides` at these results or arguments.
+
+    What a reshape or the function's caller reads stays contiguous; what depends
+    on constants alone stays as it is.
+
+    Preconditions: each kernel function is named by one `graph.dispatch`, and no
+    strategies have been chosen yet: they depend on strides.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"numConcats", "concats", "Concatenations that are views">,
+    Statistic<"numSlices", "slices", "Slices that are views">
+  ];
+}
+
 def MergeKernels : Pass<"merge-kernels", "::mlir::ModuleOp"> {
   let summary = "Keep one of kernel functions that are equal";
   let description = [{
@@ -90,7 +114,8 @@ def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {
     lives (compiler/Planning). Each result of `@init` becomes a `plan.weight`.
 
     Preconditions: phase `kernels`: function bodies consist of `graph.dispatch`,
-    `graph.reshape` and `graph.weight`, and strategies have been chosen.
+    `graph.weight` and the views `graph.reshape`, `graph.slice` and
+    `graph.concat`, and strategies have been chosen.
   }];
   let dependentDialects = ["::tinh::plan::PlanDialect"];
 }

@@ -28,6 +28,7 @@
 // compiler/Planning decides; this translates between it and the IR.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Layouts.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Planning/MemoryPlan.h"
 #include "dialects/graph/Graph.h"
@@ -50,14 +51,15 @@ namespace {
 struct Place {
   plan::Space space = plan::Space::Arena;
   uint32_t index = 0;
+  /// In the space; of the arena in the buffer.
   int64_t offset = 0;
   int64_t buffer = -1;
 };
 
-/// A value and where a step finds it.
+/// Where a step finds the bytes of a value.
 struct Operand {
   Place place;
-  int64_t size = 0;
+  graph::Rows rows;
 };
 
 /// A step before its memory is planned; no kernel: a copy.
@@ -66,12 +68,6 @@ struct Step {
   func::FuncOp kernel;
   SmallVector<Operand> reads, writes;
 };
-
-Value root(Value value) {
-  while (auto view = value.getDefiningOp<graph::ReshapeOp>())
-    value = view.getX();
-  return value;
-}
 
 /// Pairs (input, result) of `kernel` that may share memory.
 SmallVector<std::pair<int64_t, int64_t>> inplacePairs(func::FuncOp kernel) {
@@ -99,13 +95,17 @@ public:
 
 private:
   uint32_t addBuffer(Type type, bool external);
+  LogicalResult findLayouts();
+  int64_t bufferOf(Value value);
+  Operand operandOf(Value value);
   void placeArguments();
   void placeOutputs();
   LogicalResult addOp(Operation &op);
   LogicalResult addWeight(graph::WeightOp weight);
   LogicalResult addDispatch(graph::DispatchOp dispatch);
+  LogicalResult checkStrides(graph::DispatchOp dispatch, func::FuncOp kernel);
   void addStep(Step step);
-  void copyOutputs();
+  LogicalResult copyOutputs();
 
   plan::BufferAttr reference(const Operand &operand);
   void createStep(const Step &step, Value after);
@@ -116,7 +116,10 @@ private:
   SymbolTable symbols;
   OpBuilder builder;
   llvm::StringMap<plan::WeightOp> weights;
+  Layouts layouts;
+  /// Of the values that lie in no other one, and the buffers of all.
   DenseMap<Value, Place> places;
+  DenseMap<Value, int64_t> buffers;
   /// What no dispatch writes to its output.
   SmallVector<std::pair<Value, Place>> copies;
   SmallVector<Step> steps;
@@ -132,30 +135,73 @@ uint32_t FunctionPlanner::addBuffer(Type type, bool external) {
   return problem.buffers.size() - 1;
 }
 
+LogicalResult FunctionPlanner::findLayouts() {
+  for (auto concat : function.getOps<graph::ConcatOp>())
+    for (unsigned i = 0; i < concat.getInputs().size(); ++i)
+      if (!layouts.place(concat, i))
+        return concat.emitError()
+               << "operand " << i << " cannot lie in the concatenation: it is "
+               << "no result of a dispatch that lies nowhere else";
+  for (Operation &op : function.getBody().front().without_terminator())
+    for (Value value : op.getResults())
+      if (!layouts.of(value))
+        return op.emitError()
+               << "the result does not lie in rows in the tensor that it is a "
+                  "part of";
+  return success();
+}
+
+/// The buffer of a value that is no view of another one.
+int64_t FunctionPlanner::bufferOf(Value value) {
+  auto known = buffers.find(value);
+  if (known != buffers.end())
+    return known->second;
+  int64_t buffer = addBuffer(value.getType(), false);
+  buffers[value] = buffer;
+  if (Value whole = layouts.placedIn(value)) {
+    int64_t partOf = bufferOf(whole);
+    problem.buffers[buffer].partOf = partOf;
+  }
+  return buffer;
+}
+
+Operand FunctionPlanner::operandOf(Value value) {
+  Layout layout = *layouts.of(value);
+  auto type = cast<RankedTensorType>(value.getType());
+  Place place = places.lookup(layout.whole); // The arena's, if it has none.
+  place.offset += layout.offset * graph::elementSize(type.getElementType());
+  place.buffer = bufferOf(withoutViews(value));
+  return {place, *graph::rowsOf(type, layout.strides)};
+}
+
 void FunctionPlanner::placeArguments() {
-  for (BlockArgument argument : function.getArguments())
-    places[argument] = {plan::Space::Input, argument.getArgNumber(), 0,
-                        addBuffer(argument.getType(), true)};
+  for (BlockArgument argument : function.getArguments()) {
+    places[argument] = {plan::Space::Input, argument.getArgNumber()};
+    buffers[argument] = addBuffer(argument.getType(), true);
+  }
 }
 
 /// A dispatch writes what is returned to the output itself.
 void FunctionPlanner::placeOutputs() {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    Value source = root(value);
-    bool direct =
-        source.getDefiningOp<graph::DispatchOp>() && !places.contains(source);
+    Value source = withoutReshapes(value);
+    bool direct = isa_and_nonnull<graph::DispatchOp, graph::ConcatOp>(
+                      source.getDefiningOp()) &&
+                  !layouts.placedIn(source) && !places.contains(source);
     Place place{plan::Space::Output, static_cast<uint32_t>(i), 0,
                 addBuffer(value.getType(), true)};
-    if (direct)
+    if (direct) {
       places[source] = place;
-    else
-      copies.push_back({source, place});
+      buffers[source] = place.buffer;
+    } else {
+      copies.push_back({value, place});
+    }
   }
 }
 
 LogicalResult FunctionPlanner::addOp(Operation &op) {
-  if (isa<graph::ReshapeOp>(op))
+  if (isa<graph::ReshapeOp, graph::SliceOp, graph::ConcatOp>(op))
     return success();
   if (auto weight = dyn_cast<graph::WeightOp>(op))
     return addWeight(weight);
@@ -175,7 +221,8 @@ LogicalResult FunctionPlanner::addWeight(graph::WeightOp weight) {
            << "weight '" << weight.getName() << "' is " << known.getType()
            << ", not " << weight.getType();
   places[weight.getY()] = {plan::Space::Weights, 0,
-                           static_cast<int64_t>(known.getOffset()), -1};
+                           static_cast<int64_t>(known.getOffset())};
+  buffers[weight.getY()] = -1;
   return success();
 }
 
@@ -189,17 +236,38 @@ LogicalResult FunctionPlanner::addDispatch(graph::DispatchOp dispatch) {
       return dispatch.emitError()
              << "kernel '" << dispatch.getKernel() << "' has no " << name
              << ": choose strategies before planning memory";
+  if (failed(checkStrides(dispatch, kernel)))
+    return failure();
   Step step{dispatch.getLoc(), kernel, {}, {}};
   for (Value input : dispatch.getInputs())
-    step.reads.push_back(
-        {places.at(root(input)), graph::tensorSize(input.getType())});
-  for (Value output : dispatch.getOutputs()) {
-    Place &place = places[output];
-    if (place.buffer < 0)
-      place.buffer = addBuffer(output.getType(), false);
-    step.writes.push_back({place, graph::tensorSize(output.getType())});
-  }
+    step.reads.push_back(operandOf(input));
+  for (Value output : dispatch.getOutputs())
+    step.writes.push_back(operandOf(output));
   addStep(std::move(step));
+  return success();
+}
+
+/// A kernel has to find its operands where they lie.
+LogicalResult FunctionPlanner::checkStrides(graph::DispatchOp dispatch,
+                                            func::FuncOp kernel) {
+  auto check = [&](StringRef what, unsigned i, Value value,
+                   ArrayRef<int64_t> strides) -> LogicalResult {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> lies = layouts.of(value)->strides;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.getDimSize(dim) > 1 && strides[dim] != lies[dim])
+        return dispatch.emitError()
+               << what << " " << i << " lies with strides ["
+               << ArrayRef<int64_t>(lies) << "], but kernel '"
+               << dispatch.getKernel() << "' has [" << strides << "]";
+    return success();
+  };
+  for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
+    if (failed(check("operand", i, input, graph::argumentStrides(kernel, i))))
+      return failure();
+  for (auto [i, output] : llvm::enumerate(dispatch.getOutputs()))
+    if (failed(check("result", i, output, graph::resultStrides(kernel, i))))
+      return failure();
   return success();
 }
 
@@ -210,19 +278,30 @@ void FunctionPlanner::addStep(Step step) {
       accesses.reads.push_back(operand.place.buffer);
   for (const Operand &operand : step.writes)
     accesses.writes.push_back(operand.place.buffer);
+  // In place is only what begins where its memory does.
+  auto begins = [](const Operand &operand) {
+    return operand.place.buffer >= 0 && operand.place.offset == 0 &&
+           operand.rows.count == 1;
+  };
   if (step.kernel)
     for (auto [input, result] : inplacePairs(step.kernel))
-      if (int64_t read = step.reads[input].place.buffer; read >= 0)
-        accesses.inplace.push_back({read, step.writes[result].place.buffer});
+      if (begins(step.reads[input]) && begins(step.writes[result]))
+        accesses.inplace.push_back(
+            {step.reads[input].place.buffer, step.writes[result].place.buffer});
   steps.push_back(std::move(step));
 }
 
-void FunctionPlanner::copyOutputs() {
+LogicalResult FunctionPlanner::copyOutputs() {
   Location location = function.getBody().front().getTerminator()->getLoc();
   for (auto &[source, to] : copies) {
     int64_t size = graph::tensorSize(source.getType());
-    addStep({location, {}, {{places.at(source), size}}, {{to, size}}});
+    Operand from = operandOf(source);
+    if (from.rows.count != 1)
+      return emitError(location)
+             << "a result is a part of a tensor that is not contiguous";
+    addStep({location, {}, {from}, {{to, {1, size, size}}}});
   }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,11 +310,15 @@ void FunctionPlanner::copyOutputs() {
 
 plan::BufferAttr FunctionPlanner::reference(const Operand &operand) {
   const Place &place = operand.place;
-  int64_t offset = place.space == plan::Space::Arena
-                       ? planned.offsets[place.buffer]
-                       : place.offset;
+  int64_t offset = place.offset;
+  if (place.space == plan::Space::Arena)
+    offset += planned.offsets[place.buffer];
+  const graph::Rows &rows = operand.rows;
+  if (rows.count == 1)
+    return plan::BufferAttr::get(builder.getContext(), place.space, place.index,
+                                 offset, rows.run);
   return plan::BufferAttr::get(builder.getContext(), place.space, place.index,
-                               offset, operand.size);
+                               offset, rows.span(), rows.run, rows.pitch);
 }
 
 void FunctionPlanner::createStep(const Step &step, Value after) {
@@ -315,12 +398,15 @@ plan::FunctionOp FunctionPlanner::createFunction() {
 }
 
 FailureOr<plan::FunctionOp> FunctionPlanner::run() {
+  if (failed(findLayouts()))
+    return failure();
   placeArguments();
   placeOutputs();
   for (Operation &op : function.getBody().front().without_terminator())
     if (failed(addOp(op)))
       return failure();
-  copyOutputs();
+  if (failed(copyOutputs()))
+    return failure();
   planned = planning::planMemory(problem);
   plan::FunctionOp result = createFunction();
   function.erase();

@@ -13,40 +13,69 @@
 #include "compiler/Planning/MemoryPlan.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tinh::planning {
 namespace {
 
 constexpr uint32_t kUnused = UINT32_MAX;
 
-/// For each buffer the first and last step that uses it.
-std::vector<Lifetime> lifetimes(const Problem &problem) {
+/// For each buffer the one that it is a part of, through all levels, or itself.
+std::vector<uint32_t> findWholes(const Problem &problem) {
+  std::vector<uint32_t> wholes;
+  for (uint32_t b = 0; b < problem.buffers.size(); ++b) {
+    uint32_t whole = b;
+    while (problem.buffers[whole].partOf >= 0)
+      whole = static_cast<uint32_t>(problem.buffers[whole].partOf);
+    wholes.push_back(whole);
+  }
+  return wholes;
+}
+
+/// For each buffer those of its parts, through all levels, that have none:
+/// itself if it has none. Two accesses meet if they have one in common.
+std::vector<std::vector<uint32_t>> findPieces(const Problem &problem) {
+  std::vector<char> divided(problem.buffers.size(), false);
+  for (const Buffer &buffer : problem.buffers)
+    if (buffer.partOf >= 0)
+      divided[buffer.partOf] = true;
+  std::vector<std::vector<uint32_t>> pieces(problem.buffers.size());
+  for (uint32_t b = 0; b < problem.buffers.size(); ++b)
+    if (!divided[b])
+      for (int64_t at = b; at >= 0; at = problem.buffers[at].partOf)
+        pieces[at].push_back(b);
+  return pieces;
+}
+
+/// For each buffer the first and last step that uses it or a part of it; not
+/// for the parts themselves.
+std::vector<Lifetime> lifetimes(const Problem &problem,
+                                const std::vector<uint32_t> &wholes) {
   std::vector<Lifetime> result;
   for (const Buffer &buffer : problem.buffers)
     result.push_back({buffer.size, kUnused, 0});
   for (uint32_t i = 0; i < problem.steps.size(); ++i) {
     for (const auto *uses : {&problem.steps[i].reads, &problem.steps[i].writes})
       for (uint32_t buffer : *uses) {
-        result[buffer].first = std::min(result[buffer].first, i);
-        result[buffer].last = i;
+        Lifetime &life = result[wholes[buffer]];
+        life.first = std::min(life.first, i);
+        life.last = i;
       }
   }
   return result;
 }
 
 /// Decides which buffers live on in the memory of another one: returns for each
-/// the buffer whose memory it has, often itself.
+/// the buffer whose memory it has, often itself. Parts stay with their wholes.
 std::vector<uint32_t> mergeInplace(const Problem &problem,
+                                   std::vector<uint32_t> storage,
                                    std::vector<Lifetime> &lives) {
-  std::vector<uint32_t> storage(problem.buffers.size());
-  std::iota(storage.begin(), storage.end(), 0);
   for (uint32_t i = 0; i < problem.steps.size(); ++i) {
     const Step &step = problem.steps[i];
     for (auto [read, written] : step.inplace) {
       uint32_t from = storage[read];
       auto reads = [&](uint32_t b) { return storage[b] == from; };
       bool fits = storage[written] == written &&
+                  problem.buffers[read].partOf < 0 &&
                   !problem.buffers[from].external &&
                   !problem.buffers[written].external &&
                   lives[written].first == i && // Not written in parts.
@@ -63,26 +92,40 @@ std::vector<uint32_t> mergeInplace(const Problem &problem,
   return storage;
 }
 
+/// What each step accesses, as pieces of the memory that `storage` names.
+std::vector<Accesses> accessedPieces(const Problem &problem,
+                                     const std::vector<uint32_t> &storage) {
+  std::vector<std::vector<uint32_t>> pieces = findPieces(problem);
+  auto find = [&](const std::vector<uint32_t> &buffers) {
+    std::vector<uint32_t> found;
+    for (uint32_t buffer : buffers) {
+      bool isPart = problem.buffers[buffer].partOf >= 0;
+      const auto &own = pieces[isPart ? buffer : storage[buffer]];
+      found.insert(found.end(), own.begin(), own.end());
+    }
+    return found;
+  };
+  std::vector<Accesses> accesses;
+  for (const Step &step : problem.steps)
+    accesses.push_back({find(step.reads), find(step.writes)});
+  return accesses;
+}
+
 } // namespace
 
 Plan planMemory(const Problem &problem, const ArenaOptions &options) {
-  std::vector<Lifetime> lives = lifetimes(problem);
-  std::vector<uint32_t> storage = mergeInplace(problem, lives);
-
-  std::vector<Accesses> accesses;
-  for (const Step &step : problem.steps) {
-    Accesses &merged = accesses.emplace_back(step);
-    for (auto *uses : {&merged.reads, &merged.writes})
-      for (uint32_t &buffer : *uses)
-        buffer = storage[buffer];
-  }
-  Schedule schedule = scheduleByAccesses(accesses, problem.buffers.size());
+  std::vector<uint32_t> wholes = findWholes(problem);
+  std::vector<Lifetime> lives = lifetimes(problem, wholes);
+  std::vector<uint32_t> storage = mergeInplace(problem, wholes, lives);
+  Schedule schedule = scheduleByAccesses(accessedPieces(problem, storage),
+                                         problem.buffers.size());
 
   Plan plan;
   std::vector<Lifetime> placed; // What needs a place, and
   std::vector<uint32_t> index(problem.buffers.size(), kUnused); // where it is.
   for (uint32_t b = 0; b < problem.buffers.size(); ++b) {
-    if (problem.buffers[b].external || lives[b].first == kUnused)
+    if (problem.buffers[b].external || wholes[b] != b ||
+        lives[b].first == kUnused)
       continue;
     plan.unplannedSize += (problem.buffers[b].size + options.alignment - 1) /
                           options.alignment * options.alignment;

@@ -8,7 +8,9 @@
 //
 // The memory plan of one function: which buffers are one and the same memory
 // (in-place updates), which steps wait for which, and where in the arena each
-// buffer lies. Knows no IR.
+// buffer lies. A buffer may be a part of another one, as the pieces of a
+// concatenation are: steps write the parts, in any order, and others read the
+// whole. Knows no IR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_PLANNING_MEMORYPLAN_H
@@ -27,6 +29,9 @@ struct Buffer {
   uint64_t size = 0;
   /// Memory of the caller's (an output): it orders steps but needs no place.
   bool external = false;
+  /// The buffer that this one is a part of, or -1. The parts of a buffer have
+  /// no byte in common and are all that is written of it.
+  int64_t partOf = -1;
 };
 
 /// A step; views of a buffer count as that buffer. A buffer that is read
@@ -45,9 +50,10 @@ struct Plan {
   /// For each step the one to wait for, or -1.
   std::vector<int32_t> waits;
   /// For each buffer its offset in the arena; 0 for external and unused ones.
+  /// A part has the offset of the whole.
   std::vector<uint64_t> offsets;
   uint64_t arenaSize = 0;
-  /// The sum of all arena buffers, had each memory of its own.
+  /// The sum of all arena buffers that are no parts, had each its own memory.
   uint64_t unplannedSize = 0;
   uint64_t lowerBoundSize = 0;
 };

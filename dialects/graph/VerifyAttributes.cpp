@@ -10,7 +10,7 @@
 // results are checked here once, so that their readers can rely on them.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/Layout.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -74,6 +74,23 @@ LogicalResult verifyInplace(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+LogicalResult verifyStrides(Operation *op, NamedAttribute attribute,
+                            Type type) {
+  auto strides = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!strides || !tensor || !tensor.hasStaticShape() ||
+      !tensor.getElementType().isIntOrFloat() ||
+      strides.size() != tensor.getRank())
+    return fail(op, attribute) << "must be a stride, array<i64: …>, for each "
+                                  "dimension of a tensor, found "
+                               << attribute.getValue() << " for " << type;
+  if (!rowsOf(tensor, strides))
+    return fail(op, attribute) << "must place the elements of " << type
+                               << " in rows that follow one another, found "
+                               << attribute.getValue();
+  return success();
+}
+
 } // namespace
 
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
@@ -98,10 +115,12 @@ LogicalResult GraphDialect::verifyRegionArgAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   if (attribute.getName() == names::kName)
     return verifyString(op, attribute);
+  Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argument];
+  if (attribute.getName() == names::kStrides)
+    return verifyStrides(op, attribute, type);
   if (attribute.getName() != names::kSource)
     return fail(op, attribute) << "is no attribute of an argument";
   auto value = dyn_cast<TypedAttr>(attribute.getValue());
-  Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argument];
   if (!value || value.getType() != type)
     return fail(op, attribute)
            << "of argument " << argument << " must be a value of " << type;
@@ -114,5 +133,8 @@ GraphDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
                                           NamedAttribute attribute) {
   if (attribute.getName() == names::kName)
     return verifyString(op, attribute);
+  if (attribute.getName() == names::kStrides)
+    return verifyStrides(
+        op, attribute, cast<FunctionOpInterface>(op).getResultTypes()[result]);
   return fail(op, attribute) << "is no attribute of a result";
 }

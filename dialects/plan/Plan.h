@@ -44,6 +44,9 @@ struct StepAccess {
 };
 StepAccess accessOf(mlir::Operation *step);
 
+/// Whether all bytes of `buffer` are bytes of one of `buffers`.
+bool covers(llvm::ArrayRef<BufferAttr> buffers, BufferAttr buffer);
+
 /// "arena[0 to 64]", for messages.
 std::string toString(BufferAttr buffer);
 

@@ -18,21 +18,25 @@ using namespace tinh;
 using namespace tinh::plan;
 
 //===----------------------------------------------------------------------===//
-// Buffers: arena[0 to 64], input 0[0 to 64]
+// Buffers: arena[0 to 64], input 0[0 to 64], arena[0 to 40, 8 of 16]
 //===----------------------------------------------------------------------===//
 
 std::string tinh::plan::toString(BufferAttr buffer) {
   std::string text = stringifySpace(buffer.getSpace()).str();
   if (buffer.getSpace() == Space::Input || buffer.getSpace() == Space::Output)
     text += " " + std::to_string(buffer.getIndex());
-  return text + "[" + std::to_string(buffer.getOffset()) + " to " +
-         std::to_string(buffer.getEnd()) + "]";
+  text += "[" + std::to_string(buffer.getOffset()) + " to " +
+          std::to_string(buffer.getEnd());
+  if (!buffer.isContiguous())
+    text += ", " + std::to_string(buffer.getRun()) + " of " +
+            std::to_string(buffer.getPitch());
+  return text + "]";
 }
 
 static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
   StringRef keyword;
   uint32_t index = 0;
-  int64_t begin, end;
+  int64_t begin, end, run = 0, pitch = 0;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&keyword))
     return failure();
@@ -46,12 +50,25 @@ static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
     return failure();
   loc = parser.getCurrentLocation();
   if (parser.parseInteger(begin) || parser.parseKeyword("to") ||
-      parser.parseInteger(end) || parser.parseRSquare())
+      parser.parseInteger(end))
     return failure();
   if (begin < 0 || end < begin)
     return parser.emitError(loc, "expected offsets 0 <= begin <= end");
-  buffer =
-      BufferAttr::get(parser.getContext(), *space, index, begin, end - begin);
+  int64_t size = end - begin;
+  if (failed(parser.parseOptionalComma())) {
+    buffer = BufferAttr::get(parser.getContext(), *space, index, begin, size);
+    return parser.parseRSquare();
+  }
+  loc = parser.getCurrentLocation();
+  if (parser.parseInteger(run) || parser.parseKeyword("of") ||
+      parser.parseInteger(pitch) || parser.parseRSquare())
+    return failure();
+  if (run < 1 || run >= pitch || run >= size || (size - run) % pitch)
+    return parser.emitError(loc)
+           << "expected two or more whole rows of " << run << " bytes, each "
+           << pitch << " after the one before";
+  buffer = BufferAttr::get(parser.getContext(), *space, index, begin, size, run,
+                           pitch);
   return success();
 }
 
@@ -65,16 +82,6 @@ Attribute BufferAttr::parse(AsmParser &parser, Type) {
 
 void BufferAttr::print(AsmPrinter &printer) const {
   printer << '<' << toString(*this) << '>';
-}
-
-bool BufferAttr::overlaps(BufferAttr other) const {
-  return getSpace() == other.getSpace() && getIndex() == other.getIndex() &&
-         getOffset() < other.getEnd() && other.getOffset() < getEnd();
-}
-
-bool BufferAttr::contains(BufferAttr other) const {
-  return getSpace() == other.getSpace() && getIndex() == other.getIndex() &&
-         getOffset() <= other.getOffset() && other.getEnd() <= getEnd();
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/Layout.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/IR/Builders.h"
@@ -83,8 +83,10 @@ LogicalResult DispatchOp::verify() {
   for (auto [i, written] : llvm::enumerate(access.writes))
     for (auto [j, read] : llvm::enumerate(access.reads)) {
       bool inplace = getInplace()[i] == static_cast<int64_t>(j);
-      if (inplace &&
-          (read.getOffset() != written.getOffset() || !read.contains(written)))
+      bool bytes = read.isContiguous() && written.isContiguous();
+      bool same = read.getOffset() == written.getOffset() &&
+                  (bytes ? read.contains(written) : read == written);
+      if (inplace && !same)
         return emitOpError() << "result " << i << " is in place of input " << j
                              << ", but lies at " << toString(written)
                              << ", not " << toString(read);
@@ -101,11 +103,21 @@ LogicalResult DispatchOp::verify() {
   return success();
 }
 
+/// ", 8 of every 16", for messages about an operand that lies in rows.
+static std::string describeRows(std::optional<graph::Rows> rows) {
+  if (!rows || rows->count == 1)
+    return "";
+  return ", " + std::to_string(rows->run) + " of every " +
+         std::to_string(rows->pitch);
+}
+
 /// The operands of the kernel function `function` against those of `op`.
 static LogicalResult verifyOperands(DispatchOp op,
                                     FunctionOpInterface function) {
+  using Strides = function_ref<SmallVector<int64_t>(unsigned)>;
   auto check = [&](StringRef what, ArrayRef<Type> types,
-                   ArrayRef<BufferAttr> buffers) -> LogicalResult {
+                   ArrayRef<BufferAttr> buffers,
+                   Strides strides) -> LogicalResult {
     if (types.size() != buffers.size())
       return op.emitOpError()
              << "kernel '" << op.getKernel() << "' has " << types.size() << " "
@@ -116,19 +128,33 @@ static LogicalResult verifyOperands(DispatchOp op,
           !tensor.getElementType().isIntOrFloat())
         return op.emitOpError() << "kernel '" << op.getKernel() << "' takes "
                                 << type << ", which is no tensor of numbers";
-      if (graph::tensorSize(tensor) != buffer.getSize())
+      int64_t bytes = graph::elementSize(tensor.getElementType());
+      if (buffer.getOffset() % bytes)
+        return op.emitOpError()
+               << "kernel '" << op.getKernel() << "' has " << type
+               << " among its " << what << ", but " << toString(buffer)
+               << " does not begin at a multiple of " << bytes << " bytes";
+      auto rows = graph::rowsOf(tensor, strides(i));
+      if (!rows || rows->span() != buffer.getSize() ||
+          rows->count != buffer.getRows() || rows->run != buffer.getRun())
         return op.emitOpError()
                << "kernel '" << op.getKernel() << "' has " << type
                << " among its " << what << ", " << graph::tensorSize(tensor)
-               << " bytes, where " << toString(buffer) << " has "
-               << buffer.getSize();
+               << " bytes" << describeRows(rows) << ", where "
+               << toString(buffer) << " has "
+               << buffer.getRows() * buffer.getRun();
     }
     return success();
   };
+  auto argument = [&](unsigned i) {
+    return graph::argumentStrides(function, i);
+  };
+  auto result = [&](unsigned i) { return graph::resultStrides(function, i); };
   StepAccess access = accessOf(op);
-  return success(
-      succeeded(check("inputs", function.getArgumentTypes(), access.reads)) &&
-      succeeded(check("results", function.getResultTypes(), access.writes)));
+  return success(succeeded(check("inputs", function.getArgumentTypes(),
+                                 access.reads, argument)) &&
+                 succeeded(check("results", function.getResultTypes(),
+                                 access.writes, result)));
 }
 
 /// Whether the kernel allows result `result` in the place of input `input`.
@@ -178,6 +204,10 @@ LogicalResult CopyOp::verify() {
   if (getSource().getSize() != getTarget().getSize())
     return emitOpError() << "copies " << getSource().getSize() << " bytes to "
                          << getTarget().getSize();
+  for (BufferAttr buffer : {getSource(), getTarget()})
+    if (!buffer.isContiguous())
+      return emitOpError() << "copies " << toString(buffer)
+                           << ", but only contiguous bytes can be copied";
   if (getSource().overlaps(getTarget()))
     return emitOpError("copies between bytes that overlap");
   return verifyWrites(*this, getTarget());

@@ -54,17 +54,31 @@ def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
   let summary = "bytes of a memory space";
   let description = [{
     The bytes [offset, offset + size) of a space; of the inputs and outputs
-    `index` says which one.
+    `index` says which one. Where a tensor is a part of a larger one, only rows of
+    these bytes: the first `run` of every `pitch`, and of the last row no more.
 
-    Example: `#plan.buffer<input 0[0 to 602112]>`, `#plan.buffer<arena[64 to 128]>`
+    Example: `#plan.buffer<input 0[0 to 602112]>`, `#plan.buffer<arena[64 to 128]>`,
+    `#plan.buffer<arena[64 to 896, 64 of 256]>`
   }];
   let parameters = (ins EnumParameter<Plan_Space>:$space, "uint32_t":$index,
-                        "int64_t":$offset, "int64_t":$size);
+                        "int64_t":$offset, "int64_t":$size, "int64_t":$run,
+                        "int64_t":$pitch);
   let hasCustomAssemblyFormat = 1;
+  let builders = [
+    AttrBuilder<(ins "Space":$space, "uint32_t":$index, "int64_t":$offset,
+                     "int64_t":$size), [{
+      return $_get($_ctxt, space, index, offset, size, size, size);
+    }]>
+  ];
   let extraClassDeclaration = [{
     /// The offset behind the last byte.
     int64_t getEnd() const { return getOffset() + getSize(); }
-    /// Whether the two have a byte in common.
+    bool isContiguous() const { return getRun() == getSize(); }
+    /// The number of its rows: one if it is contiguous.
+    int64_t getRows() const {
+      return isContiguous() ? 1 : (getSize() - getRun()) / getPitch() + 1;
+    }
+    /// Whether the two may have a byte in common: false only if they have none.
     bool overlaps(BufferAttr other) const;
     /// Whether all bytes of `other` are bytes of this one.
     bool contains(BufferAttr other) const;
@@ -181,7 +195,7 @@ def Plan_DispatchOp : Plan_StepOp<"dispatch",
     `reads` are the kernel's inputs and `writes` its results, in order.
     `scratch` is the memory that each worker needs meanwhile, in bytes. A result
     that lies where an input does is marked with that input's number: the kernel
-    must allow it (`graph.inplace`).
+    must allow it (`graph.inplace`). An operand with `graph.strides` lies in rows.
 
     Example:
     ```mlir

@@ -80,10 +80,13 @@ LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
   if (buffer.getSpace() == Space::Input ||
       buffer.getSpace() == Space::Weights || buffer.getSize() == 0)
     return success();
+  // Several steps may write the parts of a tensor.
+  SmallVector<BufferAttr> written;
   for (const StepAccess &earlier : accesses)
-    for (BufferAttr written : earlier.writes)
-      if (written.contains(buffer))
-        return success();
+    llvm::copy_if(earlier.writes, std::back_inserter(written),
+                  [&](BufferAttr other) { return other.overlaps(buffer); });
+  if (covers(written, buffer))
+    return success();
   return step.emitOpError()
          << "reads " << toString(buffer) << ", which no earlier step writes";
 }

@@ -20,11 +20,13 @@ static void setInplace(OpBuilder &b, func::FuncOp kernel) {
   SmallVector<Attribute> pairs;
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    if (argument.use_empty() || !isReadAtItsIndex(argument))
+    if (argument.use_empty() || !isReadAtItsIndex(argument) ||
+        kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
       continue;
     for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
       if (cast<RankedTensorType>(result).getShape() == type.getShape() &&
           graph::tensorSize(result) == graph::tensorSize(type) &&
+          !kernel.getResultAttr(i, graph::names::kStrides) &&
           kernel.getNumResults() == 1)
         pairs.push_back(b.getDenseI64ArrayAttr(
             {argument.getArgNumber(), static_cast<int64_t>(i)}));

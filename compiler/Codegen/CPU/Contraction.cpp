@@ -392,8 +392,7 @@ LogicalResult ContractionEmitter::emitBlock(Indices dims, Value tile,
       return failure();
   } else {
     input = kernel.operand(b, reshapedArgument(c.input).getArgNumber());
-    input.strides =
-        denseStrides(cast<RankedTensorType>(c.input.getType()).getShape());
+    input.strides = *stridesInArgument(c.input);
   }
   if (packed) {
     weights = kernel.function.getArgument(*packed);

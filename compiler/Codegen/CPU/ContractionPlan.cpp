@@ -227,7 +227,7 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   double work = 2.0 * p.outer * p.lines * inner * n * depth;
   // Chunks of at least a million operations, some 32 of them.
   int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
-  p.staged = !reshapedArgument(c.input) ||
+  p.staged = !stridesInArgument(c.input) ||
              getElementTypeOrSelf(c.input) != c.element();
 
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;

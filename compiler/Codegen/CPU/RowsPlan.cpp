@@ -148,9 +148,9 @@ static Value peelPermutation(Value value, SmallVectorImpl<int64_t> &strides) {
 
 static SmallVector<WrittenValue> writtenValues(func::FuncOp kernel) {
   SmallVector<WrittenValue> values;
-  for (Value value : kernel.getBody().front().getTerminator()->getOperands()) {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> strides = denseStrides(type.getShape());
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    SmallVector<int64_t> strides = graph::resultStrides(kernel, i);
     Value source = peelPermutation(value, strides);
     values.push_back({source, strides});
   }

@@ -19,26 +19,23 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-SmallVector<int64_t> denseStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * shape[i];
-  return strides;
+/// The memory that a tensor with `strides` reaches over.
+static MemRefType flatType(RankedTensorType tensor, ArrayRef<int64_t> strides) {
+  int64_t size = tensor.getNumElements() ? 1 : 0;
+  for (auto [extent, stride] : llvm::zip_equal(tensor.getShape(), strides))
+    size += size ? (extent - 1) * stride : 0;
+  return MemRefType::get({size}, memoryType(tensor.getElementType()));
 }
 
-static MemRefType flatType(RankedTensorType tensor) {
-  return MemRefType::get({tensor.getNumElements()},
-                         memoryType(tensor.getElementType()));
+/// The strides of operand `i` of `kernel`: its arguments, then its results.
+static SmallVector<int64_t> operandStrides(func::FuncOp kernel, unsigned i) {
+  unsigned inputs = kernel.getNumArguments();
+  return i < inputs ? graph::argumentStrides(kernel, i)
+                    : graph::resultStrides(kernel, i - inputs);
 }
 
 Buffer EmittedKernel::operand(OpBuilder &, unsigned i) {
-  FunctionType type = source.getFunctionType();
-  Type tensor = i < type.getNumInputs()
-                    ? type.getInput(i)
-                    : type.getResult(i - type.getNumInputs());
-  return {function.getArgument(i),
-          denseStrides(cast<RankedTensorType>(tensor).getShape()),
-          {}};
+  return {function.getArgument(i), operandStrides(source, i), {}};
 }
 
 Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
@@ -46,9 +43,10 @@ Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
   auto tensor = RankedTensorType::get(shape, element);
   Location loc = source.getLoc();
   Value at = arith::ConstantIndexOp::create(b, loc, offset);
-  Value view = memref::ViewOp::create(b, loc, flatType(tensor), scratch, at,
-                                      ValueRange());
-  return {view, denseStrides(shape), {}};
+  SmallVector<int64_t> strides = graph::denseStrides(shape);
+  Value view = memref::ViewOp::create(b, loc, flatType(tensor, strides),
+                                      scratch, at, ValueRange());
+  return {view, strides, {}};
 }
 
 void EmittedKernel::bindInputs(Pull &pull) {
@@ -103,6 +101,82 @@ BlockArgument reshapedArgument(Value value) {
     value = op->getOperand(0);
   }
   return cast<BlockArgument>(value);
+}
+
+/// Strides of a tensor of `shape` where each group of its dimensions is one
+/// with these strides.
+static SmallVector<int64_t>
+splitStrides(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+             ArrayRef<ReassociationIndices> groups) {
+  SmallVector<int64_t> split(shape.size(), 1);
+  for (auto [stride, group] : llvm::zip_equal(strides, groups)) {
+    int64_t each = stride;
+    for (int64_t dim : llvm::reverse(group)) {
+      split[dim] = each;
+      each *= shape[dim];
+    }
+  }
+  return split;
+}
+
+/// The opposite: nothing if the dimensions of a group are not one in memory.
+static std::optional<SmallVector<int64_t>>
+mergeStrides(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+             ArrayRef<ReassociationIndices> groups) {
+  SmallVector<int64_t> merged;
+  for (ArrayRef<int64_t> group : groups) {
+    int64_t stride = 1, extent = 1;
+    for (int64_t dim : llvm::reverse(group)) {
+      if (shape[dim] == 1)
+        continue;
+      if (extent == 1)
+        stride = strides[dim];
+      else if (strides[dim] != stride * extent)
+        return std::nullopt;
+      extent *= shape[dim];
+    }
+    merged.push_back(stride);
+  }
+  return merged;
+}
+
+std::optional<SmallVector<int64_t>> stridesInArgument(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto kernel = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return graph::argumentStrides(kernel, argument.getArgNumber());
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return std::nullopt;
+  auto strides = stridesInArgument(op->getOperand(0));
+  if (!strides)
+    return std::nullopt;
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return splitStrides(expand.getResultType().getShape(), *strides,
+                        expand.getReassociationIndices());
+  auto collapse = cast<tensor::CollapseShapeOp>(op);
+  return mergeStrides(collapse.getSrcType().getShape(), *strides,
+                      collapse.getReassociationIndices());
+}
+
+std::optional<SmallVector<int64_t>>
+stridesInResult(func::FuncOp kernel, unsigned result, Value value) {
+  Value outer = kernel.getBody().front().getTerminator()->getOperand(result);
+  std::optional<SmallVector<int64_t>> strides =
+      graph::resultStrides(kernel, result);
+  while (strides && outer != value) {
+    Operation *op = outer.getDefiningOp();
+    if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
+      strides = mergeStrides(expand.getResultType().getShape(), *strides,
+                             expand.getReassociationIndices());
+    else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op))
+      strides = splitStrides(collapse.getSrcType().getShape(), *strides,
+                             collapse.getReassociationIndices());
+    else
+      return std::nullopt;
+    outer = op->getOperand(0);
+  }
+  return strides;
 }
 
 bool isReadAtItsIndex(Value value) {
@@ -169,7 +243,8 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
   SmallVector<Type> types;
   for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
                                             kernel.getResultTypes()))
-    types.push_back(flatType(cast<RankedTensorType>(type)));
+    types.push_back(flatType(cast<RankedTensorType>(type),
+                             operandStrides(kernel, types.size())));
   types.push_back(MemRefType::get({std::max<int64_t>(scratchSize.getInt(), 1)},
                                   b.getI8Type()));
   types.append(2, b.getIndexType());

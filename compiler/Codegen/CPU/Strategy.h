@@ -16,7 +16,7 @@
 
 #include "compiler/Codegen/CPU/Pull.h"
 #include "compiler/Codegen/CPU/Target.h"
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -61,8 +61,13 @@ bool isReadAtItsIndex(mlir::Value value);
 /// element by element, at the same index.
 bool resultsFollowElementwise(mlir::func::FuncOp kernel, mlir::Value value);
 
-/// Strides in elements of a dense row-major tensor.
-llvm::SmallVector<int64_t> denseStrides(llvm::ArrayRef<int64_t> shape);
+/// Strides, in the memory of an argument of the kernel, of a value that is that
+/// argument or a reshape of it; nothing if it is neither, or no strides say
+/// where its elements lie.
+std::optional<llvm::SmallVector<int64_t>> stridesInArgument(mlir::Value value);
+/// The same for a value that result `result` of the kernel is a reshape of.
+std::optional<llvm::SmallVector<int64_t>>
+stridesInResult(mlir::func::FuncOp kernel, unsigned result, mlir::Value value);
 
 /// Rounds up to the alignment of buffers.
 inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }

@@ -52,8 +52,11 @@ std::optional<Transpose> matchTranspose(func::FuncOp kernel) {
   auto source = cast<RankedTensorType>(op.getDpsInputs()[0].getType());
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op.getResult(0).getType()).getShape();
-  SmallVector<int64_t> from = denseStrides(source.getShape()),
-                       to = denseStrides(shape);
+  auto inArgument = stridesInArgument(op.getDpsInputs()[0]);
+  auto inResult = stridesInResult(kernel, 0, op.getResult(0));
+  if (!inArgument || !inResult || llvm::is_contained(shape, 0))
+    return std::nullopt;
+  SmallVector<int64_t> from = *inArgument, to = *inResult;
   SmallVector<TransposedDimension> dims;
   for (auto [i, extent] : llvm::enumerate(shape)) {
     if (extent == 1)
@@ -61,19 +64,22 @@ std::optional<Transpose> matchTranspose(func::FuncOp kernel) {
     int64_t stride =
         from[*map.getResultPosition(getAffineDimExpr(i, map.getContext()))];
     // Neighbours in both are one dimension.
-    if (!dims.empty() && dims.back().from == stride * extent) {
+    if (!dims.empty() && dims.back().from == stride * extent &&
+        dims.back().to == to[i] * extent) {
       dims.back() = {dims.back().extent * extent, stride, to[i]};
       continue;
     }
     dims.push_back({extent, stride, to[i]});
   }
-  if (dims.size() < 2 || dims.back().from == 1 || llvm::is_contained(shape, 0))
+  auto isColumns = [](const TransposedDimension &dim) { return dim.from == 1; };
+  if (dims.size() < 2 || dims.back().from == 1 || dims.back().to != 1 ||
+      llvm::none_of(dims, isColumns))
     return std::nullopt;
   Transpose t;
   t.element = memoryType(source.getElementType());
   t.rows = dims.pop_back_val();
   for (const TransposedDimension &dim : dims)
-    if (dim.from == 1)
+    if (isColumns(dim))
       t.columns = dim;
     else
       t.outer.push_back(dim);

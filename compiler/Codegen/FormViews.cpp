@@ -1,0 +1,241 @@
+//===- FormViews.cpp - Parts of tensors are not copied ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %0 = graph.dispatch @conv_0(%x) : … -> tensor<1x8x8x64xf32>
+//   %1 = graph.dispatch @conv_1(%x) : … -> tensor<1x8x8x32xf32>
+//   %2 = graph.dispatch @concat_0(%0, %1) : … -> tensor<1x8x8x96xf32>
+// becomes
+//   %0 = graph.dispatch @conv_0(%x) : …
+//   %1 = graph.dispatch @conv_1(%x) : …
+//   %2 = graph.concat %0, %1 axis 3 : …
+//   func.func private @conv_0(%x: …)
+//       -> (tensor<1x8x8x64xf32> {graph.strides = array<i64: 6144, 768, 96,
+//       1>})
+// and @conv_1 likewise: they write to their parts of the concatenation's
+// memory. Who reads a part of a tensor, as a piece of a concatenation or as a
+// slice, has the strides at its argument. What cannot be written in place, a
+// piece of two concatenations or an input of the model, is copied to its place
+// by a kernel of its own, if there is one such piece at most.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Layouts.h"
+#include "compiler/Codegen/Passes.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+#define GEN_PASS_DEF_FORMVIEWS
+#include "compiler/Codegen/Passes.h.inc"
+
+namespace {
+
+class ViewFormer {
+public:
+  explicit ViewFormer(func::FuncOp function)
+      : function(function), symbols(function->getParentOfType<ModuleOp>()) {}
+
+  ViewCounts run();
+
+private:
+  bool isConstant(Operation &op);
+  bool fits(Value value);
+  bool formSlice(graph::DispatchOp dispatch, tensor::ExtractSliceOp slice);
+  bool formConcat(graph::DispatchOp dispatch, tensor::ConcatOp pieces);
+  void copy(graph::ConcatOp concat, unsigned index);
+  void setStrides(graph::DispatchOp dispatch);
+
+  func::FuncOp function;
+  SymbolTable symbols;
+  Layouts layouts;
+  /// What is computed from constants alone: it moves to @init.
+  DenseSet<Value> constants;
+};
+
+/// The one op that a kernel consists of, if its operands are the kernel's
+/// arguments.
+template <typename OpType> OpType onlyOp(func::FuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  auto op = dyn_cast<OpType>(body.front());
+  bool only = op && body.getOperations().size() == 2 &&
+              body.getTerminator()->getOperands() == op->getResults() &&
+              llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>);
+  return only ? op : OpType();
+}
+
+/// The dispatch's operand that `argument` of its kernel is.
+Value outer(graph::DispatchOp dispatch, Value argument) {
+  return dispatch.getInputs()[cast<BlockArgument>(argument).getArgNumber()];
+}
+
+bool ViewFormer::isConstant(Operation &op) {
+  return llvm::all_of(op.getOperands(),
+                      [&](Value value) { return constants.contains(value); });
+}
+
+/// Whether kernels can find the elements of `value` where it lies now, and
+/// those of all that lies in it or shows a part of it.
+bool ViewFormer::fits(Value value) {
+  if (!layouts.of(value))
+    return false;
+  auto fitsUser = [&](Operation *user) {
+    if (user->getBlock() != &function.getBody().front())
+      return false;
+    if (isa<graph::ReshapeOp, graph::SliceOp>(user))
+      return fits(user->getResult(0));
+    return isa<graph::DispatchOp, graph::ConcatOp>(user);
+  };
+  if (!llvm::all_of(value.getUsers(), fitsUser))
+    return false;
+  auto concat = value.getDefiningOp<graph::ConcatOp>();
+  return !concat || llvm::all_of(concat.getInputs(), [&](Value input) {
+    return fits(withoutReshapes(input));
+  });
+}
+
+bool ViewFormer::formSlice(graph::DispatchOp dispatch,
+                           tensor::ExtractSliceOp slice) {
+  Value source = outer(dispatch, slice.getSource());
+  if (slice.getSourceType().getRank() != slice.getType().getRank() ||
+      llvm::any_of(slice.getStaticStrides(),
+                   [](int64_t step) { return step < 1; }))
+    return false;
+  OpBuilder builder(dispatch);
+  auto view = graph::SliceOp::create(
+      builder, dispatch.getLoc(), source, slice.getStaticOffsets(),
+      slice.getStaticSizes(), slice.getStaticStrides());
+  Value result = dispatch.getOutputs()[0];
+  result.replaceAllUsesWith(view.getY());
+  if (fits(view.getY()))
+    return true;
+  view.getY().replaceAllUsesWith(result);
+  view.erase();
+  return false;
+}
+
+bool ViewFormer::formConcat(graph::DispatchOp dispatch,
+                            tensor::ConcatOp pieces) {
+  SmallVector<Value> inputs = llvm::map_to_vector(
+      pieces.getInputs(), [&](Value piece) { return outer(dispatch, piece); });
+  OpBuilder builder(dispatch);
+  auto concat = graph::ConcatOp::create(builder, dispatch.getLoc(), inputs,
+                                        pieces.getDim());
+  Value result = dispatch.getOutputs()[0];
+  result.replaceAllUsesWith(concat.getY());
+  // Pieces without elements lie anywhere.
+  SmallVector<unsigned> copied;
+  SmallVector<Value> placed;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    Value part = withoutReshapes(input);
+    bool written = !constants.contains(part) && layouts.place(concat, i);
+    if (written && fits(part)) {
+      placed.push_back(part);
+      continue;
+    }
+    if (written)
+      layouts.remove(part);
+    copied.push_back(i);
+  }
+  if (!placed.empty() && copied.size() <= 1) {
+    for (unsigned i : copied)
+      copy(concat, i);
+    return true;
+  }
+  for (Value part : placed)
+    layouts.remove(part);
+  concat.getY().replaceAllUsesWith(result);
+  concat.erase();
+  return false;
+}
+
+/// Makes a kernel for a piece that its producer cannot write in its place.
+void ViewFormer::copy(graph::ConcatOp concat, unsigned index) {
+  Value input = concat.getInputs()[index];
+  auto type = cast<RankedTensorType>(input.getType());
+  OpBuilder builder(concat);
+  Type element = type.getElementType();
+  if (element.isUnsignedInteger()) // As in all kernels.
+    element = builder.getIntegerType(element.getIntOrFloatBitWidth());
+  Type inner = type.clone(element);
+  auto kernel = func::FuncOp::create(builder, concat.getLoc(), "copy",
+                                     builder.getFunctionType({inner}, {inner}));
+  kernel.setPrivate();
+  Block *body = kernel.addEntryBlock();
+  symbols.insert(kernel);
+  auto atEnd = OpBuilder::atBlockEnd(body);
+  func::ReturnOp::create(atEnd, concat.getLoc(), body->getArguments());
+  auto dispatch = graph::DispatchOp::create(
+      builder, concat.getLoc(), TypeRange(type), kernel.getName(), input);
+  concat.getInputsMutable()[index].set(dispatch.getOutputs()[0]);
+  layouts.place(concat, index);
+}
+
+/// Tells the kernel, which this dispatch alone uses, where its operands lie.
+void ViewFormer::setStrides(graph::DispatchOp dispatch) {
+  auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+  auto stridesOf = [&](Value value) -> Attribute {
+    SmallVector<int64_t> strides = layouts.of(value)->strides;
+    auto type = cast<RankedTensorType>(value.getType());
+    if (graph::isDense(type, strides))
+      return {};
+    return DenseI64ArrayAttr::get(value.getContext(), strides);
+  };
+  for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
+    if (Attribute strides = stridesOf(input))
+      kernel.setArgAttr(i, graph::names::kStrides, strides);
+  for (auto [i, output] : llvm::enumerate(dispatch.getOutputs()))
+    if (Attribute strides = stridesOf(output))
+      kernel.setResultAttr(i, graph::names::kStrides, strides);
+}
+
+ViewCounts ViewFormer::run() {
+  ViewCounts counts;
+  Block &block = function.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (isConstant(op)) {
+      constants.insert_range(op.getResults());
+      continue;
+    }
+    auto dispatch = dyn_cast<graph::DispatchOp>(op);
+    if (!dispatch)
+      continue;
+    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+    bool formed = false;
+    if (auto slice = onlyOp<tensor::ExtractSliceOp>(kernel)) {
+      formed = formSlice(dispatch, slice);
+      counts.slices += formed;
+    } else if (auto pieces = onlyOp<tensor::ConcatOp>(kernel)) {
+      formed = formConcat(dispatch, pieces);
+      counts.concats += formed;
+    }
+    if (!formed)
+      continue;
+    dispatch.erase();
+    symbols.erase(kernel);
+  }
+  for (auto dispatch : block.getOps<graph::DispatchOp>())
+    setStrides(dispatch);
+  return counts;
+}
+
+struct FormViewsPass : impl::FormViewsBase<FormViewsPass> {
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>(graph::names::kMain);
+    if (!main)
+      return;
+    ViewCounts counts = formViews(main);
+    numConcats += counts.concats;
+    numSlices += counts.slices;
+  }
+};
+
+} // namespace
+
+ViewCounts formViews(func::FuncOp main) { return ViewFormer(main).run(); }
+
+} // namespace tinh::codegen
