@@ -26,23 +26,34 @@ std::optional<Tensor> evaluateOp(Operation *op, Operands operands) {
 
 namespace {
 
+/// Runs one block; what its regions read from above is in `outer`.
 class Interpreter {
 public:
-  explicit Interpreter(ReadExternal readExternal)
-      : readExternal(readExternal) {}
+  explicit Interpreter(ReadExternal readExternal, Interpreter *outer = nullptr)
+      : readExternal(readExternal), outer(outer) {}
 
   /// What the block's terminator returns.
   FailureOr<std::vector<Tensor>> run(Block &block,
                                      std::vector<Tensor> arguments);
 
 private:
+  const Tensor *find(Value value) const;
   FailureOr<const Tensor *> operand(Value value, std::vector<Tensor> &storage);
+  FailureOr<std::vector<Tensor>> copies(ValueRange values);
+  FailureOr<bool> condition(Value value);
   FailureOr<Tensor> readConstant(graph::ConstantOp op);
   LogicalResult evaluate(Operation &op);
-  LogicalResult evaluateKernel(graph::KernelOp op);
+  FailureOr<std::vector<Tensor>> evaluateResults(Operation &op);
+  FailureOr<std::vector<Tensor>> evaluateOne(Operation &op);
+  FailureOr<std::vector<Tensor>> evaluateIf(graph::IfOp op);
+  FailureOr<std::vector<Tensor>> evaluateWhile(graph::WhileOp op);
+  FailureOr<std::vector<Tensor>> evaluateScan(graph::ScanOp op);
+  FailureOr<int64_t> tripCount(graph::ScanOp op);
+  LogicalResult keepConstants(Operation *loop);
   void dropDead(Operation &op);
 
   ReadExternal readExternal;
+  Interpreter *outer;
   llvm::DenseMap<Value, Tensor> values;
   llvm::DenseMap<Value, unsigned> uses; // That are still to come.
 };
@@ -55,32 +66,50 @@ FailureOr<std::vector<Tensor>> Interpreter::run(Block &block,
        llvm::zip_equal(block.getArguments(), arguments))
     values[argument] = std::move(tensor);
   for (Operation &op : block)
-    for (Value operand : op.getOperands())
-      ++uses[operand];
+    for (Value read : graph::readValues(&op))
+      ++uses[read];
   for (Operation &op : block.without_terminator())
     if (failed(evaluate(op)))
       return failure();
-  std::vector<Tensor> results, storage;
-  for (Value value : block.getTerminator()->getOperands()) {
-    auto tensor = operand(value, storage);
-    if (failed(tensor))
-      return failure();
-    results.push_back(**tensor);
-  }
-  return results;
+  return copies(block.getTerminator()->getOperands());
+}
+
+const Tensor *Interpreter::find(Value value) const {
+  auto it = values.find(value);
+  if (it != values.end())
+    return &it->second;
+  return outer ? outer->find(value) : nullptr;
 }
 
 /// The tensor of a value. Constants are read where they are used, into
 /// `storage`, so that only those in use take memory.
 FailureOr<const Tensor *> Interpreter::operand(Value value,
                                                std::vector<Tensor> &storage) {
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  if (!constant)
-    return &values.find(value)->second;
-  auto tensor = readConstant(constant);
+  if (const Tensor *tensor = find(value))
+    return tensor;
+  auto tensor = readConstant(cast<graph::ConstantOp>(value.getDefiningOp()));
   if (failed(tensor))
     return failure();
   return &storage.emplace_back(std::move(*tensor));
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::copies(ValueRange range) {
+  std::vector<Tensor> result, storage;
+  storage.reserve(range.size());
+  for (Value value : range) {
+    auto tensor = operand(value, storage);
+    if (failed(tensor))
+      return failure();
+    result.push_back(**tensor);
+  }
+  return result;
+}
+
+FailureOr<bool> Interpreter::condition(Value value) {
+  auto tensor = copies(value);
+  if (failed(tensor))
+    return failure();
+  return tensor->front().integers.front() != 0;
 }
 
 FailureOr<Tensor> Interpreter::readConstant(graph::ConstantOp op) {
@@ -95,8 +124,33 @@ FailureOr<Tensor> Interpreter::readConstant(graph::ConstantOp op) {
 LogicalResult Interpreter::evaluate(Operation &op) {
   if (isa<graph::ConstantOp>(op))
     return success();
-  if (auto kernel = dyn_cast<graph::KernelOp>(op))
-    return evaluateKernel(kernel);
+  auto results = evaluateResults(op);
+  if (failed(results))
+    return failure();
+  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results))
+    values[value] = std::move(tensor);
+  dropDead(op);
+  return success();
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::evaluateResults(Operation &op) {
+  if (auto branch = dyn_cast<graph::IfOp>(op))
+    return evaluateIf(branch);
+  if (auto loop = dyn_cast<graph::WhileOp>(op))
+    return evaluateWhile(loop);
+  if (auto loop = dyn_cast<graph::ScanOp>(op))
+    return evaluateScan(loop);
+  auto kernel = dyn_cast<graph::KernelOp>(op);
+  if (!kernel)
+    return evaluateOne(op);
+  auto inputs = copies(kernel.getInputs());
+  if (failed(inputs))
+    return failure();
+  return Interpreter(readExternal)
+      .run(kernel.getBody().front(), std::move(*inputs));
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::evaluateOne(Operation &op) {
   std::vector<Tensor> storage;
   storage.reserve(op.getNumOperands());
   SmallVector<const Tensor *> operands;
@@ -112,35 +166,120 @@ LogicalResult Interpreter::evaluate(Operation &op) {
   if (!result)
     return op.emitError("the reference interpreter does not define '")
            << op.getName() << "' on these operands";
-  values[op.getResult(0)] = std::move(*result);
-  dropDead(op);
-  return success();
+  return std::vector<Tensor>{std::move(*result)};
 }
 
-LogicalResult Interpreter::evaluateKernel(graph::KernelOp op) {
-  std::vector<Tensor> inputs, storage;
-  storage.reserve(op.getInputs().size());
-  for (Value value : op.getInputs()) {
-    auto tensor = operand(value, storage);
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::vector<Tensor>> Interpreter::evaluateIf(graph::IfOp op) {
+  auto chosen = condition(op.getCondition());
+  if (failed(chosen))
+    return failure();
+  Region &branch = *chosen ? op.getThenBranch() : op.getElseBranch();
+  return Interpreter(readExternal, this).run(branch.front(), {});
+}
+
+/// Constants from above that a loop reads, so that each iteration need not.
+LogicalResult Interpreter::keepConstants(Operation *loop) {
+  for (Value value : graph::readValues(loop)) {
+    auto constant = value.getDefiningOp<graph::ConstantOp>();
+    if (!constant || find(value))
+      continue;
+    auto tensor = readConstant(constant);
     if (failed(tensor))
       return failure();
-    inputs.push_back(**tensor);
+    values[value] = std::move(*tensor);
   }
-  auto results =
-      Interpreter(readExternal).run(op.getBody().front(), std::move(inputs));
-  if (failed(results))
-    return failure();
-  for (auto [value, tensor] : llvm::zip_equal(op.getOutputs(), *results))
-    values[value] = std::move(tensor);
-  dropDead(*op);
   return success();
 }
 
-/// Frees the operands that `op` was the last to read.
+FailureOr<std::vector<Tensor>> Interpreter::evaluateWhile(graph::WhileOp op) {
+  auto carried = copies(op.getInitial());
+  if (failed(carried) || failed(keepConstants(op)))
+    return failure();
+  while (true) {
+    auto goesOn = Interpreter(readExternal, this)
+                      .run(op.getCondition().front(), *carried);
+    if (failed(goesOn))
+      return failure();
+    if (goesOn->front().integers.front() == 0)
+      return carried;
+    carried = Interpreter(readExternal, this)
+                  .run(op.getBody().front(), std::move(*carried));
+    if (failed(carried))
+      return failure();
+  }
+}
+
+/// Row `index` of `x`, and its opposite.
+static Tensor rowOf(const Tensor &x, int64_t index) {
+  Tensor row(graph::rowType(x.type));
+  visitElements(x, [&](auto zero) {
+    using T = decltype(zero);
+    std::copy_n(x.elements<T>().begin() + index * row.size(), row.size(),
+                row.elements<T>().begin());
+  });
+  return row;
+}
+
+static void setRow(Tensor &x, int64_t index, const Tensor &row) {
+  visitElements(x, [&](auto zero) {
+    using T = decltype(zero);
+    llvm::copy(row.elements<T>(), x.elements<T>().begin() + index * row.size());
+  });
+}
+
+/// How many iterations there are unless a condition ends them.
+FailureOr<int64_t> Interpreter::tripCount(graph::ScanOp op) {
+  int64_t length = op.getLength();
+  if (!op.getTripCount())
+    return length;
+  auto count = copies(op.getTripCount());
+  if (failed(count))
+    return failure();
+  return std::min<Integer>(length, count->front().integers.front());
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::evaluateScan(graph::ScanOp op) {
+  auto carried = copies(op.getInitial()), xs = copies(op.getXs());
+  FailureOr<int64_t> count = tripCount(op);
+  FailureOr<bool> goesOn =
+      op.getCondition() ? condition(op.getCondition()) : true;
+  if (failed(carried) || failed(xs) || failed(count) || failed(goesOn) ||
+      failed(keepConstants(op)))
+    return failure();
+  std::vector<Tensor> stacked;
+  for (Value result : op.getStacked())
+    stacked.emplace_back(result.getType());
+  for (int64_t i = 0; i < *count && *goesOn; ++i) {
+    std::vector<Tensor> arguments(1, Tensor(op.getIndex().getType()));
+    arguments.front().integers.front() = i;
+    llvm::append_range(arguments, *carried);
+    for (const Tensor &x : *xs)
+      arguments.push_back(rowOf(x, i));
+    auto yielded = Interpreter(readExternal, this)
+                       .run(op.getBody().front(), std::move(arguments));
+    if (failed(yielded))
+      return failure();
+    auto next = yielded->begin();
+    if (op.getCondition())
+      goesOn = next++->integers.front() != 0;
+    for (Tensor &value : *carried)
+      value = std::move(*next++);
+    for (Tensor &rows : stacked)
+      setRow(rows, i, *next++);
+  }
+  llvm::append_range(*carried, stacked);
+  return carried;
+}
+
+/// Frees the values that `op` was the last to read.
 void Interpreter::dropDead(Operation &op) {
-  for (Value operand : op.getOperands())
-    if (--uses[operand] == 0)
-      values.erase(operand);
+  for (Value read : graph::readValues(&op))
+    if (--uses[read] == 0)
+      values.erase(read);
 }
 
 FailureOr<std::vector<Tensor>> evaluate(func::FuncOp function,

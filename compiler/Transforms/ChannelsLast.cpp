@@ -101,6 +101,12 @@ bool isFreeToTranspose(Value value) {
   return large <= 1 || isConstantExpression(value);
 }
 
+/// Whether `value` is made in the block of `op`. What a region reads from above
+/// or hands on keeps its layout: a loop would repeat the transpose.
+bool isBeside(Value value, Operation *op) {
+  return value.getParentBlock() == op->getBlock();
+}
+
 /// `value` as an operand of an op that works on untransposed dimensions.
 Value untransposed(PatternRewriter &rewriter, Location location, Value value,
                    ArrayRef<int64_t> permutation) {
@@ -144,7 +150,7 @@ struct SinkThroughElementwise : RewritePattern {
     ArrayRef<int64_t> found;
     for (Value operand : op->getOperands())
       if (found.empty() && tensorType(operand).getRank() == rank &&
-          !isFreeToTranspose(operand))
+          isBeside(operand, op) && !isFreeToTranspose(operand))
         found = permutationOf(operand);
     Permutation permutation(found);
     if (permutation.empty())
@@ -164,10 +170,11 @@ struct SinkThroughElementwise : RewritePattern {
   }
 };
 
-/// The transpose that gives `x`, if there is one.
-bool matchTransposed(Value x, Value &source, Permutation &permutation) {
+/// The transpose that gives the first operand of `op`, if there is one.
+bool matchTransposed(Operation *op, Value &source, Permutation &permutation) {
+  Value x = op->getOperand(0);
   permutation.assign(permutationOf(x).begin(), permutationOf(x).end());
-  if (permutation.empty() || isFreeToTranspose(x))
+  if (permutation.empty() || !isBeside(x, op) || isFreeToTranspose(x))
     return false;
   source = x.getDefiningOp<TransposeOp>().getX();
   return true;
@@ -177,7 +184,7 @@ template <typename OpTy>
 LogicalResult sinkThroughAxis(OpTy op, PatternRewriter &rewriter) {
   Value source;
   Permutation permutation;
-  if (!matchTransposed(op.getX(), source, permutation))
+  if (!matchTransposed(op, source, permutation))
     return failure();
   int64_t axis = permutation[op.getAxis()];
   Operation *copy = sink(rewriter, op, source, permutation);
@@ -188,7 +195,7 @@ LogicalResult sinkThroughAxis(OpTy op, PatternRewriter &rewriter) {
 LogicalResult sinkThroughReduce(ReduceOp op, PatternRewriter &rewriter) {
   Value source;
   Permutation permutation;
-  if (!matchTransposed(op.getX(), source, permutation))
+  if (!matchTransposed(op, source, permutation))
     return failure();
   SmallVector<int64_t> axes;
   for (int64_t axis : op.getAxes())
@@ -222,7 +229,7 @@ SmallVector<int64_t> toSource(ArrayRef<int64_t> values,
 LogicalResult sinkThroughPad(PadOp op, PatternRewriter &rewriter) {
   Value source;
   Permutation permutation;
-  if (!matchTransposed(op.getX(), source, permutation))
+  if (!matchTransposed(op, source, permutation))
     return failure();
   SmallVector<int64_t> low = toSource(op.getLow(), permutation),
                        high = toSource(op.getHigh(), permutation);
@@ -236,7 +243,7 @@ LogicalResult sinkThroughPad(PadOp op, PatternRewriter &rewriter) {
 LogicalResult sinkThroughSlice(SliceOp op, PatternRewriter &rewriter) {
   Value source;
   Permutation permutation;
-  if (!matchTransposed(op.getX(), source, permutation))
+  if (!matchTransposed(op, source, permutation))
     return failure();
   SmallVector<int64_t> starts = toSource(op.getStarts(), permutation),
                        sizes = toSource(op.getSizes(), permutation),
@@ -294,7 +301,7 @@ SmallVector<DimensionGroup> groupDimensions(ArrayRef<int64_t> from,
 LogicalResult sinkThroughReshape(ReshapeOp op, PatternRewriter &rewriter) {
   Value source;
   Permutation permutation;
-  if (!matchTransposed(op.getX(), source, permutation))
+  if (!matchTransposed(op, source, permutation))
     return failure();
   SmallVector<DimensionGroup> groups = groupDimensions(
       tensorType(op.getX()).getShape(), tensorType(op.getY()).getShape());

@@ -26,8 +26,9 @@ bool isConstantExpression(Value value) {
     if (!seen.insert(next).second)
       continue;
     Operation *op = next.getDefiningOp();
-    if (!op || (op->getNumOperands() == 0 &&
-                !isa<graph::ConstantOp, graph::IotaOp>(op)))
+    if (!op || graph::isControlFlow(op) ||
+        (op->getNumOperands() == 0 &&
+         !isa<graph::ConstantOp, graph::IotaOp>(op)))
       return false;
     llvm::append_range(pending, op->getOperands());
   }

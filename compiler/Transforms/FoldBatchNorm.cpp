@@ -155,7 +155,9 @@ struct ScaleWeights : OpRewritePattern<MulOp> {
       return failure();
     Operation *contraction = x.getDefiningOp();
     std::optional<Weights> weights = weightsOf(contraction);
-    if (!weights || !isConstantExpression(weights->operand->get()))
+    // It moves to the multiplication, which a loop may repeat.
+    if (!weights || contraction->getBlock() != op->getBlock() ||
+        !isConstantExpression(weights->operand->get()))
       return failure();
     auto extent = extentAlong(scale, tensorType(op.getY()).getRank(),
                               weights->resultAxis);

@@ -65,6 +65,18 @@ bool foldOp(Operation *op, int64_t maxElements) {
   return true;
 }
 
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (isOpTriviallyDead(&op)) {
+      op.erase();
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        eraseDead(inner);
+  }
+}
+
 struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
   using FoldConstantsBase::FoldConstantsBase;
   void runOnOperation() override {
@@ -77,13 +89,9 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
 int64_t foldConstants(func::FuncOp function, int64_t maxElements) {
   if (function.isExternal())
     return 0;
-  Block &body = function.getBody().front();
   int64_t folded = 0;
-  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-    folded += foldOp(&op, maxElements);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  function.walk([&](Operation *op) { folded += foldOp(op, maxElements); });
+  eraseDead(function.getBody().front());
   return folded;
 }
 

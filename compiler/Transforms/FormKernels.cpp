@@ -111,10 +111,26 @@ struct Group {
   SetVector<Operation *> ops;
 };
 
+/// Ops that depend on constants alone, in all blocks of a function.
+DenseSet<Operation *> findConstantOps(func::FuncOp function) {
+  DenseSet<Operation *> constants;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto isConstant = [&](Value operand) {
+      return constants.contains(operand.getDefiningOp());
+    };
+    if (op->getNumRegions() == 0 && op->getNumResults() > 0 &&
+        llvm::all_of(op->getOperands(), isConstant))
+      constants.insert(op);
+  });
+  return constants;
+}
+
+/// Forms the kernels of one block.
 class KernelFormer {
 public:
-  KernelFormer(func::FuncOp function, bool fuse, bool remarks)
-      : block(function.getBody().front()), fuse(fuse), remarks(remarks) {
+  KernelFormer(Block &block, const DenseSet<Operation *> &constantOps,
+               bool fuse, bool remarks)
+      : block(block), constantOps(constantOps), fuse(fuse), remarks(remarks) {
     collect();
   }
 
@@ -144,11 +160,11 @@ private:
   Location locationOf(const Group &group) const;
 
   Block &block;
+  const DenseSet<Operation *> &constantOps;
   bool fuse, remarks;
   FusionCosts costs;
   SmallVector<Operation *> ops;
   DenseMap<Operation *, int64_t> position;
-  DenseSet<Operation *> constantOps;
   std::vector<std::unique_ptr<Group>> groups;
   DenseMap<Operation *, Group *> groupOf;
   /// Fused ops that the anchor of their group depends on.
@@ -158,12 +174,7 @@ private:
 void KernelFormer::collect() {
   for (auto [index, op] : llvm::enumerate(block.without_terminator())) {
     position[&op] = index;
-    bool constant = llvm::all_of(op.getOperands(), [&](Value operand) {
-      return constantOps.contains(operand.getDefiningOp());
-    });
-    if (constant)
-      constantOps.insert(&op);
-    if (!isa<ConstantOp, ReshapeOp, KernelOp>(op))
+    if (!isa<ConstantOp, ReshapeOp, KernelOp>(op) && !isControlFlow(&op))
       ops.push_back(&op);
   }
   position[block.getTerminator()] = position.size();
@@ -212,7 +223,8 @@ bool KernelFormer::dependsOn(Value value, const Group &group) const {
   DenseSet<Operation *> seen;
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
-    if (!op || position.lookup(op) < first || !seen.insert(op).second)
+    if (!op || op->getBlock() != &block || position.lookup(op) < first ||
+        !seen.insert(op).second)
       continue;
     if (group.ops.contains(op))
       return true;
@@ -221,15 +233,16 @@ bool KernelFormer::dependsOn(Value value, const Group &group) const {
       for (Operation *member : other->ops)
         for (Value operand : member->getOperands())
           pending.push_back(operand.getDefiningOp());
-    for (Value operand : op->getOperands())
-      pending.push_back(operand.getDefiningOp());
+    for (Value read : readValues(op))
+      pending.push_back(read.getDefiningOp());
   }
   return false;
 }
 
 bool KernelFormer::mayFollow(Operation *op, const Group &group) const {
   bool transposed = isa<AttentionOp>(group.anchor) && isa<TransposeOp>(op);
-  if (groupOf.contains(op) || !(isElementwise(op) || transposed) ||
+  if (op->getBlock() != &block || groupOf.contains(op) ||
+      !(isElementwise(op) || transposed) ||
       constantOps.contains(op) != group.constant)
     return false;
   // Nothing follows a transposition: from there on indices differ.
@@ -460,7 +473,19 @@ struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
 } // namespace
 
 KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
-  return KernelFormer(function, fuse, remarks).run();
+  DenseSet<Operation *> constantOps = findConstantOps(function);
+  KernelCounts counts;
+  // Inner blocks come first: their kernels take the place of ops that the outer
+  // block looks at as users of its own.
+  function.walk<WalkOrder::PostOrder>([&](Block *block) {
+    if (isa<KernelOp>(block->getParentOp()))
+      return;
+    KernelCounts formed =
+        KernelFormer(*block, constantOps, fuse, remarks).run();
+    counts.kernels += formed.kernels;
+    counts.constantKernels += formed.constantKernels;
+  });
+  return counts;
 }
 
 } // namespace tinh::transforms

@@ -64,13 +64,90 @@ FailureOr<RankedTensorType> adaptBroadcast(BroadcastOp op) {
   return RankedTensorType::get(*shape, y.getElementType());
 }
 
+FailureOr<int64_t> inferBlock(Block &block);
+
+LogicalResult inferRegions(Operation *op, int64_t &changed) {
+  for (Region &region : op->getRegions()) {
+    FailureOr<int64_t> inside = inferBlock(region.front());
+    if (failed(inside))
+      return failure();
+    changed += *inside;
+  }
+  return success();
+}
+
+LogicalResult fail(Operation *op, StringRef what, Type found, Type expected) {
+  op->emitError() << op->getName() << ": " << what << " has the shape "
+                  << shapeToString(found) << ", expected "
+                  << shapeToString(expected);
+  return failure();
+}
+
+LogicalResult inferIf(IfOp op, SmallVectorImpl<Type> &types, int64_t &changed) {
+  if (failed(inferRegions(op, changed)))
+    return failure();
+  llvm::append_range(types, op.getThenYield().getOperandTypes());
+  for (auto [other, type] :
+       llvm::zip_equal(op.getElseYield().getOperandTypes(), types))
+    if (other != type)
+      return fail(op, "a result of the second branch", other, type);
+  return success();
+}
+
+/// What a loop carries keeps its shape from one iteration to the next.
+LogicalResult checkCarried(Operation *op, OperandRange initial,
+                           ValueRange next) {
+  for (auto [value, type] : llvm::zip_equal(next, initial.getTypes()))
+    if (value.getType() != type)
+      return fail(op, "the next value of a carried one", value.getType(), type);
+  return success();
+}
+
+LogicalResult inferWhile(WhileOp op, SmallVectorImpl<Type> &types,
+                         int64_t &changed) {
+  llvm::append_range(types, op.getInitial().getTypes());
+  for (Region *region : op.getLoopRegions())
+    for (auto [argument, type] : llvm::zip_equal(region->getArguments(), types))
+      argument.setType(type);
+  if (failed(inferRegions(op, changed)))
+    return failure();
+  return checkCarried(op, op.getInitial(), op.getYield().getOperands());
+}
+
+LogicalResult inferScan(ScanOp op, SmallVectorImpl<Type> &types,
+                        int64_t &changed) {
+  for (auto [argument, initial] :
+       llvm::zip_equal(op.getCarried(), op.getInitial()))
+    argument.setType(initial.getType());
+  for (auto [row, x] : llvm::zip_equal(op.getRows(), op.getXs())) {
+    row.setType(rowType(x.getType()));
+    Type expected = stackedType(row.getType(), op.getLength());
+    if (x.getType() != expected)
+      return fail(op, "a tensor of rows", x.getType(), expected);
+  }
+  if (failed(inferRegions(op, changed)) ||
+      failed(checkCarried(op, op.getInitial(), op.getNext())))
+    return failure();
+  llvm::append_range(types, op.getInitial().getTypes());
+  for (Value row : op.getNextRows())
+    types.push_back(stackedType(row.getType(), op.getLength()));
+  return success();
+}
+
 /// The types that the results of `op` should have.
-LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types) {
+LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types,
+                           int64_t &changed) {
   if (auto inferred = dyn_cast<InferTypeOpInterface>(op))
     return inferred.inferReturnTypes(op->getContext(), op->getLoc(),
                                      op->getOperands(), op->getAttrDictionary(),
                                      op->getPropertiesStorage(),
                                      op->getRegions(), types);
+  if (auto branch = dyn_cast<IfOp>(op))
+    return inferIf(branch, types, changed);
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return inferWhile(loop, types, changed);
+  if (auto loop = dyn_cast<ScanOp>(op))
+    return inferScan(loop, types, changed);
   FailureOr<RankedTensorType> type = failure();
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     type = adaptReshape(reshape);
@@ -87,6 +164,21 @@ LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types) {
     return failure();
   types.push_back(*type);
   return success();
+}
+
+FailureOr<int64_t> inferBlock(Block &block) {
+  int64_t changed = 0;
+  for (Operation &op : block.without_terminator()) {
+    SmallVector<Type> types;
+    if (failed(inferResults(&op, types, changed)))
+      return failure();
+    if (llvm::equal(types, op.getResultTypes()))
+      continue;
+    for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
+      result.setType(type);
+    ++changed;
+  }
+  return changed;
 }
 
 /// Reads "x=4x3".
@@ -141,18 +233,10 @@ LogicalResult setInputShape(func::FuncOp function, StringRef name,
 FailureOr<int64_t> inferShapes(func::FuncOp function) {
   if (function.isExternal())
     return 0;
-  int64_t changed = 0;
   Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator()) {
-    SmallVector<Type> types;
-    if (failed(inferResults(&op, types)))
-      return failure();
-    if (llvm::equal(types, op.getResultTypes()))
-      continue;
-    for (auto [result, type] : llvm::zip_equal(op.getResults(), types))
-      result.setType(type);
-    ++changed;
-  }
+  FailureOr<int64_t> changed = inferBlock(body);
+  if (failed(changed))
+    return failure();
   function.setType(FunctionType::get(function.getContext(),
                                      body.getArgumentTypes(),
                                      body.getTerminator()->getOperandTypes()));

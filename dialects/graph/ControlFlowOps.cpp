@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace tinh::graph;
@@ -35,6 +36,14 @@ RankedTensorType tinh::graph::rowType(Type stacked) {
     return nullptr;
   return RankedTensorType::get(type.getShape().drop_front(),
                                type.getElementType());
+}
+
+SmallVector<Value> tinh::graph::readValues(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  llvm::append_range(values, captured);
+  return values;
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,4 +100,18 @@ verifyConstant(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
 #define GET_OP_CLASSES
 #include "dialects/graph/GraphOps.h.inc"
 
+namespace tinh::graph {
+
+/// Whether `op` has regions of the model's ops, which may read values from
+/// above: graph.if, graph.while or graph.scan.
+inline bool isControlFlow(mlir::Operation *op) {
+  return mlir::isa_and_present<IfOp, WhileOp, ScanOp>(op);
+}
+
+/// All values that `op` reads: its operands and, each once, those from above
+/// that its regions read.
+llvm::SmallVector<mlir::Value> readValues(mlir::Operation *op);
+
+} // namespace tinh::graph
+
 #endif // TINH_DIALECTS_GRAPH_GRAPH_H

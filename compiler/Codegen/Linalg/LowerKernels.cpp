@@ -221,14 +221,21 @@ void KernelFunction::replaceKernel(StringRef name) {
   kernel.erase();
 }
 
-/// Everything in `function` that computes must be a kernel by now.
-LogicalResult checkFused(func::FuncOp function) {
-  for (Operation &op : function.getOps())
+/// Everything in `block` that computes must be a kernel by now.
+LogicalResult checkFused(Block &block) {
+  for (Operation &op : block) {
+    if (graph::isControlFlow(&op)) {
+      for (Region &region : op.getRegions())
+        if (failed(checkFused(region.front())))
+          return failure();
+      continue;
+    }
     if (!isa<ConstantOp, graph::ReshapeOp, KernelOp, graph::DispatchOp,
              graph::WeightOp>(op) &&
         !op.hasTrait<OpTrait::IsTerminator>())
       return op.emitOpError("lies outside of a graph.kernel; form kernels "
                             "before lowering them");
+  }
   return success();
 }
 
@@ -246,9 +253,9 @@ struct LowerKernelsPass : impl::LowerKernelsBase<LowerKernelsPass> {
 LogicalResult lowerKernels(ModuleOp module, int64_t *numKernels) {
   SmallVector<KernelOp> kernels;
   for (auto function : module.getOps<func::FuncOp>()) {
-    llvm::append_range(kernels, function.getOps<KernelOp>());
+    function.walk([&](KernelOp kernel) { kernels.push_back(kernel); });
     if (!function.isExternal() && !function.isPrivate() &&
-        failed(checkFused(function)))
+        failed(checkFused(function.getBody().front())))
       return failure();
   }
   SymbolTable symbols(module);
