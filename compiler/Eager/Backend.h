@@ -33,6 +33,7 @@
 
 #include "compiler/Eager/Engine/Engine.h"
 #include "compiler/Eager/Tensor/TensorImpl.h"
+#include "tinh/random.h"
 
 #include <span>
 
