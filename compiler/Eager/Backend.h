@@ -160,7 +160,9 @@ struct Draw {
   Kind kind;
   Scalar a, b;  ///< f64, or i64 for Integers (bits of b - a: u64; 0 is 2^64).
   uint64_t key; ///< The generator's seed.
-  uint64_t counter; ///< Of the first block.
+  uint64_t counter; ///< Of the first block; the generator is beyond them all.
+  /// What the numbers were drawn from.
+  const std::shared_ptr<Generator::State> *generator;
 };
 
 /// How the elements of a view are those of the tensor that it was made from.
