@@ -43,9 +43,11 @@ struct Step {
   tinh_opcode_t opcode = TINH_OP_DISPATCH;
   uint32_t kernel = 0; // Index into Contents::kernels.
   int32_t waitFor = -1;
-  uint64_t chunks = 1;
+  uint64_t chunks = 1; // Of a loop: iterations.
   uint64_t size = 0;
+  uint32_t target = 0;
   std::vector<tinh_buffer_ref_t> buffers;
+  std::vector<tinh_stride_t> strides;
   std::string label;
 };
 

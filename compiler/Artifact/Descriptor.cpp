@@ -100,14 +100,19 @@ private:
   }
 
   Constant *describe(const Step &step) {
-    std::vector<Constant *> buffers;
+    std::vector<Constant *> buffers, strides;
     for (const tinh_buffer_ref_t &ref : step.buffers)
       buffers.push_back(
           structure({i32(ref.space), i32(ref.index), i64(ref.offset)}));
+    for (const tinh_stride_t &stride : step.strides)
+      strides.push_back(
+          structure({i32(stride.buffer), i32(stride.loop),
+                     i64(static_cast<uint64_t>(stride.bytes))}));
     return structure({i32(step.opcode), i32(step.kernel),
                       i32(static_cast<uint32_t>(step.waitFor)),
                       i32(buffers.size()), array(buffers), i64(step.chunks),
-                      i64(step.size), text(step.label)});
+                      i64(step.size), text(step.label), i32(step.target),
+                      i32(strides.size()), array(strides)});
   }
 
   Constant *describe(const Function &function) {

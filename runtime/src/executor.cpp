@@ -77,6 +77,8 @@ void Executor::make_memory() {
     programs.emplace_back(*loaded, artifact.functions[i], options.threads);
     arena_size = std::max(arena_size, artifact.functions[i].arena_size);
   }
+  for (uint32_t worker = 0; worker < options.threads; ++worker)
+    walks.emplace_back(programs);
   // One worker finishes a run before it starts the next.
   bool overlap = options.threads > 1 && !options.parallel_for;
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
@@ -277,6 +279,7 @@ void Executor::shut_down() {
   }
   // Futures may still refer to this object, but not to its memory.
   arenas.clear();
+  walks.clear();
   programs.clear();
   state_memory = {};
   scratch_memory = {};

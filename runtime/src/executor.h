@@ -21,6 +21,7 @@
 
 #include "run.h"
 #include "trace.h"
+#include "walk.h"
 
 #include <deque>
 #include <optional>
@@ -72,10 +73,13 @@ private:
   void complete(Run &run, tinh_status_t status, const std::string &message);
   void release_place(Run &run);
 
-  void run_worker(Run &run, uint32_t worker);
-  void walk(const Run &run, uint32_t worker);
+  uint32_t run_worker(Run &run, uint32_t worker);
+  void walk_instructions(const Run &run, uint32_t worker);
   void walk_by_external_pool(const Run &run);
-  void execute(const Run &run, uint32_t worker, const Instruction &instruction);
+  bool follow(const Run &run, uint32_t worker, const Instruction &control);
+  bool decide(const Run &run, uint32_t worker, const Instruction &control);
+  void execute(const Run &run, uint32_t worker, const Walk &walk,
+               const Instruction &instruction);
 
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
@@ -85,6 +89,7 @@ private:
   uint64_t scratch_stride = 0;
   uint64_t arena_size = 0;
   std::vector<Program> programs;
+  std::vector<Walk> walks; ///< The workers'.
   std::vector<Arena> arenas;
 
   std::mutex mutex;

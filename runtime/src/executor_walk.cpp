@@ -17,12 +17,6 @@
 
 namespace tinh::runtime {
 
-/// The progress that a whole run makes: one for each step and one for its end,
-/// so that even a run without steps is seen to end.
-static uint32_t progress_of(const tinh_function_desc_t &function) {
-  return function.num_steps + 1;
-}
-
 /// The first queued run that may start. One that mutates state neither
 /// overtakes nor is overtaken.
 std::shared_ptr<Run> Executor::next_run() {
@@ -53,7 +47,6 @@ void Executor::start(Run &run) {
   run.arena = free_arenas.back();
   free_arenas.pop_back();
   run.base = next_base;
-  next_base += progress_of(function);
   run.exclusive = mutates || last_mutated;
   last_mutated = mutates;
   run.num_unfinished.store(pool->num_workers(), std::memory_order_relaxed);
@@ -67,50 +60,105 @@ void Executor::execute_parts(Run &run) {
         static_cast<char *>(run.arguments[slot.argument]) + slot.offset;
   if (pool->num_workers() > 1)
     pool->publish(&run);
-  run_worker(run, 0);
+  next_base = run_worker(run, 0);
 }
 
 void Run::run(uint32_t worker) { executor->run_worker(*this, worker); }
 
-void Executor::run_worker(Run &run, uint32_t worker) {
+/// Returns the progress that the run has made in the end, one position more
+/// than it has steps, so that even a run without steps is seen to end.
+uint32_t Executor::run_worker(Run &run, uint32_t worker) {
+  const Program &program = programs[run.function];
+  Walk &walk = walks[worker];
+  walk.begin(program, run.arena->tables[run.function].data(), run.base);
   if (options.parallel_for)
     walk_by_external_pool(run);
   else
-    walk(run, worker);
+    walk_instructions(run, worker);
+  uint32_t progress = walk.progress(program.function().num_steps + 1);
   // A caller that waits in place may destroy the run as soon as it sees this.
   bool completes_itself = run.completes_itself;
-  pool->advance(worker,
-                run.base + progress_of(programs[run.function].function()));
+  pool->advance(worker, progress);
   if (completes_itself &&
       run.num_unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
     complete(run, TINH_OK, "");
+  return progress;
 }
 
-void Executor::walk(const Run &run, uint32_t worker) {
+void Executor::walk_instructions(const Run &run, uint32_t worker) {
+  Walk &walk = walks[worker];
   if (run.exclusive)
     pool->wait_for_others(worker, run.base);
-  for (const Instruction &instruction :
-       programs[run.function].instructions(worker)) {
-    if (instruction.wait)
-      pool->wait_for_others(worker, run.base + instruction.wait);
-    execute(run, worker, instruction);
-    if (instruction.signal)
-      pool->advance(worker, run.base + instruction.signal);
+  const std::vector<Instruction> &list =
+      programs[run.function].instructions(worker);
+  const Instruction *at = list.data(), *end = at + list.size();
+  while (at != end) {
+    if (at->wait)
+      pool->wait_for_others(worker, walk.progress(at->wait));
+    if (at->is_control()) {
+      at = follow(run, worker, *at) ? list.data() + at->target : at + 1;
+      continue;
+    }
+    execute(run, worker, walk, *at);
+    if (at->signal)
+      pool->advance(worker, walk.progress(at->signal));
+    ++at;
   }
 }
 
-inline void Executor::execute(const Run &run, uint32_t worker,
+/// Decides and tells the others how far this worker has come by that; where an
+/// iteration begins, waits for them. True: go on at the target.
+bool Executor::follow(const Run &run, uint32_t worker,
+                      const Instruction &control) {
+  Walk &walk = walks[worker];
+  bool goes = decide(run, worker, control);
+  if (pool->num_workers() == 1)
+    return goes;
+  bool iterates = control.opcode == (goes ? TINH_OP_NEXT : TINH_OP_LOOP);
+  uint32_t position = goes       ? control.target_step
+                      : iterates ? control.step + 1
+                                 : control.signal;
+  if (position)
+    pool->advance(worker, walk.progress(position));
+  if (iterates)
+    pool->wait_for_others(worker, walk.progress(position));
+  return goes;
+}
+
+/// Walk::decide, with the iteration that ends by it in the trace.
+bool Executor::decide(const Run &run, uint32_t worker,
+                      const Instruction &control) {
+  Walk &walk = walks[worker];
+  if (!trace || control.loop == kNoLoop)
+    return walk.decide(control);
+  const Program &program = programs[run.function];
+  const Loop &loop = program.loops()[control.loop];
+  int64_t iteration = walk.iteration(loop.depth), now = trace_clock();
+  bool goes = walk.decide(control);
+  bool ends = control.opcode == TINH_OP_NEXT ||
+              (control.opcode != TINH_OP_LOOP && goes);
+  if (ends)
+    trace->add_step(worker, program.function(), loop.step, run.number,
+                    walk.began(loop.depth), now, iteration);
+  walk.began(loop.depth) = now;
+  return goes;
+}
+
+inline void Executor::execute(const Run &run, uint32_t worker, const Walk &walk,
                               const Instruction &instruction) {
   int64_t begin = trace ? trace_clock() : 0;
-  void *const *buffers =
-      run.arena->tables[run.function].data() + instruction.first_buffer;
+  void *const *buffers = walk.buffers(instruction);
   if (instruction.kernel) {
     char *scratch = scratch_memory.data() + scratch_stride * worker;
     instruction.kernel(buffers, scratch, instruction.begin, instruction.end);
   } else if (instruction.begin < instruction.end) {
-    std::memcpy(static_cast<char *>(buffers[1]) + instruction.begin,
-                static_cast<const char *>(buffers[0]) + instruction.begin,
-                static_cast<size_t>(instruction.end - instruction.begin));
+    auto size = static_cast<size_t>(instruction.end - instruction.begin);
+    if (instruction.opcode == TINH_OP_COPY)
+      std::memcpy(static_cast<char *>(buffers[1]) + instruction.begin,
+                  static_cast<const char *>(buffers[0]) + instruction.begin,
+                  size);
+    else
+      std::memset(static_cast<char *>(buffers[0]) + instruction.begin, 0, size);
   }
   if (trace && instruction.begin < instruction.end)
     trace->add_step(worker, programs[run.function].function(), instruction.step,
@@ -118,27 +166,36 @@ inline void Executor::execute(const Run &run, uint32_t worker,
 }
 
 /// One call of the program's pool for each step: such a pool need not have all
-/// workers running at once, so they may not wait for each other.
+/// workers running at once, so they may not wait for each other. This thread
+/// alone takes the branches.
 void Executor::walk_by_external_pool(const Run &run) {
   struct Task {
     Executor *executor;
     const Run *run;
-    std::vector<uint32_t> next; ///< Each worker's instruction.
     uint32_t step;
-  };
+  } task{this, &run, 0};
   const Program &program = programs[run.function];
-  Task task{this, &run, std::vector<uint32_t>(options.threads), 0};
   auto part = [](void *argument, uint32_t worker) {
     Task &task = *static_cast<Task *>(argument);
-    const auto &list =
-        task.executor->programs[task.run->function].instructions(worker);
-    uint32_t &next = task.next[worker];
-    if (next < list.size() && list[next].step == task.step)
-      task.executor->execute(*task.run, worker, list[next++]);
+    Executor &self = *task.executor;
+    const auto &list = self.programs[task.run->function].instructions(worker);
+    uint32_t at = Program::index_at(list, task.step);
+    if (at < list.size() && list[at].step == task.step)
+      self.execute(*task.run, worker, self.walks[0], list[at]);
   };
-  for (; task.step < program.function().num_steps; ++task.step)
-    options.parallel_for(options.parallel_for_pool, options.threads, part,
-                         &task);
+  const std::vector<Instruction> &list = program.instructions(0);
+  while (task.step < program.function().num_steps) {
+    uint32_t opcode = program.function().steps[task.step].opcode;
+    if (opcode < TINH_OP_BRANCH) {
+      options.parallel_for(options.parallel_for_pool, options.threads, part,
+                           &task);
+      ++task.step;
+      continue;
+    }
+    const Instruction &control = list[Program::index_at(list, task.step)];
+    bool goes = decide(run, 0, control);
+    task.step = goes ? control.target_step : task.step + 1;
+  }
 }
 
 void Executor::leader_loop() {

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the note, maps the weights, opens the library, and checks the
-// descriptor's indices so that a compiler's mistake is an error and not a
-// crash.
+// Reads the note, maps the weights, opens the library, and has its descriptor
+// checked.
 //
 //===----------------------------------------------------------------------===//
 #include "module.h"
 
+#include "check_artifact.h"
 #include "elf_note.h"
 #include "error.h"
 
@@ -73,63 +73,6 @@ static MappedMemory map_companion(const std::string &artifact,
          "or put the matching file beside it");
   return MappedMemory::of_file(file, note.weights_offset, note.weights_size,
                                path);
-}
-
-static bool valid_tensors(const tinh_tensor_desc_t *tensors, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i)
-    if (!tensors[i].name || tensors[i].rank > TINH_MAX_RANK ||
-        tinh_dtype_size(static_cast<tinh_dtype_t>(tensors[i].dtype)) == 0)
-      return false;
-  return true;
-}
-
-static bool valid_buffer(const tinh_buffer_ref_t &buffer,
-                         const tinh_artifact_t &artifact,
-                         const tinh_function_desc_t &function) {
-  switch (buffer.space) {
-  case TINH_SPACE_ARENA:
-    return buffer.offset <= function.arena_size;
-  case TINH_SPACE_WEIGHTS:
-    return buffer.offset <= artifact.weights_size;
-  case TINH_SPACE_STATE:
-    return buffer.offset <= artifact.state_size;
-  case TINH_SPACE_INPUT:
-    return buffer.index < function.num_inputs &&
-           buffer.offset <= function.inputs[buffer.index].size;
-  case TINH_SPACE_OUTPUT:
-    return buffer.index < function.num_outputs &&
-           buffer.offset <= function.outputs[buffer.index].size;
-  }
-  return false;
-}
-
-static bool valid_step(const tinh_step_t &step, int32_t index,
-                       const tinh_artifact_t &artifact,
-                       const tinh_function_desc_t &function) {
-  if (step.wait_for < -1 || step.wait_for >= index)
-    return false;
-  for (uint32_t i = 0; i < step.num_buffers; ++i)
-    if (!valid_buffer(step.buffers[i], artifact, function))
-      return false;
-  if (step.opcode == TINH_OP_COPY)
-    return step.num_buffers == 2;
-  return step.opcode == TINH_OP_DISPATCH && step.num_chunks >= 1 &&
-         step.num_chunks <= INT64_MAX && step.kernel < artifact.num_kernels;
-}
-
-static bool valid_artifact(const tinh_artifact_t &artifact) {
-  for (uint32_t i = 0; i < artifact.num_functions; ++i) {
-    const tinh_function_desc_t &function = artifact.functions[i];
-    if (!function.name || function.num_steps > INT32_MAX ||
-        !valid_tensors(function.inputs, function.num_inputs) ||
-        !valid_tensors(function.outputs, function.num_outputs))
-      return false;
-    for (uint32_t s = 0; s < function.num_steps; ++s)
-      if (!valid_step(function.steps[s], static_cast<int32_t>(s), artifact,
-                      function))
-        return false;
-  }
-  return true;
 }
 
 Module::Module(const std::string &path) {

@@ -6,96 +6,99 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A worker without a share of a step has nothing to do there: what the step
-// waits for moves to the worker's next instruction, for later steps rely on it,
-// and its signal moves to the instruction before.
+// What all workers' instructions share: arguments, loops and buffers that move
+// with them. expand.cpp makes the instructions.
 //
 //===----------------------------------------------------------------------===//
 #include "program.h"
+
+#include "check_artifact.h"
 
 #include <algorithm>
 
 namespace tinh::runtime {
 
-/// Copies below this many bytes are not divided.
-static constexpr uint64_t kMinCopyShare = 64u << 10;
-
-/// Worker `worker`'s share of `count` equal pieces.
-static std::pair<uint64_t, uint64_t> share(uint64_t count, uint32_t worker,
-                                           uint32_t num_workers) {
-  auto bound = [&](uint64_t w) {
-    return static_cast<uint64_t>(static_cast<unsigned __int128>(count) * w /
-                                 num_workers);
-  };
-  return {bound(worker), bound(uint64_t(worker) + 1)};
-}
-
-static std::pair<uint64_t, uint64_t>
-share_of_step(const tinh_step_t &step, uint32_t worker, uint32_t num_workers) {
-  if (step.opcode == TINH_OP_DISPATCH)
-    return share(step.num_chunks, worker, num_workers);
-  uint64_t pieces = (step.size + kMinCopyShare - 1) / kMinCopyShare;
-  auto [begin, end] = share(pieces, worker, num_workers);
-  return {std::min(begin * kMinCopyShare, step.size),
-          std::min(end * kMinCopyShare, step.size)};
-}
-
-Program::Program(const Module &module, const tinh_function_desc_t &function,
-                 uint32_t num_workers)
-    : description(&function), workers(num_workers) {
-  std::vector<bool> awaited(function.num_steps, false);
+void Program::find_arguments() {
   uint32_t entry = 0;
-  for (uint32_t s = 0; s < function.num_steps; ++s) {
-    const tinh_step_t &step = function.steps[s];
-    if (step.wait_for >= 0)
-      awaited[static_cast<size_t>(step.wait_for)] = true;
+  for (uint32_t s = 0; s < description->num_steps; ++s) {
+    const tinh_step_t &step = description->steps[s];
     for (uint32_t b = 0; b < step.num_buffers; ++b, ++entry) {
       const tinh_buffer_ref_t &buffer = step.buffers[b];
       if (buffer.space == TINH_SPACE_INPUT)
         slots.push_back({entry, buffer.index, buffer.offset});
       else if (buffer.space == TINH_SPACE_OUTPUT)
         slots.push_back(
-            {entry, function.num_inputs + buffer.index, buffer.offset});
+            {entry, description->num_inputs + buffer.index, buffer.offset});
     }
   }
-  for (uint32_t worker = 0; worker < num_workers; ++worker)
-    expand(module, worker, num_workers, awaited);
 }
 
-void Program::expand(const Module &module, uint32_t worker,
-                     uint32_t num_workers, const std::vector<bool> &awaited) {
-  std::vector<Instruction> &list = workers[worker];
-  uint32_t first_buffer = 0;
-  uint32_t needed = 0; // Progress of the others that the steps so far need,
-  uint32_t waited = 0; // and that is known to be made.
+void Program::find_loops() {
+  std::vector<int32_t> enclosing = enclosing_loops(*description);
+  std::vector<uint32_t> loop_at(description->num_steps, kNoLoop);
+  uint32_t first_entry = 0;
   for (uint32_t s = 0; s < description->num_steps; ++s) {
     const tinh_step_t &step = description->steps[s];
-    auto [begin, end] = share_of_step(step, worker, num_workers);
-    uint32_t signal = awaited[s] && num_workers > 1 ? s + 1 : 0;
-    needed = std::max(needed, static_cast<uint32_t>(step.wait_for + 1));
-    if (begin < end) {
-      Instruction instruction = {};
-      if (step.opcode == TINH_OP_DISPATCH)
-        instruction.kernel = module.artifact().kernels[step.kernel].function;
-      instruction.first_buffer = first_buffer;
-      instruction.step = s;
-      instruction.wait = needed > waited && num_workers > 1 ? needed : 0;
-      instruction.signal = signal;
-      instruction.begin = static_cast<int64_t>(begin);
-      instruction.end = static_cast<int64_t>(end);
-      waited = needed;
-      list.push_back(instruction);
-    } else if (signal && !list.empty()) {
-      list.back().signal = signal;
-    } else if (signal) {
-      Instruction nothing = {};
-      nothing.first_buffer = first_buffer;
-      nothing.step = s;
-      nothing.signal = signal;
-      list.push_back(nothing);
+    uint32_t around =
+        enclosing[s] < 0 ? kNoLoop : loop_at[static_cast<size_t>(enclosing[s])];
+    loop_of[s] = around;
+    if (around != kNoLoop)
+      add_moving_buffers(s, first_entry);
+    if (step.opcode == TINH_OP_LOOP) {
+      Loop loop = {};
+      loop.step = s;
+      loop.depth = around == kNoLoop ? 0 : all_loops[around].depth + 1;
+      loop.parent = around;
+      loop.length = static_cast<int64_t>(step.num_chunks);
+      max_depth = std::max(max_depth, loop.depth + 1);
+      loop_at[s] = static_cast<uint32_t>(all_loops.size());
+      all_loops.push_back(std::move(loop));
     }
-    first_buffer += step.num_buffers;
+    first_entry += step.num_buffers;
   }
+}
+
+/// Gives the buffers of a step in a loop addresses of the walk's own if one of
+/// them moves: a kernel wants them beside each other.
+void Program::add_moving_buffers(uint32_t s, uint32_t first_entry) {
+  const tinh_step_t &step = description->steps[s];
+  auto is_counter = [](const tinh_buffer_ref_t &buffer) {
+    return buffer.space == TINH_SPACE_LOOP;
+  };
+  if (step.num_strides == 0 &&
+      std::none_of(step.buffers, step.buffers + step.num_buffers, is_counter))
+    return;
+  first_moving[s] = num_addresses;
+  const tinh_stride_t *stride = step.strides,
+                      *strides_end = step.strides + step.num_strides;
+  for (uint32_t b = 0; b < step.num_buffers; ++b) {
+    MovingBuffer buffer = {num_addresses++, first_entry + b, 0, stride, -1};
+    if (is_counter(step.buffers[b]))
+      buffer.counter = static_cast<int32_t>(step.buffers[b].index);
+    for (; stride != strides_end && stride->buffer == b; ++stride)
+      ++buffer.num_strides;
+    for (uint32_t l = loop_of[s]; l != kNoLoop; l = all_loops[l].parent) {
+      Loop &loop = all_loops[l];
+      bool moves =
+          std::any_of(buffer.strides, stride, [&](const tinh_stride_t &with) {
+            return with.loop == loop.depth;
+          });
+      if (moves)
+        loop.buffers.insert(loop.buffers.begin() +
+                                static_cast<ptrdiff_t>(loop.num_moving++),
+                            buffer);
+      else if (loop.parent == kNoLoop && buffer.num_strides == 0)
+        loop.buffers.push_back(buffer);
+    }
+  }
+}
+
+uint32_t Program::index_at(const std::vector<Instruction> &list,
+                           uint32_t step) {
+  auto found = std::lower_bound(
+      list.begin(), list.end(), step,
+      [](const Instruction &a, uint32_t b) { return a.step < b; });
+  return static_cast<uint32_t>(found - list.begin());
 }
 
 std::vector<void *> Program::address_table(const Module &module, char *arena,

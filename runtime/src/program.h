@@ -11,6 +11,10 @@
 // signals that are needed, and a table of buffer addresses of which only the
 // arguments change from run to run.
 //
+// Waits and signals are positions: a worker has come to position p when it is
+// done with all steps before step p, or has gone past them. walk.h says how
+// positions go on growing in a loop.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_PROGRAM_H
 #define TINH_RUNTIME_PROGRAM_H
@@ -21,15 +25,46 @@
 
 namespace tinh::runtime {
 
+constexpr uint32_t kNoLoop = UINT32_MAX;
+
 struct Instruction {
-  tinh_kernel_fn kernel; ///< Null: copy bytes [begin, end).
-  uint32_t first_buffer; ///< Of its buffers in the address table.
-  uint32_t step;         ///< That it belongs to, for traces.
-  /// Progress within the run that the others must have made; 0 for none.
+  tinh_kernel_fn kernel; ///< Null if this is no dispatch.
+  uint32_t opcode;       ///< tinh_opcode_t
+  uint32_t step;         ///< That it belongs to.
+  /// Of its buffers in the address table or, if `moves`, among the walk's own.
+  uint32_t first_buffer;
+  bool moves;
+  /// The position that the others must have reached; 0 for none.
   uint32_t wait;
-  /// Own progress to tell afterwards; 0 for none.
+  /// Own position to tell afterwards; 0 for none.
   uint32_t signal;
-  int64_t begin, end;
+  uint32_t target; ///< The instruction to go to, and
+  uint32_t target_step;
+  uint32_t loop; ///< That it begins, ends or, if it goes, leaves; or kNoLoop.
+  int64_t begin, end; ///< Its share, of chunks or of bytes.
+
+  bool is_control() const { return opcode >= TINH_OP_BRANCH; }
+};
+
+/// A buffer of an instruction in a loop whose address the worker computes.
+struct MovingBuffer {
+  uint32_t address; ///< Among the walk's own.
+  uint32_t entry;   ///< Of the address table: where it lies at first.
+  /// Strides, by loops around it; for the number of an iteration there is none.
+  uint32_t num_strides;
+  const tinh_stride_t *strides;
+  int32_t counter; ///< The depth of the loop whose number it is; or -1.
+};
+
+struct Loop {
+  uint32_t step; ///< Its LOOP.
+  uint32_t depth;
+  uint32_t parent; ///< The loop around it, or kNoLoop.
+  int64_t length;  ///< Iterations at most.
+  /// What is placed when it begins; the first `num_moving` of it also before
+  /// each other iteration.
+  std::vector<MovingBuffer> buffers;
+  size_t num_moving = 0;
 };
 
 /// Where an argument's address goes.
@@ -48,19 +83,37 @@ public:
   const std::vector<Instruction> &instructions(uint32_t worker) const {
     return workers[worker];
   }
+  /// The index of the first instruction in a worker's list that belongs to
+  /// `step` or a later one.
+  static uint32_t index_at(const std::vector<Instruction> &list, uint32_t step);
   const std::vector<ArgumentSlot> &arguments() const { return slots; }
+
+  /// Those of `Instruction::loop`.
+  const std::vector<Loop> &loops() const { return all_loops; }
+  uint32_t depth() const { return max_depth; }
+  uint32_t num_moving_addresses() const { return num_addresses; }
 
   /// Addresses of all buffers, arguments left null.
   std::vector<void *> address_table(const Module &module, char *arena,
                                     char *state) const;
 
 private:
-  void expand(const Module &module, uint32_t worker, uint32_t num_workers,
-              const std::vector<bool> &awaited);
+  class Expander;
+  void find_arguments();
+  void find_loops();
+  void add_moving_buffers(uint32_t step, uint32_t first_entry);
 
   const tinh_function_desc_t *description;
   std::vector<std::vector<Instruction>> workers;
   std::vector<ArgumentSlot> slots;
+  std::vector<Loop> all_loops;
+  std::vector<uint32_t>
+      loop_of; ///< Of each step, a NEXT's its own; or kNoLoop.
+  /// For each step the first of its addresses among the walk's own, if any.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> first_moving;
+  uint32_t max_depth = 0;
+  uint32_t num_addresses = 0;
 };
 
 } // namespace tinh::runtime

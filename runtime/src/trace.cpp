@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Steps are complete events ("X") on one track for each worker; runs are
-// asynchronous events ("b", "e"), since they overlap.
+// Steps are complete events ("X") on one track for each worker, within those of
+// the loops' iterations; runs are asynchronous events ("b", "e"), since they
+// overlap.
 //
 //===----------------------------------------------------------------------===//
 #include "trace.h"
@@ -48,14 +49,15 @@ void Trace::add(Track &track, const Event &event) {
 }
 
 void Trace::add_step(uint32_t worker, const tinh_function_desc_t &function,
-                     uint32_t step, uint64_t run, int64_t begin, int64_t end) {
-  add(workers[worker], {&function, step, run, begin, end});
+                     uint32_t step, uint64_t run, int64_t begin, int64_t end,
+                     int64_t iteration) {
+  add(workers[worker], {&function, step, run, begin, end, iteration});
 }
 
 void Trace::add_run(const tinh_function_desc_t &function, uint64_t run,
                     int64_t submitted, int64_t completed) {
   std::lock_guard lock(runs_mutex);
-  add(runs, {&function, 0, run, submitted, completed});
+  add(runs, {&function, 0, run, submitted, completed, kNoIteration});
 }
 
 static std::string quoted(const char *text) {
@@ -69,6 +71,20 @@ static std::string quoted(const char *text) {
       out += *c;
   }
   return out + '"';
+}
+
+static const char *name_of(const tinh_step_t &step,
+                           const tinh_artifact_t &artifact) {
+  switch (step.opcode) {
+  case TINH_OP_DISPATCH:
+    return artifact.kernels[step.kernel].name;
+  case TINH_OP_COPY:
+    return "copy";
+  case TINH_OP_ZERO:
+    return "zero";
+  default:
+    return "iteration";
+  }
 }
 
 static std::string microseconds(int64_t nanoseconds) {
@@ -92,16 +108,16 @@ std::string Trace::to_json(const tinh_artifact_t &artifact) const {
     dropped += workers[worker].dropped;
     for (const Event &event : workers[worker].events) {
       const tinh_step_t &step = event.function->steps[event.step];
-      const char *name = step.opcode == TINH_OP_DISPATCH
-                             ? artifact.kernels[step.kernel].name
-                             : "copy";
+      std::string iteration;
+      if (event.iteration != kNoIteration)
+        iteration = ",\"iteration\":" + std::to_string(event.iteration);
       json += ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" + tid +
-              ",\"name\":" + quoted(name) +
+              ",\"name\":" + quoted(name_of(step, artifact)) +
               ",\"ts\":" + microseconds(event.begin - start) +
               ",\"dur\":" + microseconds(event.end - event.begin) +
               ",\"args\":{\"nodes\":" + quoted(step.label) +
               ",\"step\":" + std::to_string(event.step) +
-              ",\"run\":" + std::to_string(event.run) + "}}";
+              ",\"run\":" + std::to_string(event.run) + iteration + "}}";
     }
   }
   for (const Event &event : runs.events) {

@@ -28,9 +28,13 @@ class Trace {
 public:
   Trace(std::string path, uint32_t num_workers);
 
-  /// A step's share, by the thread that is `worker` at the time.
+  static constexpr int64_t kNoIteration = -1;
+
+  /// A step's share, by the thread that is `worker` at the time; or, of a LOOP,
+  /// its iteration `iteration`.
   void add_step(uint32_t worker, const tinh_function_desc_t &function,
-                uint32_t step, uint64_t run, int64_t begin, int64_t end);
+                uint32_t step, uint64_t run, int64_t begin, int64_t end,
+                int64_t iteration = kNoIteration);
   /// A whole run, from its submission to its completion; from any thread.
   void add_run(const tinh_function_desc_t &function, uint64_t run,
                int64_t submitted, int64_t completed);
@@ -44,6 +48,7 @@ private:
     uint32_t step;
     uint64_t run;
     int64_t begin, end;
+    int64_t iteration;
   };
   /// Beyond this many, events of a worker are dropped and counted.
   static constexpr size_t kMaxEvents = 1u << 20;

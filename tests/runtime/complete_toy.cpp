@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// complete_toy FILE, for tests of whole programs.
+// complete_toy LIBRARY FILE, for tests of whole programs.
 //
 //===----------------------------------------------------------------------===//
 #include "toy.h"
@@ -14,10 +14,10 @@
 #include <cstdio>
 
 int main(int argc, char **argv) {
-  if (argc != 2)
-    return std::fprintf(stderr, "usage: complete_toy FILE\n"), 2;
-  Toy toy;
-  std::filesystem::copy_file(toy.path(), argv[1],
+  if (argc != 3)
+    return std::fprintf(stderr, "usage: complete_toy LIBRARY FILE\n"), 2;
+  Toy toy({}, false, argv[1]);
+  std::filesystem::copy_file(toy.path(), argv[2],
                              std::filesystem::copy_options::overwrite_existing);
   return 0;
 }

@@ -31,11 +31,12 @@ struct Schedule {
   void dispatch(int32_t wait_for, uint64_t chunks) {
     constexpr uint32_t kNothing = 3; // Of the toy's kernels.
     steps.push_back({TINH_OP_DISPATCH, kNothing, wait_for, 0, buffers, chunks,
-                     0, "dispatch"});
+                     0, "dispatch", 0, 0, nullptr});
   }
 
   void copy(int32_t wait_for, uint64_t bytes) {
-    steps.push_back({TINH_OP_COPY, 0, wait_for, 2, buffers, 0, bytes, "copy"});
+    steps.push_back({TINH_OP_COPY, 0, wait_for, 2, buffers, 0, bytes, "copy", 0,
+                     0, nullptr});
   }
 
   tinh_function_desc_t function() const {

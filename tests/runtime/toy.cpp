@@ -35,11 +35,11 @@ static void write(const std::filesystem::path &path, const std::string &bytes) {
 }
 
 Toy::Toy(const std::function<void(tinh_note_t &)> &change,
-         bool external_weights) {
+         bool external_weights, const std::string &library) {
   std::string pattern =
       (std::filesystem::temp_directory_path() / "tinh-toy-XXXXXX").string();
   folder = mkdtemp(pattern.data());
-  std::ifstream file(TOY_ARTIFACT, std::ios::binary);
+  std::ifstream file(library, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
   std::vector<float> w = weights();
   std::string blob(reinterpret_cast<char *>(w.data()), w.size() * 4);

@@ -24,9 +24,11 @@
 /// The artifact, removed with this object.
 class Toy {
 public:
-  /// `change` may alter the note before it is written.
+  /// `change` may alter the note before it is written. `library` is what the
+  /// linker has made of the artifact.
   explicit Toy(const std::function<void(tinh_note_t &)> &change = {},
-               bool external_weights = false);
+               bool external_weights = false,
+               const std::string &library = TOY_ARTIFACT);
   ~Toy();
 
   std::string path() const { return (folder / "toy.so").string(); }

@@ -85,17 +85,21 @@ static const tinh_buffer_ref_t count_buffers[] = {{TINH_SPACE_STATE, 0, 8},
                                                   {TINH_SPACE_OUTPUT, 0, 0}};
 
 static const tinh_step_t main_steps[] = {
-    {TINH_OP_DISPATCH, 0, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0"},
-    {TINH_OP_DISPATCH, 1, 0, 3, shift_buffers, N / CHUNK, 0, "Add_1"},
-    {TINH_OP_COPY, 0, 1, 2, copy_buffers, 0, N * sizeof(float), "Copy_2"}};
+    {TINH_OP_DISPATCH, 0, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0", 0, 0,
+     0},
+    {TINH_OP_DISPATCH, 1, 0, 3, shift_buffers, N / CHUNK, 0, "Add_1", 0, 0, 0},
+    {TINH_OP_COPY, 0, 1, 2, copy_buffers, 0, N * sizeof(float), "Copy_2", 0, 0,
+     0}};
 static const tinh_step_t late_steps[] = {
-    {TINH_OP_DISPATCH, 4, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0"},
-    {TINH_OP_DISPATCH, 3, 0, 0, 0, 1, 0, "Nothing_1"},
-    {TINH_OP_DISPATCH, 1, -1, 3, shift_to_output, N / CHUNK, 0, "Add_2"}};
+    {TINH_OP_DISPATCH, 4, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0", 0, 0,
+     0},
+    {TINH_OP_DISPATCH, 3, 0, 0, 0, 1, 0, "Nothing_1", 0, 0, 0},
+    {TINH_OP_DISPATCH, 1, -1, 3, shift_to_output, N / CHUNK, 0, "Add_2", 0, 0,
+     0}};
 static const tinh_step_t count_steps[] = {
-    {TINH_OP_DISPATCH, 2, -1, 2, count_buffers, 1, 0, "Count_0"}};
+    {TINH_OP_DISPATCH, 2, -1, 2, count_buffers, 1, 0, "Count_0", 0, 0, 0}};
 
-#define EMPTY(i) {TINH_OP_DISPATCH, 3, (i) - 1, 0, 0, 64, 0, "Nothing"}
+#define EMPTY(i) {TINH_OP_DISPATCH, 3, (i) - 1, 0, 0, 64, 0, "Nothing", 0, 0, 0}
 #define EMPTY4(i) EMPTY(i), EMPTY(i + 1), EMPTY(i + 2), EMPTY(i + 3)
 #define EMPTY16(i) EMPTY4(i), EMPTY4(i + 4), EMPTY4(i + 8), EMPTY4(i + 12)
 #define EMPTY64(i) EMPTY16(i), EMPTY16(i + 16), EMPTY16(i + 32), EMPTY16(i + 48)

@@ -27,7 +27,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 1u
+#define TINH_ARTIFACT_VERSION 2u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -97,34 +97,63 @@ typedef enum tinh_space {
   TINH_SPACE_WEIGHTS = 1, /* `offset` into the artifact's constant weights. */
   TINH_SPACE_STATE = 2,   /* `offset` into the context's mutable state. */
   TINH_SPACE_INPUT = 3,   /* `offset` into the function's input `index`. */
-  TINH_SPACE_OUTPUT = 4   /* `offset` into the function's output `index`. */
+  TINH_SPACE_OUTPUT = 4,  /* `offset` into the function's output `index`. */
+  TINH_SPACE_LOOP = 5     /* The number, an int64_t from 0, of the iteration of
+                             the loop at depth `index`; only read. */
 } tinh_space_t;
 
 typedef struct tinh_buffer_ref {
   uint32_t space; /* tinh_space_t */
-  uint32_t index; /* Of the input or output; 0 otherwise. */
+  uint32_t index; /* Of the input, output or loop; 0 otherwise. */
   uint64_t offset;
 } tinh_buffer_ref_t;
 
+/* Buffer `buffer` of a step lies `bytes` further on in each iteration of the
+ * loop at depth `loop`: slices of a tensor along its first dimension. */
+typedef struct tinh_stride {
+  uint32_t buffer;
+  uint32_t loop;
+  int64_t bytes;
+} tinh_stride_t;
+
 typedef enum tinh_opcode {
   TINH_OP_DISPATCH = 0, /* Run kernel `kernel` on `num_chunks` chunks. */
-  TINH_OP_COPY = 1      /* Copy `size` bytes from buffers[0] to buffers[1]. */
+  TINH_OP_COPY = 1,     /* Copy `size` bytes from buffers[0] to buffers[1]. */
+  TINH_OP_ZERO = 2,     /* Set `size` bytes of buffers[0] to 0. */
+  TINH_OP_BRANCH = 3,   /* Go to `target` unless the byte buffers[0] is set. */
+  TINH_OP_JUMP = 4,     /* Go to `target`. */
+  TINH_OP_LOOP = 5,     /* Begin a loop of `num_chunks` iterations, or of fewer
+                           if the int64_t buffers[0] is less; with none, go to
+                           `target`, the step behind the loop's NEXT. */
+  TINH_OP_NEXT = 6      /* Begin the next iteration, if there is one, at
+                           `target`, the step behind the loop's LOOP. */
 } tinh_opcode_t;
 
-/* One step of a function's schedule. Every worker walks the steps in order and
- * takes its static share of each one's chunks. Before a worker starts on step
- * i, steps 0 … i.wait_for must have been finished by *all* workers; steps after
- * wait_for may still be running on other workers. The memory plan is safe under
- * exactly this order. */
+/* One step of a function's schedule. Every worker walks the steps in order,
+ * takes its static share of each one's chunks, and takes all branches itself.
+ * Before a worker starts on step i, those of the steps 0 … w that are executed
+ * before it must have been finished by *all* workers, where w is the largest
+ * wait_for of the steps 0 … i, executed or not; steps after w may still be
+ * running on other workers. An iteration of a loop, the first one included,
+ * starts when all that is executed before it is finished by all workers. The
+ * memory plan is safe under exactly this order.
+ *
+ * Loops nest; the depth of one is the number of loops around it, and the steps
+ * behind its LOOP, up to its NEXT, are in it. BRANCH and JUMP go forward, into
+ * no loop, and out of one at most. */
 typedef struct tinh_step {
   uint32_t opcode;  /* tinh_opcode_t */
   uint32_t kernel;  /* DISPATCH: index into the artifact's kernels. */
-  int32_t wait_for; /* Index of a step, or -1 to wait for none. */
+  int32_t wait_for; /* Index of a step before it, or -1 to wait for none. */
   uint32_t num_buffers;
   const tinh_buffer_ref_t *buffers; /* In the order of the kernel's operands. */
   uint64_t num_chunks;              /* DISPATCH: at least 1. */
-  uint64_t size;                    /* COPY: bytes. */
+  uint64_t size;                    /* COPY, ZERO: bytes. */
   const char *label; /* The model's node names behind this step, for traces. */
+  uint32_t target;   /* BRANCH, JUMP, LOOP, NEXT: index of a step; num_steps is
+                        the end. */
+  uint32_t num_strides;
+  const tinh_stride_t *strides; /* By buffer. */
 } tinh_step_t;
 
 /* A tensor of a function's signature: dense, row-major. */

@@ -1,0 +1,203 @@
+//===- check_artifact.cpp - Whether a descriptor makes sense ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header. What a kernel does with its operands is not described, so a
+// buffer is checked by where it begins.
+//
+//===----------------------------------------------------------------------===//
+#include "check_artifact.h"
+
+#include "tinh/runtime.h"
+
+#include <optional>
+
+namespace tinh::runtime {
+namespace {
+
+/// Positions within a run, which are steps, are compared as 32-bit numbers that
+/// wrap around: up to three runs' worth of them may lie between two workers.
+constexpr uint32_t kMaxSteps = 1u << 28;
+
+bool valid_tensors(const tinh_tensor_desc_t *tensors, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (!tensors[i].name || tensors[i].rank > TINH_MAX_RANK ||
+        tinh_dtype_size(static_cast<tinh_dtype_t>(tensors[i].dtype)) == 0)
+      return false;
+  return true;
+}
+
+/// Checks the steps of one function.
+class StepChecker {
+public:
+  StepChecker(const tinh_artifact_t &artifact,
+              const tinh_function_desc_t &function)
+      : artifact(artifact), function(function),
+        enclosing(enclosing_loops(function)) {}
+
+  bool run() const {
+    if (enclosing.empty())
+      return false;
+    for (uint32_t s = 0; s < function.num_steps; ++s)
+      if (!valid_order(s) || !valid_buffers(s) || !valid_operation(s))
+        return false;
+    return true;
+  }
+
+private:
+  /// The LOOP at depth `depth` around step `s`; -1 if there is none.
+  int32_t loop_around(uint32_t s, uint32_t depth) const {
+    std::vector<int32_t> loops;
+    for (int32_t l = enclosing[s]; l >= 0; l = enclosing[size_t(l)])
+      loops.push_back(l);
+    return depth < loops.size() ? loops[loops.size() - 1 - depth] : -1;
+  }
+
+  /// The bytes of the memory that `buffer` lies in.
+  std::optional<uint64_t> space_size(const tinh_buffer_ref_t &buffer) const {
+    switch (buffer.space) {
+    case TINH_SPACE_ARENA:
+      return function.arena_size;
+    case TINH_SPACE_WEIGHTS:
+      return artifact.weights_size;
+    case TINH_SPACE_STATE:
+      return artifact.state_size;
+    case TINH_SPACE_INPUT:
+      if (buffer.index < function.num_inputs)
+        return function.inputs[buffer.index].size;
+      return std::nullopt;
+    case TINH_SPACE_OUTPUT:
+      if (buffer.index < function.num_outputs)
+        return function.outputs[buffer.index].size;
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether buffer `b` of step `s` begins in its memory in each iteration.
+  bool valid_buffer(uint32_t s, uint32_t b) const {
+    const tinh_step_t &step = function.steps[s];
+    const tinh_buffer_ref_t &buffer = step.buffers[b];
+    if (buffer.space == TINH_SPACE_LOOP)
+      return buffer.offset == 0 && loop_around(s, buffer.index) >= 0;
+    std::optional<uint64_t> size = space_size(buffer);
+    if (!size || *size > INT64_MAX || buffer.offset > *size)
+      return false;
+    auto first = static_cast<int64_t>(buffer.offset), last = first;
+    for (uint32_t i = 0; i < step.num_strides; ++i) {
+      const tinh_stride_t &stride = step.strides[i];
+      if (stride.buffer != b)
+        continue;
+      int32_t loop = loop_around(s, stride.loop);
+      if (loop < 0)
+        return false;
+      uint64_t length = function.steps[loop].num_chunks;
+      int64_t way;
+      if (length == 0)
+        continue;
+      int64_t &end = stride.bytes < 0 ? first : last;
+      if (length > INT64_MAX ||
+          __builtin_mul_overflow(stride.bytes, static_cast<int64_t>(length - 1),
+                                 &way) ||
+          __builtin_add_overflow(end, way, &end))
+        return false;
+    }
+    return first >= 0 && static_cast<uint64_t>(last) <= *size;
+  }
+
+  bool valid_buffers(uint32_t s) const {
+    const tinh_step_t &step = function.steps[s];
+    for (uint32_t i = 0; i < step.num_strides; ++i) {
+      uint32_t buffer = step.strides[i].buffer;
+      if (buffer >= step.num_buffers ||
+          step.buffers[buffer].space == TINH_SPACE_LOOP ||
+          (i > 0 && buffer < step.strides[i - 1].buffer))
+        return false;
+    }
+    for (uint32_t b = 0; b < step.num_buffers; ++b)
+      if (!valid_buffer(s, b))
+        return false;
+    return true;
+  }
+
+  /// Whether a BRANCH or JUMP at `s` goes forward, into no loop, and out of one
+  /// at most.
+  bool valid_jump(uint32_t s) const {
+    uint32_t target = function.steps[s].target;
+    if (target <= s || target > function.num_steps)
+      return false;
+    int32_t from = enclosing[s], to = enclosing[target];
+    return to == from || (from >= 0 && to == enclosing[size_t(from)]);
+  }
+
+  bool valid_order(uint32_t s) const {
+    int32_t wait = function.steps[s].wait_for;
+    return wait >= -1 && wait < static_cast<int32_t>(s);
+  }
+
+  bool valid_operation(uint32_t s) const {
+    const tinh_step_t &step = function.steps[s];
+    switch (step.opcode) {
+    case TINH_OP_DISPATCH:
+      return step.num_chunks >= 1 && step.num_chunks <= INT64_MAX &&
+             step.kernel < artifact.num_kernels;
+    case TINH_OP_COPY:
+      return step.num_buffers == 2 && step.size <= INT64_MAX;
+    case TINH_OP_ZERO:
+      return step.num_buffers == 1 && step.size <= INT64_MAX;
+    case TINH_OP_BRANCH:
+      return step.num_buffers == 1 && valid_jump(s);
+    case TINH_OP_JUMP:
+      return step.num_buffers == 0 && valid_jump(s);
+    case TINH_OP_LOOP: // Where it and NEXT go has been checked with the nest.
+      return step.num_buffers <= 1 && step.num_chunks <= INT64_MAX;
+    case TINH_OP_NEXT:
+      return step.num_buffers == 0;
+    }
+    return false;
+  }
+
+  const tinh_artifact_t &artifact;
+  const tinh_function_desc_t &function;
+  std::vector<int32_t> enclosing;
+};
+
+} // namespace
+
+std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function) {
+  std::vector<int32_t> enclosing(size_t(function.num_steps) + 1, -1);
+  int32_t innermost = -1;
+  for (uint32_t s = 0; s < function.num_steps; ++s) {
+    enclosing[s] = innermost;
+    const tinh_step_t &step = function.steps[s];
+    if (step.opcode == TINH_OP_LOOP) {
+      innermost = static_cast<int32_t>(s);
+    } else if (step.opcode == TINH_OP_NEXT) {
+      if (innermost < 0 || function.steps[innermost].target != s + 1 ||
+          step.target != static_cast<uint32_t>(innermost) + 1)
+        return {};
+      innermost = enclosing[size_t(innermost)];
+    }
+  }
+  if (innermost >= 0)
+    return {};
+  return enclosing;
+}
+
+bool valid_artifact(const tinh_artifact_t &artifact) {
+  for (uint32_t i = 0; i < artifact.num_functions; ++i) {
+    const tinh_function_desc_t &function = artifact.functions[i];
+    if (!function.name || function.num_steps > kMaxSteps ||
+        !valid_tensors(function.inputs, function.num_inputs) ||
+        !valid_tensors(function.outputs, function.num_outputs) ||
+        !StepChecker(artifact, function).run())
+      return false;
+  }
+  return true;
+}
+
+} // namespace tinh::runtime

@@ -1,0 +1,129 @@
+//===- check_artifact_test.cpp - Descriptors that make no sense -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each test changes one thing in the descriptor of the toys' functions; what
+// loads must still be refused.
+//
+//===----------------------------------------------------------------------===//
+#include "check_artifact.h"
+
+#include "module.h"
+#include "toy.h"
+
+#include <gtest/gtest.h>
+
+using namespace tinh::runtime;
+
+namespace {
+
+enum Function { kCollatz, kPrefix, kNested };
+
+class CheckArtifact : public testing::Test {
+protected:
+  /// Whether function `f` of the artifact is accepted after `change` has
+  /// altered copies of its steps, and step `s` its buffers and strides.
+  template <typename Change> bool accepts(Function f, Change change) {
+    function = module.artifact().functions[f];
+    steps.assign(function.steps, function.steps + function.num_steps);
+    change();
+    function.steps = steps.data();
+    tinh_artifact_t artifact = module.artifact();
+    artifact.functions = &function;
+    artifact.num_functions = 1;
+    return valid_artifact(artifact);
+  }
+
+  std::vector<tinh_buffer_ref_t> &buffers_of(size_t s) {
+    buffers.assign(steps[s].buffers, steps[s].buffers + steps[s].num_buffers);
+    steps[s].buffers = buffers.data();
+    return buffers;
+  }
+
+  std::vector<tinh_stride_t> &strides_of(size_t s) {
+    strides.assign(steps[s].strides, steps[s].strides + steps[s].num_strides);
+    steps[s].strides = strides.data();
+    return strides;
+  }
+
+  Toy toy{{}, false, CONTROL_ARTIFACT};
+  Module module{toy.path()};
+  tinh_function_desc_t function;
+  std::vector<tinh_step_t> steps;
+  std::vector<tinh_buffer_ref_t> buffers;
+  std::vector<tinh_stride_t> strides;
+};
+
+} // namespace
+
+TEST_F(CheckArtifact, TakesWhatIsWhole) {
+  for (Function f : {kCollatz, kPrefix, kNested})
+    EXPECT_TRUE(accepts(f, [] {})) << f;
+}
+
+TEST_F(CheckArtifact, JumpsGoForwardAndOutOfOneLoopAtMost) {
+  for (uint32_t target : {0u, 3u, 6u, 14u, UINT32_MAX})
+    EXPECT_FALSE(accepts(kCollatz, [&] { steps[6].target = target; }))
+        << target;
+  for (uint32_t target : {7u, 11u, 12u, 13u})
+    EXPECT_TRUE(accepts(kCollatz, [&] { steps[6].target = target; })) << target;
+  // From before the loop into it, and out of both of two.
+  EXPECT_FALSE(accepts(kCollatz, [&] {
+    steps[1] = steps[8];
+    steps[1].target = 4;
+  }));
+  auto jump = [&](uint32_t target) {
+    return accepts(kNested, [&] {
+      steps[3] = {};
+      steps[3].opcode = TINH_OP_JUMP;
+      steps[3].wait_for = -1;
+      steps[3].target = target;
+    });
+  };
+  EXPECT_TRUE(jump(4));
+  EXPECT_TRUE(jump(5));
+  EXPECT_FALSE(jump(6));
+}
+
+TEST_F(CheckArtifact, LoopsNest) {
+  EXPECT_FALSE(accepts(kNested, [&] { steps[1].target = 5; }));
+  EXPECT_FALSE(accepts(kNested, [&] { steps[5].target = 3; }));
+  EXPECT_FALSE(accepts(kNested, [&] { std::swap(steps[4], steps[5]); }));
+  EXPECT_FALSE(accepts(kNested, [&] { --function.num_steps; }));
+  EXPECT_FALSE(accepts(kNested, [&] { steps[0] = steps[5]; }));
+  EXPECT_FALSE(accepts(kNested, [&] { steps[1].num_chunks = UINT64_MAX; }));
+}
+
+TEST_F(CheckArtifact, BuffersExistInEachIteration) {
+  EXPECT_FALSE(
+      accepts(kNested, [&] { ++steps[1].num_chunks; })); // One too many.
+  EXPECT_TRUE(accepts(kNested, [&] { --steps[1].num_chunks; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[1].bytes *= 21; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[1].bytes = INT64_MAX; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[3].bytes = INT64_MIN; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[1].loop = 2; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[3].buffer = 4; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[0].buffer = 3; }));
+  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[3].buffer = 2; }));
+  EXPECT_FALSE(accepts(kNested, [&] { buffers_of(3)[3].offset = 0; }));
+  EXPECT_FALSE(accepts(kNested, [&] { buffers_of(3)[2].index = 2; }));
+  EXPECT_FALSE(accepts(kNested, [&] { buffers_of(3)[2].space = 99; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { buffers_of(4)[0].offset = 1 << 20; }));
+}
+
+TEST_F(CheckArtifact, StepsHaveWhatTheyNeed) {
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].num_buffers = 0; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].wait_for = 4; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].wait_for = -2; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].opcode = 7; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[7].kernel = 99; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[7].num_chunks = 0; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[12].num_buffers = 1; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { steps[1].num_buffers = 2; }));
+  EXPECT_FALSE(accepts(kPrefix, [&] { steps[3].num_buffers = 2; }));
+  EXPECT_FALSE(accepts(kCollatz, [&] { function.num_steps = 1u << 29; }));
+}
