@@ -1,0 +1,365 @@
+//===- Engine.cpp - Queueing operations and waiting for them --------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The callers' side. Queueing takes no lock: an operation is put in front of a
+// list that workers take as a whole. Who waits for longer than a moment does so
+// under the engine's lock, with a condition that workers look at whenever they
+// complete an operation.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Engine/Engine.h"
+
+#include "compiler/Eager/Engine/Dependencies.h"
+#include "compiler/Eager/Engine/Pool.h"
+#include "runtime/src/cpu_count.h"
+#include "runtime/src/futex.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace tinh::eager {
+
+using runtime::spin_until;
+
+thread_local Worker *Engine::current = nullptr;
+
+// As many as a storage can count (Storage::kWrite).
+static constexpr uint64_t kMostOperations = 100'000;
+// Bytes accessed by an operation of one piece from which on it takes so long
+// that another worker should look after the queue.
+static constexpr uint64_t kLongWeight = 256 << 10;
+// For how long callers look whether what they wait for is done before they
+// sleep.
+static constexpr std::chrono::microseconds kCallerSpin{20};
+
+Engine &Engine::get() {
+  // Never destroyed: static tensors may outlive anything else.
+  static Engine &engine = *new Engine;
+  return engine;
+}
+
+Engine::Engine() {
+  configure({});
+  // What is queued is done before the program ends; static objects that are
+  // destroyed after that need no threads.
+  std::atexit([] {
+    if (current)
+      return; // A function that the engine runs ends the program.
+    EngineOptions options = get().options();
+    options.mode = EngineMode::Synchronous;
+    options.workers = 1;
+    get().configure(options);
+  });
+}
+
+void Engine::discard(Operation *operation) {
+  if (operation->destroyPayload)
+    operation->destroyPayload(operation->payload);
+  if (operation->accesses != operation->inlineAccesses)
+    delete[] operation->accesses;
+  operation->~Operation();
+  Nodes::deallocate(operation);
+}
+
+void Engine::Garbage::clear() {
+  if (operation)
+    discard(std::exchange(operation, nullptr));
+  while (Storage *storage = storages) {
+    storages = storage->nextDead;
+    Storage::destroy(storage);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Queueing
+//===----------------------------------------------------------------------===//
+
+/// Registers an access, or joins it with one of the same storage.
+void Engine::addAccess(Operation &operation, Storage &storage,
+                       AccessKind kind) {
+  for (uint32_t i = 0; i < operation.numAccesses; ++i) {
+    Access &other = operation.accesses[i];
+    if (other.storage != &storage)
+      continue;
+    if (other.kind == AccessKind::Read && kind != AccessKind::Read) {
+      other.kind = AccessKind::Write;
+      storage.uses.fetch_add(Storage::kWrite - Storage::kRead,
+                             std::memory_order_relaxed);
+    }
+    return;
+  }
+  if (storage.fresh.load(std::memory_order_relaxed)) {
+    storage.fresh.store(false, std::memory_order_relaxed);
+    operation.bytes += storage.numBytes;
+    // What nobody has written is given memory by who reads it, alone.
+    if (kind == AccessKind::Read && !storage.bytes)
+      kind = AccessKind::Write;
+  }
+  storage.uses.fetch_add(kind == AccessKind::Read ? Storage::kRead
+                                                  : Storage::kWrite,
+                         std::memory_order_relaxed);
+  operation.weight += storage.numBytes;
+  operation.accesses[operation.numAccesses++] = {&storage, &operation, nullptr,
+                                                 kind};
+}
+
+void Engine::submit(Operation *operation, std::span<Storage *const> reads,
+                    std::span<Storage *const> writes, bool overwrites) {
+  std::unique_ptr<Operation, Discard> owner(operation);
+  size_t most = reads.size() + writes.size();
+  if (most > Operation::kInlineAccesses)
+    operation->accesses = new Access[most];
+  for (Storage *storage : reads)
+    addAccess(*operation, *storage, AccessKind::Read);
+  for (Storage *storage : writes)
+    addAccess(*operation, *storage,
+              overwrites ? AccessKind::Overwrite : AccessKind::Write);
+  owner.release();
+  if (operation->numChunks == 1 && operation->weight > kLongWeight)
+    operation->mayTakeLong = true;
+  if (mode.load(std::memory_order_relaxed) == EngineMode::Synchronous)
+    return runNow(operation);
+  if (isFull(operation->bytes) && !(current && current->operation))
+    waitForRoom(operation->bytes);
+  operation->ticket = pushed.fetch_add(1, std::memory_order_relaxed);
+  pushedBytes.fetch_add(operation->bytes, std::memory_order_relaxed);
+  Operation *head = incoming.load(std::memory_order_relaxed);
+  do
+    operation->next = head;
+  while (!incoming.compare_exchange_weak(
+      head, operation, std::memory_order_seq_cst, std::memory_order_relaxed));
+  // Either this thread sees that nobody will look, or who has just stopped
+  // looking sees the operation: both sides write, then read, in one order.
+  if (numAttentive.load(std::memory_order_seq_cst) <= 0 &&
+      numSleeping.load(std::memory_order_relaxed) > 0) {
+    Lock lock(mutex);
+    if (numAttentive.load(std::memory_order_relaxed) <= 0)
+      wakeOne();
+  }
+}
+
+bool Engine::isFull(uint64_t bytes) const {
+  auto full = [&] {
+    uint64_t queued = pushed.load(std::memory_order_relaxed) -
+                      seenCompleted.load(std::memory_order_relaxed);
+    uint64_t queuedBytes = pushedBytes.load(std::memory_order_relaxed) -
+                           seenCompletedBytes.load(std::memory_order_relaxed);
+    return queued >= maxOperations.load(std::memory_order_relaxed) ||
+           (queued > 0 &&
+            queuedBytes + bytes > maxBytes.load(std::memory_order_relaxed));
+  };
+  if (!full())
+    return false;
+  // What callers saw last may be old.
+  seenCompletedBytes.store(completedBytes.load(std::memory_order_relaxed),
+                           std::memory_order_relaxed);
+  seenCompleted.store(completed.load(std::memory_order_relaxed),
+                      std::memory_order_relaxed);
+  return full();
+}
+
+/// Lets a caller go on when half of the queue is done: to wake it for each
+/// single operation would cost more than that.
+void Engine::waitForRoom(uint64_t bytes) {
+  auto hasRoom = [&] {
+    uint64_t queued = pushed.load(std::memory_order_relaxed) -
+                      completed.load(std::memory_order_relaxed);
+    return queued <= maxOperations.load(std::memory_order_relaxed) / 2 &&
+           !isFull(bytes);
+  };
+  if (spin_until(kCallerSpin, hasRoom))
+    return;
+  Lock lock(mutex);
+  block(lock, hasRoom);
+}
+
+/// Runs an operation on the calling thread, and throws its error.
+void Engine::runNow(Operation *operation) {
+  Garbage garbage;
+  Ref<OperationError> error;
+  {
+    std::unique_ptr<Worker> worker;
+    Owner owner;
+    operation->owner = &owner;
+    Lock lock = acquire();
+    if (spareWorkers.empty())
+      spareWorkers.push_back(std::make_unique<Worker>());
+    worker = std::move(spareWorkers.back());
+    spareWorkers.pop_back();
+    analyse(UINT32_MAX);
+    Dependencies::add(*operation);
+    publishOffer();
+    owner.changed.wait(lock, [&] { return operation->numWaiting == 0; });
+    operation->numRunners = 1;
+    lock.unlock();
+
+    Worker *outer = std::exchange(current, worker.get());
+    perform(*operation, *worker, true);
+    current = outer;
+
+    lock = acquire();
+    error = operation->error;
+    complete(operation, garbage);
+    publishOffer();
+    spareWorkers.push_back(std::move(worker));
+  }
+  if (error)
+    throw Error(error->status, error->message);
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+/// Sleeps until `condition()`, which is called under the lock, by workers.
+template <typename Condition>
+void Engine::block(Lock &lock, Condition condition) {
+  Waiter waiter;
+  waiter.condition = &condition;
+  waiter.isMet = [](void *met) { return (*static_cast<Condition *>(met))(); };
+  waiter.next = waiters;
+  waiters = &waiter;
+  waiter.met.wait(lock, condition);
+  Waiter **link = &waiters;
+  while (*link != &waiter)
+    link = &(*link)->next;
+  *link = waiter.next;
+}
+
+/// Whether this thread runs an operation that must not wait for `storage`. Its
+/// own storages are ready; for others it could wait for ever.
+static bool accesses(const Operation &operation, const Storage &storage) {
+  return std::any_of(
+      operation.accesses, operation.accesses + operation.numAccesses,
+      [&](const Access &access) { return access.storage == &storage; });
+}
+
+void Engine::wait(Storage &storage, uint64_t uses) {
+  auto isDone = [&] {
+    return (storage.uses.load(std::memory_order_acquire) & uses) == 0;
+  };
+  if (isDone())
+    return;
+  if (current && current->operation) {
+    if (accesses(*current->operation, storage))
+      return;
+    throw Error(TINH_INVALID_ARGUMENT,
+                describe(current->operation->call,
+                         "a function that the engine runs waits for a tensor "
+                         "that it does not read; declare that it does"));
+  }
+  if (spin_until(kCallerSpin, isDone))
+    return;
+  Lock lock(mutex);
+  block(lock, isDone);
+}
+
+void Engine::waitToRead(Storage &storage) {
+  wait(storage, Storage::kWrites);
+  if (!(storage.uses.load(std::memory_order_acquire) & Storage::kPoisoned) &&
+      (storage.bytes || storage.numBytes == 0))
+    return;
+  Lock lock(mutex);
+  if (Ref<OperationError> error = storage.error)
+    throw Error(error->status, error->message);
+  // Nobody has written it.
+  if (!storage.bytes)
+    storage.bytes = Pool::get().allocate(storage.numBytes);
+}
+
+void Engine::waitToWrite(Storage &storage) {
+  wait(storage, Storage::kReadsAndWrites);
+  waitToRead(storage);
+}
+
+bool Engine::isReadyToRead(const Storage &storage) const {
+  return (storage.uses.load(std::memory_order_acquire) & Storage::kWrites) == 0;
+}
+
+bool Engine::isDone() const {
+  return completed.load(std::memory_order_acquire) ==
+         pushed.load(std::memory_order_acquire);
+}
+
+void Engine::waitAll() {
+  if (current && current->operation)
+    throw Error(TINH_INVALID_ARGUMENT,
+                describe(current->operation->call,
+                         "a function that the engine runs waits for all "
+                         "operations, and so for itself"));
+  auto done = [this] { return isDone(); };
+  spin_until(kCallerSpin, done);
+  Lock lock(mutex);
+  block(lock, done);
+  if (Ref<OperationError> error = std::exchange(firstError, nullptr))
+    throw Error(error->status, error->message);
+}
+
+//===----------------------------------------------------------------------===//
+// Configuration
+//===----------------------------------------------------------------------===//
+
+void Engine::configure(const EngineOptions &options) {
+  if (current && current->operation)
+    throw Error(TINH_INVALID_ARGUMENT,
+                describe(current->operation->call,
+                         "a function that the engine runs configures it"));
+  std::lock_guard only(configuring);
+  {
+    Lock lock(mutex);
+    block(lock, [this] { return isDone(); });
+  }
+  stopWorkers();
+  EngineOptions complete = options;
+  if (complete.workers == 0)
+    complete.workers = runtime::available_cpus();
+  uint64_t operations = complete.max_queued_operations;
+  maxOperations =
+      operations ? std::min(operations, kMostOperations) : kMostOperations;
+  maxBytes = complete.max_queued_bytes ? complete.max_queued_bytes : UINT64_MAX;
+  Pool::get().setLimit(complete.memory_limit);
+  {
+    Lock lock(mutex);
+    chosen = complete;
+    mode = complete.mode;
+  }
+  startWorkers();
+}
+
+EngineOptions Engine::options() {
+  Lock lock(mutex);
+  return chosen;
+}
+
+std::string describe(const Call &call, std::string_view message) {
+  const char *file = call.at.file_name();
+  const char *slash = std::strrchr(file, '/');
+  return std::string(slash ? slash + 1 : file) + ":" +
+         std::to_string(call.at.line()) + ": " + call.name + ": " +
+         std::string(message);
+}
+
+} // namespace tinh::eager
+
+namespace tinh {
+
+using eager::Engine;
+using eager::Pool;
+
+void configure(const EngineOptions &options) {
+  Engine::get().configure(options);
+}
+EngineOptions engine_options() { return Engine::get().options(); }
+void wait_all() { Engine::get().waitAll(); }
+MemoryStatistics memory_statistics() { return Pool::get().statistics(); }
+void reset_peak_memory() { Pool::get().resetPeak(); }
+void trim_memory() { Pool::get().trim(); }
+
+} // namespace tinh

@@ -1,0 +1,66 @@
+//===- Pool.h - Memory for storages -----------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of a few sizes between each power of two and the next, kept when they
+// are freed. Counts what is in use.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_EAGER_ENGINE_POOL_H
+#define TINH_EAGER_ENGINE_POOL_H
+
+#include "tinh/engine.h"
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+namespace tinh::eager {
+
+class Pool {
+public:
+  /// The one that storages are allocated from. It is never destroyed.
+  static Pool &get();
+
+  /// At least `size` bytes, aligned to 64; throws a tinh::Error if that is more
+  /// than the limit leaves or the system has. Null for 0 bytes.
+  void *allocate(uint64_t size);
+  /// `size` is what was asked for.
+  void deallocate(void *block, uint64_t size);
+
+  void setLimit(uint64_t bytes);
+  MemoryStatistics statistics() const;
+  void resetPeak();
+  /// Frees what is cached.
+  void trim();
+
+  /// What a request for `size` bytes takes.
+  static uint64_t blockSize(uint64_t size);
+
+private:
+  struct FreeBlock {
+    FreeBlock *next;
+  };
+
+  static uint32_t sizeClass(uint64_t size);
+  static uint64_t classSize(uint32_t sizeClass);
+  void *obtain(uint64_t size, uint64_t block);
+  void trimLocked();
+  [[noreturn]] void refuse(uint64_t size, const char *why) const;
+
+  // Four sizes for each power of two from 2^6 to 2^63.
+  static constexpr uint32_t kSteps = 4, kSmallest = 6;
+  static constexpr uint32_t kNumClasses = (64 - kSmallest) * kSteps + 1;
+
+  mutable std::mutex mutex;
+  std::array<FreeBlock *, kNumClasses> free = {};
+  MemoryStatistics counts;
+};
+
+} // namespace tinh::eager
+
+#endif // TINH_EAGER_ENGINE_POOL_H
