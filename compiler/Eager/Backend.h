@@ -326,8 +326,9 @@ public:
   // Views
   //===--------------------------------------------------------------------===//
 
-  /// Told of each view that is made: `out`, with its metadata, of `x`. May be
-  /// empty. Nothing is to be done unless a graph is being made.
+  /// Told of each view that is made: `out`, with its metadata and the storage
+  /// of x, of `x`. May be empty. Nothing is to be done unless a graph is being
+  /// made.
   virtual void view(const View &view, const TensorImpl &x, TensorImpl &out) {}
 };
 

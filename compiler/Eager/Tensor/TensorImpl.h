@@ -88,6 +88,8 @@ class TraceData : public RefCounted<TraceData> {
 public:
   virtual ~TraceData() = default;
   static void destroy(TraceData *data) { delete data; }
+  /// The same for all tensors that share memory.
+  virtual const void *identity() const = 0;
 };
 
 struct TensorImpl : RefCounted<TensorImpl> {
@@ -101,7 +103,12 @@ struct TensorImpl : RefCounted<TensorImpl> {
 
   uint32_t rank() const { return sizes.size(); }
   int64_t numElements() const { return sizes.product(); }
+  /// The same for all tensors that share memory.
+  const void *identity() const {
+    return storage ? storage.get() : traced ? traced->identity() : nullptr;
+  }
 
+  static TensorImpl *create();
   static void destroy(TensorImpl *tensor);
 };
 
