@@ -32,6 +32,9 @@ namespace tinh::codegen {
 /// Turns the kernels of `module` into functions and dispatches of them.
 mlir::LogicalResult lowerKernels(mlir::ModuleOp module, int64_t *numKernels);
 
+/// Turns functions of a row in `module` into linalg on rows of any length.
+mlir::LogicalResult lowerRows(mlir::ModuleOp module);
+
 struct ViewCounts {
   int64_t concats = 0, slices = 0;
 };

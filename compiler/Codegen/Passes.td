@@ -34,6 +34,20 @@ def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def LowerRows : Pass<"lower-rows", "::mlir::ModuleOp"> {
+  let summary = "Turn functions of a row into linalg on rows of any length";
+  let description = [{
+    For functions with a `graph.strategy` whose body is of graph ops: the source
+    of kernels whose sizes are arguments. Their rank-1 tensors have one length,
+    which stands for any.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FormViews : Pass<"form-views", "::mlir::ModuleOp"> {
   let summary = "Write and read parts of tensors where they lie";
   let description = [{

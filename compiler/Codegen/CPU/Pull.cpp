@@ -36,8 +36,15 @@ buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
                ? body(zero, initial)
                : FailureOr<SmallVector<Value>>(SmallVector<Value>(initial));
   Value end = arith::ConstantIndexOp::create(b, loc, extent);
+  return buildLoop(b, loc, zero, end, step, initial, body);
+}
+
+FailureOr<SmallVector<Value>>
+buildLoop(OpBuilder &b, Location loc, Value from, Value to, int64_t step,
+          ValueRange initial,
+          function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
   Value stride = arith::ConstantIndexOp::create(b, loc, step);
-  auto loop = scf::ForOp::create(b, loc, zero, end, stride, initial);
+  auto loop = scf::ForOp::create(b, loc, from, to, stride, initial);
   OpBuilder::InsertionGuard guard(b);
   Block *block = loop.getBody();
   if (!block->empty())

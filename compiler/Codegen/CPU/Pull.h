@@ -21,6 +21,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
 #include <functional>
@@ -74,10 +75,20 @@ public:
   mlir::FailureOr<LaneValue> reduceAlongLanes(mlir::linalg::GenericOp op,
                                               const Indices &output);
 
+  /// One step of a reduction: `state` combined with the inputs at these loop
+  /// indices.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  reduceStep(mlir::linalg::GenericOp op, const Indices &dims,
+             mlir::ValueRange state);
+
   /// Runs a region's scalar ops on lanes; gives what it yields.
   mlir::FailureOr<llvm::SmallVector<LaneValue>>
   body(mlir::linalg::GenericOp op, const Indices &dims,
        llvm::ArrayRef<LaneValue> arguments);
+
+  /// The element of `buffer` at `indices` in each lane.
+  mlir::FailureOr<LaneValue> load(const Buffer &buffer, mlir::Type element,
+                                  const Indices &indices);
 
   /// Where tensors lie that are in memory: operands and materialised ones.
   llvm::DenseMap<mlir::Value, Buffer> buffers;
@@ -114,8 +125,6 @@ private:
   };
   const LaneValue *findComputed(mlir::Value tensor, const Indices &indices);
 
-  mlir::FailureOr<LaneValue> load(const Buffer &buffer, mlir::Type element,
-                                  const Indices &indices);
   mlir::FailureOr<LaneValue> pad(mlir::tensor::PadOp op,
                                  const Indices &indices);
   mlir::FailureOr<LaneValue> concat(mlir::tensor::ConcatOp op,
@@ -154,6 +163,24 @@ buildLoop(mlir::OpBuilder &builder, mlir::Location loc, int64_t extent,
           llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
               mlir::Value iv, mlir::ValueRange values)>
               body);
+
+/// The same from one value to another.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
+          mlir::Value to, int64_t step, mlir::ValueRange initial,
+          llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+              mlir::Value iv, mlir::ValueRange values)>
+              body);
+
+/// How a reduction combines lanes: the kind of vector reduction that it is, and
+/// the value that changes nothing.
+struct Combiner {
+  mlir::vector::CombiningKind kind;
+  mlir::TypedAttr neutral;
+};
+/// Nothing if the body of `op` does not combine the accumulator with each new
+/// element by one op.
+std::optional<Combiner> matchCombiner(mlir::linalg::GenericOp op);
 
 /// The element type in memory: booleans are bytes.
 mlir::Type memoryType(mlir::Type element);

@@ -132,6 +132,20 @@ FailureOr<LaneValue> Pull::bodyOp(Operation *op, const Indices &dims,
 // Reductions
 //===----------------------------------------------------------------------===//
 
+FailureOr<SmallVector<Value>>
+Pull::reduceStep(linalg::GenericOp op, const Indices &dims, ValueRange state) {
+  auto arguments = operands(op, op.getNumDpsInputs(), dims);
+  if (failed(arguments))
+    return failure();
+  for (Value value : state)
+    arguments->push_back({value, lanes == 1, {}});
+  auto yielded = body(op, dims, *arguments);
+  if (failed(yielded))
+    return failure();
+  return llvm::map_to_vector(*yielded,
+                             [&](LaneValue v) { return asVector(v); });
+}
+
 FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
                                                const Indices &output) {
   auto dims = loopIndices(op, output);
@@ -155,16 +169,7 @@ FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
                          (*dims)[reduced[level]] = {iv, 0, 1};
                          return nest(level + 1, values);
                        });
-    auto arguments = operands(op, op.getNumDpsInputs(), *dims);
-    if (failed(arguments))
-      return failure();
-    for (Value value : state)
-      arguments->push_back({value, lanes == 1, {}});
-    auto yielded = body(op, *dims, *arguments);
-    if (failed(yielded))
-      return failure();
-    return llvm::map_to_vector(*yielded,
-                               [&](LaneValue v) { return asVector(v); });
+    return reduceStep(op, *dims, state);
   };
   auto values = nest(0, initial);
   if (failed(values))
@@ -173,10 +178,7 @@ FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
       *values, [&](Value v) { return LaneValue{v, lanes == 1, {}}; });
 }
 
-/// The op that combines the accumulator with each new element, if the body has
-/// that form, with the kind of vector reduction that it is.
-static std::optional<std::pair<Operation *, vector::CombiningKind>>
-matchCombiner(linalg::GenericOp op) {
+std::optional<Combiner> matchCombiner(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1)
     return std::nullopt;
   Value yielded = op.getBody()->getTerminator()->getOperand(0);
@@ -198,9 +200,10 @@ matchCombiner(linalg::GenericOp op) {
                   .Case([](arith::MaxUIOp) { return Kind::MAXUI; })
                   .Case([](arith::MinUIOp) { return Kind::MINUI; })
                   .Default([](Operation *) { return std::nullopt; });
-  if (!kind)
+  auto neutral = arith::getNeutralElement(combiner);
+  if (!kind || !neutral)
     return std::nullopt;
-  return std::pair(combiner, *kind);
+  return Combiner{*kind, *neutral};
 }
 
 FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
@@ -209,31 +212,14 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   auto dims = loopIndices(op, output);
   if (!match || failed(dims) || lanes == 1)
     return failure();
-  auto [combiner, kind] = *match;
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   SmallVector<unsigned> reduced;
   op.getReductionDims(reduced);
   Type element = getElementTypeOrSelf(op.getResult(0));
-  auto neutral = arith::getNeutralElement(combiner);
-  if (!neutral)
-    return failure();
-  Value scalar = arith::ConstantOp::create(b, loc, *neutral);
+  Value scalar = arith::ConstantOp::create(b, loc, match->neutral);
   auto type = VectorType::get({lanes}, element);
   Value start = vector::BroadcastOp::create(b, loc, type, scalar);
 
-  auto step = [&](ValueRange state) -> FailureOr<SmallVector<Value>> {
-    auto arguments = operands(op, op.getNumDpsInputs(), *dims);
-    if (failed(arguments))
-      return failure();
-    arguments->push_back({state[0], false, {}});
-    auto yielded = body(op, *dims, *arguments);
-    if (failed(yielded))
-      return failure();
-    Value next = asVector((*yielded)[0]);
-    if (mask)
-      next = arith::SelectOp::create(b, loc, mask, next, state[0]);
-    return SmallVector<Value>{next};
-  };
   unsigned last = reduced.back();
   int64_t whole = extents[last] / lanes * lanes;
   std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
@@ -247,7 +233,7 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
     auto main = buildLoop(b, loc, whole, lanes, state,
                           [&](Value iv, ValueRange values) {
                             (*dims)[last] = {iv, 1, lanes};
-                            return step(values);
+                            return reduceStep(op, *dims, values);
                           });
     if (failed(main) || whole == extents[last])
       return main;
@@ -256,7 +242,10 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
     mask = vector::ConstantMaskOp::create(
         b, loc, VectorType::get({lanes}, b.getI1Type()),
         b.getDenseI64ArrayAttr(extents[last] - whole));
-    auto tail = step(*main);
+    auto tail = reduceStep(op, *dims, *main);
+    if (succeeded(tail))
+      tail->front() =
+          arith::SelectOp::create(b, loc, mask, tail->front(), main->front());
     mask = saved;
     return tail;
   };
@@ -264,9 +253,9 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   auto initial = at(op.getDpsInits()[0], output);
   if (failed(partial) || failed(initial))
     return failure();
-  Value total =
-      vector::ReductionOp::create(b, loc, kind, (*partial)[0], initial->value,
-                                  arith::FastMathFlags::reassoc);
+  Value total = vector::ReductionOp::create(b, loc, match->kind, (*partial)[0],
+                                            initial->value,
+                                            arith::FastMathFlags::reassoc);
   return LaneValue{total, true, {}};
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
+#include "compiler/Codegen/CPU/Sized.h"
 #include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
 #include "dialects/graph/Graph.h"
@@ -235,9 +236,11 @@ static LogicalResult checkDivision(func::FuncOp kernel, const Target &target) {
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
+  if (strategy && isSized(strategy.getValue()))
+    return emitSizedKernel(kernel, module, target);
   if (failed(checkDivision(kernel, target)))
     return failure();
-  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
   auto scratchSize = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
 
   SmallVector<Type> types;

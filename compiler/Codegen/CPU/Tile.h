@@ -1,0 +1,25 @@
+//===- Tile.h - Multiplying in registers ------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_TILE_H
+#define TINH_CODEGEN_CPU_TILE_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tinh::cpu {
+
+/// One step of a product along k, in a register tile: for each row, the element
+/// of `input` at `rowAt`, times each of the vectors `columns`, is added to the
+/// row's `sums`.
+void multiplyTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
+                  llvm::ArrayRef<mlir::Value> rowAt,
+                  llvm::ArrayRef<mlir::Value> columns,
+                  llvm::MutableArrayRef<mlir::Value> sums);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_TILE_H
