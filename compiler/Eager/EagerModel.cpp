@@ -197,6 +197,8 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
     return model; // All results are inputs.
   if (failed(verifyPhase(module, Phase::Plan)))
     return nullptr;
+  if (options.phases.before)
+    options.phases.before(module, Phase::Plan);
   artifact::ScratchFile file("tinh-eager");
   CompileReport report;
   CompileOptions embedded = options;

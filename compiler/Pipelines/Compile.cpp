@@ -11,6 +11,7 @@
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Pipelines/Stopwatch.h"
 #include "dialects/graph/Graph.h"
@@ -207,6 +208,62 @@ LogicalResult writeObject(ModuleOp module, StringRef output,
           compiled->contents, compiled->kernels, *compiled->machine, output))
     return fail(module, llvm::toString(std::move(error)));
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+/// The first phase that `module` might be in.
+static std::optional<Phase> findPhase(ModuleOp module) {
+  ScopedDiagnosticHandler silent(module.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  for (Phase phase = Phase::Graph; phase <= Phase::LLVM;
+       phase = static_cast<Phase>(static_cast<int>(phase) + 1))
+    if (succeeded(verifyPhase(module, phase)))
+      return phase;
+  return std::nullopt;
+}
+
+OwningOpRef<ModuleOp> readModel(StringRef path, const ImportOptions &importing,
+                                Phase phase, MLIRContext &context) {
+  OwningOpRef<ModuleOp> module = importModel(path, importing, context);
+  if (!module || succeeded(verifyPhase(*module, phase)))
+    return module;
+  auto file = FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
+  if (auto found = findPhase(*module))
+    context.getDiagEngine().emit(file, DiagnosticSeverity::Note)
+        << "the IR was read as phase '" << phaseName(phase)
+        << "'; it looks like phase '" << phaseName(*found)
+        << "', for which graph-compile takes --from=" << phaseName(*found);
+  return nullptr;
+}
+
+static LogicalResult compileTo(ModuleOp module, const CompileJob &job,
+                               const CompileOptions &options,
+                               CompileReport &report) {
+  // Object code is made from the kernels of phase plan or llvm.
+  Phase last =
+      job.to < Phase::Object ? job.to : std::max(job.from, Phase::Plan);
+  if (failed(annotateModule(module, job.from, options)) ||
+      failed(runPhases(module, job.from, last, options.phases, report)))
+    return failure();
+  if (job.to < Phase::Object)
+    return writeModule(module, job.output);
+  options.phases.before(module, last);
+  return job.to == Phase::Object
+             ? writeObject(module, job.output, options, report)
+             : writeArtifact(module, job.output, options, report);
+}
+
+CompileStatus compileFile(const CompileJob &job, const CompileOptions &options,
+                          MLIRContext &context, CompileReport &report) {
+  return watchCompilation(
+      job, options, context, [&](const CompileOptions &watched) {
+        auto module = readModel(job.model, job.importing, job.from, context);
+        return success(module &&
+                       succeeded(compileTo(*module, job, watched, report)));
+      });
 }
 
 } // namespace tinh

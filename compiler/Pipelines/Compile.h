@@ -9,6 +9,7 @@
 #define TINH_PIPELINES_COMPILE_H
 
 #include "compiler/Artifact/Artifact.h"
+#include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Phases.h"
 #include "tinh/compiler.h"
 
@@ -39,7 +40,28 @@ struct CompileOptions {
   KernelCache *cache = nullptr;
   /// Told what is being done, with done and total of that.
   std::function<void(const char *what, size_t done, size_t total)> progress;
+  /// Where a file is written that reproduces an internal error; may be empty.
+  std::string reproducerDirectory;
 };
+
+/// From a model in a file, or its IR in phase `from`, to a file in phase `to`.
+struct CompileJob {
+  std::string model;
+  ImportOptions importing;
+  Phase from = Phase::Graph, to = Phase::Library;
+  std::string output;
+};
+
+/// Does all of `job`. Whatever fails, crashes among it where catchCrashes has
+/// been called, was reported to the context's diagnostic engine.
+CompileStatus compileFile(const CompileJob &job, const CompileOptions &options,
+                          mlir::MLIRContext &context, CompileReport &report);
+
+/// Reads a model, or its IR in `phase`, and checks that it is in that phase.
+mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::StringRef path,
+                                            const ImportOptions &importing,
+                                            Phase phase,
+                                            mlir::MLIRContext &context);
 
 /// Records in `module`, which is in `phase`, what its text must say for the
 /// phases that follow: the CPU and the model's name, if it has none. Fails,

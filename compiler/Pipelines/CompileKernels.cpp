@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/CPU/ObjectCode.h"
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "dialects/graph/Graph.h"
 
@@ -44,15 +45,33 @@ static std::string kernelText(Operation *kernel) {
 
 namespace {
 
+/// Why a kernel was not compiled.
+struct KernelError {
+  std::string message; // The first one.
+  bool internal = false;
+
+  void add(StringRef text) {
+    internal |= text.consume_front(kInternalError);
+    if (message.empty())
+      message = text.str();
+  }
+  /// Reports it, at the operation that the kernel is in the module.
+  LogicalResult report(Operation *kernel, StringRef name) const {
+    bool silent = message.empty();
+    return kernel->emitError()
+           << (internal || silent ? StringRef(kInternalError) : "")
+           << "kernel '" << name << "' cannot be compiled"
+           << (silent ? "" : ": ") << message;
+  }
+};
+
 /// A kernel read from its text, in a context of its own.
 class KernelModule {
 public:
-  /// `message` is set to the first diagnostic.
-  KernelModule(StringRef text, std::string &message)
-      : context(registry(), MLIRContext::Threading::DISABLED),
-        handler(&context, [&message](Diagnostic &diagnostic) {
-          if (message.empty())
-            message = diagnostic.str();
+  KernelModule(StringRef text, KernelError &error)
+      : error(error), context(registry(), MLIRContext::Threading::DISABLED),
+        handler(&context, [&error](Diagnostic &diagnostic) {
+          error.add(diagnostic.str());
           return success();
         }) {
     context.loadAllAvailableDialects();
@@ -72,7 +91,18 @@ public:
     if (failed(lowered))
       return failure();
     module = std::move(*lowered);
+    isOurs = true;
     return *module;
+  }
+
+  FailureOr<artifact::Object> compile(const cpu::Target &target) {
+    auto lowered = lower();
+    if (failed(lowered))
+      return failure();
+    auto object = cpu::emitObject(*lowered, target);
+    // What was given in the LLVM dialect may be wrong, what was made must not.
+    error.internal |= failed(object) && isOurs;
+    return object;
   }
 
 private:
@@ -83,26 +113,29 @@ private:
     return registry;
   }
 
+  KernelError &error;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
+  bool isOurs = false; // The LLVM dialect, that is.
 };
 
 } // namespace
 
 static FailureOr<artifact::Object>
-compileKernel(StringRef text, const cpu::Target &target, std::string &message) {
-  KernelModule kernel(text, message);
-  auto lowered = kernel.lower();
-  if (failed(lowered))
-    return failure();
-  return cpu::emitObject(*lowered, target);
+compileKernel(StringRef text, const cpu::Target &target, KernelError &error) {
+  FailureOr<artifact::Object> object = failure();
+  auto crash =
+      runSafely([&] { object = KernelModule(text, error).compile(target); });
+  if (crash)
+    error.add((kInternalError + *crash).str());
+  return object;
 }
 
 /// The kernel's code from the cache or, failing that, from the compiler.
 static FailureOr<artifact::Object>
 findOrCompile(StringRef text, const cpu::Target &target, KernelCache *cache,
-              KernelReport &report, std::string &message) {
+              KernelReport &report, KernelError &error) {
   auto start = std::chrono::steady_clock::now();
   std::string key;
   std::optional<artifact::Object> found;
@@ -111,8 +144,7 @@ findOrCompile(StringRef text, const cpu::Target &target, KernelCache *cache,
     found = cache->load(key);
   }
   report.cached = found.has_value();
-  auto object =
-      found ? std::move(*found) : compileKernel(text, target, message);
+  auto object = found ? std::move(*found) : compileKernel(text, target, error);
   if (succeeded(object)) {
     report.codeSize = object->size();
     if (cache && !found)
@@ -136,7 +168,8 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
                const cpu::Target &target, const CompileOptions &options,
                CompileReport &report) {
   size_t count = contents.kernels.size();
-  std::vector<std::string> texts(count), messages(count);
+  std::vector<std::string> texts(count);
+  std::vector<KernelError> errors(count);
   std::vector<KernelReport> reports(count);
   for (auto [i, kernel] : llvm::enumerate(contents.kernels)) {
     Operation *op = module.lookupSymbol(kernel.name);
@@ -151,8 +184,8 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.phases.jobs));
   for (size_t i = 0; i < count; ++i)
     pool.async([&, i] {
-      results[i] = findOrCompile(texts[i], target, options.cache, reports[i],
-                                 messages[i]);
+      results[i] =
+          findOrCompile(texts[i], target, options.cache, reports[i], errors[i]);
       std::lock_guard lock(mutex);
       if (options.progress)
         options.progress("compiling kernels", ++finished, count);
@@ -163,10 +196,9 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   llvm::append_range(report.compiledKernels, std::move(reports));
   std::vector<artifact::Object> objects;
   for (size_t i = 0; i < count; ++i) {
+    StringRef name = contents.kernels[i].name;
     if (failed(results[i]))
-      return module.lookupSymbol(contents.kernels[i].name)->emitError()
-             << "kernel '" << contents.kernels[i].name
-             << "' cannot be compiled: " << messages[i];
+      return errors[i].report(module.lookupSymbol(name), name);
     objects.push_back(std::move(*results[i]));
   }
   return objects;
@@ -201,21 +233,26 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
 
 LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
   SmallVector<func::FuncOp> kernels(module.getOps<func::FuncOp>());
-  std::vector<std::string> texts(kernels.size()), messages(kernels.size());
+  std::vector<std::string> texts(kernels.size());
+  std::vector<KernelError> errors(kernels.size());
   for (auto [text, kernel] : llvm::zip_equal(texts, kernels))
     text = kernelText(kernel);
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobs));
   for (size_t i = 0; i < kernels.size(); ++i)
     pool.async([&, i] {
-      KernelModule kernel(texts[i], messages[i]);
-      auto lowered = kernel.lower();
-      texts[i] = succeeded(lowered) ? kernelText(*lowered) : "";
+      std::string text = std::exchange(texts[i], "");
+      auto crash = runSafely([&] {
+        KernelModule kernel(text, errors[i]);
+        if (auto lowered = kernel.lower(); succeeded(lowered))
+          texts[i] = kernelText(*lowered);
+      });
+      if (crash)
+        errors[i].add((kInternalError + *crash).str());
     });
   pool.wait();
-  for (auto [kernel, text, message] : llvm::zip_equal(kernels, texts, messages))
+  for (auto [kernel, text, error] : llvm::zip_equal(kernels, texts, errors))
     if (text.empty() || failed(replaceKernel(kernel, text)))
-      return kernel.emitError() << "kernel '" << kernel.getSymName()
-                                << "' cannot be compiled: " << message;
+      return error.report(kernel, kernel.getSymName());
   return success();
 }
 

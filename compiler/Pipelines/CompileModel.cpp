@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 #include "tinh/compiler.h"
 
-#include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
@@ -48,26 +47,22 @@ CompileOptions convert(const CompileRequest &request) {
   options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
   options.progress = request.progress;
+  options.reproducerDirectory = request.reproducerDirectory;
   return options;
 }
 
-LogicalResult compile(const CompileRequest &request, MLIRContext &context,
+CompileStatus compile(const CompileRequest &request, MLIRContext &context,
                       CompileReport &report) {
-  ImportOptions importing;
+  CompileJob job;
+  job.model = request.model;
+  job.output = request.output;
   for (const auto &[name, shape] : request.shapes)
-    importing.shapes[name].assign(shape.begin(), shape.end());
-  OwningOpRef<ModuleOp> module = importModel(request.model, importing, context);
-  if (!module)
-    return failure();
+    job.importing.shapes[name].assign(shape.begin(), shape.end());
   CompileOptions options = convert(request);
   std::optional<KernelCache> cache;
   if (!request.cacheDirectory.empty())
     options.cache = &cache.emplace(request.cacheDirectory);
-  if (failed(annotateModule(*module, Phase::Graph, options)) ||
-      failed(runPhases(*module, Phase::Graph, Phase::Plan, options.phases,
-                       report)))
-    return failure();
-  return writeArtifact(*module, request.output, options, report);
+  return compileFile(job, options, context, report);
 }
 
 } // namespace
@@ -89,7 +84,7 @@ CompileResult compileModel(const CompileRequest &request) {
     result.messages.push_back(formatDiagnostic(diagnostic));
     return success();
   });
-  result.succeeded = succeeded(compile(request, context, result.report));
+  result.status = compile(request, context, result.report);
   return result;
 }
 

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Diagnostics.h"
 
+#include "compiler/Pipelines/InternalErrors.h"
+
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -51,10 +53,14 @@ std::string formatDiagnostic(const Diagnostic &diagnostic) {
       os << ':' << file.getLine() << ':' << file.getColumn();
     os << ": ";
   }
-  os << severityName(diagnostic.getSeverity()) << ": ";
-  std::string text = diagnostic.str();
+  std::string words = diagnostic.str();
+  StringRef text = words;
+  if (text.consume_front(kInternalError))
+    os << kInternalError;
+  else
+    os << severityName(diagnostic.getSeverity()) << ": ";
   // Messages that name their node need no second name for it.
-  if (node && !StringRef(text).contains(node.getValue()))
+  if (node && !text.contains(node.getValue()))
     os << "node '" << node.getValue() << "': ";
   os << text;
   for (const Diagnostic &note : diagnostic.getNotes())

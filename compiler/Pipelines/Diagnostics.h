@@ -15,7 +15,8 @@
 namespace tinh {
 
 /// `file:line:column: error: …` or, where lines mean nothing,
-/// `file: error: node 'Conv_12': …`; notes on lines of their own.
+/// `file: error: node 'Conv_12': …`; notes on lines of their own. Errors that
+/// are the compiler's own are called internal errors.
 std::string formatDiagnostic(const mlir::Diagnostic &diagnostic);
 
 /// Prints a context's diagnostics to stderr, for people.

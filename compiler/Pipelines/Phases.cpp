@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/CompileKernels.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Stopwatch.h"
 #include "compiler/Transforms/Passes.h"
 
@@ -68,11 +69,13 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// Strategies change a kernel for its own dispatch: equal ones are merged after
-/// it. Packing adds work on constants, so @init is split off then, too: after
+/// Strategies change a kernel for its own dispatch, as views do that they depend
+/// on: equal ones are merged after it. Packing adds work on constants, so @init is split off then, too: after
 /// merging, since equal work on the same constant makes one weight.
-static void buildKernels(OpPassManager &pm) {
+static void buildKernels(OpPassManager &pm, bool fuse) {
   pm.addPass(codegen::createLowerKernels());
+  if (fuse) // Without, each op has memory of its own.
+    pm.addPass(codegen::createFormViews());
   pm.addPass(codegen::createChooseStrategies());
   pm.addPass(codegen::createMergeKernels());
   pm.addPass(codegen::createOutlineConstants());
@@ -93,7 +96,7 @@ static void buildPhase(PassManager &pm, Phase phase,
     return pm.addNestedPass<func::FuncOp>(
         transforms::createFormKernels(forming));
   case Phase::Kernels:
-    return buildKernels(pm);
+    return buildKernels(pm, options.fuse);
   case Phase::Plan:
     return pm.addPass(codegen::createPlanMemory());
   default:
@@ -101,24 +104,39 @@ static void buildPhase(PassManager &pm, Phase phase,
   }
 }
 
-static LogicalResult lowerForTarget(ModuleOp module, unsigned jobs) {
-  return success(succeeded(lowerToLLVM(module, jobs)) &&
-                 succeeded(verify(module)));
+/// Whether `module` is valid; says nothing if it is not.
+static bool isValid(ModuleOp module) {
+  ScopedDiagnosticHandler silent(module.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  return succeeded(verify(module));
+}
+
+static LogicalResult runPhase(ModuleOp module, Phase phase,
+                              const PhaseOptions &options) {
+  auto fail = [&](const Twine &what) {
+    return emitError(UnknownLoc::get(module.getContext()))
+           << kInternalError << what << " '" << phaseName(phase) << "'";
+  };
+  PassManager pm(module.getContext());
+  buildPhase(pm, phase, options);
+  if (failed(pm.run(module)) ||
+      (phase == Phase::LLVM && failed(lowerToLLVM(module, options.jobs))))
+    // A pass may refuse its input, but not make what is invalid.
+    return isValid(module) ? failure() : fail("invalid IR was made for phase");
+  if ((phase == Phase::LLVM && failed(verify(module))) ||
+      failed(verifyPhase(module, phase)))
+    return fail("this was made for phase");
+  return success();
 }
 
 LogicalResult runPhases(ModuleOp module, Phase from, Phase to,
                         const PhaseOptions &options, CompileReport &report) {
-  if (failed(verifyPhase(module, from)))
-    return failure();
   for (int i = static_cast<int>(from) + 1; i <= static_cast<int>(to); ++i) {
     auto phase = static_cast<Phase>(i);
     Stopwatch watch(report, ("phase " + phaseName(phase)).str());
-    PassManager pm(module.getContext());
-    buildPhase(pm, phase, options);
-    if (failed(pm.run(module)) ||
-        (phase == Phase::LLVM &&
-         failed(lowerForTarget(module, options.jobs))) ||
-        failed(verifyPhase(module, phase)))
+    if (options.before)
+      options.before(module, static_cast<Phase>(i - 1));
+    if (failed(runPhase(module, phase, options)))
       return failure();
   }
   return success();

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <functional>
 #include <optional>
 
 namespace tinh {
@@ -44,10 +45,13 @@ struct PhaseOptions {
   bool remarks = false;
   /// Threads that compile kernels; 0: as many as there are CPUs.
   unsigned jobs = 0;
+  /// Told the module, and the phase that it is in, before each phase that it is
+  /// taken to; may be empty.
+  std::function<void(mlir::ModuleOp, Phase)> before;
 };
 
-/// Takes `module` from phase `from` to phase `to`, both up to LLVM, and checks
-/// what holds at the start and after each phase.
+/// Takes `module` from phase `from`, which verifyPhase has checked, to phase
+/// `to`, both up to LLVM, and checks what holds after each phase.
 mlir::LogicalResult runPhases(mlir::ModuleOp module, Phase from, Phase to,
                               const PhaseOptions &options,
                               CompileReport &report);

@@ -34,7 +34,7 @@ static bool compile(const char *model, const char *output) {
   tinh::CompileResult result = tinh::compileModel(request);
   for (const std::string &message : result.messages)
     std::fprintf(stderr, "%s\n", message.c_str());
-  return result.succeeded;
+  return result.succeeded();
 }
 
 static std::vector<float> makeTensor(const tinh_tensor_info_t &info) {

@@ -118,7 +118,9 @@ json compileAndRun(const std::string &folder, const std::string &cpu) {
   request.cpu = cpu;
   request.jobs = 1;
   tinh::CompileResult result = tinh::compileModel(request);
-  if (!result.succeeded)
+  if (result.status == tinh::CompileStatus::InternalError)
+    return {{"status", "failed"}, {"message", join(result.messages)}};
+  if (!result.succeeded())
     return {{"status", "refused"}, {"message", join(result.messages)}};
   try {
     return run(folder);

@@ -143,7 +143,7 @@ TEST_F(KernelCacheTest, ServesProgramsThatEmbedTheCompiler) {
   request.cacheDirectory = (directory / "cache").string();
   for (bool cached : {false, true}) {
     CompileResult result = compileModel(request);
-    ASSERT_TRUE(result.succeeded) << result.messages.front();
+    ASSERT_TRUE(result.succeeded()) << result.messages.front();
     ASSERT_EQ(result.report.compiledKernels.size(), 1u);
     EXPECT_EQ(result.report.compiledKernels[0].cached, cached);
   }

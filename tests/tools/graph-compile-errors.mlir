@@ -19,7 +19,7 @@
 // FOLDER: error: cannot write '{{.*}}nowhere/out.so': No such file or directory
 
 // RUN: not graph-compile %s -o %t.so --emit=soup 2>&1 | FileCheck %s --check-prefix=PHASE
-// PHASE: error: --emit takes graph, normalised, optimised, fused, kernels, plan, llvm, obj or so, not 'soup'
+// PHASE: error: --emit takes onnx, json, graph, normalised, optimised, fused, kernels, plan, llvm, obj or so, not 'soup'
 
 // RUN: not graph-compile %s -o %t.so --from=so 2>&1 | FileCheck %s --check-prefix=FROM
 // FROM: error: --from takes graph, normalised, optimised, fused, kernels, plan or llvm, not 'so'
@@ -37,7 +37,13 @@
 // TEXT: error: cannot write '{{.*}}nowhere/out.mlir': No such file or directory
 
 // RUN: not graph-compile %s --from=fused --emit=plan 2>&1 | FileCheck %s --check-prefix=FUSED
-// FUSED: errors.mlir:[[# @LINE + 12]]:8: error: 'graph.relu' does not belong in @main in phase 'fused'
+// FUSED: errors.mlir:[[# @LINE + 18]]:8: error: 'graph.relu' does not belong in @main in phase 'fused'
+// FUSED-NEXT: errors.mlir: note: the IR was read as phase 'fused'; it looks like phase 'graph', for which graph-compile takes --from=graph
+
+// RUN: graph-compile %s --emit=kernels -o %t.kernels.mlir
+// RUN: not graph-compile %t.kernels.mlir -o %t.so 2>&1 | FileCheck %s --check-prefix=KERNELS
+// KERNELS: error: 'graph.dispatch' does not belong in @main in phase 'graph'
+// KERNELS-NEXT: kernels.mlir: note: the IR was read as phase 'graph'; it looks like phase 'kernels', for which graph-compile takes --from=kernels
 
 // Strategies are chosen for the CPU, which cannot change after that.
 // RUN: graph-compile %s --emit=kernels --cpu=x86-64-v3 -o %t.v3.mlir

@@ -11,11 +11,12 @@
 // interpreter, too, and says how far from it the two are.
 //
 //===----------------------------------------------------------------------===//
+#include "command_line.h"
 #include "compiler/Artifact/Files.h"
 #include "compiler/Eager/EagerModel.h"
 #include "compiler/Import/ExternalData.h"
-#include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Interpreter.h"
 #include "inputs.h"
@@ -24,18 +25,16 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
+using namespace tinh::tools;
 using tinh::reference::Difference;
 
 namespace {
-
-enum ExitCode { Success = 0, InputError = 1, UsageError = 2 };
 
 double now() {
   return std::chrono::duration<double, std::milli>(
@@ -157,7 +156,7 @@ void printJson(const Comparison &c) {
 class Comparer {
 public:
   Comparer(std::string path, tinh::CompileOptions options, uint32_t threads,
-           unsigned runs, bool verifying)
+           uint32_t runs, bool verifying)
       : path(std::move(path)), options(std::move(options)), runs(runs),
         verifying(verifying) {
     result.threads = threads;
@@ -169,51 +168,84 @@ public:
       tinh_module_release(module);
   }
 
-  bool run(const tinh::ImportOptions &importing) {
+  ExitCode run() {
     DialectRegistry registry;
     tinh::registerDialects(registry);
     MLIRContext mlir(registry);
     mlir.loadAllAvailableDialects();
     tinh::DiagnosticPrinter diagnostics(&mlir);
-    auto model = tinh::importModel(path, importing, mlir);
-    if (!model ||
-        failed(tinh::annotateModule(*model, tinh::Phase::Graph, options)) ||
-        !compileEager(model->clone()) || !compileWhole(model->clone()))
-      return false;
-    prepareBuffers();
-    return measure() && compareOutputs(*model);
+    OwningOpRef<ModuleOp> model;
+    for (auto step : {&Comparer::compileEager, &Comparer::compileWhole}) {
+      tinh::CompileStatus status = watch(mlir, model, step);
+      if (status == tinh::CompileStatus::InternalError)
+        tinh::exitNow(exit_internal);
+      if (status == tinh::CompileStatus::WrongInput)
+        return exit_wrong_input;
+    }
+    return load() && measure() && compareOutputs(*model) ? exit_success
+                                                         : exit_wrong_input;
   }
   Comparison result;
 
 private:
-  bool compileEager(OwningOpRef<ModuleOp> copy) {
-    double start = now();
-    tinh::PhaseOptions phases = options.phases;
-    phases.fuse = false;
-    tinh::CompileReport report;
-    if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Kernels,
-                               phases, report)))
-      return false;
-    eager = tinh::EagerModel::create(*copy, options, result.threads);
-    result.eager.compile = now() - start;
-    return eager != nullptr;
+  using Compile = LogicalResult (Comparer::*)(OwningOpRef<ModuleOp> copy,
+                                              const tinh::CompileOptions &);
+
+  /// Compiles the model in one of the two ways; reads it before the first.
+  tinh::CompileStatus watch(MLIRContext &mlir, OwningOpRef<ModuleOp> &model,
+                            Compile compile) {
+    tinh::CompileOptions wanted = options;
+    wanted.weights = tinh::CompileOptions::Weights::Embedded;
+    wanted.phases.fuse = compile != &Comparer::compileEager;
+    wanted.reproducerDirectory = ".";
+    tinh::CompileJob job;
+    job.model = path;
+    job.output = options.modelName + ".so";
+    return tinh::watchCompilation(
+        job, wanted, mlir, [&](const tinh::CompileOptions &watched) {
+          if (!model)
+            model = tinh::readModel(path, {}, job.from, mlir);
+          return success(
+              model &&
+              succeeded(tinh::annotateModule(*model, job.from, watched)) &&
+              succeeded((this->*compile)(model->clone(), watched)));
+        });
   }
 
-  bool compileWhole(OwningOpRef<ModuleOp> copy) {
-    tinh::artifact::ScratchFile file("tinh-compare");
+  LogicalResult compileEager(OwningOpRef<ModuleOp> copy,
+                             const tinh::CompileOptions &watched) {
     double start = now();
-    tinh::CompileOptions embedded = options;
-    embedded.weights = tinh::CompileOptions::Weights::Embedded;
+    tinh::CompileReport report;
+    if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Kernels,
+                               watched.phases, report)))
+      return failure();
+    eager = tinh::EagerModel::create(*copy, watched, result.threads);
+    result.eager.compile = now() - start;
+    return success(eager != nullptr);
+  }
+
+  LogicalResult compileWhole(OwningOpRef<ModuleOp> copy,
+                             const tinh::CompileOptions &watched) {
+    double start = now();
     if (failed(tinh::runPhases(*copy, tinh::Phase::Graph, tinh::Phase::Plan,
-                               options.phases, result.report)) ||
-        failed(tinh::writeArtifact(*copy, file.name, embedded, result.report)))
-      return false;
+                               watched.phases, result.report)))
+      return failure();
+    watched.phases.before(*copy, tinh::Phase::Plan);
+    if (failed(tinh::writeArtifact(*copy, file.name, watched, result.report)))
+      return failure();
     result.compiled.compile = now() - start;
+    return success();
+  }
+
+  bool load() {
     tinh_context_options_t runtime;
     tinh_context_options_init(&runtime);
     runtime.threads = result.threads;
-    return check(tinh_module_load(file.name.c_str(), &module)) &&
-           check(tinh_context_create(module, &runtime, &context));
+    if (!check(tinh_module_load(file.name.c_str(), &module)) ||
+        !check(tinh_context_create(module, &runtime, &context)))
+      return false;
+    prepareBuffers();
+    return true;
   }
 
   bool check(tinh_status_t status) {
@@ -233,7 +265,7 @@ private:
     for (uint32_t i = 0; i < function.num_inputs; ++i) {
       tinh_tensor_info_t info;
       tinh_module_input_info(module, 0, i, &info);
-      memory.push_back(tinh::tools::make_input(info, "random"));
+      memory.push_back(make_input(info, "random"));
       inputs.push_back({memory.back().data(), info.size});
     }
     for (uint32_t i = 0; i < function.num_outputs; ++i) {
@@ -312,9 +344,10 @@ private:
 
   std::string path;
   tinh::CompileOptions options;
-  unsigned runs;
+  uint32_t runs;
   bool verifying;
   std::unique_ptr<tinh::EagerModel> eager;
+  tinh::artifact::ScratchFile file{"tinh-compare"}; // What is compiled whole.
   tinh_module_t *module = nullptr;
   tinh_context_t *context = nullptr;
   std::vector<std::vector<char>> memory;
@@ -325,39 +358,34 @@ private:
 
 int main(int argc, char **argv) {
   tinh::reportExhaustedMemory();
+  tinh::catchCrashes();
   std::string model;
   uint32_t threads = 1;
-  unsigned runs = 20;
+  uint32_t runs = 20;
   bool json = false, verify = false;
   tinh::CompileOptions options;
   CLI::App app("Compares a model run eagerly, one kernel an op, with the same "
                "model compiled as a whole. Compile times are those without the "
                "cache of kernels.");
-  app.add_option("model", model, "the model's file")->required();
-  app.add_option("--threads", threads, "threads that run kernels")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  app.add_option("--runs", runs, "timed runs of each")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+  app.add_option("MODEL", model, "the model's file")->required();
+  add_threads(app, &threads);
+  add_jobs(app, &options.phases.jobs);
+  add_runs(app, &runs);
   app.add_option("--cpu", options.cpu,
                  "the CPU to compile for; native if not given");
   app.add_flag("--verify", verify,
                "compare both with the reference interpreter");
   app.add_flag("--json", json, "print JSON");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Success : UsageError;
-  }
+  if (auto done = parse(app, argc, argv))
+    return *done;
   options.modelName = llvm::sys::path::stem(model).str();
   options.modelDirectory = llvm::sys::path::parent_path(model).str();
   Comparer comparer(model, options, threads, runs, verify);
-  if (!comparer.run({}))
-    return InputError;
+  if (ExitCode code = comparer.run(); code != exit_success)
+    return code;
   if (json)
     printJson(comparer.result);
   else
     printTable(comparer.result);
-  return Success;
+  return exit_success;
 }

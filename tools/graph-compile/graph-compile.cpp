@@ -5,9 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Import.h"
+#include "command_line.h"
+#include "compiler/Export/Export.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 
@@ -17,16 +19,14 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <sys/resource.h>
 #include <unistd.h>
 
 using namespace mlir;
+using namespace tinh::tools;
 
 namespace {
-
-enum ExitCode { Success = 0, InputError = 1, UsageError = 2 };
 
 struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
@@ -97,6 +97,37 @@ std::string defaultCacheDirectory() {
   return std::string(path);
 }
 
+/// --emit also names formats that a model in phase graph or normalised can be
+/// written in.
+bool isFormat(llvm::StringRef emit) { return emit == "onnx" || emit == "json"; }
+
+/// Checks the arguments of an export.
+bool checkExport(const Arguments &arguments, tinh::Phase from) {
+  if (from > tinh::Phase::Normalised) {
+    llvm::errs() << "error: --emit=" << arguments.emit
+                 << " writes models in phase "
+                 << tinh::phaseNames(tinh::Phase::Normalised) << ", not '"
+                 << arguments.from << "'\n";
+    return false;
+  }
+  if (arguments.output.empty() || arguments.output == "-") {
+    llvm::errs() << "error: -o OUT." << arguments.emit << " is missing\n";
+    return false;
+  }
+  return true;
+}
+
+LogicalResult exportModel(const tinh::CompileJob &job,
+                          const Arguments &arguments, MLIRContext &context) {
+  OwningOpRef<ModuleOp> module =
+      tinh::readModel(job.model, job.importing, job.from, context);
+  if (!module)
+    return failure();
+  auto write =
+      arguments.emit == "onnx" ? tinh::exportOnnx : tinh::exportJson;
+  return write(*module, job.output, {arguments.compile.modelDirectory});
+}
+
 /// Finds the phases that --from and --emit name, or says what is wrong.
 bool findPhases(const Arguments &arguments, tinh::Phase &from,
                 tinh::Phase &to) {
@@ -108,8 +139,12 @@ bool findPhases(const Arguments &arguments, tinh::Phase &from,
                  << arguments.from << "'\n";
     return false;
   }
+  if (isFormat(arguments.emit)) {
+    from = to = *first;
+    return checkExport(arguments, from);
+  }
   if (!last) {
-    llvm::errs() << "error: --emit takes "
+    llvm::errs() << "error: --emit takes onnx, json, "
                  << tinh::phaseNames(tinh::Phase::Library) << ", not '"
                  << arguments.emit << "'\n";
     return false;
@@ -133,67 +168,53 @@ bool findPhases(const Arguments &arguments, tinh::Phase &from,
   return true;
 }
 
-LogicalResult compile(ModuleOp module, tinh::Phase from, tinh::Phase to,
-                      const Arguments &arguments, tinh::CompileReport &report) {
-  // Object code is made from the kernels of phase plan or llvm.
-  tinh::Phase last =
-      to < tinh::Phase::Object ? to : std::max(from, tinh::Phase::Plan);
-  if (failed(tinh::annotateModule(module, from, arguments.compile)) ||
-      failed(tinh::runPhases(module, from, last, arguments.compile.phases,
-                             report)))
-    return failure();
-  std::string output = arguments.output.empty() ? "-" : arguments.output;
-  if (to == tinh::Phase::Library)
-    return tinh::writeArtifact(module, output, arguments.compile, report);
-  if (to == tinh::Phase::Object)
-    return tinh::writeObject(module, output, arguments.compile, report);
-  return tinh::writeModule(module, output);
-}
-
 int run(Arguments &arguments) {
-  tinh::ImportOptions importing;
+  tinh::CompileJob job;
   for (const std::string &shape : arguments.shapes)
-    if (!parseShape(shape, importing)) {
+    if (!parseShape(shape, job.importing)) {
       llvm::errs() << "error: --shape " << shape
                    << ": expected NAME=1x3x224x224\n";
-      return UsageError;
+      return exit_usage;
     }
-  tinh::Phase from, to;
-  if (!findPhases(arguments, from, to))
-    return UsageError;
+  if (!findPhases(arguments, job.from, job.to))
+    return exit_usage;
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
     llvm::errs() << "error: the output '" << arguments.output
                  << "' is the model itself\n";
-    return InputError;
+    return exit_wrong_input;
   }
+  job.model = arguments.model;
+  job.output = arguments.output.empty() ? "-" : arguments.output;
 
   DialectRegistry registry;
   tinh::registerDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   tinh::DiagnosticPrinter diagnostics(&context);
-  OwningOpRef<ModuleOp> module =
-      tinh::importModel(arguments.model, importing, context);
-  if (!module)
-    return InputError;
   tinh::CompileOptions &options = arguments.compile;
   options.modelName = llvm::sys::path::stem(arguments.model).str();
   if (options.modelDirectory.empty())
     options.modelDirectory =
         llvm::sys::path::parent_path(arguments.model).str();
+  if (isFormat(arguments.emit))
+    return succeeded(exportModel(job, arguments, context)) ? exit_success : exit_wrong_input;
+  options.reproducerDirectory = ".";
   std::optional<tinh::KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
   tinh::CompileReport report;
-  if (failed(compile(*module, from, to, arguments, report)))
-    return InputError;
+  tinh::CompileStatus status = tinh::compileFile(job, options, context, report);
+  if (status == tinh::CompileStatus::InternalError)
+    tinh::exitNow(exit_internal);
+  if (status == tinh::CompileStatus::WrongInput)
+    return exit_wrong_input;
   if (arguments.report)
     printReport(report);
   if (arguments.verbose)
     printKernels(report);
   if (arguments.timing)
     printTiming(report);
-  return Success;
+  return exit_success;
 }
 
 } // namespace
@@ -201,11 +222,12 @@ int run(Arguments &arguments) {
 int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
   tinh::reportExhaustedMemory();
+  tinh::catchCrashes();
   Arguments arguments;
   arguments.cacheDirectory = defaultCacheDirectory();
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
                "graph-run and programs on libtinh_runtime run.");
-  app.add_option("model", arguments.model, "the model's file")->required();
+  app.add_option("MODEL", arguments.model, "the model's file")->required();
   app.add_option("-o,--output", arguments.output, "the file to write");
   app.add_option("--target", arguments.target, "what runs the kernels: cpu")
       ->check(CLI::IsMember({"cpu"}))
@@ -216,7 +238,8 @@ int main(int argc, char **argv) {
   app.add_option("--emit", arguments.emit,
                  "stop at a phase and write it: " +
                      tinh::phaseNames(tinh::Phase::Library) +
-                     "; IR is bytecode if the output is called .mlirbc")
+                     "; IR is bytecode if the output is called .mlirbc. onnx "
+                     "and json write the model in phase graph in these formats")
       ->capture_default_str();
   app.add_option("--from", arguments.from,
                  "the phase that the model, IR in a file, is in: " +
@@ -231,8 +254,7 @@ int main(int argc, char **argv) {
   app.add_option("--weights", arguments.weights,
                  "auto, embedded or external (beside the library)")
       ->check(CLI::IsMember({"auto", "embedded", "external"}));
-  app.add_option("-j,--jobs", arguments.compile.phases.jobs,
-                 "threads that compile; 0: all");
+  add_jobs(app, &arguments.compile.phases.jobs);
   app.add_flag("!--no-fuse", arguments.compile.phases.fuse,
                "one kernel for each op");
   app.add_flag("--report", arguments.report, "print dispatches and memory");
@@ -247,11 +269,8 @@ int main(int argc, char **argv) {
   app.add_flag("--no-cache", arguments.noCache,
                "compile all kernels anew and keep none")
       ->excludes("--cache-dir");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Success : UsageError;
-  }
+  if (auto done = parse(app, argc, argv))
+    return *done;
   using Weights = tinh::CompileOptions::Weights;
   arguments.compile.weights =
       arguments.weights == "embedded"   ? Weights::Embedded

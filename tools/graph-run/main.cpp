@@ -7,15 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Loads an artifact, fills its inputs, runs it as often as asked, and writes
-// outputs and times. Exit codes: 0 success, 1 the user's input is wrong, 2
-// usage, 3 internal error.
+// outputs and times.
 //
 //===----------------------------------------------------------------------===//
+#include "command_line.h"
 #include "inputs.h"
 #include "npy.h"
 #include "report.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -41,7 +40,7 @@ struct Options {
   bool json = false;
 };
 
-/// The runtime's defect, not the user's: exit code 3.
+/// The runtime's defect, not the user's.
 struct InternalError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -246,57 +245,50 @@ static void run(const Options &options) {
 
 static void define_options(CLI::App &app, Options &options) {
   app.add_option("ARTIFACT", options.artifact,
-                 "The .so that graph-compile wrote")
+                 "the .so that graph-compile wrote")
       ->required();
   app.add_flag("--list", options.list,
-               "Print functions, inputs, outputs and sizes, and run nothing");
-  app.add_option("--function", options.function, "The function to run")
+               "print functions, inputs, outputs and sizes, and run nothing");
+  app.add_option("--function", options.function, "the function to run")
       ->capture_default_str();
   app.add_option("--input", options.inputs,
                  "NAME=FILE.npy, NAME=random or NAME=zeros, for each input")
       ->type_name("NAME=SOURCE");
   app.add_option("--output-dir", options.output_dir,
-                 "Write each output to DIR/NAME.npy")
+                 "write each output to DIR/NAME.npy")
       ->type_name("DIR");
-  app.add_option("--threads", options.threads,
-                 "Threads; 0 for as many as the process may use")
-      ->check(CLI::Range(0, 4096));
-  app.add_option("--runs", options.runs, "Runs to time")
-      ->check(CLI::Range(1, 100000000))
-      ->capture_default_str();
-  app.add_option("--warmup", options.warmup, "Runs before those")
+  add_threads(app, &options.threads);
+  add_runs(app, &options.runs);
+  app.add_option("--warmup", options.warmup, "runs before those")
       ->check(CLI::Range(0, 100000000))
       ->capture_default_str();
-  app.add_option("--in-flight", options.in_flight, "Runs in flight at a time")
+  app.add_option("--in-flight", options.in_flight, "runs in flight at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_flag("--percentiles", options.percentiles,
-               "Print minimum, percentiles and maximum");
+               "print minimum, percentiles and maximum");
   app.add_option("--trace", options.trace,
-                 "Write a trace for chrome://tracing or Perfetto")
+                 "write a trace for chrome://tracing or Perfetto")
       ->type_name("FILE");
-  app.add_flag("--json", options.json, "Print the times as JSON");
+  app.add_flag("--json", options.json, "print the times as JSON");
 }
 
 int main(int argc, char **argv) {
   Options options;
   CLI::App app("Runs a compiled model.", "graph-run");
   define_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (auto done = parse(app, argc, argv))
+    return *done;
   try {
     run(options);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw UserError("cannot write to the standard output");
-    return 0;
+    return exit_success;
   } catch (const UserError &error) {
     std::fprintf(stderr, "graph-run: error: %s\n", error.what());
-    return 1;
+    return exit_wrong_input;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "graph-run: internal error: %s\n", error.what());
-    return 3;
+    return exit_internal;
   }
 }

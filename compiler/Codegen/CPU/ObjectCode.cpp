@@ -185,7 +185,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
         failed(emitKernel(kernel, *result, target)))
       return failure();
   if (failed(convertToLLVM(*result)))
-    return failure();
+    return module.emitError("internal error: no LLVM dialect for the kernels");
   moveBf16AsBits(*result);
   result->walk(storeSingleLane);
   SmallVector<LLVM::LLVMFuncOp> bodies;
@@ -204,7 +204,7 @@ FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
       translateModuleToLLVMIR(llvmModule, context);
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(target);
   if (!ir || !machine)
-    return llvmModule.emitError("internal error: no LLVM IR for the kernels");
+    return llvmModule.emitError("no LLVM IR for the kernels");
   ir->setTargetTriple(machine->getTargetTriple());
   ir->setDataLayout(machine->createDataLayout());
   for (llvm::Function &function : *ir) {
@@ -238,7 +238,7 @@ FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
   llvm::legacy::PassManager emitter;
   if (machine->addPassesToEmitFile(emitter, stream, nullptr,
                                    llvm::CodeGenFileType::ObjectFile))
-    return llvmModule.emitError("internal error: no object code emission");
+    return llvmModule.emitError("no object code emission");
   emitter.run(*ir);
   return object;
 }

@@ -12,7 +12,7 @@
 //   request.model = "model.onnx";
 //   request.output = "model.so";
 //   tinh::CompileResult result = tinh::compileModel(request);
-//   if (!result.succeeded)
+//   if (!result.succeeded())
 //     for (const std::string &message : result.messages)
 //       std::cerr << message << '\n';
 //
@@ -57,6 +57,9 @@ struct CompileRequest {
   /// The folder of the cache of compiled kernels, made when it is needed;
   /// empty: compile all. Programs may share it.
   std::string cacheDirectory;
+  /// The folder for a file, NAME-PHASE-reproducer.mlir, that reproduces an
+  /// internal error, if there is one; empty: none is written.
+  std::string reproducerDirectory;
   /// Told what is being done, with done and total of that; may be empty. Called
   /// from any thread, but not by two at a time.
   std::function<void(const char *what, size_t done, size_t total)> progress;
@@ -81,8 +84,15 @@ struct CompileReport {
            weightsSize = 0;
 };
 
+enum class CompileStatus {
+  Succeeded,
+  WrongInput,   ///< The request, the model or a file is what must change.
+  InternalError ///< A defect of the compiler; please report it.
+};
+
 struct CompileResult {
-  bool succeeded = false;
+  CompileStatus status = CompileStatus::WrongInput;
+  bool succeeded() const { return status == CompileStatus::Succeeded; }
   /// What was wrong or is worth knowing, in sentences that name the file and
   /// the model's node, as graph-compile prints them.
   std::vector<std::string> messages;

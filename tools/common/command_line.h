@@ -1,0 +1,44 @@
+//===- command_line.h - What the tools' command lines share -----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exit codes, and options that several tools take: one name, one range, one
+// meaning. Help texts begin in lower case, say defaults where they are not
+// plain, and end without a full stop.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_TOOLS_COMMAND_LINE_H
+#define TINH_TOOLS_COMMAND_LINE_H
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+
+namespace tinh::tools {
+
+enum ExitCode {
+  exit_success = 0,
+  exit_wrong_input = 1,
+  exit_usage = 2,
+  exit_internal = 3
+};
+
+/// --threads: those that run the model. The default is what `*threads` holds.
+void add_threads(CLI::App &app, uint32_t *threads);
+
+/// -j, --jobs: threads that compile it.
+void add_jobs(CLI::App &app, unsigned *jobs);
+
+/// --runs: how often it is run, with times. The default is what `*runs` holds.
+void add_runs(CLI::App &app, uint32_t *runs);
+
+/// Reads the command line; the exit code if the tool has no more to do.
+std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv);
+
+} // namespace tinh::tools
+
+#endif // TINH_TOOLS_COMMAND_LINE_H
