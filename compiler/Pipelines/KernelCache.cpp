@@ -72,6 +72,14 @@ std::optional<std::string> KernelCache::takeWarning() {
   return std::exchange(warning, std::nullopt);
 }
 
+std::string KernelCache::defaultDirectory() {
+  SmallString<128> path;
+  if (!sys::path::cache_directory(path))
+    return "";
+  sys::path::append(path, "tinh");
+  return std::string(path);
+}
+
 std::string KernelCache::key(StringRef kernel,
                              const cpu::Target &target) const {
   Digest digest =

@@ -35,6 +35,9 @@ public:
   explicit KernelCache(std::string directory,
                        uint64_t maximumSize = kDefaultSize);
 
+  /// $XDG_CACHE_HOME/tinh or ~/.cache/tinh; empty if neither is known.
+  static std::string defaultDirectory();
+
   /// The name of the entry for the code of `kernel`, the text of a module.
   std::string key(llvm::StringRef kernel, const cpu::Target &target) const;
 

@@ -88,15 +88,6 @@ void printKernels(const tinh::CompileReport &report) {
         kernel.cached ? "  cached" : "");
 }
 
-/// $XDG_CACHE_HOME/tinh or ~/.cache/tinh; empty if neither is known.
-std::string defaultCacheDirectory() {
-  llvm::SmallString<128> path;
-  if (!llvm::sys::path::cache_directory(path))
-    return "";
-  llvm::sys::path::append(path, "tinh");
-  return std::string(path);
-}
-
 /// --emit also names formats that a model in phase graph or normalised can be
 /// written in.
 bool isFormat(llvm::StringRef emit) { return emit == "onnx" || emit == "json"; }
@@ -224,7 +215,7 @@ int main(int argc, char **argv) {
   tinh::reportExhaustedMemory();
   tinh::catchCrashes();
   Arguments arguments;
-  arguments.cacheDirectory = defaultCacheDirectory();
+  arguments.cacheDirectory = tinh::KernelCache::defaultDirectory();
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
                "graph-run and programs on libtinh_runtime run.");
   app.add_option("MODEL", arguments.model, "the model's file")->required();
