@@ -330,6 +330,8 @@ public:
   /// of x, of `x`. May be empty. Nothing is to be done unless a graph is being
   /// made.
   virtual void view(const View &view, const TensorImpl &x, TensorImpl &out) {}
+  /// Whether tensors stand for values that are not there yet (Function/).
+  virtual bool isTracing() const { return false; }
 };
 
 /// Puts a backend in the place of this thread's while it lives.

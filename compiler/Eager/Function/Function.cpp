@@ -1,0 +1,265 @@
+//===- Function.cpp - Functions that are traced and compiled ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Function/FunctionImpl.h"
+#include "compiler/Eager/Function/TraceBackend.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+#include <cstdio>
+
+using namespace mlir;
+
+namespace tinh {
+
+using eager::Dims;
+using eager::implOf;
+using eager::TensorAccess;
+using eager::TensorImpl;
+
+//===----------------------------------------------------------------------===//
+// Tracing
+//===----------------------------------------------------------------------===//
+
+namespace eager {
+
+std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
+                                           std::span<const Tensor> inputs) {
+  auto graph = std::make_unique<TracedGraph>();
+  Trace trace(graph->context.get());
+  TraceBackend backend(trace);
+  std::vector<Tensor> traced;
+  for (const Tensor &input : inputs)
+    traced.push_back(TensorAccess::share(*trace.addInput(implOf(input))));
+  std::vector<Tensor> results;
+  std::vector<const TensorImpl *> outputs;
+  {
+    BackendScope scope(backend);
+    results = body(traced);
+    for (const Tensor &result : results) {
+      const TensorImpl &output = implOf(result);
+      graph->results.emplace_back(output.dtype, output.sizes);
+      outputs.push_back(&output);
+    }
+    graph->module = trace.finish(outputs);
+  }
+  for (auto [i, argument] : llvm::enumerate(trace.arguments())) {
+    graph->captured.push_back(argument.captured);
+    TracedGraph::UsedGenerator used{argument.generator};
+    if (used.state) // The first call is to draw what tracing only seemed to.
+      used.blocks = std::exchange(used.state->counter, argument.firstCounter);
+    used.blocks -= argument.firstCounter;
+    graph->generators.push_back(used);
+    if (argument.isChanged())
+      graph->changed.push_back(i);
+  }
+  return graph;
+}
+
+} // namespace eager
+
+//===----------------------------------------------------------------------===//
+// Signatures
+//===----------------------------------------------------------------------===//
+
+static std::string shapeText(const Dims &sizes) {
+  return to_string(IntArray(std::span<const int64_t>(sizes)));
+}
+
+bool Function::Impl::Specialisation::fits(std::span<const Tensor> given,
+                                          const std::string &key) const {
+  if (key != this->key || given.size() != inputs.size())
+    return false;
+  for (auto [tensor, input] : llvm::zip_equal(given, inputs)) {
+    const TensorImpl &impl = implOf(tensor);
+    if (impl.dtype != input.first || !(impl.sizes == input.second))
+      return false;
+  }
+  return true;
+}
+
+std::string
+Function::Impl::Specialisation::difference(std::span<const Tensor> given,
+                                           const std::string &key) const {
+  if (given.size() != inputs.size())
+    return std::to_string(given.size()) + " tensors instead of " +
+           std::to_string(inputs.size());
+  for (auto [i, tensor, input] : llvm::enumerate(given, inputs)) {
+    const TensorImpl &impl = implOf(tensor);
+    std::string argument = "argument " + std::to_string(i);
+    if (impl.dtype != input.first)
+      return argument + ": dtype " + tinh_dtype_name(impl.dtype) +
+             " instead of " + tinh_dtype_name(input.first);
+    if (!(impl.sizes == input.second))
+      return argument + ": shape " + shapeText(impl.sizes) + " instead of " +
+             shapeText(input.second);
+  }
+  return "numbers " + key + " instead of " + this->key;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// Milliseconds that `action` takes are added to `sum`.
+template <typename Action> static auto timed(double &sum, Action action) {
+  auto start = std::chrono::steady_clock::now();
+  auto result = action();
+  sum += std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now() - start)
+             .count();
+  return result;
+}
+
+void Function::Impl::noteRetrace(std::span<const Tensor> inputs,
+                                 const std::string &key) {
+  if (specialisations.empty())
+    return;
+  counts.retraces.push_back(specialisations.back().difference(inputs, key));
+  if (counts.traces + 1 == options.retrace_warning)
+    std::fprintf(stderr,
+                 "warning: function '%s' (%s:%u) has been traced and compiled "
+                 "%zu times, last for %s; give it arguments of few shapes, and "
+                 "numbers that change as tensors\n",
+                 options.name.c_str(), at.file_name(),
+                 static_cast<unsigned>(at.line()), counts.traces + 1,
+                 counts.retraces.back().c_str());
+}
+
+Function::Impl::Specialisation &
+Function::Impl::find(const Body &body, std::span<const Tensor> inputs,
+                     const std::string &key) {
+  for (Specialisation &known : specialisations)
+    if (known.fits(inputs, key))
+      return known;
+  noteRetrace(inputs, key);
+  Specialisation made;
+  made.key = key;
+  for (const Tensor &input : inputs) {
+    const TensorImpl &impl = implOf(input);
+    made.inputs.emplace_back(impl.dtype, impl.sizes);
+  }
+  made.graph = timed(counts.trace_ms,
+                     [&] { return eager::traceFunction(body, inputs); });
+  ++counts.traces;
+  uint32_t threads =
+      options.threads ? options.threads : engine_options().workers;
+  made.compiled = timed(counts.compile_ms, [&] {
+    OwningOpRef<ModuleOp> module(made.graph->module->clone());
+    return eager::CompiledGraph::create(
+        *module, made.graph->context, options.name, made.graph->results.size(),
+        made.graph->changed, threads);
+  });
+  return specialisations.emplace_back(std::move(made));
+}
+
+void Function::Impl::checkAliases(
+    const Specialisation &specialisation,
+    std::span<const TensorImpl *const> arguments) const {
+  for (size_t changed : specialisation.graph->changed)
+    for (size_t other = 0; other < arguments.size(); ++other)
+      if (other != changed &&
+          arguments[other]->storage.get() == arguments[changed]->storage.get())
+        throw Error(TINH_INVALID_ARGUMENT,
+                    "function '" + options.name +
+                        "' changes one of its tensors, and is given another "
+                        "one that shares its memory; clone() one of them");
+}
+
+/// The seed and the counter of a generator, which then goes on.
+static Tensor advance(const eager::TracedGraph::UsedGenerator &generator,
+                      std::source_location at) {
+  uint64_t state[] = {generator.state->seed, generator.state->counter};
+  generator.state->counter += generator.blocks;
+  return from_bytes(state, 2, uint64, at);
+}
+
+std::vector<Tensor> Function::Impl::launch(Specialisation &specialisation,
+                                           std::span<const Tensor> inputs) {
+  const eager::TracedGraph &graph = *specialisation.graph;
+  eager::Call call = {"function", at};
+  std::vector<Tensor> contiguous; // Keeps what it holds alive.
+  std::vector<std::pair<size_t, Tensor>> writtenBack;
+  std::vector<const TensorImpl *> arguments;
+  size_t next = 0;
+  for (auto [i, captured] : llvm::enumerate(graph.captured)) {
+    const auto &generator = graph.generators[i];
+    Tensor given = captured          ? TensorAccess::share(*captured)
+                   : generator.state ? advance(generator, at)
+                                     : inputs[next++];
+    Tensor dense = given.contiguous(at);
+    if (llvm::is_contained(graph.changed, i) && !dense.is_same(given))
+      writtenBack.emplace_back(contiguous.size(), given);
+    contiguous.push_back(dense);
+    arguments.push_back(&implOf(contiguous.back()));
+  }
+  checkAliases(specialisation, arguments);
+  std::vector<Tensor> results;
+  std::vector<const TensorImpl *> outputs;
+  for (const auto &[dtype, sizes] : graph.results) {
+    results.push_back(
+        empty(IntArray(std::span<const int64_t>(sizes)), DType(dtype), at));
+    outputs.push_back(&implOf(results.back()));
+  }
+  specialisation.compiled->launch(arguments, outputs, call);
+  for (auto &[i, given] : writtenBack)
+    given.copy_(contiguous[i]);
+  return results;
+}
+
+std::vector<Tensor> Function::Impl::call(const Body &body,
+                                         std::span<const Tensor> inputs,
+                                         const std::string &key) {
+  // Within another function that is being traced, it is a part of that.
+  if (eager::TraceBackend::current())
+    return body(inputs);
+  Specialisation *specialisation;
+  {
+    std::lock_guard lock(mutex);
+    specialisation = &find(body, inputs, key);
+    ++counts.calls;
+  }
+  return launch(*specialisation, inputs);
+}
+
+FunctionStatistics Function::Impl::statistics() {
+  std::lock_guard lock(mutex);
+  return counts;
+}
+
+//===----------------------------------------------------------------------===//
+// The public class
+//===----------------------------------------------------------------------===//
+
+Function::Function(FunctionOptions options, std::source_location at)
+    : impl(std::make_shared<Impl>(std::move(options), at)) {}
+
+std::vector<Tensor> Function::call(const Body &body,
+                                   std::span<const Tensor> inputs,
+                                   const std::string &key) const {
+  return impl->call(body, inputs, key);
+}
+
+void Function::save(const std::string &path, const Body &body,
+                    std::span<const Tensor> inputs, const std::string &) const {
+  eager::saveGraph(*eager::traceFunction(body, inputs), impl->options.name,
+                   path);
+}
+
+std::string Function::graph(const Body &body, std::span<const Tensor> inputs,
+                            const std::string &) const {
+  auto traced = eager::traceFunction(body, inputs);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  traced->module->print(stream);
+  return text;
+}
+
+FunctionStatistics Function::statistics() const { return impl->statistics(); }
+
+} // namespace tinh

@@ -1,0 +1,331 @@
+//===- Trace.cpp - A function as it is being recorded -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Function/Trace.h"
+
+#include "compiler/Eager/Function/TracedViews.h"
+#include "tinh/runtime.hpp"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tinh::eager {
+
+Type elementType(MLIRContext *context, tinh_dtype_t dtype) {
+  auto integer = [&](unsigned bits, bool isUnsigned) -> Type {
+    return IntegerType::get(context, bits,
+                            isUnsigned ? IntegerType::Unsigned
+                                       : IntegerType::Signless);
+  };
+  switch (dtype) {
+  case TINH_DTYPE_BOOL:
+    return integer(1, false);
+  case TINH_DTYPE_I8:
+    return integer(8, false);
+  case TINH_DTYPE_U8:
+    return integer(8, true);
+  case TINH_DTYPE_I16:
+    return integer(16, false);
+  case TINH_DTYPE_U16:
+    return integer(16, true);
+  case TINH_DTYPE_I32:
+    return integer(32, false);
+  case TINH_DTYPE_U32:
+    return integer(32, true);
+  case TINH_DTYPE_I64:
+    return integer(64, false);
+  case TINH_DTYPE_U64:
+    return integer(64, true);
+  case TINH_DTYPE_F16:
+    return Float16Type::get(context);
+  case TINH_DTYPE_BF16:
+    return BFloat16Type::get(context);
+  case TINH_DTYPE_F32:
+    return Float32Type::get(context);
+  case TINH_DTYPE_F64:
+    return Float64Type::get(context);
+  }
+  llvm_unreachable("no such dtype");
+}
+
+RankedTensorType tensorType(MLIRContext *context, const TensorImpl &tensor) {
+  return RankedTensorType::get(toArrayRef(tensor.sizes),
+                               elementType(context, tensor.dtype));
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+static OwningOpRef<ModuleOp> emptyModule(MLIRContext *context) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+  auto main =
+      func::FuncOp::create(UnknownLoc::get(context), graph::names::kMain,
+                           FunctionType::get(context, {}, {}));
+  main.addEntryBlock();
+  module->push_back(main);
+  return module;
+}
+
+Trace::Trace(MLIRContext *context)
+    : module(emptyModule(context)),
+      main(module->lookupSymbol<func::FuncOp>(graph::names::kMain)),
+      graphBuilder(&main.front(), /*directory=*/"") {}
+
+Trace::~Trace() {
+  for (const Ref<TracedMemory> &memory : allMemories)
+    memory->trace = nullptr;
+}
+
+Ref<TracedMemory> Trace::newMemory(RankedTensorType type, Value value) {
+  Ref<TracedMemory> memory = new TracedMemory(this, type);
+  memory->value = value;
+  allMemories.push_back(memory);
+  return memory;
+}
+
+Trace::Argument &Trace::addArgument(RankedTensorType type) {
+  Argument argument;
+  argument.initial = main.front().addArgument(type, UnknownLoc::get(context()));
+  argument.memory = newMemory(type, argument.initial);
+  functionArguments.push_back(std::move(argument));
+  captures.push_back({});
+  return functionArguments.back();
+}
+
+Ref<TensorImpl> newTensor(tinh_dtype_t dtype, const Dims &sizes) {
+  Ref<TensorImpl> tensor = TensorImpl::create();
+  tensor->dtype = dtype;
+  tensor->sizes = sizes;
+  tensor->strides = contiguousStrides(sizes);
+  return tensor;
+}
+
+static void show(TensorImpl &tensor, const Ref<TracedMemory> &memory) {
+  Ref<TracedTensor> traced = new TracedTensor;
+  traced->memory = memory;
+  traced->sizes = tensor.sizes;
+  tensor.traced = Ref<TraceData>(traced.get());
+}
+
+Ref<TensorImpl> Trace::addInput(const TensorImpl &tensor) {
+  Ref<TensorImpl> input = newTensor(tensor.dtype, tensor.sizes);
+  show(*input, addArgument(tensorType(context(), tensor)).memory);
+  return input;
+}
+
+Ref<TensorImpl> Trace::hold(const TensorImpl &like, Value value) {
+  Ref<TensorImpl> tensor = newTensor(like.dtype, like.sizes);
+  show(*tensor, newMemory(cast<RankedTensorType>(value.getType()), value));
+  return tensor;
+}
+
+const Trace::Argument &
+Trace::generator(const std::shared_ptr<Generator::State> &state,
+                 uint64_t counter) {
+  for (const Argument &argument : functionArguments)
+    if (argument.generator == state)
+      return argument;
+  Type u64 = elementType(context(), TINH_DTYPE_U64);
+  Argument &argument = addArgument(RankedTensorType::get({2}, u64));
+  argument.generator = state;
+  argument.firstCounter = counter;
+  return argument;
+}
+
+/// Whether the two show the same elements of the same memory in the same order.
+static bool isSameView(const TensorImpl &x, const TensorImpl &y) {
+  return x.storage.get() == y.storage.get() && x.dtype == y.dtype &&
+         x.offset == y.offset && llvm::equal(x.sizes, y.sizes) &&
+         llvm::equal(x.strides, y.strides);
+}
+
+const TracedTensor &Trace::capture(const TensorImpl &tensor) {
+  for (auto [argument, known] : llvm::zip_equal(functionArguments, captures))
+    if (argument.captured && isSameView(*argument.captured, tensor))
+      return static_cast<TracedTensor &>(*known);
+  Ref<TracedTensor> traced = new TracedTensor;
+  Argument &argument = addArgument(tensorType(context(), tensor));
+  argument.captured = const_cast<TensorImpl *>(&tensor);
+  traced->memory = argument.memory;
+  traced->sizes = tensor.sizes;
+  captures.back() = Ref<TraceData>(traced.get());
+  return *traced;
+}
+
+const TracedTensor &Trace::tracedOf(const TensorImpl &tensor) {
+  if (!tensor.traced)
+    return capture(tensor);
+  auto &traced = static_cast<const TracedTensor &>(*tensor.traced);
+  if (traced.memory->trace != this)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "a tensor that was made while a function, a branch or the body "
+                "of a loop was traced is used outside of it, where it has no "
+                "value; return it from there instead");
+  return traced;
+}
+
+static constexpr Call kViewCall = {"view", {}};
+
+void Trace::allocate(TensorImpl &tensor) {
+  show(tensor, newMemory(tensorType(context(), tensor), {}));
+}
+
+void Trace::addView(const TensorImpl &source, const View &how,
+                    TensorImpl &view) {
+  const TracedTensor &from = tracedOf(source);
+  Ref<TracedTensor> traced = new TracedTensor;
+  traced->memory = from.memory;
+  traced->source = Ref<TraceData>(const_cast<TracedTensor *>(&from));
+  traced->how = how;
+  traced->sizes = view.sizes;
+  view.traced = Ref<TraceData>(traced.get());
+}
+
+/// The place of `call` in the user's code, named by the operation.
+static Location locationOf(MLIRContext *context, const Call &call) {
+  return NameLoc::get(StringAttr::get(context, call.name),
+                      FileLineColLoc::get(context, call.at.file_name(),
+                                          call.at.line(), call.at.column()));
+}
+
+Value Trace::add(const Call &call, function_ref<Value(GraphOps &)> build) {
+  graphBuilder.setLocation(locationOf(context(), call));
+  GraphOps ops(graphBuilder);
+  Value value = build(ops);
+  if (value)
+    return value;
+  throw Error(TINH_INVALID_ARGUMENT,
+              std::string(call.name) + " at " + call.at.file_name() + ":" +
+                  std::to_string(call.at.line()) +
+                  " cannot be part of a compiled function: " + ops.takeError());
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value Trace::readMemory(TracedMemory &memory) {
+  // What nothing was written to, as tinh::empty gives it, may hold anything.
+  if (!memory.value)
+    memory.value =
+        constant(cast<DenseElementsAttr>(raw().getZeroAttr(memory.type)));
+  return memory.value;
+}
+
+Value Trace::readTraced(const TracedTensor &tensor) {
+  if (!tensor.source)
+    return readMemory(*tensor.memory);
+  Value source = readTraced(static_cast<TracedTensor &>(*tensor.source));
+  return add(kViewCall, [&](GraphOps &ops) {
+    return applyView(ops, tensor.how, tensor.sizes, source);
+  });
+}
+
+void Trace::writeTraced(const TracedTensor &tensor, Value value) {
+  if (!tensor.source) {
+    tensor.memory->value = value;
+    return;
+  }
+  auto &source = static_cast<TracedTensor &>(*tensor.source);
+  Value old = readTraced(source);
+  writeTraced(source, add(kViewCall, [&](GraphOps &ops) {
+                return undoView(ops, tensor.how, tensor.sizes, old, value);
+              }));
+}
+
+Value Trace::read(const TensorImpl &tensor) {
+  return readTraced(tracedOf(tensor));
+}
+
+void Trace::write(const TensorImpl &tensor, Value value) {
+  writeTraced(tracedOf(tensor), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+std::vector<Trace::Change> Trace::record(Block &block,
+                                         function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(raw());
+  std::vector<Change> before;
+  for (const Ref<TracedMemory> &memory : allMemories)
+    if (memory->references() > 1) // Some tensor has it.
+      before.push_back({memory, readMemory(*memory)});
+  size_t numMemories = allMemories.size();
+  size_t numArguments = functionArguments.size();
+  raw().setInsertionPointToEnd(&block);
+  body();
+  std::vector<Change> changes;
+  auto restore = [&](const Ref<TracedMemory> &memory, Value value) {
+    if (memory->value != value)
+      changes.push_back({memory, std::exchange(memory->value, value)});
+  };
+  for (const Change &memory : before)
+    restore(memory.memory, memory.value);
+  for (size_t i = numArguments; i < functionArguments.size(); ++i)
+    restore(functionArguments[i].memory, functionArguments[i].initial);
+  // What was made within has no value outside.
+  for (size_t i = numMemories; i < allMemories.size(); ++i)
+    if (llvm::none_of(functionArguments, [&](const Argument &argument) {
+          return argument.memory.get() == allMemories[i].get();
+        }))
+      allMemories[i]->trace = nullptr;
+  return changes;
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+/// A changed argument must be the only one with its memory: what the others
+/// show would have to change with it.
+void Trace::checkAliases() const {
+  for (const Argument &changed : functionArguments)
+    for (const Argument &other : functionArguments)
+      if (&changed != &other && changed.isChanged() && changed.captured &&
+          other.captured &&
+          changed.captured->storage.get() == other.captured->storage.get())
+        throw Error(TINH_INVALID_ARGUMENT,
+                    "the function changes a tensor that it captures, and "
+                    "captures another one that shares its memory; refer to one "
+                    "of them, and take views of it within the function");
+}
+
+OwningOpRef<ModuleOp>
+Trace::finish(std::span<const TensorImpl *const> results) {
+  checkAliases();
+  SmallVector<Value> values;
+  for (const TensorImpl *result : results)
+    values.push_back(read(*result));
+  for (const Argument &argument : functionArguments)
+    if (argument.isChanged())
+      values.push_back(argument.memory->value);
+  OpBuilder &b = raw();
+  func::ReturnOp::create(b, b.getUnknownLoc(), values);
+  main.setFunctionType(b.getFunctionType(main.front().getArgumentTypes(),
+                                         ValueRange(values).getTypes()));
+  size_t inputs = 0, captured = 0, generators = 0;
+  for (auto [i, argument] : llvm::enumerate(functionArguments)) {
+    std::string name =
+        argument.captured    ? "captured" + std::to_string(captured++)
+        : argument.generator ? "generator" + std::to_string(generators++)
+                             : "input" + std::to_string(inputs++);
+    main.setArgAttr(i, graph::names::kName, b.getStringAttr(name));
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    main.setResultAttr(
+        i, graph::names::kName,
+        b.getStringAttr(i < results.size()
+                            ? "output" + std::to_string(i)
+                            : "changed" + std::to_string(i - results.size())));
+  return std::move(module);
+}
+
+} // namespace tinh::eager
