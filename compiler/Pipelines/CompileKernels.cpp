@@ -9,6 +9,8 @@
 
 #include "compiler/Codegen/CPU/ObjectCode.h"
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
+#include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "dialects/graph/Graph.h"
@@ -85,7 +87,7 @@ public:
     if (module->getOps<func::FuncOp>().empty())
       return *module;
     auto target = cpu::targetOf(*module);
-    if (failed(target))
+    if (failed(target) || failed(codegen::lowerRows(*module)))
       return failure();
     auto lowered = cpu::lowerKernelsToLLVM(*module, *target);
     if (failed(lowered))
@@ -110,6 +112,7 @@ private:
     DialectRegistry registry;
     registry.insert<graph::GraphDialect>();
     cpu::registerCodegenDialects(registry);
+    codegen::registerLowerToLinalgModels(registry);
     return registry;
   }
 
@@ -154,6 +157,20 @@ findOrCompile(StringRef text, const cpu::Target &target, KernelCache *cache,
                             std::chrono::steady_clock::now() - start)
                             .count();
   return object;
+}
+
+llvm::Expected<artifact::Object> findOrCompileKernel(StringRef text,
+                                                     const cpu::Target &target,
+                                                     KernelCache *cache) {
+  KernelReport report;
+  KernelError error;
+  auto object = findOrCompile(text, target, cache, report, error);
+  if (failed(object))
+    return llvm::createStringError("a kernel cannot be compiled: " +
+                                   error.message);
+  if (cache && !report.cached)
+    cache->prune();
+  return std::move(*object);
 }
 
 /// Warns of what keeps the cache from working, and bounds its size.

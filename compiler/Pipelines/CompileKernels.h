@@ -24,6 +24,13 @@ compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
                const cpu::Target &target, const CompileOptions &options,
                CompileReport &report);
 
+/// The code of the kernel in `text`, a module with a function over linalg or a
+/// function of a row, for `target`, which it names; from `cache` if that is
+/// there and has it.
+llvm::Expected<artifact::Object> findOrCompileKernel(llvm::StringRef text,
+                                                     const cpu::Target &target,
+                                                     KernelCache *cache);
+
 /// Takes `module` from phase Plan to LLVM: each kernel function becomes a
 /// module of functions in the LLVM dialect.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module, unsigned jobs);

@@ -41,9 +41,11 @@ public:
 
   /// Element by element, on operands of `dtype`.
   Kernel &elementwise(ElementwiseOp op, tinh_dtype_t dtype);
-  /// Converts or copies.
+  /// Converts; between different dtypes.
   Kernel &cast(tinh_dtype_t from, tinh_dtype_t to);
-  /// Copies elements of that many bytes, fast where neighbours of a column are
+  /// Copies elements of that many bytes, a power of two up to 8.
+  Kernel &copy(unsigned elementSize);
+  /// Copies them, fast where neighbours of a column are
   /// neighbours in memory of the operand, and of a row in the result's.
   Kernel &transpose(unsigned elementSize);
   /// y[r] = init[r] ⊕ x[r, 0] ⊕ …, with x converted to `to`, in which all is
@@ -86,7 +88,7 @@ private:
   std::vector<std::unique_ptr<Kernel>> kernels;
   Family<kElementwiseOps * kDtypes> elementwiseKernels{};
   Family<kDtypes * kDtypes> castKernels{}, dotKernels{};
-  Family<5> transposeKernels{}; // By log2 of the size.
+  Family<4> copyKernels{}, transposeKernels{}; // By log2 of the size.
   Family<5 * kDtypes * kDtypes * 2> reduceKernels{};
   Family<2 * kDtypes * 2> argreduceKernels{}, softmaxKernels{},
       layerNormKernels{};

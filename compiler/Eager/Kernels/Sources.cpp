@@ -1,0 +1,390 @@
+//===- Sources.cpp - What kernels compute, as text --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Kernels/Sources.h"
+
+#include <initializer_list>
+
+namespace tinh::eager {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static std::string elementType(tinh_dtype_t dtype) {
+  static const char *const names[] = {"i1",   "i8",   "ui8", "i16",  "ui16",
+                                      "i32",  "ui32", "i64", "ui64", "f16",
+                                      "bf16", "f32",  "f64"};
+  return names[dtype];
+}
+
+/// The elements of a row; the length stands for any.
+static std::string row(tinh_dtype_t dtype) {
+  return "tensor<64x" + elementType(dtype) + ">";
+}
+
+/// One element for each row.
+static std::string single(tinh_dtype_t dtype) {
+  return "tensor<" + elementType(dtype) + ">";
+}
+
+static bool isHalf(tinh_dtype_t dtype) {
+  return dtype == TINH_DTYPE_F16 || dtype == TINH_DTYPE_BF16;
+}
+
+/// What formulas of several ops on `dtype` are computed in, to be rounded once.
+static tinh_dtype_t computeType(tinh_dtype_t dtype) {
+  return isHalf(dtype) ? TINH_DTYPE_F32 : dtype;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of a row
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes a function, op by op. Values are "%a", types "tensor<…>".
+class Function {
+public:
+  struct Value {
+    std::string name, type;
+  };
+
+  /// Its inputs are called %a, %b, …
+  explicit Function(std::initializer_list<std::string> inputs) {
+    char name = 'a';
+    for (const std::string &type : inputs)
+      arguments.push_back({std::string("%") + name++, type});
+  }
+
+  const Value &input(size_t i) const { return arguments[i]; }
+
+  Value constant(double value, const std::string &type) {
+    return append("graph.constant dense<" + std::to_string(value) + ">", {},
+                  " : " + type, type);
+  }
+  /// An op with its operands' types after a colon.
+  Value unary(const std::string &op, const Value &x,
+              const std::string &options = "", std::string type = "") {
+    return append("graph." + op, {x}, options + " : " + x.type,
+                  type.empty() ? x.type : type);
+  }
+  Value reduce(const std::string &kind, const Value &x,
+               const std::string &type) {
+    return append("graph.reduce " + kind, {x},
+                  " axes [0] : " + x.type + " -> " + type, type);
+  }
+  Value nary(const std::string &op, std::initializer_list<Value> operands,
+             const std::string &type) {
+    std::string types;
+    for (const Value &operand : operands)
+      types += (types.empty() ? " : " : ", ") + operand.type;
+    return append("graph." + op, operands, types + " -> " + type, type);
+  }
+  Value cast(const Value &x, const std::string &type) {
+    if (x.type == type)
+      return x;
+    return append("graph.cast", {x}, " : " + x.type + " to " + type, type);
+  }
+
+  /// The function @`symbol`, which returns `result`.
+  Source finish(const std::string &symbol, const Value &result,
+                Lanes lanes = Lanes::AlongColumns, bool keeps = false) const {
+    bool across = lanes == Lanes::AcrossRows;
+    Source source{across ? symbol + "_across" : symbol, "", 0};
+    source.scratchPerColumn = keeps ? across ? 64 : 8 : 0;
+    std::string signature;
+    for (const Value &argument : arguments)
+      signature += (signature.empty() ? "" : ", ") + argument.name + ": " +
+                   argument.type;
+    source.text = "func.func @" + source.symbol + "(" + signature + ") -> " +
+                  result.type + " attributes {graph.strategy = \"sized-rows" +
+                  (across ? "-across" : "") + "\", graph.scratch = " +
+                  std::to_string(source.scratchPerColumn) + " : i64} {\n" +
+                  body + "  return " + result.name + " : " + result.type +
+                  "\n}\n";
+    return source;
+  }
+
+private:
+  Value append(const std::string &op, std::initializer_list<Value> operands,
+               const std::string &rest, const std::string &type) {
+    Value result{"%" + std::to_string(count++), type};
+    std::string list;
+    for (const Value &operand : operands)
+      list += (list.empty() ? " " : ", ") + operand.name;
+    body += "  " + result.name + " = " + op + list + rest + "\n";
+    return result;
+  }
+
+  std::vector<Value> arguments;
+  std::string body;
+  unsigned count = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+/// The graph dialect's name of `op`; of a comparison, the predicate's. Null if
+/// it is a formula of several ops.
+static const char *mnemonic(ElementwiseOp op) {
+  switch (op) {
+#define CASE(NAME, TEXT)                                                       \
+  case ElementwiseOp::NAME:                                                    \
+    return TEXT;
+    CASE(Neg, "neg")
+    CASE(Abs, "abs")
+    CASE(Sign, "sign")
+    CASE(Not, "not")
+    CASE(Relu, "relu")
+    CASE(Exp, "exp")
+    CASE(Log, "log")
+    CASE(Sqrt, "sqrt")
+    CASE(Rsqrt, "rsqrt")
+    CASE(Reciprocal, "reciprocal")
+    CASE(Erf, "erf")
+    CASE(Tanh, "tanh")
+    CASE(Sigmoid, "sigmoid")
+    CASE(Softplus, "softplus")
+    CASE(Floor, "floor")
+    CASE(Ceil, "ceil")
+    CASE(Round, "round")
+    CASE(Sin, "sin")
+    CASE(Cos, "cos")
+    CASE(Tan, "tan")
+    CASE(Asin, "asin")
+    CASE(Acos, "acos")
+    CASE(Atan, "atan")
+    CASE(Sinh, "sinh")
+    CASE(Cosh, "cosh")
+    CASE(Asinh, "asinh")
+    CASE(Acosh, "acosh")
+    CASE(Atanh, "atanh")
+    CASE(Gelu, "gelu")
+    CASE(GeluTanh, "gelu_tanh")
+    CASE(Silu, "silu")
+    CASE(IsNan, "isnan")
+    CASE(IsInf, "isinf")
+    CASE(Add, "add")
+    CASE(Sub, "sub")
+    CASE(Mul, "mul")
+    CASE(Div, "div")
+    CASE(Pow, "pow")
+    CASE(Max, "max")
+    CASE(Min, "min")
+    CASE(Mod, "mod")
+    CASE(Fmod, "fmod")
+    CASE(And, "and")
+    CASE(Or, "or")
+    CASE(Xor, "xor")
+    CASE(ShiftLeft, "shift_left")
+    CASE(ShiftRight, "shift_right")
+    CASE(Equal, "equal")
+    CASE(NotEqual, "not_equal")
+    CASE(Less, "less")
+    CASE(LessEqual, "less_equal")
+    CASE(Greater, "greater")
+    CASE(GreaterEqual, "greater_equal")
+    CASE(LeakyRelu, "leaky_relu")
+    CASE(Elu, "elu")
+    CASE(Where, "where")
+    CASE(Clamp, "clamp")
+    CASE(MulAdd, "mul_add")
+#undef CASE
+  }
+  return nullptr;
+}
+
+static Source unarySource(ElementwiseOp op, tinh_dtype_t dtype,
+                          const std::string &symbol) {
+  using enum ElementwiseOp;
+  std::string type = row(dtype);
+  Function f({type});
+  Function::Value x = f.input(0);
+  if (op == Silu) {
+    x = f.cast(x, row(computeType(dtype)));
+    Function::Value y = f.nary("mul", {x, f.unary("sigmoid", x)}, x.type);
+    return f.finish(symbol, f.cast(y, type));
+  }
+  if (op == GeluTanh)
+    return f.finish(symbol, f.unary("gelu", x, " tanh_approximation"));
+  bool isTest = op == IsNan || op == IsInf;
+  return f.finish(symbol, f.unary(mnemonic(op), x, "",
+                                  isTest ? row(TINH_DTYPE_BOOL) : type));
+}
+
+static Source binarySource(ElementwiseOp op, tinh_dtype_t dtype,
+                           const std::string &symbol) {
+  using enum ElementwiseOp;
+  std::string type = row(dtype), condition = row(TINH_DTYPE_BOOL);
+  Function f({type, type});
+  Function::Value a = f.input(0), b = f.input(1);
+  if (op >= Equal && op <= GreaterEqual)
+    return f.finish(symbol, f.nary("compare " + std::string(mnemonic(op)),
+                                   {a, b}, condition));
+  if (op != LeakyRelu && op != Elu)
+    return f.finish(symbol, f.nary(mnemonic(op), {a, b}, type));
+  std::string compute = row(computeType(dtype));
+  a = f.cast(a, compute);
+  b = f.cast(b, compute);
+  Function::Value zero = f.constant(0, single(computeType(dtype)));
+  Function::Value positive = f.nary("compare greater", {a, zero}, condition);
+  Function::Value factor = a;
+  if (op == Elu)
+    factor = f.nary(
+        "sub", {f.unary("exp", a), f.constant(1, single(computeType(dtype)))},
+        compute);
+  Function::Value y = f.nary(
+      "where", {positive, a, f.nary("mul", {factor, b}, compute)}, compute);
+  return f.finish(symbol, f.cast(y, type));
+}
+
+static Source ternarySource(ElementwiseOp op, tinh_dtype_t dtype,
+                            const std::string &symbol) {
+  using enum ElementwiseOp;
+  std::string type = row(dtype);
+  if (op == Where) {
+    Function f({row(TINH_DTYPE_BOOL), type, type});
+    return f.finish(
+        symbol, f.nary("where", {f.input(0), f.input(1), f.input(2)}, type));
+  }
+  std::string compute = row(computeType(dtype));
+  Function f({type, type, type});
+  Function::Value a = f.cast(f.input(0), compute),
+                  b = f.cast(f.input(1), compute),
+                  c = f.cast(f.input(2), compute);
+  bool isClamp = op == Clamp;
+  Function::Value inner = f.nary(isClamp ? "max" : "mul", {a, b}, compute);
+  Function::Value y = f.nary(isClamp ? "min" : "add", {inner, c}, compute);
+  return f.finish(symbol, f.cast(y, type));
+}
+
+Source elementwiseSource(ElementwiseOp op, tinh_dtype_t dtype) {
+  std::string symbol = std::string(mnemonic(op)) + "_" + elementType(dtype);
+  if (op < ElementwiseOp::Add)
+    return unarySource(op, dtype, symbol);
+  return op < ElementwiseOp::Where ? binarySource(op, dtype, symbol)
+                                   : ternarySource(op, dtype, symbol);
+}
+
+Source castSource(tinh_dtype_t from, tinh_dtype_t to) {
+  Function f({row(from)});
+  return f.finish("cast_" + elementType(from) + "_" + elementType(to),
+                  f.cast(f.input(0), row(to)));
+}
+
+Source copySource(unsigned elementSize, bool transposes) {
+  std::string bits = std::to_string(8 * elementSize);
+  std::string type = "tensor<?xi" + bits + ">";
+  std::string symbol = (transposes ? "transpose_" : "copy_") + bits;
+  return {symbol,
+          "func.func @" + symbol + "(%a: " + type + ") -> " + type +
+              " attributes {graph.strategy = \"sized-" +
+              (transposes ? "transpose" : "rows") +
+              "\", graph.scratch = 0 : i64} {\n  return %a : " + type + "\n}\n",
+          0};
+}
+
+//===----------------------------------------------------------------------===//
+// With reductions
+//===----------------------------------------------------------------------===//
+
+Source reduceSource(ReduceOp op, tinh_dtype_t from, tinh_dtype_t to,
+                    Lanes lanes) {
+  static const char *const kinds[] = {"sum", "sum", "prod", "max", "min"};
+  static const char *const combiners[] = {"add", "add", "mul", "max", "min"};
+  auto i = static_cast<size_t>(op);
+  Function f({row(from), single(to)});
+  Function::Value total =
+      f.reduce(kinds[i], f.cast(f.input(0), row(to)), single(to));
+  Function::Value y = f.nary(combiners[i], {f.input(1), total}, single(to));
+  return f.finish(std::string("reduce_") + kinds[i] + "_" + elementType(from) +
+                      "_" + elementType(to),
+                  y, lanes);
+}
+
+Source argreduceSource(ArgOp op, tinh_dtype_t dtype, Lanes lanes) {
+  std::string name = op == ArgOp::Max ? "argmax" : "argmin";
+  Function f({row(dtype)});
+  Function::Value y =
+      f.unary(name, f.input(0), " axis 0", single(TINH_DTYPE_I64));
+  return f.finish(name + "_" + elementType(dtype), y, lanes);
+}
+
+Source softmaxSource(SoftmaxOp op, tinh_dtype_t dtype, Lanes lanes) {
+  bool isLog = op == SoftmaxOp::LogSoftmax;
+  std::string name = isLog ? "log_softmax" : "softmax";
+  Function f({row(dtype)});
+  Function::Value y = f.unary(name, f.input(0), " axis 0");
+  return f.finish(name + "_" + elementType(dtype), y, lanes,
+                  /*keeps=*/!isLog);
+}
+
+/// Inputs: x, scale, bias, 1/count, epsilon.
+Source layerNormSource(bool rms, tinh_dtype_t dtype, Lanes lanes) {
+  tinh_dtype_t compute = computeType(dtype);
+  std::string type = row(compute), one = single(compute);
+  Function f({row(dtype), row(dtype), row(dtype), one, one});
+  Function::Value x = f.cast(f.input(0), type);
+  auto mean = [&](const Function::Value &of) {
+    return f.nary("mul", {f.reduce("sum", of, one), f.input(3)}, one);
+  };
+  if (!rms)
+    x = f.nary("sub", {x, mean(x)}, type);
+  Function::Value variance = mean(f.nary("mul", {x, x}, type));
+  Function::Value factor =
+      f.unary("rsqrt", f.nary("add", {variance, f.input(4)}, one));
+  Function::Value y = f.nary("mul", {x, factor}, type);
+  y = f.nary("mul", {y, f.cast(f.input(1), type)}, type);
+  y = f.nary("add", {y, f.cast(f.input(2), type)}, type);
+  return f.finish((rms ? "rms_norm_" : "layer_norm_") + elementType(dtype),
+                  f.cast(y, row(dtype)), lanes);
+}
+
+Source dotSource(tinh_dtype_t from, tinh_dtype_t to) {
+  Function f({row(from), row(from), single(to)});
+  Function::Value a = f.cast(f.input(0), row(to)),
+                  b = f.cast(f.input(1), row(to));
+  Function::Value total =
+      f.reduce("sum", f.nary("mul", {a, b}, row(to)), single(to));
+  return f.finish("dot_" + elementType(from) + "_" + elementType(to),
+                  f.nary("add", {f.input(2), total}, single(to)));
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+Source contractionSource(tinh_dtype_t dtype) {
+  std::string element = elementType(dtype);
+  std::string type = "tensor<?x?x" + element + ">";
+  std::string suffix =
+      dtype == TINH_DTYPE_F32 || dtype == TINH_DTYPE_F64 ? "f" : "i";
+  std::string symbol = "contraction_" + element;
+  return {
+      symbol,
+      "func.func @" + symbol + "(%a: " + type + ", %b: " + type +
+          ", %c: " + type + ") -> " + type +
+          " attributes {graph.strategy = \"sized-contraction\", "
+          "graph.scratch = 0 : i64} {\n"
+          "  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, "
+          "k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, "
+          "n)>], iterator_types = [\"parallel\", \"parallel\", \"reduction\"]} "
+          "ins(%a, %b : " +
+          type + ", " + type + ") outs(%c : " + type +
+          ") {\n  ^body(%x: " + element + ", %y: " + element +
+          ", %z: " + element + "):\n    %1 = arith.mul" + suffix +
+          " %x, %y : " + element + "\n    %2 = arith.add" + suffix +
+          " %z, %1 : " + element + "\n    linalg.yield %2 : " + element +
+          "\n  } -> " + type + "\n  return %0 : " + type + "\n}\n",
+      0};
+}
+
+} // namespace tinh::eager
