@@ -33,9 +33,15 @@ ONNX_HEADER = """\
 Generated from the tables in `compiler/Import/onnx/ops/` by
 `docs/generate_ops.py`. Each op is imported from the operator set that is named
 on, up to 28; models before operator set 7 are refused. What an op needs to fix
-a shape, such as the shape of a Reshape, must be computable from constants. `If`
-is imported where its condition is, and calls of the model's own functions are
-expanded.
+a shape, such as the shape of a Reshape, must be computable from constants. Calls
+of the model's own functions are expanded.
+
+`If`, `Loop` and `Scan` (from operator set 8) become `graph.if`, `graph.scan` and
+`graph.while`. Both branches of an `If` give tensors of the same shapes, unless its
+condition is known: then that branch takes its place. What a loop carries keeps
+its shape. A `Loop` that stacks rows and whose trip count is no constant, or that a
+condition may end, makes as many rows as the model declares for its output, and
+runs no longer; rows that it does not make are zeros.
 
 ONNX's own tests of single nodes say how complete an op is:
 `tests/conformance/refused.txt` lists those that are refused, and why.

@@ -114,7 +114,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> known;
 };
 
-/// Erases ops that nothing needs.
+/// Erases ops that nothing needs, also in the regions of others.
 void eraseDeadOps(mlir::Block &block);
 
 } // namespace tinh

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/EvaluateConstants.h"
+#include "compiler/Import/GraphBuilder.h"
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
@@ -65,18 +66,6 @@ bool foldOp(Operation *op, int64_t maxElements) {
   return true;
 }
 
-void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (isOpTriviallyDead(&op)) {
-      op.erase();
-      continue;
-    }
-    for (Region &region : op.getRegions())
-      for (Block &inner : region)
-        eraseDead(inner);
-  }
-}
-
 struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
   using FoldConstantsBase::FoldConstantsBase;
   void runOnOperation() override {
@@ -91,7 +80,7 @@ int64_t foldConstants(func::FuncOp function, int64_t maxElements) {
     return 0;
   int64_t folded = 0;
   function.walk([&](Operation *op) { folded += foldOp(op, maxElements); });
-  eraseDead(function.getBody().front());
+  eraseDeadOps(function.getBody().front());
   return folded;
 }
 

@@ -209,12 +209,4 @@ TEST_F(ImportOnnxErrors, RecursiveFunction) {
                  "function F calls itself");
 }
 
-TEST_F(ImportOnnxErrors, UnknownIfCondition) {
-  expectContains(
-      importOnnx(
-          model(tensorInfo("input", "x", {}, 9) + kY +
-                R"(node { name: "i" op_type: "If" input: "x" output: "y" })")),
-      "node \"i\" (If): its condition must be a constant");
-}
-
 } // namespace

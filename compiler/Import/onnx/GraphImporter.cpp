@@ -13,6 +13,7 @@
 using namespace mlir;
 using ::onnx::AttributeProto;
 using ::onnx::GraphProto;
+using ::onnx::ModelProto;
 
 namespace tinh::onnx {
 
@@ -24,7 +25,7 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              const ModelFile &file, GraphBuilder &builder,
                              GraphImporter *parent)
     : model(model), proto(proto), opsets(opsets), file(file), builder(builder),
-      parent(parent) {
+      parent(parent), block(builder.raw().getInsertionBlock()) {
   for (const auto &tensor : proto.initializer())
     initializers[tensor.name()] = &tensor;
 }
@@ -54,6 +55,9 @@ Value GraphImporter::lookup(StringRef name) {
     error = reason;
     return {};
   }
+  // Not in the subgraph that asks for it: others will, too.
+  OpBuilder::InsertionGuard guard(builder.raw());
+  builder.raw().setInsertionPointToEnd(block);
   Location before = builder.location();
   builder.setLocation(NameLoc::get(StringAttr::get(builder.context(), name)));
   Value value = builder.constant(constant);
@@ -114,27 +118,65 @@ std::string describeArity(const OpEntry &entry) {
   return text + (text == "1" ? " input" : " inputs");
 }
 
-} // namespace
+bool isControlFlow(const Node &node) {
+  StringRef op = node.proto->op_type();
+  return node.domain().empty() &&
+         (op == "If" || op == "Loop" || (op == "Scan" && node.opset() >= 8));
+}
 
-bool GraphImporter::checkSupported(const NodeList &list) {
-  Unsupported unsupported;
+/// Adds the nodes of `list` and of their subgraphs that have no builder. Which
+/// branch of an If is built is not known yet, so that these are left out unless
+/// `intoBranches`.
+void collectUnsupported(const NodeList &list, const ModelProto &model,
+                        bool intoBranches, Unsupported &unsupported) {
   for (const Node &node : list.nodes) {
+    const std::string &type = node.proto->op_type();
     int64_t opset = node.opset();
     std::string domain = node.domain();
-    if (domain.empty() && (opset < kOldestOpset || opset > kNewestOpset))
-      return fail(node, describeOpset(opset));
-    if (domain.empty() && node.proto->op_type() == "If")
+    if (!isControlFlow(node)) {
+      if (findOp(domain, type, opset))
+        continue;
+      std::string op = (domain.empty() ? "ai.onnx" : domain) + "." + type +
+                       " (opset " +
+                       (opset ? std::to_string(opset) : "not imported") + ")";
+      unsupported[op].push_back(node.name);
       continue;
-    if (findOp(domain, node.proto->op_type(), opset))
+    }
+    if (type == "If" && !intoBranches)
       continue;
-    std::string op = (domain.empty() ? "ai.onnx" : domain) + "." +
-                     node.proto->op_type() + " (opset " +
-                     (opset ? std::to_string(opset) : "not imported") + ")";
-    unsupported[op].push_back(node.name);
+    for (const AttributeProto &attribute : node.proto->attribute()) {
+      NodeList inner; // Whatever else is wrong with it is said later.
+      if (attribute.has_g() &&
+          expandFunctions(attribute.g().node(), *node.opsets, model, inner))
+        collectUnsupported(inner, model, intoBranches, unsupported);
+    }
   }
+}
+
+} // namespace
+
+/// What is not supported in the whole model.
+std::string GraphImporter::describeUnsupported() const {
+  if (parent)
+    return parent->describeUnsupported();
+  Unsupported unsupported;
+  NodeList list;
+  if (expandFunctions(proto.node(), opsets, model, list))
+    collectUnsupported(list, model, /*intoBranches=*/true, unsupported);
+  return describe(unsupported);
+}
+
+bool GraphImporter::checkSupported(const NodeList &list) {
+  for (const Node &node : list.nodes) {
+    int64_t opset = node.opset();
+    if (node.domain().empty() && (opset < kOldestOpset || opset > kNewestOpset))
+      return fail(node, describeOpset(opset));
+  }
+  Unsupported unsupported;
+  collectUnsupported(list, model, /*intoBranches=*/false, unsupported);
   if (unsupported.empty())
     return true;
-  error = describe(unsupported);
+  error = describeUnsupported();
   return false;
 }
 
@@ -164,25 +206,20 @@ bool GraphImporter::build() {
 bool GraphImporter::buildNode(const Node &node) {
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
-  if (node.domain().empty() && node.proto->op_type() == "If")
-    return buildIf(node);
-  const OpEntry *entry =
-      findOp(node.domain(), node.proto->op_type(), node.opset());
   auto find = [&](StringRef name) { return lookup(name); };
   NodeBuilder nodeBuilder(builder, node, file, find);
-  int inputs = nodeBuilder.numInputs();
-  if (inputs < entry->minInputs ||
-      (entry->maxInputs >= 0 && inputs > entry->maxInputs))
-    return fail(node, "expected " + describeArity(*entry) + ", found " +
-                          Twine(inputs));
-  // Each required input has a value before the op is built.
-  for (int i = 0; i < entry->minInputs; ++i) {
-    if (!nodeBuilder.has(i))
-      return fail(node, "input " + Twine(i) + " is missing");
-    if (!lookup(node.proto->input(i)))
-      return fail(node, std::string(error));
+  Results results;
+  if (isControlFlow(node)) {
+    results = buildControlFlow(nodeBuilder);
+    if (failedInside)
+      return false;
+  } else {
+    const OpEntry *entry =
+        findOp(node.domain(), node.proto->op_type(), node.opset());
+    if (!checkInputs(nodeBuilder, *entry))
+      return false;
+    results = entry->build(nodeBuilder);
   }
-  Results results = entry->build(nodeBuilder);
   bool isNull = llvm::is_contained(results, Value());
   if (nodeBuilder.failed() || isNull) {
     std::string reason = nodeBuilder.takeError();
@@ -199,40 +236,20 @@ bool GraphImporter::buildNode(const Node &node) {
   return true;
 }
 
-/// The condition must be known, then the branch's nodes take the If's place.
-bool GraphImporter::buildIf(const Node &node) {
-  if (node.proto->input_size() != 1)
-    return fail(node,
-                "expected 1 input, found " + Twine(node.proto->input_size()));
-  Value condition = lookup(node.proto->input(0));
-  if (!condition)
-    return fail(node, std::string(error));
-  auto value = builder.constantOf(condition);
-  if (!value || value->getNumElements() != 1 ||
-      !isa<IntegerType>(value->getElementType()))
-    return fail(node, "its condition must be a constant: If is only supported "
-                      "where the branch is known");
-  StringRef name = denseToInts(*value)[0] ? "then_branch" : "else_branch";
-  const GraphProto *branch = nullptr;
-  for (const AttributeProto &attribute : node.proto->attribute())
-    if (attribute.name() == name && attribute.has_g())
-      branch = &attribute.g();
-  if (!branch || branch->output_size() != node.proto->output_size())
-    return fail(node, "attribute " + name +
-                          " is missing or has another "
-                          "number of outputs than the node");
-  GraphImporter inner(model, *branch, *node.opsets, file, builder, this);
-  if (!inner.build()) {
-    error = inner.error;
-    errorNode = inner.errorNode;
-    return false;
-  }
-  for (int i = 0; i < branch->output_size(); ++i) {
-    Value result = inner.lookup(branch->output(i).name());
-    if (!result)
-      return fail(node, std::string(inner.error));
-    if (!node.proto->output(i).empty())
-      values[node.proto->output(i)] = result;
+/// Each required input has a value before the op is built.
+bool GraphImporter::checkInputs(const NodeBuilder &builder,
+                                const OpEntry &entry) {
+  const Node &node = builder.node;
+  int inputs = builder.numInputs();
+  if (inputs < entry.minInputs ||
+      (entry.maxInputs >= 0 && inputs > entry.maxInputs))
+    return fail(node, "expected " + describeArity(entry) + ", found " +
+                          Twine(inputs));
+  for (int i = 0; i < entry.minInputs; ++i) {
+    if (!builder.has(i))
+      return fail(node, "input " + Twine(i) + " is missing");
+    if (!lookup(node.proto->input(i)))
+      return fail(node, std::string(error));
   }
   return true;
 }

@@ -14,8 +14,10 @@
 
 namespace tinh::onnx {
 
-/// Builds the nodes of a graph, or of an If's branch, which sees the tensors
-/// of the graph around it.
+struct Loop;
+
+/// Builds the nodes of a graph, or of a branch or a loop's body, which sees the
+/// tensors of the graph around it.
 class GraphImporter {
 public:
   GraphImporter(const ::onnx::ModelProto &model,
@@ -39,8 +41,26 @@ private:
   bool knows(llvm::StringRef name) const;
   bool fail(const Node &node, const llvm::Twine &what);
   bool checkSupported(const NodeList &list);
+  std::string describeUnsupported() const;
   bool buildNode(const Node &node);
-  bool buildIf(const Node &node);
+  bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
+
+  // ControlFlow.cpp: nodes with subgraphs. The results have a null, after an
+  // error, if one cannot be built.
+  Results buildControlFlow(NodeBuilder &node);
+  Results buildIf(NodeBuilder &node);
+  Results buildBranches(NodeBuilder &node, mlir::Value condition);
+  Results buildLoop(NodeBuilder &node);
+  bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
+                 Loop &loop);
+  Results buildScan(NodeBuilder &node);
+  Results buildBatchedScan(NodeBuilder &node, const ::onnx::GraphProto &body,
+                           llvm::ArrayRef<mlir::Value> inputs, size_t carried);
+  Results scanRows(NodeBuilder &node, const ::onnx::GraphProto &body,
+                   mlir::ValueRange initial, mlir::ValueRange xs);
+  bool buildSubgraph(NodeBuilder &node, const ::onnx::GraphProto &graph,
+                     mlir::ValueRange inputs, Results &outputs);
+  std::optional<int64_t> declaredRows(llvm::StringRef name) const;
 
   const ::onnx::ModelProto &model;
   const ::onnx::GraphProto &proto;
@@ -48,6 +68,10 @@ private:
   const ModelFile &file;
   GraphBuilder &builder;
   GraphImporter *parent;
+  /// Whether `error` says what is wrong with a subgraph, not with its node.
+  bool failedInside = false;
+  /// Where its nodes are built.
+  mlir::Block *block;
   llvm::StringMap<mlir::Value> values;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
 };

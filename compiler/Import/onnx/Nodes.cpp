@@ -198,8 +198,10 @@ void Expander::renameGraph(GraphProto &graph, const NodeProto &caller,
     instantiate(node, caller, function, prefix, names);
   for (auto &tensor : *graph.mutable_initializer())
     tensor.set_name(rename(tensor.name(), prefix, names));
-  for (auto &output : *graph.mutable_output())
-    output.set_name(rename(output.name(), prefix, names));
+  for (auto *infos : {graph.mutable_input(), graph.mutable_output(),
+                      graph.mutable_value_info()})
+    for (auto &info : *infos)
+      info.set_name(rename(info.name(), prefix, names));
 }
 
 } // namespace

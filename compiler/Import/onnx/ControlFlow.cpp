@@ -1,0 +1,164 @@
+//===- ControlFlow.cpp - Nodes with subgraphs, and If -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Subgraphs become regions, which read the tensors of the graphs around them. A
+// branch that is known takes the If's place.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/ControlFlow.h"
+
+using namespace mlir;
+using ::onnx::AttributeProto;
+using ::onnx::GraphProto;
+
+namespace tinh::onnx {
+
+const GraphProto *getSubgraph(NodeBuilder &b, StringRef name, int inputs) {
+  const AttributeProto *attribute = b.attribute(name, AttributeProto::GRAPH);
+  if (!attribute || !attribute->has_g()) {
+    b.fail("attribute " + name + " is missing");
+    return nullptr;
+  }
+  const GraphProto &graph = attribute->g();
+  if (graph.input_size() == inputs)
+    return &graph;
+  b.fail("attribute " + name + ": expected a graph of " + Twine(inputs) +
+         " inputs, found " + Twine(graph.input_size()));
+  return nullptr;
+}
+
+/// Builds the nodes of `graph` where ops are created now.
+bool GraphImporter::buildSubgraph(NodeBuilder &b, const GraphProto &graph,
+                                  ValueRange inputs, Results &outputs) {
+  GraphImporter inner(model, graph, *b.node.opsets, file, builder, this);
+  for (auto [info, value] : llvm::zip_equal(graph.input(), inputs))
+    inner.define(info.name(), value);
+  failedInside = !inner.build();
+  if (failedInside) {
+    errorNode = inner.errorNode;
+    b.fail(error = inner.error);
+    return false;
+  }
+  for (const auto &output : graph.output()) {
+    outputs.push_back(inner.lookup(output.name()));
+    if (!outputs.back()) {
+      b.fail(inner.error);
+      return false;
+    }
+  }
+  builder.setLocation(
+      NameLoc::get(StringAttr::get(builder.context(), b.node.name)));
+  return true;
+}
+
+Value scalarInput(NodeBuilder &b, int i, unsigned width, StringRef what) {
+  if (!b.has(i))
+    return {};
+  Value value = b.input(i);
+  if (!value)
+    return {};
+  if (b.type(value).getNumElements() == 1 &&
+      b.element(value).isSignlessInteger(width))
+    return b.rank(value) == 0 ? value : b.reshape(value, {});
+  return b.fail(what + " (input \"" + b.node.proto->input(i) +
+                "\") must be one element of type i" + Twine(width) +
+                ", found " + graph::shapeToString(value.getType()));
+}
+
+std::optional<int64_t> constantScalar(NodeBuilder &b, Value value) {
+  auto constant = value ? b.graph.constantOf(value) : std::nullopt;
+  if (!constant)
+    return std::nullopt;
+  return denseToInts(*constant)[0];
+}
+
+bool checkCarried(NodeBuilder &b, ValueRange initial, ValueRange next) {
+  for (auto [i, from, to] : llvm::enumerate(initial, next))
+    if (from.getType() != to.getType()) {
+      b.fail("carried value " + Twine(i) + " is " +
+             graph::shapeToString(from.getType()) + " at first and " +
+             graph::shapeToString(to.getType()) +
+             " after an iteration; shapes are fixed when the model is "
+             "compiled");
+      return false;
+    }
+  return true;
+}
+
+SmallVector<Type> stackedTypes(ValueRange rows, int64_t length) {
+  return llvm::map_to_vector(rows, [&](Value row) -> Type {
+    return graph::stackedType(row.getType(), length);
+  });
+}
+
+Results GraphImporter::buildControlFlow(NodeBuilder &b) {
+  if (b.op() == "If")
+    return buildIf(b);
+  return b.op() == "Loop" ? buildLoop(b) : buildScan(b);
+}
+
+//===----------------------------------------------------------------------===//
+// If
+//===----------------------------------------------------------------------===//
+
+static bool checkOutputs(NodeBuilder &b, StringRef name, int outputs) {
+  if (outputs == b.numOutputs())
+    return true;
+  b.fail("attribute " + name + ": expected a graph of " +
+         Twine(b.numOutputs()) + " outputs, found " + Twine(outputs));
+  return false;
+}
+
+Results GraphImporter::buildIf(NodeBuilder &b) {
+  if (b.numInputs() != 1)
+    return {b.fail("expected 1 input, found " + Twine(b.numInputs()))};
+  Value condition = scalarInput(b, 0, 1, "the condition");
+  if (!condition)
+    return {Value()};
+  std::optional<int64_t> known = constantScalar(b, condition);
+  if (!known)
+    return buildBranches(b, condition);
+  StringRef name = *known ? "then_branch" : "else_branch";
+  const GraphProto *branch = getSubgraph(b, name, 0);
+  Results results;
+  if (!branch || !checkOutputs(b, name, branch->output_size()) ||
+      !buildSubgraph(b, *branch, {}, results))
+    return {Value()};
+  return results;
+}
+
+Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
+  constexpr StringLiteral kNames[] = {"then_branch", "else_branch"};
+  Region regions[2];
+  Results results[2];
+  for (int i : {0, 1}) {
+    const GraphProto *branch = getSubgraph(b, kNames[i], 0);
+    if (!branch || !checkOutputs(b, kNames[i], branch->output_size()))
+      return {Value()};
+    OpBuilder::InsertionGuard guard(builder.raw());
+    builder.raw().createBlock(&regions[i]);
+    if (!buildSubgraph(b, *branch, {}, results[i]))
+      return {Value()};
+    graph::YieldOp::create(builder.raw(), builder.location(), results[i]);
+  }
+  for (auto [i, a, c] : llvm::enumerate(results[0], results[1]))
+    if (a.getType() != c.getType())
+      return {b.fail("output " + Twine(i) + " (\"" +
+                     b.node.proto->output(static_cast<int>(i)) + "\") is " +
+                     graph::shapeToString(a.getType()) + " in one branch and " +
+                     graph::shapeToString(c.getType()) +
+                     " in the other; shapes are fixed when the model is "
+                     "compiled")};
+  auto op = graph::IfOp::create(builder.raw(), builder.location(),
+                                ValueRange(results[0]).getTypes(), condition);
+  op.getThenBranch().takeBody(regions[0]);
+  op.getElseBranch().takeBody(regions[1]);
+  return Results(op.getOutputs());
+}
+
+} // namespace tinh::onnx

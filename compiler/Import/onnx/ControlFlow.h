@@ -1,0 +1,38 @@
+//===- ControlFlow.h - What nodes with subgraphs share ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_IMPORT_ONNX_CONTROLFLOW_H
+#define TINH_COMPILER_IMPORT_ONNX_CONTROLFLOW_H
+
+#include "compiler/Import/onnx/GraphImporter.h"
+
+namespace tinh::onnx {
+
+/// The subgraph in an attribute; null, with an error, if there is none with so
+/// many inputs.
+const ::onnx::GraphProto *getSubgraph(NodeBuilder &b, llvm::StringRef name,
+                                      int inputs);
+
+/// An input of one element as a tensor of rank 0; null if it is not there, or,
+/// with an error, if it has another type.
+mlir::Value scalarInput(NodeBuilder &b, int i, unsigned width,
+                        llvm::StringRef what);
+
+/// The one integer or boolean of a constant.
+std::optional<int64_t> constantScalar(NodeBuilder &b, mlir::Value value);
+
+/// Whether what a loop's body makes can be carried on; reports if not.
+bool checkCarried(NodeBuilder &b, mlir::ValueRange initial,
+                  mlir::ValueRange next);
+
+/// The types of `length` rows like each of `rows`.
+llvm::SmallVector<mlir::Type> stackedTypes(mlir::ValueRange rows,
+                                           int64_t length);
+
+} // namespace tinh::onnx
+
+#endif // TINH_COMPILER_IMPORT_ONNX_CONTROLFLOW_H
