@@ -41,6 +41,17 @@ tinh_status_t tinh_module_load(const char *path, tinh_module_t **out_module) {
   });
 }
 
+tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
+                                      const char *weights_path,
+                                      tinh_module_t **out_module) {
+  return guarded([&] {
+    require(model, "model");
+    require(out_module, "out_module");
+    *out_module =
+        new tinh_module{std::make_shared<Module>(*model, weights_path)};
+  });
+}
+
 void tinh_module_release(tinh_module_t *module) { delete module; }
 
 tinh_status_t tinh_module_info(const tinh_module_t *module,

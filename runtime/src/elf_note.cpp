@@ -104,14 +104,31 @@ static void check_segments(const std::vector<Elf64_Phdr> &headers,
   }
 }
 
+static void check_version(const tinh_note_t &note, const std::string &what) {
+  if (note.version != TINH_ARTIFACT_VERSION)
+    throw Error(TINH_INCOMPATIBLE,
+                "cannot load " + what + ": it has artifact version " +
+                    std::to_string(note.version) +
+                    ", and this runtime loads version " +
+                    std::to_string(TINH_ARTIFACT_VERSION) +
+                    "; compile the model again with the matching compiler");
+}
+
+void check_compatible(const tinh_note_t &note, const std::string &what) {
+  check_version(note, what);
+  uint64_t missing =
+      note.cpu_features & ~detect_cpu_features(note.cpu_features);
+  if (missing)
+    throw Error(TINH_INCOMPATIBLE,
+                "cannot load " + what + ": it was compiled for the CPU '" +
+                    note.cpu + "' and needs " + cpu_feature_names(missing) +
+                    ", which this machine lacks; compile the model again with "
+                    "--cpu=native on this machine or with an older --cpu");
+}
+
 static void check_note(const tinh_note_t &note, const File &file,
                        const std::string &path) {
-  if (note.version != TINH_ARTIFACT_VERSION)
-    fail(TINH_INCOMPATIBLE, path,
-         "it has artifact version " + std::to_string(note.version) +
-             ", and this runtime loads version " +
-             std::to_string(TINH_ARTIFACT_VERSION) +
-             "; compile the model again with the matching compiler");
+  check_version(note, '\'' + path + '\'');
   if (note.file_size != file.size())
     fail(TINH_INVALID_ARTIFACT, path,
          "the file has " + std::to_string(file.size()) +
@@ -125,14 +142,7 @@ static void check_note(const tinh_note_t &note, const File &file,
             note.weights_size <= file.size() - note.weights_offset;
   if (!whole)
     fail(TINH_INVALID_ARTIFACT, path, "its Tinh note is damaged");
-  uint64_t missing =
-      note.cpu_features & ~detect_cpu_features(note.cpu_features);
-  if (missing)
-    fail(TINH_INCOMPATIBLE, path,
-         std::string("it was compiled for the CPU '") + note.cpu +
-             "' and needs " + cpu_feature_names(missing) +
-             ", which this machine lacks; compile the model again with "
-             "--cpu=native on this machine or with an older --cpu");
+  check_compatible(note, '\'' + path + '\'');
 }
 
 tinh_note_t read_note(const File &file, const std::string &path) {

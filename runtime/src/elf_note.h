@@ -22,6 +22,10 @@ namespace tinh::runtime {
 /// Throws INVALID_ARTIFACT or INCOMPATIBLE with a message that names `path`.
 tinh_note_t read_note(const File &file, const std::string &path);
 
+/// Throws INCOMPATIBLE unless this runtime has the note's version, and this
+/// machine what the code needs; `what` names the artifact.
+void check_compatible(const tinh_note_t &note, const std::string &what);
+
 } // namespace tinh::runtime
 
 #endif // TINH_RUNTIME_ELF_NOTE_H

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Reads the note, maps the weights, opens the library, and has its descriptor
-// checked.
+// checked; what is linked into the program is there already.
 //
 //===----------------------------------------------------------------------===//
 #include "module.h"
@@ -45,15 +45,16 @@ static std::string companion_path(const std::string &artifact,
                                     : artifact.substr(0, slash + 1) + name;
 }
 
-/// Maps the weights of a companion .safetensors file: 8 bytes of header length,
-/// a JSON header that carries the digest, and the weights as its only data.
-static MappedMemory map_companion(const std::string &artifact,
+/// Maps the weights of the companion .safetensors file at `path`: 8 bytes of
+/// header length, a JSON header that carries the digest, and the weights as its
+/// only data. `what` names the artifact.
+static MappedMemory map_companion(const std::string &what,
+                                  const std::string &path,
                                   const tinh_note_t &note) {
-  std::string path = companion_path(artifact, note);
   File file(path, "the weights file");
   auto fail = [&](const char *why) {
-    throw Error(TINH_INVALID_ARTIFACT, "cannot load '" + artifact +
-                                           "': its weights file '" + path +
+    throw Error(TINH_INVALID_ARTIFACT, "cannot load " + what +
+                                           ": its weights file '" + path +
                                            "' " + why);
   };
   uint64_t header_size = 0;
@@ -78,10 +79,12 @@ static MappedMemory map_companion(const std::string &artifact,
 Module::Module(const std::string &path) {
   File file(path, "the artifact");
   note = read_note(file, path);
-  mapped_weights = note.weights_embedded || note.weights_size == 0
-                       ? MappedMemory::of_file(file, note.weights_offset,
-                                               note.weights_size, path)
-                       : map_companion(path, note);
+  mapped_weights =
+      note.weights_embedded || note.weights_size == 0
+          ? MappedMemory::of_file(file, note.weights_offset, note.weights_size,
+                                  path)
+          : map_companion('\'' + path + '\'', companion_path(path, note), note);
+  weights_data = mapped_weights.data();
   // Without a slash dlopen would search the library path.
   std::string file_name =
       path.find('/') == std::string::npos ? "./" + path : path;
@@ -101,7 +104,36 @@ Module::Module(const std::string &path) {
   }
 }
 
-Module::~Module() { dlclose(library); }
+Module::Module(const tinh_model_t &model, const char *weights_path)
+    : note(*model.note), descriptor(model.artifact) {
+  // What another version's structures mean is unknown: no name before this.
+  check_compatible(note, "a model that is linked into the program");
+  if (descriptor->version != TINH_ARTIFACT_VERSION ||
+      descriptor->weights_size != note.weights_size ||
+      !valid_artifact(*descriptor))
+    throw Error(TINH_INVALID_ARTIFACT,
+                "cannot load a model that is linked into the program: its "
+                "description is damaged");
+  if (note.weights_embedded || note.weights_size == 0) {
+    // They are only read.
+    weights_data = static_cast<char *>(const_cast<void *>(model.weights));
+    return;
+  }
+  std::string what =
+      std::string("the model '") + descriptor->model + "' in the program";
+  if (!weights_path)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "cannot load " + what +
+                    ": its weights are external; give the path of '" +
+                    note.weights_file + "'");
+  mapped_weights = map_companion(what, weights_path, note);
+  weights_data = mapped_weights.data();
+}
+
+Module::~Module() {
+  if (library)
+    dlclose(library);
+}
 
 const tinh_function_desc_t &Module::function(uint32_t index) const {
   if (index >= descriptor->num_functions)

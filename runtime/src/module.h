@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An artifact in memory: its descriptor and its weights.
+// An artifact in memory, from a file or linked into the program: its descriptor
+// and its weights.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_MODULE_H
@@ -23,20 +24,24 @@ class Module {
 public:
   /// Loads the artifact at `path`; throws an Error that says why it cannot.
   explicit Module(const std::string &path);
+  /// The artifact in an object file that is linked into the program.
+  /// `weights_path` is where its weights are, if they are external, or null.
+  Module(const tinh_model_t &model, const char *weights_path);
   Module(const Module &) = delete;
   ~Module();
 
   const tinh_artifact_t &artifact() const { return *descriptor; }
   const char *cpu() const { return note.cpu; }
   /// The constant weights, or null if there are none.
-  char *weights() const { return mapped_weights.data(); }
+  char *weights() const { return weights_data; }
 
   /// The function's description; throws INVALID_ARGUMENT if there is no such.
   const tinh_function_desc_t &function(uint32_t index) const;
 
 private:
   tinh_note_t note;
-  MappedMemory mapped_weights;
+  MappedMemory mapped_weights; // Empty if they are linked.
+  char *weights_data = nullptr;
   void *library = nullptr;
   const tinh_artifact_t *descriptor = nullptr;
 };

@@ -14,6 +14,7 @@
  *   - the kernels, reached through the descriptor only;
  *   - unless the weights are external, a section ".tinh.weights" that is not
  *     loaded; the note says where in the file it lies.
+ * An object file has the same but for the note's place: see tinh_model_t.
  *
  * The compiler writes these structures and the runtime reads them; programs
  * that embed the runtime use tinh/runtime.h instead. All pointers point into
@@ -191,5 +192,16 @@ typedef struct tinh_artifact {
   uint64_t weights_size;
   uint64_t state_size;
 } tinh_artifact_t;
+
+/* An artifact in an object file, to be linked into a program: what the symbol
+ * TINH_MODEL_SYMBOL_PREFIX and the model's name stand for, the only one that
+ * the file exports. In the note, file_size and the place of embedded weights
+ * are 0. */
+#define TINH_MODEL_SYMBOL_PREFIX "tinh_model_"
+typedef struct tinh_model {
+  const tinh_note_t *note; /* First in every version. */
+  const tinh_artifact_t *artifact;
+  const void *weights; /* Embedded ones; NULL if there are none. */
+} tinh_model_t;
 
 #endif /* TINH_ARTIFACT_H */

@@ -97,6 +97,24 @@ TINH_API tinh_status_t tinh_module_load(const char *path,
                                         tinh_module_t **out_module);
 TINH_API void tinh_module_release(tinh_module_t *module);
 
+/* A model that graph-compile --emit=obj has put into an object file, which is
+ * linked into the program. TINH_MODEL(NAME); declares it as tinh_model_NAME;
+ * in the model's name, '_' stands for what is no letter or digit. */
+typedef struct tinh_model tinh_model_t;
+#ifdef __cplusplus
+#define TINH_MODEL(name) extern "C" const tinh_model_t tinh_model_##name
+#else
+#define TINH_MODEL(name) extern const tinh_model_t tinh_model_##name
+#endif
+
+/* Makes a module of a model that is linked into the program, and stays there as
+ * long as the module, or a context of it, is used. `weights_path` names the
+ * file of external weights; it is not looked at, and may be NULL, if they are
+ * embedded. Version and CPU are checked as by tinh_module_load. */
+TINH_API tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
+                                               const char *weights_path,
+                                               tinh_module_t **out_module);
+
 typedef struct tinh_module_info {
   const char *model;    /* The model's name, from the file it came from. */
   const char *producer; /* The compiler's name and version. */

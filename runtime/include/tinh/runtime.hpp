@@ -86,6 +86,13 @@ public:
     owned.reset(loaded);
   }
 
+  /// A model that TINH_MODEL declares; `weights` is the path of external ones.
+  explicit Module(const tinh_model_t &model, const char *weights = nullptr) {
+    tinh_module_t *loaded = nullptr;
+    check(tinh_module_load_linked(&model, weights, &loaded));
+    owned.reset(loaded);
+  }
+
   tinh_module_info_t info() const {
     tinh_module_info_t info;
     check(tinh_module_info(handle(), &info));
