@@ -35,6 +35,16 @@ RULES = [
         "planning works on plain data structures without IR",
     ),
     (
+        r"^compiler/Eager/Engine/",
+        LLVM,
+        "the engine is plain code, tested under sanitizers without LLVM",
+    ),
+    (
+        r"^compiler/Eager/Engine/",
+        DIALECTS,
+        "the engine is plain code, tested under sanitizers without LLVM",
+    ),
+    (
         r"^tools/(graph-run|common)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",

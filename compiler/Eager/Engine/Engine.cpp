@@ -88,11 +88,8 @@ void Engine::addAccess(Operation &operation, Storage &storage,
     Access &other = operation.accesses[i];
     if (other.storage != &storage)
       continue;
-    if (other.kind == AccessKind::Read && kind != AccessKind::Read) {
+    if (other.kind == AccessKind::Read && kind != AccessKind::Read)
       other.kind = AccessKind::Write;
-      storage.uses.fetch_add(Storage::kWrite - Storage::kRead,
-                             std::memory_order_relaxed);
-    }
     return;
   }
   if (storage.fresh.load(std::memory_order_relaxed)) {
@@ -102,9 +99,6 @@ void Engine::addAccess(Operation &operation, Storage &storage,
     if (kind == AccessKind::Read && !storage.bytes)
       kind = AccessKind::Write;
   }
-  storage.uses.fetch_add(kind == AccessKind::Read ? Storage::kRead
-                                                  : Storage::kWrite,
-                         std::memory_order_relaxed);
   operation.weight += storage.numBytes;
   operation.accesses[operation.numAccesses++] = {&storage, &operation, nullptr,
                                                  kind};
@@ -121,11 +115,21 @@ void Engine::submit(Operation *operation, std::span<Storage *const> reads,
   for (Storage *storage : writes)
     addAccess(*operation, *storage,
               overwrites ? AccessKind::Overwrite : AccessKind::Write);
+  bool isSynchronous =
+      mode.load(std::memory_order_relaxed) == EngineMode::Synchronous;
+  if (isSynchronous)
+    refuseWithin(*operation, current);
+  for (uint32_t i = 0; i < operation->numAccesses; ++i) {
+    const Access &access = operation->accesses[i];
+    access.storage->uses.fetch_add(
+        access.kind == AccessKind::Read ? Storage::kRead : Storage::kWrite,
+        std::memory_order_relaxed);
+  }
+  if (isSynchronous)
+    return runNow(owner.release());
   owner.release();
   if (operation->numChunks == 1 && operation->weight > kLongWeight)
     operation->mayTakeLong = true;
-  if (mode.load(std::memory_order_relaxed) == EngineMode::Synchronous)
-    return runNow(operation);
   if (isFull(operation->bytes) && !(current && current->operation))
     waitForRoom(operation->bytes);
   operation->ticket = pushed.fetch_add(1, std::memory_order_relaxed);
@@ -180,6 +184,25 @@ void Engine::waitForRoom(uint64_t bytes) {
   block(lock, hasRoom);
 }
 
+/// Throws if `operation` would have to wait for one that waits for it, since it
+/// is queued by it in synchronous mode.
+void Engine::refuseWithin(const Operation &operation, const Worker *outer) {
+  for (; outer; outer = outer->outer)
+    for (uint32_t i = 0; i < operation.numAccesses; ++i)
+      for (uint32_t j = 0; j < outer->operation->numAccesses; ++j) {
+        const Access &inner = operation.accesses[i];
+        const Access &held = outer->operation->accesses[j];
+        if (inner.storage == held.storage &&
+            (inner.kind != AccessKind::Read || held.kind != AccessKind::Read))
+          throw Error(TINH_INVALID_ARGUMENT,
+                      describe(operation.call,
+                               std::string("accesses what the function ") +
+                                   outer->operation->call.name +
+                                   " writes, or writes what it reads, while "
+                                   "that runs in synchronous mode"));
+      }
+}
+
 /// Runs an operation on the calling thread, and throws its error.
 void Engine::runNow(Operation *operation) {
   Garbage garbage;
@@ -200,9 +223,9 @@ void Engine::runNow(Operation *operation) {
     operation->numRunners = 1;
     lock.unlock();
 
-    Worker *outer = std::exchange(current, worker.get());
+    worker->outer = std::exchange(current, worker.get());
     perform(*operation, *worker, true);
-    current = outer;
+    current = worker->outer;
 
     lock = acquire();
     error = operation->error;

@@ -46,8 +46,9 @@ private:
   void *memory = nullptr;
   uint64_t memorySize = 0;
   Operation *operation = nullptr; // That it runs.
-  bool isThread = false;          // Of the engine; otherwise a caller.
-  bool busy = false;              // For others to look after the queue.
+  Worker *outer = nullptr; // Whose operation queued this one, of callers.
+  bool isThread = false;   // Of the engine; otherwise a caller.
+  bool busy = false;       // For others to look after the queue.
 };
 
 /// Work is an object of a type `Payload`, which has
@@ -144,6 +145,7 @@ private:
   bool isFull(uint64_t bytes) const;
   void waitForRoom(uint64_t bytes);
   void runNow(Operation *operation);
+  static void refuseWithin(const Operation &operation, const Worker *outer);
   void wait(Storage &storage, uint64_t uses);
   bool isDone() const;
   template <typename Condition> void block(Lock &lock, Condition condition);
