@@ -253,6 +253,29 @@ Value GraphBuilder::create(StringRef name, ValueRange operands,
   return op ? fold(op) : Value();
 }
 
+/// What `op` verifies of itself, without where its operands are defined: that
+/// is not known as long as it lies in a region of no op.
+static bool isValid(Operation *op) {
+  return succeeded(op->getName().verifyInvariants(op)) &&
+         succeeded(op->getName().verifyRegionInvariants(op));
+}
+
+Operation *GraphBuilder::create(OperationState &state) {
+  ScopedDiagnosticHandler handler(context(), [&](Diagnostic &diagnostic) {
+    if (error.empty())
+      error = diagnostic.str();
+    return success();
+  });
+  Operation *op = builder.create(state);
+  bool ok = llvm::all_of(op->getRegions(), [](Region &region) {
+    return isValid(region.front().getTerminator());
+  });
+  if (ok && isValid(op) && succeeded(checkResultSize(op)))
+    return op;
+  op->erase();
+  return nullptr;
+}
+
 Value GraphBuilder::constant(TypedAttr value) {
   return graph::ConstantOp::create(builder, loc, value.getType(), value);
 }

@@ -76,6 +76,10 @@ public:
     return create(OpTy::getOperationName(), operands, attributes, result);
   }
 
+  /// A new op with regions that are filled. Null, with an error, if it is
+  /// invalid.
+  mlir::Operation *create(mlir::OperationState &state);
+
   mlir::Value constant(mlir::TypedAttr value);
 
   /// The elements of a small constant or of ops on small constants.

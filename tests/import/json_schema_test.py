@@ -60,6 +60,13 @@ bad = {
     "two outputs": change(nodes=[{"op": "relu", "inputs": ["x"], "outputs": ["a", "b"]}]),
     "attribute": change(nodes=[{"op": "relu", "inputs": ["x"], "outputs": ["y"],
                                 "attributes": {"a": {"b": 1}}}]),
+    "if without else": change(nodes=[{"op": "if", "inputs": ["x"], "outputs": ["y"],
+                                      "then": {"nodes": [], "outputs": ["x"]}}]),
+    "relu with a body": change(nodes=[{"op": "relu", "inputs": ["x"], "outputs": ["y"],
+                                       "body": {"inputs": [], "nodes": [], "outputs": []}}]),
+    "scan without a length": change(nodes=[{
+        "op": "scan", "inputs": ["x"], "outputs": ["y"], "attributes": {"carry": 1},
+        "body": {"inputs": ["i", "a"], "nodes": [], "outputs": ["a"]}}]),
 }
 for name, value in bad.items():
     assert not validator.is_valid(value), f"the schema accepts: {name}"

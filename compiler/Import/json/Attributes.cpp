@@ -132,8 +132,8 @@ Attribute defaultFor(StringRef name, int64_t rank, MLIRContext &context) {
 }
 
 bool isGraphOp(StringRef op, MLIRContext &context) {
-  static constexpr StringLiteral kInternal[] = {"constant", "kernel", "yield",
-                                                "dispatch", "weight"};
+  static constexpr StringLiteral kInternal[] = {
+      "constant", "kernel", "yield", "condition", "dispatch", "weight"};
   return !llvm::is_contained(kInternal, op) &&
          OperationName(("graph." + op).str(), &context).isRegistered();
 }

@@ -7,10 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/json/ImportJson.h"
 
-#include "compiler/Import/GraphBuilder.h"
-#include "compiler/Import/SortGraph.h"
-#include "compiler/Import/json/Attributes.h"
-#include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/GraphImporter.h"
 #include "compiler/Import/json/Safetensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,14 +25,6 @@ constexpr int64_t kVersion = 1;
 struct Input {
   std::string name;
   RankedTensorType type;
-};
-
-struct Node {
-  std::string name, op;
-  std::vector<std::string> inputs, outputs;
-  const Json *attributes = nullptr;
-
-  std::string describe() const { return "node \"" + name + "\" (" + op + ")"; }
 };
 
 /// Reads one file; each step returns false after it has put the reason in
@@ -59,10 +48,6 @@ private:
     error = what.str();
     return false;
   }
-  bool fail(const Node &node, const Twine &what) {
-    errorNode = node.name;
-    return fail(node.describe() + ": " + what);
-  }
   bool readRoot(const Json &root);
   bool readInputs(const Json &list);
   bool readShape(const Json &input, StringRef name,
@@ -70,24 +55,17 @@ private:
   bool readWeights(const Json &list);
   TypedAttr readWeight(const Json &weight);
   TypedAttr readTensor(const std::string &file, const std::string &tensor);
-  bool readNodes(const Json &list);
-  bool readNode(const Json &json, Node &node);
-  bool readNames(const Json &json, const char *key,
-                 std::vector<std::string> &names);
-  bool checkOps();
   bool sortNodes();
-  bool buildNode(GraphBuilder &builder, const Node &node);
-  Value lookup(GraphBuilder &builder, StringRef name);
+  bool build(GraphBuilder &builder, func::FuncOp function,
+             SmallVectorImpl<Value> &results);
 
   MLIRContext &context;
   const ImportOptions &options;
   std::string directory, name;
   std::vector<Input> inputs;
-  std::vector<Node> nodes;
-  std::vector<std::string> outputs;
+  Graph graph;
   llvm::StringMap<TypedAttr> weights;
   llvm::StringMap<Safetensors> files;
-  llvm::StringMap<Value> values;
 };
 
 bool JsonImporter::readRoot(const Json &root) {
@@ -107,14 +85,24 @@ bool JsonImporter::readRoot(const Json &root) {
   if (!unknown.empty())
     return fail("unknown key \"" + unknown + "\"");
   getString(root, "name", name);
-  for (const char *key : {"inputs", "nodes", "outputs"})
-    if (const Json *list = find(root, key); !list || !list->is_array())
-      return fail("\"" + Twine(key) + "\" is missing or is not a list");
+  const Json *inputList = find(root, "inputs");
+  if (!inputList || !inputList->is_array())
+    return fail("\"inputs\" is missing or is not a list");
   static const Json none = Json::array();
   const Json *weightList = find(root, "weights");
-  return readInputs(root["inputs"]) &&
+  return readInputs(*inputList) &&
          readWeights(weightList ? *weightList : none) &&
-         readNodes(root["nodes"]) && readNames(root, "outputs", outputs);
+         readGraph(root, graph, error) && sortNodes();
+}
+
+/// Reports all unknown ops at once, then sorts.
+bool JsonImporter::sortNodes() {
+  error = describeUnknownOps(graph, context);
+  llvm::StringSet<> known;
+  for (const Input &input : inputs)
+    known.insert(input.name);
+  known.insert_range(weights.keys());
+  return error.empty() && json::sortNodes(graph, known, error);
 }
 
 bool JsonImporter::readShape(const Json &input, StringRef name,
@@ -264,114 +252,19 @@ bool JsonImporter::readWeights(const Json &list) {
   return true;
 }
 
-bool JsonImporter::readNames(const Json &json, const char *key,
-                             std::vector<std::string> &names) {
-  const Json *list = find(json, key);
-  if (!list || !list->is_array())
-    return fail("\"" + Twine(key) + "\" is missing or is not a list of names");
-  for (const Json &entry : *list) {
-    if (!entry.is_string() || entry.get_ref<const std::string &>().empty())
-      return fail("\"" + Twine(key) + "\" is not a list of names");
-    names.push_back(entry.get<std::string>());
+bool JsonImporter::build(GraphBuilder &builder, func::FuncOp function,
+                         SmallVectorImpl<Value> &results) {
+  GraphImporter importer(builder, weights);
+  Builder attributes(&context);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    importer.define(input.name, function.getArgument(i));
+    function.setArgAttr(i, graph::names::kName,
+                        attributes.getStringAttr(input.name));
   }
-  return true;
-}
-
-bool JsonImporter::readNode(const Json &json, Node &node) {
-  if (!json.is_object() || !getString(json, "op", node.op))
-    return fail("\"op\" is missing");
-  if (!readNames(json, "inputs", node.inputs) ||
-      !readNames(json, "outputs", node.outputs))
-    return false;
-  if (node.outputs.size() != 1)
-    return fail("expected one output, found " + Twine(node.outputs.size()));
-  node.name = node.outputs.front();
-  getString(json, "name", node.name);
-  node.attributes = find(json, "attributes");
-  if (node.attributes && !node.attributes->is_object())
-    return fail("\"attributes\" is not an object");
-  std::string unknown = unknownKey(
-      json, {"op", "name", "inputs", "outputs", "attributes", "comment"});
-  return unknown.empty() || fail("unknown key \"" + unknown + "\"");
-}
-
-bool JsonImporter::readNodes(const Json &list) {
-  for (const auto &[i, json] : llvm::enumerate(list)) {
-    Node &node = nodes.emplace_back();
-    if (!readNode(json, node))
-      return fail("node " + Twine(i) +
-                  (node.op.empty() ? "" : " (" + node.op + ")") + ": " +
-                  std::string(error));
-  }
-  return checkOps() && sortNodes();
-}
-
-/// Reports all unknown ops at once.
-bool JsonImporter::checkOps() {
-  std::map<std::string, std::vector<std::string>> unknown;
-  for (const Node &node : nodes)
-    if (!isGraphOp(node.op, context))
-      unknown[node.op].push_back(node.name);
-  if (unknown.empty())
+  if (importer.build(graph, results))
     return true;
-  std::string text = "the model has unknown ops:";
-  for (const auto &[op, names] : unknown) {
-    text += "\n  " + op + ", " + std::to_string(names.size()) +
-            (names.size() == 1 ? " node:" : " nodes:");
-    for (const std::string &node : names)
-      text += " \"" + node + "\"";
-  }
-  return fail(text);
-}
-
-bool JsonImporter::sortNodes() {
-  std::vector<SortNode> sortNodes;
-  for (const Node &node : nodes)
-    sortNodes.push_back({node.describe(), node.inputs, node.outputs});
-  auto available = [&](StringRef tensor) {
-    return weights.contains(tensor) ||
-           llvm::any_of(inputs,
-                        [&](const Input &in) { return in.name == tensor; });
-  };
-  std::vector<unsigned> order;
-  if (!sortGraph(sortNodes, available, order, error))
-    return false;
-  std::vector<Node> sorted;
-  for (unsigned i : order)
-    sorted.push_back(nodes[i]);
-  nodes = std::move(sorted);
-  return true;
-}
-
-Value JsonImporter::lookup(GraphBuilder &builder, StringRef tensor) {
-  if (auto it = values.find(tensor); it != values.end())
-    return it->second;
-  auto weight = weights.find(tensor);
-  if (weight == weights.end())
-    return {};
-  Location before = builder.location();
-  builder.setLocation(NameLoc::get(StringAttr::get(&context, tensor)));
-  Value value = builder.constant(weight->second);
-  builder.setLocation(before);
-  return values[tensor] = value;
-}
-
-bool JsonImporter::buildNode(GraphBuilder &builder, const Node &node) {
-  builder.setLocation(NameLoc::get(StringAttr::get(&context, node.name)));
-  SmallVector<Value> operands;
-  for (const std::string &input : node.inputs)
-    operands.push_back(lookup(builder, input));
-  OpAttributes attributes;
-  std::string reason;
-  if (!readAttributes(node.op, operands, node.attributes, context, attributes,
-                      reason))
-    return fail(node, reason);
-  Value result = builder.create("graph." + node.op, operands, attributes.list,
-                                attributes.result);
-  if (!result)
-    return fail(node, builder.takeError());
-  values[node.outputs.front()] = result;
-  return true;
+  errorNode = importer.errorNode;
+  return fail(importer.error);
 }
 
 OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
@@ -389,26 +282,14 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
   module->push_back(function);
   Block *block = function.addEntryBlock();
   GraphBuilder builder(block, directory);
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    values[input.name] = block->getArgument(i);
-    function.setArgAttr(i, graph::names::kName,
-                        attributes.getStringAttr(input.name));
-  }
-  for (const Node &node : nodes)
-    if (!buildNode(builder, node))
-      return nullptr;
   SmallVector<Value> results;
-  SmallVector<Attribute> resultNames;
+  if (!build(builder, function, results))
+    return nullptr;
   builder.setLocation(loc);
-  for (const std::string &output : outputs) {
-    results.push_back(lookup(builder, output));
-    if (!results.back()) {
-      fail("output \"" + output + "\" is no tensor of the graph");
-      return nullptr;
-    }
+  SmallVector<Attribute> resultNames;
+  for (const std::string &output : graph.outputs)
     resultNames.push_back(attributes.getDictionaryAttr(attributes.getNamedAttr(
         graph::names::kName, attributes.getStringAttr(output))));
-  }
   if (results.empty()) {
     fail("the model has no outputs");
     return nullptr;
