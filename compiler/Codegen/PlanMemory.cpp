@@ -25,14 +25,12 @@
 //         reads(arena[0 to 32]) writes(output 0[0 to 32])
 //   }
 //
-// compiler/Planning decides; this translates between it and the IR.
+// compiler/Planning decides; FunctionPlanner.cpp translates the IR for it and
+// this its answer.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Layouts.h"
+#include "compiler/Codegen/FunctionPlanner.h"
 #include "compiler/Codegen/Passes.h"
-#include "compiler/Planning/MemoryPlan.h"
-#include "dialects/graph/Graph.h"
-#include "dialects/plan/Plan.h"
 #include "tinh/artifact.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -46,308 +44,6 @@ namespace tinh::codegen {
 #include "compiler/Codegen/Passes.h.inc"
 
 namespace {
-
-/// Where a value lies, and its buffer in the problem (-1: never changes).
-struct Place {
-  plan::Space space = plan::Space::Arena;
-  uint32_t index = 0;
-  /// In the space; of the arena in the buffer.
-  int64_t offset = 0;
-  int64_t buffer = -1;
-};
-
-/// Where a step finds the bytes of a value.
-struct Operand {
-  Place place;
-  graph::Rows rows;
-};
-
-/// A step before its memory is planned; no kernel: a copy.
-struct Step {
-  Location location;
-  func::FuncOp kernel;
-  SmallVector<Operand> reads, writes;
-};
-
-/// Pairs (input, result) of `kernel` that may share memory.
-SmallVector<std::pair<int64_t, int64_t>> inplacePairs(func::FuncOp kernel) {
-  SmallVector<std::pair<int64_t, int64_t>> pairs;
-  if (auto list = kernel->getAttrOfType<ArrayAttr>(graph::names::kInplace))
-    for (auto pair : list.getAsRange<DenseI64ArrayAttr>())
-      pairs.push_back({pair[0], pair[1]});
-  return pairs;
-}
-
-//===----------------------------------------------------------------------===//
-// From the function to a problem of planning
-//===----------------------------------------------------------------------===//
-
-/// Makes the steps of one function.
-class FunctionPlanner {
-public:
-  explicit FunctionPlanner(func::FuncOp function)
-      : function(function), module(function->getParentOfType<ModuleOp>()),
-        symbols(module), builder(function) {
-    for (auto weight : module.getOps<plan::WeightOp>())
-      weights[weight.getName()] = weight;
-  }
-  FailureOr<plan::FunctionOp> run();
-
-private:
-  uint32_t addBuffer(Type type, bool external);
-  LogicalResult findLayouts();
-  int64_t bufferOf(Value value);
-  Operand operandOf(Value value);
-  void placeArguments();
-  void placeOutputs();
-  LogicalResult addOp(Operation &op);
-  LogicalResult addWeight(graph::WeightOp weight);
-  LogicalResult addDispatch(graph::DispatchOp dispatch);
-  LogicalResult checkStrides(graph::DispatchOp dispatch, func::FuncOp kernel);
-  void addStep(Step step);
-  LogicalResult copyOutputs();
-
-  plan::BufferAttr reference(const Operand &operand);
-  void createStep(const Step &step, Value after);
-  plan::FunctionOp createFunction();
-
-  func::FuncOp function;
-  ModuleOp module;
-  SymbolTable symbols;
-  OpBuilder builder;
-  llvm::StringMap<plan::WeightOp> weights;
-  Layouts layouts;
-  /// Of the values that lie in no other one, and the buffers of all.
-  DenseMap<Value, Place> places;
-  DenseMap<Value, int64_t> buffers;
-  /// What no dispatch writes to its output.
-  SmallVector<std::pair<Value, Place>> copies;
-  SmallVector<Step> steps;
-  planning::Problem problem;
-  planning::Plan planned;
-};
-
-uint32_t FunctionPlanner::addBuffer(Type type, bool external) {
-  planning::Buffer buffer;
-  buffer.size = graph::tensorSize(type);
-  buffer.external = external;
-  problem.buffers.push_back(buffer);
-  return problem.buffers.size() - 1;
-}
-
-LogicalResult FunctionPlanner::findLayouts() {
-  for (auto concat : function.getOps<graph::ConcatOp>())
-    for (unsigned i = 0; i < concat.getInputs().size(); ++i)
-      if (!layouts.place(concat, i))
-        return concat.emitError()
-               << "operand " << i << " cannot lie in the concatenation: it is "
-               << "no result of a dispatch that lies nowhere else";
-  for (Operation &op : function.getBody().front().without_terminator())
-    for (Value value : op.getResults())
-      if (!layouts.of(value))
-        return op.emitError()
-               << "the result does not lie in rows in the tensor that it is a "
-                  "part of";
-  return success();
-}
-
-/// The buffer of a value that is no view of another one.
-int64_t FunctionPlanner::bufferOf(Value value) {
-  auto known = buffers.find(value);
-  if (known != buffers.end())
-    return known->second;
-  int64_t buffer = addBuffer(value.getType(), false);
-  buffers[value] = buffer;
-  if (Value whole = layouts.placedIn(value)) {
-    int64_t partOf = bufferOf(whole);
-    problem.buffers[buffer].partOf = partOf;
-  }
-  return buffer;
-}
-
-Operand FunctionPlanner::operandOf(Value value) {
-  Layout layout = *layouts.of(value);
-  auto type = cast<RankedTensorType>(value.getType());
-  Place place = places.lookup(layout.whole); // The arena's, if it has none.
-  place.offset += layout.offset * graph::elementSize(type.getElementType());
-  place.buffer = bufferOf(withoutViews(value));
-  return {place, *graph::rowsOf(type, layout.strides)};
-}
-
-void FunctionPlanner::placeArguments() {
-  for (BlockArgument argument : function.getArguments()) {
-    places[argument] = {plan::Space::Input, argument.getArgNumber()};
-    buffers[argument] = addBuffer(argument.getType(), true);
-  }
-}
-
-/// A dispatch writes what is returned to the output itself.
-void FunctionPlanner::placeOutputs() {
-  Operation *terminator = function.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    Value source = withoutReshapes(value);
-    bool direct = isa_and_nonnull<graph::DispatchOp, graph::ConcatOp>(
-                      source.getDefiningOp()) &&
-                  !layouts.placedIn(source) && !places.contains(source);
-    Place place{plan::Space::Output, static_cast<uint32_t>(i), 0,
-                addBuffer(value.getType(), true)};
-    if (direct) {
-      places[source] = place;
-      buffers[source] = place.buffer;
-    } else {
-      copies.push_back({value, place});
-    }
-  }
-}
-
-LogicalResult FunctionPlanner::addOp(Operation &op) {
-  if (isa<graph::ReshapeOp, graph::SliceOp, graph::ConcatOp>(op))
-    return success();
-  if (auto weight = dyn_cast<graph::WeightOp>(op))
-    return addWeight(weight);
-  if (auto dispatch = dyn_cast<graph::DispatchOp>(op))
-    return addDispatch(dispatch);
-  return op.emitError() << "'" << op.getName()
-                        << "' cannot be scheduled: it lies in no kernel";
-}
-
-LogicalResult FunctionPlanner::addWeight(graph::WeightOp weight) {
-  plan::WeightOp known = weights.lookup(weight.getName());
-  if (!known)
-    return weight.emitError()
-           << "there is no weight '" << weight.getName() << "'";
-  if (known.getType() != weight.getType())
-    return weight.emitError()
-           << "weight '" << weight.getName() << "' is " << known.getType()
-           << ", not " << weight.getType();
-  places[weight.getY()] = {plan::Space::Weights, 0,
-                           static_cast<int64_t>(known.getOffset())};
-  buffers[weight.getY()] = -1;
-  return success();
-}
-
-LogicalResult FunctionPlanner::addDispatch(graph::DispatchOp dispatch) {
-  auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-  if (!kernel)
-    return dispatch.emitError()
-           << "there is no kernel function '" << dispatch.getKernel() << "'";
-  for (StringRef name : {graph::names::kChunks, graph::names::kScratch})
-    if (!kernel->hasAttr(name))
-      return dispatch.emitError()
-             << "kernel '" << dispatch.getKernel() << "' has no " << name
-             << ": choose strategies before planning memory";
-  if (failed(checkStrides(dispatch, kernel)))
-    return failure();
-  Step step{dispatch.getLoc(), kernel, {}, {}};
-  for (Value input : dispatch.getInputs())
-    step.reads.push_back(operandOf(input));
-  for (Value output : dispatch.getOutputs())
-    step.writes.push_back(operandOf(output));
-  addStep(std::move(step));
-  return success();
-}
-
-/// A kernel has to find its operands where they lie.
-LogicalResult FunctionPlanner::checkStrides(graph::DispatchOp dispatch,
-                                            func::FuncOp kernel) {
-  auto check = [&](StringRef what, unsigned i, Value value,
-                   ArrayRef<int64_t> strides) -> LogicalResult {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> lies = layouts.of(value)->strides;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.getDimSize(dim) > 1 && strides[dim] != lies[dim])
-        return dispatch.emitError()
-               << what << " " << i << " lies with strides ["
-               << ArrayRef<int64_t>(lies) << "], but kernel '"
-               << dispatch.getKernel() << "' has [" << strides << "]";
-    return success();
-  };
-  for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
-    if (failed(check("operand", i, input, graph::argumentStrides(kernel, i))))
-      return failure();
-  for (auto [i, output] : llvm::enumerate(dispatch.getOutputs()))
-    if (failed(check("result", i, output, graph::resultStrides(kernel, i))))
-      return failure();
-  return success();
-}
-
-void FunctionPlanner::addStep(Step step) {
-  planning::Step &accesses = problem.steps.emplace_back();
-  for (const Operand &operand : step.reads)
-    if (operand.place.buffer >= 0)
-      accesses.reads.push_back(operand.place.buffer);
-  for (const Operand &operand : step.writes)
-    accesses.writes.push_back(operand.place.buffer);
-  // In place is only what begins where its memory does.
-  auto begins = [](const Operand &operand) {
-    return operand.place.buffer >= 0 && operand.place.offset == 0 &&
-           operand.rows.count == 1;
-  };
-  if (step.kernel)
-    for (auto [input, result] : inplacePairs(step.kernel))
-      if (begins(step.reads[input]) && begins(step.writes[result]))
-        accesses.inplace.push_back(
-            {step.reads[input].place.buffer, step.writes[result].place.buffer});
-  steps.push_back(std::move(step));
-}
-
-LogicalResult FunctionPlanner::copyOutputs() {
-  Location location = function.getBody().front().getTerminator()->getLoc();
-  for (auto &[source, to] : copies) {
-    int64_t size = graph::tensorSize(source.getType());
-    Operand from = operandOf(source);
-    if (from.rows.count != 1)
-      return emitError(location)
-             << "a result is a part of a tensor that is not contiguous";
-    addStep({location, {}, {from}, {{to, {1, size, size}}}});
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// From the plan to a function
-//===----------------------------------------------------------------------===//
-
-plan::BufferAttr FunctionPlanner::reference(const Operand &operand) {
-  const Place &place = operand.place;
-  int64_t offset = place.offset;
-  if (place.space == plan::Space::Arena)
-    offset += planned.offsets[place.buffer];
-  const graph::Rows &rows = operand.rows;
-  if (rows.count == 1)
-    return plan::BufferAttr::get(builder.getContext(), place.space, place.index,
-                                 offset, rows.run);
-  return plan::BufferAttr::get(builder.getContext(), place.space, place.index,
-                               offset, rows.span(), rows.run, rows.pitch);
-}
-
-void FunctionPlanner::createStep(const Step &step, Value after) {
-  SmallVector<Attribute> reads, writes;
-  for (const Operand &operand : step.reads)
-    reads.push_back(reference(operand));
-  for (const Operand &operand : step.writes)
-    writes.push_back(reference(operand));
-  if (!step.kernel) {
-    plan::CopyOp::create(
-        builder, step.location, builder.getType<plan::StepType>(), after,
-        cast<plan::BufferAttr>(reads[0]), cast<plan::BufferAttr>(writes[0]));
-    return;
-  }
-  func::FuncOp kernel = step.kernel;
-  SmallVector<int64_t> inplace(writes.size(), -1);
-  for (auto [input, result] : inplacePairs(kernel))
-    if (cast<plan::BufferAttr>(reads[input])
-            .overlaps(cast<plan::BufferAttr>(writes[result])))
-      inplace[result] = input;
-  auto integer = [&](StringRef name) {
-    return kernel->getAttrOfType<IntegerAttr>(name).getInt();
-  };
-  plan::DispatchOp::create(
-      builder, step.location, builder.getType<plan::StepType>(),
-      kernel.getName(), after, integer(graph::names::kChunks),
-      integer(graph::names::kScratch), builder.getArrayAttr(reads),
-      builder.getArrayAttr(writes), inplace);
-}
 
 plan::TensorAttr describe(StringAttr name, Location location, Type type,
                           TypedAttr value = {}) {
@@ -378,38 +74,114 @@ ArrayAttr describeOutputs(func::FuncOp function) {
   return ArrayAttr::get(function.getContext(), tensors);
 }
 
-plan::FunctionOp FunctionPlanner::createFunction() {
+/// Makes the function of steps and of where the plan has put their buffers.
+class FunctionBuilder {
+public:
+  FunctionBuilder(func::FuncOp function, const FunctionPlanner &planner,
+                  const planning::Plan &plan)
+      : function(function), planner(planner), planned(plan), builder(function) {
+  }
+  plan::FunctionOp create();
+
+private:
+  plan::BufferAttr reference(const Operand &operand);
+  void createStep(const PlannedStep &step, Value after);
+  void createDispatch(const PlannedStep &step, Value after);
+
+  func::FuncOp function;
+  const FunctionPlanner &planner;
+  const planning::Plan &planned;
+  OpBuilder builder;
+};
+
+plan::BufferAttr FunctionBuilder::reference(const Operand &operand) {
+  const Place &place = operand.place;
+  int64_t offset = place.offset;
+  if (place.space == plan::Space::Arena)
+    offset += planned.offsets[place.buffer];
+  const graph::Rows &rows = operand.rows;
+  int64_t pitch = rows.count == 1 ? rows.run : rows.pitch;
+  return plan::BufferAttr::get(builder.getContext(), place.space, place.index,
+                               offset, rows.span(), rows.run, pitch)
+      .withStrides(place.strides);
+}
+
+void FunctionBuilder::createDispatch(const PlannedStep &step, Value after) {
+  SmallVector<Attribute> reads, writes;
+  for (const Operand &operand : step.reads)
+    reads.push_back(reference(operand));
+  for (const Operand &operand : step.writes)
+    writes.push_back(reference(operand));
+  func::FuncOp kernel = step.kernel;
+  SmallVector<int64_t> inplace(writes.size(), -1);
+  for (auto [input, result] : inplacePairs(kernel)) {
+    auto read = cast<plan::BufferAttr>(reads[input]);
+    auto written = cast<plan::BufferAttr>(writes[result]);
+    if (read.getStrides() == written.getStrides() && read.overlaps(written))
+      inplace[result] = input;
+  }
+  auto integer = [&](StringRef name) {
+    return kernel->getAttrOfType<IntegerAttr>(name).getInt();
+  };
+  plan::DispatchOp::create(
+      builder, step.location, builder.getType<plan::StepType>(),
+      kernel.getName(), after, integer(graph::names::kChunks),
+      integer(graph::names::kScratch), builder.getArrayAttr(reads),
+      builder.getArrayAttr(writes), inplace);
+}
+
+void FunctionBuilder::createStep(const PlannedStep &step, Value after) {
+  using Kind = PlannedStep::Kind;
+  auto create = [&](auto op, auto... operands) {
+    decltype(op)::create(builder, step.location,
+                         builder.getType<plan::StepType>(), operands...);
+  };
+  auto read = [&] { return reference(step.reads[0]); };
+  auto written = [&] { return reference(step.writes[0]); };
+  switch (step.kind) {
+  case Kind::Dispatch:
+    return createDispatch(step, after);
+  case Kind::Copy:
+    return create(plan::CopyOp(), after, read(), written());
+  case Kind::Zero:
+    return create(plan::ZeroOp(), after, written());
+  case Kind::If:
+    return create(plan::IfOp(), after, read());
+  case Kind::Else:
+    return create(plan::ElseOp());
+  case Kind::EndIf:
+    return create(plan::EndIfOp());
+  case Kind::Loop:
+    return create(plan::LoopOp(), after,
+                  step.length ? builder.getI64IntegerAttr(*step.length)
+                              : IntegerAttr(),
+                  step.reads.empty() ? plan::BufferAttr() : read());
+  case Kind::Leave:
+    return create(plan::LeaveOp(), after, read());
+  case Kind::EndLoop:
+    return create(plan::EndLoopOp());
+  }
+}
+
+plan::FunctionOp FunctionBuilder::create() {
   auto result = plan::FunctionOp::create(
       builder, function.getLoc(), function.getName(), describeInputs(function),
       describeOutputs(function));
   result.setArena(planned.arenaSize);
   result.setUnplanned(planned.unplannedSize);
   result.setLowerBound(planned.lowerBoundSize);
-  builder.setInsertionPointToStart(&result.getBody().front());
-  for (auto [i, step] : llvm::enumerate(steps)) {
-    int32_t wait = planned.waits[i];
-    createStep(
-        step,
-        wait < 0
-            ? Value()
-            : std::next(result.getBody().front().begin(), wait)->getResult(0));
+  Block &body = result.getBody().front();
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Value> created;
+  int32_t wait = -1;
+  for (auto [i, step] : llvm::enumerate(planner.steps)) {
+    wait = std::max(wait, planned.waits[i]);
+    createStep(step, wait < 0 ? Value() : created[wait]);
+    created.push_back(body.back().getResult(0));
+    // What waits for nothing itself leaves that to the next step.
+    if (!isa<plan::ElseOp, plan::EndIfOp, plan::EndLoopOp>(body.back()))
+      wait = -1;
   }
-  return result;
-}
-
-FailureOr<plan::FunctionOp> FunctionPlanner::run() {
-  if (failed(findLayouts()))
-    return failure();
-  placeArguments();
-  placeOutputs();
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (failed(addOp(op)))
-      return failure();
-  if (failed(copyOutputs()))
-    return failure();
-  planned = planning::planMemory(problem);
-  plan::FunctionOp result = createFunction();
-  function.erase();
   return result;
 }
 
@@ -466,7 +238,14 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
 FailureOr<plan::FunctionOp> planFunction(func::FuncOp function) {
   if (failed(checkFunction(function)))
     return failure();
-  return FunctionPlanner(function).run();
+  FunctionPlanner planner(function);
+  if (failed(planner.run()))
+    return failure();
+  planning::Plan planned = planning::planMemory(planner.problem);
+  plan::FunctionOp result =
+      FunctionBuilder(function, planner, planned).create();
+  function.erase();
+  return result;
 }
 
 LogicalResult planInit(ModuleOp module) {

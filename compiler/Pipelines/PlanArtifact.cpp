@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -58,8 +59,8 @@ static std::vector<artifact::Tensor> describe(ArrayAttr tensors) {
 
 static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
   static constexpr tinh_space_t kSpaces[] = {
-      TINH_SPACE_ARENA, TINH_SPACE_WEIGHTS, TINH_SPACE_INPUT,
-      TINH_SPACE_OUTPUT};
+      TINH_SPACE_ARENA, TINH_SPACE_WEIGHTS, TINH_SPACE_INPUT, TINH_SPACE_OUTPUT,
+      TINH_SPACE_LOOP};
   return {static_cast<uint32_t>(kSpaces[static_cast<int>(buffer.getSpace())]),
           buffer.getIndex(), static_cast<uint64_t>(buffer.getOffset())};
 }
@@ -94,6 +95,52 @@ private:
   llvm::StringMap<uint32_t> kernels;
 };
 
+/// Finds where jumps lead to. A `plan.else` is a jump behind the `plan.end_if`,
+/// which is no step of an artifact.
+class JumpResolver {
+public:
+  explicit JumpResolver(std::vector<artifact::Step> &steps) : steps(steps) {}
+
+  /// `op` is the last step or, of a `plan.end_if`, comes behind it.
+  void add(Operation &op) {
+    uint32_t last = steps.size() - 1;
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<plan::IfOp, plan::LoopOp>(
+            [&](Operation *) { open.push_back({last}); })
+        .Case([&](plan::LeaveOp) { open.back().push_back(last); })
+        .Case([&](plan::ElseOp) {
+          steps[open.back().front()].target = last + 1;
+          open.back() = {last};
+        })
+        .Case([&](plan::EndIfOp) { close(last + 1); })
+        .Case([&](plan::EndLoopOp) {
+          steps[last].target = open.back().front() + 1;
+          close(last + 1);
+        });
+  }
+
+private:
+  void close(uint32_t target) {
+    for (uint32_t step : open.pop_back_val())
+      steps[step].target = target;
+  }
+
+  std::vector<artifact::Step> &steps;
+  /// Of the branches and loops that have begun: steps that go to their end.
+  SmallVector<SmallVector<uint32_t>> open;
+};
+
+tinh_opcode_t opcodeOf(Operation &op) {
+  return llvm::TypeSwitch<Operation *, tinh_opcode_t>(&op)
+      .Case([](plan::CopyOp) { return TINH_OP_COPY; })
+      .Case([](plan::ZeroOp) { return TINH_OP_ZERO; })
+      .Case<plan::IfOp, plan::LeaveOp>([](auto) { return TINH_OP_BRANCH; })
+      .Case([](plan::ElseOp) { return TINH_OP_JUMP; })
+      .Case([](plan::LoopOp) { return TINH_OP_LOOP; })
+      .Case([](plan::EndLoopOp) { return TINH_OP_NEXT; })
+      .Default([](Operation *) { return TINH_OP_DISPATCH; });
+}
+
 uint32_t Describer::kernel(plan::DispatchOp dispatch) {
   auto [known, isNew] =
       kernels.try_emplace(dispatch.getKernel(), contents.kernels.size());
@@ -105,19 +152,26 @@ uint32_t Describer::kernel(plan::DispatchOp dispatch) {
 
 artifact::Step Describer::describeStep(Operation &op) {
   artifact::Step step;
+  step.opcode = opcodeOf(op);
+  step.label = nodeNames(op.getLoc());
   plan::StepAccess access = plan::accessOf(&op);
   if (auto dispatch = dyn_cast<plan::DispatchOp>(op)) {
     step.kernel = kernel(dispatch);
     step.chunks = dispatch.getChunks();
-    step.label = nodeNames(op.getLoc());
-  } else {
-    step.opcode = TINH_OP_COPY;
-    step.size = access.reads[0].getSize();
-    step.label = "copy";
+  } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
+    step.chunks = loop.getMaxIterations();
+  } else if (isa<plan::CopyOp, plan::ZeroOp>(op)) {
+    step.size = access.writes[0].getSize();
+    step.label = step.opcode == TINH_OP_COPY ? "copy" : "zero";
   }
-  for (plan::BufferAttr buffer :
-       llvm::concat<plan::BufferAttr>(access.reads, access.writes))
+  for (auto [i, buffer] : llvm::enumerate(
+           llvm::concat<plan::BufferAttr>(access.reads, access.writes))) {
     step.buffers.push_back(describe(buffer));
+    for (auto [loop, bytes] : llvm::enumerate(buffer.getStrides()))
+      if (bytes)
+        step.strides.push_back(
+            {static_cast<uint32_t>(i), static_cast<uint32_t>(loop), bytes});
+  }
   return step;
 }
 
@@ -130,11 +184,15 @@ void Describer::add(plan::FunctionOp function) {
   result.unplannedSize = function.getUnplanned();
   result.lowerBoundSize = function.getLowerBound();
   DenseMap<Operation *, int32_t> numbers;
+  JumpResolver jumps(result.steps);
   for (Operation &op : function.getBody().front()) {
-    artifact::Step &step = result.steps.emplace_back(describeStep(op));
-    if (Operation *after = plan::accessOf(&op).after)
-      step.waitFor = numbers.at(after);
+    if (!isa<plan::EndIfOp>(op)) {
+      artifact::Step &step = result.steps.emplace_back(describeStep(op));
+      if (Operation *after = plan::accessOf(&op).after)
+        step.waitFor = numbers.at(after);
+    }
     numbers[&op] = result.steps.size() - 1;
+    jumps.add(op);
   }
   contents.functions.push_back(std::move(result));
 }

@@ -26,12 +26,45 @@ uint64_t alignTo(uint64_t value, uint64_t alignment) {
 
 enum class Fit { First, Best };
 
+/// Which buffers live on different sides of a branch.
+class Sides {
+public:
+  Sides(const std::vector<Lifetime> &buffers,
+        const std::vector<Control> &controls)
+      : sides(buffers.size()) {
+    for (uint32_t c = 0; c < controls.size(); ++c) {
+      const Control &branch = controls[c];
+      if (branch.kind != Control::Kind::Branch)
+        continue;
+      for (uint32_t b = 0; b < buffers.size(); ++b) {
+        auto [size, first, last] = buffers[b];
+        if (first > branch.first && last < branch.otherwise)
+          sides[b].push_back({c, false});
+        else if (first > branch.otherwise && last < branch.last)
+          sides[b].push_back({c, true});
+      }
+    }
+  }
+
+  bool differ(uint32_t a, uint32_t b) const {
+    for (auto [branch, isElse] : sides[a])
+      for (auto [other, otherIsElse] : sides[b])
+        if (branch == other && isElse != otherIsElse)
+          return true;
+    return false;
+  }
+
+private:
+  std::vector<std::vector<std::pair<uint32_t, bool>>> sides;
+};
+
 /// Places buffers one after the other.
 class Placer {
 public:
-  Placer(const std::vector<Lifetime> &buffers, const Schedule &schedule,
-         uint64_t alignment, uint64_t bound, Fit fit)
-      : buffers(buffers), alignment(alignment), bound(bound), fit(fit),
+  Placer(const std::vector<Lifetime> &buffers, const Sides &sides,
+         const Schedule &schedule, uint64_t alignment, uint64_t bound, Fit fit)
+      : buffers(buffers), sides(sides), alignment(alignment), bound(bound),
+        fit(fit),
         plan{std::vector<uint64_t>(buffers.size(), 0), 0, schedule, 0} {}
 
   /// Prefers a place that needs no wait; adds waits rather than exceed the
@@ -65,7 +98,8 @@ private:
 
   bool ordered(uint32_t a, uint32_t b) const {
     return plan.schedule.happensBefore(buffers[a].last, buffers[b].first) ||
-           plan.schedule.happensBefore(buffers[b].last, buffers[a].first);
+           plan.schedule.happensBefore(buffers[b].last, buffers[a].first) ||
+           sides.differ(a, b);
   }
 
   bool livesTogether(uint32_t a, uint32_t b) const {
@@ -109,6 +143,7 @@ private:
   }
 
   const std::vector<Lifetime> &buffers;
+  const Sides &sides;
   uint64_t alignment, bound;
   Fit fit;
   ArenaPlan plan;
@@ -119,8 +154,9 @@ private:
 class Search {
 public:
   Search(const std::vector<Lifetime> &buffers, const Schedule &schedule,
-         const ArenaOptions &options)
-      : buffers(buffers), schedule(schedule), options(options),
+         const ArenaOptions &options, const std::vector<Control> &controls)
+      : buffers(buffers), sides(buffers, controls), schedule(schedule),
+        options(options),
         bound(liveLowerBound(buffers, schedule.size(), options.alignment)) {}
 
   ArenaPlan run() {
@@ -131,7 +167,7 @@ public:
 
 private:
   void tryOrder(const std::vector<uint32_t> &order, Fit fit) {
-    Placer placer(buffers, schedule, options.alignment, bound, fit);
+    Placer placer(buffers, sides, schedule, options.alignment, bound, fit);
     for (uint32_t buffer : order)
       placer.place(buffer);
     ArenaPlan plan = placer.take();
@@ -202,6 +238,7 @@ private:
   }
 
   const std::vector<Lifetime> &buffers;
+  Sides sides;
   const Schedule &schedule;
   const ArenaOptions &options;
   uint64_t bound;
@@ -228,8 +265,9 @@ uint64_t liveLowerBound(const std::vector<Lifetime> &buffers, size_t numSteps,
 }
 
 ArenaPlan planArena(const std::vector<Lifetime> &buffers,
-                    const Schedule &schedule, const ArenaOptions &options) {
-  return Search(buffers, schedule, options).run();
+                    const Schedule &schedule, const ArenaOptions &options,
+                    const std::vector<Control> &controls) {
+  return Search(buffers, schedule, options, controls).run();
 }
 
 } // namespace tinh::planning

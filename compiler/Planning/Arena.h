@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Two buffers may share memory only if the last use of one happens before the
-// first use of the other. Where the waits that the data needs leave too little
-// order for a small arena, the planner adds waits: a wait between steps costs
-// about a microsecond, memory that falls out of the cache costs more.
+// first use of the other, or if no run uses both. Where the waits that the data
+// needs leave too little order for a small arena, the planner adds waits: a
+// wait between steps costs about a microsecond, memory that falls out of the
+// cache costs more.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_PLANNING_ARENA_H
@@ -50,9 +51,12 @@ uint64_t liveLowerBound(const std::vector<Lifetime> &buffers, size_t numSteps,
                         uint64_t alignment);
 
 /// Places the buffers: several greedy orders, then exchanges in the best of
-/// them, until the lower bound is met or the effort spent. Deterministic.
+/// them, until the lower bound is met or the effort spent. Deterministic. Of
+/// `controls` only branches matter: what lives on one side of one needs no
+/// order to share memory with what lives on the other.
 ArenaPlan planArena(const std::vector<Lifetime> &buffers,
-                    const Schedule &schedule, const ArenaOptions &options = {});
+                    const Schedule &schedule, const ArenaOptions &options = {},
+                    const std::vector<Control> &controls = {});
 
 } // namespace tinh::planning
 

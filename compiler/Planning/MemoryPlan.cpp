@@ -46,6 +46,20 @@ std::vector<std::vector<uint32_t>> findPieces(const Problem &problem) {
   return pieces;
 }
 
+/// An iteration finds what steps before the loop have left, and leaves what
+/// steps after the loop find; other iterations must not use its memory.
+void extendOverLoops(const std::vector<Control> &controls, Lifetime &life) {
+  for (const Control &loop : controls) {
+    if (loop.kind != Control::Kind::Loop)
+      continue;
+    bool before = !loop.contains(life.first) && life.first <= loop.first;
+    if (before && loop.contains(life.last))
+      life.last = loop.last;
+    if (loop.contains(life.first) && life.last > loop.last)
+      life.first = loop.first;
+  }
+}
+
 /// For each buffer the first and last step that uses it or a part of it; not
 /// for the parts themselves.
 std::vector<Lifetime> lifetimes(const Problem &problem,
@@ -61,6 +75,9 @@ std::vector<Lifetime> lifetimes(const Problem &problem,
         life.last = i;
       }
   }
+  for (Lifetime &life : result)
+    if (life.first != kUnused)
+      extendOverLoops(problem.controls, life);
   return result;
 }
 
@@ -117,8 +134,9 @@ Plan planMemory(const Problem &problem, const ArenaOptions &options) {
   std::vector<uint32_t> wholes = findWholes(problem);
   std::vector<Lifetime> lives = lifetimes(problem, wholes);
   std::vector<uint32_t> storage = mergeInplace(problem, wholes, lives);
-  Schedule schedule = scheduleByAccesses(accessedPieces(problem, storage),
-                                         problem.buffers.size());
+  Schedule schedule =
+      scheduleByAccesses(accessedPieces(problem, storage),
+                         problem.buffers.size(), problem.controls);
 
   Plan plan;
   std::vector<Lifetime> placed; // What needs a place, and
@@ -136,7 +154,7 @@ Plan planMemory(const Problem &problem, const ArenaOptions &options) {
   }
   plan.lowerBoundSize =
       liveLowerBound(placed, problem.steps.size(), options.alignment);
-  ArenaPlan arena = planArena(placed, schedule, options);
+  ArenaPlan arena = planArena(placed, schedule, options, problem.controls);
   plan.waits = arena.schedule.waits();
   plan.arenaSize = arena.size;
   plan.offsets.assign(problem.buffers.size(), 0);

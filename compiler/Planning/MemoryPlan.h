@@ -44,6 +44,8 @@ struct Step : Accesses {
 struct Problem {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
+  /// Branches and loops among the steps.
+  std::vector<Control> controls;
 };
 
 struct Plan {
@@ -55,6 +57,8 @@ struct Plan {
   uint64_t arenaSize = 0;
   /// The sum of all arena buffers that are no parts, had each its own memory.
   uint64_t unplannedSize = 0;
+  /// The most that is live during one step. What a loop uses and other steps
+  /// before or after it do, too, is live in all of the loop.
   uint64_t lowerBoundSize = 0;
 };
 

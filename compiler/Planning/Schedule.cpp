@@ -12,6 +12,7 @@
 #include "compiler/Planning/Schedule.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tinh::planning {
 
@@ -31,23 +32,74 @@ std::vector<int32_t> Schedule::waits() const {
   return waits;
 }
 
-Schedule scheduleByAccesses(const std::vector<Accesses> &steps,
-                            size_t numBuffers) {
-  Schedule schedule(steps.size());
-  // The latest steps that wrote and that accessed each buffer.
-  std::vector<int32_t> lastWrite(numBuffers, -1), lastAccess(numBuffers, -1);
-  for (uint32_t i = 0; i < steps.size(); ++i) {
+namespace {
+
+/// The latest steps that wrote and that accessed each buffer.
+struct Latest {
+  std::vector<int32_t> write, access;
+
+  explicit Latest(size_t numBuffers)
+      : write(numBuffers, -1), access(numBuffers, -1) {}
+
+  /// The latest step that one with these accesses has to come after, or -1.
+  int32_t before(const Accesses &step) const {
     int32_t last = -1;
-    for (uint32_t buffer : steps[i].reads)
-      last = std::max(last, lastWrite[buffer]);
-    for (uint32_t buffer : steps[i].writes)
-      last = std::max(last, lastAccess[buffer]);
-    if (last >= 0)
+    for (uint32_t buffer : step.reads)
+      last = std::max(last, write[buffer]);
+    for (uint32_t buffer : step.writes)
+      last = std::max(last, access[buffer]);
+    return last;
+  }
+
+  void add(const Accesses &step, uint32_t number) {
+    auto i = static_cast<int32_t>(number);
+    for (uint32_t buffer : step.reads)
+      access[buffer] = i;
+    for (uint32_t buffer : step.writes)
+      write[buffer] = access[buffer] = i;
+  }
+
+  void join(const Latest &other) {
+    for (size_t b = 0; b < write.size(); ++b) {
+      write[b] = std::max(write[b], other.write[b]);
+      access[b] = std::max(access[b], other.access[b]);
+    }
+  }
+};
+
+} // namespace
+
+Schedule scheduleByAccesses(const std::vector<Accesses> &steps,
+                            size_t numBuffers,
+                            const std::vector<Control> &controls) {
+  using Kind = Control::Kind;
+  Schedule schedule(steps.size());
+  Latest latest(numBuffers);
+  // What held where branches began and, later, at the end of their first steps.
+  std::map<uint32_t, Latest> before, inThen;
+  std::map<uint32_t, const Control *> begins, turns, ends;
+  for (const Control &control : controls) {
+    begins[control.first] = &control;
+    if (control.kind == Kind::Branch) {
+      turns[control.otherwise] = &control;
+      ends[control.last] = &control;
+    }
+  }
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    if (int32_t last = latest.before(steps[i]); last >= 0)
       schedule.order(static_cast<uint32_t>(last), i);
-    for (uint32_t buffer : steps[i].reads)
-      lastAccess[buffer] = static_cast<int32_t>(i);
-    for (uint32_t buffer : steps[i].writes)
-      lastWrite[buffer] = lastAccess[buffer] = static_cast<int32_t>(i);
+    latest.add(steps[i], i);
+    if (auto control = begins.find(i); control != begins.end()) {
+      if (control->second->kind == Kind::Loop)
+        schedule.order(i, i + 1);
+      else
+        before.emplace(i, latest);
+    } else if (auto turn = turns.find(i); turn != turns.end()) {
+      inThen.emplace(i, std::move(latest));
+      latest = std::move(before.at(turn->second->first));
+    } else if (auto end = ends.find(i); end != ends.end()) {
+      latest.join(inThen.at(end->second->otherwise));
+    }
   }
   return schedule;
 }

@@ -11,6 +11,11 @@
 // (docs/architecture.md). So step i happens before step j exactly if i <= max
 // over k <= j of waits[k].
 //
+// That holds with branches and loops, which are steps, too: of steps 0 …
+// waits[k] those count that a run executes, and waits[k] counts even if it does
+// not execute step k. An iteration of a loop starts when all before it is
+// finished.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_PLANNING_SCHEDULE_H
 #define TINH_COMPILER_PLANNING_SCHEDULE_H
@@ -25,6 +30,20 @@ namespace tinh::planning {
 struct Accesses {
   std::vector<uint32_t> reads;
   std::vector<uint32_t> writes;
+};
+
+/// Steps that belong together. What nests in another one comes before it in a
+/// list of them.
+struct Control {
+  enum class Kind { Branch, Loop };
+  Kind kind = Kind::Branch;
+  /// The first step reads the condition or the number of iterations; the last
+  /// one is the end, and belongs to them.
+  uint32_t first = 0, last = 0;
+  /// Of a branch: the step that ends those for which the condition holds.
+  uint32_t otherwise = 0;
+
+  bool contains(uint32_t step) const { return first < step && step <= last; }
 };
 
 /// Which steps happen before which others, and the waits that make it so.
@@ -56,7 +75,8 @@ private:
 /// The schedule with only the waits that the data needs: a read after the write
 /// it sees, a write after the earlier reads and writes of its buffer.
 Schedule scheduleByAccesses(const std::vector<Accesses> &steps,
-                            size_t numBuffers);
+                            size_t numBuffers,
+                            const std::vector<Control> &controls = {});
 
 } // namespace tinh::planning
 

@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/plan/Plan.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -55,6 +57,13 @@ static bool hasRowIn(BufferAttr buffer, int64_t begin, int64_t end) {
   int64_t first = floorDiv(begin - offset - buffer.getRun(), pitch) + 1;
   int64_t last = floorDiv(end - 1 - offset, pitch);
   return std::max<int64_t>(first, 0) <= std::min(last, buffer.getRows() - 1);
+}
+
+BufferAttr BufferAttr::withStrides(ArrayRef<int64_t> strides) const {
+  while (!strides.empty() && strides.back() == 0)
+    strides = strides.drop_back();
+  return get(getContext(), getSpace(), getIndex(), getOffset(), getSize(),
+             getRun(), getPitch(), strides);
 }
 
 bool BufferAttr::overlaps(BufferAttr other) const {
@@ -130,17 +139,23 @@ private:
   /// and what is before and after them.
   void subtractRowsFromBytes(BufferAttr part, BufferAttr other) {
     int64_t pitch = other.getPitch();
+    int64_t begin = part.getOffset(), after = part.getEnd();
     int64_t first = -floorDiv(other.getOffset() - part.getOffset(), pitch);
     int64_t end =
         floorDiv(part.getEnd() - other.getOffset() - other.getRun(), pitch) + 1;
+    // Rows that reach over an end of `part` take that off.
+    if (BufferAttr row = rowRange(other, first - 1, first))
+      begin = std::max(begin, row.getEnd());
+    if (BufferAttr row = rowRange(other, end, end + 1))
+      after = std::min(after, row.getOffset());
     BufferAttr inside = rowRange(other, first, end);
     if (!inside)
-      return add(part);
+      return addBytes(part, begin, after);
     int64_t rows = inside.getRows();
-    addBytes(part, part.getOffset(), inside.getOffset());
+    addBytes(part, begin, inside.getOffset());
     add(rowsOf(part, inside.getOffset() + other.getRun(),
                pitch - other.getRun(), pitch, rows - 1));
-    addBytes(part, inside.getEnd(), part.getEnd());
+    addBytes(part, inside.getEnd(), after);
   }
 
   /// Both are rows; of the same pitch if this is to take anything off.
@@ -173,10 +188,31 @@ private:
 
 bool tinh::plan::covers(ArrayRef<BufferAttr> buffers, BufferAttr buffer) {
   Rest rest(buffer);
-  for (BufferAttr other : buffers) {
+  // The parts of a tensor are what was written last where they lie.
+  for (BufferAttr other : llvm::reverse(buffers)) {
     if (rest.empty())
       return true;
     rest.subtract(other);
   }
   return rest.empty();
+}
+
+std::optional<BufferAttr> tinh::plan::allIterations(BufferAttr buffer,
+                                                    ArrayRef<int64_t> lengths,
+                                                    unsigned depth) {
+  if (buffer.getStrides().size() <= depth)
+    return buffer;
+  int64_t begin = buffer.getOffset(), end = buffer.getEnd();
+  for (unsigned d = depth; d < buffer.getStrides().size(); ++d) {
+    int64_t stride = buffer.getStrides()[d], way;
+    int64_t &side = stride < 0 ? begin : end;
+    if (lengths[d] > 1 && (llvm::MulOverflow(stride, lengths[d] - 1, way) ||
+                           llvm::AddOverflow(side, way, side)))
+      return std::nullopt;
+  }
+  if (begin < 0)
+    return std::nullopt;
+  return BufferAttr::get(buffer.getContext(), buffer.getSpace(),
+                         buffer.getIndex(), begin, end - begin)
+      .withStrides(buffer.getStrides().take_front(depth));
 }

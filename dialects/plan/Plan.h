@@ -47,6 +47,14 @@ StepAccess accessOf(mlir::Operation *step);
 /// Whether all bytes of `buffer` are bytes of one of `buffers`.
 bool covers(llvm::ArrayRef<BufferAttr> buffers, BufferAttr buffer);
 
+/// All bytes that `buffer` finds in the iterations of the loops from depth
+/// `depth` on, of which those around it have `lengths`; without strides by
+/// these. With rows or gaps, also bytes between them. Nothing if an offset is
+/// beyond 63 bits.
+std::optional<BufferAttr> allIterations(BufferAttr buffer,
+                                        llvm::ArrayRef<int64_t> lengths,
+                                        unsigned depth);
+
 /// "arena[0 to 64]", for messages.
 std::string toString(BufferAttr buffer);
 

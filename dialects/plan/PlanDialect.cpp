@@ -18,22 +18,51 @@ using namespace tinh;
 using namespace tinh::plan;
 
 //===----------------------------------------------------------------------===//
-// Buffers: arena[0 to 64], input 0[0 to 64], arena[0 to 40, 8 of 16]
+// Buffers: arena[0 to 64], input 0[0 to 64], arena[0 to 40, 8 of 16],
+// output 0[0 to 64] step (64)
 //===----------------------------------------------------------------------===//
+
+static bool isIndexed(Space space) {
+  return space == Space::Input || space == Space::Output ||
+         space == Space::Loop;
+}
 
 std::string tinh::plan::toString(BufferAttr buffer) {
   std::string text = stringifySpace(buffer.getSpace()).str();
-  if (buffer.getSpace() == Space::Input || buffer.getSpace() == Space::Output)
+  if (isIndexed(buffer.getSpace()))
     text += " " + std::to_string(buffer.getIndex());
   text += "[" + std::to_string(buffer.getOffset()) + " to " +
           std::to_string(buffer.getEnd());
   if (!buffer.isContiguous())
     text += ", " + std::to_string(buffer.getRun()) + " of " +
             std::to_string(buffer.getPitch());
-  return text + "]";
+  text += "]";
+  if (buffer.moves()) {
+    llvm::raw_string_ostream stream(text);
+    stream << " step (";
+    llvm::interleaveComma(buffer.getStrides(), stream);
+    stream << ")";
+  }
+  return text;
 }
 
-static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
+/// step (80, 16)
+static ParseResult parseStrides(AsmParser &parser, BufferAttr &buffer) {
+  if (failed(parser.parseOptionalKeyword("step")))
+    return success();
+  SmallVector<int64_t> strides;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
+        return parser.parseInteger(strides.emplace_back());
+      }))
+    return failure();
+  if (strides.empty() || strides.back() == 0)
+    return parser.emitError(loc, "expected strides of which the last is not 0");
+  buffer = buffer.withStrides(strides);
+  return success();
+}
+
+static ParseResult parseRange(AsmParser &parser, BufferAttr &buffer) {
   StringRef keyword;
   uint32_t index = 0;
   int64_t begin, end, run = 0, pitch = 0;
@@ -42,9 +71,9 @@ static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
     return failure();
   std::optional<Space> space = symbolizeSpace(keyword);
   if (!space)
-    return parser.emitError(loc, "expected arena, weights, input or output");
-  if ((*space == Space::Input || *space == Space::Output) &&
-      parser.parseInteger(index))
+    return parser.emitError(loc, "expected arena, weights, input, output or "
+                                 "loop");
+  if (isIndexed(*space) && parser.parseInteger(index))
     return failure();
   if (parser.parseLSquare())
     return failure();
@@ -70,6 +99,10 @@ static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
   buffer = BufferAttr::get(parser.getContext(), *space, index, begin, size, run,
                            pitch);
   return success();
+}
+
+static ParseResult parseBuffer(AsmParser &parser, BufferAttr &buffer) {
+  return failure(parseRange(parser, buffer) || parseStrides(parser, buffer));
 }
 
 Attribute BufferAttr::parse(AsmParser &parser, Type) {

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tinh;
@@ -53,8 +54,7 @@ void FunctionOp::build(OpBuilder &builder, OperationState &state,
 /// What the caller gives cannot be written, nor can the weights.
 static LogicalResult verifyWrites(Operation *op, ArrayRef<BufferAttr> writes) {
   for (BufferAttr buffer : writes)
-    if (buffer.getSpace() == Space::Weights ||
-        buffer.getSpace() == Space::Input)
+    if (buffer.getSpace() != Space::Arena && buffer.getSpace() != Space::Output)
       return op->emitOpError()
              << "writes " << toString(buffer)
              << ", but only the arena and outputs may be written";
@@ -84,20 +84,22 @@ LogicalResult DispatchOp::verify() {
     for (auto [j, read] : llvm::enumerate(access.reads)) {
       bool inplace = getInplace()[i] == static_cast<int64_t>(j);
       bool bytes = read.isContiguous() && written.isContiguous();
-      bool same = read.getOffset() == written.getOffset() &&
+      // Buffers that move apart are compared with the loops around.
+      bool together = read.getStrides() == written.getStrides();
+      bool same = together && read.getOffset() == written.getOffset() &&
                   (bytes ? read.contains(written) : read == written);
       if (inplace && !same)
         return emitOpError() << "result " << i << " is in place of input " << j
                              << ", but lies at " << toString(written)
                              << ", not " << toString(read);
-      if (!inplace && read.overlaps(written))
+      if (!inplace && together && read.overlaps(written))
         return emitOpError()
                << "writes " << toString(written) << " while it reads "
                << toString(read) << ", not in place";
     }
   for (auto [i, written] : llvm::enumerate(access.writes))
     for (BufferAttr other : ArrayRef(access.writes).take_front(i))
-      if (written.overlaps(other))
+      if (written.getStrides() == other.getStrides() && written.overlaps(other))
         return emitOpError()
                << "writes " << toString(written) << " and " << toString(other);
   return success();
@@ -208,9 +210,41 @@ LogicalResult CopyOp::verify() {
     if (!buffer.isContiguous())
       return emitOpError() << "copies " << toString(buffer)
                            << ", but only contiguous bytes can be copied";
-  if (getSource().overlaps(getTarget()))
+  if (getSource().getStrides() == getTarget().getStrides() &&
+      getSource().overlaps(getTarget()))
     return emitOpError("copies between bytes that overlap");
   return verifyWrites(*this, getTarget());
+}
+
+//===----------------------------------------------------------------------===//
+// zero, if, loop, leave
+//===----------------------------------------------------------------------===//
+
+LogicalResult ZeroOp::verify() {
+  if (!getTarget().isContiguous())
+    return emitOpError() << "writes " << toString(getTarget())
+                         << ", but only contiguous bytes can be set to 0";
+  return verifyWrites(*this, getTarget());
+}
+
+static LogicalResult verifyReads(Operation *op, BufferAttr buffer,
+                                 int64_t size) {
+  if (buffer.getSize() == size)
+    return success();
+  return op->emitOpError() << "reads " << toString(buffer) << ", which has "
+                           << buffer.getSize() << " bytes, not " << size;
+}
+
+LogicalResult IfOp::verify() { return verifyReads(*this, getCondition(), 1); }
+
+LogicalResult LeaveOp::verify() {
+  return verifyReads(*this, getCondition(), 1);
+}
+
+LogicalResult LoopOp::verify() {
+  if (getMaxIterations() < 0)
+    return emitOpError("expected a length that is not negative");
+  return getCount() ? verifyReads(*this, *getCount(), 8) : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,18 +254,32 @@ LogicalResult CopyOp::verify() {
 StepAccess tinh::plan::accessOf(Operation *step) {
   StepAccess access;
   Value after;
-  if (auto dispatch = dyn_cast<DispatchOp>(step)) {
-    after = dispatch.getAfter();
-    llvm::append_range(access.reads,
-                       dispatch.getReads().getAsRange<BufferAttr>());
-    llvm::append_range(access.writes,
-                       dispatch.getWrites().getAsRange<BufferAttr>());
-  } else {
-    auto copy = cast<CopyOp>(step);
-    after = copy.getAfter();
-    access.reads.push_back(copy.getSource());
-    access.writes.push_back(copy.getTarget());
-  }
+  llvm::TypeSwitch<Operation *>(step)
+      .Case([&](DispatchOp op) {
+        after = op.getAfter();
+        llvm::append_range(access.reads,
+                           op.getReads().getAsRange<BufferAttr>());
+        llvm::append_range(access.writes,
+                           op.getWrites().getAsRange<BufferAttr>());
+      })
+      .Case([&](CopyOp op) {
+        after = op.getAfter();
+        access.reads.push_back(op.getSource());
+        access.writes.push_back(op.getTarget());
+      })
+      .Case([&](ZeroOp op) {
+        after = op.getAfter();
+        access.writes.push_back(op.getTarget());
+      })
+      .Case<IfOp, LeaveOp>([&](auto op) {
+        after = op.getAfter();
+        access.reads.push_back(op.getCondition());
+      })
+      .Case([&](LoopOp op) {
+        after = op.getAfter();
+        if (op.getCount())
+          access.reads.push_back(*op.getCount());
+      });
   access.after = after ? after.getDefiningOp() : nullptr;
   return access;
 }

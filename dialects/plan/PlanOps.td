@@ -23,7 +23,8 @@ def Plan_Dialect : Dialect {
     What the runtime does, step by step: which kernel runs, after which earlier
     steps, on which bytes. Memory has four spaces: the inputs and the outputs of
     a function, which its caller provides; the weights, which lie in the
-    artifact; and the arena, which each run has for itself.
+    artifact; and the arena, which each run has for itself. In a loop there is
+    also the number of its iteration.
 
     A kernel is a symbol of the module: in phase `plan` a `func.func` over
     linalg, in phase `llvm` a `module` with a function of the same name.
@@ -43,7 +44,8 @@ def Plan_Space : I32EnumAttr<"Space", "the memory that a buffer lies in", [
     I32EnumAttrCase<"Arena", 0, "arena">,
     I32EnumAttrCase<"Weights", 1, "weights">,
     I32EnumAttrCase<"Input", 2, "input">,
-    I32EnumAttrCase<"Output", 3, "output">
+    I32EnumAttrCase<"Output", 3, "output">,
+    I32EnumAttrCase<"Loop", 4, "loop">
   ]> {
   let cppNamespace = "::tinh::plan";
   let genSpecializedAttr = 0;
@@ -57,17 +59,30 @@ def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
     `index` says which one. Where a tensor is a part of a larger one, only rows of
     these bytes: the first `run` of every `pitch`, and of the last row no more.
 
+    Each iteration of a loop around the step may find it further on, by one of
+    `strides`, of which the first is that of the outermost loop. In the space
+    `loop` are the numbers, from 0, of the iterations of the loops around it, as
+    8 bytes each; `index` 0 is the outermost one.
+
     Example: `#plan.buffer<input 0[0 to 602112]>`, `#plan.buffer<arena[64 to 128]>`,
-    `#plan.buffer<arena[64 to 896, 64 of 256]>`
+    `#plan.buffer<arena[64 to 896, 64 of 256]>`, `#plan.buffer<loop 0[0 to 8]>`,
+    `#plan.buffer<input 0[0 to 16] step (80, 16)>`
   }];
   let parameters = (ins EnumParameter<Plan_Space>:$space, "uint32_t":$index,
                         "int64_t":$offset, "int64_t":$size, "int64_t":$run,
-                        "int64_t":$pitch);
+                        "int64_t":$pitch,
+                        OptionalArrayRefParameter<"int64_t">:$strides);
   let hasCustomAssemblyFormat = 1;
   let builders = [
     AttrBuilder<(ins "Space":$space, "uint32_t":$index, "int64_t":$offset,
                      "int64_t":$size), [{
-      return $_get($_ctxt, space, index, offset, size, size, size);
+      return $_get($_ctxt, space, index, offset, size, size, size,
+                   ::llvm::ArrayRef<int64_t>());
+    }]>,
+    AttrBuilder<(ins "Space":$space, "uint32_t":$index, "int64_t":$offset,
+                     "int64_t":$size, "int64_t":$run, "int64_t":$pitch), [{
+      return $_get($_ctxt, space, index, offset, size, run, pitch,
+                   ::llvm::ArrayRef<int64_t>());
     }]>
   ];
   let extraClassDeclaration = [{
@@ -78,9 +93,14 @@ def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
     int64_t getRows() const {
       return isContiguous() ? 1 : (getSize() - getRun()) / getPitch() + 1;
     }
-    /// Whether the two may have a byte in common: false only if they have none.
+    bool moves() const { return !getStrides().empty(); }
+    /// The same bytes with other strides; those of 0 at the end are left out.
+    BufferAttr withStrides(::llvm::ArrayRef<int64_t> strides) const;
+    /// Whether the two, if they have the same strides, may have a byte in common
+    /// in an iteration: false only if they have none.
     bool overlaps(BufferAttr other) const;
-    /// Whether all bytes of `other` are bytes of this one.
+    /// Whether all bytes of `other`, if it has the same strides, are bytes of
+    /// this one.
     bool contains(BufferAttr other) const;
   }];
 }
@@ -145,6 +165,11 @@ def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
     all steps up to that one, are finished on all workers. Steps between them
     may still run: the function is valid only if none of these writes what the
     step accesses or reads what it writes.
+
+    Branches and loops are steps, too, and steps from `plan.if` to `plan.end_if`
+    and from `plan.loop` to `plan.end_loop` nest. What is `after` a step that is
+    not executed waits for the steps before it that are. An iteration of a loop
+    starts when all that is executed before it is finished on all workers.
 
     `arena` is the memory that a run needs for intermediate tensors, in bytes;
     `unplanned` what it would need had each its own, and `lower_bound` the most
@@ -220,8 +245,8 @@ def Plan_DispatchOp : Plan_StepOp<"dispatch",
 def Plan_CopyOp : Plan_StepOp<"copy"> {
   let summary = "Bytes that are copied";
   let description = [{
-    A result of the model that no kernel writes: an input, a weight, or the same
-    as another result.
+    A result of the model or of a branch that no kernel writes there, such as an
+    input or a weight, or the first or next value of what a loop carries.
 
     Example: `%3 = plan.copy after %2 output 0[0 to 64] to output 1[0 to 64]`
   }];
@@ -232,6 +257,103 @@ def Plan_CopyOp : Plan_StepOp<"copy"> {
     attr-dict
   }];
   let hasVerifier = 1;
+}
+
+def Plan_ZeroOp : Plan_StepOp<"zero"> {
+  let summary = "Bytes that are set to 0";
+  let description = [{
+    The rows that a loop may leave out.
+
+    Example: `%3 = plan.zero after %2 output 0[0 to 64]`
+  }];
+  let arguments = (ins Optional<Plan_Step>:$after, Plan_BufferAttr:$target);
+  let assemblyFormat = "(`after` $after^)? custom<Buffer>($target) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_IfOp : Plan_StepOp<"if"> {
+  let summary = "The beginning of steps that run if a byte is not 0";
+  let description = [{
+    They end at the `plan.else` and are followed by those that run if it is 0, up
+    to the `plan.end_if`. Of two steps that never run both, neither waits for
+    the other.
+
+    Example:
+    ```mlir
+    %1 = plan.if after %0 arena[0 to 1]
+    %2 = plan.dispatch @relu_0 chunks 1 scratch 0 reads(input 0[0 to 64]) writes(output 0[0 to 64])
+    %3 = plan.else
+    %4 = plan.copy input 0[0 to 64] to output 0[0 to 64]
+    %5 = plan.end_if
+    ```
+  }];
+  let arguments = (ins Optional<Plan_Step>:$after, Plan_BufferAttr:$condition);
+  let assemblyFormat = "(`after` $after^)? custom<Buffer>($condition) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_ElseOp : Plan_StepOp<"else"> {
+  let summary = "The end of the steps that run if a condition holds";
+  let description = "Example: `%3 = plan.else`";
+  let assemblyFormat = "attr-dict";
+}
+
+def Plan_EndIfOp : Plan_StepOp<"end_if"> {
+  let summary = "The end of the steps that run if a condition does not hold";
+  let description = "Example: `%5 = plan.end_if`";
+  let assemblyFormat = "attr-dict";
+}
+
+def Plan_LoopOp : Plan_StepOp<"loop"> {
+  let summary = "The beginning of steps that are repeated";
+  let description = [{
+    There are `length` iterations of the steps up to the `plan.end_loop`, or as
+    many as the 8 bytes of `count` say, as a signed integer, if these are less.
+    Without `length` only `plan.leave` ends the loop.
+
+    Example, the running sums of the rows of a tensor:
+    ```mlir
+    %0 = plan.zero arena[0 to 64]
+    %1 = plan.loop length 1000 count input 1[0 to 8]
+    %2 = plan.dispatch @add_0 after %1 chunks 1 scratch 0
+        reads(arena[0 to 64], input 0[0 to 64] step (64))
+        writes(arena[0 to 64] inplace 0)
+    %3 = plan.copy after %2 arena[0 to 64] to output 0[0 to 64] step (64)
+    %4 = plan.end_loop
+    ```
+  }];
+  let arguments = (ins Optional<Plan_Step>:$after, OptionalAttr<I64Attr>:$length,
+                       OptionalAttr<Plan_BufferAttr>:$count);
+  let assemblyFormat = [{
+    (`after` $after^)? (`length` $length^)? (`count` custom<Buffer>($count)^)?
+    attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Iterations at most.
+    int64_t getMaxIterations() {
+      return getLength().value_or(std::numeric_limits<int64_t>::max());
+    }
+  }];
+}
+
+def Plan_LeaveOp : Plan_StepOp<"leave"> {
+  let summary = "The end of a loop unless a byte is not 0";
+  let description = [{
+    Stands in a loop, in no `plan.if` of it.
+
+    Example: `%5 = plan.leave after %4 unless arena[0 to 1]`
+  }];
+  let arguments = (ins Optional<Plan_Step>:$after, Plan_BufferAttr:$condition);
+  let assemblyFormat =
+      "(`after` $after^)? `unless` custom<Buffer>($condition) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_EndLoopOp : Plan_StepOp<"end_loop"> {
+  let summary = "The end of the steps that a loop repeats";
+  let description = "Example: `%4 = plan.end_loop`";
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // TINH_PLAN_OPS

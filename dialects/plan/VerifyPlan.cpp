@@ -7,8 +7,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks a function step by step against what the runtime promises: all bytes
-// exist, what is read has been written, and of two steps that may run at the
-// same time neither writes what the other accesses.
+// exist, what is read has been written, on whatever way the step is reached,
+// and of two steps that may run at the same time neither writes what the other
+// accesses.
+//
+// Steps are looked at once, in their order. That is enough for loops: all steps
+// of an iteration are finished when the next one starts, and what the first
+// iteration reads has been written before or in it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Graph.h"
@@ -20,6 +25,26 @@ using namespace tinh::plan;
 
 namespace {
 
+/// A branch or a loop that has begun and not ended.
+struct Open {
+  Operation *op;
+  size_t step;    ///< Its number.
+  size_t written; ///< What had been written before it: so many buffers.
+  /// Of a branch: what its first steps have written.
+  SmallVector<BufferAttr> inThen;
+  bool hasElse = false;
+  /// Of a loop: how many buffers had been written at the first `plan.leave`.
+  std::optional<size_t> writtenAtLeave;
+};
+
+/// A step that has been looked at.
+struct Step {
+  Operation *op;
+  StepAccess access;
+  /// The branches around it, by their numbers, and whether it is in the else.
+  SmallVector<std::pair<size_t, bool>> arms;
+};
+
 class Verifier {
 public:
   explicit Verifier(FunctionOp function) : function(function) {}
@@ -27,16 +52,36 @@ public:
 
 private:
   std::optional<int64_t> spaceSize(BufferAttr buffer);
+  LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
-  LogicalResult verifyRaces(Operation &step, int64_t finished);
+  bool mayMeet(BufferAttr a, BufferAttr b);
+  LogicalResult verifyOperands(const Step &step);
+  LogicalResult verifyRaces(const Step &step);
+  LogicalResult verifyAccesses(const Step &step);
+  LogicalResult verifyNesting(Operation &op);
+
+  void begin(Operation &op);
+  void takeElse();
+  void endIf();
+  void endLoop();
+  SmallVector<BufferAttr> takeWritten(size_t from);
 
   FunctionOp function;
-  DenseMap<int64_t, int64_t> weightEnds; // By where the weight begins.
+  std::map<int64_t, int64_t> weightEnds; // By where the weight begins.
   DenseMap<Operation *, int64_t> numbers;
-  SmallVector<Operation *> steps;
-  SmallVector<StepAccess> accesses;
+  std::vector<Step> steps;
+  std::vector<Open> open;
+  SmallVector<int64_t> lengths;    ///< Of the loops that are open.
+  SmallVector<BufferAttr> written; ///< On all ways to the current step.
+  int64_t finished = -1; ///< The last step that is, before the current one.
 };
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Bytes exist
+//===----------------------------------------------------------------------===//
 
 /// The memory that `buffer` lies in, in bytes; nothing if there is none.
 std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
@@ -53,18 +98,23 @@ std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
     return argument(function.getInputs());
   case Space::Output:
     return argument(function.getOutputs());
+  case Space::Loop:
+    if (buffer.getIndex() >= lengths.size())
+      return std::nullopt;
+    return 8;
   case Space::Weights:
     break;
   }
-  auto weight = weightEnds.find(buffer.getOffset());
-  if (weight == weightEnds.end())
+  auto weight = weightEnds.upper_bound(buffer.getOffset());
+  if (weight == weightEnds.begin())
     return std::nullopt;
-  return weight->second;
+  return std::prev(weight)->second;
 }
 
 LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
   std::optional<int64_t> size = spaceSize(buffer);
-  if (size && buffer.getEnd() <= *size)
+  bool whole = buffer.getSpace() != Space::Loop || buffer.getSize() == 8;
+  if (size && buffer.getEnd() <= *size && whole)
     return success();
   auto error = step.emitOpError() << "accesses " << toString(buffer);
   StringRef space = stringifySpace(buffer.getSpace());
@@ -76,73 +126,247 @@ LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
   return error << ", but the " << space << " has " << *size << " bytes";
 }
 
+LogicalResult Verifier::verifyBuffer(Operation &step, BufferAttr buffer) {
+  if (buffer.getSpace() == Space::Loop && buffer.moves())
+    return step.emitOpError() << "accesses " << toString(buffer)
+                              << ", but such a number does not move";
+  if (buffer.getStrides().size() > lengths.size())
+    return step.emitOpError()
+           << "accesses " << toString(buffer) << ", but there are "
+           << lengths.size() << " loops around it";
+  std::optional<BufferAttr> all = allIterations(buffer, lengths, 0);
+  if (!all)
+    return step.emitOpError() << "accesses " << toString(buffer)
+                              << ", which does not exist in all iterations";
+  return verifyExists(step, *all);
+}
+
+//===----------------------------------------------------------------------===//
+// What is read has been written
+//===----------------------------------------------------------------------===//
+
 LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
-  if (buffer.getSpace() == Space::Input ||
-      buffer.getSpace() == Space::Weights || buffer.getSize() == 0)
+  if ((buffer.getSpace() != Space::Arena &&
+       buffer.getSpace() != Space::Output) ||
+      buffer.getSize() == 0)
     return success();
-  // Several steps may write the parts of a tensor.
-  SmallVector<BufferAttr> written;
-  for (const StepAccess &earlier : accesses)
-    llvm::copy_if(earlier.writes, std::back_inserter(written),
-                  [&](BufferAttr other) { return other.overlaps(buffer); });
-  if (covers(written, buffer))
-    return success();
+  // Several steps may write the parts of a tensor; and a buffer that moves may
+  // find what has been written as a whole.
+  for (unsigned depth = buffer.getStrides().size() + 1; depth-- > 0;) {
+    BufferAttr wanted = *allIterations(buffer, lengths, depth);
+    SmallVector<BufferAttr> parts;
+    llvm::copy_if(written, std::back_inserter(parts), [&](BufferAttr other) {
+      return other.getStrides() == wanted.getStrides() &&
+             other.overlaps(wanted);
+    });
+    if (covers(parts, wanted))
+      return success();
+  }
   return step.emitOpError()
          << "reads " << toString(buffer) << ", which no earlier step writes";
 }
 
+SmallVector<BufferAttr> Verifier::takeWritten(size_t from) {
+  SmallVector<BufferAttr> taken(ArrayRef(written).drop_front(from));
+  written.truncate(from);
+  return taken;
+}
+
+void Verifier::takeElse() {
+  Open &branch = open.back();
+  branch.hasElse = true;
+  branch.inThen = takeWritten(branch.written);
+}
+
+/// What one side has written and the other one covers has been written.
+void Verifier::endIf() {
+  Open &branch = open.back();
+  SmallVector<BufferAttr> inElse = takeWritten(branch.written);
+  auto keep = [&](ArrayRef<BufferAttr> side, ArrayRef<BufferAttr> other) {
+    for (BufferAttr buffer : side) {
+      SmallVector<BufferAttr> parts;
+      llvm::copy_if(other, std::back_inserter(parts), [&](BufferAttr part) {
+        return part.getStrides() == buffer.getStrides();
+      });
+      if (covers(parts, buffer))
+        written.push_back(buffer);
+    }
+  };
+  keep(branch.inThen, inElse);
+  keep(inElse, branch.inThen);
+  open.pop_back();
+}
+
+/// Of what a loop has written that lasts which its first iteration has, if
+/// there surely is one, up to where it may be left. Rows that lie one behind
+/// the other have been written as a whole if there are all iterations.
+void Verifier::endLoop() {
+  Open &loop = open.back();
+  auto op = cast<LoopOp>(loop.op);
+  unsigned depth = lengths.size() - 1;
+  bool all = op.getLength() && !op.getCount() && !loop.writtenAtLeave;
+  if (loop.writtenAtLeave)
+    written.truncate(*loop.writtenAtLeave);
+  SmallVector<BufferAttr> kept = takeWritten(loop.written);
+  if (op.getCount() || lengths.back() == 0)
+    kept.clear();
+  for (BufferAttr buffer : kept) {
+    if (buffer.getStrides().size() <= depth) {
+      written.push_back(buffer);
+      continue;
+    }
+    bool dense = buffer.isContiguous() &&
+                 std::abs(buffer.getStrides()[depth]) <= buffer.getSize();
+    if (all && dense)
+      written.push_back(*allIterations(buffer, lengths, depth));
+  }
+  // For steps to come, the loop's own have accessed all rows.
+  for (Step &step : llvm::drop_begin(steps, loop.step))
+    for (auto *buffers : {&step.access.reads, &step.access.writes})
+      for (BufferAttr &buffer : *buffers)
+        buffer = *allIterations(buffer, lengths, depth);
+  lengths.pop_back();
+  open.pop_back();
+}
+
+//===----------------------------------------------------------------------===//
+// Races
+//===----------------------------------------------------------------------===//
+
+/// Whether the two may have a byte in common while the iterations of the loops
+/// that are open are the same for both.
+bool Verifier::mayMeet(BufferAttr a, BufferAttr b) {
+  ArrayRef<int64_t> mine = a.getStrides(), theirs = b.getStrides();
+  unsigned common = 0;
+  while (common < std::min(mine.size(), theirs.size()) &&
+         mine[common] == theirs[common])
+    ++common;
+  if (common < std::max(mine.size(), theirs.size())) {
+    a = *allIterations(a, lengths, common);
+    b = *allIterations(b, lengths, common);
+  }
+  return a.overlaps(b);
+}
+
+/// What the op's own verifier cannot tell without the loops around it.
+LogicalResult Verifier::verifyOperands(const Step &step) {
+  const StepAccess &access = step.access;
+  for (auto [i, mine] : llvm::enumerate(access.writes))
+    for (BufferAttr other : llvm::concat<const BufferAttr>(
+             access.reads, ArrayRef(access.writes).take_front(i)))
+      if (mine.getStrides() != other.getStrides() && mayMeet(mine, other))
+        return step.op->emitOpError()
+               << "writes " << toString(mine) << " while it accesses "
+               << toString(other) << ", which may be the same bytes";
+  return success();
+}
+
+static bool exclusive(const Step &a, const Step &b) {
+  for (auto [branch, inElse] : a.arms)
+    for (auto [other, otherInElse] : b.arms)
+      if (branch == other && inElse != otherInElse)
+        return true;
+  return false;
+}
+
 /// Steps after `finished` may still run when `step` starts.
-LogicalResult Verifier::verifyRaces(Operation &step, int64_t finished) {
-  StepAccess access = accessOf(&step);
-  auto report = [&](size_t other, BufferAttr mine, BufferAttr theirs) {
-    InFlightDiagnostic error = step.emitOpError()
+LogicalResult Verifier::verifyRaces(const Step &step) {
+  auto report = [&](const Step &other, BufferAttr mine, BufferAttr theirs) {
+    InFlightDiagnostic error = step.op->emitOpError()
                                << "may access " << toString(mine)
                                << " while an earlier step accesses "
                                << toString(theirs) << ", one of them writing";
-    error.attachNote(steps[other]->getLoc()) << "the earlier step is here";
+    error.attachNote(other.op->getLoc()) << "the earlier step is here";
     return error;
   };
-  for (size_t other = finished + 1; other < accesses.size(); ++other) {
-    for (BufferAttr theirs : accesses[other].writes)
-      for (BufferAttr mine :
-           llvm::concat<BufferAttr>(access.reads, access.writes))
-        if (mine.overlaps(theirs))
+  for (const Step &other : llvm::drop_begin(steps, finished + 1)) {
+    if (exclusive(step, other))
+      continue;
+    for (BufferAttr theirs : other.access.writes)
+      for (BufferAttr mine : llvm::concat<const BufferAttr>(step.access.reads,
+                                                            step.access.writes))
+        if (mayMeet(mine, theirs))
           return report(other, mine, theirs);
-    for (BufferAttr theirs : accesses[other].reads)
-      for (BufferAttr mine : access.writes)
-        if (mine.overlaps(theirs))
+    for (BufferAttr theirs : other.access.reads)
+      for (BufferAttr mine : step.access.writes)
+        if (mayMeet(mine, theirs))
           return report(other, mine, theirs);
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+LogicalResult Verifier::verifyNesting(Operation &op) {
+  Operation *around = open.empty() ? nullptr : open.back().op;
+  if (isa<ElseOp>(op) &&
+      (!isa_and_nonnull<IfOp>(around) || open.back().hasElse))
+    return op.emitOpError("ends no steps of a plan.if");
+  if (isa<EndIfOp>(op) &&
+      (!isa_and_nonnull<IfOp>(around) || !open.back().hasElse))
+    return op.emitOpError("ends no steps of a plan.else");
+  if (isa<EndLoopOp>(op) && !isa_and_nonnull<LoopOp>(around))
+    return op.emitOpError("ends no steps of a plan.loop");
+  if (isa<LeaveOp>(op) && !isa_and_nonnull<LoopOp>(around))
+    return op.emitOpError("stands in no loop, or in a branch of one");
+  return success();
+}
+
+LogicalResult Verifier::verifyAccesses(const Step &step) {
+  for (BufferAttr buffer :
+       llvm::concat<const BufferAttr>(step.access.reads, step.access.writes))
+    if (failed(verifyBuffer(*step.op, buffer)))
+      return failure();
+  for (BufferAttr buffer : step.access.reads)
+    if (failed(verifyWritten(*step.op, buffer)))
+      return failure();
+  if (step.access.after)
+    finished = std::max(finished, numbers.at(step.access.after));
+  return success(succeeded(verifyOperands(step)) &&
+                 succeeded(verifyRaces(step)));
+}
+
+/// What the step changes for those to come.
+void Verifier::begin(Operation &op) {
+  if (isa<IfOp, LoopOp>(op))
+    open.push_back({&op, steps.size() - 1, written.size(), {}, false, {}});
+  if (auto loop = dyn_cast<LoopOp>(op)) {
+    lengths.push_back(loop.getMaxIterations());
+  } else if (isa<LeaveOp>(op)) {
+    if (!open.back().writtenAtLeave)
+      open.back().writtenAtLeave = written.size();
+  } else if (isa<ElseOp>(op)) {
+    takeElse();
+  } else if (isa<EndIfOp>(op)) {
+    endIf();
+  } else if (isa<EndLoopOp>(op)) {
+    endLoop();
+  }
 }
 
 LogicalResult Verifier::run() {
   for (auto weight : function->getParentOfType<ModuleOp>().getOps<WeightOp>())
     weightEnds[weight.getOffset()] = weight.getBuffer().getEnd();
-  int64_t finished = -1;
-  for (Operation &step : function.getBody().front()) {
-    if (!isa<DispatchOp, CopyOp>(step))
-      return step.emitOpError() << "is no step of a plan";
-    StepAccess access = accessOf(&step);
-    for (BufferAttr buffer :
-         llvm::concat<BufferAttr>(access.reads, access.writes))
-      if (failed(verifyExists(step, buffer)))
-        return failure();
-    for (BufferAttr buffer : access.reads)
-      if (failed(verifyWritten(step, buffer)))
-        return failure();
-    if (access.after)
-      finished = std::max(finished, numbers.at(access.after));
-    if (failed(verifyRaces(step, finished)))
+  for (Operation &op : function.getBody().front()) {
+    if (!isa<PlanDialect>(op.getDialect()))
+      return op.emitOpError() << "is no step of a plan";
+    Step step{&op, accessOf(&op), {}};
+    for (const Open &around : open)
+      if (isa<IfOp>(around.op))
+        step.arms.push_back({around.step, around.hasElse});
+    if (failed(verifyNesting(op)) || failed(verifyAccesses(step)))
       return failure();
-    numbers[&step] = steps.size();
-    steps.push_back(&step);
-    accesses.push_back(std::move(access));
+    numbers[&op] = steps.size();
+    written.append(step.access.writes);
+    steps.push_back(std::move(step));
+    begin(op);
   }
+  if (!open.empty())
+    return open.back().op->emitOpError("has no end");
   return success();
 }
-
-} // namespace
 
 LogicalResult FunctionOp::verifyRegions() {
   if (getBody().front().getNumArguments())

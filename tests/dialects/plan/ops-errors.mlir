@@ -436,7 +436,7 @@ plan.function @main
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{expected arena, weights, input or output}}
+  // expected-error @+1 {{expected arena, weights, input, output or loop}}
   plan.dispatch @k chunks 1 scratch 0 reads(stack[0 to 32]) writes(output 0[0 to 32])
 }
 
