@@ -14,17 +14,21 @@
 //   %1 = graph.dispatch @conv_1(%x) : …
 //   %2 = graph.concat %0, %1 axis 3 : …
 //   func.func private @conv_0(%x: …)
-//       -> (tensor<1x8x8x64xf32> {graph.strides = array<i64: 6144, 768, 96,
-//       1>})
+//       -> (tensor<1x8x8x64xf32> {graph.strides = array<i64: 6144, 768, 96, 1>})
 // and @conv_1 likewise: they write to their parts of the concatenation's
-// memory. Who reads a part of a tensor, as a piece of a concatenation or as a
-// slice, has the strides at its argument. What cannot be written in place, a
-// piece of two concatenations or an input of the model, is copied to its place
-// by a kernel of its own, if there is one such piece at most.
+// memory. Who reads a part of a tensor, a piece of a concatenation or a slice,
+// has the strides at its argument. What cannot be written in place, a piece of
+// two concatenations or an input of the model, is copied to its place by a
+// kernel of its own, if there is one such piece at most.
+//
+// A concatenation's memory is needed from its first piece on: where more is
+// live at one time then than with copies, these stay.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Layouts.h"
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Planning/Arena.h"
+#include "tinh/artifact.h"
 
 using namespace mlir;
 
@@ -40,11 +44,13 @@ public:
   explicit ViewFormer(func::FuncOp function)
       : function(function), symbols(function->getParentOfType<ModuleOp>()) {}
 
-  ViewCounts run();
+  FailureOr<ViewCounts> run();
 
 private:
+  LogicalResult findKernels();
   bool isConstant(Operation &op);
   bool fits(Value value);
+  uint64_t liveMemory();
   bool formSlice(graph::DispatchOp dispatch, tensor::ExtractSliceOp slice);
   bool formConcat(graph::DispatchOp dispatch, tensor::ConcatOp pieces);
   void copy(graph::ConcatOp concat, unsigned index);
@@ -52,6 +58,7 @@ private:
 
   func::FuncOp function;
   SymbolTable symbols;
+  DenseMap<Operation *, func::FuncOp> kernels; // By dispatch.
   Layouts layouts;
   /// What is computed from constants alone: it moves to @init.
   DenseSet<Value> constants;
@@ -71,6 +78,23 @@ template <typename OpType> OpType onlyOp(func::FuncOp kernel) {
 /// The dispatch's operand that `argument` of its kernel is.
 Value outer(graph::DispatchOp dispatch, Value argument) {
   return dispatch.getInputs()[cast<BlockArgument>(argument).getArgNumber()];
+}
+
+LogicalResult ViewFormer::findKernels() {
+  DenseSet<Operation *> known;
+  auto find = [&](graph::DispatchOp dispatch) -> WalkResult {
+    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+    if (!kernel || kernel.isExternal())
+      return dispatch.emitOpError("names no kernel function");
+    if (!known.insert(kernel).second)
+      return dispatch.emitOpError()
+             << "shares kernel '" << dispatch.getKernel()
+             << "' with another one; form views before merging kernels";
+    kernels[dispatch] = kernel;
+    return WalkResult::advance();
+  };
+  return failure(
+      function->getParentOfType<ModuleOp>().walk(find).wasInterrupted());
 }
 
 bool ViewFormer::isConstant(Operation &op) {
@@ -98,6 +122,39 @@ bool ViewFormer::fits(Value value) {
   });
 }
 
+/// The most bytes that are live at one time, where each value lies now. Parts
+/// are live as long as their whole is.
+uint64_t ViewFormer::liveMemory() {
+  std::vector<planning::Lifetime> lives;
+  DenseMap<Value, size_t> numbers;
+  uint32_t position = 0;
+  auto use = [&](Value value) {
+    Value whole = layouts.of(value)->whole;
+    if (isa<BlockArgument>(whole) || constants.contains(whole))
+      return;
+    auto [known, isNew] = numbers.try_emplace(whole, lives.size());
+    if (isNew)
+      lives.push_back(
+          {static_cast<uint64_t>(graph::tensorSize(whole.getType())), position,
+           position});
+    lives[known->second].last = position;
+  };
+  Block &block = function.getBody().front();
+  for (Operation &op : block) {
+    // A dispatch without uses is the copy that a view replaces.
+    if (isa<graph::DispatchOp>(op) && op.use_empty())
+      continue;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (operand.getParentBlock() == &block)
+          use(operand);
+    });
+    llvm::for_each(op.getResults(), use);
+    ++position;
+  }
+  return planning::liveLowerBound(lives, position + 1, TINH_BUFFER_ALIGNMENT);
+}
+
 bool ViewFormer::formSlice(graph::DispatchOp dispatch,
                            tensor::ExtractSliceOp slice) {
   Value source = outer(dispatch, slice.getSource());
@@ -122,6 +179,7 @@ bool ViewFormer::formConcat(graph::DispatchOp dispatch,
                             tensor::ConcatOp pieces) {
   SmallVector<Value> inputs = llvm::map_to_vector(
       pieces.getInputs(), [&](Value piece) { return outer(dispatch, piece); });
+  uint64_t before = liveMemory();
   OpBuilder builder(dispatch);
   auto concat = graph::ConcatOp::create(builder, dispatch.getLoc(), inputs,
                                         pieces.getDim());
@@ -141,7 +199,7 @@ bool ViewFormer::formConcat(graph::DispatchOp dispatch,
       layouts.remove(part);
     copied.push_back(i);
   }
-  if (!placed.empty() && copied.size() <= 1) {
+  if (!placed.empty() && copied.size() <= 1 && liveMemory() <= before) {
     for (unsigned i : copied)
       copy(concat, i);
     return true;
@@ -162,7 +220,7 @@ void ViewFormer::copy(graph::ConcatOp concat, unsigned index) {
   if (element.isUnsignedInteger()) // As in all kernels.
     element = builder.getIntegerType(element.getIntOrFloatBitWidth());
   Type inner = type.clone(element);
-  auto kernel = func::FuncOp::create(builder, concat.getLoc(), "copy",
+  auto kernel = func::FuncOp::create(concat.getLoc(), "copy_0",
                                      builder.getFunctionType({inner}, {inner}));
   kernel.setPrivate();
   Block *body = kernel.addEntryBlock();
@@ -171,13 +229,14 @@ void ViewFormer::copy(graph::ConcatOp concat, unsigned index) {
   func::ReturnOp::create(atEnd, concat.getLoc(), body->getArguments());
   auto dispatch = graph::DispatchOp::create(
       builder, concat.getLoc(), TypeRange(type), kernel.getName(), input);
+  kernels[dispatch] = kernel;
   concat.getInputsMutable()[index].set(dispatch.getOutputs()[0]);
   layouts.place(concat, index);
 }
 
 /// Tells the kernel, which this dispatch alone uses, where its operands lie.
 void ViewFormer::setStrides(graph::DispatchOp dispatch) {
-  auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+  func::FuncOp kernel = kernels.at(dispatch);
   auto stridesOf = [&](Value value) -> Attribute {
     SmallVector<int64_t> strides = layouts.of(value)->strides;
     auto type = cast<RankedTensorType>(value.getType());
@@ -193,7 +252,9 @@ void ViewFormer::setStrides(graph::DispatchOp dispatch) {
       kernel.setResultAttr(i, graph::names::kStrides, strides);
 }
 
-ViewCounts ViewFormer::run() {
+FailureOr<ViewCounts> ViewFormer::run() {
+  if (failed(findKernels()))
+    return failure();
   ViewCounts counts;
   Block &block = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
@@ -204,7 +265,7 @@ ViewCounts ViewFormer::run() {
     auto dispatch = dyn_cast<graph::DispatchOp>(op);
     if (!dispatch)
       continue;
-    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+    func::FuncOp kernel = kernels.at(dispatch);
     bool formed = false;
     if (auto slice = onlyOp<tensor::ExtractSliceOp>(kernel)) {
       formed = formSlice(dispatch, slice);
@@ -215,6 +276,7 @@ ViewCounts ViewFormer::run() {
     }
     if (!formed)
       continue;
+    kernels.erase(dispatch);
     dispatch.erase();
     symbols.erase(kernel);
   }
@@ -228,14 +290,18 @@ struct FormViewsPass : impl::FormViewsBase<FormViewsPass> {
     auto main = getOperation().lookupSymbol<func::FuncOp>(graph::names::kMain);
     if (!main)
       return;
-    ViewCounts counts = formViews(main);
-    numConcats += counts.concats;
-    numSlices += counts.slices;
+    auto counts = formViews(main);
+    if (failed(counts))
+      return signalPassFailure();
+    numConcats += counts->concats;
+    numSlices += counts->slices;
   }
 };
 
 } // namespace
 
-ViewCounts formViews(func::FuncOp main) { return ViewFormer(main).run(); }
+FailureOr<ViewCounts> formViews(func::FuncOp main) {
+  return ViewFormer(main).run();
+}
 
 } // namespace tinh::codegen

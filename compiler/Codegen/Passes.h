@@ -39,7 +39,7 @@ struct ViewCounts {
   int64_t concats = 0, slices = 0;
 };
 /// Turns dispatches that concatenate, or take slices, into views.
-ViewCounts formViews(mlir::func::FuncOp main);
+mlir::FailureOr<ViewCounts> formViews(mlir::func::FuncOp main);
 
 /// Merges equal kernel functions; returns how many were removed.
 int64_t mergeKernels(mlir::ModuleOp module);

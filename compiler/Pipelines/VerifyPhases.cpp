@@ -82,20 +82,31 @@ static bool belongs(Operation &op, Phase phase) {
   case Phase::Fused:
     return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op);
   case Phase::Kernels:
-    return isa<graph::WeightOp, graph::ReshapeOp, graph::DispatchOp>(op);
+    return isa<graph::WeightOp, graph::ReshapeOp, graph::SliceOp,
+               graph::ConcatOp, graph::DispatchOp>(op);
   default:
-    return isa<graph::GraphDialect>(op.getDialect()) &&
+    return isa_and_present<graph::GraphDialect>(op.getDialect()) &&
            !isa<graph::KernelOp, graph::DispatchOp, graph::WeightOp>(op);
   }
 }
 
-static LogicalResult verifyBody(func::FuncOp function, Phase phase) {
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (!belongs(op, phase))
+/// Branches and loops belong in all these phases, with regions of what does.
+static LogicalResult verifyBody(Block &block, StringRef function, Phase phase) {
+  for (Operation &op : block.without_terminator()) {
+    if (!graph::isControlFlow(&op) && !belongs(op, phase))
       return op.emitError()
-             << "'" << op.getName() << "' does not belong in @"
-             << function.getName() << " in phase '" << phaseName(phase) << "'";
+             << "'" << op.getName() << "' does not belong in @" << function
+             << " in phase '" << phaseName(phase) << "'";
+    if (graph::isControlFlow(&op))
+      for (Region &region : op.getRegions())
+        if (failed(verifyBody(region.front(), function, phase)))
+          return failure();
+  }
   return success();
+}
+
+static LogicalResult verifyBody(func::FuncOp function, Phase phase) {
+  return verifyBody(function.getBody().front(), function.getName(), phase);
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,19 +147,6 @@ static LogicalResult verifyWeights(ModuleOp module) {
   return success();
 }
 
-static LogicalResult verifyAlignment(plan::FunctionOp function) {
-  for (Operation &step : function.getBody().front()) {
-    plan::StepAccess access = plan::accessOf(&step);
-    for (plan::BufferAttr buffer :
-         llvm::concat<plan::BufferAttr>(access.reads, access.writes))
-      if (buffer.getOffset() % TINH_BUFFER_ALIGNMENT)
-        return step.emitError()
-               << plan::toString(buffer) << " does not begin at a multiple of "
-               << TINH_BUFFER_ALIGNMENT;
-  }
-  return success();
-}
-
 /// A kernel of phase `llvm`: a module with a function of its own name and the
 /// runtime's signature.
 static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
@@ -169,8 +167,6 @@ static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
   bool any = false;
   for (auto function : module.getOps<plan::FunctionOp>()) {
     any |= function.getSymName() != graph::names::kInit;
-    if (failed(verifyAlignment(function)))
-      return failure();
     for (auto dispatch : function.getOps<plan::DispatchOp>()) {
       if (phase == Phase::LLVM && failed(verifyLowered(dispatch, module)))
         return failure();

@@ -172,11 +172,11 @@ plan.function @main
 module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {}
 
 //--- plan-3.mlir
-// PLAN3: {{:[0-9]+:[0-9]+}}: error: {{.*}}arena[8 to 40] does not begin at a multiple of 64
+// PLAN3: {{:[0-9]+:[0-9]+}}: error: {{.*}}arena[2 to 34] does not begin at a multiple of 4 bytes
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 64 unplanned 0 lower_bound 0 {
-  %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(arena[8 to 40])
+  %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(arena[2 to 34])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {

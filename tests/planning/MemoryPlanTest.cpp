@@ -38,28 +38,44 @@ bool mayShare(const Problem &problem, size_t step, uint32_t read,
   return false;
 }
 
+/// Whether `part` is `buffer` or, through any number of levels, a part of it.
+bool isWithin(const Problem &problem, int64_t part, uint32_t buffer) {
+  while (part >= 0 && part != int64_t(buffer))
+    part = problem.buffers[part].partOf;
+  return part >= 0;
+}
+
+/// Checks that what a step reads is written before it starts.
+void expectOrder(const Problem &problem, const Plan &plan) {
+  for (size_t i = 0; i < problem.steps.size(); ++i) {
+    EXPECT_LT(plan.waits[i], int32_t(i));
+    for (uint32_t read : problem.steps[i].reads)
+      for (size_t j = 0; j < i; ++j)
+        for (uint32_t written : problem.steps[j].writes)
+          if (isWithin(problem, written, read) ||
+              isWithin(problem, read, written))
+            EXPECT_LE(int32_t(j), finishedBefore(plan, i))
+                << "step " << i << " reads what step " << j << " writes";
+  }
+}
+
 /// Checks that no step can see a buffer that another one overwrites.
 void expectSafe(const Problem &problem, const Plan &plan) {
+  expectOrder(problem, plan);
   std::vector<int64_t> first(problem.buffers.size(), -1), last = first;
-  for (size_t i = 0; i < problem.steps.size(); ++i) {
+  for (size_t i = 0; i < problem.steps.size(); ++i)
     for (uint32_t b = 0; b < problem.buffers.size(); ++b)
-      if (touches(problem.steps[i], b)) {
-        first[b] = first[b] < 0 ? int64_t(i) : first[b];
-        last[b] = i;
-      }
-    EXPECT_LT(plan.waits[i], int32_t(i));
-    for (uint32_t b : problem.steps[i].reads)
-      for (size_t j = 0; j < i; ++j)
-        if (std::count(problem.steps[j].writes.begin(),
-                       problem.steps[j].writes.end(), b))
-          EXPECT_LE(int32_t(j), finishedBefore(plan, i))
-              << "step " << i << " reads what step " << j << " writes";
-  }
+      if (touches(problem.steps[i], b))
+        for (int64_t at = b; at >= 0; at = problem.buffers[at].partOf) {
+          first[at] = first[at] < 0 ? int64_t(i) : first[at];
+          last[at] = i;
+        }
   for (uint32_t a = 0; a < problem.buffers.size(); ++a)
     for (uint32_t b = 0; b < problem.buffers.size(); ++b) {
       const Buffer &x = problem.buffers[a], &y = problem.buffers[b];
-      if (a == b || x.external || y.external || first[a] < 0 || first[b] < 0 ||
-          x.size == 0 || y.size == 0)
+      if (a == b || x.external || y.external || x.partOf >= 0 ||
+          y.partOf >= 0 || first[a] < 0 || first[b] < 0 || x.size == 0 ||
+          y.size == 0)
         continue;
       bool overlap = plan.offsets[a] < plan.offsets[b] + y.size &&
                      plan.offsets[b] < plan.offsets[a] + x.size;
@@ -132,6 +148,74 @@ TEST(MemoryPlan, ProblemsWithoutStepsOrSizes) {
   EXPECT_EQ(plan.waits[1], 0);
 }
 
+/// A buffer of 1024 bytes that is a part of `whole`.
+Buffer part(int64_t whole) { return {1024, false, whole}; }
+
+TEST(MemoryPlan, PartsAreWrittenAtTheSameTime) {
+  Problem problem;
+  problem.buffers = {{2048, false}, part(0), part(0), {64, false}, {64, false}};
+  problem.steps = {step({}, {1}), step({}, {2}), step({1}, {3}),
+                   step({0}, {4})};
+  Plan plan = planMemory(problem);
+  expectSafe(problem, plan);
+  EXPECT_EQ(plan.waits[1], -1);
+  EXPECT_EQ(plan.waits[2], 0); // Only for the part that it reads.
+  EXPECT_EQ(plan.offsets[1], plan.offsets[0]);
+  EXPECT_EQ(plan.offsets[2], plan.offsets[0]);
+  EXPECT_EQ(plan.unplannedSize, 2048u + 2 * 64);
+  EXPECT_EQ(plan.lowerBoundSize, 2048u + 64);
+  EXPECT_EQ(plan.arenaSize, plan.lowerBoundSize);
+}
+
+TEST(MemoryPlan, AWholeLivesFromItsFirstPartOn) {
+  Problem problem; // 0 is a part of 1, and that of 2; 4 is another tensor.
+  problem.buffers = {part(1), part(2), {4096, false}, part(2), {512, false}};
+  problem.steps = {step({}, {0}), step({}, {4}), step({4}, {3}), step({2}, {})};
+  Plan plan = planMemory(problem);
+  expectSafe(problem, plan);
+  EXPECT_EQ(plan.lowerBoundSize, 4096u + 512);
+  EXPECT_GE(plan.offsets[4], plan.offsets[2] + 4096);
+}
+
+TEST(MemoryPlan, PartsAreNotUpdatedInPlace) {
+  Problem problem;
+  problem.buffers = {{2048, false}, part(0), part(0), {1024, false}};
+  problem.steps = {step({}, {1}), step({}, {2}), step({1}, {3}),
+                   step({2, 3}, {})};
+  problem.steps[2].inplace = {{1, 3}};
+  Plan plan = planMemory(problem);
+  expectSafe(problem, plan);
+  EXPECT_EQ(plan.arenaSize, 2048u + 1024);
+  // Nor is a part where an input was.
+  problem.buffers = {{1024, false}, {2048, false}, part(1), part(1)};
+  problem.steps = {step({}, {0}), step({0}, {2}), step({}, {3}), step({1}, {})};
+  problem.steps[1].inplace = {{0, 2}};
+  plan = planMemory(problem);
+  expectSafe(problem, plan);
+  EXPECT_EQ(plan.arenaSize, 2048u + 1024);
+}
+
+/// Makes parts of a new buffer out of up to three that are none yet.
+void addWhole(Problem &problem, std::mt19937 &random) {
+  std::vector<uint32_t> parts;
+  for (uint32_t k = 1 + random() % 3; k-- > 0;)
+    parts.push_back(random() % problem.buffers.size());
+  Buffer whole;
+  for (uint32_t part : parts) {
+    Buffer &buffer = problem.buffers[part];
+    if (buffer.external || buffer.partOf >= 0)
+      continue;
+    whole.size += buffer.size;
+    buffer.partOf = problem.buffers.size();
+  }
+  if (whole.size == 0)
+    return;
+  problem.buffers.push_back(whole);
+  problem.buffers.push_back({64, false});
+  uint32_t count = problem.buffers.size();
+  problem.steps.push_back(step({count - 2}, {count - 1}));
+}
+
 /// A random schedule: each step writes a new buffer from up to three earlier.
 Problem randomProblem(std::mt19937 &random) {
   auto upTo = [&](uint32_t n) { return random() % n; };
@@ -148,6 +232,8 @@ Problem randomProblem(std::mt19937 &random) {
       next.inplace.push_back({reads[0], i});
     problem.steps.push_back(next);
   }
+  for (uint32_t wholes = upTo(2) ? upTo(6) : 0; wholes-- > 0;)
+    addWhole(problem, random);
   return problem;
 }
 

@@ -11,6 +11,7 @@ from op_cases import (
     reductions,
     normalizations,
     movement,
+    views,
 )
 from op_cases.cases import CASES, type_of
 

@@ -85,6 +85,31 @@ bool makeSlice(Generator &g) {
                x.exact);
 }
 
+/// A leaf, or what a kernel of its own makes of one: that can be written in the
+/// place of a piece of a concatenation.
+Known makePiece(Generator &g, ArrayRef<int64_t> shape, Type element) {
+  int64_t rank = shape.size();
+  bool number = !element.isInteger(1);
+  if (g.chance(0.3)) {
+    Known x = g.leaf(Shape(llvm::reverse(shape)), element);
+    Shape permutation(llvm::reverse(llvm::to_vector(llvm::seq(rank))));
+    return {g.create<TransposeOp>(x.value, permutation), x.bound, true};
+  }
+  if (g.chance(0.3) && number && rank >= 2) {
+    Shape left(shape), right = {g.number(1, 20), shape.back()};
+    left.back() = right[0];
+    Known x = g.leaf(left, element), y = g.leaf(right, element);
+    return {g.create<MatmulOp>(x.value, y.value, false, false),
+            x.bound * y.bound * right[0], !x.isFloat()};
+  }
+  Known x = g.leaf(shape, element);
+  if (g.chance(0.6) || !number)
+    return x;
+  int64_t axis = g.number(0, rank - 1);
+  return {g.create<CumsumOp>(x.value, axis, false, false),
+          x.bound * shape[axis], !x.isFloat()};
+}
+
 bool makeConcat(Generator &g) {
   Known x = g.any();
   if (x.rank() == 0)
@@ -92,19 +117,21 @@ bool makeConcat(Generator &g) {
   int64_t axis = g.number(0, x.rank() - 1);
   SmallVector<Value> parts = {x.value};
   double bound = x.bound;
-  for (int64_t i = g.number(1, 2); i > 0; --i) {
-    if (g.chance(0.3)) {
+  bool exact = x.exact;
+  for (int64_t i = g.number(1, 3); i > 0; --i) {
+    if (g.chance(0.15)) {
       parts.push_back(x.value);
       continue;
     }
     Shape shape(x.shape());
     shape[axis] = g.number(1, shape[axis] + 1);
-    Known part = g.leaf(shape, x.element());
+    Known part = makePiece(g, shape, x.element());
     parts.insert(g.chance(0.5) ? parts.begin() : parts.end(), part.value);
     bound = std::max(bound, part.bound);
+    exact &= part.exact;
   }
   Value y = g.create<ConcatOp>(parts, axis);
-  return g.add(y, bound, x.exact);
+  return g.add(y, bound, exact);
 }
 
 bool makePad(Generator &g) {
