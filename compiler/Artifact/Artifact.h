@@ -80,18 +80,30 @@ using Object = llvm::SmallVector<char, 0>;
 using FillWeights =
     llvm::function_ref<llvm::Error(llvm::MutableArrayRef<char>)>;
 
+/// A shared object to load, or one object file for a linker.
+enum class Linkage { Shared, Relocatable };
+
 struct WriteOptions {
+  Linkage linkage = Linkage::Shared;
   /// Weights go to a .safetensors file beside the artifact.
   bool externalWeights = false;
 };
 
+/// The name of the one symbol of an object file of `model`.
+std::string modelSymbol(llvm::StringRef model);
+
+/// The section of an object file that weights are put into, in the place of the
+/// few bytes that it is linked with.
+inline constexpr llvm::StringLiteral kLinkedWeights = ".lrodata.tinh.weights";
+/// That of its note.
+inline constexpr llvm::StringLiteral kLinkedNote = ".tinh.note";
+
 /// The object that holds the descriptor and the note.
 llvm::Expected<Object> makeDescriptor(const Contents &contents,
-                                      llvm::TargetMachine &machine);
+                                      llvm::TargetMachine &machine,
+                                      const WriteOptions &options);
 
-/// Links kernels and descriptor into a shared object, or into one object file
-/// for a linker.
-enum class Linkage { Shared, Relocatable };
+/// Links kernels and descriptor.
 llvm::Expected<Object> link(llvm::ArrayRef<Object> kernels,
                             const Object &descriptor, Linkage linkage);
 
@@ -99,12 +111,7 @@ llvm::Expected<Object> link(llvm::ArrayRef<Object> kernels,
 /// external. Both appear whole or not at all.
 llvm::Error write(const Contents &contents, llvm::ArrayRef<Object> kernels,
                   llvm::TargetMachine &machine, llvm::StringRef path,
-                  FillWeights fillWeights, const WriteOptions &options);
-
-/// Writes kernels and descriptor, without the weights, as one object file.
-llvm::Error writeObject(const Contents &contents,
-                        llvm::ArrayRef<Object> kernels,
-                        llvm::TargetMachine &machine, llvm::StringRef path);
+                  FillWeights fillWeights, WriteOptions options);
 
 /// An artifact without weights, for this process to load.
 llvm::Expected<MemoryFile> writeToMemory(const Contents &contents,

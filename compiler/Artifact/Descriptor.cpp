@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Artifact.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -30,7 +31,7 @@ public:
     module.setDataLayout(machine.createDataLayout());
   }
 
-  Module &build() {
+  Module &build(const WriteOptions &options) {
     std::vector<Constant *> kernels, functions;
     for (const Kernel &kernel : contents.kernels)
       kernels.push_back(structure(
@@ -41,10 +42,13 @@ public:
         {i32(TINH_ARTIFACT_VERSION), i32(kernels.size()), text("tinh 0.1.0"),
          text(contents.model), array(kernels), i32(functions.size()), i32(0),
          array(functions), i64(contents.weightsSize), i64(0)});
-    auto *global = new GlobalVariable(module, descriptor->getType(), true,
-                                      GlobalValue::ExternalLinkage, descriptor,
-                                      TINH_ARTIFACT_SYMBOL);
-    global->setVisibility(GlobalValue::DefaultVisibility);
+    if (options.linkage == Linkage::Relocatable) {
+      exported(structure({linkedNote(), hold(descriptor),
+                          options.externalWeights ? null() : linkedWeights()}),
+               modelSymbol(contents.model));
+      return module;
+    }
+    exported(descriptor, TINH_ARTIFACT_SYMBOL);
     addNote();
     return module;
   }
@@ -105,9 +109,8 @@ private:
       buffers.push_back(
           structure({i32(ref.space), i32(ref.index), i64(ref.offset)}));
     for (const tinh_stride_t &stride : step.strides)
-      strides.push_back(
-          structure({i32(stride.buffer), i32(stride.loop),
-                     i64(static_cast<uint64_t>(stride.bytes))}));
+      strides.push_back(structure({i32(stride.buffer), i32(stride.loop),
+                                   i64(static_cast<uint64_t>(stride.bytes))}));
     return structure({i32(step.opcode), i32(step.kernel),
                       i32(static_cast<uint32_t>(step.waitFor)),
                       i32(buffers.size()), array(buffers), i64(step.chunks),
@@ -130,14 +133,36 @@ private:
                       i64(function.lowerBoundSize)});
   }
 
+  void exported(Constant *value, StringRef name) {
+    auto *global =
+        new GlobalVariable(module, value->getType(), true,
+                           GlobalValue::ExternalLinkage, value, name);
+    global->setVisibility(GlobalValue::DefaultVisibility);
+  }
+
+  /// Bytes in a section of their own.
+  GlobalVariable *place(Constant *bytes, StringRef section, uint64_t alignment,
+                        StringRef name) {
+    auto *global = new GlobalVariable(module, bytes->getType(), true,
+                                      GlobalValue::PrivateLinkage, bytes, name);
+    global->setSection(section);
+    global->setAlignment(Align(alignment));
+    return global;
+  }
+
   /// The note; what is known only after linking stays 0 and is patched then.
-  void addNote() {
+  tinh_note_t makeNote() const {
     tinh_note_t note = {};
     note.version = TINH_ARTIFACT_VERSION;
     note.weights_embedded = 1;
     note.cpu_features = contents.cpuFeatures;
     note.weights_size = contents.weightsSize;
     contents.cpu.copy(note.cpu, sizeof(note.cpu) - 1);
+    return note;
+  }
+
+  void addNote() {
+    tinh_note_t note = makeNote();
     struct {
       uint32_t nameSize = sizeof(TINH_NOTE_NAME);
       uint32_t descriptorSize = sizeof(tinh_note_t);
@@ -146,13 +171,28 @@ private:
     } header;
     std::string bytes(reinterpret_cast<char *>(&header), sizeof(header));
     bytes.append(reinterpret_cast<char *>(&note), sizeof(note));
-    Constant *data = ConstantDataArray::getString(context, bytes, false);
-    auto *global =
-        new GlobalVariable(module, data->getType(), true,
-                           GlobalValue::PrivateLinkage, data, "note");
-    global->setSection(".note.tinh");
-    global->setAlignment(Align(4));
-    appendToUsed(module, {global});
+    appendToUsed(module,
+                 {place(ConstantDataArray::getString(context, bytes, false),
+                        ".note.tinh", 4, "note")});
+  }
+
+  /// A program would merge ELF notes; it reads this through a pointer.
+  Constant *linkedNote() {
+    tinh_note_t note = makeNote();
+    StringRef bytes(reinterpret_cast<char *>(&note), sizeof(note));
+    return place(ConstantDataArray::getString(context, bytes, false),
+                 kLinkedNote, alignof(tinh_note_t), "note");
+  }
+
+  /// Where the weights will be. The section's name lets linkers put it where it
+  /// parts no code from its data, whatever its size.
+  Constant *linkedWeights() {
+    if (contents.weightsSize == 0)
+      return null();
+    auto *type =
+        ArrayType::get(Type::getInt8Ty(context), TINH_BUFFER_ALIGNMENT);
+    return place(ConstantAggregateZero::get(type), kLinkedWeights,
+                 TINH_BUFFER_ALIGNMENT, "weights");
   }
 
   const Contents &contents;
@@ -163,10 +203,18 @@ private:
 
 } // namespace
 
+std::string modelSymbol(StringRef model) {
+  std::string symbol = (TINH_MODEL_SYMBOL_PREFIX + model).str();
+  for (char &c : symbol)
+    c = isAlnum(c) ? c : '_';
+  return symbol;
+}
+
 Expected<Object> makeDescriptor(const Contents &contents,
-                                TargetMachine &machine) {
+                                TargetMachine &machine,
+                                const WriteOptions &options) {
   DescriptorBuilder builder(contents, machine);
-  Module &module = builder.build();
+  Module &module = builder.build(options);
   Object object;
   raw_svector_ostream stream(object);
   legacy::PassManager emitter;

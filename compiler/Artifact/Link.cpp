@@ -16,7 +16,10 @@
 #include "compiler/Artifact/Files.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/ObjCopy/ConfigManager.h"
+#include "llvm/ObjCopy/ObjCopy.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Object/Binary.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -96,6 +99,21 @@ private:
 
 } // namespace
 
+/// Makes what only the descriptor refers to local: other models in a program
+/// have kernels of the same names.
+static Expected<Object> hideKernels(const Object &object) {
+  auto binary = object::createBinary(MemoryBufferRef(bytesOf(object), "model"));
+  if (!binary)
+    return binary.takeError();
+  objcopy::ConfigManager config;
+  config.ELF.LocalizeHidden = true;
+  Object result;
+  raw_svector_ostream stream(result);
+  if (Error error = objcopy::executeObjcopyOnBinary(config, **binary, stream))
+    return error;
+  return result;
+}
+
 Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
                       Linkage linkage) {
   auto archive = makeArchive(kernels);
@@ -125,6 +143,8 @@ Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
   raw_string_ostream stream(messages);
   lld::Result result =
       lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0 && linkage == Linkage::Relocatable)
+    return hideKernels(output.finish());
   if (result.retCode == 0)
     return output.finish();
   return createStringError("cannot link the kernels: " +

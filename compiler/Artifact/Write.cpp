@@ -33,16 +33,26 @@ static uint64_t alignUp(uint64_t value, uint64_t alignment) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// The note in the linked file `bytes`.
-static Expected<tinh_note_t *> findNote(MutableArrayRef<char> bytes) {
+/// The section `name` of the linked file `bytes`; null if it has none.
+static Elf64_Shdr *findSection(MutableArrayRef<char> bytes, StringRef name) {
   auto *header = reinterpret_cast<Elf64_Ehdr *>(bytes.data());
   auto *sections =
       reinterpret_cast<Elf64_Shdr *>(bytes.data() + header->e_shoff);
   const char *names = bytes.data() + sections[header->e_shstrndx].sh_offset;
   for (unsigned i = 0; i < header->e_shnum; ++i)
-    if (StringRef(names + sections[i].sh_name) == ".note.tinh")
-      return reinterpret_cast<tinh_note_t *>(bytes.data() +
-                                             sections[i].sh_offset + 20);
+    if (StringRef(names + sections[i].sh_name) == name)
+      return &sections[i];
+  return nullptr;
+}
+
+/// The note in the linked file `bytes`.
+static Expected<tinh_note_t *> findNote(MutableArrayRef<char> bytes) {
+  constexpr unsigned kHeaderSize = 20; // Of an ELF note.
+  if (Elf64_Shdr *section = findSection(bytes, ".note.tinh"))
+    return reinterpret_cast<tinh_note_t *>(bytes.data() + section->sh_offset +
+                                           kHeaderSize);
+  if (Elf64_Shdr *section = findSection(bytes, kLinkedNote))
+    return reinterpret_cast<tinh_note_t *>(bytes.data() + section->sh_offset);
   return createStringError("the linked artifact has no note");
 }
 
@@ -50,6 +60,14 @@ static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
   auto hash = BLAKE3::hash<16>(ArrayRef(
       reinterpret_cast<const uint8_t *>(weights.data()), weights.size()));
   std::memcpy(out, hash.data(), sizeof(out));
+}
+
+static Error copyTo(PendingFile &file, const Object &content) {
+  auto bytes = file.map(content.size());
+  if (!bytes)
+    return bytes.takeError();
+  std::memcpy(bytes->data(), content.data(), content.size());
+  return Error::success();
 }
 
 /// Writes the linked file with a further section, ".tinh.weights", which is
@@ -99,6 +117,26 @@ static Error writeEmbedded(PendingFile &file, Object &linked,
   (*note)->weights_offset = weights.sh_offset;
   digest(memory, (*note)->weights_digest);
   return Error::success();
+}
+
+/// Writes the object file with the weights at its end, as the content of their
+/// section.
+static Error writeEmbeddedInObject(PendingFile &file, Object &linked,
+                                   const Contents &contents,
+                                   FillWeights fillWeights) {
+  uint64_t begin = alignUp(linked.size(), TINH_WEIGHTS_FILE_ALIGNMENT);
+  if (contents.weightsSize == 0)
+    return copyTo(file, linked);
+  Elf64_Shdr *section = findSection(linked, kLinkedWeights);
+  if (!section)
+    return createStringError("the linked object has no section of weights");
+  section->sh_offset = begin;
+  section->sh_size = contents.weightsSize;
+  auto bytes = file.map(begin + contents.weightsSize);
+  if (!bytes)
+    return bytes.takeError();
+  std::memcpy(bytes->data(), linked.data(), linked.size());
+  return fillWeights(bytes->drop_front(begin));
 }
 
 /// The metadata that ties a companion to its artifact.
@@ -190,14 +228,6 @@ static Error checkReplaceable(StringRef path) {
                           "remove it or choose another name for the output");
 }
 
-static Error copyTo(PendingFile &file, const Object &content) {
-  auto bytes = file.map(content.size());
-  if (!bytes)
-    return bytes.takeError();
-  std::memcpy(bytes->data(), content.data(), content.size());
-  return Error::success();
-}
-
 /// Writes the linked file, and the weights beside it as `companion`.
 static Error writeExternal(PendingFile &file, Object &linked,
                            const Contents &contents, StringRef companion,
@@ -227,50 +257,41 @@ static Error writeExternal(PendingFile &file, Object &linked,
 
 static Expected<Object> linkAll(const Contents &contents,
                                 ArrayRef<Object> kernels,
-                                TargetMachine &machine, Linkage linkage) {
-  auto descriptor = makeDescriptor(contents, machine);
+                                TargetMachine &machine,
+                                const WriteOptions &options) {
+  auto descriptor = makeDescriptor(contents, machine, options);
   if (!descriptor)
     return descriptor.takeError();
-  return link(kernels, *descriptor, linkage);
+  return link(kernels, *descriptor, options.linkage);
 }
 
 Error write(const Contents &contents, ArrayRef<Object> kernels,
             TargetMachine &machine, StringRef path, FillWeights fillWeights,
-            const WriteOptions &options) {
+            WriteOptions options) {
+  options.externalWeights &= contents.weightsSize > 0;
+  bool shared = options.linkage == Linkage::Shared;
   auto file = PendingFile::create(path);
   if (!file)
     return file.takeError();
-  auto linked = linkAll(contents, kernels, machine, Linkage::Shared);
+  auto linked = linkAll(contents, kernels, machine, options);
   if (!linked)
     return linked.takeError();
   SmallString<128> companion(path);
   sys::path::replace_extension(companion, ".safetensors");
-  bool external = options.externalWeights && contents.weightsSize > 0;
   if (Error error =
-          external
+          options.externalWeights
               ? writeExternal(*file, *linked, contents, companion, fillWeights)
-              : writeEmbedded(*file, *linked, contents, fillWeights))
+          : shared
+              ? writeEmbedded(*file, *linked, contents, fillWeights)
+              : writeEmbeddedInObject(*file, *linked, contents, fillWeights))
     return error;
-  return file->keep(0777);
-}
-
-Error writeObject(const Contents &contents, ArrayRef<Object> kernels,
-                  TargetMachine &machine, StringRef path) {
-  auto file = PendingFile::create(path);
-  if (!file)
-    return file.takeError();
-  auto linked = linkAll(contents, kernels, machine, Linkage::Relocatable);
-  if (!linked)
-    return linked.takeError();
-  if (Error error = copyTo(*file, *linked))
-    return error;
-  return file->keep(0666);
+  return file->keep(shared ? 0777 : 0666);
 }
 
 Expected<MemoryFile> writeToMemory(const Contents &contents,
                                    ArrayRef<Object> kernels,
                                    TargetMachine &machine) {
-  auto linked = linkAll(contents, kernels, machine, Linkage::Shared);
+  auto linked = linkAll(contents, kernels, machine, {});
   if (!linked)
     return linked.takeError();
   auto note = findNote(*linked);

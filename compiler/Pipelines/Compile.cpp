@@ -19,6 +19,7 @@
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -57,7 +58,7 @@ LogicalResult annotateModule(ModuleOp module, Phase phase,
                             cpu + "'; choose the CPU in an earlier phase");
   Builder builder(module.getContext());
   module->setAttr(graph::names::kCpu, builder.getStringAttr(cpu));
-  if (!module->hasAttr(graph::names::kModel))
+  if (!options.modelName.empty())
     module->setAttr(graph::names::kModel,
                     builder.getStringAttr(options.modelName));
   return success();
@@ -115,7 +116,10 @@ struct CompiledInit {
 static void describe(const artifact::Contents &contents,
                      CompileReport &report) {
   for (const artifact::Function &function : contents.functions) {
-    report.dispatches += function.steps.size();
+    report.dispatches +=
+        llvm::count_if(function.steps, [](const artifact::Step &step) {
+          return step.opcode < TINH_OP_BRANCH;
+        });
     report.arenaSize += function.arenaSize;
     report.unplannedSize += function.unplannedSize;
     report.lowerBoundSize += function.lowerBoundSize;
@@ -165,9 +169,10 @@ static FailureOr<CompiledInit> compileInit(ModuleOp module,
 // Files
 //===----------------------------------------------------------------------===//
 
-LogicalResult writeArtifact(ModuleOp module, StringRef output,
-                            const CompileOptions &options,
-                            CompileReport &report) {
+static LogicalResult write(ModuleOp module, StringRef output,
+                           artifact::Linkage linkage,
+                           const CompileOptions &options,
+                           CompileReport &report) {
   auto host = findTarget(module, "native");
   if (failed(host))
     return failure();
@@ -186,6 +191,7 @@ LogicalResult writeArtifact(ModuleOp module, StringRef output,
                    options.modelDirectory, contents.weights, memory);
   };
   artifact::WriteOptions writing;
+  writing.linkage = linkage;
   writing.externalWeights =
       options.weights == CompileOptions::Weights::External ||
       (options.weights == CompileOptions::Weights::Automatic &&
@@ -197,17 +203,16 @@ LogicalResult writeArtifact(ModuleOp module, StringRef output,
   return success();
 }
 
+LogicalResult writeArtifact(ModuleOp module, StringRef output,
+                            const CompileOptions &options,
+                            CompileReport &report) {
+  return write(module, output, artifact::Linkage::Shared, options, report);
+}
+
 LogicalResult writeObject(ModuleOp module, StringRef output,
                           const CompileOptions &options,
                           CompileReport &report) {
-  auto compiled = compileModule(module, options, report);
-  if (failed(compiled))
-    return failure();
-  Stopwatch watch(report, "write object");
-  if (llvm::Error error = artifact::writeObject(
-          compiled->contents, compiled->kernels, *compiled->machine, output))
-    return fail(module, llvm::toString(std::move(error)));
-  return success();
+  return write(module, output, artifact::Linkage::Relocatable, options, report);
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,7 +233,12 @@ static std::optional<Phase> findPhase(ModuleOp module) {
 OwningOpRef<ModuleOp> readModel(StringRef path, const ImportOptions &importing,
                                 Phase phase, MLIRContext &context) {
   OwningOpRef<ModuleOp> module = importModel(path, importing, context);
-  if (!module || succeeded(verifyPhase(*module, phase)))
+  if (!module)
+    return nullptr;
+  if (!(*module)->hasAttr(graph::names::kModel))
+    (*module)->setAttr(graph::names::kModel,
+                       StringAttr::get(&context, llvm::sys::path::stem(path)));
+  if (succeeded(verifyPhase(*module, phase)))
     return module;
   auto file = FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
   if (auto found = findPhase(*module))

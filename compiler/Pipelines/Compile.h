@@ -29,9 +29,12 @@ struct CompileOptions {
   /// The CPU: native, x86-64-v3, x86-64-v4 or a name of LLVM's; empty: the one
   /// that the module names, or native.
   std::string cpu;
-  /// The model's name, kept in the artifact, and the folder that its references
-  /// to files start from.
-  std::string modelName, modelDirectory;
+  /// The model's name, kept in the artifact; empty: the one that the module
+  /// has, which readModel takes from the file's name if nothing else gives it
+  /// one.
+  std::string modelName;
+  /// The folder that the model's references to files start from.
+  std::string modelDirectory;
   PhaseOptions phases;
   enum class Weights { Automatic, Embedded, External };
   /// Automatic: external from 1 GiB on.
@@ -64,8 +67,8 @@ mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::StringRef path,
                                             mlir::MLIRContext &context);
 
 /// Records in `module`, which is in `phase`, what its text must say for the
-/// phases that follow: the CPU and the model's name, if it has none. Fails,
-/// with a message, for an unknown CPU, or one that comes too late.
+/// phases that follow: the CPU and the model's name. Fails, with a message, for
+/// an unknown CPU, or one that comes too late.
 mlir::LogicalResult annotateModule(mlir::ModuleOp module, Phase phase,
                                    const CompileOptions &options);
 
@@ -74,8 +77,7 @@ mlir::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::StringRef output,
                                   const CompileOptions &options,
                                   CompileReport &report);
 
-/// Writes an object file with the artifact's tables and kernels, but without
-/// its weights, to `output`.
+/// The same as an object file, to be linked into a program.
 mlir::LogicalResult writeObject(mlir::ModuleOp module, llvm::StringRef output,
                                 const CompileOptions &options,
                                 CompileReport &report);

@@ -41,7 +41,6 @@ CompileOptions::Weights convert(WeightsPlacement placement) {
 CompileOptions convert(const CompileRequest &request) {
   CompileOptions options;
   options.cpu = request.cpu;
-  options.modelName = llvm::sys::path::stem(request.model).str();
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
   options.phases.jobs = request.jobs;

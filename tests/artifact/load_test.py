@@ -6,6 +6,7 @@
 import json
 import pathlib
 import random
+import re
 import shutil
 import struct
 import unittest
@@ -13,6 +14,8 @@ import unittest
 import tool_test
 from tool_test import ToolTest
 
+HEADER = pathlib.Path(__file__).parents[2] / "runtime/include/tinh/artifact.h"
+VERSION = int(re.search(r"TINH_ARTIFACT_VERSION (\d+)u", HEADER.read_text())[1])
 NOTE = b"Tinh\0\0\0\0"  # The note's name, with padding; its content follows.
 
 
@@ -46,7 +49,7 @@ class Embedded(Loading):
         self.write(self.good[:start] + data + self.good[start + len(data) :])
 
     def test_the_patch_finds_the_note(self):
-        self.patch(0, struct.pack("<I", 1))
+        self.patch(0, struct.pack("<I", VERSION))
         self.assertEqual((self.folder / "out.so").read_bytes(), self.good)
         self.assertEqual(self.load().returncode, 0)
 
@@ -78,9 +81,10 @@ class Embedded(Loading):
         self.refused("it is a shared library but no model: it has no Tinh note")
 
     def test_another_version(self):
-        self.patch(0, struct.pack("<I", 2))
+        self.patch(0, struct.pack("<I", VERSION + 1))
         self.refused(
-            "it has artifact version 2, and this runtime loads version 1; "
+            f"it has artifact version {VERSION + 1}, and this runtime loads "
+            f"version {VERSION}; "
             "compile the model again with the matching compiler"
         )
 

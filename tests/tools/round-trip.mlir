@@ -49,10 +49,16 @@
 // LLVM: module @matmul_add_0 attributes {graph.chunks = {{.*}}, graph.scratch = {{.*}}, graph.strategy = "contraction"} {
 // LLVM: llvm.func @matmul_add_0(%{{.*}}: !llvm.ptr
 
-// The object file has all kernels and what describes them, under one name.
+// The object file has all kernels, their weights, and what describes them, under
+// one name.
 // RUN: llvm-nm --extern-only %t/obj.o | FileCheck %s --check-prefix=OBJECT
-// OBJECT-NOT: U
-// OBJECT: {{[0-9a-f]+}} D tinh_artifact
+// OBJECT-NOT: {{^.}}
+// OBJECT: {{^[0-9a-f]+}} D tinh_model_round_trip
+// OBJECT-NOT: {{^.}}
+
+// Where linkers put large data, so that it parts no code from its data.
+// RUN: llvm-readelf --sections --wide %t/obj.o | FileCheck %s --check-prefix=SECTION
+// SECTION: .lrodata.tinh.weights PROGBITS {{.*}} Al {{.*}} 64
 
 // RUN: graph-run %t/so.so --list | FileCheck %s
 // CHECK: input   x                                f32 8x4

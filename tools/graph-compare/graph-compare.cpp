@@ -200,7 +200,7 @@ private:
     wanted.reproducerDirectory = ".";
     tinh::CompileJob job;
     job.model = path;
-    job.output = options.modelName + ".so";
+    job.output = llvm::sys::path::stem(path).str() + ".so";
     return tinh::watchCompilation(
         job, wanted, mlir, [&](const tinh::CompileOptions &watched) {
           if (!model)
@@ -378,7 +378,6 @@ int main(int argc, char **argv) {
   app.add_flag("--json", json, "print JSON");
   if (auto done = parse(app, argc, argv))
     return *done;
-  options.modelName = llvm::sys::path::stem(model).str();
   options.modelDirectory = llvm::sys::path::parent_path(model).str();
   Comparer comparer(model, options, threads, runs, verify);
   if (ExitCode code = comparer.run(); code != exit_success)

@@ -114,8 +114,7 @@ LogicalResult exportModel(const tinh::CompileJob &job,
       tinh::readModel(job.model, job.importing, job.from, context);
   if (!module)
     return failure();
-  auto write =
-      arguments.emit == "onnx" ? tinh::exportOnnx : tinh::exportJson;
+  auto write = arguments.emit == "onnx" ? tinh::exportOnnx : tinh::exportJson;
   return write(*module, job.output, {arguments.compile.modelDirectory});
 }
 
@@ -183,12 +182,12 @@ int run(Arguments &arguments) {
   context.loadAllAvailableDialects();
   tinh::DiagnosticPrinter diagnostics(&context);
   tinh::CompileOptions &options = arguments.compile;
-  options.modelName = llvm::sys::path::stem(arguments.model).str();
   if (options.modelDirectory.empty())
     options.modelDirectory =
         llvm::sys::path::parent_path(arguments.model).str();
   if (isFormat(arguments.emit))
-    return succeeded(exportModel(job, arguments, context)) ? exit_success : exit_wrong_input;
+    return succeeded(exportModel(job, arguments, context)) ? exit_success
+                                                           : exit_wrong_input;
   options.reproducerDirectory = ".";
   std::optional<tinh::KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
@@ -236,6 +235,9 @@ int main(int argc, char **argv) {
                  "the phase that the model, IR in a file, is in: " +
                      tinh::phaseNames(tinh::Phase::LLVM))
       ->capture_default_str();
+  app.add_option("--name", arguments.compile.modelName,
+                 "the model's name in what is written; that of its file if not "
+                 "given");
   app.add_option("--model-dir", arguments.compile.modelDirectory,
                  "the folder that the model's references to files start from, "
                  "if it is not the model's own");
