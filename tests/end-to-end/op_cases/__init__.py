@@ -12,6 +12,7 @@ from op_cases import (
     normalizations,
     movement,
     views,
+    control_flow,
 )
 from op_cases.cases import CASES, type_of
 
