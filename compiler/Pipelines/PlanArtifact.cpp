@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/PlanArtifact.h"
 
+#include "compiler/Pipelines/ElementTypes.h"
 #include "dialects/graph/Graph.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -16,30 +17,6 @@
 using namespace mlir;
 
 namespace tinh {
-
-static tinh_dtype_t dtypeOf(Type type) {
-  if (type.isF64())
-    return TINH_DTYPE_F64;
-  if (type.isF32())
-    return TINH_DTYPE_F32;
-  if (type.isF16())
-    return TINH_DTYPE_F16;
-  if (type.isBF16())
-    return TINH_DTYPE_BF16;
-  bool isUnsigned = type.isUnsignedInteger();
-  switch (type.getIntOrFloatBitWidth()) {
-  case 1:
-    return TINH_DTYPE_BOOL;
-  case 8:
-    return isUnsigned ? TINH_DTYPE_U8 : TINH_DTYPE_I8;
-  case 16:
-    return isUnsigned ? TINH_DTYPE_U16 : TINH_DTYPE_I16;
-  case 32:
-    return isUnsigned ? TINH_DTYPE_U32 : TINH_DTYPE_I32;
-  default:
-    return isUnsigned ? TINH_DTYPE_U64 : TINH_DTYPE_I64;
-  }
-}
 
 static artifact::Tensor describe(StringRef name, RankedTensorType type) {
   artifact::Tensor result;

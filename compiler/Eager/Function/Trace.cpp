@@ -16,43 +16,6 @@ using namespace mlir;
 
 namespace tinh::eager {
 
-Type elementType(MLIRContext *context, tinh_dtype_t dtype) {
-  auto integer = [&](unsigned bits, bool isUnsigned) -> Type {
-    return IntegerType::get(context, bits,
-                            isUnsigned ? IntegerType::Unsigned
-                                       : IntegerType::Signless);
-  };
-  switch (dtype) {
-  case TINH_DTYPE_BOOL:
-    return integer(1, false);
-  case TINH_DTYPE_I8:
-    return integer(8, false);
-  case TINH_DTYPE_U8:
-    return integer(8, true);
-  case TINH_DTYPE_I16:
-    return integer(16, false);
-  case TINH_DTYPE_U16:
-    return integer(16, true);
-  case TINH_DTYPE_I32:
-    return integer(32, false);
-  case TINH_DTYPE_U32:
-    return integer(32, true);
-  case TINH_DTYPE_I64:
-    return integer(64, false);
-  case TINH_DTYPE_U64:
-    return integer(64, true);
-  case TINH_DTYPE_F16:
-    return Float16Type::get(context);
-  case TINH_DTYPE_BF16:
-    return BFloat16Type::get(context);
-  case TINH_DTYPE_F32:
-    return Float32Type::get(context);
-  case TINH_DTYPE_F64:
-    return Float64Type::get(context);
-  }
-  llvm_unreachable("no such dtype");
-}
-
 RankedTensorType tensorType(MLIRContext *context, const TensorImpl &tensor) {
   return RankedTensorType::get(toArrayRef(tensor.sizes),
                                elementType(context, tensor.dtype));

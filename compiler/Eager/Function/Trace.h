@@ -19,6 +19,7 @@
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Tensor/Support.h"
 #include "compiler/Import/GraphOps.h"
+#include "compiler/Pipelines/ElementTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -37,7 +38,6 @@ inline TensorImpl &implOf(const Tensor &tensor) {
 /// A new tensor without memory, contiguous.
 Ref<TensorImpl> newTensor(tinh_dtype_t dtype, const Dims &sizes);
 
-mlir::Type elementType(mlir::MLIRContext *context, tinh_dtype_t dtype);
 mlir::RankedTensorType tensorType(mlir::MLIRContext *context,
                                   const TensorImpl &tensor);
 

@@ -5,79 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/ElementwiseNames.h"
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Function/TracedViews.h"
 
 using namespace mlir;
 
 namespace tinh::eager {
-
-/// The op with the same operands; empty for what is written otherwise.
-static StringRef opName(ElementwiseOp op) {
-  switch (op) {
-#define TINH_OP(Name)                                                          \
-  case ElementwiseOp::Name:                                                    \
-    return graph::Name##Op::getOperationName();
-    TINH_OP(Neg)
-    TINH_OP(Abs)
-    TINH_OP(Sign)
-    TINH_OP(Not)
-    TINH_OP(Relu)
-    TINH_OP(Exp)
-    TINH_OP(Log)
-    TINH_OP(Sqrt)
-    TINH_OP(Rsqrt)
-    TINH_OP(Reciprocal)
-    TINH_OP(Erf)
-    TINH_OP(Tanh)
-    TINH_OP(Sigmoid)
-    TINH_OP(Softplus)
-    TINH_OP(Floor)
-    TINH_OP(Ceil)
-    TINH_OP(Round)
-    TINH_OP(Sin)
-    TINH_OP(Cos)
-    TINH_OP(Tan)
-    TINH_OP(Asin)
-    TINH_OP(Acos)
-    TINH_OP(Atan)
-    TINH_OP(Sinh)
-    TINH_OP(Cosh)
-    TINH_OP(Asinh)
-    TINH_OP(Acosh)
-    TINH_OP(Atanh)
-    TINH_OP(Gelu)
-    TINH_OP(IsNan)
-    TINH_OP(IsInf)
-    TINH_OP(Add)
-    TINH_OP(Sub)
-    TINH_OP(Mul)
-    TINH_OP(Div)
-    TINH_OP(Pow)
-    TINH_OP(Max)
-    TINH_OP(Min)
-    TINH_OP(Mod)
-    TINH_OP(Fmod)
-    TINH_OP(And)
-    TINH_OP(Or)
-    TINH_OP(Xor)
-    TINH_OP(ShiftLeft)
-    TINH_OP(ShiftRight)
-    TINH_OP(Where)
-#undef TINH_OP
-  default:
-    return "";
-  }
-}
-
-static Value compare(GraphOps &ops, ElementwiseOp op, Value a, Value b) {
-  using Predicate = graph::ComparePredicate;
-  static constexpr Predicate kPredicates[] = {
-      Predicate::Equal,     Predicate::NotEqual, Predicate::Less,
-      Predicate::LessEqual, Predicate::Greater,  Predicate::GreaterEqual};
-  auto first = static_cast<size_t>(ElementwiseOp::Equal);
-  return ops.compare(kPredicates[static_cast<size_t>(op) - first], a, b);
-}
 
 /// `x` where it is positive, else `otherwise`.
 static Value wherePositive(GraphOps &ops, Value x, Value otherwise) {
@@ -87,8 +21,9 @@ static Value wherePositive(GraphOps &ops, Value x, Value otherwise) {
 }
 
 static Value build(GraphOps &ops, ElementwiseOp op, ArrayRef<Value> x) {
-  if (StringRef name = opName(op); !name.empty())
-    return ops.graph.create(name, x);
+  if (isComparison(op))
+    return ops.compare(*graph::symbolizeComparePredicate(nameOf(op)), x[0],
+                       x[1]);
   switch (op) {
   case ElementwiseOp::GeluTanh:
     return ops.create<graph::GeluOp>({x[0]}, {ops.unit("tanh_approximation")});
@@ -106,7 +41,7 @@ static Value build(GraphOps &ops, ElementwiseOp op, ArrayRef<Value> x) {
   case ElementwiseOp::MulAdd:
     return ops.add(ops.mul(x[0], x[1]), x[2]);
   default:
-    return compare(ops, op, x[0], x[1]);
+    return ops.graph.create(std::string("graph.") + nameOf(op), x);
   }
 }
 

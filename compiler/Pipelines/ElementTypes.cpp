@@ -1,0 +1,77 @@
+//===- ElementTypes.cpp - Element types of IR and of the runtime *- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/ElementTypes.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+
+namespace tinh {
+
+tinh_dtype_t dtypeOf(Type type) {
+  if (type.isF64())
+    return TINH_DTYPE_F64;
+  if (type.isF32())
+    return TINH_DTYPE_F32;
+  if (type.isF16())
+    return TINH_DTYPE_F16;
+  if (type.isBF16())
+    return TINH_DTYPE_BF16;
+  bool isUnsigned = type.isUnsignedInteger();
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return TINH_DTYPE_BOOL;
+  case 8:
+    return isUnsigned ? TINH_DTYPE_U8 : TINH_DTYPE_I8;
+  case 16:
+    return isUnsigned ? TINH_DTYPE_U16 : TINH_DTYPE_I16;
+  case 32:
+    return isUnsigned ? TINH_DTYPE_U32 : TINH_DTYPE_I32;
+  default:
+    return isUnsigned ? TINH_DTYPE_U64 : TINH_DTYPE_I64;
+  }
+}
+
+Type elementType(MLIRContext *context, tinh_dtype_t dtype) {
+  auto integer = [&](unsigned bits, bool isUnsigned) -> Type {
+    return IntegerType::get(context, bits,
+                            isUnsigned ? IntegerType::Unsigned
+                                       : IntegerType::Signless);
+  };
+  switch (dtype) {
+  case TINH_DTYPE_BOOL:
+    return integer(1, false);
+  case TINH_DTYPE_I8:
+    return integer(8, false);
+  case TINH_DTYPE_U8:
+    return integer(8, true);
+  case TINH_DTYPE_I16:
+    return integer(16, false);
+  case TINH_DTYPE_U16:
+    return integer(16, true);
+  case TINH_DTYPE_I32:
+    return integer(32, false);
+  case TINH_DTYPE_U32:
+    return integer(32, true);
+  case TINH_DTYPE_I64:
+    return integer(64, false);
+  case TINH_DTYPE_U64:
+    return integer(64, true);
+  case TINH_DTYPE_F16:
+    return Float16Type::get(context);
+  case TINH_DTYPE_BF16:
+    return BFloat16Type::get(context);
+  case TINH_DTYPE_F32:
+    return Float32Type::get(context);
+  case TINH_DTYPE_F64:
+    return Float64Type::get(context);
+  }
+  llvm_unreachable("no such dtype");
+}
+
+} // namespace tinh
