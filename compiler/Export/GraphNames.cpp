@@ -133,8 +133,8 @@ const std::string &GraphNames::tensor(Value value) const {
   return it->second;
 }
 
-const std::string &GraphNames::node(Operation *op) const {
-  return tensor(op->getResult(0));
+std::string GraphNames::node(Operation *op) const {
+  return op->getNumResults() ? tensor(op->getResult(0)) : nameOf(op->getLoc());
 }
 
 } // namespace tinh

@@ -45,8 +45,8 @@ public:
   mlir::LogicalResult assign(mlir::func::FuncOp main);
 
   const std::string &tensor(mlir::Value value) const;
-  /// The name of an op's first result or, if it has none, of the op.
-  const std::string &node(mlir::Operation *op) const;
+  /// The name of an op's first result, or of the op if it has none.
+  std::string node(mlir::Operation *op) const;
   llvm::ArrayRef<OutputName> outputs() const { return outputNames; }
 
   /// A name like `wanted` that nothing has yet.

@@ -22,10 +22,10 @@ def expected(case):
         return np.asarray(case[2](*case[3]))
 
 
-def make_model():
-    """The text of a module with every case, and its inputs by name."""
+def make_model(cases):
+    """The text of a module with all of these cases, and its inputs by name."""
     inputs, results, body = {}, [], []
-    for i, case in enumerate(CASES):
+    for i, case in enumerate(cases):
         _, text, _, arrays, _ = case
         types = {f"t{j}": type_of(array) for j, array in enumerate(arrays)}
         types["ty"] = type_of(expected(case))
@@ -66,32 +66,28 @@ def agrees(case, got):
     )
 
 
-def compile_and_run(tools, cpu, text, inputs, folder):
-    """The results of each case, at several numbers of threads."""
-    (folder / "cases.mlir").write_text(text)
+def compile_and_run(tools, cpu, model, inputs, folder):
+    """The outputs y_0, y_1 … of a model, each at several numbers of threads."""
     artifact = folder / "cases.so"
-    run([tools / "graph-compile", folder / "cases.mlir", "-o", artifact, "--cpu", cpu])
+    run([tools / "graph-compile", model, "-o", artifact, "--cpu", cpu])
     options = []
     for key, array in inputs.items():
         np.save(folder / f"{key}.npy", array)
         options += ["--input", f"{key}={folder / key}.npy"]
-    results = [[] for _ in CASES]
+    results = []
     for threads in ("1", "2", "3"):
         out = folder / threads
         options_here = ["--threads", threads, "--output-dir", out]
         run([tools / "graph-run", artifact, *options_here, *options])
-        for i, of_case in enumerate(results):
-            of_case.append(np.load(out / f"y_{i}.npy"))
-    return results
+        count = len(list(out.iterdir()))
+        results.append([np.load(out / f"y_{i}.npy") for i in range(count)])
+    return list(zip(*results))
 
 
-def main():
-    tools, cpu = pathlib.Path(sys.argv[1]), sys.argv[2]
-    text, inputs = make_model()
-    with tempfile.TemporaryDirectory() as folder:
-        all_results = compile_and_run(tools, cpu, text, inputs, pathlib.Path(folder))
+def count_failed(cases, all_results):
+    """Prints each case whose results are not what NumPy says."""
     failed = 0
-    for case, results in zip(CASES, all_results):
+    for case, results in zip(cases, all_results, strict=True):
         same = all(r.tobytes() == results[0].tobytes() for r in results)
         if same and agrees(case, results[0]):
             continue
@@ -101,8 +97,19 @@ def main():
             f"{case[0]} {why}: {results[0].ravel()[:6]}, "
             f"expected {expected(case).ravel()[:6]}"
         )
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return failed
+
+
+def main():
+    tools, cpu = pathlib.Path(sys.argv[1]), sys.argv[2]
+    text, inputs = make_model(CASES)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        model = folder / "cases.mlir"
+        model.write_text(text)
+        all_results = compile_and_run(tools, cpu, model, inputs, folder)
+    sys.exit(count_failed(CASES, all_results) != 0)
 
 
 if __name__ == "__main__":

@@ -76,17 +76,33 @@ OrderedJson elementsToJson(DenseElementsAttr value) {
   return list;
 }
 
-OrderedJson attributeToJson(Attribute attribute) {
+/// The name of a choice; enumerations are integers that only the attribute's
+/// name tells apart.
+StringRef choiceName(StringRef name, int64_t value) {
+  if (name == "layout")
+    return stringifyEnum(static_cast<graph::Layout>(value));
+  if (name == "predicate")
+    return stringifyEnum(static_cast<graph::ComparePredicate>(value));
+  if (name == "kind")
+    return stringifyEnum(static_cast<graph::ReduceKind>(value));
+  if (name == "mode")
+    return stringifyEnum(static_cast<graph::PadMode>(value));
+  return "";
+}
+
+OrderedJson attributeToJson(StringRef name, Attribute attribute) {
   return llvm::TypeSwitch<Attribute, OrderedJson>(attribute)
       .Case([](UnitAttr) { return true; })
-      .Case([](IntegerAttr value) { return value.getInt(); })
+      .Case([&](IntegerAttr value) -> OrderedJson {
+        StringRef choice = choiceName(name, value.getInt());
+        if (choice.empty())
+          return value.getInt();
+        return choice.str();
+      })
       .Case([](FloatAttr value) { return value.getValueAsDouble(); })
       .Case([](DenseI64ArrayAttr value) {
         return std::vector<int64_t>(value.asArrayRef());
       })
-      .Case<graph::LayoutAttr, graph::ComparePredicateAttr,
-            graph::ReduceKindAttr, graph::PadModeAttr>(
-          [](auto value) { return stringifyEnum(value.getValue()).str(); })
       .Default([](Attribute) { return OrderedJson(); });
 }
 
@@ -138,7 +154,7 @@ OrderedJson JsonExporter::attributesOf(Operation *op) {
     Attribute value = op->getAttr(name);
     int64_t rank = first ? first.getRank() : 0;
     if (value && value != defaultFor(name, rank, context))
-      json[name.str()] = attributeToJson(value);
+      json[name.str()] = attributeToJson(name, value);
   }
   if (isa<InferTypeOpInterface>(op))
     return json;
@@ -154,7 +170,7 @@ void JsonExporter::addNode(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (!isa<graph::GraphDialect>(op->getDialect()) ||
       !isGraphOp(name, *op->getContext()))
-    return refusals.add(op, nameOf(op->getLoc()),
+    return refusals.add(op, names.node(op),
                         "the format has no such node; only phases 'graph' and "
                         "'normalised' can be exported");
   OrderedJson json;

@@ -65,6 +65,8 @@ public:
 
 private:
   void describeModel();
+  void addConstant(StringRef name, TypedAttr value);
+  void addRepeated(StringRef name, DenseElementsAttr value);
   void addInitializer(StringRef name, TypedAttr value);
   void writeOp(Operation *op);
   void addOutputs();
@@ -84,6 +86,36 @@ void ModelWriter::describeModel() {
   model.add_opset_import()->set_version(kOpset);
   std::string name = nameOf(main.getLoc());
   model.mutable_graph()->set_name(name.empty() ? "main" : name);
+}
+
+/// One element, repeated when the model is loaded.
+void ModelWriter::addRepeated(StringRef name, DenseElementsAttr value) {
+  Builder b(module.getContext());
+  DenseElementsAttr shape = b.getI64TensorAttr(value.getType().getShape());
+  ::onnx::NodeProto &node = addNode();
+  node.set_name(name.str());
+  node.set_op_type("ConstantOfShape");
+  node.add_input(constant(shape, (name + "/shape").str()).name);
+  node.add_output(name.str());
+  ::onnx::AttributeProto &attribute = *node.add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(::onnx::AttributeProto::TENSOR);
+  ::onnx::TensorProto &tensor = *attribute.mutable_t();
+  tensor.set_data_type(findElementType(value.getElementType()));
+  tensor.add_dims(1);
+  DenseElementsAttr one =
+      value.resizeSplat(RankedTensorType::get(1, value.getElementType()));
+  std::string bytes(graph::tensorSize(one.getType()), '\0');
+  writeElements(one, MutableArrayRef<char>(bytes.data(), bytes.size()));
+  tensor.set_raw_data(bytes);
+}
+
+void ModelWriter::addConstant(StringRef name, TypedAttr value) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (dense && dense.isSplat() && isLarge(value))
+    addRepeated(name, dense);
+  else
+    addInitializer(name, value);
 }
 
 void ModelWriter::addInitializer(StringRef name, TypedAttr value) {
@@ -114,16 +146,16 @@ void ModelWriter::addInitializer(StringRef name, TypedAttr value) {
 
 Tensor ModelWriter::constant(TypedAttr value, StringRef wanted) {
   std::string name = names.fresh(wanted);
-  addInitializer(name, value);
+  addConstant(name, value);
   return {name, cast<RankedTensorType>(value.getType())};
 }
 
 void ModelWriter::writeOp(Operation *op) {
   if (auto constant = dyn_cast<graph::ConstantOp>(op))
-    return addInitializer(names.tensor(constant.getY()), constant.getValue());
+    return addConstant(names.tensor(constant.getY()), constant.getValue());
   const OpEntry *entry = findWriter(op->getName().getStringRef());
   if (!entry || op->getNumResults() != 1)
-    return refusals.add(op, nameOf(op->getLoc()),
+    return refusals.add(op, names.node(op),
                         "it has no counterpart; only phases 'graph' and "
                         "'normalised' can be exported");
   NodeWriter writer(*this, op, entry->onnx);

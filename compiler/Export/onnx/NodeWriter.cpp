@@ -9,6 +9,8 @@
 
 #include "compiler/Import/onnx/Tensors.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using ::onnx::AttributeProto;
 
@@ -46,11 +48,14 @@ AttributeProto attribute(StringRef name, ArrayRef<int64_t> values) {
   return result;
 }
 
-Type widened(Type element) {
+Type arithmeticType(Type element) {
   auto type = dyn_cast<IntegerType>(element);
-  if (!type || type.getWidth() >= 32 || type.getWidth() == 1)
+  if (!type || type.getWidth() == 1)
     return element;
-  return IntegerType::get(type.getContext(), 32, type.getSignedness());
+  unsigned width = type.getWidth() < 32 ? 32
+                   : type.isUnsigned()  ? 64
+                                        : type.getWidth();
+  return IntegerType::get(type.getContext(), width);
 }
 
 const OpEntry *findWriter(StringRef op) {
@@ -164,6 +169,35 @@ Tensor NodeWriter::reduce(StringRef op, const Tensor &x,
     shape[axis] = 1;
   return node(op, {x, ints(axes)}, x.type.clone(shape),
               {attribute("keepdims", int64_t(1))});
+}
+
+/// Which dimensions of a channels-last image are N, C, spatial….
+static Ints channelsFirst(int64_t rank) {
+  Ints order = {0, rank - 1};
+  for (int64_t i = 1; i + 1 < rank; ++i)
+    order.push_back(i);
+  return order;
+}
+
+RankedTensorType NodeWriter::typeInOrder(graph::Layout layout) const {
+  if (layout == graph::Layout::ChannelsFirst)
+    return type();
+  Ints shape;
+  for (int64_t from : channelsFirst(type().getRank()))
+    shape.push_back(type().getDimSize(from));
+  return type().clone(shape);
+}
+
+Tensor NodeWriter::toOrder(const Tensor &x, graph::Layout layout) {
+  if (layout == graph::Layout::ChannelsFirst)
+    return x;
+  return transpose(x, channelsFirst(x.rank()));
+}
+
+Tensor NodeWriter::fromOrder(const Tensor &x, graph::Layout layout) {
+  if (layout == graph::Layout::ChannelsFirst || !x.type)
+    return x;
+  return transpose(x, invertPermutationVector(channelsFirst(x.rank())));
 }
 
 Tensor NodeWriter::ints(ArrayRef<int64_t> values) {

@@ -112,6 +112,14 @@ public:
   Tensor reduce(llvm::StringRef op, const Tensor &x,
                 llvm::ArrayRef<int64_t> axes);
 
+  //===--- Layouts --------------------------------------------------------===//
+
+  /// The type of the op's result in ONNX's order of dimensions: channels first.
+  mlir::RankedTensorType typeInOrder(graph::Layout layout) const;
+  /// A tensor of a layout in that order, and back.
+  Tensor toOrder(const Tensor &x, graph::Layout layout);
+  Tensor fromOrder(const Tensor &x, graph::Layout layout);
+
   //===--- Constants ------------------------------------------------------===//
 
   /// A list of integers, i64, as shapes and axes are.
@@ -160,9 +168,9 @@ llvm::ArrayRef<OpEntry> reductionWriters();
 /// How to write an op; null if ONNX has nothing for it.
 const OpEntry *findWriter(llvm::StringRef op);
 
-/// The type for arithmetic that ONNX does not have on integers of 8 and 16
-/// bits: 32 bits, of which the lowest ones are the result.
-mlir::Type widened(mlir::Type element);
+/// A type for sums and products that engines have on few types of integers: one
+/// whose lowest bits are the result's.
+mlir::Type arithmeticType(mlir::Type element);
 
 } // namespace tinh::onnx
 

@@ -29,41 +29,42 @@ Tensor matmul(NodeWriter &w, graph::MatmulOp op) {
     return w.node("Gemm", {a, b}, w.type(),
                   {attribute("transA", int64_t(op.getTransposeA())),
                    attribute("transB", int64_t(op.getTransposeB()))});
-  Type element = a.element(), wide = widened(element);
+  Type element = a.element(), wide = arithmeticType(element);
   a = w.cast(op.getTransposeA() ? swapLast(w, a) : a, wide);
   b = w.cast(op.getTransposeB() ? swapLast(w, b) : b, wide);
   return w.cast(w.node("MatMul", {a, b}, w.typeOf(wide)), element);
 }
 
 Tensor conv(NodeWriter &w, graph::ConvOp op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    return w.refuse("ONNX has channels_first only");
-  Tensor x = w.operand(0);
+  graph::Layout layout = op.getLayout();
+  Tensor x = w.toOrder(w.operand(0), layout), weights = w.operand(1);
+  RankedTensorType type = w.typeInOrder(layout);
   Attributes attributes = {attribute("strides", op.getStrides()),
                            attribute("pads", op.getPadding()),
                            attribute("dilations", op.getDilations()),
                            attribute("group", int64_t(op.getGroups()))};
   if (x.isFloat())
-    return w.node("Conv", w.operands(), w.type(), attributes);
+    return w.fromOrder(w.node("Conv", {x, weights}, type, attributes), layout);
   if (x.element().getIntOrFloatBitWidth() != 8)
     return w.refuse("ONNX has convolutions of floats and of integers of 8 "
                     "bits, not of " +
                     graph::shapeToString(x.type));
   Type i32 = IntegerType::get(op.getContext(), 32);
-  Tensor y = w.node("ConvInteger", w.operands(), w.typeOf(i32), attributes);
-  return w.cast(y, x.element());
+  Tensor y =
+      w.node("ConvInteger", {x, weights}, withElement(type, i32), attributes);
+  return w.fromOrder(w.cast(y, x.element()), layout);
 }
 
 /// What does not fit ONNX's rules for padding is cut off and added afterwards.
 Tensor convTranspose(NodeWriter &w, graph::ConvTransposeOp op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    return w.refuse("ONNX has channels_first only");
-  Tensor x = w.operand(0), weights = w.operand(1);
+  graph::Layout layout = op.getLayout();
+  Tensor x = w.toOrder(w.operand(0), layout), weights = w.operand(1);
+  RankedTensorType type = w.typeInOrder(layout);
   ArrayRef<int64_t> strides = op.getStrides(), dilations = op.getDilations(),
                     padding = op.getPadding(), more = op.getOutputPadding();
   size_t rank = strides.size();
   bool fits = true;
-  Ints low(2, 0), high(2, 0), full(w.type().getShape().take_front(2));
+  Ints low(2, 0), high(2, 0), full(type.getShape().take_front(2));
   for (size_t i = 0; i < rank; ++i) {
     int64_t kernel = weights.shape()[2 + i];
     fits &= more[i] >= 0 && more[i] < std::max(strides[i], dilations[i]);
@@ -79,12 +80,13 @@ Tensor convTranspose(NodeWriter &w, graph::ConvTransposeOp op) {
                            attribute("group", int64_t(op.getGroups()))};
   if (!fits) {
     Tensor y =
-        w.node("ConvTranspose", {x, weights}, w.type().clone(full), attributes);
-    return w.pad(y, w.scalarLike(y, 0), low, high);
+        w.node("ConvTranspose", {x, weights}, type.clone(full), attributes);
+    return w.fromOrder(w.pad(y, w.scalarLike(y, 0), low, high), layout);
   }
   attributes.push_back(attribute("pads", padding));
   attributes.push_back(attribute("output_padding", more));
-  return w.node("ConvTranspose", {x, weights}, w.type(), attributes);
+  return w.fromOrder(w.node("ConvTranspose", {x, weights}, type, attributes),
+                     layout);
 }
 
 } // namespace

@@ -123,19 +123,16 @@ Tensor shiftRight(NodeWriter &w) {
 // Powers and remainders
 //===----------------------------------------------------------------------===//
 
-/// ONNX's base is a float, an i32 or an i64; of other integers the lowest bits
-/// of a larger one's power are the result.
+/// ONNX's base is a float, an i32 or an i64.
 Tensor power(NodeWriter &w) {
   Tensor a = w.operand(0), b = w.operand(1);
-  Type element = a.element();
   if (a.isBool())
     return w.refuse("ONNX's Pow takes numbers, not booleans");
-  if (a.isFloat() || element.isSignlessInteger(32) ||
-      element.isSignlessInteger(64))
+  Type element = a.element(), wide = arithmeticType(element);
+  if (wide == element)
     return same(w);
-  Type wide = IntegerType::get(element.getContext(), 64);
-  Tensor y = w.elementwise("Pow", w.cast(a, wide), w.cast(b, wide));
-  return w.cast(y, element);
+  return w.cast(w.elementwise("Pow", w.cast(a, wide), w.cast(b, wide)),
+                element);
 }
 
 Tensor remainder(NodeWriter &w, const Tensor &a, const Tensor &b, bool fmod) {

@@ -61,10 +61,11 @@ Tensor layerNorm(NodeWriter &w, graph::LayerNormOp op) {
 }
 
 Tensor batchNorm(NodeWriter &w, graph::BatchNormOp op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    return w.refuse("ONNX has channels_first only");
-  return w.node("BatchNormalization", w.operands(), w.type(),
-                {attribute("epsilon", op.getEpsilon().convertToDouble())});
+  std::vector<Tensor> inputs = w.operands();
+  inputs[0] = w.toOrder(inputs[0], op.getLayout());
+  Tensor y = w.node("BatchNormalization", inputs, inputs[0].type,
+                    {attribute("epsilon", op.getEpsilon().convertToDouble())});
+  return w.fromOrder(y, op.getLayout());
 }
 
 /// Σ x² / size over the channels around each one, as a mean over windows.
@@ -85,22 +86,22 @@ Tensor meanOfSquares(NodeWriter &w, const Tensor &x, int64_t size) {
 
 /// Engines take odd sizes only.
 Tensor lrn(NodeWriter &w, graph::LrnOp op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    return w.refuse("ONNX has channels_first only");
-  Tensor x = w.operand(0);
+  Tensor x = w.toOrder(w.operand(0), op.getLayout());
   double alpha = op.getAlpha().convertToDouble(),
          beta = op.getBeta().convertToDouble(),
          bias = op.getBias().convertToDouble();
   if (op.getSize() % 2)
-    return w.node("LRN", x, w.type(),
-                  {attribute("size", int64_t(op.getSize())),
-                   attribute("alpha", alpha), attribute("beta", beta),
-                   attribute("bias", bias)});
+    return w.fromOrder(
+        w.node("LRN", x, x.type,
+               {attribute("size", int64_t(op.getSize())),
+                attribute("alpha", alpha), attribute("beta", beta),
+                attribute("bias", bias)}),
+        op.getLayout());
   Tensor scaled = w.elementwise("Mul", meanOfSquares(w, x, op.getSize()),
                                 w.scalarLike(x, alpha));
   Tensor base = w.elementwise("Add", scaled, w.scalarLike(x, bias));
-  return w.elementwise("Div", x,
-                       w.elementwise("Pow", base, w.scalarLike(x, beta)));
+  Tensor divisor = w.elementwise("Pow", base, w.scalarLike(x, beta));
+  return w.fromOrder(w.elementwise("Div", x, divisor), op.getLayout());
 }
 
 //===----------------------------------------------------------------------===//

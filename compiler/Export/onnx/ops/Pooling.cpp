@@ -56,8 +56,6 @@ double lowestOf(Type element) {
 
 /// ONNX takes floats and integers of 8 bits; f64 holds those of 16 and 32.
 Tensor maxPool(NodeWriter &w, graph::MaxPoolOp op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    return w.refuse("ONNX has channels_first only");
   Tensor x = w.operand(0);
   Type element = x.element(), computed = element;
   unsigned width = element.getIntOrFloatBitWidth();
@@ -66,13 +64,14 @@ Tensor maxPool(NodeWriter &w, graph::MaxPoolOp op) {
                     graph::shapeToString(x.type));
   if (!x.isFloat() && width != 8)
     computed = Float64Type::get(op.getContext());
-  x = w.cast(x, computed);
+  x = w.toOrder(w.cast(x, computed), op.getLayout());
   bool padded = isPaddingShort(op);
   if (!padded)
     x = padWindows(w, op, x, lowestOf(element));
-  Tensor y =
-      w.node("MaxPool", x, w.typeOf(computed), windowAttributes(op, padded));
-  return w.cast(y, element);
+  RankedTensorType type = w.typeInOrder(op.getLayout());
+  Tensor y = w.node("MaxPool", x, withElement(type, computed),
+                    windowAttributes(op, padded));
+  return w.fromOrder(w.cast(y, element), op.getLayout());
 }
 
 /// For each window along one dimension the elements that the mean's divisor
@@ -104,10 +103,11 @@ Ints countElements(graph::AvgPoolOp op, size_t dimension, int64_t extent,
 /// What takes the mean over all elements of each window to the one over those
 /// that count: [1, 1, windows…].
 Tensor meanFactors(NodeWriter &w, graph::AvgPoolOp op, const Tensor &x) {
+  RankedTensorType type = w.typeInOrder(op.getLayout());
   Ints shape(2, 1);
   SmallVector<double> factors = {1};
   for (size_t d = 0; d < op.getKernel().size(); ++d) {
-    int64_t outputs = w.type().getDimSize(2 + d);
+    int64_t outputs = type.getDimSize(2 + d);
     shape.push_back(outputs);
     SmallVector<double> next;
     for (double factor : factors)
@@ -121,24 +121,26 @@ Tensor meanFactors(NodeWriter &w, graph::AvgPoolOp op, const Tensor &x) {
 
 /// ONNX has no padding that a divisor counts beside some that it does not.
 Tensor avgPool(NodeWriter &w, graph::AvgPoolOp op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    return w.refuse("ONNX has channels_first only");
+  graph::Layout layout = op.getLayout();
   Tensor x = w.operand(0);
   if (!x.isFloat())
     return w.refuse("ONNX's AveragePool takes floats, not " +
                     graph::shapeToString(x.type));
+  x = w.toOrder(x, layout);
+  RankedTensorType type = w.typeInOrder(layout);
   auto isPositive = [](int64_t extra) { return extra > 0; };
   bool isMixed =
       op.getCountIncludePad() && llvm::any_of(op.getCeilPadding(), isPositive);
-  if (isPaddingShort(op) && !isMixed) {
-    Attributes attributes = windowAttributes(op, /*padded=*/true);
-    attributes.push_back(
-        attribute("count_include_pad", int64_t(op.getCountIncludePad())));
-    return w.node("AveragePool", x, w.type(), attributes);
+  if (!isPaddingShort(op) || isMixed) {
+    Tensor mean = w.node("AveragePool", padWindows(w, op, x, 0), type,
+                         windowAttributes(op, /*padded=*/false));
+    return w.fromOrder(w.elementwise("Mul", mean, meanFactors(w, op, x)),
+                       layout);
   }
-  Tensor mean = w.node("AveragePool", padWindows(w, op, x, 0), w.type(),
-                       windowAttributes(op, /*padded=*/false));
-  return w.elementwise("Mul", mean, meanFactors(w, op, x));
+  Attributes attributes = windowAttributes(op, /*padded=*/true);
+  attributes.push_back(
+      attribute("count_include_pad", int64_t(op.getCountIncludePad())));
+  return w.fromOrder(w.node("AveragePool", x, type, attributes), layout);
 }
 
 } // namespace

@@ -38,7 +38,9 @@ Type computedType(Kind kind, Type element) {
     return IntegerType::get(element.getContext(), 8, IntegerType::Unsigned);
   if (picks && element.getIntOrFloatBitWidth() == 8)
     return element;
-  return widened(element);
+  if (kind == Kind::Mean && isa<IntegerType>(element)) // its sum must fit
+    return IntegerType::get(element.getContext(), 64);
+  return arithmeticType(element);
 }
 
 Tensor reduce(NodeWriter &w, graph::ReduceOp op) {
@@ -71,14 +73,14 @@ Tensor cumsum(NodeWriter &w, graph::CumsumOp op) {
   Tensor x = w.operand(0);
   if (x.isBool())
     return w.refuse("ONNX's CumSum takes numbers, not booleans");
-  Type element = x.element();
+  Type element = x.element(), computed = arithmeticType(element);
   Type i64 = IntegerType::get(op.getContext(), 64);
-  Tensor y = w.node("CumSum",
-                    {w.cast(x, widened(element)),
-                     w.scalar(i64, static_cast<double>(op.getAxis()))},
-                    w.typeOf(widened(element)),
-                    {attribute("exclusive", int64_t(op.getExclusive())),
-                     attribute("reverse", int64_t(op.getReverse()))});
+  Tensor y = w.node(
+      "CumSum",
+      {w.cast(x, computed), w.scalar(i64, static_cast<double>(op.getAxis()))},
+      w.typeOf(computed),
+      {attribute("exclusive", int64_t(op.getExclusive())),
+       attribute("reverse", int64_t(op.getReverse()))});
   return w.cast(y, element);
 }
 

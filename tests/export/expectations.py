@@ -1,0 +1,45 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cases of ops that ONNX Runtime does not run as the compiler does, and why.
+
+Each entry has a kind of outcome, a reason, and the names of cases (patterns).
+"""
+
+import fnmatch
+
+EXPECTATIONS = [
+    (
+        "unsupported",
+        "dividing an integer by 0 is an error; here the result is 0",
+        ["mod_i32", "fmod_i32", "div_i32"],
+    ),
+    (
+        "unsupported",
+        "an index out of bounds is an error; here it is clamped into them",
+        ["gather"],
+    ),
+    (
+        "unsupported",
+        "the Pad before the pool is fused into it, and then found too large",
+        ["avgpcd_first", "avgpcd_last"],
+    ),
+    (
+        "crashed",
+        "the smallest integer divided by -1 ends the process",
+        ["div_min"],
+    ),
+    (
+        "different",
+        "NaN is not the extreme element",
+        ["argm??1", "argm??1l", "argm??_row_nan", "argm??_row_nan_last"],
+    ),
+]
+
+
+def expectation(name):
+    """How a case is expected to turn out: a kind, or "" for well."""
+    for kind, _, patterns in EXPECTATIONS:
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
+            return kind
+    return ""
