@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CPU/Tile.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -241,15 +242,10 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
   for (int64_t v = 0; v < vectors; ++v)
     columns.push_back(vector::LoadOp::create(
         b, loc, type, weights, scalar.add(weightsAt, scalar.index(v * lanes))));
-  for (int64_t r = 0; r < rows; ++r) {
-    Value element = memref::LoadOp::create(
-        b, loc, input.memref, scalar.add(inputAt, scalar.index(r * rowStride)));
-    Value row = vector::BroadcastOp::create(b, loc, type, element);
-    for (int64_t v = 0; v < vectors; ++v) {
-      Value &sum = accumulators[r * vectors + v];
-      sum = vector::FMAOp::create(b, loc, row, columns[v], sum);
-    }
-  }
+  SmallVector<Value> rowAt;
+  for (int64_t r = 0; r < rows; ++r)
+    rowAt.push_back(scalar.add(inputAt, scalar.index(r * rowStride)));
+  multiplyTile(b, loc, input.memref, rowAt, columns, accumulators);
 }
 
 FailureOr<SmallVector<Value>>

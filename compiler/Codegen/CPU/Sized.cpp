@@ -53,6 +53,7 @@ static EmitSized findStrategy(StringRef name) {
             [](SizedKernel &kernel, const Target &target) {
               return emitSizedRows(kernel, /*across=*/true, target);
             })
+      .Case("sized-transpose", emitSizedTranspose)
       .Case("sized-contraction", emitSizedContraction)
       .Default(nullptr);
 }

@@ -90,8 +90,8 @@ std::optional<Transpose> matchTranspose(func::FuncOp kernel) {
 // Planning
 //===----------------------------------------------------------------------===//
 
-static int64_t squareSide(const Transpose &t, const Target &target) {
-  int64_t bytes = std::max<int64_t>(t.element.getIntOrFloatBitWidth() / 8, 1);
+int64_t squareSide(Type element, const Target &target) {
+  int64_t bytes = std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
   return std::clamp<int64_t>(target.vectorBytes / bytes, 1, 16);
 }
 
@@ -99,7 +99,7 @@ TransposePlan planTranspose(const Transpose &t, const Target &target) {
   constexpr int64_t kRowsPerBlock = 512, kChunkElements = 16384,
                     kMostChunks = 48;
   TransposePlan plan;
-  plan.side = squareSide(t, target);
+  plan.side = squareSide(t.element, target);
   plan.columnBlocks = (t.columns.extent + plan.side - 1) / plan.side;
   plan.rowsPerBlock = kRowsPerBlock;
   plan.rowBlocks = (t.rows.extent + kRowsPerBlock - 1) / kRowsPerBlock;
@@ -120,6 +120,25 @@ TransposePlan planTranspose(const Transpose &t, const Target &target) {
 // Emission
 //===----------------------------------------------------------------------===//
 
+/// Exchanges rows and columns of `square`: in step d, element j of row i and
+/// element j ^ d of row i ^ d change places where bit d of i and j differ.
+void turnSquare(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+  int64_t side = square.size();
+  for (int64_t d = 1; d < side; d *= 2)
+    for (int64_t i = 0; i < side; ++i) {
+      if (i & d)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t j = 0; j < side; ++j) {
+        low.push_back(j & d ? side + j - d : j);
+        high.push_back(j & d ? side + j : j + d);
+      }
+      Value x = square[i], y = square[i + d];
+      square[i] = vector::ShuffleOp::create(b, loc, x, y, low);
+      square[i + d] = vector::ShuffleOp::create(b, loc, x, y, high);
+    }
+}
+
 namespace {
 
 class TransposeEmitter {
@@ -137,7 +156,6 @@ private:
   void emitColumns(Value from, Value to, Value row, Value rowEnd,
                    int64_t columns);
   void emitSquare(Value from, Value to, int64_t rows, int64_t columns);
-  void turn(SmallVectorImpl<Value> &square);
   /// A mask of the first `count` lanes; none if these are all.
   Value firstLanes(int64_t count) {
     if (count == plan.side)
@@ -165,25 +183,6 @@ private:
 
 } // namespace
 
-/// Exchanges rows and columns of `square`: in step d, element j of row i and
-/// element j ^ d of row i ^ d change places where bit d of i and j differ.
-void TransposeEmitter::turn(SmallVectorImpl<Value> &square) {
-  int64_t side = plan.side;
-  for (int64_t d = 1; d < side; d *= 2)
-    for (int64_t i = 0; i < side; ++i) {
-      if (i & d)
-        continue;
-      SmallVector<int64_t> low, high;
-      for (int64_t j = 0; j < side; ++j) {
-        low.push_back(j & d ? side + j - d : j);
-        high.push_back(j & d ? side + j : j + d);
-      }
-      Value x = square[i], y = square[i + d];
-      square[i] = vector::ShuffleOp::create(b, loc, x, y, low);
-      square[i + d] = vector::ShuffleOp::create(b, loc, x, y, high);
-    }
-}
-
 /// A square, or its first `rows` and `columns`, whose first elements lie at
 /// `from` and `to`.
 void TransposeEmitter::emitSquare(Value from, Value to, int64_t rows,
@@ -199,7 +198,7 @@ void TransposeEmitter::emitSquare(Value from, Value to, int64_t rows,
     else
       square[i] = vector::LoadOp::create(b, loc, type, source, at);
   }
-  turn(square);
+  turnSquare(b, loc, square);
   for (int64_t i = 0; i < columns; ++i) {
     Value at = scalar.add(to, scalar.index(i * t.columns.to));
     if (stored)

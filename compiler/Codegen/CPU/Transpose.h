@@ -32,6 +32,13 @@ struct Transpose {
 };
 std::optional<Transpose> matchTranspose(mlir::func::FuncOp kernel);
 
+/// Of the squares of `element` that are turned in registers.
+int64_t squareSide(mlir::Type element, const Target &target);
+/// Exchanges rows and columns of the vectors in `square`: as many as each has
+/// lanes.
+void turnSquare(mlir::OpBuilder &b, mlir::Location loc,
+                llvm::MutableArrayRef<mlir::Value> square);
+
 struct TransposePlan {
   int64_t side;         // Of the squares that are turned in registers.
   int64_t columnBlocks; // Each one square wide.

@@ -60,6 +60,11 @@ public:
     return known ? known : compile();
   }
 
+  /// Whether code() returns at once.
+  bool isCompiled() const {
+    return function.load(std::memory_order_relaxed) != nullptr;
+  }
+
   /// Computes rows [begin, end). `buffers[0]` is the sizes.
   void operator()(void *const *buffers, void *scratch, int64_t begin,
                   int64_t end) {

@@ -1,0 +1,81 @@
+//===- Matmul.h - Batches of matrix products --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_EAGER_KERNELS_MATMUL_H
+#define TINH_EAGER_KERNELS_MATMUL_H
+
+#include "compiler/Eager/Kernels/KernelLibrary.h"
+
+namespace tinh::eager {
+
+/// A batch of matrices: strides in elements.
+struct Matrices {
+  Dims batch;
+  RowStrides strides;
+};
+
+/// out = a · b + bias of M × K and K × N matrices, for each of a batch.
+struct MatmulShape {
+  tinh_dtype_t dtype;
+  int64_t m, n, k;
+  Dims batch; // Extents.
+  Matrices a, b, bias, out;
+  bool hasBias = false;
+};
+
+/// How a product is computed: its chunks are blocks of the results.
+class Matmul {
+public:
+  Matmul(KernelLibrary &library, const MatmulShape &shape);
+
+  uint32_t numChunks() const;
+  /// `bias` is null if there is none.
+  void run(const void *a, const void *b, const void *bias, void *out,
+           uint32_t begin, uint32_t end, Worker &worker) const;
+
+private:
+  enum class Method : uint8_t { Tiles, Dots };
+  struct Block;
+  struct Scratch;
+  struct Pointers {
+    const void *a, *b, *bias;
+    void *out;
+  };
+  /// A matrix of the batch, from the first element of a block on.
+  struct Piece {
+    const char *data;
+    RowStrides strides;
+  };
+
+  void transposeAll();
+  double cost() const;
+  /// Whether so few rows are better multiplied with the right-hand side where
+  /// it lies.
+  bool isUnpacked(int64_t rows) const;
+  void chooseBlocks();
+  Block blockOf(const Pointers &pointers, uint32_t chunk) const;
+  Scratch takeScratch(Worker &worker) const;
+  Piece initialSums(const Block &block, const Scratch &scratch) const;
+  Piece packRight(const Block &block, const Scratch &scratch, int64_t k0,
+                  int64_t depth) const;
+  void runTiles(const Block &block, const Scratch &scratch) const;
+  void runDots(const Block &block, const Scratch &scratch) const;
+
+  KernelLibrary *library;
+  MatmulShape shape;
+  bool swapped = false; // The operands are b and a, transposed.
+  tinh_dtype_t sums;    // In which all is computed, and
+  bool direct;          // whether operands are that already.
+  Method method;
+  int64_t panelWidth; // Columns of a register tile.
+  int64_t rowsPerBlock, columnsPerBlock, depthPerBlock;
+  int64_t rowBlocks, columnBlocks;
+};
+
+} // namespace tinh::eager
+
+#endif // TINH_EAGER_KERNELS_MATMUL_H

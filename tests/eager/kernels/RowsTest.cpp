@@ -1,0 +1,1 @@
+#include "tests/eager/kernels/KernelsTesting.h"
