@@ -91,3 +91,81 @@ func.func @main() -> index {
   %0 = arith.constant 1 : index
   return %0 : index
 }
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<16xf32> {
+  %0 = graph.dispatch @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  // expected-error @+1 {{operand 1 cannot lie in the concatenation: it is no result of a dispatch that lies nowhere else}}
+  %1 = graph.concat %0, %x axis 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  return %1 : tensor<16xf32>
+}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<16xf32> {
+  %0 = graph.dispatch @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  // expected-error @+1 {{operand 1 cannot lie in the concatenation: it is no result of a dispatch that lies nowhere else}}
+  %1 = graph.concat %0, %0 axis 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  return %1 : tensor<16xf32>
+}
+func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// The kernel writes rows that follow one another; they lie with gaps.
+func.func @main(%x: tensor<2x4xf32>) -> tensor<2x8xf32> {
+  // expected-error @+1 {{result 0 lies with strides [8, 1], but kernel 'k' has [4, 1]}}
+  %0 = graph.dispatch @k(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.dispatch @l(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = graph.concat %0, %1 axis 1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  return %2 : tensor<2x8xf32>
+}
+func.func private @k(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+  return %x : tensor<2x4xf32>
+}
+func.func private @l(%x: tensor<2x4xf32>) -> (tensor<2x4xf32> {graph.strides = array<i64: 8, 1>}) attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+  return %x : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x8xf32>) -> tensor<2x4xf32> {
+  %0 = graph.slice %x starts [0, 4] sizes [2, 4] steps [1, 1] : tensor<2x8xf32> -> tensor<2x4xf32>
+  // expected-error @+1 {{operand 0 lies with strides [8, 1], but kernel 'k' has [4, 1]}}
+  %1 = graph.dispatch @k(%0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+func.func private @k(%x: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+  return %x : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x8xf32>) -> tensor<8xf32> {
+  %0 = graph.slice %x starts [0, 4] sizes [2, 4] steps [1, 1] : tensor<2x8xf32> -> tensor<2x4xf32>
+  // expected-error @+1 {{the result does not lie in rows in the tensor that it is a part of}}
+  %1 = graph.reshape %0 : tensor<2x4xf32> to tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{the result does not lie in rows in the tensor that it is a part of}}
+  %0 = graph.slice %x starts [7] sizes [4] steps [-2] : tensor<8xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x8xf32>) -> tensor<2x4xf32> {
+  %0 = graph.slice %x starts [0, 4] sizes [2, 4] steps [1, 1] : tensor<2x8xf32> -> tensor<2x4xf32>
+  // expected-error @+1 {{a result is a part of a tensor that is not contiguous}}
+  return %0 : tensor<2x4xf32>
+}

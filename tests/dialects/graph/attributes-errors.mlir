@@ -68,3 +68,30 @@ func.func private @k(%x: tensor<8xf32> {graph.source = dense<0.0> : tensor<4xf32
 
 // expected-error @+1 {{'graph.source' 8xf32 takes 32 bytes, but 16 are referred to}}
 func.func private @k(%x: tensor<8xf32> {graph.source = #graph.external<"f", 0, 16> : tensor<8xf32>}) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{'graph.strides' must be a stride, array<i64: …>, for each dimension of a tensor, found array<i64: 1> for 'tensor<2x8xf32>'}}
+func.func private @k(%x: tensor<2x8xf32> {graph.strides = array<i64: 1>}) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{'graph.strides' must be a stride, array<i64: …>, for each dimension of a tensor, found 1 : i64 for 'tensor<8xf32>'}}
+func.func private @k(%x: tensor<8xf32>) -> (tensor<8xf32> {graph.strides = 1 : i64})
+
+// -----
+
+// Rows overlap.
+// expected-error @+1 {{'graph.strides' must place the elements of 'tensor<2x8xf32>' in rows that follow one another, found array<i64: 7, 1>}}
+func.func private @k(%x: tensor<2x8xf32>) -> (tensor<2x8xf32> {graph.strides = array<i64: 7, 1>})
+
+// -----
+
+// The rows of one image do not follow those of the other.
+// expected-error @+1 {{'graph.strides' must place the elements of 'tensor<2x3x4xf32>' in rows that follow one another, found array<i64: 64, 8, 1>}}
+func.func private @k(%x: tensor<2x3x4xf32> {graph.strides = array<i64: 64, 8, 1>}) -> tensor<8xf32>
+
+// -----
+
+// expected-error @+1 {{'graph.strides' must place the elements of 'tensor<2x4xf32>' in rows that follow one another, found array<i64: -8, 1>}}
+func.func private @k(%x: tensor<2x4xf32> {graph.strides = array<i64: -8, 1>}) -> tensor<8xf32>
