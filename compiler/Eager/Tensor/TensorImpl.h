@@ -100,6 +100,8 @@ struct TensorImpl : RefCounted<TensorImpl> {
   Ref<Storage> storage;
   /// Set while a function is being traced: what it is in the graph.
   Ref<TraceData> traced;
+  /// What indexing had to copy: assigning to it would be lost.
+  bool isIndexedCopy = false;
 
   uint32_t rank() const { return sizes.size(); }
   int64_t numElements() const { return sizes.product(); }

@@ -1,0 +1,201 @@
+//===- InPlace.cpp - Operations that write their first operand --*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Elementwise.h"
+
+using namespace tinh;
+using namespace tinh::eager;
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+static void copyOperand(const Tensor &out, const Operand &value,
+                        const Call &call) {
+  TensorImpl &impl = use(out, call);
+  requireWritable(impl, call);
+  if (!value.tensor())
+    return fill(impl, toScalar(value.number(), impl.dtype), call);
+  const TensorImpl &x = use(*value.tensor(), call);
+  if (!broadcastsTo(x.sizes, impl.sizes))
+    fail(call, "shape ", x.sizes, " does not broadcast to ", impl.sizes,
+         ", to which it is written");
+  Tensor source = withoutOverlap(impl, x, call);
+  copyInto(impl, use(source, call), call);
+}
+
+const Tensor &Tensor::copy_(Operand value) const {
+  copyOperand(*this, value, {"copy_", value.at});
+  return *this;
+}
+
+const Tensor &Tensor::fill_(Operand value) const {
+  Call call{"fill_", value.at};
+  if (value.tensor() && use(*value.tensor(), call).numElements() != 1)
+    fail(call, "the value has shape ", use(*value.tensor(), call).sizes,
+         "; it must be one number, or use copy_");
+  copyOperand(*this, value, call);
+  return *this;
+}
+
+const Tensor &Tensor::zero_(At at) const {
+  copyOperand(*this, Operand(0, at), {"zero_", at});
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static void binary(ElementwiseOp op, const Tensor &self, const Operand &value,
+                   const Call &call) {
+  const Operand operands[] = {Operand(self, call.at), value};
+  tinh_dtype_t dtype = commonDType(call, operands[0], value);
+  BinaryOp how = arithmetic(op, dtype, call);
+  elementwiseInto(self, how.op, operands, how.dtype, call);
+}
+
+const Tensor &Tensor::add_(Operand value) const {
+  binary(ElementwiseOp::Add, *this, value, {"add_", value.at});
+  return *this;
+}
+const Tensor &Tensor::sub_(Operand value) const {
+  binary(ElementwiseOp::Sub, *this, value, {"sub_", value.at});
+  return *this;
+}
+const Tensor &Tensor::mul_(Operand value) const {
+  binary(ElementwiseOp::Mul, *this, value, {"mul_", value.at});
+  return *this;
+}
+const Tensor &Tensor::pow_(Operand value) const {
+  binary(ElementwiseOp::Pow, *this, value, {"pow_", value.at});
+  return *this;
+}
+const Tensor &Tensor::remainder_(Operand value) const {
+  binary(ElementwiseOp::Mod, *this, value, {"remainder_", value.at});
+  return *this;
+}
+const Tensor &Tensor::minimum_(Operand value) const {
+  binary(ElementwiseOp::Min, *this, value, {"minimum_", value.at});
+  return *this;
+}
+const Tensor &Tensor::maximum_(Operand value) const {
+  binary(ElementwiseOp::Max, *this, value, {"maximum_", value.at});
+  return *this;
+}
+
+const Tensor &Tensor::div_(Operand value) const {
+  Call call{"div_", value.at};
+  const Operand operands[] = {Operand(*this, value.at), value};
+  tinh_dtype_t dtype = floatingDType(commonDType(call, operands[0], value));
+  elementwiseInto(*this, ElementwiseOp::Div, operands, dtype, call);
+  return *this;
+}
+
+static void logical(ElementwiseOp op, const Tensor &self, const Operand &value,
+                    const Call &call) {
+  const Operand operands[] = {Operand(self, call.at), value};
+  elementwiseInto(self, op, operands, TINH_DTYPE_BOOL, call);
+}
+
+const Tensor &Tensor::logical_and_(Operand value) const {
+  logical(ElementwiseOp::And, *this, value, {"logical_and_", value.at});
+  return *this;
+}
+const Tensor &Tensor::logical_or_(Operand value) const {
+  logical(ElementwiseOp::Or, *this, value, {"logical_or_", value.at});
+  return *this;
+}
+
+const Tensor &Tensor::addmul_(Operand value, Operand factor) const {
+  Call call{"addmul_", value.at};
+  const Operand operands[] = {value, factor, Operand(*this, value.at)};
+  tinh_dtype_t dtype = commonDType(call, operands[2], value, factor);
+  arithmetic(ElementwiseOp::MulAdd, dtype, call);
+  elementwiseInto(*this, ElementwiseOp::MulAdd, operands, dtype, call);
+  return *this;
+}
+
+const Tensor &Tensor::clamp_(Operand low, Operand high) const {
+  Call call{"clamp_", low.at};
+  const Operand operands[] = {Operand(*this, low.at), low, high};
+  tinh_dtype_t dtype = commonDType(call, operands[0], low, high);
+  arithmetic(ElementwiseOp::Clamp, dtype, call);
+  elementwiseInto(*this, ElementwiseOp::Clamp, operands, dtype, call);
+  return *this;
+}
+
+const Tensor &Tensor::masked_fill_(Operand mask, Operand value) const {
+  Call call{"masked_fill_", mask.at};
+  TensorImpl &impl = use(*this, call);
+  if (commonDType(call, mask) != TINH_DTYPE_BOOL)
+    fail(call, "the mask has dtype ", DType(commonDType(call, mask)),
+         "; it must be boolean, as x != 0 is");
+  requireFits(commonDType(call, Operand(*this, mask.at), value), impl.dtype,
+              call);
+  const Operand operands[] = {mask, value, Operand(*this, mask.at)};
+  elementwiseInto(*this, ElementwiseOp::Where, operands, impl.dtype, call);
+  return *this;
+}
+
+Tensor tinh::masked_fill(Operand x, Operand mask, Operand value) {
+  Call call{"masked_fill", x.at};
+  if (commonDType(call, mask) != TINH_DTYPE_BOOL)
+    fail(call, "the mask has dtype ", DType(commonDType(call, mask)),
+         "; it must be boolean, as x != 0 is");
+  return elementwise(ElementwiseOp::Where, {mask, value, x},
+                     commonDType(call, x, value), call);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of one operand
+//===----------------------------------------------------------------------===//
+
+static void unary(ElementwiseOp op, const Tensor &self, const Call &call) {
+  tinh_dtype_t dtype = use(self, call).dtype;
+  const Operand operands[] = {Operand(self, call.at)};
+  elementwiseInto(self, op, operands, arithmetic(op, dtype, call).dtype, call);
+}
+
+static void floating(ElementwiseOp op, const Tensor &self, const Call &call) {
+  tinh_dtype_t dtype = floatingDType(use(self, call).dtype);
+  const Operand operands[] = {Operand(self, call.at)};
+  elementwiseInto(self, op, operands, dtype, call);
+}
+
+const Tensor &Tensor::neg_(At at) const {
+  unary(ElementwiseOp::Neg, *this, {"neg_", at});
+  return *this;
+}
+const Tensor &Tensor::abs_(At at) const {
+  unary(ElementwiseOp::Abs, *this, {"abs_", at});
+  return *this;
+}
+const Tensor &Tensor::relu_(At at) const {
+  unary(ElementwiseOp::Relu, *this, {"relu_", at});
+  return *this;
+}
+const Tensor &Tensor::exp_(At at) const {
+  floating(ElementwiseOp::Exp, *this, {"exp_", at});
+  return *this;
+}
+const Tensor &Tensor::log_(At at) const {
+  floating(ElementwiseOp::Log, *this, {"log_", at});
+  return *this;
+}
+const Tensor &Tensor::sqrt_(At at) const {
+  floating(ElementwiseOp::Sqrt, *this, {"sqrt_", at});
+  return *this;
+}
+const Tensor &Tensor::sigmoid_(At at) const {
+  floating(ElementwiseOp::Sigmoid, *this, {"sigmoid_", at});
+  return *this;
+}
+const Tensor &Tensor::tanh_(At at) const {
+  floating(ElementwiseOp::Tanh, *this, {"tanh_", at});
+  return *this;
+}

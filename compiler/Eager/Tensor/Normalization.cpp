@@ -1,0 +1,354 @@
+//===- Normalization.cpp - Norms, softmax, attention, losses ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Elementwise.h"
+
+#include <cmath>
+
+using namespace tinh;
+using namespace tinh::eager;
+
+static void requireFloating(const TensorImpl &x, const Call &call) {
+  if (!DType(x.dtype).is_floating_point())
+    fail(call, "is not defined for ", DType(x.dtype),
+         "; convert the operand with to(float32)");
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+static Tensor softmaxLike(SoftmaxOp op, const Operand &x, int64_t axis,
+                          const Call &call) {
+  Tensor tensor = toTensor(x, call);
+  const TensorImpl &impl = use(tensor, call);
+  requireFloating(impl, call);
+  axis = checkedAxis(axis, impl.rank(), call);
+  if (impl.rank() == 0) // Of one number: 1, or its logarithm.
+    return filled({}, toScalar(op == SoftmaxOp::Softmax, impl.dtype), call);
+  Tensor out = makeTensor(impl.dtype, impl.sizes);
+  if (impl.numElements() != 0)
+    Backend::current().softmax(op, impl, axis, use(out, call), call);
+  return out;
+}
+
+Tensor tinh::softmax(Operand x, int64_t axis) {
+  return softmaxLike(SoftmaxOp::Softmax, x, axis, {"softmax", x.at});
+}
+Tensor tinh::log_softmax(Operand x, int64_t axis) {
+  return softmaxLike(SoftmaxOp::LogSoftmax, x, axis, {"log_softmax", x.at});
+}
+
+//===----------------------------------------------------------------------===//
+// Norms over the last dimensions
+//===----------------------------------------------------------------------===//
+
+/// `parameter` in x's dtype, of shape `sizes`; null if it is not given.
+static Tensor parameterOf(const char *what, const Tensor &parameter,
+                          const Dims &sizes, const TensorImpl &x,
+                          const Call &call) {
+  if (!parameter.defined())
+    return {};
+  const TensorImpl &impl = use(parameter, call);
+  if (!(impl.sizes == sizes))
+    fail(call, what, " of shape ", impl.sizes, " must be of shape ", sizes,
+         " for an operand of shape ", x.sizes);
+  return converted(impl, x.dtype, call);
+}
+
+static Tensor normalize(const Operand &x, const Shape &shape,
+                        const Tensor &weights, const Tensor &bias,
+                        double epsilon, bool rms, const Call &call) {
+  Tensor tensor = toTensor(x, call);
+  const TensorImpl &impl = use(tensor, call);
+  requireFloating(impl, call);
+  Dims sizes = checkedSizes(shape, impl.dtype, call);
+  bool fits = !sizes.empty() && sizes.size() <= impl.rank();
+  for (uint32_t i = 0; fits && i < sizes.size(); ++i)
+    fits = impl.sizes[impl.rank() - sizes.size() + i] == sizes[i];
+  if (!fits)
+    fail(call, "the last dimensions of shape ", impl.sizes, " are not ", sizes);
+  Tensor scale = parameterOf("weights", weights, sizes, impl, call);
+  Tensor shift = parameterOf("bias", bias, sizes, impl, call);
+  Tensor out = makeTensor(impl.dtype, impl.sizes);
+  if (impl.numElements() != 0)
+    Backend::current().layerNorm(
+        impl, TensorAccess::get(scale), TensorAccess::get(shift),
+        {sizes.size(), epsilon, rms}, use(out, call), call);
+  return out;
+}
+
+Tensor tinh::layer_norm(Operand x, const Shape &shape, const Tensor &weights,
+                        const Tensor &bias, double epsilon) {
+  return normalize(x, shape, weights, bias, epsilon, false,
+                   {"layer_norm", x.at});
+}
+Tensor tinh::rms_norm(Operand x, const Shape &shape, const Tensor &weights,
+                      double epsilon) {
+  return normalize(x, shape, weights, {}, epsilon, true, {"rms_norm", x.at});
+}
+
+//===----------------------------------------------------------------------===//
+// Norms by channel
+//===----------------------------------------------------------------------===//
+
+/// A vector over the channels, so that it broadcasts against x.
+static Tensor byChannel(const Tensor &vector, const TensorImpl &x,
+                        const Call &call) {
+  Dims sizes = Dims::filled(x.rank() - 1, 1);
+  sizes[0] = x.sizes[1];
+  return reshaped(use(vector, call), sizes, call);
+}
+
+static const TensorImpl &requireChannels(const Tensor &tensor,
+                                         const Call &call) {
+  const TensorImpl &x = use(tensor, call);
+  requireFloating(x, call);
+  if (x.rank() < 2)
+    fail(call, "shape ", x.sizes, " must be [N, channels, …]");
+  return x;
+}
+
+/// x · factor + shift, in which statistics and parameters are folded.
+static Tensor applyStatistics(const TensorImpl &x, const Tensor &mean,
+                              const Tensor &variance, const Tensor &weights,
+                              const Tensor &bias, double epsilon,
+                              const Call &call) {
+  Dims channels = Dims::filled(1, x.sizes[1]);
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor center = parameterOf("mean", mean, channels, x, call);
+  Tensor spread = parameterOf("variance", variance, channels, x, call);
+  Tensor scale = parameterOf("weights", weights, channels, x, call);
+  Tensor offset = parameterOf("bias", bias, channels, x, call);
+  Tensor factor = rsqrt(op(add(op(spread), epsilon)));
+  if (scale.defined())
+    factor = mul(op(factor), op(scale));
+  Tensor shift = neg(op(mul(op(center), op(factor))));
+  if (offset.defined())
+    shift = add(op(shift), op(offset));
+  return muladd(op(TensorAccess::share(x)), op(byChannel(factor, x, call)),
+                op(byChannel(shift, x, call)));
+}
+
+Tensor tinh::batch_norm(Operand x, const Tensor &mean, const Tensor &variance,
+                        const Tensor &weights, const Tensor &bias,
+                        double epsilon) {
+  Call call{"batch_norm", x.at};
+  Tensor tensor = toTensor(x, call);
+  const TensorImpl &impl = requireChannels(tensor, call);
+  use(mean, call);
+  use(variance, call);
+  return applyStatistics(impl, mean, variance, weights, bias, epsilon, call);
+}
+
+/// Moves a running statistic toward what a batch has.
+static void moveTowards(const Tensor &statistic, const Tensor &value,
+                        double momentum, const Call &call) {
+  if (!statistic.defined())
+    return;
+  statistic.mul_({Number(1 - momentum), call.at});
+  statistic.addmul_(sameCall(value, call), momentum);
+}
+
+Tensor tinh::batch_norm_training(Operand x, const Tensor &mean,
+                                 const Tensor &variance, const Tensor &weights,
+                                 const Tensor &bias, double momentum,
+                                 double epsilon) {
+  Call call{"batch_norm_training", x.at};
+  Tensor tensor = toTensor(x, call);
+  const TensorImpl &impl = requireChannels(tensor, call);
+  Axes axes = 0;
+  for (int64_t i = 2; i < impl.rank(); ++i)
+    axes.push_back(i);
+  double count = impl.sizes[1] ? double(impl.numElements() / impl.sizes[1]) : 0;
+  Tensor batchMean = tinh::mean(sameCall(tensor, call), axes);
+  Tensor batchVariance = var(sameCall(tensor, call), axes, false, 0);
+  moveTowards(mean, batchMean, momentum, call);
+  Tensor unbiased =
+      mul(sameCall(batchVariance, call), count / std::max(count - 1, 1.0));
+  moveTowards(variance, unbiased, momentum, call);
+  return applyStatistics(impl, batchMean, batchVariance, weights, bias, epsilon,
+                         call);
+}
+
+Tensor tinh::group_norm(Operand x, int64_t groups, const Tensor &weights,
+                        const Tensor &bias, double epsilon) {
+  Call call{"group_norm", x.at};
+  Tensor tensor = toTensor(x, call);
+  const TensorImpl &impl = requireChannels(tensor, call);
+  if (groups < 1 || impl.sizes[1] % groups != 0)
+    fail(call, impl.sizes[1], " channels of shape ", impl.sizes,
+         " do not make ", groups, " equal groups");
+  if (impl.numElements() == 0)
+    return copied(impl, impl.dtype, call);
+  auto op = [&](const Tensor &value) { return sameCall(value, call); };
+  Dims channels = Dims::filled(1, impl.sizes[1]);
+  Tensor scale = parameterOf("weights", weights, channels, impl, call);
+  Tensor shift = parameterOf("bias", bias, channels, impl, call);
+  int64_t size = impl.numElements() / impl.sizes[0] / groups;
+  Shape parts = {impl.sizes[0], groups, size};
+  Tensor grouped = reshaped(impl, Dims(parts), call);
+  Tensor normalized =
+      normalize(op(grouped), size, {}, {}, epsilon, false, call);
+  Tensor out = reshaped(use(normalized, call), impl.sizes, call);
+  if (scale.defined())
+    out = mul(op(out), op(byChannel(scale, impl, call)));
+  if (shift.defined())
+    out = add(op(out), op(byChannel(shift, impl, call)));
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention and embeddings
+//===----------------------------------------------------------------------===//
+
+/// What is added to the scores: 0 where a boolean mask holds, else -∞.
+static Tensor additiveMask(const Tensor &mask, DType dtype, const Call &call) {
+  const TensorImpl &impl = use(mask, call);
+  if (impl.dtype != TINH_DTYPE_BOOL)
+    return converted(impl, dtype, call);
+  Tensor zeros = filled({}, toScalar(0, dtype), call);
+  return where(sameCall(mask, call), sameCall(zeros, call), -INFINITY);
+}
+
+/// Boolean [queries, keys]: key ≤ query + (keys - queries).
+static Tensor causalMask(int64_t queries, int64_t keys, const Call &call) {
+  Tensor all =
+      filled(Dims(Shape{queries, keys}), toScalar(true, boolean), call);
+  return tril(sameCall(all, call), keys - queries);
+}
+
+Tensor tinh::scaled_dot_product_attention(Operand query, Operand key,
+                                          Operand value, const Tensor &mask,
+                                          bool causal,
+                                          std::optional<double> scale) {
+  Call call{"scaled_dot_product_attention", query.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor q = toTensor(query, call), k = toTensor(key, call);
+  const TensorImpl &queries = use(q, call), &keys = use(k, call);
+  requireFloating(queries, call);
+  if (queries.rank() < 2 || keys.rank() < 2 ||
+      queries.sizes.back() != keys.sizes.back())
+    fail(call, "query of shape ", queries.sizes, " and key of shape ",
+         keys.sizes, " must be [batch…, length, width] of one width");
+  double factor = scale.value_or(1 / std::sqrt(double(queries.sizes.back())));
+  Tensor scaled = mul(op(q), factor);
+  Tensor scores = matmul(op(scaled), op(k.t(call.at)));
+  if (mask.defined())
+    scores = add(op(scores), op(additiveMask(mask, queries.dtype, call)));
+  if (causal) {
+    Tensor seen = causalMask(queries.sizes[queries.rank() - 2],
+                             keys.sizes[keys.rank() - 2], call);
+    scores = add(op(scores), op(additiveMask(seen, queries.dtype, call)));
+  }
+  return matmul(op(softmax(op(scores), -1)), value);
+}
+
+Tensor tinh::embedding(Operand weights, Operand indices) {
+  Call call{"embedding", weights.at};
+  Tensor table = toTensor(weights, call), places = toTensor(indices, call);
+  const TensorImpl &impl = use(table, call);
+  if (impl.rank() != 2)
+    fail(call, "weights of shape ", impl.sizes, " must be [count, width]");
+  if (!DType(use(places, call).dtype).is_integer())
+    fail(call, "indices have dtype ", DType(use(places, call).dtype),
+         "; they must be integers");
+  places = converted(use(places, call), int64, call);
+  return gathered(impl, use(places, call), 0, call);
+}
+
+Tensor tinh::one_hot(Operand indices, int64_t classes) {
+  Call call{"one_hot", indices.at};
+  Tensor places = toTensor(indices, call);
+  if (!DType(use(places, call).dtype).is_integer())
+    fail(call, "indices have dtype ", DType(use(places, call).dtype),
+         "; they must be integers");
+  Tensor columns = arange(classes, call.at);
+  Tensor rows = places.unsqueeze(-1, call.at);
+  Tensor hits = eq(sameCall(rows, call), sameCall(columns, call));
+  return hits.to(int64, call.at);
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+static Tensor reduceLoss(const Tensor &losses, Reduction reduction,
+                         const Call &call) {
+  switch (reduction) {
+  case Reduction::None:
+    return losses;
+  case Reduction::Mean:
+    return mean(sameCall(losses, call));
+  case Reduction::Sum:
+    return sum(sameCall(losses, call));
+  }
+  fail(call, "there is no such reduction");
+}
+
+static Tensor difference(const Operand &x, const Operand &target,
+                         const Call &call) {
+  Tensor a = toTensor(x, call), b = toTensor(target, call);
+  if (!(use(a, call).sizes == use(b, call).sizes))
+    fail(call, "shapes ", use(a, call).sizes, " and ", use(b, call).sizes,
+         " differ; a loss does not broadcast");
+  return sub(sameCall(a, call), sameCall(b, call));
+}
+
+Tensor tinh::mse_loss(Operand x, Operand target, Reduction reduction) {
+  Call call{"mse_loss", x.at};
+  Tensor distance = difference(x, target, call);
+  return reduceLoss(square(sameCall(distance, call)), reduction, call);
+}
+Tensor tinh::l1_loss(Operand x, Operand target, Reduction reduction) {
+  Call call{"l1_loss", x.at};
+  Tensor distance = difference(x, target, call);
+  return reduceLoss(abs(sameCall(distance, call)), reduction, call);
+}
+
+Tensor tinh::cross_entropy(Operand logits, Operand target,
+                           Reduction reduction) {
+  Call call{"cross_entropy", logits.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor x = toTensor(logits, call), expected = toTensor(target, call);
+  const TensorImpl &impl = use(x, call), &wanted = use(expected, call);
+  requireFloating(impl, call);
+  if (impl.rank() == 0)
+    fail(call, "logits of shape [] must be [N, classes, …] or [classes]");
+  int64_t axis = impl.rank() == 1 ? 0 : 1;
+  Tensor logarithms = log_softmax(op(x), axis);
+  if (DType(wanted.dtype).is_floating_point()) {
+    if (!(wanted.sizes == impl.sizes))
+      fail(call, "probabilities of shape ", wanted.sizes,
+           " must have the logits' shape ", impl.sizes);
+    Tensor products = mul(op(logarithms), op(expected));
+    Tensor losses = neg(op(sum(op(products), axis)));
+    return reduceLoss(losses, reduction, call);
+  }
+  Dims sizes = impl.sizes;
+  sizes.erase(axis);
+  if (!(wanted.sizes == sizes) || wanted.dtype == TINH_DTYPE_BOOL)
+    fail(call, "class indices of shape ", wanted.sizes, " and ",
+         DType(wanted.dtype), " must be integers of shape ", sizes,
+         " for logits of shape ", impl.sizes);
+  Tensor places = expected.unsqueeze(axis, call.at);
+  Tensor picked = gather(op(logarithms), axis, op(places));
+  Tensor losses = neg(op(picked.squeeze(axis, call.at)));
+  return reduceLoss(losses, reduction, call);
+}
+
+// max(x, 0) - x·t + log(1 + e^-|x|)
+Tensor tinh::binary_cross_entropy_with_logits(Operand logits, Operand target,
+                                              Reduction reduction) {
+  Call call{"binary_cross_entropy_with_logits", logits.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  difference(logits, target, call);
+  Tensor product = mul(logits, target), size = abs(logits);
+  Tensor tail = softplus(op(neg(op(size))));
+  Tensor losses = add(op(sub(op(relu(logits)), op(product))), op(tail));
+  return reduceLoss(losses, reduction, call);
+}

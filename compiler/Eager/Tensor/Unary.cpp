@@ -1,0 +1,227 @@
+//===- Unary.cpp - Functions of one operand ---------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Elementwise.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace tinh;
+using namespace tinh::eager;
+
+//===----------------------------------------------------------------------===//
+// Of integers too
+//===----------------------------------------------------------------------===//
+
+static Tensor arithmeticUnary(ElementwiseOp op, const Operand &x,
+                              const Call &call) {
+  BinaryOp how = arithmetic(op, commonDType(call, x), call);
+  const Operand operands[] = {x};
+  return elementwise(how.op, operands, how.dtype, how.dtype, call);
+}
+
+Tensor tinh::neg(Operand x) {
+  return arithmeticUnary(ElementwiseOp::Neg, x, {"neg", x.at});
+}
+Tensor tinh::abs(Operand x) {
+  return arithmeticUnary(ElementwiseOp::Abs, x, {"abs", x.at});
+}
+Tensor tinh::sign(Operand x) {
+  return arithmeticUnary(ElementwiseOp::Sign, x, {"sign", x.at});
+}
+Tensor tinh::relu(Operand x) {
+  return arithmeticUnary(ElementwiseOp::Relu, x, {"relu", x.at});
+}
+Tensor tinh::square(Operand x) {
+  Call call{"square", x.at};
+  BinaryOp how = arithmetic(ElementwiseOp::Mul, commonDType(call, x), call);
+  return elementwise(how.op, {x, x}, how.dtype, call);
+}
+Tensor tinh::clamp(Operand x, Operand low, Operand high) {
+  Call call{"clamp", x.at};
+  BinaryOp how =
+      arithmetic(ElementwiseOp::Clamp, commonDType(call, x, low, high), call);
+  return elementwise(how.op, {x, low, high}, how.dtype, call);
+}
+
+/// Integers are rounded already.
+static Tensor rounded(ElementwiseOp op, const Operand &x, const Call &call) {
+  tinh_dtype_t dtype = commonDType(call, x);
+  if (categoryOf(dtype) == 2)
+    return elementwise(op, {x}, dtype, call);
+  Tensor tensor = toTensor(x, call);
+  return copied(use(tensor, call), dtype, call);
+}
+
+Tensor tinh::round(Operand x) {
+  return rounded(ElementwiseOp::Round, x, {"round", x.at});
+}
+Tensor tinh::floor(Operand x) {
+  return rounded(ElementwiseOp::Floor, x, {"floor", x.at});
+}
+Tensor tinh::ceil(Operand x) {
+  return rounded(ElementwiseOp::Ceil, x, {"ceil", x.at});
+}
+Tensor tinh::trunc(Operand x) {
+  Call call{"trunc", x.at};
+  if (categoryOf(commonDType(call, x)) != 2)
+    return rounded(ElementwiseOp::Floor, x, call);
+  Tensor isNegative = lt(x, 0), up = ceil(x), down = floor(x);
+  return where(sameCall(isNegative, call), sameCall(up, call),
+               sameCall(down, call));
+}
+
+static Tensor test(ElementwiseOp op, const Operand &x, const Call &call) {
+  tinh_dtype_t dtype = commonDType(call, x);
+  const Operand operands[] = {x};
+  if (categoryOf(dtype) == 2)
+    return elementwise(op, operands, dtype, TINH_DTYPE_BOOL, call);
+  Tensor tensor = toTensor(x, call);
+  return filled(use(tensor, call).sizes, {TINH_DTYPE_BOOL, {}}, call);
+}
+
+Tensor tinh::isnan(Operand x) {
+  return test(ElementwiseOp::IsNan, x, {"isnan", x.at});
+}
+Tensor tinh::isinf(Operand x) {
+  return test(ElementwiseOp::IsInf, x, {"isinf", x.at});
+}
+Tensor tinh::isfinite(Operand x) {
+  Call call{"isfinite", x.at};
+  Tensor nan = isnan(x), inf = isinf(x);
+  Tensor either = logical_or(sameCall(nan, call), sameCall(inf, call));
+  return logical_not(sameCall(either, call));
+}
+
+//===----------------------------------------------------------------------===//
+// Of floating-point numbers
+//===----------------------------------------------------------------------===//
+
+static Tensor floating(ElementwiseOp op, const Operand &x, const Call &call) {
+  tinh_dtype_t dtype = floatingDType(commonDType(call, x));
+  const Operand operands[] = {x};
+  return elementwise(op, operands, dtype, dtype, call);
+}
+
+Tensor tinh::exp(Operand x) {
+  return floating(ElementwiseOp::Exp, x, {"exp", x.at});
+}
+Tensor tinh::log(Operand x) {
+  return floating(ElementwiseOp::Log, x, {"log", x.at});
+}
+Tensor tinh::sqrt(Operand x) {
+  return floating(ElementwiseOp::Sqrt, x, {"sqrt", x.at});
+}
+Tensor tinh::rsqrt(Operand x) {
+  return floating(ElementwiseOp::Rsqrt, x, {"rsqrt", x.at});
+}
+Tensor tinh::reciprocal(Operand x) {
+  return floating(ElementwiseOp::Reciprocal, x, {"reciprocal", x.at});
+}
+Tensor tinh::erf(Operand x) {
+  return floating(ElementwiseOp::Erf, x, {"erf", x.at});
+}
+Tensor tinh::sin(Operand x) {
+  return floating(ElementwiseOp::Sin, x, {"sin", x.at});
+}
+Tensor tinh::cos(Operand x) {
+  return floating(ElementwiseOp::Cos, x, {"cos", x.at});
+}
+Tensor tinh::tan(Operand x) {
+  return floating(ElementwiseOp::Tan, x, {"tan", x.at});
+}
+Tensor tinh::asin(Operand x) {
+  return floating(ElementwiseOp::Asin, x, {"asin", x.at});
+}
+Tensor tinh::acos(Operand x) {
+  return floating(ElementwiseOp::Acos, x, {"acos", x.at});
+}
+Tensor tinh::atan(Operand x) {
+  return floating(ElementwiseOp::Atan, x, {"atan", x.at});
+}
+Tensor tinh::sinh(Operand x) {
+  return floating(ElementwiseOp::Sinh, x, {"sinh", x.at});
+}
+Tensor tinh::cosh(Operand x) {
+  return floating(ElementwiseOp::Cosh, x, {"cosh", x.at});
+}
+Tensor tinh::tanh(Operand x) {
+  return floating(ElementwiseOp::Tanh, x, {"tanh", x.at});
+}
+Tensor tinh::asinh(Operand x) {
+  return floating(ElementwiseOp::Asinh, x, {"asinh", x.at});
+}
+Tensor tinh::acosh(Operand x) {
+  return floating(ElementwiseOp::Acosh, x, {"acosh", x.at});
+}
+Tensor tinh::atanh(Operand x) {
+  return floating(ElementwiseOp::Atanh, x, {"atanh", x.at});
+}
+Tensor tinh::sigmoid(Operand x) {
+  return floating(ElementwiseOp::Sigmoid, x, {"sigmoid", x.at});
+}
+Tensor tinh::softplus(Operand x) {
+  return floating(ElementwiseOp::Softplus, x, {"softplus", x.at});
+}
+Tensor tinh::silu(Operand x) {
+  return floating(ElementwiseOp::Silu, x, {"silu", x.at});
+}
+Tensor tinh::gelu(Operand x, bool tanh_approximation) {
+  return floating(tanh_approximation ? ElementwiseOp::GeluTanh
+                                     : ElementwiseOp::Gelu,
+                  x, {"gelu", x.at});
+}
+Tensor tinh::leaky_relu(Operand x, double slope) {
+  Call call{"leaky_relu", x.at};
+  return elementwise(ElementwiseOp::LeakyRelu, {x, slope},
+                     floatingDType(commonDType(call, x)), call);
+}
+Tensor tinh::elu(Operand x, double alpha) {
+  Call call{"elu", x.at};
+  return elementwise(ElementwiseOp::Elu, {x, alpha},
+                     floatingDType(commonDType(call, x)), call);
+}
+
+//===----------------------------------------------------------------------===//
+// Of several steps
+//===----------------------------------------------------------------------===//
+
+Tensor tinh::exp2(Operand x) {
+  Tensor scaled = mul(x, std::numbers::ln2);
+  return exp(Operand(scaled, x.at));
+}
+Tensor tinh::log2(Operand x) {
+  Tensor natural = log(x);
+  return mul(Operand(natural, x.at), std::numbers::log2e);
+}
+Tensor tinh::log10(Operand x) {
+  Tensor natural = log(x);
+  return mul(Operand(natural, x.at), std::numbers::log10e);
+}
+
+// e^x - 1 = tanh(x / 2) · (e^x + 1), which loses nothing near 0; from 1 on,
+// where that may be ∞ / ∞, and below -1 e^x - 1 is as good.
+Tensor tinh::expm1(Operand x) {
+  Call call{"expm1", x.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor power = exp(x), half = mul(x, 0.5);
+  Tensor precise = mul(op(tanh(op(half))), op(add(op(power), 1)));
+  Tensor isSmall = lt(op(abs(op(half))), 0.5);
+  return where(op(isSmall), op(precise), op(sub(op(power), 1)));
+}
+
+// log(1 + x), times what rounding 1 + x to u took away: x / (u - 1).
+Tensor tinh::log1p(Operand x) {
+  Call call{"log1p", x.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor value = toTensor(x, floatingDType(commonDType(call, x)), call);
+  Tensor u = add(op(value), 1), rounded = sub(op(u), 1);
+  Tensor precise = mul(op(log(op(u))), op(div(op(value), op(rounded))));
+  Tensor large = logical_or(op(isinf(op(value))), op(le(op(value), -1)));
+  Tensor result = where(op(large), op(log(op(u))), op(precise));
+  return where(op(eq(op(rounded), 0)), op(value), op(result));
+}
