@@ -59,13 +59,15 @@ static void buildNormalised(OpPassManager &pm) {
 /// equal, and again after it, for the transposes that it made. Transposed
 /// convolutions are taken apart in their final layout, where the transposes of
 /// their phases need not sink anywhere, and before constants are folded for the
-/// last time, as their weights are.
+/// last time, as their weights are. What is the same in all iterations leaves a
+/// loop in the end, when transposes of what it reads from above have been made.
 static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(transforms::createChannelsLast());
   pm.addPass(transforms::createDecomposeConvTranspose());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createSimplifyGraph());
+  pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
 }
 

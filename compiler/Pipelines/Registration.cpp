@@ -30,6 +30,7 @@ void registerPasses() {
   transforms::registerTinhTransformsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerLoopInvariantCodeMotionPass();
 }
 
 } // namespace tinh

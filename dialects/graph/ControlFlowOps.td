@@ -48,7 +48,7 @@ def Graph_IfOp : Graph_Op<"if", [
   let arguments = (ins Graph_Condition:$condition);
   let results = (outs Variadic<Graph_Tensor>:$outputs);
   let regions = (region SizedRegion<1>:$then_branch, SizedRegion<1>:$else_branch);
-  let assemblyFormat = [{$condition `:` `(` type($outputs) `)`
+  let assemblyFormat = [{$condition (`:` `(` type($outputs)^ `)`)?
       attr-dict-with-keyword $then_branch `else` $else_branch}];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;

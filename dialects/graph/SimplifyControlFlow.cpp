@@ -253,7 +253,10 @@ static LogicalResult dropScan(ScanOp op, PatternRewriter &rewriter) {
   SmallVector<Value> results(op.getInitial());
   for (Value stacked : op.getStacked()) {
     auto type = cast<RankedTensorType>(stacked.getType());
-    auto zeros = cast<TypedAttr>(rewriter.getZeroAttr(type));
+    // An empty tensor's elements are printed as none.
+    TypedAttr zeros = DenseElementsAttr::get(type, ArrayRef<Attribute>());
+    if (type.getNumElements() > 0)
+      zeros = cast<TypedAttr>(rewriter.getZeroAttr(type));
     results.push_back(ConstantOp::create(rewriter, op.getLoc(), type, zeros));
   }
   rewriter.replaceOp(op, results);

@@ -152,8 +152,8 @@ TEST_F(ImportJsonControlFlow, NumbersOfInputsAndOutputs) {
   EXPECT_EQ(
       scan(R"("attributes": {"length": 2, "carry": 0})",
            R"("outputs": ["b", "b"])"),
-      "error: node \"b\" (add): graph.add: shapes 2x3xf32 do not broadcast")
-      << "";
+      "error: node \"s\" (scan): 'graph.scan' op tensor 0 must hold 2 rows "
+      "of 'tensor<f32>', found 'tensor<3xf32>'");
   EXPECT_EQ(
       scan(R"("attributes": {"length": 2, "carry": 3})",
            R"("outputs": ["b", "b"])"),
