@@ -61,6 +61,7 @@ func.func @loop(%x: tensor<4xf32>, %n: tensor<i64>) -> tensor<4xf32> {
 }
 
 // CHECK-LABEL: func.func @scan
+// MLIR-LABEL: func.func @scan
 // CHECK:       graph.scan %[[I:.*]] length 3 trip_count %arg2 while %arg1 carry (%[[A:.*]] = %arg3) over (%[[R:.*]] = %arg0) : (tensor<4xf32>, tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x4xf32>) {
 // CHECK:         graph.yield %arg1, %[[B:.*]], %[[B]] : tensor<i1>, tensor<4xf32>, tensor<4xf32>
 // CHECK:       graph.scan %[[I:.*]] length 3 over (%[[R:.*]] = %arg0) : (tensor<3x4xf32>) -> (tensor<3x4xf32>) {
