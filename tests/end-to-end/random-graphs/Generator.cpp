@@ -34,6 +34,8 @@ Shape Generator::randomShape(int64_t minRank, int64_t maxRank) {
   int64_t largest = rank <= 1 ? 300 : rank == 2 ? 90 : rank == 3 ? 20 : 8;
   for (int64_t i = 0; i < rank; ++i)
     shape.push_back(chance(0.1) ? 1 : number(1, largest));
+  if (rank && chance(0.05))
+    shape[number(0, rank - 1)] = 0;
   return shape;
 }
 

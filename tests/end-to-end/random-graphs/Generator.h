@@ -41,6 +41,7 @@ struct Known {
   mlir::Type element() const { return type().getElementType(); }
   bool isFloat() const { return mlir::isa<mlir::FloatType>(element()); }
   bool isBool() const { return element().isInteger(1); }
+  bool isEmpty() const { return type().getNumElements() == 0; }
 };
 
 /// Whether inputs are to hold NaN and infinities, too. Graphs then have no ops

@@ -65,7 +65,7 @@ bool makeSlice(Generator &g) {
   Known x = g.any();
   Shape starts, sizes, steps;
   for (int64_t extent : x.shape()) {
-    if (g.chance(0.4)) {
+    if (extent == 0 || g.chance(0.4)) {
       starts.push_back(0);
       sizes.push_back(extent);
       steps.push_back(1);
@@ -78,7 +78,7 @@ bool makeSlice(Generator &g) {
       step = -step;
     }
     starts.push_back(start);
-    sizes.push_back(g.number(1, most));
+    sizes.push_back(g.chance(0.01) ? 0 : g.number(1, most));
     steps.push_back(step);
   }
   return g.add(g.create<SliceOp>(x.value, starts, sizes, steps), x.bound,
@@ -124,7 +124,7 @@ bool makeConcat(Generator &g) {
       continue;
     }
     Shape shape(x.shape());
-    shape[axis] = g.number(1, shape[axis] + 1);
+    shape[axis] = g.chance(0.03) ? 0 : g.number(1, shape[axis] + 1);
     Known part = makePiece(g, shape, x.element());
     parts.insert(g.chance(0.5) ? parts.begin() : parts.end(), part.value);
     bound = std::max(bound, part.bound);
@@ -136,7 +136,9 @@ bool makeConcat(Generator &g) {
 
 bool makePad(Generator &g) {
   Known x = g.any();
-  auto mode = static_cast<PadMode>(g.number(0, 3));
+  // The other modes repeat elements.
+  auto mode =
+      x.isEmpty() ? PadMode::Constant : static_cast<PadMode>(g.number(0, 3));
   Shape low, high;
   for (int64_t extent : x.shape()) {
     int64_t most = mode == PadMode::Reflect ? extent - 1
@@ -144,7 +146,7 @@ bool makePad(Generator &g) {
                                             : 4;
     most = std::min<int64_t>(most, 4);
     // Negative amounts cut, but leave something.
-    int64_t cut = mode == PadMode::Constant ? (extent - 1) / 2 : 0;
+    int64_t cut = mode == PadMode::Constant && extent ? (extent - 1) / 2 : 0;
     low.push_back(g.chance(0.5) ? g.number(-cut, most) : 0);
     high.push_back(g.chance(0.5) ? g.number(-cut, most) : 0);
   }
@@ -165,7 +167,7 @@ Value indices(Generator &g, ArrayRef<int64_t> shape) {
 
 bool makeGather(Generator &g) {
   Known x = g.any();
-  if (x.rank() == 0)
+  if (x.rank() == 0 || x.isEmpty())
     return false;
   int64_t axis = g.number(0, x.rank() - 1);
   Shape picked;
@@ -177,7 +179,7 @@ bool makeGather(Generator &g) {
 
 bool makeGatherElements(Generator &g) {
   Known x = g.any();
-  if (x.rank() == 0)
+  if (x.rank() == 0 || x.isEmpty())
     return false;
   int64_t axis = g.number(0, x.rank() - 1);
   Shape shape;
@@ -190,7 +192,7 @@ bool makeGatherElements(Generator &g) {
 
 bool makeGatherNd(Generator &g) {
   Known x = g.any();
-  if (x.rank() == 0)
+  if (x.rank() == 0 || x.isEmpty())
     return false;
   int64_t batch = g.chance(0.4) ? g.number(0, x.rank() - 1) : 0;
   Shape shape(x.shape().take_front(batch));

@@ -31,6 +31,10 @@ bool makeReduce(Generator &g) {
   ReduceKind kind = g.choose({ReduceKind::Max, ReduceKind::Min, ReduceKind::Sum,
                               ReduceKind::Mean, ReduceKind::Prod});
   bool extreme = kind == ReduceKind::Max || kind == ReduceKind::Min;
+  // Of nothing, they are no numbers of a bound that is known.
+  if (count == 0 && (extreme || kind == ReduceKind::Mean) &&
+      !(x.isFloat() && g.special))
+    return false;
   if (x.isBool() && !extreme)
     return false;
   // Sums that wrap have no mean; products of many have no digits left.
@@ -47,7 +51,7 @@ bool makeReduce(Generator &g) {
 
 bool makeArg(Generator &g) {
   Known x = g.any();
-  if (!x.exact || x.rank() == 0 || x.isBool())
+  if (!x.exact || x.rank() == 0 || x.isBool() || x.isEmpty())
     return false;
   int64_t axis = g.number(0, x.rank() - 1);
   bool keepdims = g.chance(0.5), last = g.chance(0.3);
@@ -116,7 +120,7 @@ bool makeLrn(Generator &g) {
 
 bool makeAttention(Generator &g) {
   Known q = g.anyBounded(4);
-  if (!q.isFloat() || q.rank() != 4 || g.chance(0.3)) {
+  if (!q.isFloat() || q.rank() != 4 || q.isEmpty() || g.chance(0.3)) {
     Shape shape = {g.number(1, 2), g.number(1, 4), g.number(1, 9),
                    g.number(1, 9)};
     q = g.leaf(shape, g.builder.getF32Type());
