@@ -1,0 +1,269 @@
+//===- ModelOps.cpp - Graph ops as operations on tensors --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Model/ModelOps.h"
+
+#include "compiler/Eager/ElementwiseNames.h"
+#include "compiler/Export/WeightFile.h"
+#include "tinh/runtime.hpp"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tinh::eager {
+
+Dims dimsOf(ArrayRef<int64_t> values) {
+  return Dims(std::span(values.data(), values.size()));
+}
+
+size_t ModelOps::number(Value value) {
+  auto [known, isNew] = numbers.try_emplace(value, frame.size());
+  if (isNew)
+    frame.emplace_back();
+  return known->second;
+}
+
+/// The name of the model's node.
+static std::string nodeName(Location location) {
+  std::string name;
+  location->walk([&](Location inner) {
+    if (auto named = dyn_cast<NameLoc>(inner); named && name.empty())
+      name = named.getName().str();
+    return WalkResult::advance();
+  });
+  return name;
+}
+
+[[noreturn]] static void refuse(mlir::Operation *op, const Twine &why) {
+  throw Error(TINH_INVALID_ARGUMENT,
+              ("node '" + nodeName(op->getLoc()) + "' (" +
+               op->getName().getStringRef() + "): " + why)
+                  .str());
+}
+
+ModelOps::Op ModelOps::describe(mlir::Operation *op) {
+  Op described{op, {}, {}, {}, {}};
+  names.push_back(nodeName(op->getLoc()));
+  described.call.name = names.back().c_str();
+  for (Value operand : op->getOperands())
+    described.in.push_back(number(operand));
+  for (Value result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.getRank() > TINH_MAX_RANK)
+      refuse(op, "eager execution is for tensors of at most " +
+                     Twine(TINH_MAX_RANK) + " dimensions, not " +
+                     Twine(type.getRank()));
+    described.out.push_back(number(result));
+    described.types.emplace_back(dtypeOf(type.getElementType()),
+                                 dimsOf(type.getShape()));
+  }
+  return described;
+}
+
+/// A constant in a file is read where the file is mapped.
+void ModelOps::addConstant(mlir::Operation *op) {
+  auto constant = cast<graph::ConstantOp>(op);
+  auto type = cast<RankedTensorType>(constant.getType());
+  ArrayRef<char> bytes;
+  std::vector<char> inlined;
+  if (auto external = dyn_cast<graph::ExternalAttr>(constant.getValue())) {
+    auto read = files.read(external);
+    if (!read)
+      throw Error(TINH_IO_ERROR, llvm::toString(read.takeError()));
+    bytes = *read;
+  } else {
+    inlined.resize(static_cast<size_t>(graph::tensorSize(type)));
+    writeElements(cast<DenseElementsAttr>(constant.getValue()), inlined);
+    bytes = inlined;
+  }
+  size_t at = number(constant);
+  frame[at] = from_bytes(
+      bytes.data(), IntArray(std::span(type.getShape().data(), type.getRank())),
+      DType(dtypeOf(type.getElementType())));
+}
+
+/// The values from outside of the op, and its operands, that nothing after it
+/// in its block uses, and that its block computes.
+std::vector<size_t> ModelOps::lastUses(mlir::Operation *op) {
+  std::vector<size_t> dead;
+  auto isLast = [&](Value value) {
+    mlir::Operation *definition = value.getDefiningOp();
+    bool isLocal = definition ? definition->getBlock() == op->getBlock()
+                              : value.getParentBlock() == op->getBlock();
+    if (!isLocal || isa_and_nonnull<graph::ConstantOp>(definition))
+      return false;
+    return llvm::all_of(value.getUsers(), [&](mlir::Operation *user) {
+      mlir::Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+      return here == op || here->isBeforeInBlock(op);
+    });
+  };
+  auto add = [&](Value value) {
+    if (isLast(value) && !llvm::is_contained(dead, number(value)))
+      dead.push_back(number(value));
+  };
+  op->walk([&](mlir::Operation *inner) {
+    for (Value operand : inner->getOperands())
+      add(operand);
+  });
+  for (Value result : op->getResults())
+    if (result.use_empty())
+      dead.push_back(number(result));
+  return dead;
+}
+
+Sequence ModelOps::sequence(Block &block) {
+  Sequence sequence;
+  for (BlockArgument argument : block.getArguments())
+    sequence.arguments.push_back(number(argument));
+  for (mlir::Operation &op : block.without_terminator()) {
+    if (isa<graph::ConstantOp>(op)) {
+      addConstant(&op);
+      continue;
+    }
+    sequence.actions.push_back(
+        [act = action(describe(&op)), dead = lastUses(&op)](Frame &frame) {
+          act(frame);
+          for (size_t value : dead)
+            frame[value] = Tensor();
+        });
+  }
+  for (Value value : block.getTerminator()->getOperands())
+    sequence.results.push_back(number(value));
+  return sequence;
+}
+
+Action ModelOps::action(const Op &op) {
+  for (auto family :
+       {&ModelOps::elementwise, &ModelOps::reduction, &ModelOps::contraction,
+        &ModelOps::window, &ModelOps::normalization, &ModelOps::movement,
+        &ModelOps::controlFlow})
+    if (Action made = (this->*family)(op))
+      return made;
+  refuse(op.op, "eager execution does not know this op");
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+static std::optional<ElementwiseOp> elementwiseOp(mlir::Operation *op) {
+  static const llvm::StringMap<ElementwiseOp> named = [] {
+    llvm::StringMap<ElementwiseOp> map;
+    for (auto i = ElementwiseOp::Neg; i <= ElementwiseOp::MulAdd;
+         i = static_cast<ElementwiseOp>(static_cast<int>(i) + 1))
+      map[nameOf(i)] = i;
+    return map;
+  }();
+  StringRef name = op->getName().stripDialect();
+  if (auto compare = dyn_cast<graph::CompareOp>(op))
+    name = graph::stringifyComparePredicate(compare.getPredicate());
+  if (auto gelu = dyn_cast<graph::GeluOp>(op);
+      gelu && gelu.getTanhApproximation())
+    return ElementwiseOp::GeluTanh;
+  auto known = named.find(name);
+  if (known == named.end())
+    return std::nullopt;
+  return known->second;
+}
+
+Action ModelOps::elementwise(const Op &op) {
+  auto [dtype, sizes] =
+      op.types.empty() ? std::pair<tinh_dtype_t, Dims>() : op.types[0];
+  if (isa<graph::CastOp>(op.op))
+    return [=, in = op.in[0], out = op.out[0], call = op.call](Frame &frame) {
+      frame[out] = copied(use(frame[in], call), dtype, call);
+    };
+  auto kind = elementwiseOp(op.op);
+  if (!kind || !op.op->hasTrait<graph::ElementwiseOpTrait>())
+    return {};
+  return [=, in = op.in, out = op.out[0], call = op.call](Frame &frame) {
+    Tensor y = makeTensor(dtype, sizes);
+    if (sizes.product() > 0) {
+      Input inputs[3];
+      for (size_t i = 0; i < in.size(); ++i)
+        inputs[i] = {&use(frame[in[i]], call), {}};
+      Backend::current().elementwise(*kind, std::span(inputs, in.size()),
+                                     use(y, call), call);
+    }
+    frame[out] = y;
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static IntArray toArray(ArrayRef<int64_t> values) {
+  return IntArray(std::span(values.data(), values.size()));
+}
+
+static Tensor reduce(graph::ReduceKind kind, const Tensor &x,
+                     const IntArray &axes, DType dtype) {
+  if (axes.empty())
+    return x;
+  switch (kind) {
+  case graph::ReduceKind::Sum:
+    return sum(x, axes, true).to(dtype);
+  case graph::ReduceKind::Mean:
+    return mean(x, axes, true);
+  case graph::ReduceKind::Prod:
+    return prod(x, axes, true).to(dtype);
+  case graph::ReduceKind::Max:
+    return max(x, axes, true);
+  case graph::ReduceKind::Min:
+    return min(x, axes, true);
+  }
+  llvm_unreachable("no such reduction");
+}
+
+static Tensor argReduce(bool isMax, bool isLast, const Tensor &x,
+                        int64_t axis) {
+  Tensor from = isLast ? flip(x, axis) : x;
+  Tensor index = isMax ? argmax(from, axis, true) : argmin(from, axis, true);
+  return isLast ? (x.size(axis) - 1) - index : index;
+}
+
+static Tensor runningSum(Tensor x, int64_t axis, bool exclusive, bool reverse) {
+  if (reverse)
+    x = flip(x, axis);
+  Tensor sums = cumsum(x, axis).to(x.dtype());
+  if (exclusive)
+    sums = sums - x;
+  return reverse ? flip(sums, axis) : sums;
+}
+
+Action ModelOps::reduction(const Op &op) {
+  Shape shape = op.types.empty() ? Shape() : toArray(op.types[0].second);
+  auto store = [in = op.in, out = op.out, shape](auto compute) -> Action {
+    return [=](Frame &frame) {
+      frame[out[0]] = compute(frame[in[0]]).reshape(shape);
+    };
+  };
+  if (auto reducing = dyn_cast<graph::ReduceOp>(op.op))
+    return store([kind = reducing.getKind(), axes = toArray(reducing.getAxes()),
+                  dtype = DType(op.types[0].first)](const Tensor &x) {
+      return reduce(kind, x, axes, dtype);
+    });
+  auto arg = [&](bool isMax, bool isLast, int64_t axis) {
+    return store(
+        [=](const Tensor &x) { return argReduce(isMax, isLast, x, axis); });
+  };
+  if (auto argmax = dyn_cast<graph::ArgmaxOp>(op.op))
+    return arg(true, argmax.getSelectLastIndex(), argmax.getAxis());
+  if (auto argmin = dyn_cast<graph::ArgminOp>(op.op))
+    return arg(false, argmin.getSelectLastIndex(), argmin.getAxis());
+  if (auto sums = dyn_cast<graph::CumsumOp>(op.op))
+    return store([axis = int64_t(sums.getAxis()),
+                  exclusive = sums.getExclusive(),
+                  reverse = sums.getReverse()](const Tensor &x) {
+      return runningSum(x, axis, exclusive, reverse);
+    });
+  return {};
+}
+
+} // namespace tinh::eager
