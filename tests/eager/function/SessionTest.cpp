@@ -1,0 +1,63 @@
+//===- SessionTest.cpp - Tests of graphs built by hand ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tinh/session.h"
+#include "Expect.h"
+
+using namespace tinh;
+using namespace tinh::test;
+
+TEST(Session, ComputesFetchesFromFeeds) {
+  Graph graph;
+  Graph::Scope scope(graph);
+  Tensor x = graph.placeholder("x", 2), y = graph.placeholder("y", 2);
+  Tensor sum = x + y, product = x * y;
+  Session session(graph);
+  auto results = session.run(
+      {sum, product}, {{x, tensor({1.0, 2.0})}, {y, tensor({3.0, 4.0})}});
+  expectValues(results[0], {4, 6});
+  expectValues(results[1], {3, 8});
+}
+
+TEST(Session, PrunesWhatFetchesDoNotNeed) {
+  Graph graph;
+  Graph::Scope scope(graph);
+  Tensor x = graph.placeholder("x", 2), y = graph.placeholder("y", 2);
+  Tensor twice = x * 2, sum = x + y;
+  Session session(graph);
+  expectValues(session.run({twice}, {{x, ones(2)}})[0], {2, 2});
+  expectError([&] { session.run({sum}, {{x, ones(2)}}); },
+              "placeholder 'y' is needed for the fetches and not fed");
+}
+
+TEST(Session, KeepsVariables) {
+  Graph graph;
+  Tensor initial = ones(2);
+  Session first(graph), second(graph);
+  Graph::Scope scope(graph);
+  Tensor w = graph.variable("w", initial);
+  Tensor x = graph.placeholder("x", 2);
+  Tensor update = graph.assign(w, w - x * 0.5);
+  auto results = first.run({w, update}, {{x, ones(2)}});
+  expectValues(results[0], {1, 1});
+  expectValues(results[1], {0.5, 0.5});
+  first.run({update}, {{x, ones(2)}});
+  expectValues(first.value(w), {0, 0});
+  expectValues(second.value(w), {1, 1});
+  expectValues(initial, {1, 1});
+}
+
+TEST(Session, ChecksFeeds) {
+  Graph graph;
+  Graph::Scope scope(graph);
+  Tensor x = graph.placeholder("x", {2, 3});
+  Tensor y = x + 1;
+  Session session(graph);
+  expectError([&] { session.run({y}, {{x, ones({3, 2})}}); },
+              "placeholder 'x' is f32[2, 3], but fed f32[3, 2]");
+  expectError([&] { graph.assign(y, y); }, "not a variable");
+}
