@@ -7,8 +7,8 @@
     runtime_costs.py [BUILD_DIR]
 
 Size and dependencies of the library, cold starts, resident memory, the cost of
-a dispatch, and what two threads are worth on two CPUs and on one. Uses what
-`./dev demo` and `./dev test` have built, compiles two models into
+a dispatch and of a loop, and what two threads are worth on two CPUs and on one.
+Uses what `./dev demo` and `./dev test` have built, compiles models into
 BUILD_DIR/costs, and exits with 1 if a figure is beyond its limit or results
 differ. Needs numpy, two CPUs, and a machine that does nothing else.
 """
@@ -51,6 +51,20 @@ class Table:
         self.row(what, f"{value:.{digits}f} {unit}", f"< {limit} {unit}", value < limit)
 
 
+# A loop that does next to nothing, {length} times.
+LOOP = """
+func.func @main(%x: tensor<16xf32> {{graph.name = "x"}}) -> (tensor<16xf32> {{graph.name = "y"}}) {{
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %y = graph.scan %i length {length} carry (%a = %x) over () : (tensor<16xf32>) -> (tensor<16xf32>) {{
+    %0 = graph.mul %a, %half : tensor<16xf32>, tensor<f32> -> tensor<16xf32>
+    %1 = graph.add %0, %x : tensor<16xf32>, tensor<16xf32> -> tensor<16xf32>
+    graph.yield %1 : tensor<16xf32>
+  }}
+  return %y : tensor<16xf32>
+}}
+"""
+
+
 def run(*command):
     return subprocess.run(
         list(map(str, command)), check=True, capture_output=True, text=True
@@ -71,6 +85,13 @@ def compile_models(build):
         artifacts[name] = folder / f"{source.parent.name}-{source.stem}.so"
         run(build / "bin/graph-compile", source, "-o", artifacts[name])
     return artifacts
+
+
+def compile_loop(build, length):
+    source = build / f"costs/loop-{length}.mlir"
+    source.write_text(LOOP.format(length=length))
+    run(build / "bin/graph-compile", source, "-o", source.with_suffix(".so"))
+    return source.with_suffix(".so")
 
 
 def describe_cpu():
@@ -202,6 +223,35 @@ def measure_dispatch(table, build):
         )
 
 
+def measure_loops(table, build):
+    """An empty kernel in a loop, and a small one; memory of long loops."""
+    library = build / "lib/libtinh_runtime.so"
+    loops = {length: compile_loop(build, length) for length in (1_000, 1_000_000)}
+    for what, artifact, function in (
+        ("an empty kernel", build / "tests/runtime/control.so", "tiny"),
+        ("16 products and sums", loops[1_000], "main"),
+    ):
+        for threads in (1, 2):
+            model = Model(library, artifact, threads, function)
+            call, _ = model.bind(random_inputs(model))
+            call()
+            (seconds,) = times_of([call], 5, 40)
+            table.below(
+                f"an iteration of 1,000 of {what}, {threads} "
+                f"thread{'s' if threads > 1 else ''}",
+                1e6 * seconds / 1000,
+                2,
+                "µs",
+            )
+    few, many = (Tool(build, path).cost()[1] for path in loops.values())
+    table.below(
+        "growth with 1,000,000 iterations in place of 1,000",
+        max(many - few, 0) / MEGABYTE,
+        1,
+        "MB",
+    )
+
+
 def measure_threads(table, build, artifact):
     """Two threads against one, in one process and in turns."""
     library = build / "lib/libtinh_runtime.so"
@@ -251,6 +301,7 @@ def main():
     measure_starts(table, tools)
     measure_memory(table, build, tools, artifacts)
     measure_dispatch(table, build)
+    measure_loops(table, build)
     measure_threads(table, build, artifacts["ResNet-50"])
     measure_sameness(table, tools)
     sys.exit(1 if table.failed else 0)

@@ -43,7 +43,7 @@ public:
     if (enclosing.empty())
       return false;
     for (uint32_t s = 0; s < function.num_steps; ++s)
-      if (!valid_order(s) || !valid_buffers(s) || !valid_operation(s))
+      if (!valid_order(s) || !valid_operation(s) || !valid_buffers(s))
         return false;
     return true;
   }
