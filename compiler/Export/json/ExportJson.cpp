@@ -17,6 +17,7 @@
 #include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/json/Attributes.h"
 #include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/Nodes.h"
 #include "compiler/Import/json/Safetensors.h"
 
 #include "dialects/graph/Graph.h"
@@ -115,8 +116,9 @@ public:
   JsonExporter(ModuleOp module, func::FuncOp main, MappedFiles &sources)
       : module(module), main(main), sources(sources) {}
 
-  /// Fills the parts of the file. `weightsName` is that of the file of weights.
-  LogicalResult build(StringRef weightsName);
+  /// Fills the parts of the file. `weightsFile` is the name of the file of
+  /// weights.
+  LogicalResult build(StringRef weightsFile);
   /// The file, a line for each input, weight and node.
   std::string text() const;
   /// What stands in the file of weights before them.
@@ -127,10 +129,15 @@ public:
   WeightFile weightFile{1};
 
 private:
-  LogicalResult addWeight(graph::ConstantOp op, StringRef weightsName);
+  void addWeight(graph::ConstantOp op);
   void layOutLargeWeights();
-  void addNode(Operation *op);
+  /// The nodes of a block; its constants go to the weights.
+  std::vector<OrderedJson> nodesOf(Block &block);
+  OrderedJson nodeOf(Operation *op);
+  OrderedJson graphOf(Region &region);
+  void describeControlFlow(Operation *op, OrderedJson &json);
   OrderedJson attributesOf(Operation *op);
+  OrderedJson namesOf(ValueRange values);
   void addOutputs();
 
   ModuleOp module;
@@ -138,7 +145,7 @@ private:
   MappedFiles &sources;
   GraphNames names;
   Refusals refusals;
-  std::string modelName;
+  std::string modelName, weightsName, error;
   std::vector<OrderedJson> inputs, weights, nodes, outputs;
   std::vector<SafetensorsEntry> large;
   std::vector<TypedAttr> largeValues;
@@ -166,31 +173,86 @@ OrderedJson JsonExporter::attributesOf(Operation *op) {
   return json;
 }
 
-void JsonExporter::addNode(Operation *op) {
+OrderedJson JsonExporter::namesOf(ValueRange values) {
+  OrderedJson list = OrderedJson::array();
+  for (Value value : values)
+    list.push_back(names.tensor(value));
+  return list;
+}
+
+OrderedJson JsonExporter::nodeOf(Operation *op) {
   StringRef name = op->getName().stripDialect();
-  if (!isa<graph::GraphDialect>(op->getDialect()) ||
-      !isGraphOp(name, *op->getContext()))
-    return refusals.add(op, names.node(op),
-                        "the format has no such node; only phases 'graph' and "
-                        "'normalised' can be exported");
   OrderedJson json;
   json["op"] = name.str();
-  const std::string &output = names.tensor(op->getResult(0));
+  if (!isa<graph::GraphDialect>(op->getDialect()) ||
+      !isGraphOp(name, *op->getContext())) {
+    refusals.add(op, names.node(op),
+                 "the format has no such node; only phases 'graph' and "
+                 "'normalised' can be exported");
+    return json;
+  }
   std::string node = nameOf(op->getLoc());
-  if (!node.empty() && node != output)
+  if (!node.empty() && node != names.node(op))
     json["name"] = node;
-  json["inputs"] = OrderedJson::array();
-  for (Value operand : op->getOperands())
-    json["inputs"].push_back(names.tensor(operand));
-  json["outputs"] = {output};
+  json["inputs"] = namesOf(op->getOperands());
+  json["outputs"] = namesOf(op->getResults());
+  if (op->getNumRegions()) {
+    describeControlFlow(op, json);
+    return json;
+  }
   OrderedJson attributes = attributesOf(op);
   if (!attributes.empty())
     json["attributes"] = attributes;
-  nodes.push_back(json);
+  return json;
 }
 
-LogicalResult JsonExporter::addWeight(graph::ConstantOp op,
-                                      StringRef weightsName) {
+std::vector<OrderedJson> JsonExporter::nodesOf(Block &block) {
+  std::vector<OrderedJson> list;
+  for (Operation &op : block.without_terminator()) {
+    if (auto constant = dyn_cast<graph::ConstantOp>(op))
+      addWeight(constant);
+    else
+      list.push_back(nodeOf(&op));
+  }
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Branches and loops
+//===----------------------------------------------------------------------===//
+
+OrderedJson JsonExporter::graphOf(Region &region) {
+  Block &block = region.front();
+  OrderedJson json;
+  if (block.getNumArguments())
+    json["inputs"] = namesOf(block.getArguments());
+  json["nodes"] = nodesOf(block);
+  json["outputs"] = namesOf(block.getTerminator()->getOperands());
+  return json;
+}
+
+void JsonExporter::describeControlFlow(Operation *op, OrderedJson &json) {
+  if (auto scan = dyn_cast<graph::ScanOp>(op)) {
+    SmallVector<Value> values(scan.getInitial());
+    llvm::append_range(values, scan.getXs());
+    json["inputs"] = namesOf(values);
+    json["attributes"] = {{"length", scan.getLength()},
+                          {"carry", scan.getInitial().size()}};
+    if (scan.getTripCount())
+      json["trip_count"] = names.tensor(scan.getTripCount());
+    if (scan.getCondition())
+      json["while"] = names.tensor(scan.getCondition());
+  }
+  for (auto [key, region] : llvm::zip_equal(
+           graphKeys(op->getName().stripDialect()), op->getRegions()))
+    json[key.str()] = graphOf(region);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+void JsonExporter::addWeight(graph::ConstantOp op) {
   OrderedJson json;
   const std::string &name = names.tensor(op.getY());
   auto type = cast<RankedTensorType>(op.getY().getType());
@@ -198,24 +260,25 @@ LogicalResult JsonExporter::addWeight(graph::ConstantOp op,
   auto dense = dyn_cast<DenseElementsAttr>(value);
   json["name"] = name;
   if (isLarge(value) && !(dense && dense.isSplat())) {
-    json["file"] = weightsName.str();
+    json["file"] = weightsName;
     json["tensor"] = name;
     large.push_back({name, type, 0});
     largeValues.push_back(value);
     weights.push_back(json);
-    return success();
+    return;
   }
   if (!dense) {
     auto bytes = smallElements(value, sources);
-    if (!bytes)
-      return op.emitError(llvm::toString(bytes.takeError()));
+    if (!bytes) {
+      error = llvm::toString(bytes.takeError());
+      return;
+    }
     dense = denseFromBytes(type, ArrayRef<char>(bytes->data(), bytes->size()));
   }
   json["dtype"] = formatDtype(type.getElementType()).str();
   json["shape"] = std::vector<int64_t>(type.getShape());
   json["data"] = elementsToJson(dense);
   weights.push_back(json);
-  return success();
 }
 
 void JsonExporter::layOutLargeWeights() {
@@ -250,7 +313,8 @@ void JsonExporter::addOutputs() {
   }
 }
 
-LogicalResult JsonExporter::build(StringRef weightsName) {
+LogicalResult JsonExporter::build(StringRef weightsFile) {
+  weightsName = weightsFile;
   if (failed(names.assign(main)))
     return failure();
   modelName = nameOf(main.getLoc());
@@ -262,16 +326,12 @@ LogicalResult JsonExporter::build(StringRef weightsName) {
     json["shape"] = std::vector<int64_t>(type.getShape());
     inputs.push_back(json);
   }
-  for (Operation &op : main.getBody().front().without_terminator()) {
-    auto constant = dyn_cast<graph::ConstantOp>(op);
-    if (!constant)
-      addNode(&op);
-    else if (failed(addWeight(constant, weightsName)))
-      return failure();
-  }
+  nodes = nodesOf(main.getBody().front());
   addOutputs();
   layOutLargeWeights();
-  return refusals.report(module, "a JSON graph");
+  if (failed(refusals.report(module, "a JSON graph")))
+    return failure();
+  return error.empty() ? success() : LogicalResult(module.emitError(error));
 }
 
 std::string JsonExporter::text() const {
