@@ -11,6 +11,7 @@
 // RUN: not graph-compile %t/optimised-1.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED1
 // RUN: not graph-compile %t/optimised-2.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED2
 // RUN: not graph-compile %t/fused-1.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED1
+// RUN: not graph-compile %t/fused-2.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED2
 // RUN: not graph-compile %t/kernels-1.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS1
 // RUN: not graph-compile %t/kernels-2.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS2
 // RUN: not graph-compile %t/kernels-3.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS3
@@ -95,6 +96,16 @@ func.func @main(%x: tensor<1x2x4xf32> {graph.name = "x"}, %w: tensor<2x3x2xf32> 
 // FUSED1: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong in @main in phase 'fused'
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.relu %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- fused-2.mlir
+// FUSED2: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.relu' does not belong in @main in phase 'fused'
+func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+  %0 = graph.scan %i length 3 carry (%a = %x) : (tensor<8xf32>) -> (tensor<8xf32>) {
+    %1 = graph.relu %a : tensor<8xf32>
+    graph.yield %1 : tensor<8xf32>
+  }
   return %0 : tensor<8xf32>
 }
 

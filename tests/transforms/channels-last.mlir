@@ -102,3 +102,33 @@ func.func @untouched(%x: tensor<3x4xf32>) -> tensor<4x3xf32> {
   %1 = graph.relu %0 : tensor<4x3xf32>
   return %1 : tensor<4x3xf32>
 }
+
+// -----
+
+// What a body carries and yields has the model's layout; in between layouts
+// change as elsewhere, and no transpose from before the loop sinks into it.
+// CHECK-LABEL: func.func @bodies
+// CHECK: %[[ABOVE:.*]] = graph.conv {{.*}} channels_last
+// CHECK: %[[TURNED:.*]] = graph.transpose %arg2 [0, 1, 3, 2]
+// CHECK-NEXT: graph.scan %{{.*}} length 3 carry (%[[A:.*]] = %arg0)
+// CHECK-NEXT: graph.transpose %[[A]] [0, 2, 3, 1]
+// CHECK: graph.conv {{.*}} channels_last
+// CHECK-NEXT: %[[RELU:.*]] = graph.relu
+// CHECK-NEXT: %[[SUM:.*]] = graph.add %[[RELU]], %[[ABOVE]]
+// CHECK-NEXT: %[[BACK:.*]] = graph.transpose %[[SUM]] [0, 3, 1, 2]
+// CHECK: %[[EXP:.*]] = graph.exp %[[TURNED]]
+// CHECK-NEXT: %[[Y:.*]] = graph.mul %[[BACK]], %[[EXP]] :
+// CHECK-NEXT: graph.yield %[[Y]]
+func.func @bodies(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>, %z: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_first : tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32> -> tensor<1x4x8x8xf32>
+  %t = graph.transpose %z [0, 1, 3, 2] : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+  %1 = graph.scan %i length 3 carry (%a = %x) : (tensor<1x4x8x8xf32>) -> (tensor<1x4x8x8xf32>) {
+    %2 = graph.conv %a, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_first : tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32> -> tensor<1x4x8x8xf32>
+    %3 = graph.relu %2 : tensor<1x4x8x8xf32>
+    %4 = graph.add %3, %0 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+    %5 = graph.exp %t : tensor<1x4x8x8xf32>
+    %6 = graph.mul %4, %5 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32>
+    graph.yield %6 : tensor<1x4x8x8xf32>
+  }
+  return %1 : tensor<1x4x8x8xf32>
+}

@@ -66,3 +66,27 @@ func.func @given(%x: tensor<1x4x8x8xf32>, %w: tensor<2x4x3x3xf32>, %p: tensor<2x
   %1 = graph.batch_norm %0, %p, %p, %p, %p epsilon 1.250000e-01 channels_first : tensor<1x2x6x6xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
   return %1 : tensor<1x2x6x6xf32>
 }
+
+// -----
+
+// In a body the weights are scaled; a product before the loop stays there.
+// CHECK-LABEL: func.func @bodies
+// CHECK: %[[ONCE:.*]] = graph.matmul %arg0, %{{.*}} :
+// CHECK: graph.scan
+// CHECK: %[[W:.*]] = graph.mul %{{.*}} : tensor<4x4xf32>
+// CHECK-NEXT: %[[P:.*]] = graph.matmul %{{.*}}, %[[W]]
+// CHECK-NEXT: %[[Q:.*]] = graph.mul %[[ONCE]],
+// CHECK-NEXT: graph.add %[[P]], %[[Q]]
+func.func @bodies(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %w = graph.constant #graph.external<"w.bin", 0, 64> : tensor<4x4xf32>
+  %s = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = graph.matmul %x, %w : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+  %1 = graph.scan %i length 3 carry (%a = %x) : (tensor<2x4xf32>) -> (tensor<2x4xf32>) {
+    %2 = graph.matmul %a, %w : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %3 = graph.mul %2, %s : tensor<2x4xf32>, tensor<4xf32> -> tensor<2x4xf32>
+    %4 = graph.mul %0, %s : tensor<2x4xf32>, tensor<4xf32> -> tensor<2x4xf32>
+    %5 = graph.add %3, %4 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<2x4xf32>
+    graph.yield %5 : tensor<2x4xf32>
+  }
+  return %1 : tensor<2x4xf32>
+}

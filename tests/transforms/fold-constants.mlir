@@ -26,3 +26,24 @@ func.func @file() -> tensor<2xf32> {
   %1 = graph.mul %0, %0 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
   return %1 : tensor<2xf32>
 }
+
+// -----
+
+// Also in bodies; what nothing reads there goes.
+// CHECK-LABEL: func.func @bodies
+// CHECK: graph.scan
+// CHECK-NEXT: %[[C:.*]] = graph.constant dense<5.000000e+00> : tensor<f32>
+// CHECK-NEXT: %[[Y:.*]] = graph.mul %{{.*}}, %[[C]]
+// CHECK-NEXT: graph.yield %[[Y]]
+// NONE-LABEL: func.func @bodies
+func.func @bodies(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = graph.constant dense<2.0> : tensor<f32>
+  %1 = graph.scan %i length 3 carry (%a = %x) : (tensor<2xf32>) -> (tensor<2xf32>) {
+    %2 = graph.constant dense<3.0> : tensor<f32>
+    %3 = graph.add %0, %2 : tensor<f32>, tensor<f32> -> tensor<f32>
+    %4 = graph.mul %a, %3 : tensor<2xf32>, tensor<f32> -> tensor<2xf32>
+    %5 = graph.exp %a : tensor<2xf32>
+    graph.yield %4 : tensor<2xf32>
+  }
+  return %1 : tensor<2xf32>
+}

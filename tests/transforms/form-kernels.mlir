@@ -72,6 +72,30 @@ func.func @before(%x: tensor<1x8x8x4xf32>, %s: tensor<8xf32>, %w: tensor<16x8x1x
 
 // -----
 
+// What is concatenated with the result of a convolution has a kernel of its own,
+// which writes its part; with an input of the model it has none.
+// CHECK-LABEL: func.func @parts
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.conv
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.relu
+// CHECK-NEXT: graph.yield
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.concat
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: graph.concat
+func.func @parts(%x: tensor<1x8x8x4xf32>, %w: tensor<4x4x1x1xf32>) -> (tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>) {
+  %0 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_last : tensor<1x8x8x4xf32>, tensor<4x4x1x1xf32> -> tensor<1x8x8x4xf32>
+  %1 = graph.relu %x : tensor<1x8x8x4xf32>
+  %2 = graph.concat %0, %1 axis 3 : (tensor<1x8x8x4xf32>, tensor<1x8x8x4xf32>) -> tensor<1x8x8x8xf32>
+  %3 = graph.exp %x : tensor<1x8x8x4xf32>
+  %4 = graph.concat %x, %3 axis 3 : (tensor<1x8x8x4xf32>, tensor<1x8x8x4xf32>) -> tensor<1x8x8x8xf32>
+  return %2, %4 : tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>
+}
+
+// -----
+
 // What depends on constants alone has its own kernel, single values are cloned,
 // reshapes stay outside.
 // CHECK-LABEL: func.func @constants
@@ -128,6 +152,86 @@ func.func @attention(%q: tensor<1x6x2x4xf32>, %k: tensor<1x2x6x4xf32>, %v: tenso
 func.func @acyclic(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = graph.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
   %1 = graph.softmax %0 axis 1 : tensor<4x8xf32>
+  %2 = graph.add %0, %1 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Kernels lie within a block: the activation of a product that a branch reads is
+// not in the product's kernel. Conditions are kernels, constants are cloned from
+// above, and what depends on constants alone shares no kernel with others.
+// CHECK-LABEL: func.func @bodies
+// CHECK: %[[P:.*]] = graph.kernel
+// CHECK-NEXT: graph.matmul
+// CHECK-NEXT: graph.yield
+// CHECK: %[[C:.*]] = graph.kernel
+// CHECK-NEXT: graph.constant
+// CHECK-NEXT: graph.reduce max
+// CHECK-NEXT: graph.compare less
+// CHECK-NEXT: graph.yield
+// CHECK: %[[Y:.*]] = graph.if %[[C]]
+// CHECK-NEXT: graph.kernel (%{{.*}} = %[[P]])
+// CHECK-NEXT: graph.relu
+// CHECK-NEXT: graph.neg
+// CHECK-NEXT: graph.yield
+// CHECK: } else {
+// CHECK-NEXT: %[[W:.*]] = graph.kernel (%{{.*}} = %[[V:.*]])
+// CHECK-NEXT: graph.exp
+// CHECK-NEXT: graph.yield
+// CHECK: graph.kernel (%{{.*}} = %[[P]], %{{.*}} = %[[W]])
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.yield
+// CHECK: graph.while (%{{.*}} = %[[Y]])
+// CHECK-NEXT: graph.kernel
+// CHECK: graph.condition
+// CHECK: graph.kernel
+// CHECK: graph.yield
+func.func @bodies(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %v = graph.constant #graph.external<"w.bin", 0, 32> : tensor<8xf32>
+  %0 = graph.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = graph.reduce max %x axes [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  %2 = graph.compare less %1, %one : tensor<f32>, tensor<f32> -> tensor<i1>
+  %3 = graph.if %2 : (tensor<4x8xf32>) {
+    %5 = graph.relu %0 : tensor<4x8xf32>
+    %6 = graph.neg %5 : tensor<4x8xf32>
+    graph.yield %6 : tensor<4x8xf32>
+  } else {
+    %5 = graph.exp %v : tensor<8xf32>
+    %6 = graph.add %0, %5 : tensor<4x8xf32>, tensor<8xf32> -> tensor<4x8xf32>
+    graph.yield %6 : tensor<4x8xf32>
+  }
+  %4 = graph.while (%a = %3) : (tensor<4x8xf32>) {
+    %5 = graph.reduce max %a axes [0, 1] : tensor<4x8xf32> -> tensor<f32>
+    %6 = graph.compare less %5, %one : tensor<f32>, tensor<f32> -> tensor<i1>
+    graph.condition %6
+  } do (%a) {
+    %5 = graph.add %a, %one : tensor<4x8xf32>, tensor<f32> -> tensor<4x8xf32>
+    graph.yield %5 : tensor<4x8xf32>
+  }
+  return %4 : tensor<4x8xf32>
+}
+
+// -----
+
+// The addition depends on the first product by way of the loop, whose body reads
+// it: it cannot be in the product's kernel.
+// CHECK-LABEL: func.func @acyclic_loop
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.matmul
+// CHECK-NEXT: graph.yield
+// CHECK: graph.scan
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.mul
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.add
+func.func @acyclic_loop(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = graph.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = graph.scan %i length 3 carry (%a = %x) : (tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+    %3 = graph.mul %a, %0 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+    graph.yield %3 : tensor<4x8xf32>
+  }
   %2 = graph.add %0, %1 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }

@@ -28,3 +28,38 @@ func.func @broadcast(%x: tensor<1x3xf32> {graph.name = "x"}) -> tensor<5x3xf32> 
 func.func @unknown(%a: tensor<1xf32> {graph.name = "a"}, %b: tensor<1xf32> {graph.name = "b"}) {
   return
 }
+
+// -----
+
+func.func @branches(%x: tensor<2x3xf32> {graph.name = "x"}, %z: tensor<2x3xf32>, %c: tensor<i1>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{graph.if: a result of the second branch has the shape 2x3xf32, expected 2x4xf32}}
+  %0 = graph.if %c : (tensor<2x3xf32>) {
+    graph.yield %x : tensor<2x3xf32>
+  } else {
+    graph.yield %z : tensor<2x3xf32>
+  }
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @carried(%x: tensor<2x3xf32> {graph.name = "x"}, %z: tensor<2x3xf32>, %c: tensor<i1>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{graph.while: the next value of a carried one has the shape 2x4xf32, expected 2x3xf32}}
+  %0 = graph.while (%a = %z) : (tensor<2x3xf32>) {
+    graph.condition %c
+  } do (%a) {
+    graph.yield %x : tensor<2x3xf32>
+  }
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @rows(%x: tensor<3x3xf32> {graph.name = "x"}) -> tensor<3x3xf32> {
+  // expected-error@+1 {{graph.scan: a tensor of rows has the shape 2x4xf32, expected 3x4xf32}}
+  %0 = graph.scan %i length 3 over (%r = %x) : (tensor<3x3xf32>) -> (tensor<3x3xf32>) {
+    %1 = graph.exp %r : tensor<3xf32>
+    graph.yield %1 : tensor<3xf32>
+  }
+  return %0 : tensor<3x3xf32>
+}

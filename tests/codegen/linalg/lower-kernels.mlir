@@ -81,3 +81,31 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   }
   return %y : tensor<2xf32>
 }
+
+// -----
+
+// Kernels in bodies are dispatched there.
+
+// CHECK-LABEL: func.func @main(
+// CHECK: graph.while (%[[A:.*]] = %arg0)
+// CHECK-NEXT: %[[C:.*]] = graph.dispatch @isnan_0(%[[A]])
+// CHECK-NEXT: graph.condition %[[C]]
+// CHECK-NEXT: } do (%[[B:.*]]) {
+// CHECK-NEXT: %[[D:.*]] = graph.dispatch @add_0(%[[B]], %arg1)
+// CHECK-NEXT: graph.yield %[[D]]
+func.func @main(%x: tensor<f32>, %z: tensor<f32>) -> tensor<f32> {
+  %y = graph.while (%a = %x) : (tensor<f32>) {
+    %c = graph.kernel (%b = %a) : (tensor<f32>) -> tensor<i1> {
+      %0 = graph.isnan %b : tensor<f32>
+      graph.yield %0 : tensor<i1>
+    }
+    graph.condition %c
+  } do (%a) {
+    %d = graph.kernel (%b = %a, %e = %z) : (tensor<f32>, tensor<f32>) -> tensor<f32> {
+      %0 = graph.add %b, %e : tensor<f32>, tensor<f32> -> tensor<f32>
+      graph.yield %0 : tensor<f32>
+    }
+    graph.yield %d : tensor<f32>
+  }
+  return %y : tensor<f32>
+}

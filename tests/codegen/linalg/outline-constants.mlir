@@ -81,3 +81,26 @@ func.func @main() -> (tensor<f32>, tensor<f32>) {
 func.func @main(%x: tensor<f32>) -> tensor<f32> {
   return %x : tensor<f32>
 }
+
+// -----
+
+// Bodies read weights, too, which are computed before the loop.
+
+// CHECK-LABEL: func.func @init(
+// CHECK: graph.dispatch @pack_0
+// CHECK: func.func @main
+// CHECK-NEXT: %[[W:.*]] = graph.weight "w.pack" : tensor<2xf32>
+// CHECK-NEXT: graph.scan
+// CHECK-NEXT: graph.dispatch @add_0(%{{.*}}, %[[W]])
+// CHECK-NEXT: graph.yield
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32> loc("w")
+  %1 = graph.scan %i length 3 carry (%a = %x) : (tensor<2xf32>) -> (tensor<2xf32>) {
+    %2 = graph.dispatch @pack_0(%0) : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = graph.dispatch @add_0(%a, %2) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    graph.yield %3 : tensor<2xf32>
+  }
+  return %1 : tensor<2xf32>
+}
+func.func private @pack_0(tensor<2xf32>) -> tensor<2xf32>
+func.func private @add_0(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
