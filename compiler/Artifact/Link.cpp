@@ -147,7 +147,7 @@ Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
     return hideKernels(output.finish());
   if (result.retCode == 0)
     return output.finish();
-  return createStringError("cannot link the kernels: " +
+  return createStringError("internal error: cannot link the kernels: " +
                            StringRef(messages).trim());
 }
 

@@ -53,7 +53,7 @@ static Expected<tinh_note_t *> findNote(MutableArrayRef<char> bytes) {
                                            kHeaderSize);
   if (Elf64_Shdr *section = findSection(bytes, kLinkedNote))
     return reinterpret_cast<tinh_note_t *>(bytes.data() + section->sh_offset);
-  return createStringError("the linked artifact has no note");
+  return createStringError("internal error: the artifact has no note");
 }
 
 static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
@@ -129,7 +129,8 @@ static Error writeEmbeddedInObject(PendingFile &file, Object &linked,
     return copyTo(file, linked);
   Elf64_Shdr *section = findSection(linked, kLinkedWeights);
   if (!section)
-    return createStringError("the linked object has no section of weights");
+    return createStringError(
+        "internal error: the object has no section of weights");
   section->sh_offset = begin;
   section->sh_size = contents.weightsSize;
   auto bytes = file.map(begin + contents.weightsSize);

@@ -9,6 +9,7 @@
 
 #include "compiler/Artifact/Files.h"
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
@@ -195,8 +196,10 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
   Planner(*model, module).run();
   if (model->calls.empty())
     return model; // All results are inputs.
-  if (failed(verifyPhase(module, Phase::Plan)))
+  if (failed(verifyPhase(module, Phase::Plan))) {
+    module.emitError(kInternalError + "this was planned op by op");
     return nullptr;
+  }
   if (options.phases.before)
     options.phases.before(module, Phase::Plan);
   artifact::ScratchFile file("tinh-eager");

@@ -1,0 +1,66 @@
+//===- command_line_test.cpp - Tests of what command lines share ----------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options within and beyond their ranges, and what a tool ends with.
+//
+//===----------------------------------------------------------------------===//
+#include "command_line.h"
+
+#include <gtest/gtest.h>
+
+using namespace tinh::tools;
+
+namespace {
+
+struct Parsed {
+  std::optional<ExitCode> code;
+  uint32_t threads = 7, runs = 20;
+  unsigned jobs = 0;
+};
+
+Parsed parse_all(std::vector<std::string> arguments) {
+  Parsed parsed;
+  CLI::App app("A tool.");
+  add_threads(app, &parsed.threads);
+  add_jobs(app, &parsed.jobs);
+  add_runs(app, &parsed.runs);
+  std::vector<char *> argv = {const_cast<char *>("tool")};
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  parsed.code = parse(app, static_cast<int>(argv.size()), argv.data());
+  return parsed;
+}
+
+} // namespace
+
+TEST(CommandLine, LeavesDefaults) {
+  Parsed parsed = parse_all({});
+  EXPECT_EQ(parsed.code, std::nullopt);
+  EXPECT_EQ(parsed.threads, 7u);
+  EXPECT_EQ(parsed.jobs, 0u);
+  EXPECT_EQ(parsed.runs, 20u);
+}
+
+TEST(CommandLine, TakesTheEndsOfRanges) {
+  Parsed parsed = parse_all({"--threads=0", "-j4096", "--runs", "1"});
+  EXPECT_EQ(parsed.code, std::nullopt);
+  EXPECT_EQ(parsed.threads, 0u);
+  EXPECT_EQ(parsed.jobs, 4096u);
+  EXPECT_EQ(parsed.runs, 1u);
+}
+
+TEST(CommandLine, RefusesWhatLiesBeyond) {
+  for (const char *wrong :
+       {"--threads=4097", "--threads=-1", "--threads=all", "--jobs=4097",
+        "-j-1", "--runs=0", "--runs=100000001", "--walks=1", "walk"})
+    EXPECT_EQ(parse_all({wrong}).code, exit_usage) << wrong;
+}
+
+TEST(CommandLine, Helps) {
+  EXPECT_EQ(parse_all({"--help"}).code, exit_success);
+}
