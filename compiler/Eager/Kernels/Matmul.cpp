@@ -87,7 +87,8 @@ Matmul::Matmul(KernelLibrary &library, const MatmulShape &givenShape)
 
 void Matmul::chooseBlocks() {
   constexpr int64_t kBlockBytes = 384 << 10, kMostDepth = 1024, kMostPanels = 8,
-                    kUnpackedDepth = 32, kUnpackedPanels = 64, kLeastRows = 96,
+                    kUnpackedDepth = 16, kUnpackedPanels = 64,
+                    kLeastUnpackedPanels = 32, kLeastRows = 96,
                     kMostConvertedRows = 192, kChunks = 16,
                     kDotBytes = 64 << 10;
   constexpr double kLeastWork = 1e6;
@@ -110,7 +111,8 @@ void Matmul::chooseBlocks() {
     most =
         std::clamp<int64_t>(most, 1, unpacked ? kUnpackedPanels : kMostPanels);
     // Fewer for each if that gives work to more.
-    most = std::clamp<int64_t>(panels * batch / wanted, 1, most);
+    most = std::clamp<int64_t>(panels * batch / wanted,
+                               unpacked ? kLeastUnpackedPanels : 1, most);
     columnsPerBlock = std::min(most * panelWidth, n);
     int64_t blocks = batch * divideUp(n, columnsPerBlock);
     int64_t parts = std::clamp<int64_t>(divideUp(wanted, blocks), 1,

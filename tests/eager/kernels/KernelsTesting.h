@@ -144,9 +144,9 @@ inline void Memory::set(int64_t i, double value) {
   case TINH_DTYPE_F16:
     return store(i, static_cast<_Float16>(value));
   case TINH_DTYPE_BF16: // The numbers that tests use need no rounding.
-    return store(i, static_cast<uint16_t>(
-                        std::bit_cast<uint32_t>(static_cast<float>(value)) >>
-                        16));
+    return store(i,
+                 static_cast<uint16_t>(
+                     std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16));
   case TINH_DTYPE_F32:
     return store(i, static_cast<float>(value));
   case TINH_DTYPE_F64:

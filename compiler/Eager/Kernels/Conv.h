@@ -1,0 +1,85 @@
+//===- Conv.h - Convolutions of images of any size --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_EAGER_KERNELS_CONV_H
+#define TINH_EAGER_KERNELS_CONV_H
+
+#include "compiler/Eager/Kernels/Copy.h"
+
+namespace tinh::eager {
+
+/// A value for each of three spatial dimensions; of fewer, the first ones have
+/// extent 1.
+using Spatial = std::array<int64_t, 3>;
+
+/// Strides, in elements, of [N, C, spatial…] or [O, C, kernel…].
+struct ImageStrides {
+  int64_t outer = 0, channel = 0;
+  Spatial spatial = {};
+};
+
+struct ConvShape {
+  tinh_dtype_t dtype;
+  int64_t batch, groups;
+  int64_t channels, outputs; // Of each group.
+  Spatial in, kernel, strides, dilations, padLow, out;
+  ImageStrides x, weights, result;
+  bool hasBias = false;
+  int64_t biasStride = 0;
+};
+
+/// How a convolution is computed: its chunks are blocks of the result's images.
+class Conv {
+public:
+  Conv(KernelLibrary &library, const ConvShape &shape);
+
+  uint32_t numChunks() const;
+  /// `bias` is null if there is none.
+  void run(const void *x, const void *weights, const void *bias, void *out,
+           uint32_t begin, uint32_t end, Worker &worker) const;
+
+private:
+  struct Block;
+  struct Scratch;
+
+  void chooseBlocks();
+  int64_t slabExtent(int dimension, int64_t outputs) const;
+  int64_t planeSize() const;
+  int64_t blocksAlong(int dimension) const;
+  bool storesInPlace() const;
+  Scratch takeScratch(Worker &worker) const;
+  void runGroup(const Block &block, const Scratch &scratch) const;
+  void fillOffsets(const Scratch &scratch) const;
+  void fillSlab(const Block &block, const Scratch &scratch, int64_t channel,
+                int64_t count) const;
+  void fillLine(const Block &block, const Spatial &place, const Spatial &phase,
+                char *to, int64_t channel, int64_t count) const;
+  MatrixPlace weightsOf(const Block &block, const Scratch &scratch,
+                        int64_t channel, int64_t channels, int64_t output,
+                        int64_t count) const;
+  MatrixPlace initialSums(const Block &block, const Scratch &scratch,
+                          int64_t output, int64_t count) const;
+  void multiply(const Block &block, const Scratch &scratch, int64_t channel,
+                int64_t channels, int64_t index, int64_t count) const;
+
+  KernelLibrary *library;
+  ConvShape shape;
+  tinh_dtype_t sums;    // In which all is computed, and
+  bool direct;          // whether operands are that already.
+  int64_t panelWidth;   // Columns of a register tile.
+  int64_t taps;         // Of a kernel.
+  int64_t weightStride; // Of an output's weights; 0: they are not even.
+  /// Taps so far apart read the same phase, of so many.
+  Spatial period, phases;
+  Spatial block;   // Of outputs that are computed together.
+  Spatial extents; // Of the images in the slab.
+  int64_t channelsPerBlock, outputsPerChunk, groupsPerChunk;
+};
+
+} // namespace tinh::eager
+
+#endif // TINH_EAGER_KERNELS_CONV_H
