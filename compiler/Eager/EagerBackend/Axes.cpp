@@ -1,0 +1,213 @@
+//===- Axes.cpp - Operations along an axis
+//---------------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The axis is the columns of rows; all other dimensions count rows.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/RowsOperation.h"
+#include "compiler/Eager/Kernels/KernelLibrary.h"
+
+#include <optional>
+#include <vector>
+
+using namespace tinh;
+using namespace tinh::eager;
+
+/// Rows along `axis`; of `out`, which may have one element for each.
+static Iteration<2> rowsAlong(const TensorImpl &x, int64_t axis,
+                              const TensorImpl &out) {
+  Iteration<2> space;
+  int64_t outStride = out.sizes[axis] == 1 ? 0 : out.strides[axis];
+  space.add(x.sizes[axis], {x.strides[axis], outStride});
+  for (uint32_t d = x.rank(); d-- > 0;)
+    if (d != axis && x.sizes[d] != 1)
+      space.add(x.sizes[d], {x.strides[d], out.strides[d]});
+  space.sort(0, 1);
+  space.merge(1);
+  return space;
+}
+
+static Lanes lanesOf(int64_t columnStride) {
+  return columnStride == 1 ? Lanes::AlongColumns : Lanes::AcrossRows;
+}
+
+/// Queues a kernel whose lanes lie as said.
+template <unsigned N>
+static void queueRows(Kernel &kernel, const Iteration<N> &space, Lanes lanes,
+                      std::span<const Input> inputs,
+                      std::span<Storage *const> reads, TensorImpl &out,
+                      const Call &call) {
+  RowsOperation<N> operation(kernel, space, inputs, out, false);
+  operation.chunks =
+      RowChunks(space.rows(), space.columns(),
+                elementsPerChunk(inputs[0].tensor->dtype), false);
+  if (lanes == Lanes::AcrossRows)
+    operation.chunks.useSquares();
+  Engine::get().push(call, reads, std::array{out.storage.get()}, operation);
+}
+
+void EagerBackend::argReduce(ArgOp op, const TensorImpl &x, int64_t axis,
+                             TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  Iteration<2> space = rowsAlong(x, axis, out);
+  Lanes lanes = lanesOf(space.strides[0][0]);
+  queueRows<2>(KernelLibrary::get().argreduce(op, x.dtype, lanes), space, lanes,
+               std::array{Input{&x, {}}}, std::array{x.storage.get()}, out,
+               call);
+}
+
+void EagerBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
+                           TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  Iteration<2> space = rowsAlong(x, axis, out);
+  if (x.sizes[axis] > 1)
+    space.strides[1][0] = out.strides[axis];
+  Lanes lanes = lanesOf(space.strides[0][0]);
+  queueRows<2>(KernelLibrary::get().softmax(op, x.dtype, lanes), space, lanes,
+               std::array{Input{&x, {}}}, std::array{x.storage.get()}, out,
+               call);
+}
+
+//===----------------------------------------------------------------------===//
+// Layer norm
+//===----------------------------------------------------------------------===//
+
+/// The operands of the kernel: x, scale, bias, 1 / columns, epsilon, result.
+/// None if the dimensions normalised over are not one in all of them.
+static std::optional<Iteration<6>> normalizedRows(const TensorImpl &x,
+                                                  const TensorImpl *scale,
+                                                  const TensorImpl *bias,
+                                                  uint32_t numDims,
+                                                  const TensorImpl &out) {
+  Iteration<6> space;
+  uint32_t lead = x.rank() - numDims;
+  for (uint32_t d = x.rank(); d-- > lead;)
+    if (x.sizes[d] != 1)
+      space.add(x.sizes[d],
+                {x.strides[d], scale ? scale->strides[d - lead] : 0,
+                 bias ? bias->strides[d - lead] : 0, 0, 0, out.strides[d]});
+  space.merge();
+  if (space.rank != 1)
+    return std::nullopt;
+  for (uint32_t d = lead; d-- > 0;)
+    if (x.sizes[d] != 1)
+      space.add(x.sizes[d], {x.strides[d], 0, 0, 0, 0, out.strides[d]});
+  space.sort(0, 1);
+  space.merge(1);
+  return space;
+}
+
+void EagerBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
+                             const TensorImpl *bias, const Normalization &norm,
+                             TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  std::optional<Iteration<6>> space =
+      normalizedRows(x, scale, bias, norm.numDims, out);
+  if (!space) {
+    // Once all of them are contiguous there are such rows.
+    Ref<const TensorImpl> dense = contiguous(x, call), denseScale, denseBias;
+    if (scale)
+      denseScale = contiguous(*scale, call);
+    if (bias)
+      denseBias = contiguous(*bias, call);
+    return layerNorm(*dense, denseScale.get(), denseBias.get(), norm, out,
+                     call);
+  }
+  tinh_dtype_t numberType =
+      x.dtype == TINH_DTYPE_F64 ? TINH_DTYPE_F64 : TINH_DTYPE_F32;
+  auto number = [&](double value, tinh_dtype_t dtype) {
+    return Input{nullptr, {dtype, {value}}};
+  };
+  std::array inputs{
+      Input{&x, {}}, Input{scale, {x.dtype, {1.0}}},
+      Input{bias, {x.dtype, {0.0}}},
+      number(1.0 / static_cast<double>(space->columns()), numberType),
+      number(norm.epsilon, numberType)};
+  std::vector<Storage *> reads;
+  for (const Input &input : inputs)
+    if (input.tensor)
+      reads.push_back(input.tensor->storage.get());
+  Lanes lanes = lanesOf(space->strides[0][0]);
+  queueRows<6>(KernelLibrary::get().layerNorm(norm.rms, x.dtype, lanes), *space,
+               lanes, inputs, reads, out, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Running sums
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct CumsumOperation {
+  Iteration<2> space;
+  Elements x, out;
+  tinh_dtype_t dtype;
+  RowChunks chunks;
+
+  CumsumOperation(const Iteration<2> &space, const TensorImpl &x,
+                  const TensorImpl &out)
+      : space(space), x(x), out(out), dtype(x.dtype),
+        chunks(space.rows(), space.columns(), elementsPerChunk(x.dtype),
+               false) {
+    if (space.strides[0][0] != 1)
+      chunks.useSquares();
+  }
+
+  bool mayTakeLong() const { return space.columns() > (1 << 20); }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(chunks.rows, chunks.rowsPerChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &) {
+    withElement(dtype, [&]<typename Element>(Element) {
+      space.forRows(
+          begin * chunks.rowsPerChunk,
+          std::min(end * chunks.rowsPerChunk, chunks.rows),
+          [&](const int64_t (&offsets)[2], int64_t rows) {
+            sumRows(reinterpret_cast<Element *>(x.data()) + offsets[0],
+                    reinterpret_cast<Element *>(out.data()) + offsets[1], rows);
+          });
+    });
+  }
+
+  /// Rows side by side, for their elements may be neighbours.
+  template <typename Element>
+  void sumRows(const Element *from, Element *to, int64_t rows) const {
+    using Sum = typename SumOf<Element>::type;
+    int64_t together = space.strides[0][0] == 1 ? 1 : RowChunks::kSquare;
+    int64_t fromRow = space.rowStride(0), toRow = space.rowStride(1);
+    for (int64_t first = 0; first < rows; first += together) {
+      int64_t count = std::min(together, rows - first);
+      Sum sums[RowChunks::kSquare] = {};
+      for (int64_t i = 0; i < space.columns(); ++i) {
+        const Element *source =
+            from + first * fromRow + i * space.strides[0][0];
+        Element *target = to + first * toRow + i * space.strides[1][0];
+        for (int64_t row = 0; row < count; ++row) {
+          sums[row] = wrappingAdd<Sum>(sums[row], source[row * fromRow]);
+          target[row * toRow] = static_cast<Element>(sums[row]);
+        }
+      }
+    }
+  }
+};
+
+} // namespace
+
+void EagerBackend::cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
+                          const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  Engine::get().emplace<CumsumOperation>(call, std::array{x.storage.get()},
+                                         std::array{out.storage.get()},
+                                         rowsAlong(x, axis, out), x, out);
+}

@@ -1,0 +1,161 @@
+//===- Gather.cpp - Elements that indices name ----------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "compiler/Eager/EagerBackend/Blocks.h"
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+
+using namespace tinh;
+using namespace tinh::eager;
+
+namespace {
+
+/// Copies a block for each tuple of indices, and for each of some leading
+/// dimensions: out[a…, i…, b…] = x[a…, indices[i…], b…].
+struct GatherOperation {
+  Elements x, indices, out;
+  Iteration<2> lead;   // Dimensions a of x and the result.
+  Iteration<2> places; // Dimensions i of the indices and the result.
+  Iteration<2> block;  // Dimensions b of x and the result.
+  IndexedDimensions indexed;
+  int64_t tupleStride;
+  int64_t size; // Of an element.
+  int64_t perChunk;
+  bool coversResult;
+
+  bool overwrites() const { return coversResult; }
+  int64_t blocks() const { return lead.elements() * places.elements(); }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(blocks(), perChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &) {
+    withSize(size, [&]<typename Element>(Element) {
+      int64_t last = std::min(end * perChunk, blocks());
+      for (int64_t i = begin * perChunk; i < last; ++i)
+        copyBlock<Element>(i);
+    });
+  }
+
+private:
+  template <typename Element> void copyBlock(int64_t number) const {
+    int64_t outer[2], place[2];
+    lead.locate(number / places.elements(), outer);
+    places.locate(number % places.elements(), place);
+    auto *tuple = reinterpret_cast<const int64_t *>(indices.data()) + place[0];
+    const Element *from = reinterpret_cast<const Element *>(x.data()) +
+                          outer[0] + indexed.offset(tuple, tupleStride);
+    Element *to = reinterpret_cast<Element *>(out.data()) + outer[1] + place[1];
+    int64_t fromStride = block.strides[0][0], toStride = block.strides[1][0];
+    forRuns(block, [&](int64_t fromRun, int64_t toRun) {
+      if (fromStride == 1 && toStride == 1)
+        std::copy_n(from + fromRun, block.columns(), to + toRun);
+      else
+        for (int64_t i = 0; i < block.columns(); ++i)
+          to[toRun + i * toStride] = from[fromRun + i * fromStride];
+    });
+  }
+};
+
+/// out[i] = x[i with its entry for an axis replaced by indices[i]].
+struct GatherElementsOperation {
+  Elements x, indices, out;
+  Iteration<3> space; // x without the axis, indices, result.
+  IndexedDimensions indexed;
+  int64_t size, rowsPerChunk;
+  bool coversResult;
+
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(space.rows(), rowsPerChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &) {
+    withSize(size, [&]<typename Element>(Element) {
+      space.forRows(begin * rowsPerChunk,
+                    std::min(end * rowsPerChunk, space.rows()),
+                    [&](const int64_t (&offsets)[3], int64_t rows) {
+                      for (int64_t row = 0; row < rows; ++row)
+                        gatherRow<Element>(offsets, row);
+                    });
+    });
+  }
+
+private:
+  template <typename Element>
+  void gatherRow(const int64_t (&offsets)[3], int64_t row) const {
+    auto *from = reinterpret_cast<const Element *>(x.data()) + offsets[0] +
+                 row * space.rowStride(0);
+    auto *index = reinterpret_cast<const int64_t *>(indices.data()) +
+                  offsets[1] + row * space.rowStride(1);
+    auto *to = reinterpret_cast<Element *>(out.data()) + offsets[2] +
+               row * space.rowStride(2);
+    for (int64_t i = 0; i < space.columns(); ++i)
+      to[i * space.strides[2][0]] =
+          from[i * space.strides[0][0] +
+               indexed.offset(index + i * space.strides[1][0], 0)];
+  }
+};
+
+} // namespace
+
+void EagerBackend::gather(const TensorImpl &x, const TensorImpl &indices,
+                          int64_t axis, TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  auto lead = static_cast<uint32_t>(axis);
+  uint32_t trail = x.rank() - lead - 1;
+  Iteration<2> block =
+      sharedDimensions(x, lead + 1, out, lead + indices.rank(), trail);
+  Engine::get().emplace<GatherOperation>(
+      call, std::array{x.storage.get(), indices.storage.get()},
+      std::array{out.storage.get()}, Elements(x), Elements(indices),
+      Elements(out), sharedDimensions(x, 0, out, 0, lead),
+      sharedDimensions(indices, 0, out, lead, indices.rank()), block,
+      IndexedDimensions(x, lead, 1), int64_t(0), elementSize(x.dtype),
+      std::max<int64_t>(1, elementsPerChunk(x.dtype) / block.elements()),
+      coversStorage(out));
+}
+
+void EagerBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
+                            TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  uint32_t places = indices.rank() - 1;
+  auto count = static_cast<uint32_t>(indices.sizes[places]);
+  Iteration<2> none,
+      block = sharedDimensions(x, count, out, places, x.rank() - count);
+  none.merge();
+  Engine::get().emplace<GatherOperation>(
+      call, std::array{x.storage.get(), indices.storage.get()},
+      std::array{out.storage.get()}, Elements(x), Elements(indices),
+      Elements(out), none, sharedDimensions(indices, 0, out, 0, places), block,
+      IndexedDimensions(x, 0, count), indices.strides[places],
+      elementSize(x.dtype),
+      std::max<int64_t>(1, elementsPerChunk(x.dtype) / block.elements()),
+      coversStorage(out));
+}
+
+void EagerBackend::gatherElements(const TensorImpl &x,
+                                  const TensorImpl &indices, int64_t axis,
+                                  TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  Iteration<3> space;
+  for (uint32_t d = out.rank(); d-- > 0;)
+    if (out.sizes[d] != 1)
+      space.add(out.sizes[d], {d == axis ? 0 : x.strides[d], indices.strides[d],
+                               out.strides[d]});
+  space.sort(2);
+  space.merge();
+  Engine::get().emplace<GatherElementsOperation>(
+      call, std::array{x.storage.get(), indices.storage.get()},
+      std::array{out.storage.get()}, Elements(x), Elements(indices),
+      Elements(out), space,
+      IndexedDimensions(x, static_cast<uint32_t>(axis), 1),
+      elementSize(x.dtype),
+      std::max<int64_t>(1, elementsPerChunk(x.dtype) / space.columns()),
+      coversStorage(out));
+}

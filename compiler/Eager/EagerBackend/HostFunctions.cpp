@@ -1,0 +1,66 @@
+//===- HostFunctions.cpp - Functions of the user's as operations ----------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Tensor/Support.h"
+
+#include <vector>
+
+using namespace tinh;
+using namespace tinh::eager;
+
+namespace {
+
+struct HostOperation {
+  HostFunction function;
+  std::vector<Tensor> reads, writes;
+
+  uint32_t numChunks() const { return 1; }
+  bool mayTakeLong() const { return true; }
+  void run(uint32_t, uint32_t, Worker &) {
+    function(arrays(reads), arrays(writes));
+  }
+
+private:
+  static std::vector<HostArray> arrays(const std::vector<Tensor> &tensors) {
+    std::vector<HostArray> result;
+    for (const Tensor &tensor : tensors) {
+      const TensorImpl &x = *TensorAccess::get(tensor);
+      result.push_back({Elements(x).data(), x.dtype, x.sizes, x.strides});
+    }
+    return result;
+  }
+};
+
+} // namespace
+
+void tinh::call(const char *name, HostFunction function,
+                std::span<const Tensor> reads, std::span<const Tensor> writes,
+                std::source_location at) {
+  Call call{name, at};
+  if (&Backend::current() != &eagerBackend())
+    fail(call, "a function of the host cannot be part of a graph; call it "
+               "outside of what is traced");
+  std::vector<Storage *> read, written;
+  for (const Tensor &tensor : reads)
+    read.push_back(use(tensor, call).storage.get());
+  for (const Tensor &tensor : writes)
+    written.push_back(use(tensor, call).storage.get());
+  Engine::get().emplace<HostOperation>(
+      call, read, written, std::move(function),
+      std::vector<Tensor>(reads.begin(), reads.end()),
+      std::vector<Tensor>(writes.begin(), writes.end()));
+}
+
+void tinh::call(const char *name, HostFunction function,
+                std::initializer_list<Tensor> reads,
+                std::initializer_list<Tensor> writes, std::source_location at) {
+  call(name, std::move(function), std::span(reads.begin(), reads.size()),
+       std::span(writes.begin(), writes.size()), at);
+}

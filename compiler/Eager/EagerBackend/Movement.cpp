@@ -1,0 +1,162 @@
+//===- Movement.cpp - Concatenation and padding ---------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/RowsOperation.h"
+
+#include <vector>
+
+using namespace tinh;
+using namespace tinh::eager;
+
+//===----------------------------------------------------------------------===//
+// Concatenation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Copies to parts of one storage.
+struct ConcatOperation {
+  std::vector<RowsOperation<2>> parts;
+  std::vector<uint32_t> ends = {}; // Of their chunks.
+  bool coversResult;
+
+  ConcatOperation(std::vector<RowsOperation<2>> copies, bool coversResult)
+      : parts(std::move(copies)), coversResult(coversResult) {
+    uint32_t end = 0;
+    for (const RowsOperation<2> &part : parts)
+      ends.push_back(end += part.numChunks());
+  }
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const { return ends.back(); }
+  void run(uint32_t begin, uint32_t end, Worker &worker) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      uint32_t first = i ? ends[i - 1] : 0;
+      uint32_t from = std::max(begin, first), to = std::min(end, ends[i]);
+      if (from < to)
+        parts[i].run(from - first, to - first, worker);
+    }
+  }
+};
+
+} // namespace
+
+void EagerBackend::concat(std::span<const TensorImpl *const> inputs,
+                          int64_t axis, TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  std::vector<RowsOperation<2>> parts;
+  std::vector<Storage *> reads;
+  TensorImpl place;
+  setView(place, out);
+  for (const TensorImpl *x : inputs) {
+    place.sizes[axis] = x->sizes[axis];
+    if (x->numElements() != 0) {
+      parts.push_back(copyOperation(*x, place));
+      reads.push_back(x->storage.get());
+    }
+    place.offset += x->sizes[axis] * out.strides[axis];
+  }
+  Engine::get().emplace<ConcatOperation>(call, reads,
+                                         std::array{out.storage.get()},
+                                         std::move(parts), coversStorage(out));
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct PadOperation {
+  Elements x, out;
+  Dims xSizes, xStrides, outSizes, outStrides, low;
+  PadMode mode;
+  uint64_t value;
+  int64_t size; // Of an element.
+  int64_t rows, rowsPerChunk;
+  bool coversResult;
+
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(rows, rowsPerChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &) {
+    withSize(size, [&]<typename Element>(Element) {
+      int64_t last = std::min(end * rowsPerChunk, rows);
+      for (int64_t row = begin * rowsPerChunk; row < last; ++row)
+        padRow<Element>(row);
+    });
+  }
+
+private:
+  /// The index in x of an index in the result; -1 for the value.
+  int64_t source(uint32_t d, int64_t index) const {
+    int64_t at = index - low[d], extent = xSizes[d];
+    if (at >= 0 && at < extent)
+      return at;
+    switch (mode) {
+    case PadMode::Constant:
+      return -1;
+    case PadMode::Edge:
+      return at < 0 ? 0 : extent - 1;
+    case PadMode::Reflect:
+      return at < 0 ? -at : 2 * (extent - 1) - at;
+    case PadMode::Wrap:
+      return at < 0 ? at + extent : at - extent;
+    }
+    return -1;
+  }
+
+  template <typename Element> void padRow(int64_t row) const {
+    uint32_t last = outSizes.size() - 1;
+    auto *to = reinterpret_cast<Element *>(out.data());
+    auto *from = reinterpret_cast<const Element *>(x.data());
+    bool isPadding = false;
+    for (uint32_t d = last; d-- > 0; row /= outSizes[d]) {
+      int64_t index = row % outSizes[d], at = source(d, index);
+      to += index * outStrides[d];
+      from += std::max<int64_t>(at, 0) * xStrides[d];
+      isPadding |= at < 0;
+    }
+    auto padding = static_cast<Element>(value);
+    auto pad = [&](int64_t first, int64_t end) {
+      for (int64_t i = first; i < end; ++i) {
+        int64_t at = isPadding ? -1 : source(last, i);
+        to[i * outStrides[last]] = at < 0 ? padding : from[at * xStrides[last]];
+      }
+    };
+    int64_t start = low[last], stop = start + xSizes[last];
+    if (isPadding || xStrides[last] != 1 || outStrides[last] != 1)
+      return pad(0, outSizes[last]);
+    pad(0, start);
+    std::copy_n(from, xSizes[last], to + start);
+    pad(stop, outSizes[last]);
+  }
+};
+
+} // namespace
+
+void EagerBackend::pad(const TensorImpl &x, const Dims &low, const Dims &high,
+                       PadMode mode, const Scalar &value, TensorImpl &out,
+                       const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  if (x.rank() == 0)
+    return cast({&x, {}}, out, call);
+  if (x.numElements() == 0)
+    return cast({nullptr, value}, out, call);
+  int64_t columns = out.sizes.back();
+  Engine::get().emplace<PadOperation>(
+      call, std::array{x.storage.get()}, std::array{out.storage.get()},
+      Elements(x), Elements(out), x.sizes, x.strides, out.sizes, out.strides,
+      low, mode, bitsOf(value), elementSize(x.dtype),
+      out.numElements() / columns,
+      std::max<int64_t>(1, elementsPerChunk(x.dtype) / columns),
+      coversStorage(out));
+}

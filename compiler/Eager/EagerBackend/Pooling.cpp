@@ -1,0 +1,187 @@
+//===- Pooling.cpp - Extremes and means of windows
+//-------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row of results at a time: for each place in the window, the elements that
+// the row's windows have there are added to as many accumulators.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/Operands.h"
+
+using namespace tinh;
+using namespace tinh::eager;
+
+namespace {
+
+/// One spatial dimension.
+struct PoolDimension {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1;
+  int64_t padLow = 0, padHigh = 0; // As far as it counts.
+  int64_t xStride = 0, outStride = 0;
+
+  /// The index in x of a place in a window; it may be in the padding.
+  int64_t source(int64_t window, int64_t place) const {
+    return window * stride - padLow + place * dilation;
+  }
+  /// Windows [first, last) have that place within x.
+  std::pair<int64_t, int64_t> windowsWithin(int64_t place) const {
+    int64_t before = padLow - place * dilation;
+    int64_t first = before > 0 ? ceilDiv(before, stride) : 0;
+    int64_t end = in + before;
+    int64_t last = end > 0 ? std::min(out, ceilDiv(end, stride)) : 0;
+    return {first, std::max(first, last)};
+  }
+  /// Places of a window that are within x, or its padding.
+  int64_t count(int64_t window, bool withPadding) const {
+    int64_t low = withPadding ? -padLow : 0;
+    int64_t high = withPadding ? in + padHigh : in;
+    int64_t result = 0;
+    for (int64_t place = 0; place < kernel; ++place) {
+      int64_t at = source(window, place);
+      result += at >= low && at < high;
+    }
+    return result;
+  }
+};
+
+struct PoolOperation {
+  PoolOp op;
+  tinh_dtype_t dtype;
+  Elements x, out;
+  int64_t channels, images;
+  int64_t xStrides[2], outStrides[2]; // Of images and channels.
+  PoolDimension dims[3];
+  bool coversResult;
+  int64_t rows = 0, rowsPerChunk = 0;
+
+  PoolOperation(PoolOp op, const TensorImpl &x, const Window &window,
+                const TensorImpl &out)
+      : op(op), dtype(x.dtype), x(x), out(out), channels(x.sizes[1]),
+        images(x.sizes[0]), xStrides{x.strides[0], x.strides[1]},
+        outStrides{out.strides[0], out.strides[1]},
+        coversResult(coversStorage(out)) {
+    uint32_t count = x.rank() - 2;
+    for (uint32_t d = 0; d < count; ++d) {
+      int64_t ceiling = window.ceilPad.empty() ? 0 : window.ceilPad[d];
+      dims[3 - count + d] = {x.sizes[2 + d],
+                             out.sizes[2 + d],
+                             window.kernel[d],
+                             window.strides[d],
+                             window.dilations[d],
+                             window.padLow[d],
+                             window.padHigh[d] - ceiling,
+                             x.strides[2 + d],
+                             out.strides[2 + d]};
+    }
+    rows = images * channels * dims[0].out * dims[1].out;
+    int64_t work =
+        dims[0].kernel * dims[1].kernel * dims[2].kernel * dims[2].out;
+    rowsPerChunk = std::max<int64_t>(1, elementsPerChunk(dtype) / work);
+  }
+
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(rows, rowsPerChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &worker) {
+    withElement(dtype, [&]<typename Element>(Element) {
+      int64_t last = std::min(end * rowsPerChunk, rows);
+      for (int64_t row = begin * rowsPerChunk; row < last; ++row)
+        poolRow<Element>(row, worker);
+    });
+  }
+
+private:
+  template <typename Element> void poolRow(int64_t row, Worker &worker) const {
+    using Value = typename SumOf<Element>::type;
+    int64_t depth = row / dims[1].out % dims[0].out, height = row % dims[1].out;
+    int64_t plane = row / (dims[0].out * dims[1].out);
+    int64_t channel = plane % channels, image = plane / channels;
+    auto *from = reinterpret_cast<const Element *>(x.data()) +
+                 image * xStrides[0] + channel * xStrides[1];
+    auto *to = reinterpret_cast<Element *>(out.data()) + image * outStrides[0] +
+               channel * outStrides[1] + depth * dims[0].outStride +
+               height * dims[1].outStride;
+    int64_t width = dims[2].out;
+    auto *values = static_cast<Value *>(
+        worker.scratch(static_cast<uint64_t>(width) * sizeof(Value)));
+    std::fill_n(values, width, initial<Value>());
+    for (int64_t i = 0; i < dims[0].kernel; ++i) {
+      int64_t z = dims[0].source(depth, i);
+      for (int64_t j = 0; j < dims[1].kernel; ++j) {
+        int64_t y = dims[1].source(height, j);
+        if (z >= 0 && z < dims[0].in && y >= 0 && y < dims[1].in)
+          addRow(from + z * dims[0].xStride + y * dims[1].xStride, values);
+      }
+    }
+    for (int64_t i = 0; i < width; ++i)
+      to[i * dims[2].outStride] =
+          static_cast<Element>(finished(values[i], depth, height, i));
+  }
+
+  template <typename Value> Value initial() const {
+    if (op != PoolOp::Max)
+      return Value(0);
+    using Limits = std::numeric_limits<Value>;
+    return Limits::has_infinity ? static_cast<Value>(-Limits::infinity())
+                                : Limits::lowest();
+  }
+
+  /// Adds a row of x to the windows that it is within.
+  template <typename Element, typename Value>
+  void addRow(const Element *from, Value *values) const {
+    const PoolDimension &dim = dims[2];
+    for (int64_t place = 0; place < dim.kernel; ++place) {
+      auto [first, last] = dim.windowsWithin(place);
+      const Element *start = from + dim.source(first, place) * dim.xStride;
+      int64_t step = dim.stride * dim.xStride;
+      if (step == 1)
+        accumulate(start, 1, values + first, last - first);
+      else
+        accumulate(start, step, values + first, last - first);
+    }
+  }
+
+  template <typename Element, typename Value>
+  [[gnu::always_inline]] void accumulate(const Element *from, int64_t step,
+                                         Value *values, int64_t count) const {
+    if (op == PoolOp::Max)
+      for (int64_t i = 0; i < count; ++i) {
+        auto value = static_cast<Value>(from[i * step]);
+        // NaN, which is not equal to itself, stays.
+        values[i] = value > values[i] || value != value ? value : values[i];
+      }
+    else
+      for (int64_t i = 0; i < count; ++i)
+        values[i] = wrappingAdd(values[i], static_cast<Value>(from[i * step]));
+  }
+
+  template <typename Value>
+  Value finished(Value value, int64_t depth, int64_t height,
+                 int64_t width) const {
+    if (op == PoolOp::Max)
+      return value;
+    bool withPadding = op == PoolOp::MeanWithPadding;
+    return static_cast<Value>(
+        value / static_cast<Value>(dims[0].count(depth, withPadding) *
+                                   dims[1].count(height, withPadding) *
+                                   dims[2].count(width, withPadding)));
+  }
+};
+
+} // namespace
+
+void EagerBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
+                        TensorImpl &out, const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  Engine::get().emplace<PoolOperation>(call, std::array{x.storage.get()},
+                                       std::array{out.storage.get()}, op, x,
+                                       window, out);
+}

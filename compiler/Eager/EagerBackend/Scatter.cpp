@@ -1,0 +1,174 @@
+//===- Scatter.cpp - Elements written where indices say -------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Indices may name an element more than once; then the order counts. So a chunk
+// has all indices for some of the elements that cannot be the same.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/EagerBackend/Blocks.h"
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+
+using namespace tinh;
+using namespace tinh::eager;
+
+namespace {
+
+template <typename Element>
+void update(ScatterOp op, Element &target, Element value) {
+  using Sum = typename SumOf<Element>::type;
+  if (op == ScatterOp::Assign)
+    target = value;
+  else
+    target = static_cast<Element>(wrappingAdd<Sum>(target, value));
+}
+
+/// out[i with its entry for an axis replaced by indices[i]] = or += updates[i].
+struct ScatterElementsOperation {
+  ScatterOp op;
+  tinh_dtype_t dtype;
+  Elements indices, updates, out;
+  Iteration<3> space;                // All dimensions but the axis.
+  int64_t length;                    // Of the indices along the axis,
+  int64_t indexStride, updateStride; // and there.
+  IndexedDimensions indexed;
+  int64_t perChunk; // Elements of `space`.
+
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(space.elements(), perChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &) {
+    withElement(dtype, [&]<typename Element>(Element) {
+      int64_t last = std::min(end * perChunk, space.elements());
+      for (int64_t i = begin * perChunk; i < last;) {
+        int64_t offsets[3];
+        space.locate(i, offsets);
+        int64_t count =
+            std::min(space.columns() - i % space.columns(), last - i);
+        scatterColumns<Element>(offsets, count);
+        i += count;
+      }
+    });
+  }
+
+private:
+  template <typename Element>
+  void scatterColumns(const int64_t (&offsets)[3], int64_t count) const {
+    auto *index =
+        reinterpret_cast<const int64_t *>(indices.data()) + offsets[0];
+    auto *from = reinterpret_cast<const Element *>(updates.data()) + offsets[1];
+    auto *to = reinterpret_cast<Element *>(out.data()) + offsets[2];
+    auto scatterOne = [&](int64_t i, int64_t column) {
+      const int64_t *at =
+          index + i * indexStride + column * space.strides[0][0];
+      update<Element>(op,
+                      to[column * space.strides[2][0] + indexed.offset(at, 0)],
+                      from[i * updateStride + column * space.strides[1][0]]);
+    };
+    // Neighbours in memory one after the other.
+    if (updateStride < space.strides[1][0])
+      for (int64_t column = 0; column < count; ++column)
+        for (int64_t i = 0; i < length; ++i)
+          scatterOne(i, column);
+    else
+      for (int64_t i = 0; i < length; ++i)
+        for (int64_t column = 0; column < count; ++column)
+          scatterOne(i, column);
+  }
+};
+
+/// out[indices[i…, 0], …, b…] = or += updates[i…, b…].
+struct ScatterNdOperation {
+  ScatterOp op;
+  tinh_dtype_t dtype;
+  Elements indices, updates, out;
+  Iteration<2> places; // Dimensions i of the indices and the updates.
+  Iteration<2> block;  // Dimensions b of the updates and the result.
+  int64_t tupleStride;
+  IndexedDimensions indexed;
+  int64_t perChunk; // Columns of blocks.
+
+  bool mayTakeLong() const {
+    return places.elements() * block.elements() > (1 << 16);
+  }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(block.columns(), perChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &) {
+    withElement(dtype, [&]<typename Element>(Element) {
+      int64_t last = std::min(end * perChunk, block.columns());
+      for (int64_t i = 0; i < places.elements(); ++i)
+        scatterBlock<Element>(i, begin * perChunk, last);
+    });
+  }
+
+private:
+  template <typename Element>
+  void scatterBlock(int64_t number, int64_t first, int64_t last) const {
+    int64_t place[2];
+    places.locate(number, place);
+    auto *tuple = reinterpret_cast<const int64_t *>(indices.data()) + place[0];
+    auto *from = reinterpret_cast<const Element *>(updates.data()) + place[1];
+    auto *to = reinterpret_cast<Element *>(out.data()) +
+               indexed.offset(tuple, tupleStride);
+    int64_t fromStride = block.strides[0][0], toStride = block.strides[1][0];
+    forRuns(block, [&](int64_t fromRun, int64_t toRun) {
+      for (int64_t i = first; i < last; ++i)
+        update<Element>(op, to[toRun + i * toStride],
+                        from[fromRun + i * fromStride]);
+    });
+  }
+};
+
+} // namespace
+
+void EagerBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
+                                   const TensorImpl &updates, int64_t axis,
+                                   TensorImpl &out, const Call &call) {
+  if (indices.numElements() == 0)
+    return;
+  Iteration<3> space;
+  for (uint32_t d = out.rank(); d-- > 0;)
+    if (d != axis && indices.sizes[d] != 1)
+      space.add(indices.sizes[d],
+                {indices.strides[d], updates.strides[d], out.strides[d]});
+  space.sort(2);
+  space.merge();
+  int64_t length = indices.sizes[axis];
+  Engine::get().emplace<ScatterElementsOperation>(
+      call,
+      std::array{indices.storage.get(), updates.storage.get(),
+                 out.storage.get()},
+      std::array{out.storage.get()}, op, out.dtype, Elements(indices),
+      Elements(updates), Elements(out), space, length, indices.strides[axis],
+      updates.strides[axis],
+      IndexedDimensions(out, static_cast<uint32_t>(axis), 1),
+      std::max<int64_t>(16, elementsPerChunk(out.dtype) / length));
+}
+
+void EagerBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
+                             const TensorImpl &updates, TensorImpl &out,
+                             const Call &call) {
+  if (updates.numElements() == 0)
+    return;
+  uint32_t numPlaces = indices.rank() - 1;
+  auto count = static_cast<uint32_t>(indices.sizes[numPlaces]);
+  Iteration<2> places = sharedDimensions(updates, 0, indices, 0, numPlaces);
+  std::swap(places.strides[0], places.strides[1]);
+  Iteration<2> block =
+      sharedDimensions(out, count, updates, numPlaces, out.rank() - count);
+  std::swap(block.strides[0], block.strides[1]);
+  int64_t visits = places.elements() * block.rows();
+  Engine::get().emplace<ScatterNdOperation>(
+      call,
+      std::array{indices.storage.get(), updates.storage.get(),
+                 out.storage.get()},
+      std::array{out.storage.get()}, op, out.dtype, Elements(indices),
+      Elements(updates), Elements(out), places, block,
+      indices.strides[numPlaces], IndexedDimensions(out, 0, count),
+      std::max<int64_t>(64, elementsPerChunk(out.dtype) / visits));
+}
