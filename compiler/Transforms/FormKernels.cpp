@@ -153,6 +153,7 @@ private:
   const char *refuseInAnchor(Operation *op, OpOperand &use,
                              const Group &group) const;
   const char *refuseInTree(Operation *op, OpOperand &use) const;
+  bool isWrittenInParts(Operation *concat) const;
   Group *consumerOf(Operation *op) const;
   void addPrologue(Operation *op);
 
@@ -291,6 +292,21 @@ void KernelFormer::addEpilogue(Group &group) {
 // Before an anchor, and in trees
 //===----------------------------------------------------------------------===//
 
+/// Whether at least half of a concatenation is results of anchors or of other
+/// concatenations: their kernels can write them in their place in it.
+bool KernelFormer::isWrittenInParts(Operation *concat) const {
+  int64_t written = 0;
+  for (Value input : concat->getOperands()) {
+    Operation *source = input.getDefiningOp();
+    while (isa_and_nonnull<ReshapeOp>(source))
+      source = source->getOperand(0).getDefiningOp();
+    Group *group = groupOf.lookup(source);
+    if ((group && group->anchor) || isa_and_nonnull<ConcatOp>(source))
+      written += tensorType(input).getNumElements();
+  }
+  return 2 * written >= tensorType(concat->getResult(0)).getNumElements();
+}
+
 /// Why `op` cannot be computed where the group's anchor or what follows it
 /// reads it, or null.
 const char *KernelFormer::refuseInAnchor(Operation *op, OpOperand &use,
@@ -324,6 +340,8 @@ const char *KernelFormer::refuseInTree(Operation *op, OpOperand &use) const {
   Operation *user = use.getOwner();
   if (isa<ConcatOp>(op))
     return "the inputs of a concatenation are copied once";
+  if (isa<ConcatOp>(user) && isWrittenInParts(user))
+    return "the kernels of a concatenation's inputs write their parts of it";
   if (isa<GatherOp, GatherElementsOp, GatherNdOp>(user) &&
       use.getOperandNumber() == 0 && !isa<TransposeOp, SliceOp>(op))
     return "gathered elements may be read any number of times";
