@@ -77,6 +77,7 @@ def check_compiler(prefix, folder):
     assert "missing.onnx: error: cannot read the file" in text, text
     run(prefix / "bin/graph-compile", model, "-o", artifact)
     assert "xor" in run(prefix / "bin/graph-run", artifact, "--list")
+    assert "1 + 1 = 10\n" in run(folder / "half_adder")
 
 
 def main():
