@@ -78,6 +78,11 @@ public:
     return append("graph.reduce " + kind, {x},
                   " axes [0] : " + x.type + " -> " + type, type);
   }
+  Value argreduce(const std::string &op, const Value &x,
+                  const std::string &type) {
+    return append("graph." + op, {x}, " axis 0 : " + x.type + " -> " + type,
+                  type);
+  }
   Value nary(const std::string &op, std::initializer_list<Value> operands,
              const std::string &type) {
     std::string types;
@@ -313,8 +318,7 @@ Source reduceSource(ReduceOp op, tinh_dtype_t from, tinh_dtype_t to,
 Source argreduceSource(ArgOp op, tinh_dtype_t dtype, Lanes lanes) {
   std::string name = op == ArgOp::Max ? "argmax" : "argmin";
   Function f({row(dtype)});
-  Function::Value y =
-      f.unary(name, f.input(0), " axis 0", single(TINH_DTYPE_I64));
+  Function::Value y = f.argreduce(name, f.input(0), single(TINH_DTYPE_I64));
   return f.finish(name + "_" + elementType(dtype), y, lanes);
 }
 
