@@ -6,34 +6,25 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product of the weights, [outputs, channels · taps], and a matrix that is
-// never there: its row for a channel and a tap is the channel's image, shifted.
-// A chunk copies the part of the image that it needs, with its padding, to a
-// slab of scratch memory; the rows of the matrix are then places in the slab,
-// from which neighbouring outputs are neighbours, across the lines of the image
-// too. What is computed between the end of one line and the start of the next
-// one is dropped.
-//
-// With strides, places that are a multiple of the stride apart are neighbours:
-// the slab holds one image for each remainder, a phase.
+// A product of the weights, [outputs, channels · slab.taps()], and a matrix
+// that is never there: its row for a channel and a tap is the channel's image,
+// shifted, a place in the slab of the chunk.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Kernels/Conv.h"
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 namespace tinh::eager {
 
 /// Outputs whose sums are in the cache together.
 static constexpr int64_t kOutputsAtOnce = 48;
 
+/// Of any dtype.
+static const double zero = 0;
+
 static int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
 static uint64_t align(uint64_t bytes) { return (bytes + 63) & ~uint64_t(63); }
-static int64_t product(const Spatial &values) {
-  return values[0] * values[1] * values[2];
-}
 
 //===----------------------------------------------------------------------===//
 // Planning
@@ -51,36 +42,24 @@ static int64_t evenStride(const ConvShape &shape) {
     extent *= count;
     return even;
   };
-  bool even = merge(shape.kernel[2], shape.weights.spatial[2]) &&
-              merge(shape.kernel[1], shape.weights.spatial[1]) &&
-              merge(shape.kernel[0], shape.weights.spatial[0]) &&
+  bool even = merge(shape.windows.kernel[2], shape.weights.spatial[2]) &&
+              merge(shape.windows.kernel[1], shape.weights.spatial[1]) &&
+              merge(shape.windows.kernel[0], shape.weights.spatial[0]) &&
               merge(shape.channels, shape.weights.channel);
   return !even ? 0 : std::max<int64_t>(stride, 1);
 }
 
 Conv::Conv(KernelLibrary &library, const ConvShape &shape)
-    : library(&library), shape(shape), sums(sumsType(shape.dtype)),
+    : library(&library), shape(shape), slab(library, shape.windows),
+      sums(sumsType(shape.dtype)),
       direct(tinh_dtype_size(sums) == tinh_dtype_size(shape.dtype)),
       panelWidth(library.panelBytes() / tinh_dtype_size(sums)),
-      taps(product(shape.kernel)), weightStride(evenStride(shape)) {
-  for (int i = 0; i < 3; ++i) {
-    period[i] =
-        shape.strides[i] / std::gcd(shape.strides[i], shape.dilations[i]);
-    phases[i] = std::min(shape.kernel[i], period[i]);
-  }
+      weightStride(evenStride(shape)) {
   chooseBlocks();
 }
 
-/// Places that `outputs` neighbours read, of one phase.
-int64_t Conv::slabExtent(int i, int64_t outputs) const {
-  return outputs +
-         (shape.kernel[i] - 1) * shape.dilations[i] / shape.strides[i];
-}
-
-int64_t Conv::planeSize() const { return product(phases) * product(extents); }
-
 int64_t Conv::blocksAlong(int i) const {
-  return divideUp(shape.out[i], block[i]);
+  return divideUp(shape.windows.out[i], block[i]);
 }
 
 void Conv::chooseBlocks() {
@@ -88,27 +67,27 @@ void Conv::chooseBlocks() {
                     kLeastLines = 4, kChunks = 16;
   constexpr double kLeastWork = 1e6;
   int64_t size = tinh_dtype_size(sums);
-  block = {1, 1, std::min(shape.out[2], kMostLine)};
-  block[2] = divideUp(shape.out[2], blocksAlong(2));
+  block = {1, 1, std::min(shape.windows.out[2], kMostLine)};
+  block[2] = divideUp(shape.windows.out[2], blocksAlong(2));
   auto choose = [&](int64_t lines) {
-    block[1] = divideUp(shape.out[1], divideUp(shape.out[1], lines));
-    for (int i = 0; i < 3; ++i)
-      extents[i] = slabExtent(i, block[i]);
+    block[1] =
+        divideUp(shape.windows.out[1], divideUp(shape.windows.out[1], lines));
+    slab.setBlock(block);
   };
   // As many lines as have enough columns, or as the cache has room for.
-  int64_t lines =
-      std::clamp<int64_t>(kColumns / slabExtent(2, block[2]), 1, shape.out[1]);
+  int64_t lines = std::clamp<int64_t>(kColumns / slab.extent(2, block[2]), 1,
+                                      shape.windows.out[1]);
   choose(lines);
   while (lines > kLeastLines &&
-         planeSize() * shape.channels * size > kSlabBytes)
+         slab.planeSize() * shape.channels * size > kSlabBytes)
     choose(--lines);
-  channelsPerBlock = std::clamp<int64_t>(2 * kSlabBytes / (planeSize() * size),
-                                         1, shape.channels);
+  channelsPerBlock = std::clamp<int64_t>(
+      2 * kSlabBytes / (slab.planeSize() * size), 1, shape.channels);
 
   int64_t images =
       shape.batch * blocksAlong(0) * blocksAlong(1) * blocksAlong(2);
   double perGroup =
-      2.0 * product(block) * shape.outputs * shape.channels * taps;
+      2.0 * product(block) * shape.outputs * shape.channels * slab.taps();
   groupsPerChunk = std::clamp<int64_t>(
       static_cast<int64_t>(kLeastWork / perGroup), 1, shape.groups);
   int64_t chunks = images * divideUp(shape.groups, groupsPerChunk);
@@ -129,7 +108,7 @@ uint32_t Conv::numChunks() const {
 /// Whether the columns of the product are those of the result.
 bool Conv::storesInPlace() const {
   bool lines =
-      block[1] == 1 || (blocksAlong(2) == 1 && extents[2] == block[2] &&
+      block[1] == 1 || (blocksAlong(2) == 1 && slab.lineSize() == block[2] &&
                         shape.result.spatial[1] == block[2]);
   return direct && lines && (block[2] == 1 || shape.result.spatial[2] == 1);
 }
@@ -155,21 +134,22 @@ struct Conv::Scratch {
 
 Conv::Scratch Conv::takeScratch(Worker &worker) const {
   uint64_t size = tinh_dtype_size(sums);
-  uint64_t slab = align((planeSize() * channelsPerBlock + panelWidth) * size);
-  uint64_t offsets = align(channelsPerBlock * taps * sizeof(int64_t));
-  int64_t columns = block[1] * extents[2], rows = kOutputsAtOnce;
+  uint64_t images =
+      align((slab.planeSize() * channelsPerBlock + panelWidth) * size);
+  uint64_t offsets = align(channelsPerBlock * slab.taps() * sizeof(int64_t));
+  int64_t columns = block[1] * slab.lineSize(), rows = kOutputsAtOnce;
   if (channelsPerBlock < shape.channels)
     rows = outputsPerChunk;
   uint64_t results = storesInPlace() ? 0 : align(rows * columns * size);
   bool packs = !direct || weightStride == 0;
   uint64_t weights =
-      packs ? align(kOutputsAtOnce * channelsPerBlock * taps * size) : 0;
+      packs ? align(kOutputsAtOnce * channelsPerBlock * slab.taps() * size) : 0;
   auto *memory = static_cast<char *>(worker.scratch(
-      slab + offsets + results + weights + kOutputsAtOnce * size));
+      images + offsets + results + weights + kOutputsAtOnce * size));
   Scratch scratch;
   scratch.slab = memory;
-  scratch.offsets = reinterpret_cast<int64_t *>(memory + slab);
-  scratch.sums = memory + slab + offsets;
+  scratch.offsets = reinterpret_cast<int64_t *>(memory + images);
+  scratch.sums = memory + images + offsets;
   scratch.weights = scratch.sums + results;
   scratch.bias = scratch.weights + weights;
   return scratch;
@@ -191,9 +171,9 @@ void Conv::run(const void *x, const void *weights, const void *bias, void *out,
     b.outputs = std::min(outputsPerChunk, shape.outputs - b.output);
     for (int i = 2; i >= 0; --i) {
       b.first[i] = take(blocksAlong(i)) * block[i];
-      b.count[i] = std::min(block[i], shape.out[i] - b.first[i]);
+      b.count[i] = std::min(block[i], shape.windows.out[i] - b.first[i]);
     }
-    b.columns = (b.count[1] - 1) * extents[2] + b.count[2];
+    b.columns = slab.span(b.count);
     int64_t group =
         take(divideUp(shape.groups, groupsPerChunk)) * groupsPerChunk;
     int64_t groupEnd = std::min(group + groupsPerChunk, shape.groups);
@@ -220,86 +200,21 @@ void Conv::runGroup(const Block &b, const Scratch &scratch) const {
   for (int64_t channel = 0; channel < shape.channels;
        channel += channelsPerBlock) {
     int64_t count = std::min(channelsPerBlock, shape.channels - channel);
-    fillSlab(b, scratch, channel, count);
+    const char *from = advance(b.x, channel * shape.x.channel, shape.dtype);
+    slab.fill({from, direct ? sums : shape.dtype, {}}, shape.x, count, b.first,
+              &zero, scratch.slab, sums);
     for (int64_t i = 0; i < b.outputs; i += kOutputsAtOnce)
       multiply(b, scratch, channel, count, i,
                std::min(kOutputsAtOnce, b.outputs - i));
   }
 }
 
-//===----------------------------------------------------------------------===//
-// The slab: [channels, phases…, extents…]
-//===----------------------------------------------------------------------===//
-
 /// Where the matrix's row for each channel and tap begins in the slab.
 void Conv::fillOffsets(const Scratch &scratch) const {
   int64_t *next = scratch.offsets;
   for (int64_t channel = 0; channel < channelsPerBlock; ++channel)
-    for (int64_t i = 0; i < taps; ++i) {
-      Spatial tap{i / (shape.kernel[1] * shape.kernel[2]),
-                  i / shape.kernel[2] % shape.kernel[1], i % shape.kernel[2]};
-      int64_t phase = 0, place = 0;
-      for (int d = 0; d < 3; ++d) {
-        phase = phase * phases[d] + tap[d] % period[d];
-        place =
-            place * extents[d] + tap[d] * shape.dilations[d] / shape.strides[d];
-      }
-      *next++ = channel * planeSize() + phase * product(extents) + place;
-    }
-}
-
-void Conv::fillSlab(const Block &b, const Scratch &scratch, int64_t channel,
-                    int64_t count) const {
-  bool inside = true; // Whether all that is read exists.
-  for (int i = 0; i < 3; ++i) {
-    int64_t first = b.first[i] * shape.strides[i] - shape.padLow[i];
-    inside &=
-        first >= 0 && first + extents[i] * shape.strides[i] <= shape.in[i];
-  }
-  int64_t size = tinh_dtype_size(sums);
-  if (!inside)
-    std::memset(scratch.slab, 0, planeSize() * count * size);
-  int64_t line = 0; // In the slab.
-  for (int64_t phase = 0; phase < product(phases); ++phase) {
-    Spatial p{phase / (phases[1] * phases[2]), phase / phases[2] % phases[1],
-              phase % phases[2]};
-    for (int64_t e = 0; e < extents[0] * extents[1]; ++e, ++line)
-      fillLine(b, {e / extents[1], e % extents[1], 0}, p,
-               scratch.slab + line * extents[2] * size, channel, count);
-  }
-}
-
-/// The line of all channels that begins at `place` of a phase; padding is
-/// there already.
-void Conv::fillLine(const Block &b, const Spatial &place, const Spatial &phase,
-                    char *to, int64_t channel, int64_t count) const {
-  auto source = [&](int i) { // Of place 0 along dimension i.
-    return b.first[i] * shape.strides[i] - shape.padLow[i] +
-           phase[i] * shape.dilations[i] % shape.strides[i];
-  };
-  int64_t offset = channel * shape.x.channel;
-  for (int i = 0; i < 2; ++i) {
-    int64_t at = source(i) + place[i] * shape.strides[i];
-    if (at < 0 || at >= shape.in[i])
-      return;
-    offset += at * shape.x.spatial[i];
-  }
-  int64_t stride = shape.strides[2], start = source(2);
-  int64_t low = start < 0 ? divideUp(-start, stride) : 0;
-  int64_t high =
-      start >= shape.in[2]
-          ? 0
-          : std::min(extents[2], divideUp(shape.in[2] - start, stride));
-  if (low >= high)
-    return;
-  offset += (start + low * stride) * shape.x.spatial[2];
-  tinh_dtype_t from = direct ? sums : shape.dtype;
-  copyMatrix(*library,
-             {advance(b.x, offset, shape.dtype),
-              from,
-              {shape.x.channel, stride * shape.x.spatial[2]}},
-             {advance(to, low, sums), sums, {planeSize(), 1}}, count,
-             high - low);
+    for (int64_t tap = 0; tap < slab.taps(); ++tap)
+      *next++ = channel * slab.planeSize() + slab.tapOffset(tap);
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,26 +232,27 @@ MatrixPlace Conv::weightsOf(const Block &b, const Scratch &scratch,
   tinh_dtype_t dtype = direct ? sums : shape.dtype;
   if (direct && weightStride)
     return {from, dtype, {strides.outer, weightStride}};
-  int64_t width = channels * taps;
+  int64_t width = channels * slab.taps();
   MatrixPlace dense{scratch.weights, sums, {width, 1}};
   if (weightStride) {
     copyMatrix(*library, {from, dtype, {strides.outer, weightStride}}, dense,
                count, width);
     return dense;
   }
-  int64_t lines = shape.kernel[0] * shape.kernel[1];
+  int64_t lines = shape.windows.kernel[0] * shape.windows.kernel[1];
   for (int64_t i = 0; i < channels * lines; ++i) {
     int64_t line = i % lines;
     int64_t offset = i / lines * strides.channel +
-                     line / shape.kernel[1] * strides.spatial[0] +
-                     line % shape.kernel[1] * strides.spatial[1];
-    copyMatrix(
-        *library,
-        {advance(from, offset, shape.dtype),
-         dtype,
-         {strides.outer, strides.spatial[2]}},
-        {advance(scratch.weights, i * shape.kernel[2], sums), sums, {width, 1}},
-        count, shape.kernel[2]);
+                     line / shape.windows.kernel[1] * strides.spatial[0] +
+                     line % shape.windows.kernel[1] * strides.spatial[1];
+    copyMatrix(*library,
+               {advance(from, offset, shape.dtype),
+                dtype,
+                {strides.outer, strides.spatial[2]}},
+               {advance(scratch.weights, i * shape.windows.kernel[2], sums),
+                sums,
+                {width, 1}},
+               count, shape.windows.kernel[2]);
   }
   return dense;
 }
@@ -344,9 +260,8 @@ MatrixPlace Conv::weightsOf(const Block &b, const Scratch &scratch,
 /// What the sums of `count` outputs start from.
 MatrixPlace Conv::initialSums(const Block &b, const Scratch &scratch,
                               int64_t output, int64_t count) const {
-  alignas(64) static const char zero[64] = {};
   if (!shape.hasBias)
-    return {zero, sums, {0, 0}};
+    return {&zero, sums, {0, 0}};
   const char *bias = advance(b.bias, output * shape.biasStride, shape.dtype);
   if (direct)
     return {bias, sums, {shape.biasStride, 0}};
@@ -371,7 +286,7 @@ void Conv::multiply(const Block &b, const Scratch &scratch, int64_t channel,
   MatrixPlace initial =
       isFirst ? initialSums(b, scratch, output, count) : result;
   MatrixPlace weights = weightsOf(b, scratch, channel, channels, output, count);
-  ContractionSizes sizes{b.columns, channels * taps, weights.strides,
+  ContractionSizes sizes{b.columns, channels * slab.taps(), weights.strides,
                          initial.strides, result.strides};
   void *buffers[] = {&sizes,
                      const_cast<void *>(weights.data),
@@ -386,7 +301,7 @@ void Conv::multiply(const Block &b, const Scratch &scratch, int64_t channel,
   for (int64_t line = 0; line < b.count[1]; ++line)
     copyMatrix(*library,
                {advance(static_cast<const char *>(result.data),
-                        line * extents[2], sums),
+                        line * slab.lineSize(), sums),
                 sums,
                 {b.columns, 1}},
                {advance(out, line * shape.result.spatial[1], shape.dtype),

@@ -8,25 +8,15 @@
 #ifndef TINH_EAGER_KERNELS_CONV_H
 #define TINH_EAGER_KERNELS_CONV_H
 
-#include "compiler/Eager/Kernels/Copy.h"
+#include "compiler/Eager/Kernels/Slab.h"
 
 namespace tinh::eager {
-
-/// A value for each of three spatial dimensions; of fewer, the first ones have
-/// extent 1.
-using Spatial = std::array<int64_t, 3>;
-
-/// Strides, in elements, of [N, C, spatial…] or [O, C, kernel…].
-struct ImageStrides {
-  int64_t outer = 0, channel = 0;
-  Spatial spatial = {};
-};
 
 struct ConvShape {
   tinh_dtype_t dtype;
   int64_t batch, groups;
   int64_t channels, outputs; // Of each group.
-  Spatial in, kernel, strides, dilations, padLow, out;
+  Windows windows;
   ImageStrides x, weights, result;
   bool hasBias = false;
   int64_t biasStride = 0;
@@ -47,17 +37,11 @@ private:
   struct Scratch;
 
   void chooseBlocks();
-  int64_t slabExtent(int dimension, int64_t outputs) const;
-  int64_t planeSize() const;
   int64_t blocksAlong(int dimension) const;
   bool storesInPlace() const;
   Scratch takeScratch(Worker &worker) const;
   void runGroup(const Block &block, const Scratch &scratch) const;
   void fillOffsets(const Scratch &scratch) const;
-  void fillSlab(const Block &block, const Scratch &scratch, int64_t channel,
-                int64_t count) const;
-  void fillLine(const Block &block, const Spatial &place, const Spatial &phase,
-                char *to, int64_t channel, int64_t count) const;
   MatrixPlace weightsOf(const Block &block, const Scratch &scratch,
                         int64_t channel, int64_t channels, int64_t output,
                         int64_t count) const;
@@ -68,15 +52,12 @@ private:
 
   KernelLibrary *library;
   ConvShape shape;
+  Slab slab;
   tinh_dtype_t sums;    // In which all is computed, and
   bool direct;          // whether operands are that already.
   int64_t panelWidth;   // Columns of a register tile.
-  int64_t taps;         // Of a kernel.
   int64_t weightStride; // Of an output's weights; 0: they are not even.
-  /// Taps so far apart read the same phase, of so many.
-  Spatial period, phases;
-  Spatial block;   // Of outputs that are computed together.
-  Spatial extents; // Of the images in the slab.
+  Spatial block;        // Of outputs that are computed together.
   int64_t channelsPerBlock, outputsPerChunk, groupsPerChunk;
 };
 

@@ -15,10 +15,6 @@ using namespace tinh::eager;
 
 namespace {
 
-int64_t product(const Spatial &values) {
-  return values[0] * values[1] * values[2];
-}
-
 /// Strides of a dense image, channels first or last.
 ImageStrides strides(int64_t channels, const Spatial &extents,
                      bool channelsLast = false) {
@@ -40,19 +36,19 @@ ConvShape makeShape(tinh_dtype_t dtype, int64_t batch, int64_t groups,
   shape.groups = groups;
   shape.channels = channels;
   shape.outputs = outputs;
-  shape.in = in;
-  shape.kernel = kernel;
-  shape.strides = step;
-  shape.dilations = dilations;
-  shape.padLow = low;
+  shape.windows.in = in;
+  shape.windows.kernel = kernel;
+  shape.windows.strides = step;
+  shape.windows.dilations = dilations;
+  shape.windows.padLow = low;
   for (int i = 0; i < 3; ++i)
-    shape.out[i] =
+    shape.windows.out[i] =
         (in[i] + low[i] + high[i] - (kernel[i] - 1) * dilations[i] - 1) /
             step[i] +
         1;
   shape.x = strides(groups * channels, in);
   shape.weights = strides(channels, kernel);
-  shape.result = strides(groups * outputs, shape.out);
+  shape.result = strides(groups * outputs, shape.windows.out);
   shape.hasBias = true;
   shape.biasStride = 1;
   return shape;
@@ -60,13 +56,14 @@ ConvShape makeShape(tinh_dtype_t dtype, int64_t batch, int64_t groups,
 
 struct Case {
   Case(const ConvShape &shape, std::mt19937 &random)
-      : shape(shape), x(shape.dtype, shape.batch * shape.groups *
-                                         shape.channels * product(shape.in)),
+      : shape(shape),
+        x(shape.dtype, shape.batch * shape.groups * shape.channels *
+                           product(shape.windows.in)),
         weights(shape.dtype, shape.groups * shape.outputs * shape.channels *
-                                 product(shape.kernel)),
+                                 product(shape.windows.kernel)),
         bias(shape.dtype, shape.groups * shape.outputs),
-        out(shape.dtype,
-            shape.batch * shape.groups * shape.outputs * product(shape.out)) {
+        out(shape.dtype, shape.batch * shape.groups * shape.outputs *
+                             product(shape.windows.out)) {
     for (Memory *memory : {&x, &weights, &bias, &out})
       memory->fill(random);
   }
@@ -98,15 +95,16 @@ Spatial placeOf(int64_t index, const Spatial &extents) {
 
 void Case::expectOutput(int64_t image, int64_t output, const Spatial &place) {
   int64_t group = output / shape.outputs;
-  double sum = shape.hasBias ? bias.get(output * shape.biasStride) : 0, size = std::abs(sum);
+  double sum = shape.hasBias ? bias.get(output * shape.biasStride) : 0,
+         size = std::abs(sum);
   for (int64_t c = 0; c < shape.channels; ++c)
-    for (int64_t i = 0; i < product(shape.kernel); ++i) {
-      Spatial tap = placeOf(i, shape.kernel), at;
+    for (int64_t i = 0; i < product(shape.windows.kernel); ++i) {
+      Spatial tap = placeOf(i, shape.windows.kernel), at;
       bool inside = true;
       for (int d = 0; d < 3; ++d) {
-        at[d] = place[d] * shape.strides[d] + tap[d] * shape.dilations[d] -
-                shape.padLow[d];
-        inside &= at[d] >= 0 && at[d] < shape.in[d];
+        at[d] = place[d] * shape.windows.strides[d] +
+                tap[d] * shape.windows.dilations[d] - shape.windows.padLow[d];
+        inside &= at[d] >= 0 && at[d] < shape.windows.in[d];
       }
       if (!inside)
         continue;
@@ -125,8 +123,8 @@ void Case::expectOutput(int64_t image, int64_t output, const Spatial &place) {
 void Case::expectRight() {
   for (int64_t image = 0; image < shape.batch; ++image)
     for (int64_t o = 0; o < shape.groups * shape.outputs; ++o)
-      for (int64_t i = 0; i < product(shape.out); ++i) {
-        expectOutput(image, o, placeOf(i, shape.out));
+      for (int64_t i = 0; i < product(shape.windows.out); ++i) {
+        expectOutput(image, o, placeOf(i, shape.windows.out));
         if (testing::Test::HasFatalFailure())
           return;
       }
@@ -192,9 +190,9 @@ TEST_P(ConvTest, ofAnyStrides) {
   ConvShape shape =
       makeShape(TINH_DTYPE_F32, 2, 1, 6, 10, {1, 9, 10}, {1, 3, 3}, {1, 1, 1},
                 {1, 1, 1}, {0, 1, 1}, {0, 1, 1});
-  shape.x = strides(6, shape.in, /*channelsLast=*/true);
-  shape.weights = strides(6, shape.kernel, /*channelsLast=*/true);
-  shape.result = strides(10, shape.out, /*channelsLast=*/true);
+  shape.x = strides(6, shape.windows.in, /*channelsLast=*/true);
+  shape.weights = strides(6, shape.windows.kernel, /*channelsLast=*/true);
+  shape.result = strides(10, shape.windows.out, /*channelsLast=*/true);
   check(shape);
   shape.biasStride = 0;
   shape.x.spatial = {0, 0, 0};

@@ -1,0 +1,103 @@
+//===- Slab.cpp - Images in the order that windows read them ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Kernels/Slab.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tinh::eager {
+
+/// Element `index` of a box, in row-major order.
+static Spatial placeIn(const Spatial &extents, int64_t index) {
+  return {index / (extents[1] * extents[2]), index / extents[2] % extents[1],
+          index % extents[2]};
+}
+
+Slab::Slab(KernelLibrary &library, const Windows &windows)
+    : library(&library), windows(windows) {
+  for (int i = 0; i < 3; ++i) {
+    int64_t stride = windows.strides[i];
+    period[i] = stride / std::gcd(stride, windows.dilations[i]);
+    phases[i] = std::min(windows.kernel[i], period[i]);
+  }
+}
+
+int64_t Slab::extent(int i, int64_t outputs) const {
+  return outputs +
+         (windows.kernel[i] - 1) * windows.dilations[i] / windows.strides[i];
+}
+
+void Slab::setBlock(const Spatial &outputs) {
+  for (int i = 0; i < 3; ++i)
+    extents[i] = extent(i, outputs[i]);
+}
+
+int64_t Slab::tapOffset(int64_t index) const {
+  Spatial tap = placeIn(windows.kernel, index);
+  int64_t phase = 0, place = 0;
+  for (int i = 0; i < 3; ++i) {
+    phase = phase * phases[i] + tap[i] % period[i];
+    place =
+        place * extents[i] + tap[i] * windows.dilations[i] / windows.strides[i];
+  }
+  return phase * product(extents) + place;
+}
+
+void Slab::fill(const MatrixPlace &from, const ImageStrides &strides,
+                int64_t channels, const Spatial &first, const void *padding,
+                char *to, tinh_dtype_t dtype) const {
+  bool inside = true; // Whether all that is read exists.
+  Spatial origin;     // Of the first window.
+  for (int i = 0; i < 3; ++i) {
+    origin[i] = first[i] * windows.strides[i] - windows.padLow[i];
+    inside &= origin[i] >= 0 &&
+              origin[i] + extents[i] * windows.strides[i] <= windows.in[i];
+  }
+  if (!inside)
+    copyMatrix(*library, {padding, dtype, {0, 0}}, {to, dtype, {0, 1}}, 1,
+               planeSize() * channels);
+  for (int64_t p = 0; p < product(phases); ++p) {
+    Spatial phase = placeIn(phases, p), starts;
+    for (int i = 0; i < 3; ++i)
+      starts[i] =
+          origin[i] + phase[i] * windows.dilations[i] % windows.strides[i];
+    for (int64_t line = 0; line < extents[0] * extents[1]; ++line) {
+      fillLine(from, strides, channels, starts,
+               {line / extents[1], line % extents[1], 0}, to, dtype);
+      to = advance(to, extents[2], dtype);
+    }
+  }
+}
+
+/// The line at `place` of a phase that starts at `starts` in the image; its
+/// padding is there already.
+void Slab::fillLine(MatrixPlace from, const ImageStrides &strides,
+                    int64_t channels, const Spatial &starts,
+                    const Spatial &place, char *to, tinh_dtype_t dtype) const {
+  int64_t offset = 0;
+  for (int i = 0; i < 2; ++i) {
+    int64_t at = starts[i] + place[i] * windows.strides[i];
+    if (at < 0 || at >= windows.in[i])
+      return;
+    offset += at * strides.spatial[i];
+  }
+  auto stepsTo = [&](int64_t position) { // From the start of the line.
+    int64_t step = windows.strides[2], distance = position - starts[2];
+    return std::clamp<int64_t>((distance + step - 1) / step, 0, extents[2]);
+  };
+  int64_t low = stepsTo(0), high = stepsTo(windows.in[2]);
+  if (low >= high)
+    return;
+  offset += (starts[2] + low * windows.strides[2]) * strides.spatial[2];
+  from.data = advance(static_cast<const char *>(from.data), offset, from.dtype);
+  from.strides = {strides.channel, windows.strides[2] * strides.spatial[2]};
+  copyMatrix(*library, from, {advance(to, low, dtype), dtype, {planeSize(), 1}},
+             channels, high - low);
+}
+
+} // namespace tinh::eager
