@@ -129,7 +129,7 @@ typedef struct tinh_function_info {
   const char *name; /* "main" for a model's inference. */
   uint32_t num_inputs;
   uint32_t num_outputs;
-  uint32_t num_steps;        /* Kernel calls and copies of one run. */
+  uint32_t num_steps;        /* Kernel calls, copies, branches and loops. */
   bool mutates_state;        /* Its runs are serialised within a context. */
   uint64_t arena_size;       /* Bytes of intermediate buffers, as planned, */
   uint64_t unplanned_size;   /* the sum of them all, if none shared memory, */
