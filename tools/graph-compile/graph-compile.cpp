@@ -14,7 +14,7 @@
 #include "compiler/Pipelines/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -185,15 +185,19 @@ int run(Arguments &arguments) {
   if (options.modelDirectory.empty())
     options.modelDirectory =
         llvm::sys::path::parent_path(arguments.model).str();
-  if (isFormat(arguments.emit))
-    return succeeded(exportModel(job, arguments, context)) ? exit_success
-                                                           : exit_wrong_input;
   options.reproducerDirectory = ".";
   std::optional<tinh::KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
   tinh::CompileReport report;
-  tinh::CompileStatus status = tinh::compileFile(job, options, context, report);
+  tinh::CompileStatus status =
+      isFormat(arguments.emit)
+          ? tinh::watchCompilation(job, options, context,
+                                   [&](const tinh::CompileOptions &) {
+                                     return exportModel(job, arguments,
+                                                        context);
+                                   })
+          : tinh::compileFile(job, options, context, report);
   if (status == tinh::CompileStatus::InternalError)
     tinh::exitNow(exit_internal);
   if (status == tinh::CompileStatus::WrongInput)
@@ -207,24 +211,9 @@ int run(Arguments &arguments) {
   return exit_success;
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
-  tinh::reportExhaustedMemory();
-  tinh::catchCrashes();
-  Arguments arguments;
-  arguments.cacheDirectory = tinh::KernelCache::defaultDirectory();
-  CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
-               "graph-run and programs on libtinh_runtime run.");
+void defineModel(CLI::App &app, Arguments &arguments) {
   app.add_option("MODEL", arguments.model, "the model's file")->required();
   app.add_option("-o,--output", arguments.output, "the file to write");
-  app.add_option("--target", arguments.target, "what runs the kernels: cpu")
-      ->check(CLI::IsMember({"cpu"}))
-      ->capture_default_str();
-  app.add_option("--cpu", arguments.compile.cpu,
-                 "native (the default), x86-64-v3, x86-64-v4 or a name of "
-                 "LLVM's");
   app.add_option("--emit", arguments.emit,
                  "stop at a phase and write it: " +
                      tinh::phaseNames(tinh::Phase::Library) +
@@ -244,33 +233,64 @@ int main(int argc, char **argv) {
   app.add_option("--shape", arguments.shapes,
                  "NAME=1x3x224x224: an input's shape, where the model leaves "
                  "it open");
+}
+
+void defineCode(CLI::App &app, Arguments &arguments) {
+  app.add_option("--target", arguments.target, "what runs the kernels: cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->capture_default_str();
+  app.add_option("--cpu", arguments.compile.cpu,
+                 "native (the default), x86-64-v3, x86-64-v4 or a name of "
+                 "LLVM's");
   app.add_option("--weights", arguments.weights,
-                 "auto, embedded or external (beside the library)")
-      ->check(CLI::IsMember({"auto", "embedded", "external"}));
+                 "auto, embedded or external (beside the output)")
+      ->check(CLI::IsMember({"auto", "embedded", "external"}))
+      ->capture_default_str();
   add_jobs(app, &arguments.compile.phases.jobs);
   app.add_flag("!--no-fuse", arguments.compile.phases.fuse,
                "one kernel for each op");
-  app.add_flag("--report", arguments.report, "print dispatches and memory");
-  app.add_flag("--remarks", arguments.compile.phases.remarks,
-               "say why ops were fused or not");
-  app.add_flag("--timing", arguments.timing, "print where the time went");
-  app.add_flag("--verbose", arguments.verbose,
-               "print each kernel: its strategy, code size and compile time");
   app.add_option("--cache-dir", arguments.cacheDirectory,
                  "keep compiled kernels there, not in $XDG_CACHE_HOME/tinh or "
                  "~/.cache/tinh");
   app.add_flag("--no-cache", arguments.noCache,
                "compile all kernels anew and keep none")
       ->excludes("--cache-dir");
+}
+
+void defineReports(CLI::App &app, Arguments &arguments) {
+  app.add_flag("--report", arguments.report, "print dispatches and memory");
+  app.add_flag("--remarks", arguments.compile.phases.remarks,
+               "say why ops were fused or not");
+  app.add_flag("--timing", arguments.timing, "print where the time went");
+  app.add_flag("--verbose", arguments.verbose,
+               "print each kernel: its strategy, code size and compile time");
+}
+
+tinh::CompileOptions::Weights parseWeights(llvm::StringRef name) {
+  using Weights = tinh::CompileOptions::Weights;
+  return llvm::StringSwitch<Weights>(name)
+      .Case("embedded", Weights::Embedded)
+      .Case("external", Weights::External)
+      .Default(Weights::Automatic);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
+  tinh::reportExhaustedMemory();
+  tinh::catchCrashes();
+  Arguments arguments;
+  arguments.cacheDirectory = tinh::KernelCache::defaultDirectory();
+  CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
+               "graph-run and programs on libtinh_runtime run.");
+  defineModel(app, arguments);
+  defineCode(app, arguments);
+  defineReports(app, arguments);
   if (auto done = parse(app, argc, argv))
     return *done;
-  using Weights = tinh::CompileOptions::Weights;
-  arguments.compile.weights =
-      arguments.weights == "embedded"   ? Weights::Embedded
-      : arguments.weights == "external" ? Weights::External
-                                        : Weights::Automatic;
-  bool terminal = isatty(STDERR_FILENO);
-  if (terminal)
+  arguments.compile.weights = parseWeights(arguments.weights);
+  if (isatty(STDERR_FILENO))
     arguments.compile.progress = [](const char *what, size_t done,
                                     size_t total) {
       llvm::errs() << "\r" << what << " " << done << "/" << total
