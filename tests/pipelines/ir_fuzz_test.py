@@ -26,7 +26,8 @@ MODEL = """
 func.func @main(%x: tensor<1x3x12x12xf32> {graph.name = "x"},
                 %w: tensor<4x3x1x1xf32> {graph.name = "w"},
                 %i: tensor<4xi64> {graph.name = "i"})
-    -> (tensor<1x4x6x6xf32> {graph.name = "y"}, tensor<4x6xf32> {graph.name = "z"}) {
+    -> (tensor<1x4x6x6xf32> {graph.name = "y"}, tensor<4x6xf32> {graph.name = "z"},
+        tensor<1x8x12x12xf32> {graph.name = "c"}) {
   %b = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]> : tensor<1x4x1x1xf32>
   %0 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1]
       groups 1 channels_first
@@ -37,7 +38,11 @@ func.func @main(%x: tensor<1x3x12x12xf32> {graph.name = "x"},
   %3 = graph.reshape %2 : tensor<1x4x6x6xf32> to tensor<24x6xf32>
   %4 = graph.softmax %3 axis 1 : tensor<24x6xf32>
   %5 = graph.gather %4, %i axis 0 : tensor<24x6xf32>, tensor<4xi64> -> tensor<4x6xf32>
-  return %2, %5 : tensor<1x4x6x6xf32>, tensor<4x6xf32>
+  %6 = graph.max_pool %1 kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1]
+      dilations [1, 1] channels_first : tensor<1x4x12x12xf32> -> tensor<1x4x12x12xf32>
+  %7 = graph.concat %1, %6 axis 1
+      : (tensor<1x4x12x12xf32>, tensor<1x4x12x12xf32>) -> tensor<1x8x12x12xf32>
+  return %2, %5, %7 : tensor<1x4x6x6xf32>, tensor<4x6xf32>, tensor<1x8x12x12xf32>
 }
 """
 
