@@ -8,19 +8,16 @@
 #ifndef TINH_COMPILER_EXPORT_REFUSALS_H
 #define TINH_COMPILER_EXPORT_REFUSALS_H
 
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/MapVector.h"
+#include "compiler/Import/NodesByOp.h"
 
-#include <map>
-#include <string>
-#include <vector>
+#include "mlir/IR/BuiltinOps.h"
 
 namespace tinh {
 
 /// Collects what is refused, so that a user sees all of it at once.
 class Refusals {
 public:
-  /// `why` completes "graph.conv: …".
+  /// `why` is said of all nodes of this op that have the same one.
   void add(mlir::Operation *op, llvm::StringRef node, const llvm::Twine &why);
   bool empty() const { return nodes.empty(); }
   /// Emits an error with each op, why, how many nodes have it, and their names.
@@ -28,10 +25,7 @@ public:
                              llvm::StringRef format) const;
 
 private:
-  /// The names of nodes, by op and reason.
-  llvm::MapVector<std::string, std::vector<std::string>,
-                  std::map<std::string, unsigned>>
-      nodes;
+  NodesByOp nodes;
 };
 
 } // namespace tinh

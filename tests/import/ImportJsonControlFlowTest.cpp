@@ -221,8 +221,8 @@ TEST_F(ImportJsonControlFlow, UnknownOpsOfBodiesAreInTheOneList) {
      "else": {"nodes": [{"op": "condition", "inputs": ["c"], "outputs": ["h"]}],
               "outputs": ["x"]}})"),
             "error: the model has unknown ops:\n"
-            "  condition, 1 node: \"h\"\n"
-            "  foo, 2 nodes: \"f\" \"g\"");
+            "  foo, 2 nodes: \"f\", \"g\"\n"
+            "  condition, 1 node: \"h\"");
 }
 
 } // namespace

@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/json/Nodes.h"
 
+#include "compiler/Import/NodesByOp.h"
 #include "compiler/Import/SortGraph.h"
 #include "compiler/Import/json/Attributes.h"
 
 #include "llvm/ADT/StringSwitch.h"
-
-#include <map>
 
 using namespace mlir;
 
@@ -131,10 +130,8 @@ bool readGraph(const Json &json, Graph &graph, std::string &error) {
 // Checking
 //===----------------------------------------------------------------------===//
 
-using UnknownOps = std::map<std::string, std::vector<std::string>>;
-
 static void collectUnknownOps(const Graph &graph, MLIRContext &context,
-                              UnknownOps &unknown) {
+                              NodesByOp &unknown) {
   for (const Node &node : graph.nodes) {
     if (!isGraphOp(node.op, context))
       unknown[node.op].push_back(node.name);
@@ -144,18 +141,10 @@ static void collectUnknownOps(const Graph &graph, MLIRContext &context,
 }
 
 std::string describeUnknownOps(const Graph &graph, MLIRContext &context) {
-  UnknownOps unknown;
+  NodesByOp unknown;
   collectUnknownOps(graph, context, unknown);
-  if (unknown.empty())
-    return "";
-  std::string text = "the model has unknown ops:";
-  for (const auto &[op, names] : unknown) {
-    text += "\n  " + op + ", " + std::to_string(names.size()) +
-            (names.size() == 1 ? " node:" : " nodes:");
-    for (const std::string &node : names)
-      text += " \"" + node + "\"";
-  }
-  return text;
+  return unknown.empty() ? ""
+                         : "the model has unknown ops:" + listNodes(unknown);
 }
 
 /// Adds what `node` reads, also in its graphs, whose own tensors are left out.

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/GraphImporter.h"
 
+#include "compiler/Import/NodesByOp.h"
+
 #include "mlir/IR/Location.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using ::onnx::AttributeProto;
@@ -76,29 +77,13 @@ bool GraphImporter::fail(const Node &node, const Twine &what) {
 
 namespace {
 
-/// Nodes whose op has no builder, by what is to be said of the op.
-using Unsupported = llvm::MapVector<std::string, std::vector<std::string>,
-                                    std::map<std::string, unsigned>>;
-
-std::string describe(const Unsupported &unsupported) {
-  size_t nodes = 0;
-  for (const auto &entry : unsupported)
-    nodes += entry.second.size();
-  std::string text = "the model has " + std::to_string(nodes) +
-                     (nodes == 1 ? " node" : " nodes") + " of " +
-                     std::to_string(unsupported.size()) +
-                     (unsupported.size() == 1 ? " op" : " ops") +
-                     " not supported:";
-  constexpr size_t kShown = 10;
-  for (const auto &[op, names] : unsupported) {
-    text += "\n  " + op + ", " + std::to_string(names.size()) +
-            (names.size() == 1 ? " node: " : " nodes: ");
-    for (size_t i = 0; i < names.size() && i < kShown; ++i)
-      text += (i ? ", \"" : "\"") + names[i] + "\"";
-    if (names.size() > kShown)
-      text += " and " + std::to_string(names.size() - kShown) + " more";
-  }
-  return text;
+std::string describe(const NodesByOp &unsupported) {
+  size_t nodes = countNodes(unsupported);
+  return "the model has " + std::to_string(nodes) +
+         (nodes == 1 ? " node" : " nodes") + " of " +
+         std::to_string(unsupported.size()) +
+         (unsupported.size() == 1 ? " op" : " ops") +
+         " not supported:" + listNodes(unsupported);
 }
 
 std::string describeOpset(int64_t opset) {
@@ -128,7 +113,7 @@ bool isControlFlow(const Node &node) {
 /// branch of an If is built is not known yet, so that these are left out unless
 /// `intoBranches`.
 void collectUnsupported(const NodeList &list, const ModelProto &model,
-                        bool intoBranches, Unsupported &unsupported) {
+                        bool intoBranches, NodesByOp &unsupported) {
   for (const Node &node : list.nodes) {
     const std::string &type = node.proto->op_type();
     int64_t opset = node.opset();
@@ -159,7 +144,7 @@ void collectUnsupported(const NodeList &list, const ModelProto &model,
 std::string GraphImporter::describeUnsupported() const {
   if (parent)
     return parent->describeUnsupported();
-  Unsupported unsupported;
+  NodesByOp unsupported;
   NodeList list;
   if (expandFunctions(proto.node(), opsets, model, list))
     collectUnsupported(list, model, /*intoBranches=*/true, unsupported);
@@ -172,7 +157,7 @@ bool GraphImporter::checkSupported(const NodeList &list) {
     if (node.domain().empty() && (opset < kOldestOpset || opset > kNewestOpset))
       return fail(node, describeOpset(opset));
   }
-  Unsupported unsupported;
+  NodesByOp unsupported;
   collectUnsupported(list, model, /*intoBranches=*/false, unsupported);
   if (unsupported.empty())
     return true;
