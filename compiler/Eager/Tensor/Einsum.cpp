@@ -267,9 +267,9 @@ Term Einsum::multiply(const Term &a, const Term &b, size_t next) const {
     }
     int64_t left = extentOf(a, label), right = extentOf(b, label);
     if (left != right && left != 1 && right != 1)
-      fail(call, "\"", equation,
-           "\": ", label < kEllipsis ? std::string(1, char(label)) : "...",
-           " stands for dimensions of ", left, " and ", right);
+      fail(call, "\"", equation, "\": '",
+           label < kEllipsis ? std::string(1, char(label)) : "...",
+           "' stands for dimensions of ", left, " and ", right);
     // Dimensions that broadcast cannot be summed in a product.
     bool isInner = !isNeeded(label, next) && left == right;
     (isInner ? inner : batch).push_back(label);

@@ -187,7 +187,7 @@ private:
           std::max(exponentSize, int(text.size() - text.find('e')) - 2);
       left = std::max(left, 1 + int(std::signbit(value)));
     }
-    right = exponentSize + 3 + digits;
+    right = exponentSize + 2 + digits;
   }
 
   void measurePositional(const std::vector<double> &finite) {
@@ -261,11 +261,11 @@ std::string eager::formatNumber(const PrintedNumber &number, DType dtype) {
   double value = number.real, size = std::abs(value);
   if (!std::isfinite(value))
     return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  double limit = dtype == float64 ? 1e16 : dtype == float16 ? 1e3 : 1e6;
   Decimal decimal = shortest(value, dtype);
-  if (size == 0 || (size >= 1e-4 && size < 1e16)) {
+  if (size == 0 || (size >= 1e-4 && size < limit)) {
     std::string text = positional(decimal);
     return text.back() == '.' ? text + "0" : text;
   }
-  std::string text = scientific(value, int(decimal.digits.size()) - 1);
-  return text;
+  return scientific(value, int(decimal.digits.size()) - 1);
 }

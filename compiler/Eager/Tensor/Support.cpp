@@ -282,7 +282,3 @@ Tensor eager::withoutOverlap(const TensorImpl &out, const TensorImpl &x,
                                 : TensorAccess::share(x);
 }
 
-// Until the engine's backend is linked.
-__attribute__((weak)) Backend &eager::eagerBackend() {
-  throw Error(TINH_INTERNAL, "there is no engine");
-}
