@@ -24,6 +24,10 @@ using namespace tinh::eager;
 // Rows that are reduced side by side, at least, and pieces at most.
 static constexpr int64_t kRowsTogether = 64;
 static constexpr int64_t kMostPieces = 64;
+// Elements that are added one after the other, at most: sums of these are then
+// added, so that rounding errors grow with the root of their number. Kernels
+// whose lanes lie along the columns have many sums for each row.
+static constexpr int64_t kMostAlongColumns = 1 << 15, kMostAcrossRows = 512;
 
 namespace {
 
@@ -166,19 +170,26 @@ void ReduceOperation::reduceInto(char *sums, int64_t stride, int64_t xOffset,
   char *data = x.data() + xOffset * xSize;
   void *buffers[] = {&sizes, data, &start, sums};
   void *scratch = worker.scratch(reduceKernel->scratchSize(sizes.columns));
-  if (reduced.rows() == 0) { // Nothing to reduce: the identity.
+  if (reduced.elements() == 0) { // Nothing to reduce: the identity.
     sizes.columns = 0;
     return (*reduceKernel)(buffers, scratch, 0, count);
   }
+  int64_t most = space.lanes() == Lanes::AlongColumns ? kMostAlongColumns
+                                                      : kMostAcrossRows;
+  auto reduceRow = [&](int64_t at) {
+    for (int64_t first = 0; first < reduced.columns(); first += most) {
+      sizes.columns = std::min(most, reduced.columns() - first);
+      buffers[1] = data + (at + first * reduced.strides[0][0]) * xSize;
+      (*reduceKernel)(buffers, scratch, 0, count);
+      // Go on from there.
+      sizes.operands[1].row = stride;
+      buffers[2] = sums;
+    }
+  };
   reduced.forRows(0, reduced.rows(),
                   [&](const int64_t (&offsets)[1], int64_t rows) {
-                    for (int64_t row = 0; row < rows; ++row) {
-                      int64_t at = offsets[0] + row * reduced.rowStride(0);
-                      buffers[1] = data + at * xSize;
-                      (*reduceKernel)(buffers, scratch, 0, count);
-                      sizes.operands[1].row = stride;
-                      buffers[2] = sums;
-                    }
+                    for (int64_t row = 0; row < rows; ++row)
+                      reduceRow(offsets[0] + row * reduced.rowStride(0));
                   });
 }
 
