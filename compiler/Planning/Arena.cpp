@@ -43,10 +43,13 @@ public:
         else if (first > branch.otherwise && last < branch.last)
           sides[b].push_back({c, true});
       }
+      any = true;
     }
   }
 
   bool differ(uint32_t a, uint32_t b) const {
+    if (!any)
+      return false;
     for (auto [branch, isElse] : sides[a])
       for (auto [other, otherIsElse] : sides[b])
         if (branch == other && isElse != otherIsElse)
@@ -56,6 +59,7 @@ public:
 
 private:
   std::vector<std::vector<std::pair<uint32_t, bool>>> sides;
+  bool any = false; ///< Most functions have no branches.
 };
 
 /// Places buffers one after the other.
