@@ -60,6 +60,30 @@ static EmitSized findStrategy(StringRef name) {
 
 bool isSized(StringRef strategy) { return findStrategy(strategy) != nullptr; }
 
+/// Whether all operands are of the given form: rows of any length and single
+/// elements, or matrices. A model's kernels, whose sizes are known, never are.
+static bool hasAnySize(func::FuncOp kernel, int64_t rank) {
+  bool some = false;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.getElementType().isIntOrFloat() ||
+        tensor.getNumDynamicDims() != tensor.getRank() ||
+        (tensor.getRank() != rank && (rank != 1 || tensor.getRank() != 0)))
+      return false;
+  }
+  for (Type type : kernel.getArgumentTypes())
+    some |= cast<RankedTensorType>(type).getRank() == rank;
+  auto computes = kernel.walk([](linalg::GenericOp op) {
+    auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat(); };
+    for (Operation &inner : *op.getBody())
+      if (!llvm::all_of(inner.getResultTypes(), isNumber))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return some && kernel.getNumResults() > 0 && !computes.wasInterrupted();
+}
+
 /// The memory of each operand: of a contraction, the offsets of rows come after
 /// its two matrices.
 static SmallVector<Type> operandTypes(func::FuncOp kernel, StringRef strategy) {
@@ -79,6 +103,9 @@ FailureOr<func::FuncOp> emitSizedKernel(func::FuncOp kernel, ModuleOp module,
                                         const Target &target) {
   auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  if (!hasAnySize(kernel, strategy.getValue() == "sized-contraction" ? 2 : 1))
+    return kernel.emitError("strategy ")
+           << strategy << " is for operands of any size only";
   SmallVector<Type> types = operandTypes(kernel, strategy.getValue());
   auto function = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
                                        b.getFunctionType(types, {}));

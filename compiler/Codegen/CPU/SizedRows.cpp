@@ -218,17 +218,20 @@ Value SizedRowsEmitter::hasVectors() {
 }
 
 LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes, int64_t registers) {
-  lanes = vectorLanes;
   rowMask = {};
-  wide = across ? lanes : lanes * registers;
+  lanes = vectorLanes;
+  wide = lanes * registers;
   if (!across || lanes == 1)
     return loop(kernel.begin, kernel.end, 1,
                 [&](Value at) { return emitRow(at); });
+  // Whole groups of registers, then what is left in single ones.
+  lanes = wide;
   Value count = arith::SubIOp::create(b, loc, kernel.end, kernel.begin);
-  Value whole = scalar.add(kernel.begin, wholeOf(count, lanes));
-  if (failed(loop(kernel.begin, whole, lanes,
+  Value whole = scalar.add(kernel.begin, wholeOf(count, wide));
+  if (failed(loop(kernel.begin, whole, wide,
                   [&](Value at) { return emitRow(at); })))
     return failure();
+  lanes = wide = vectorLanes;
   return loop(whole, kernel.end, lanes, [&](Value at) {
     rowMask = firstLanes(arith::SubIOp::create(b, loc, kernel.end, at), lanes);
     return emitRow(at);

@@ -29,7 +29,8 @@ namespace tinh::codegen {
 #define GEN_PASS_DEF_LOWERROWS
 #include "compiler/Codegen/Passes.h.inc"
 
-/// The length that all rows of `function` have; 0 if they do not agree.
+/// The length that all rows of `function` have; 0 if they do not agree, or it
+/// takes none.
 static int64_t rowLength(func::FuncOp function) {
   int64_t length = 0;
   for (Type type : llvm::concat<const Type>(function.getArgumentTypes(),
@@ -43,7 +44,11 @@ static int64_t rowLength(func::FuncOp function) {
       return 0;
     length = tensor.getDimSize(0);
   }
-  return length > 1 ? length : 0; // An extent of 1 would broadcast.
+  bool takesRow = llvm::any_of(function.getArgumentTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getRank() == 1;
+  });
+  // An extent of 1 would broadcast.
+  return takesRow && length > 1 ? length : 0;
 }
 
 /// A row of any length.
@@ -139,7 +144,7 @@ LogicalResult lowerRows(ModuleOp module) {
   };
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (function->hasAttr(graph::names::kStrategy) &&
+    if (function->hasAttr(graph::names::kStrategy) && !function.isExternal() &&
         llvm::any_of(function.getBody().front(), isOfGraph) &&
         failed(lowerRow(function)))
       return failure();
