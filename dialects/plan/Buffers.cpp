@@ -67,8 +67,8 @@ BufferAttr BufferAttr::withStrides(ArrayRef<int64_t> strides) const {
 }
 
 bool BufferAttr::overlaps(BufferAttr other) const {
-  if (!sameMemory(*this, other) || getOffset() >= other.getEnd() ||
-      other.getOffset() >= getEnd())
+  if (!sameMemory(*this, other) || getSize() == 0 || other.getSize() == 0 ||
+      getOffset() >= other.getEnd() || other.getOffset() >= getEnd())
     return false;
   if (isContiguous())
     return other.isContiguous() || hasRowIn(other, getOffset(), getEnd());

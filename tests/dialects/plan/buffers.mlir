@@ -45,6 +45,20 @@ plan.function @chain
   %5 = plan.copy after %4 arena[0 to 96] to output 1[0 to 96]
 }
 
+// What has no bytes is nowhere: within what another step writes at the same time.
+// CHECK-LABEL: plan.function @empty
+plan.function @empty
+    inputs("x": tensor<3x8xf32>, "e": tensor<3x0xf32>)
+    outputs("y": tensor<3x8xf32>, "w": tensor<3x0xf32>)
+    arena 96 unplanned 96 lower_bound 96 {
+  %0 = plan.dispatch @none chunks 1 scratch 0 reads(input 1[0 to 0]) writes(arena[32 to 32])
+  %1 = plan.dispatch @whole chunks 1 scratch 0 reads(input 0[0 to 96]) writes(arena[0 to 96])
+  %2 = plan.dispatch @none after %0 chunks 1 scratch 0 reads(arena[32 to 32]) writes(output 1[0 to 0])
+  %3 = plan.copy after %1 arena[0 to 96] to output 0[0 to 96]
+}
+
+func.func private @none(%x: tensor<3x0xf32>) -> tensor<3x0xf32>
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
 func.func private @left(%x: tensor<3x8xf32>) -> (tensor<3x6xf32> {graph.strides = array<i64: 8, 1>})
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
 func.func private @right(%x: tensor<3x2xf32>) -> (tensor<3x2xf32> {graph.strides = array<i64: 8, 1>})
