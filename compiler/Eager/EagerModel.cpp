@@ -190,6 +190,14 @@ void EagerModel::Planner::run() {
 std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
                                                const CompileOptions &options,
                                                uint32_t threads) {
+  auto refuse = [](Operation *op) {
+    if (!graph::isControlFlow(op))
+      return WalkResult::advance();
+    op->emitError("branches and loops cannot be run op by op");
+    return WalkResult::interrupt();
+  };
+  if (module.walk<WalkOrder::PreOrder>(refuse).wasInterrupted())
+    return nullptr;
   std::unique_ptr<EagerModel> model(new EagerModel);
   if (failed(codegen::planInit(module)))
     return nullptr;

@@ -155,9 +155,34 @@ Known Generator::partner(const Known &x) {
   return leaf(shape, x.element());
 }
 
+Known Generator::like(RankedTensorType type) {
+  for (const Known &known : llvm::reverse(values))
+    if (known.type() == type && chance(0.7))
+      return known;
+  return leaf(type.getShape(), type.getElementType());
+}
+
 //===----------------------------------------------------------------------===//
 // Graphs
 //===----------------------------------------------------------------------===//
+
+void Generator::makeOps(int64_t count) {
+  SmallVector<Family> families;
+  for (ArrayRef<Family> some :
+       {elementwiseFamilies(), contractionFamilies(), movementFamilies(),
+        reductionFamilies(), compositeFamilies(), controlFlowFamilies()})
+    families.append(some.begin(), some.end());
+  unsigned total = 0;
+  for (const Family &family : families)
+    total += family.weight;
+  for (int64_t tries = 0; count > 0 && tries < 100; ++tries) {
+    int64_t dice = number(1, total);
+    const Family *family = families.begin();
+    for (; dice > family->weight; ++family)
+      dice -= family->weight;
+    count -= family->make(*this);
+  }
+}
 
 void Generator::makeGraph() {
   values.clear();
@@ -166,27 +191,31 @@ void Generator::makeGraph() {
       true};
   first.bound = leafBound(first.element());
   values.push_back(first);
-  SmallVector<Family> families;
-  for (ArrayRef<Family> some :
-       {elementwiseFamilies(), contractionFamilies(), movementFamilies(),
-        reductionFamilies(), compositeFamilies()})
-    families.append(some.begin(), some.end());
-  unsigned total = 0;
-  for (const Family &family : families)
-    total += family.weight;
-  for (int64_t ops = number(2, 8), tries = 0; ops > 0 && tries < 100; ++tries) {
-    int64_t dice = number(1, total);
-    const Family *family = families.begin();
-    for (; dice > family->weight; ++family)
-      dice -= family->weight;
-    ops -= family->make(*this);
-  }
+  makeOps(number(2, 8));
 }
 
-/// Whether `value` is computed from an input.
+Generator::Body::Body(Generator &generator, Region &region,
+                      ArrayRef<Argument> arguments)
+    : generator(generator), guard(generator.builder),
+      before(generator.values.size()) {
+  Block *block = generator.builder.createBlock(&region);
+  for (auto [type, bound, exact] : arguments)
+    generator.values.push_back(
+        {block->addArgument(type, generator.builder.getUnknownLoc()), bound,
+         exact});
+  ++generator.depth;
+}
+
+Generator::Body::~Body() {
+  generator.values.resize(before);
+  --generator.depth;
+}
+
+/// Whether `value` is computed from an input, or not ahead of time anyway.
 static bool readsInput(Value value) {
   Operation *op = value.getDefiningOp();
-  return !op || llvm::any_of(op->getOperands(), readsInput);
+  return !op || graph::isControlFlow(op) ||
+         llvm::any_of(op->getOperands(), readsInput);
 }
 
 /// Returns what nothing reads.

@@ -96,6 +96,32 @@ public:
   /// Offers a value to the ops to come; a large one is erased: false.
   bool add(mlir::Value value, double bound, bool exact);
 
+  /// A value of the graph, or a leaf, of this type.
+  Known like(mlir::RankedTensorType type);
+  /// Makes ops from the values there are, so many if they fit.
+  void makeOps(int64_t count);
+
+  /// A new block in `region` that ops are made in, as long as this lives. They
+  /// may read what there was before; what they are is forgotten.
+  class Body {
+  public:
+    struct Argument {
+      mlir::RankedTensorType type;
+      double bound;
+      bool exact;
+    };
+    Body(Generator &generator, mlir::Region &region,
+         llvm::ArrayRef<Argument> arguments = {});
+    ~Body();
+
+  private:
+    Generator &generator;
+    mlir::OpBuilder::InsertionGuard guard;
+    size_t before;
+  };
+  /// How many bodies ops are made in now.
+  unsigned depth = 0;
+
   /// `x`, or its hyperbolic tangent if it may be larger than `limit`.
   Known settle(Known x, double limit);
   /// 1 + |x|
@@ -125,6 +151,7 @@ llvm::ArrayRef<Family> contractionFamilies();
 llvm::ArrayRef<Family> movementFamilies();
 llvm::ArrayRef<Family> reductionFamilies();
 llvm::ArrayRef<Family> compositeFamilies();
+llvm::ArrayRef<Family> controlFlowFamilies();
 
 /// No tensor has more elements than this.
 inline constexpr int64_t kMaxElements = 16384;
