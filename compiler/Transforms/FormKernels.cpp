@@ -292,10 +292,11 @@ void KernelFormer::addEpilogue(Group &group) {
 // Before an anchor, and in trees
 //===----------------------------------------------------------------------===//
 
-/// Whether at least half of a concatenation is results of anchors or of other
-/// concatenations: their kernels can write them in their place in it.
+/// Whether at least half of a concatenation, or all of its inputs but one, are
+/// results of anchors or of other concatenations: their kernels can write them
+/// in their place in it.
 bool KernelFormer::isWrittenInParts(Operation *concat) const {
-  int64_t written = 0;
+  int64_t written = 0, others = 0;
   for (Value input : concat->getOperands()) {
     Operation *source = input.getDefiningOp();
     while (isa_and_nonnull<ReshapeOp>(source))
@@ -303,8 +304,11 @@ bool KernelFormer::isWrittenInParts(Operation *concat) const {
     Group *group = groupOf.lookup(source);
     if ((group && group->anchor) || isa_and_nonnull<ConcatOp>(source))
       written += tensorType(input).getNumElements();
+    else
+      ++others;
   }
-  return 2 * written >= tensorType(concat->getResult(0)).getNumElements();
+  int64_t all = tensorType(concat->getResult(0)).getNumElements();
+  return written > 0 && (others <= 1 || 2 * written >= all);
 }
 
 /// Why `op` cannot be computed where the group's anchor or what follows it
