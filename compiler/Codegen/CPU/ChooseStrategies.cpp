@@ -38,10 +38,7 @@ static void setInplace(OpBuilder &b, func::FuncOp kernel) {
 /// Whether packing the right-hand side for each chunk pays: enough rows read
 /// it.
 static bool worthPacking(const Contraction &c) {
-  int64_t rows = 1;
-  for (unsigned dim : c.m)
-    rows *= c.extents[dim];
-  return rows >= 8 && c.extents[c.n] >= 8;
+  return c.extentOf(c.m) >= 8 && c.extents[c.n] >= 8;
 }
 
 /// Whether the weights of `c` are the argument `index` of the kernel, unpacked.

@@ -48,9 +48,7 @@ public:
       : kernel(kernel), c(c), plan(plan), packed(packed), target(target), b(b),
         loc(kernel.source.getLoc()), scalar(b, loc, 1), buffers(buffers),
         finish(finish) {
-    depth = 1;
-    for (unsigned dim : c.k)
-      depth *= c.extents[dim];
+    depth = c.extentOf(c.k);
   }
 
   LogicalResult emitChunk(Value chunk);
@@ -68,15 +66,6 @@ private:
   }
   Value minimum(Value x, Value y) {
     return b.createOrFold<arith::MinUIOp>(loc, x, y);
-  }
-  /// Takes the remainder by `count` off `rest`.
-  Value peel(Value &rest, int64_t count) {
-    if (count == 1)
-      return scalar.index(0);
-    Value size = scalar.index(count);
-    Value digit = arith::RemUIOp::create(b, loc, rest, size);
-    rest = arith::DivUIOp::create(b, loc, rest, size);
-    return digit;
   }
   LogicalResult emitBlock(Indices dims, Value tile, Value tileEnd, Value line,
                           Value lineEnd, Value panel, Value panelEnd);
@@ -168,10 +157,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
       Pull pull(b, loc, lanes);
       pull.buffers = buffers;
       at[dim] = {scalar.add((*from)[dim].base, iv), lanes > 1 ? 1 : 0, lanes};
-      if (count < lanes)
-        pull.mask = vector::ConstantMaskOp::create(
-            b, loc, VectorType::get({lanes}, b.getI1Type()),
-            b.getDenseI64ArrayAttr(count));
+      pull.mask = firstLanes(b, loc, count, lanes);
       auto value = pullFloat(pull, c.input, at);
       if (failed(value))
         return failure();
@@ -342,20 +328,18 @@ LogicalResult ContractionEmitter::emitTile(Indices dims, Value panel,
 }
 
 LogicalResult ContractionEmitter::emitChunk(Value chunk) {
-  auto blocks = [](int64_t all, int64_t each) {
-    return (all + each - 1) / each;
-  };
   Value rest = chunk;
-  Value tile = scalar.mul(peel(rest, blocks(plan.tiles, plan.tilesPerBlock)),
-                          plan.tilesPerBlock);
-  Value line = scalar.mul(peel(rest, blocks(plan.lines, plan.linesPerBlock)),
-                          plan.linesPerBlock);
+  auto block = [&](int64_t all, int64_t each) {
+    return scalar.mul(scalar.peel(rest, llvm::divideCeil(all, each)), each);
+  };
+  Value tile = block(plan.tiles, plan.tilesPerBlock);
+  Value line = block(plan.lines, plan.linesPerBlock);
   Indices dims(c.extents.size(), {scalar.index(0), 0, 1});
   for (unsigned dim :
        llvm::reverse(ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
-    dims[dim].base = peel(rest, c.extents[dim]);
+    dims[dim].base = scalar.peel(rest, c.extents[dim]);
   for (unsigned dim : llvm::reverse(c.batch))
-    dims[dim].base = peel(rest, c.extents[dim]);
+    dims[dim].base = scalar.peel(rest, c.extents[dim]);
   Value panel = scalar.mul(rest, plan.panelsPerGroup);
 
   Value lineEnd = minimum(scalar.add(line, scalar.index(plan.linesPerBlock)),
@@ -387,7 +371,7 @@ LogicalResult ContractionEmitter::emitBlock(Indices dims, Value tile,
     if (failed(stage(start)))
       return failure();
   } else {
-    input = kernel.operand(b, reshapedArgument(c.input).getArgNumber());
+    input = kernel.operand(reshapedArgument(c.input).getArgNumber());
     input.strides = *stridesInArgument(c.input);
   }
   if (packed) {

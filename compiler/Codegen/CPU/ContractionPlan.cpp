@@ -130,9 +130,7 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel) {
 
 int64_t panelWidth(const Contraction &c, const Target &target) {
   int64_t lanes = c.lanes(target), n = c.extents[c.n];
-  int64_t rows = 1;
-  for (unsigned dim : c.m)
-    rows *= c.extents[dim];
+  int64_t rows = c.extentOf(c.m);
   // Few rows have too few accumulators to hide the latency of the FMAs.
   int64_t vectors = rows <= 3 ? 4 : 2;
   while (vectors > 1 && (vectors - 1) * lanes >= n)
@@ -199,10 +197,7 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
 }
 
 static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
-  int64_t bytes = c.elementBytes();
-  for (int64_t extent : slab)
-    bytes *= extent;
-  return bytes;
+  return ShapedType::getNumElements(slab) * c.elementBytes();
 }
 
 ContractionPlan planContraction(const Contraction &c, const Target &target,
@@ -210,20 +205,16 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   ContractionPlan p;
   p.panelWidth = panelWidth(c, target);
   int64_t n = c.extents[c.n];
-  p.panels = (n + p.panelWidth - 1) / p.panelWidth;
+  p.panels = llvm::divideCeil(n, p.panelWidth);
   int64_t inner = c.extents[c.m.back()];
   p.tileRows = chooseTileRows(inner, p.panelWidth / c.lanes(target), target);
-  p.tiles = (inner + p.tileRows - 1) / p.tileRows;
+  p.tiles = llvm::divideCeil(inner, p.tileRows);
   p.lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
-  p.outer = 1;
-  for (unsigned dim : ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size())))
-    p.outer *= c.extents[dim];
-  for (unsigned dim : c.batch)
-    p.outer *= c.extents[dim];
+  ArrayRef<unsigned> outer = c.m;
+  p.outer = c.extentOf(c.batch) *
+            c.extentOf(outer.drop_back(std::min<size_t>(2, outer.size())));
 
-  int64_t depth = 1;
-  for (unsigned dim : c.k)
-    depth *= c.extents[dim];
+  int64_t depth = c.extentOf(c.k);
   double work = 2.0 * p.outer * p.lines * inner * n * depth;
   // Chunks of at least a million operations, some 32 of them.
   int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
@@ -233,7 +224,7 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
   auto split = [&](int64_t &blocks, int64_t available) {
     int64_t have = p.outer * lineBlocks * tileBlocks * groups;
-    int64_t more = (wanted + have - 1) / have;
+    int64_t more = llvm::divideCeil(wanted, have);
     blocks = std::clamp<int64_t>(more, 1, available);
   };
   // Large weights are read once if the panels are divided among the chunks,
@@ -254,8 +245,8 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   if (!largeWeights)
     split(groups, p.panels);
 
-  p.linesPerBlock = (p.lines + lineBlocks - 1) / lineBlocks;
-  p.tilesPerBlock = (p.tiles + tileBlocks - 1) / tileBlocks;
+  p.linesPerBlock = llvm::divideCeil(p.lines, lineBlocks);
+  p.tilesPerBlock = llvm::divideCeil(p.tiles, tileBlocks);
   // The slab has to stay in the second-level cache.
   constexpr int64_t kMostSlab = 512 << 10;
   auto slab = [&] {
@@ -267,7 +258,7 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   while (p.staged && splitsLine && p.tilesPerBlock > 1 &&
          slabBytes(c, slab()) > kMostSlab)
     p.tilesPerBlock = (p.tilesPerBlock + 1) / 2;
-  p.panelsPerGroup = (p.panels + groups - 1) / groups;
+  p.panelsPerGroup = llvm::divideCeil(p.panels, groups);
   p.scratch = 0;
   if (p.staged) {
     p.slab = slab();
@@ -277,12 +268,9 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
   if (!packed)
     p.scratch +=
         alignBytes(p.panelsPerGroup * depth * p.panelWidth * c.elementBytes());
-  auto blocks = [](int64_t all, int64_t each) {
-    return (all + each - 1) / each;
-  };
-  p.chunks = p.outer * blocks(p.lines, p.linesPerBlock) *
-             blocks(p.tiles, p.tilesPerBlock) *
-             blocks(p.panels, p.panelsPerGroup);
+  p.chunks = p.outer * llvm::divideCeil(p.lines, p.linesPerBlock) *
+             llvm::divideCeil(p.tiles, p.tilesPerBlock) *
+             llvm::divideCeil(p.panels, p.panelsPerGroup);
   return p;
 }
 
@@ -311,14 +299,12 @@ std::optional<Contraction> matchContractionStage(linalg::GenericOp op) {
 }
 
 int64_t contractionStageScratch(const Contraction &c) {
-  int64_t depth = 1;
-  for (unsigned dim : c.k)
-    depth *= c.extents[dim];
+  int64_t depth = c.extentOf(c.k);
   // Panels of any CPU are at most 64 wide.
   int64_t lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
   int64_t slab = slabBytes(c, slabShape(c, lines, c.extents[c.m.back()]));
   return alignBytes(slab) +
-         (c.extents[c.n] + 63) / 64 * 64 * depth * c.elementBytes();
+         llvm::alignTo(c.extents[c.n], 64) * depth * c.elementBytes();
 }
 
 ContractionPlan planContractionStage(const Contraction &c, const Target &target,

@@ -170,7 +170,7 @@ static Packing planPacking(const Contraction &c, const Target &target) {
   p.batch = c.batch.size();
   p.n = c.extents[c.n];
   p.width = panelWidth(c, target);
-  p.panels = (p.n + p.width - 1) / p.width;
+  p.panels = llvm::divideCeil(p.n, p.width);
   SmallVector<unsigned> loops(c.batch);
   llvm::append_range(loops, c.k);
   loops.push_back(c.n);

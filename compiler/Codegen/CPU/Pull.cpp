@@ -81,6 +81,23 @@ Value Pull::mul(Value x, int64_t factor) {
   return b.createOrFold<arith::MulIOp>(loc, x, index(factor));
 }
 
+Value Pull::peel(Value &rest, int64_t count) {
+  if (count == 1)
+    return index(0);
+  Value size = index(count);
+  Value digit = b.createOrFold<arith::RemUIOp>(loc, rest, size);
+  rest = b.createOrFold<arith::DivUIOp>(loc, rest, size);
+  return digit;
+}
+
+Value firstLanes(OpBuilder &b, Location loc, int64_t count, int64_t lanes) {
+  if (count == lanes)
+    return {};
+  return vector::ConstantMaskOp::create(b, loc,
+                                        VectorType::get({lanes}, b.getI1Type()),
+                                        b.getDenseI64ArrayAttr(count));
+}
+
 Value Pull::asVector(LaneValue value) {
   if (lanes == 1 || !value.uniform)
     return value.value;
@@ -373,10 +390,10 @@ FailureOr<Indices> Pull::collapse(tensor::CollapseShapeOp op,
           !(rest.stride == 1 && extent % lanes == 0 &&
             rest.alignment % lanes == 0))
         return failure();
-      Value size = index(extent);
-      source[dim] = {b.createOrFold<arith::RemUIOp>(loc, rest.base, size),
-                     rest.stride, std::gcd(rest.alignment, extent)};
-      rest = {b.createOrFold<arith::DivUIOp>(loc, rest.base, size), 0,
+      Value quotient = rest.base;
+      source[dim] = {peel(quotient, extent), rest.stride,
+                     std::gcd(rest.alignment, extent)};
+      rest = {quotient, 0,
               rest.alignment % extent == 0 ? rest.alignment / extent : 1};
     }
   }

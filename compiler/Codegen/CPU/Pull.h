@@ -54,6 +54,10 @@ struct Buffer {
   llvm::SmallVector<mlir::Value> origin; // Empty for zeros.
 };
 
+/// The first `count` of so many lanes, as a mask; none if these are all.
+mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc, int64_t count,
+                       int64_t lanes);
+
 class Pull {
 public:
   Pull(mlir::OpBuilder &builder, mlir::Location loc, int64_t lanes)
@@ -100,6 +104,8 @@ public:
   mlir::Value index(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t factor);
+  /// `rest` modulo `count`; `rest` becomes the quotient.
+  mlir::Value peel(mlir::Value &rest, int64_t count);
   mlir::Value asVector(LaneValue value);
   int64_t laneCount() const { return lanes; }
   mlir::OpBuilder &builder() { return b; }

@@ -239,9 +239,7 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
       return main;
     (*dims)[last] = {index(whole), 1, lanes};
     Value saved = mask;
-    mask = vector::ConstantMaskOp::create(
-        b, loc, VectorType::get({lanes}, b.getI1Type()),
-        b.getDenseI64ArrayAttr(extents[last] - whole));
+    mask = firstLanes(b, loc, extents[last] - whole, lanes);
     auto tail = reduceStep(op, *dims, *main);
     if (succeeded(tail))
       tail->front() =

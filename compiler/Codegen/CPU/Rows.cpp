@@ -34,14 +34,14 @@ public:
 
   LogicalResult emit(ArrayRef<LaneIndex> row, Value block) {
     for (BlockArgument argument : kernel.source.getArguments())
-      buffers[argument] = kernel.operand(b, argument.getArgNumber());
+      buffers[argument] = kernel.operand(argument.getArgNumber());
     int64_t offset = 0;
     for (linalg::GenericOp stage : plan.stages)
       if (failed(emitStage(stage, row, offset)))
         return failure();
     unsigned inputs = kernel.source.getNumArguments();
     for (auto [i, written] : llvm::enumerate(plan.written)) {
-      Buffer buffer = kernel.operand(b, inputs + i);
+      Buffer buffer = kernel.operand(inputs + i);
       buffer.strides = written.strides;
       if (failed(emitResult(written.value, buffer, row, block)))
         return failure();
@@ -120,10 +120,8 @@ private:
                   });
     if (failed(main) || whole == extent)
       return main;
-    Value mask = vector::ConstantMaskOp::create(
-        b, loc, VectorType::get({lanes}, b.getI1Type()),
-        b.getDenseI64ArrayAttr(extent - whole));
-    return at(arith::ConstantIndexOp::create(b, loc, whole), mask);
+    return at(arith::ConstantIndexOp::create(b, loc, whole),
+              firstLanes(b, loc, extent - whole, lanes));
   }
 
   LogicalResult emitStage(linalg::GenericOp stage, ArrayRef<LaneIndex> row,
@@ -281,23 +279,13 @@ LogicalResult emitRows(EmittedKernel &kernel, const Target &target) {
   Value unit =
       kernel.loopOverUnits(b, plan.rows * plan.blocks, plan.unitsPerChunk);
   Pull scalar(b, loc, 1);
-  Value block = scalar.index(0);
-  if (plan.blocks > 1) {
-    Value blocks = scalar.index(plan.blocks);
-    block = arith::RemUIOp::create(b, loc, unit, blocks);
-    unit = arith::DivUIOp::create(b, loc, unit, blocks);
-  }
+  Value block = scalar.peel(unit, plan.blocks);
   RankedTensorType first = plan.resultType(0);
   Indices row(plan.rank);
-  for (int64_t i = plan.rank; i-- > 0;) {
-    if (i == 0) {
-      row[i] = {unit, 0, 1};
-      break;
-    }
-    Value extent = scalar.index(first.getDimSize(i));
-    row[i] = {arith::RemUIOp::create(b, loc, unit, extent), 0, 1};
-    unit = arith::DivUIOp::create(b, loc, unit, extent);
-  }
+  for (int64_t i = plan.rank - 1; i > 0; --i)
+    row[i] = {scalar.peel(unit, first.getDimSize(i)), 0, 1};
+  if (plan.rank > 0)
+    row[0] = {unit, 0, 1};
   return RowEmitter(kernel, plan, target, b).emit(row, block);
 }
 

@@ -294,7 +294,7 @@ static void chooseBlocks(RowsPlan &plan) {
   for (size_t i = 1; i < plan.written.size(); ++i)
     if (plan.resultType(i).getShape() != first.getShape())
       return;
-  plan.blocks = (plan.blockSize + block - 1) / block;
+  plan.blocks = llvm::divideCeil(plan.blockSize, block);
   plan.blockSize = block;
 }
 
@@ -307,11 +307,11 @@ static void chooseChunks(RowsPlan &plan) {
   int64_t perUnit = std::max<int64_t>(1, elements * plan.reduced /
                                              std::max<int64_t>(units, 1));
   int64_t least =
-      plan.stages.empty() ? (kLeastElements + perUnit - 1) / perUnit : 1;
-  plan.unitsPerChunk =
-      std::max<int64_t>({1, least, (units + kMostChunks - 1) / kMostChunks});
-  plan.chunks = std::max<int64_t>(1, (units + plan.unitsPerChunk - 1) /
-                                         plan.unitsPerChunk);
+      plan.stages.empty() ? llvm::divideCeil(kLeastElements, perUnit) : 1;
+  plan.unitsPerChunk = std::max<int64_t>(
+      {1, least, static_cast<int64_t>(llvm::divideCeil(units, kMostChunks))});
+  plan.chunks =
+      std::max<int64_t>(1, llvm::divideCeil(units, plan.unitsPerChunk));
 }
 
 RowsPlan planRows(func::FuncOp kernel) {

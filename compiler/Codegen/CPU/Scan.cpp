@@ -183,9 +183,7 @@ LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,
   auto tail = [&]() -> LogicalResult {
     if (whole == extent)
       return success();
-    pull.mask = vector::ConstantMaskOp::create(
-        b, loc, VectorType::get({lanes}, b.getI1Type()),
-        b.getDenseI64ArrayAttr(extent - whole));
+    pull.mask = firstLanes(b, loc, extent - whole, lanes);
     at[scan.axis] = {pull.index(whole), 1, lanes};
     auto next = scanVector(pull, scan, result, at, carry);
     pull.mask = {};

@@ -35,7 +35,7 @@ static SmallVector<int64_t> operandStrides(func::FuncOp kernel, unsigned i) {
                     : graph::resultStrides(kernel, i - inputs);
 }
 
-Buffer EmittedKernel::operand(OpBuilder &, unsigned i) {
+Buffer EmittedKernel::operand(unsigned i) {
   return {function.getArgument(i), operandStrides(source, i), {}};
 }
 
@@ -52,7 +52,7 @@ Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
 
 void EmittedKernel::bindInputs(Pull &pull) {
   for (BlockArgument argument : source.getArguments())
-    pull.buffers[argument] = operand(pull.builder(), argument.getArgNumber());
+    pull.buffers[argument] = operand(argument.getArgNumber());
 }
 
 Value EmittedKernel::loopOverUnits(OpBuilder &b, int64_t units,
@@ -75,8 +75,7 @@ LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     auto element = pull.at(value, at);
     if (failed(element) ||
-        failed(pull.store(*element, kernel.operand(pull.builder(), inputs + i),
-                          at)))
+        failed(pull.store(*element, kernel.operand(inputs + i), at)))
       return failure();
     pull.registers[value] = *element;
   }

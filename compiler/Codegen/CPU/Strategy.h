@@ -30,7 +30,7 @@ struct EmittedKernel {
   mlir::Value scratch, begin, end;
 
   /// Memory of the kernel's operand `i`: its inputs, then its results.
-  Buffer operand(mlir::OpBuilder &b, unsigned i);
+  Buffer operand(unsigned i);
   /// A buffer of `shape` at `offset` bytes of the scratch memory.
   Buffer scratchBuffer(mlir::OpBuilder &b, int64_t offset,
                        llvm::ArrayRef<int64_t> shape, mlir::Type element);
@@ -137,6 +137,13 @@ struct Contraction {
   int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
   int64_t lanes(const Target &target) const {
     return target.vectorBytes / elementBytes();
+  }
+  /// The number of iterations of these loops together.
+  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const {
+    int64_t product = 1;
+    for (unsigned loop : loops)
+      product *= extents[loop];
+    return product;
   }
 };
 /// The kernel's one contraction if this strategy can compute the kernel.

@@ -100,9 +100,9 @@ TransposePlan planTranspose(const Transpose &t, const Target &target) {
                     kMostChunks = 48;
   TransposePlan plan;
   plan.side = squareSide(t.element, target);
-  plan.columnBlocks = (t.columns.extent + plan.side - 1) / plan.side;
+  plan.columnBlocks = llvm::divideCeil(t.columns.extent, plan.side);
   plan.rowsPerBlock = kRowsPerBlock;
-  plan.rowBlocks = (t.rows.extent + kRowsPerBlock - 1) / kRowsPerBlock;
+  plan.rowBlocks = llvm::divideCeil(t.rows.extent, kRowsPerBlock);
   plan.units = plan.columnBlocks * plan.rowBlocks;
   int64_t elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer) {
@@ -111,8 +111,8 @@ TransposePlan planTranspose(const Transpose &t, const Target &target) {
   }
   int64_t wanted =
       std::clamp<int64_t>(elements / kChunkElements, 1, kMostChunks);
-  plan.unitsPerChunk = (plan.units + wanted - 1) / wanted;
-  plan.chunks = (plan.units + plan.unitsPerChunk - 1) / plan.unitsPerChunk;
+  plan.unitsPerChunk = llvm::divideCeil(plan.units, wanted);
+  plan.chunks = llvm::divideCeil(plan.units, plan.unitsPerChunk);
   return plan;
 }
 
@@ -156,21 +156,6 @@ private:
   void emitColumns(Value from, Value to, Value row, Value rowEnd,
                    int64_t columns);
   void emitSquare(Value from, Value to, int64_t rows, int64_t columns);
-  /// A mask of the first `count` lanes; none if these are all.
-  Value firstLanes(int64_t count) {
-    if (count == plan.side)
-      return {};
-    return vector::ConstantMaskOp::create(
-        b, loc, VectorType::get({plan.side}, b.getI1Type()),
-        b.getDenseI64ArrayAttr(count));
-  }
-  /// `value` modulo `extent`, which is taken off `value`.
-  Value peel(Value &value, int64_t extent) {
-    Value size = scalar.index(extent);
-    Value digit = b.createOrFold<arith::RemUIOp>(loc, value, size);
-    value = b.createOrFold<arith::DivUIOp>(loc, value, size);
-    return digit;
-  }
 
   const Transpose &t;
   const TransposePlan &plan;
@@ -189,7 +174,8 @@ void TransposeEmitter::emitSquare(Value from, Value to, int64_t rows,
                                   int64_t columns) {
   Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
   SmallVector<Value> square(plan.side, zero);
-  Value loaded = firstLanes(columns), stored = firstLanes(rows);
+  Value loaded = firstLanes(b, loc, columns, plan.side),
+        stored = firstLanes(b, loc, rows, plan.side);
   for (int64_t i = 0; i < rows; ++i) {
     Value at = scalar.add(from, scalar.index(i * t.rows.from));
     if (loaded)
@@ -235,11 +221,11 @@ void TransposeEmitter::emitColumns(Value from, Value to, Value row,
 }
 
 void TransposeEmitter::emitUnit(Value unit) {
-  Value block = peel(unit, plan.columnBlocks);
-  Value row = scalar.mul(peel(unit, plan.rowBlocks), plan.rowsPerBlock);
+  Value block = scalar.peel(unit, plan.columnBlocks);
+  Value row = scalar.mul(scalar.peel(unit, plan.rowBlocks), plan.rowsPerBlock);
   Value from = scalar.index(0), to = scalar.index(0);
   for (const TransposedDimension &dim : llvm::reverse(t.outer)) {
-    Value index = peel(unit, dim.extent);
+    Value index = scalar.peel(unit, dim.extent);
     from = scalar.add(from, scalar.mul(index, dim.from));
     to = scalar.add(to, scalar.mul(index, dim.to));
   }

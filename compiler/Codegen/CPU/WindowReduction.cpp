@@ -195,8 +195,8 @@ SmallVector<WindowTile> WindowReduction::tiles() {
   int64_t width = extents[inner], taps = extents[axis.kernel];
   int64_t most = std::clamp<int64_t>(kMostTaps / std::max<int64_t>(taps, 1), 1,
                                      kMostOutputs);
-  int64_t count = (width + most - 1) / most;
-  int64_t each = count ? (width + count - 1) / count : 0;
+  int64_t count = llvm::divideCeil(width, most);
+  int64_t each = count ? llvm::divideCeil(width, count) : 0;
   SmallVector<WindowTile> tiles;
   for (int64_t start = 0; start < width && tiles.size() <= kMostTiles;
        start += each) {
@@ -232,16 +232,17 @@ WindowsPlan planWindows(const WindowReduction &w) {
   int64_t channels = extents[w.lane];
   int64_t most = std::max<int64_t>(channels / kChannels, 1);
   int64_t groups = std::clamp<int64_t>(
-      (wanted + lines - 1) / std::max<int64_t>(lines, 1), 1, most);
-  int64_t each = (channels + groups - 1) / groups;
-  plan.channelsPerGroup = (each + kChannels - 1) / kChannels * kChannels;
+      llvm::divideCeil(wanted, std::max<int64_t>(lines, 1)), 1, most);
+  int64_t each = llvm::divideCeil(channels, groups);
+  plan.channelsPerGroup = llvm::alignTo(each, kChannels);
   if (groups == 1)
     plan.channelsPerGroup = channels;
-  plan.groups = (channels + plan.channelsPerGroup - 1) / plan.channelsPerGroup;
+  plan.groups = llvm::divideCeil(channels, plan.channelsPerGroup);
   plan.units = lines * plan.groups;
-  plan.unitsPerChunk = std::max<int64_t>(1, (plan.units + wanted - 1) / wanted);
-  plan.chunks = std::max<int64_t>(1, (plan.units + plan.unitsPerChunk - 1) /
-                                         plan.unitsPerChunk);
+  plan.unitsPerChunk =
+      std::max<int64_t>(1, llvm::divideCeil(plan.units, wanted));
+  plan.chunks =
+      std::max<int64_t>(1, llvm::divideCeil(plan.units, plan.unitsPerChunk));
   return plan;
 }
 
@@ -440,9 +441,7 @@ LogicalResult WindowsEmitter::emitChannels(Value start,
     auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  mask = vector::ConstantMaskOp::create(b, loc,
-                                        VectorType::get({lanes}, b.getI1Type()),
-                                        b.getDenseI64ArrayAttr(tail));
+  mask = firstLanes(b, loc, tail, lanes);
   dims[w.lane] = {scalar.index(channels - tail), 1, lanes};
   LogicalResult result = emitTile(start, tile);
   mask = {};
@@ -451,11 +450,8 @@ LogicalResult WindowsEmitter::emitChannels(Value start,
 
 void WindowsEmitter::startLine(Value line) {
   dims.assign(extents.size(), {scalar.index(0), 0, 1});
-  for (unsigned dim : llvm::reverse(w.outer)) {
-    Value extent = scalar.index(extents[dim]);
-    dims[dim].base = b.createOrFold<arith::RemUIOp>(loc, line, extent);
-    line = b.createOrFold<arith::DivUIOp>(loc, line, extent);
-  }
+  for (unsigned dim : llvm::reverse(w.outer))
+    dims[dim].base = scalar.peel(line, extents[dim]);
   taps.clear();
   for (const WindowAxis &axis : ArrayRef(w.axes).drop_back())
     taps.push_back(tapsInside(axis, dims[axis.output].base));
@@ -463,9 +459,8 @@ void WindowsEmitter::startLine(Value line) {
 
 /// A group of the channels of a line.
 LogicalResult WindowsEmitter::emitUnit(Value unit) {
-  Value groups = scalar.index(plan.groups);
-  group = b.createOrFold<arith::RemUIOp>(loc, unit, groups);
-  startLine(b.createOrFold<arith::DivUIOp>(loc, unit, groups));
+  group = scalar.peel(unit, plan.groups);
+  startLine(unit);
   begin = scalar.mul(group, plan.channelsPerGroup);
   end = b.createOrFold<arith::MinUIOp>(
       loc, scalar.add(begin, scalar.index(plan.channelsPerGroup)),
