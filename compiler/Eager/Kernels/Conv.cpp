@@ -64,7 +64,7 @@ int64_t Conv::blocksAlong(int i) const {
 
 void Conv::chooseBlocks() {
   constexpr int64_t kSlabBytes = 256 << 10, kMostLine = 512, kColumns = 256,
-                    kLeastLines = 4, kChunks = 16;
+                    kProducts = 32 << 10, kLeastLines = 4, kChunks = 16;
   constexpr double kLeastWork = 1e6;
   int64_t size = tinh_dtype_size(sums);
   block = {1, 1, std::min(shape.windows.out[2], kMostLine)};
@@ -75,7 +75,9 @@ void Conv::chooseBlocks() {
     slab.setBlock(block);
   };
   // As many lines as have enough columns, or as the cache has room for.
-  int64_t lines = std::clamp<int64_t>(kColumns / slab.extent(2, block[2]), 1,
+  int64_t columns =
+      std::max(kColumns, kProducts / (shape.channels * slab.taps()));
+  int64_t lines = std::clamp<int64_t>(columns / slab.extent(2, block[2]), 1,
                                       shape.windows.out[1]);
   choose(lines);
   while (lines > kLeastLines &&
@@ -298,16 +300,10 @@ void Conv::multiply(const Block &b, const Scratch &scratch, int64_t channel,
   if (!isLast || storesInPlace())
     return;
   tinh_dtype_t dtype = direct ? sums : shape.dtype;
-  for (int64_t line = 0; line < b.count[1]; ++line)
-    copyMatrix(*library,
-               {advance(static_cast<const char *>(result.data),
-                        line * slab.lineSize(), sums),
-                sums,
-                {b.columns, 1}},
-               {advance(out, line * shape.result.spatial[1], shape.dtype),
-                dtype,
-                {shape.result.channel, shape.result.spatial[2]}},
-               count, b.count[2]);
+  copyBox(
+      *library, result, {b.columns, slab.lineSize(), 1}, {out, dtype, {}},
+      {shape.result.channel, shape.result.spatial[1], shape.result.spatial[2]},
+      {count, b.count[1], b.count[2]});
 }
 
 } // namespace tinh::eager

@@ -62,4 +62,21 @@ void copyMatrix(KernelLibrary &library, const MatrixPlace &from,
   copyMatrix(library, between, to, rows, columns);
 }
 
+void copyBox(KernelLibrary &library, MatrixPlace from,
+             const std::array<int64_t, 3> &fromStrides, MatrixPlace to,
+             const std::array<int64_t, 3> &toStrides,
+             const std::array<int64_t, 3> &extents) {
+  // As many rows as possible in each call.
+  int rows = extents[0] > extents[1] ? 0 : 1, outer = 1 - rows;
+  from.strides = {fromStrides[rows], fromStrides[2]};
+  to.strides = {toStrides[rows], toStrides[2]};
+  for (int64_t i = 0; i < extents[outer]; ++i) {
+    copyMatrix(library, from, to, extents[rows], extents[2]);
+    from.data = advance(static_cast<const char *>(from.data),
+                        fromStrides[outer], from.dtype);
+    to.data =
+        advance(static_cast<const char *>(to.data), toStrides[outer], to.dtype);
+  }
+}
+
 } // namespace tinh::eager

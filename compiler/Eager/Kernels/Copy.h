@@ -41,6 +41,14 @@ void copyMatrix(KernelLibrary &library, const MatrixPlace &from,
                 const MatrixPlace &to, int64_t rows, int64_t columns,
                 void *temporary);
 
+/// Copies a box of elements with strides `fromStrides` and `toStrides`,
+/// converted; fast along its last dimension. The data of both is of its first
+/// element; strides of the places are not used.
+void copyBox(KernelLibrary &library, MatrixPlace from,
+             const std::array<int64_t, 3> &fromStrides, MatrixPlace to,
+             const std::array<int64_t, 3> &toStrides,
+             const std::array<int64_t, 3> &extents);
+
 } // namespace tinh::eager
 
 #endif // TINH_EAGER_KERNELS_COPY_H

@@ -66,38 +66,40 @@ void Slab::fill(const MatrixPlace &from, const ImageStrides &strides,
     for (int i = 0; i < 3; ++i)
       starts[i] =
           origin[i] + phase[i] * windows.dilations[i] % windows.strides[i];
-    for (int64_t line = 0; line < extents[0] * extents[1]; ++line) {
-      fillLine(from, strides, channels, starts,
-               {line / extents[1], line % extents[1], 0}, to, dtype);
-      to = advance(to, extents[2], dtype);
+    for (int64_t depth = 0; depth < extents[0]; ++depth) {
+      fillLines(from, strides, channels, starts, depth, to, dtype);
+      to = advance(to, extents[1] * extents[2], dtype);
     }
   }
 }
 
-/// The line at `place` of a phase that starts at `starts` in the image; its
+/// The lines at `depth` of a phase that starts at `starts` in the image; their
 /// padding is there already.
-void Slab::fillLine(MatrixPlace from, const ImageStrides &strides,
-                    int64_t channels, const Spatial &starts,
-                    const Spatial &place, char *to, tinh_dtype_t dtype) const {
-  int64_t offset = 0;
-  for (int i = 0; i < 2; ++i) {
-    int64_t at = starts[i] + place[i] * windows.strides[i];
-    if (at < 0 || at >= windows.in[i])
-      return;
-    offset += at * strides.spatial[i];
+void Slab::fillLines(MatrixPlace from, const ImageStrides &strides,
+                     int64_t channels, const Spatial &starts, int64_t depth,
+                     char *to, tinh_dtype_t dtype) const {
+  Spatial low, high, steps; // Of places that exist, in the slab.
+  for (int i = 0; i < 3; ++i) {
+    int64_t step = windows.strides[i];
+    auto placesTo = [&](int64_t position) {
+      int64_t distance = position - starts[i];
+      return std::clamp<int64_t>((distance + step - 1) / step, 0, extents[i]);
+    };
+    low[i] = placesTo(0);
+    high[i] = placesTo(windows.in[i]);
+    steps[i] = step * strides.spatial[i];
   }
-  auto stepsTo = [&](int64_t position) { // From the start of the line.
-    int64_t step = windows.strides[2], distance = position - starts[2];
-    return std::clamp<int64_t>((distance + step - 1) / step, 0, extents[2]);
-  };
-  int64_t low = stepsTo(0), high = stepsTo(windows.in[2]);
-  if (low >= high)
+  if (depth < low[0] || depth >= high[0] || low[1] >= high[1] ||
+      low[2] >= high[2])
     return;
-  offset += (starts[2] + low * windows.strides[2]) * strides.spatial[2];
+  int64_t offset = (depth - low[0]) * steps[0];
+  for (int i = 0; i < 3; ++i)
+    offset += (starts[i] + low[i] * windows.strides[i]) * strides.spatial[i];
   from.data = advance(static_cast<const char *>(from.data), offset, from.dtype);
-  from.strides = {strides.channel, windows.strides[2] * strides.spatial[2]};
-  copyMatrix(*library, from, {advance(to, low, dtype), dtype, {planeSize(), 1}},
-             channels, high - low);
+  to = advance(to, low[1] * extents[2] + low[2], dtype);
+  copyBox(*library, from, {strides.channel, steps[1], steps[2]},
+          {to, dtype, {}}, {planeSize(), extents[2], 1},
+          {channels, high[1] - low[1], high[2] - low[2]});
 }
 
 } // namespace tinh::eager

@@ -73,9 +73,9 @@ public:
             char *to, tinh_dtype_t dtype) const;
 
 private:
-  void fillLine(MatrixPlace from, const ImageStrides &strides, int64_t channels,
-                const Spatial &starts, const Spatial &place, char *to,
-                tinh_dtype_t dtype) const;
+  void fillLines(MatrixPlace from, const ImageStrides &strides,
+                 int64_t channels, const Spatial &starts, int64_t depth,
+                 char *to, tinh_dtype_t dtype) const;
 
   KernelLibrary *library;
   Windows windows;
