@@ -27,9 +27,11 @@ namespace llvm {
 class TargetMachine;
 }
 
-namespace tinh::artifact {
-
+namespace tinh {
 class MemoryFile;
+}
+
+namespace tinh::artifact {
 
 struct Tensor {
   std::string name;

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Artifact.h"
-#include "compiler/Artifact/Files.h"
+#include "compiler/Support/Files.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ObjCopy/ConfigManager.h"

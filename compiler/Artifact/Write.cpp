@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Artifact.h"
 
-#include "compiler/Artifact/Files.h"
+#include "compiler/Support/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"

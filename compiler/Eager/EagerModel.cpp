@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/EagerModel.h"
 
-#include "compiler/Artifact/Files.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
+#include "compiler/Support/Files.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
@@ -210,7 +210,7 @@ std::unique_ptr<EagerModel> EagerModel::create(ModuleOp module,
   }
   if (options.phases.before)
     options.phases.before(module, Phase::Plan);
-  artifact::ScratchFile file("tinh-eager");
+  ScratchFile file("tinh-eager");
   CompileReport report;
   CompileOptions embedded = options;
   embedded.weights = CompileOptions::Weights::Embedded;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Export/WeightFile.h"
 
-#include "compiler/Artifact/Files.h"
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Support/Files.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
@@ -85,10 +85,9 @@ llvm::Error writeModel(StringRef path, StringRef content, StringRef weightsPath,
   for (const WeightFile::Weight &weight : weights.weights)
     if (auto external = dyn_cast<graph::ExternalAttr>(weight.value))
       if (llvm::sys::fs::equivalent(sources.pathOf(external), weightsPath))
-        return artifact::writeError(weightsPath,
-                                    "weights of the model lie in it; choose "
-                                    "another name for the output");
-  auto file = artifact::PendingFile::create(path);
+        return writeError(weightsPath, "weights of the model lie in it; choose "
+                                       "another name for the output");
+  auto file = PendingFile::create(path);
   if (!file)
     return file.takeError();
   auto memory = file->map(content.size());
@@ -97,7 +96,7 @@ llvm::Error writeModel(StringRef path, StringRef content, StringRef weightsPath,
   std::memcpy(memory->data(), content.data(), content.size());
   if (weights.empty())
     return file->keep(kPermissions);
-  auto beside = artifact::PendingFile::create(weightsPath);
+  auto beside = PendingFile::create(weightsPath);
   if (!beside)
     return beside.takeError();
   auto space = beside->map(header.size() + weights.size);

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/InitRunner.h"
 
-#include "compiler/Artifact/Files.h"
 #include "compiler/Import/ExternalData.h"
+#include "compiler/Support/Files.h"
 #include "dialects/graph/Graph.h"
 #include "tinh/runtime.h"
 

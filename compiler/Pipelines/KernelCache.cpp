@@ -14,8 +14,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/KernelCache.h"
 
-#include "compiler/Artifact/Files.h"
 #include "compiler/Pipelines/BuildId.h"
+#include "compiler/Support/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -119,8 +119,8 @@ std::optional<artifact::Object> KernelCache::load(StringRef key) const {
 Error KernelCache::write(StringRef key, const artifact::Object &object) const {
   if (std::error_code error = sys::fs::create_directories(
           directory, /*IgnoreExisting=*/true, sys::fs::owner_all))
-    return artifact::writeError(directory, error.message());
-  auto file = artifact::PendingFile::create(path(key));
+    return writeError(directory, error.message());
+  auto file = PendingFile::create(path(key));
   if (!file)
     return file.takeError();
   StringRef code(object.data(), object.size());

@@ -12,13 +12,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
-#include "compiler/Artifact/Files.h"
 #include "compiler/Eager/EagerModel.h"
 #include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Interpreter.h"
+#include "compiler/Support/Files.h"
 #include "inputs.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -347,7 +347,7 @@ private:
   uint32_t runs;
   bool verifying;
   std::unique_ptr<tinh::EagerModel> eager;
-  tinh::artifact::ScratchFile file{"tinh-compare"}; // What is compiled whole.
+  tinh::ScratchFile file{"tinh-compare"}; // What is compiled whole.
   tinh_module_t *module = nullptr;
   tinh_context_t *context = nullptr;
   std::vector<std::vector<char>> memory;

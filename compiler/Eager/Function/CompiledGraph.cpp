@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/CompiledGraph.h"
 
-#include "compiler/Artifact/Files.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Support/Files.h"
 #include "dialects/graph/Graph.h"
 
 #include <cstring>
@@ -39,7 +39,7 @@ std::shared_ptr<CompiledGraph>
 CompiledGraph::create(ModuleOp module, GraphContext &context,
                       const std::string &name, size_t numResults,
                       std::vector<size_t> changed, uint32_t threads) {
-  artifact::ScratchFile file("tinh-function");
+  ScratchFile file("tinh-function");
   compileToFile(module, context, name, file.name);
   ContextOptions options;
   options.threads = threads;

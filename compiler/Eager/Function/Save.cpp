@@ -5,10 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Artifact/Files.h"
 #include "compiler/Eager/Function/FunctionImpl.h"
 #include "compiler/Export/Export.h"
 #include "compiler/Pipelines/Compile.h"
+#include "compiler/Support/Files.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -66,7 +66,7 @@ private:
   }
 
   void write(const std::string &path) {
-    auto file = artifact::PendingFile::create(path);
+    auto file = PendingFile::create(path);
     check(file.takeError());
     auto memory = file->map(bytes.size());
     check(memory.takeError());
@@ -92,7 +92,7 @@ void saveGraph(TracedGraph &graph, const std::string &name,
       graph.context.fail("function '" + name + "' cannot be saved:");
     return;
   }
-  artifact::ScratchFile weights("tinh-weights");
+  ScratchFile weights("tinh-weights");
   constants.place(weights.name, weights.name);
   LogicalResult written = success();
   if (ending == ".so")

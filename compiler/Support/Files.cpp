@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Artifact/Files.h"
+#include "compiler/Support/Files.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,7 +21,7 @@
 
 using namespace llvm;
 
-namespace tinh::artifact {
+namespace tinh {
 
 Error writeError(StringRef path, const Twine &reason) {
   return createStringError("cannot write '" + path + "': " + reason);
@@ -163,4 +163,4 @@ std::string MemoryFile::name() const {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-} // namespace tinh::artifact
+} // namespace tinh

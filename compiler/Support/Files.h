@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_ARTIFACT_FILES_H
-#define TINH_ARTIFACT_FILES_H
+#ifndef TINH_COMPILER_SUPPORT_FILES_H
+#define TINH_COMPILER_SUPPORT_FILES_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -14,7 +14,7 @@
 
 #include <string>
 
-namespace tinh::artifact {
+namespace tinh {
 
 /// "cannot write 'path': reason"
 llvm::Error writeError(llvm::StringRef path, const llvm::Twine &reason);
@@ -68,6 +68,6 @@ private:
   int file;
 };
 
-} // namespace tinh::artifact
+} // namespace tinh
 
-#endif // TINH_ARTIFACT_FILES_H
+#endif // TINH_COMPILER_SUPPORT_FILES_H
