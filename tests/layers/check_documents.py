@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 PATH = re.compile(
     r"`((?:benchmarks|cmake|compiler|dialects|docs|examples|runtime|tests|tools)"
@@ -20,7 +21,7 @@ PATH = re.compile(
 
 def missing(root, document):
     text = document.read_text()
-    for link in LINK.findall(text):
+    for link in LINK.findall(CODE.sub("", text)):
         if "://" not in link and not (document.parent / link).exists():
             yield f"{document}: the link to {link} leads nowhere"
     for path in PATH.findall(text):
