@@ -14,7 +14,7 @@
 //   %1 = graph.dispatch @conv_1(%x) : …
 //   %2 = graph.concat %0, %1 axis 3 : …
 //   func.func private @conv_0(%x: …)
-//       -> (tensor<1x8x8x64xf32> {graph.strides = array<i64: 6144, 768, 96, 1>})
+//       -> (tensor<…> {graph.strides = array<i64: 6144, 768, 96, 1>})
 // and @conv_1 likewise: they write to their parts of the concatenation's
 // memory. Who reads a part of a tensor, a piece of a concatenation or a slice,
 // has the strides at its argument. What cannot be written in place, a piece of

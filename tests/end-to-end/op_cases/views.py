@@ -21,7 +21,8 @@ def pool(x):
     """The largest of three neighbours along each of two dimensions."""
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=-np.inf)
     h, w = x.shape[1:3]
-    return np.max([padded[:, i : i + h, j : j + w] for i in range(3) for j in range(3)], 0)
+    windows = [padded[:, i : i + h, j : j + w] for i in range(3) for j in range(3)]
+    return np.max(windows, 0)
 
 
 def pieces(shape):
@@ -57,8 +58,17 @@ NAMES = ["soft", "sum", "product", "window", "turn", "turnsoft", "swap", "swapso
 
 def values(a, b, c, d):
     turn, swap = c.transpose(0, 1, 3, 2), d.transpose(0, 2, 1, 3)
-    return [softmax(a), b.cumsum(1), matrix(a), pool(b), turn, softmax(turn), swap,
-            softmax(swap)]
+    products = [softmax(a), b.cumsum(1), matrix(a), pool(b)]
+    return products + [turn, softmax(turn), swap, softmax(swap)]
+
+
+def chain(x):
+    a = softmax(x)
+    b = matrix(a)
+    ab = np.concatenate([a, b], 3)
+    abc = np.concatenate([ab, pool(ab)], 3)
+    h = softmax(b.transpose(0, 1, 3, 2)).transpose(0, 1, 3, 2)
+    return np.concatenate([abc, softmax(abc), h], 3)
 
 
 # Vectors have a tail, or none, and pieces begin anywhere.
@@ -69,9 +79,10 @@ for channels in (3, 16, 37):
         t = type_of(np.empty(shape, np.float32))
         operands = ", ".join("%" + name for name in NAMES)
         kinds = ", ".join([t] * len(NAMES))
+        concat = f"%y = graph.concat {operands} axis {axis} : ({kinds}) -> ty"
         case(
             f"concat_of_kernels_axis{axis}_{channels}",
-            pieces(shape) + f"\n%y = graph.concat {operands} axis {axis} : ({kinds}) -> ty",
+            pieces(shape) + "\n" + concat,
             lambda *x, axis=axis: np.concatenate(values(*x), axis),
             draw(*shape),
             draw(*shape),
@@ -94,19 +105,9 @@ case(
 %g = graph.softmax %f axis 3 : tensor<2x5x19x4xf32>
 %h = graph.transpose %g [0, 1, 3, 2] : tensor<2x5x19x4xf32> -> t0
 %y = graph.concat %abc, %d, %h axis 3 : (tensor<2x5x4x76xf32>, tensor<2x5x4x76xf32>, t0) -> ty""",
-    lambda x: chain(x),
+    chain,
     draw(2, 5, 4, 19),
 )
-
-
-def chain(x):
-    a = softmax(x)
-    b = matrix(a)
-    ab = np.concatenate([a, b], 3)
-    abc = np.concatenate([ab, pool(ab)], 3)
-    h = softmax(b.transpose(0, 1, 3, 2)).transpose(0, 1, 3, 2)
-    return np.concatenate([abc, softmax(abc), h], 3)
-
 
 # Slices of what a kernel computes and of an input, along each dimension, read by
 # a product, which does so where its operand lies.
