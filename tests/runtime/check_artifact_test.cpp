@@ -21,7 +21,7 @@ using namespace tinh::runtime;
 
 namespace {
 
-enum Function { kCollatz, kPrefix, kNested };
+enum Function { collatz, prefix, nested };
 
 class CheckArtifact : public testing::Test {
 protected:
@@ -61,23 +61,22 @@ protected:
 } // namespace
 
 TEST_F(CheckArtifact, TakesWhatIsWhole) {
-  for (Function f : {kCollatz, kPrefix, kNested})
+  for (Function f : {collatz, prefix, nested})
     EXPECT_TRUE(accepts(f, [] {})) << f;
 }
 
 TEST_F(CheckArtifact, JumpsGoForwardAndOutOfOneLoopAtMost) {
   for (uint32_t target : {0u, 3u, 6u, 14u, UINT32_MAX})
-    EXPECT_FALSE(accepts(kCollatz, [&] { steps[6].target = target; }))
-        << target;
+    EXPECT_FALSE(accepts(collatz, [&] { steps[6].target = target; })) << target;
   for (uint32_t target : {7u, 11u, 12u, 13u})
-    EXPECT_TRUE(accepts(kCollatz, [&] { steps[6].target = target; })) << target;
+    EXPECT_TRUE(accepts(collatz, [&] { steps[6].target = target; })) << target;
   // From before the loop into it, and out of both of two.
-  EXPECT_FALSE(accepts(kCollatz, [&] {
+  EXPECT_FALSE(accepts(collatz, [&] {
     steps[1] = steps[8];
     steps[1].target = 4;
   }));
   auto jump = [&](uint32_t target) {
-    return accepts(kNested, [&] {
+    return accepts(nested, [&] {
       steps[3] = {};
       steps[3].opcode = TINH_OP_JUMP;
       steps[3].wait_for = -1;
@@ -90,40 +89,40 @@ TEST_F(CheckArtifact, JumpsGoForwardAndOutOfOneLoopAtMost) {
 }
 
 TEST_F(CheckArtifact, LoopsNest) {
-  EXPECT_FALSE(accepts(kNested, [&] { steps[1].target = 5; }));
-  EXPECT_FALSE(accepts(kNested, [&] { steps[5].target = 3; }));
-  EXPECT_FALSE(accepts(kNested, [&] { std::swap(steps[4], steps[5]); }));
-  EXPECT_FALSE(accepts(kNested, [&] { --function.num_steps; }));
-  EXPECT_FALSE(accepts(kNested, [&] { steps[0] = steps[5]; }));
-  EXPECT_FALSE(accepts(kNested, [&] { steps[1].num_chunks = UINT64_MAX; }));
+  EXPECT_FALSE(accepts(nested, [&] { steps[1].target = 5; }));
+  EXPECT_FALSE(accepts(nested, [&] { steps[5].target = 3; }));
+  EXPECT_FALSE(accepts(nested, [&] { std::swap(steps[4], steps[5]); }));
+  EXPECT_FALSE(accepts(nested, [&] { --function.num_steps; }));
+  EXPECT_FALSE(accepts(nested, [&] { steps[0] = steps[5]; }));
+  EXPECT_FALSE(accepts(nested, [&] { steps[1].num_chunks = UINT64_MAX; }));
 }
 
 TEST_F(CheckArtifact, BuffersExistInEachIteration) {
   EXPECT_FALSE(
-      accepts(kNested, [&] { ++steps[1].num_chunks; })); // One too many.
-  EXPECT_TRUE(accepts(kNested, [&] { --steps[1].num_chunks; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[1].bytes *= 21; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[1].bytes = INT64_MAX; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[3].bytes = INT64_MIN; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[1].loop = 2; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[3].buffer = 4; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[0].buffer = 3; }));
-  EXPECT_FALSE(accepts(kNested, [&] { strides_of(3)[3].buffer = 2; }));
-  EXPECT_FALSE(accepts(kNested, [&] { buffers_of(3)[3].offset = 0; }));
-  EXPECT_FALSE(accepts(kNested, [&] { buffers_of(3)[2].index = 2; }));
-  EXPECT_FALSE(accepts(kNested, [&] { buffers_of(3)[2].space = 99; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { buffers_of(4)[0].offset = 1 << 20; }));
+      accepts(nested, [&] { ++steps[1].num_chunks; })); // One too many.
+  EXPECT_TRUE(accepts(nested, [&] { --steps[1].num_chunks; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[1].bytes *= 21; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[1].bytes = INT64_MAX; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[3].bytes = INT64_MIN; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[1].loop = 2; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[3].buffer = 4; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[0].buffer = 3; }));
+  EXPECT_FALSE(accepts(nested, [&] { strides_of(3)[3].buffer = 2; }));
+  EXPECT_FALSE(accepts(nested, [&] { buffers_of(3)[3].offset = 0; }));
+  EXPECT_FALSE(accepts(nested, [&] { buffers_of(3)[2].index = 2; }));
+  EXPECT_FALSE(accepts(nested, [&] { buffers_of(3)[2].space = 99; }));
+  EXPECT_FALSE(accepts(collatz, [&] { buffers_of(4)[0].offset = 1 << 20; }));
 }
 
 TEST_F(CheckArtifact, StepsHaveWhatTheyNeed) {
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].num_buffers = 0; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].wait_for = 4; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].wait_for = -2; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[4].opcode = 7; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[7].kernel = 99; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[7].num_chunks = 0; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[12].num_buffers = 1; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { steps[1].num_buffers = 2; }));
-  EXPECT_FALSE(accepts(kPrefix, [&] { steps[3].num_buffers = 2; }));
-  EXPECT_FALSE(accepts(kCollatz, [&] { function.num_steps = 1u << 29; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[4].num_buffers = 0; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[4].wait_for = 4; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[4].wait_for = -2; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[4].opcode = 7; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[7].kernel = 99; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[7].num_chunks = 0; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[12].num_buffers = 1; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[1].num_buffers = 2; }));
+  EXPECT_FALSE(accepts(prefix, [&] { steps[3].num_buffers = 2; }));
+  EXPECT_FALSE(accepts(collatz, [&] { function.num_steps = 1u << 29; }));
 }
