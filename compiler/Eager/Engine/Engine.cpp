@@ -203,6 +203,15 @@ void Engine::refuseWithin(const Operation &operation, const Worker *outer) {
       }
 }
 
+/// What a caller runs operations with.
+std::unique_ptr<Worker> Engine::takeSpareWorker() {
+  if (spareWorkers.empty())
+    return std::make_unique<Worker>();
+  std::unique_ptr<Worker> worker = std::move(spareWorkers.back());
+  spareWorkers.pop_back();
+  return worker;
+}
+
 /// Runs an operation on the calling thread, and throws its error.
 void Engine::runNow(Operation *operation) {
   Garbage garbage;
@@ -212,10 +221,7 @@ void Engine::runNow(Operation *operation) {
     Owner owner;
     operation->owner = &owner;
     Lock lock = acquire();
-    if (spareWorkers.empty())
-      spareWorkers.push_back(std::make_unique<Worker>());
-    worker = std::move(spareWorkers.back());
-    spareWorkers.pop_back();
+    worker = takeSpareWorker();
     analyse(UINT32_MAX);
     Dependencies::add(*operation);
     publishOffer();
@@ -256,6 +262,43 @@ void Engine::block(Lock &lock, Condition condition) {
   *link = waiter.next;
 }
 
+template <typename Condition> void Engine::waitUntil(Condition condition) {
+  if (help(condition) || spin_until(kCallerSpin, condition))
+    return;
+  Lock lock(mutex);
+  block(lock, condition);
+}
+
+/// Runs small operations as long as no worker is at work: then what this thread
+/// waits for is done before a worker is awake. True if the condition is met.
+template <typename Condition> bool Engine::help(Condition condition) {
+  Garbage garbage;
+  Lock lock = acquire();
+  std::unique_ptr<Worker> worker = takeSpareWorker();
+  for (;;) {
+    analyse(kBatch);
+    Operation *operation = ready.first;
+    if (condition() || numRunning > 0 || !operation ||
+        operation->numChunks > 1 || operation->mayTakeLong)
+      break;
+    popReady();
+    ++numRunning;
+    operation->numRunners = 1;
+    publishOffer();
+    lock.unlock();
+    garbage.clear();
+    current = worker.get();
+    perform(*operation, *worker, true);
+    current = nullptr;
+    lock = acquire();
+    --numRunning;
+    complete(operation, garbage);
+  }
+  spareWorkers.push_back(std::move(worker));
+  publishOffer();
+  return condition();
+}
+
 /// Whether this thread runs an operation that must not wait for `storage`. Its
 /// own storages are ready; for others it could wait for ever.
 static bool accesses(const Operation &operation, const Storage &storage) {
@@ -278,10 +321,7 @@ void Engine::wait(Storage &storage, uint64_t uses) {
                          "a function that the engine runs waits for a tensor "
                          "that it does not read; declare that it does"));
   }
-  if (spin_until(kCallerSpin, isDone))
-    return;
-  Lock lock(mutex);
-  block(lock, isDone);
+  waitUntil(isDone);
 }
 
 void Engine::waitToRead(Storage &storage) {
@@ -317,10 +357,8 @@ void Engine::waitAll() {
                 describe(current->operation->call,
                          "a function that the engine runs waits for all "
                          "operations, and so for itself"));
-  auto done = [this] { return isDone(); };
-  spin_until(kCallerSpin, done);
+  waitUntil([this] { return isDone(); });
   Lock lock(mutex);
-  block(lock, done);
   if (Ref<OperationError> error = std::exchange(firstError, nullptr))
     throw Error(error->status, error->message);
 }

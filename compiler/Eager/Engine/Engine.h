@@ -148,7 +148,10 @@ private:
   static void refuseWithin(const Operation &operation, const Worker *outer);
   void wait(Storage &storage, uint64_t uses);
   bool isDone() const;
+  template <typename Condition> void waitUntil(Condition condition);
+  template <typename Condition> bool help(Condition condition);
   template <typename Condition> void block(Lock &lock, Condition condition);
+  std::unique_ptr<Worker> takeSpareWorker();
 
   // Workers (Workers.cpp).
   Lock acquire();
@@ -156,6 +159,7 @@ private:
   void stopWorkers();
   void work();
   Operation *take(Lock &lock, Garbage &garbage);
+  Operation *popReady();
   void takeIncoming();
   void analyse(uint32_t most);
   void addReady(Operation *operation, bool first);
@@ -173,6 +177,8 @@ private:
   friend class Worker;
 
   static thread_local Worker *current;
+  // Operations that are looked at before the next one is run.
+  static constexpr uint32_t kBatch = 32;
 
   // What callers write with each operation, and workers poll.
   alignas(64) std::atomic<Operation *> incoming{nullptr}; // The last one first.
@@ -198,7 +204,8 @@ private:
   List arrived;                 // Taken from `incoming`, in order.
   List ready, shared;           // May start; has chunks left.
   uint64_t readyWeight = 0;
-  bool spinning = false; // One worker looks for work.
+  uint32_t numRunning = 0; // Threads that are within an operation.
+  bool spinning = false;   // One worker looks for work.
   bool stopping = false;
   Sleeper *sleepers = nullptr;
   Waiter *waiters = nullptr;

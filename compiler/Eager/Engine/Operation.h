@@ -56,7 +56,7 @@ struct Owner {
 
 class alignas(64) Operation {
 public:
-  static constexpr size_t kPayloadSize = 512;
+  static constexpr size_t kPayloadSize = 704;
   static constexpr uint32_t kInlineAccesses = 4;
 
   explicit Operation(const Call &call) : call(call) {}

@@ -24,8 +24,6 @@ namespace tinh::eager {
 using runtime::cpu_relax;
 using runtime::spin_until;
 
-// Operations that are looked at before the next one is run.
-static constexpr uint32_t kBatch = 32;
 // Bytes accessed by operations that may start, from which on it pays to wake a
 // thread for them.
 static constexpr uint64_t kWorthWaking = 64 << 10;
@@ -117,10 +115,12 @@ void Engine::work() {
   Worker worker;
   worker.isThread = true;
   current = &worker;
+  bool wasRunning = false;
   Operation *done = nullptr;
   for (;;) {
     Garbage garbage;
     Lock lock = acquire();
+    numRunning -= std::exchange(wasRunning, true);
     if (worker.busy) {
       worker.busy = false;
       numAttentive.fetch_add(1);
@@ -130,6 +130,7 @@ void Engine::work() {
     Operation *operation = take(lock, garbage);
     if (!operation)
       break;
+    ++numRunning;
     bool isFirst = operation->numRunners++ == 0;
     if (operation->mayTakeLong)
       becomeBusy(worker);
@@ -148,11 +149,8 @@ Operation *Engine::take(Lock &lock, Garbage &garbage) {
     analyse(kBatch);
     if (shared.first)
       return shared.first;
-    if (ready.first) {
-      Operation *operation = ready.popFront();
-      readyWeight -= operation->weight;
-      return operation;
-    }
+    if (ready.first)
+      return popReady();
     if (arrived.first)
       continue;
     if (stopping)
@@ -169,6 +167,12 @@ Operation *Engine::take(Lock &lock, Garbage &garbage) {
       hasSpun = false;
     }
   }
+}
+
+Operation *Engine::popReady() {
+  Operation *operation = ready.popFront();
+  readyWeight -= operation->weight;
+  return operation;
 }
 
 void Engine::takeIncoming() {
