@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Compares docs/tensor-api.md with the headers and with its example.
+
+    document_test.py ROOT TOUR
+
+The table of operations names what the headers declare, the code of the document
+is in examples/tensor/tour.cpp, and the program TOUR prints what it shows.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+HEADERS = ("tensor.h", "operations.h", "random.h", "tensor_types.h")
+DECLARATION = re.compile(
+    r"^(?:  )?(?!\s|return\b|using\b|friend\b|constexpr\b|explicit\b)[\w:<>&, *]*?"
+    r"\b(?:void|bool|int64_t|uint64_t|T|DType|Shape|IntArray|Tensor &?|"
+    r"std::\w+(?:<\w+>)?|ValuesAndIndices|DLManagedTensor \*)\s?"
+    r"\b([a-z]\w*)\((?!\))",
+    re.M,
+)
+# Of the classes that tensors are described with, not operations on them.
+HELPERS = {"name", "push_back", "seed", "counter", "numbers", "requireElements",
+           "copyToHost", "shapeOf", "operator"}
+
+
+def declared(root):
+    names = set()
+    for header in HEADERS:
+        text = (root / "compiler/include/tinh" / header).read_text()
+        text = re.sub(r"//.*", "", text)
+        # A return type on a line of its own.
+        text = re.sub(r"^(\s*\S[\w:<>&* ]*)\n\s*(?=[a-z_0-9]+\()", r"\1 ", text,
+                      flags=re.M)
+        names |= set(DECLARATION.findall(text))
+    return names - HELPERS
+
+
+def documented(document):
+    table = document.split("## Operations")[1].split("\n## ")[0]
+    return set(re.findall(r"`(\w+)`", table))
+
+
+def problems(root, tour):
+    document = (root / "docs/tensor-api.md").read_text()
+    known, told = declared(root), documented(document) | {"defined"}
+    for name in sorted(known - told):
+        yield f"{name} is in the headers, but not in the table"
+    for name in sorted(told - known - {"defined"}):
+        yield f"{name} is in the table, but not in the headers"
+    if len(known) < 150:
+        yield f"only {len(known)} names were found in the headers"
+
+    source = (root / "examples/tensor/tour.cpp").read_text()
+    for block in re.findall(r"```cpp\n(.*?)```", document, re.S):
+        indents = (textwrap.indent(block, indent) for indent in ("  ", "    "))
+        if not any(text in source for text in indents):
+            yield f"the example does not have this code:\n{block}"
+
+    shown = "".join(re.findall(r"```text\n(.*?)```", document, re.S))
+    printed = subprocess.run([tour], capture_output=True, text=True, check=True)
+    if printed.stdout != shown:
+        yield f"the example prints\n{printed.stdout}and not\n{shown}"
+
+
+def main():
+    found = list(problems(pathlib.Path(sys.argv[1]), sys.argv[2]))
+    print("\n".join(found) or "docs/tensor-api.md is in order")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
