@@ -87,8 +87,7 @@ private:
       return {};
     Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
     left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
-    return vector::CreateMaskOp::create(
-        b, loc, VectorType::get({c.lanes(target)}, b.getI1Type()), left);
+    return firstLanes(b, loc, left, c.lanes(target));
   }
   /// How far one step of loop `dim` moves in the input's memory.
   int64_t inputStride(unsigned dim) const {

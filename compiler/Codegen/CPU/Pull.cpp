@@ -26,39 +26,6 @@ Type memoryType(Type element) {
                               : element;
 }
 
-FailureOr<SmallVector<Value>>
-buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
-          ValueRange initial,
-          function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  if (extent <= step)
-    return extent > 0
-               ? body(zero, initial)
-               : FailureOr<SmallVector<Value>>(SmallVector<Value>(initial));
-  Value end = arith::ConstantIndexOp::create(b, loc, extent);
-  return buildLoop(b, loc, zero, end, step, initial, body);
-}
-
-FailureOr<SmallVector<Value>>
-buildLoop(OpBuilder &b, Location loc, Value from, Value to, int64_t step,
-          ValueRange initial,
-          function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
-  Value stride = arith::ConstantIndexOp::create(b, loc, step);
-  auto loop = scf::ForOp::create(b, loc, from, to, stride, initial);
-  OpBuilder::InsertionGuard guard(b);
-  Block *block = loop.getBody();
-  if (!block->empty())
-    block->back().erase();
-  b.setInsertionPointToEnd(block);
-  auto results = body(loop.getInductionVar(), loop.getRegionIterArgs());
-  if (failed(results)) {
-    loop.erase(); // Its caller may go on in another way.
-    return failure();
-  }
-  scf::YieldOp::create(b, loc, *results);
-  return SmallVector<Value>(loop.getResults());
-}
-
 //===----------------------------------------------------------------------===//
 // Index arithmetic
 //===----------------------------------------------------------------------===//
@@ -88,14 +55,6 @@ Value Pull::peel(Value &rest, int64_t count) {
   Value digit = b.createOrFold<arith::RemUIOp>(loc, rest, size);
   rest = b.createOrFold<arith::DivUIOp>(loc, rest, size);
   return digit;
-}
-
-Value firstLanes(OpBuilder &b, Location loc, int64_t count, int64_t lanes) {
-  if (count == lanes)
-    return {};
-  return vector::ConstantMaskOp::create(b, loc,
-                                        VectorType::get({lanes}, b.getI1Type()),
-                                        b.getDenseI64ArrayAttr(count));
 }
 
 Value Pull::asVector(LaneValue value) {

@@ -19,6 +19,8 @@
 #ifndef TINH_CODEGEN_CPU_PULL_H
 #define TINH_CODEGEN_CPU_PULL_H
 
+#include "compiler/Codegen/CPU/Loops.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -53,10 +55,6 @@ struct Buffer {
   llvm::SmallVector<int64_t> strides;
   llvm::SmallVector<mlir::Value> origin; // Empty for zeros.
 };
-
-/// The first `count` of so many lanes, as a mask; none if these are all.
-mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc, int64_t count,
-                       int64_t lanes);
 
 class Pull {
 public:
@@ -160,23 +158,6 @@ private:
   int64_t lanes;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Computed>> computed;
 };
-
-/// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration
-/// values and leaves the builder after it; returns the loop's results.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-buildLoop(mlir::OpBuilder &builder, mlir::Location loc, int64_t extent,
-          int64_t step, mlir::ValueRange initial,
-          llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
-              mlir::Value iv, mlir::ValueRange values)>
-              body);
-
-/// The same from one value to another.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
-          mlir::Value to, int64_t step, mlir::ValueRange initial,
-          llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
-              mlir::Value iv, mlir::ValueRange values)>
-              body);
 
 /// How a reduction combines lanes: the kind of vector reduction that it is, and
 /// the value that changes nothing.

@@ -56,15 +56,6 @@ private:
   Strides strides(int64_t at) {
     return {kernel.size(b, at), kernel.size(b, at + 1)};
   }
-  LogicalResult loop(Value from, Value to, int64_t step,
-                     function_ref<LogicalResult(Value)> body) {
-    return buildLoop(b, loc, from, to, step, {},
-                     [&](Value iv, ValueRange) -> FailureOr<Values> {
-                       if (failed(body(iv)))
-                         return failure();
-                       return Values();
-                     });
-  }
   Value times(Value x, Value y) {
     return b.createOrFold<arith::MulIOp>(loc, x, y);
   }
@@ -77,8 +68,7 @@ private:
   Value columnMask(Value column) {
     Value left = arith::SubIOp::create(b, loc, n, column);
     left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
-    return vector::CreateMaskOp::create(
-        b, loc, VectorType::get({lanes}, b.getI1Type()), left);
+    return firstLanes(b, loc, left, lanes);
   }
 
   /// A register tile, whose first element is at (row, column).
@@ -164,17 +154,19 @@ void SizedContractionEmitter::copy(const Tile &tile, Value memref,
   int64_t width = tile.vectors * lanes;
   Value left = arith::SubIOp::create(b, loc, n, tile.column);
   Value columns = arith::MinUIOp::create(b, loc, left, scalar.index(width));
-  (void)loop(scalar.index(0), columns, 1, [&](Value column) {
-    return loop(scalar.index(0), scalar.index(tile.rows), 1, [&](Value row) {
-      Value outside = at(strides, scalar.add(tile.row, row),
-                         scalar.add(tile.column, column));
-      Value inside = scalar.add(scalar.mul(row, width), column);
-      Value from = toStack ? memref : stack, to = toStack ? stack : memref;
-      Value value =
-          memref::LoadOp::create(b, loc, from, toStack ? outside : inside);
-      memref::StoreOp::create(b, loc, value, to, toStack ? inside : outside);
-      return success();
-    });
+  (void)buildLoop(b, loc, scalar.index(0), columns, 1, [&](Value column) {
+    return buildLoop(
+        b, loc, scalar.index(0), scalar.index(tile.rows), 1, [&](Value row) {
+          Value outside = at(strides, scalar.add(tile.row, row),
+                             scalar.add(tile.column, column));
+          Value inside = scalar.add(scalar.mul(row, width), column);
+          Value from = toStack ? memref : stack, to = toStack ? stack : memref;
+          Value value =
+              memref::LoadOp::create(b, loc, from, toStack ? outside : inside);
+          memref::StoreOp::create(b, loc, value, to,
+                                  toStack ? inside : outside);
+          return success();
+        });
   });
 }
 
@@ -268,14 +260,15 @@ LogicalResult SizedContractionEmitter::emitTile(const Tile &tile) {
 LogicalResult SizedContractionEmitter::emitTiles(Value from, Value to,
                                                  int64_t rows,
                                                  int64_t vectors) {
-  return loop(from, to, rows, [&](Value row) {
-    return loop(scalar.index(0), n, vectors * lanes, [&](Value column) {
-      Tile tile{rows, vectors, row, column, {}};
-      for (int64_t v = 0; v < vectors; ++v)
-        tile.masks.push_back(
-            columnMask(scalar.add(column, scalar.index(v * lanes))));
-      return emitTile(tile);
-    });
+  return buildLoop(b, loc, from, to, rows, [&](Value row) {
+    return buildLoop(
+        b, loc, scalar.index(0), n, vectors * lanes, [&](Value column) {
+          Tile tile{rows, vectors, row, column, {}};
+          for (int64_t v = 0; v < vectors; ++v)
+            tile.masks.push_back(
+                columnMask(scalar.add(column, scalar.index(v * lanes))));
+          return emitTile(tile);
+        });
   });
 }
 

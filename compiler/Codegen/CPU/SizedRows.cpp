@@ -150,22 +150,9 @@ private:
     return i < numInputs() ? Value(kernel.source.getArgument(i))
                            : row.results[i - numInputs()];
   }
-  LogicalResult loop(Value from, Value to, int64_t step,
-                     function_ref<LogicalResult(Value)> body) {
-    return buildLoop(b, loc, from, to, step, {},
-                     [&](Value iv, ValueRange) -> FailureOr<Values> {
-                       if (failed(body(iv)))
-                         return failure();
-                       return Values();
-                     });
-  }
   /// The largest multiple of `unit`, a power of two, in `count`.
   Value wholeOf(Value count, int64_t unit) {
     return b.createOrFold<arith::AndIOp>(loc, count, scalar.index(-unit));
-  }
-  Value firstLanes(Value count, int64_t lanes) {
-    return vector::CreateMaskOp::create(
-        b, loc, VectorType::get({lanes}, b.getI1Type()), count);
   }
 
   LogicalResult emitRow(Value at);
@@ -222,18 +209,19 @@ LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes, int64_t registers) {
   lanes = vectorLanes;
   wide = lanes * registers;
   if (!across || lanes == 1)
-    return loop(kernel.begin, kernel.end, 1,
-                [&](Value at) { return emitRow(at); });
+    return buildLoop(b, loc, kernel.begin, kernel.end, 1,
+                     [&](Value at) { return emitRow(at); });
   // Whole groups of registers, then what is left in single ones.
   lanes = wide;
   Value count = arith::SubIOp::create(b, loc, kernel.end, kernel.begin);
   Value whole = scalar.add(kernel.begin, wholeOf(count, wide));
-  if (failed(loop(kernel.begin, whole, wide,
-                  [&](Value at) { return emitRow(at); })))
+  if (failed(buildLoop(b, loc, kernel.begin, whole, wide,
+                       [&](Value at) { return emitRow(at); })))
     return failure();
   lanes = wide = vectorLanes;
-  return loop(whole, kernel.end, lanes, [&](Value at) {
-    rowMask = firstLanes(arith::SubIOp::create(b, loc, kernel.end, at), lanes);
+  return buildLoop(b, loc, whole, kernel.end, lanes, [&](Value at) {
+    rowMask = firstLanes(b, loc, arith::SubIOp::create(b, loc, kernel.end, at),
+                         lanes);
     return emitRow(at);
   });
 }
@@ -343,12 +331,12 @@ FailureOr<SmallVector<Value>> SizedRowsEmitter::pass(ArrayRef<Values> initial,
                 });
   if (across || lanes == 1 || failed(main))
     return main;
-  auto rest =
-      buildLoop(b, loc, whole, columns, lanes, initial[1],
-                [&](Value position, ValueRange state) {
-                  Value left = arith::SubIOp::create(b, loc, columns, position);
-                  return run(lanes, position, firstLanes(left, lanes), state);
-                });
+  auto rest = buildLoop(
+      b, loc, whole, columns, lanes, initial[1],
+      [&](Value position, ValueRange state) {
+        Value left = arith::SubIOp::create(b, loc, columns, position);
+        return run(lanes, position, firstLanes(b, loc, left, lanes), state);
+      });
   if (failed(rest))
     return failure();
   *tail = *rest;

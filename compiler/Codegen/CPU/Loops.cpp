@@ -1,0 +1,74 @@
+//===- Loops.cpp - Loops and masks for their ends ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Loops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+FailureOr<SmallVector<Value>>
+buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
+          ValueRange initial,
+          function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  if (extent <= step)
+    return extent > 0
+               ? body(zero, initial)
+               : FailureOr<SmallVector<Value>>(SmallVector<Value>(initial));
+  Value end = arith::ConstantIndexOp::create(b, loc, extent);
+  return buildLoop(b, loc, zero, end, step, initial, body);
+}
+
+FailureOr<SmallVector<Value>>
+buildLoop(OpBuilder &b, Location loc, Value from, Value to, int64_t step,
+          ValueRange initial,
+          function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
+  Value stride = arith::ConstantIndexOp::create(b, loc, step);
+  auto loop = scf::ForOp::create(b, loc, from, to, stride, initial);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = loop.getBody();
+  if (!block->empty())
+    block->back().erase();
+  b.setInsertionPointToEnd(block);
+  auto results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (failed(results)) {
+    loop.erase(); // Its caller may go on in another way.
+    return failure();
+  }
+  scf::YieldOp::create(b, loc, *results);
+  return SmallVector<Value>(loop.getResults());
+}
+
+LogicalResult buildLoop(OpBuilder &b, Location loc, Value from, Value to,
+                        int64_t step, function_ref<LogicalResult(Value)> body) {
+  return buildLoop(b, loc, from, to, step, {},
+                   [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
+                     if (failed(body(iv)))
+                       return failure();
+                     return SmallVector<Value>{};
+                   });
+}
+
+Value firstLanes(OpBuilder &b, Location loc, int64_t count, int64_t lanes) {
+  if (count == lanes)
+    return {};
+  return vector::ConstantMaskOp::create(b, loc,
+                                        VectorType::get({lanes}, b.getI1Type()),
+                                        b.getDenseI64ArrayAttr(count));
+}
+
+Value firstLanes(OpBuilder &b, Location loc, Value count, int64_t lanes) {
+  auto type = VectorType::get({lanes}, b.getI1Type());
+  return vector::CreateMaskOp::create(b, loc, type, count);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,47 @@
+//===- Loops.h - Loops and masks for their ends -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_LOOPS_H
+#define TINH_CODEGEN_CPU_LOOPS_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tinh::cpu {
+
+/// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration
+/// values and leaves the builder after it; returns the loop's results.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+buildLoop(mlir::OpBuilder &builder, mlir::Location loc, int64_t extent,
+          int64_t step, mlir::ValueRange initial,
+          llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+              mlir::Value iv, mlir::ValueRange values)>
+              body);
+
+/// The same from one value to another.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
+          mlir::Value to, int64_t step, mlir::ValueRange initial,
+          llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+              mlir::Value iv, mlir::ValueRange values)>
+              body);
+
+/// The same without iteration values.
+llvm::LogicalResult
+buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
+          mlir::Value to, int64_t step,
+          llvm::function_ref<llvm::LogicalResult(mlir::Value iv)> body);
+
+/// The first `count` of so many lanes, as a mask; none if these are all.
+mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc, int64_t count,
+                       int64_t lanes);
+/// The same for a count that is an index.
+mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc,
+                       mlir::Value count, int64_t lanes);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_LOOPS_H
