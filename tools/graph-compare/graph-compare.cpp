@@ -183,7 +183,7 @@ public:
         return exit_wrong_input;
     }
     return load() && measure() && compareOutputs(*model) ? exit_success
-                                                         : exit_wrong_input;
+                                                         : outcome;
   }
   Comparison result;
 
@@ -251,7 +251,10 @@ private:
   bool check(tinh_status_t status) {
     if (status == TINH_OK)
       return true;
-    llvm::errs() << "error: " << tinh_last_error() << "\n";
+    bool isOurs = status == TINH_INTERNAL;
+    llvm::errs() << (isOurs ? "internal error: " : "error: ")
+                 << tinh_last_error() << "\n";
+    outcome = isOurs ? exit_internal : exit_wrong_input;
     return false;
   }
 
@@ -282,13 +285,14 @@ private:
 
   bool time(bool compiled, double &milliseconds) {
     double start = now();
-    bool good = compiled
-                    ? tinh_context_run(context, 0, inputs.data(), inputs.size(),
-                                       compiledOutputs.data(),
-                                       compiledOutputs.size()) == TINH_OK
-                    : eager->run(inputs, eagerOutputs);
+    tinh_status_t status =
+        compiled
+            ? tinh_context_run(context, 0, inputs.data(), inputs.size(),
+                               compiledOutputs.data(), compiledOutputs.size())
+        : eager->run(inputs, eagerOutputs) ? TINH_OK
+                                           : TINH_INTERNAL;
     milliseconds = now() - start;
-    return good || check(TINH_INTERNAL);
+    return check(status);
   }
 
   bool measure() {
@@ -346,6 +350,7 @@ private:
   tinh::CompileOptions options;
   uint32_t runs;
   bool verifying;
+  ExitCode outcome = exit_wrong_input; // Of what has failed.
   std::unique_ptr<tinh::EagerModel> eager;
   tinh::ScratchFile file{"tinh-compare"}; // What is compiled whole.
   tinh_module_t *module = nullptr;
