@@ -150,6 +150,18 @@ Value GraphOps::sliceAxis(Value x, int64_t axis, int64_t start, int64_t size) {
       {attr("starts", starts), attr("sizes", sizes), attr("steps", steps)});
 }
 
+Value GraphOps::reverseRows(Value x) {
+  if (!x)
+    return {};
+  SmallVector<int64_t> sizes(shape(x)), starts(sizes.size(), 0),
+      steps(sizes.size(), 1);
+  starts[0] = std::max<int64_t>(sizes[0] - 1, 0);
+  steps[0] = -1;
+  return create<graph::SliceOp>(
+      {x},
+      {attr("starts", starts), attr("sizes", sizes), attr("steps", steps)});
+}
+
 Value GraphOps::iota(int64_t size, int64_t start, int64_t step) {
   return create<graph::IotaOp>(
       {}, {attr("start", start), attr("step", step)},

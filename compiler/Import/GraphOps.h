@@ -85,6 +85,8 @@ public:
   /// Elements start … start + size - 1 of one dimension.
   mlir::Value sliceAxis(mlir::Value x, int64_t axis, int64_t start,
                         int64_t size);
+  /// `x` with its first dimension in the opposite order.
+  mlir::Value reverseRows(mlir::Value x);
   /// start, start + step …: `size` of them, i64.
   mlir::Value iota(int64_t size, int64_t start = 0, int64_t step = 1);
   /// Slices of `x` along an axis.

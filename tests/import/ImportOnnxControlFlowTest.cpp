@@ -214,6 +214,26 @@ TEST_F(ImportOnnxControlFlow, ScanOfOperatorSet8HasABatch) {
   expectContains(ir, "length 3 carry (%arg6 = %arg3) over (%arg7 = %arg4)");
 }
 
+/// The products with the inputs are taken out of the steps; a reverse layer
+/// goes over reversed rows.
+TEST_F(ImportOnnxControlFlow, RecurrentLayersAreScans) {
+  std::string ir =
+      importOnnx(model(tensorInfo("input", "x", {700, 2, 3}) +
+                       tensorInfo("input", "w", {1, 16, 3}) +
+                       tensorInfo("input", "r", {1, 16, 4}) + kY + R"(
+    node { op_type: "LSTM" input: "x" input: "w" input: "r" output: "y"
+           attribute { name: "direction" type: STRING s: "reverse" } })"));
+  expectContains(ir, "transpose_b : tensor<1400x3xf32>");
+  expectContains(ir, "graph.slice %6 starts [699, 0, 0] sizes [700, 2, 16] "
+                     "steps [-1, 1, 1]");
+  expectContains(ir, "length 700 carry (");
+  expectContains(ir, ": (tensor<2x4xf32>, tensor<2x4xf32>, "
+                     "tensor<700x2x16xf32>) -> (tensor<2x4xf32>, "
+                     "tensor<2x4xf32>, tensor<700x2x4xf32>) {");
+  EXPECT_EQ(ir.find("graph.sigmoid", ir.find("graph.yield")),
+            std::string::npos);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//

@@ -29,19 +29,6 @@ static Value moveAxis(NodeBuilder &b, Value x, int64_t from, int64_t to) {
   return b.transpose(x, permutation);
 }
 
-/// `x` with the rows in the opposite order.
-static Value reverseRows(NodeBuilder &b, Value x) {
-  if (!x)
-    return {};
-  SmallVector<int64_t> sizes(b.shape(x)), starts(sizes.size(), 0),
-      steps(sizes.size(), 1);
-  starts[0] = std::max<int64_t>(sizes[0] - 1, 0);
-  steps[0] = -1;
-  return b.create<graph::SliceOp>({x}, {b.attr("starts", starts),
-                                        b.attr("sizes", sizes),
-                                        b.attr("steps", steps)});
-}
-
 /// An attribute with a number for each of `count` tensors, 0 if not there.
 static std::optional<Ints> perTensor(NodeBuilder &b, StringRef name,
                                      size_t count) {
@@ -107,7 +94,7 @@ static bool orderInputs(NodeBuilder &b, MutableArrayRef<Value> xs,
       return false;
     xs[i] = moveAxis(b, xs[i], *axis, 0);
     if ((*directions)[i])
-      xs[i] = reverseRows(b, xs[i]);
+      xs[i] = b.reverseRows(xs[i]);
   }
   return !b.failed();
 }
@@ -121,7 +108,7 @@ static bool orderOutputs(NodeBuilder &b, MutableArrayRef<Value> stacked) {
     if (!axis)
       return false;
     if ((*directions)[i])
-      stacked[i] = reverseRows(b, stacked[i]);
+      stacked[i] = b.reverseRows(stacked[i]);
     stacked[i] = moveAxis(b, stacked[i], 0, *axis);
   }
   return !b.failed();

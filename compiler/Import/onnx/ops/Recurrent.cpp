@@ -1,4 +1,4 @@
-//===- Recurrent.cpp - RNN, LSTM and GRU, unrolled --------------*- C++ -*-===//
+//===- Recurrent.cpp - RNN, LSTM and GRU ------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,12 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lengths are static, so the steps follow one another as ops. What the steps
-// do not depend on each other for, the product of all inputs with the weights,
-// is computed at once:
+// A scan over the steps. What they do not depend on each other for, the product
+// of all inputs with the weights, is computed at once before it:
 //
-//   projected = X · Wᵀ + biases                        [length, batch, gates ·
-//   H] step t:    state = cell(projected[t], state · Rᵀ, state)
+//   projected = X · Wᵀ + biases               [length, batch, gates · hidden]
+//   step t:    state = cell(projected[t], state · Rᵀ, state)
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/NodeBuilder.h"
@@ -305,71 +304,100 @@ State startOf(Layer &layer, int64_t index, bool batchFirst) {
   return state;
 }
 
-/// Runs a direction; the outputs in the order of time, then the last state.
-SmallVector<Value> runDirection(Layer &layer, int64_t index, State &state) {
+/// A step on `projected` [batch, gates · hidden] at `time`, which counts from
+/// 0; the output, then the next state.
+SmallVector<Value> runStep(Layer &layer, const Direction &d, Value projected,
+                           const State &state, Value lengths, Value time) {
+  NodeBuilder &b = layer.b;
+  State next = layer.step(layer, d, projected, state);
+  Value output = next[0];
+  if (lengths) {
+    // Past its end a sequence keeps its state and gives zeros.
+    Value isInside = b.compare(Predicate::Greater, lengths, time);
+    for (auto [after, before] : llvm::zip(next, state))
+      after = b.where(isInside, after, before);
+    output = b.where(isInside, output, b.scalarLike(output, 0));
+  }
+  next.insert(next.begin(), output);
+  return next;
+}
+
+/// Runs a direction; the outputs [length, batch, hidden] in the order of time,
+/// and the last state.
+Value runDirection(Layer &layer, int64_t index, State &state) {
   NodeBuilder &b = layer.b;
   const Direction &d = layer.directions[index];
   Value lengths;
   if (b.has(4))
     lengths = b.reshape(b.input(4), {layer.batch, 1});
-  SmallVector<Value> outputs(layer.length);
-  for (int64_t i = 0; i < layer.length && !b.failed(); ++i) {
-    int64_t t = d.isReverse ? layer.length - 1 - i : i;
-    State next = layer.step(layer, d, pick(b, d.projected, t), state);
-    Value output = next[0];
-    if (lengths) {
-      // Past its end a sequence keeps its state and gives zeros.
-      Value isInside = b.compare(Predicate::Greater, lengths,
-                                 b.scalarLike(lengths, static_cast<double>(t)));
-      for (auto [after, before] : llvm::zip(next, state))
-        after = b.where(isInside, after, before);
-      output = b.where(isInside, output, b.scalarLike(output, 0));
-    }
-    state = next;
-    outputs[t] = output;
+  Value rows = d.isReverse ? b.reverseRows(d.projected) : d.projected;
+  if (b.failed())
+    return {};
+  OpBuilder &raw = b.graph.raw();
+  Location loc = b.graph.location();
+  Region body;
+  {
+    OpBuilder::InsertionGuard guard(raw);
+    Block *block = raw.createBlock(&body);
+    Value time = block->addArgument(graph::countType(raw.getContext()), loc);
+    State before;
+    for (Value value : state)
+      before.push_back(block->addArgument(value.getType(), loc));
+    Value projected = block->addArgument(graph::rowType(rows.getType()), loc);
+    if (lengths && d.isReverse)
+      time = b.sub(b.scalarLike(time, static_cast<double>(layer.length - 1)),
+                   time);
+    if (lengths)
+      time = b.cast(time, b.element(lengths));
+    SmallVector<Value> made =
+        runStep(layer, d, projected, before, lengths, time);
+    if (b.failed())
+      return {};
+    std::rotate(made.begin(), made.begin() + 1, made.end());
+    graph::YieldOp::create(raw, loc, made);
   }
-  return outputs;
+  SmallVector<Type> types(ValueRange(state).getTypes());
+  types.push_back(graph::stackedType(state[0].getType(), layer.length));
+  auto scan = graph::ScanOp::create(raw, loc, types, layer.length, Value(),
+                                    Value(), state, rows);
+  scan.getBody().takeBody(body);
+  state.assign(scan.getFinals().begin(), scan.getFinals().end());
+  Value outputs = scan.getStacked().front();
+  return d.isReverse ? b.reverseRows(outputs) : outputs;
 }
 
-/// Values [batch, hidden] put together along a new first dimension.
-Value stack(NodeBuilder &b, ArrayRef<Value> values) {
+/// Values put together along a new dimension.
+Value stack(NodeBuilder &b, ArrayRef<Value> values, int64_t axis) {
   SmallVector<Value> parts;
   for (Value value : values) {
-    if (!value)
-      return {};
     Ints shape(b.shape(value));
-    shape.insert(shape.begin(), 1);
+    shape.insert(shape.begin() + axis, 1);
     parts.push_back(b.reshape(value, shape));
   }
-  return b.concat(parts, 0);
+  return b.concat(parts, axis);
 }
 
 /// Y [length, directions, batch, hidden], then the last states [directions,
 /// batch, hidden], or with the batch first.
 Results runLayer(Layer &layer, bool batchFirst) {
   NodeBuilder &b = layer.b;
-  SmallVector<SmallVector<Value>> steps(layer.length);
+  SmallVector<Value> outputs;
   SmallVector<SmallVector<Value>> lasts(layer.states);
   for (size_t d = 0; d < layer.directions.size(); ++d) {
     auto index = static_cast<int64_t>(d);
     State state = startOf(layer, index, batchFirst);
     if (b.failed())
       return {Value()};
-    SmallVector<Value> outputs = runDirection(layer, index, state);
-    for (auto [t, output] : llvm::enumerate(outputs))
-      steps[t].push_back(output);
+    outputs.push_back(runDirection(layer, index, state));
+    if (b.failed())
+      return {Value()};
     for (auto [s, last] : llvm::enumerate(state))
       lasts[s].push_back(last);
   }
-  if (b.failed())
-    return {Value()};
-  SmallVector<Value> all;
-  for (ArrayRef<Value> step : steps)
-    all.push_back(stack(b, step));
-  Value y = stack(b, all);
+  Value y = stack(b, outputs, 1);
   Results results = {y && batchFirst ? b.transpose(y, {2, 0, 1, 3}) : y};
   for (ArrayRef<Value> last : lasts) {
-    Value state = stack(b, last);
+    Value state = stack(b, last, 0);
     results.push_back(state && batchFirst ? b.transpose(state, {1, 0, 2})
                                           : state);
   }
@@ -393,10 +421,6 @@ Results recurrent(Layer layer, ArrayRef<StringRef> activations) {
   layer.length = b.shape(x)[0];
   layer.batch = b.shape(x)[1];
   layer.clip = b.floatAttribute("clip", 0);
-  constexpr int64_t kLongest = 4096;
-  if (layer.length < 1 || layer.length > kLongest)
-    return {b.fail("sequences of " + Twine(layer.length) + " steps: 1 to " +
-                   Twine(kLongest) + " are supported")};
   readDirection(layer, x, 0, direction == "reverse");
   if (isBoth)
     readDirection(layer, x, 1, true);
