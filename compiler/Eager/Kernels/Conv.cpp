@@ -67,6 +67,7 @@ void Conv::chooseBlocks() {
                     kProducts = 32 << 10, kLeastLines = 4, kChunks = 16;
   constexpr double kLeastWork = 1e6;
   int64_t size = tinh_dtype_size(sums);
+  int64_t channels = std::max<int64_t>(shape.channels, 1);
   block = {1, 1, std::min(shape.windows.out[2], kMostLine)};
   block[2] = divideUp(shape.windows.out[2], blocksAlong(2));
   auto choose = [&](int64_t lines) {
@@ -75,21 +76,19 @@ void Conv::chooseBlocks() {
     slab.setBlock(block);
   };
   // As many lines as have enough columns, or as the cache has room for.
-  int64_t columns =
-      std::max(kColumns, kProducts / (shape.channels * slab.taps()));
+  int64_t columns = std::max(kColumns, kProducts / (channels * slab.taps()));
   int64_t lines = std::clamp<int64_t>(columns / slab.extent(2, block[2]), 1,
                                       shape.windows.out[1]);
   choose(lines);
-  while (lines > kLeastLines &&
-         slab.planeSize() * shape.channels * size > kSlabBytes)
+  while (lines > kLeastLines && slab.planeSize() * channels * size > kSlabBytes)
     choose(--lines);
   channelsPerBlock = std::clamp<int64_t>(
-      2 * kSlabBytes / (slab.planeSize() * size), 1, shape.channels);
+      2 * kSlabBytes / (slab.planeSize() * size), 1, channels);
 
   int64_t images =
       shape.batch * blocksAlong(0) * blocksAlong(1) * blocksAlong(2);
   double perGroup =
-      2.0 * product(block) * shape.outputs * shape.channels * slab.taps();
+      2.0 * product(block) * shape.outputs * channels * slab.taps();
   groupsPerChunk = std::clamp<int64_t>(
       static_cast<int64_t>(kLeastWork / perGroup), 1, shape.groups);
   int64_t chunks = images * divideUp(shape.groups, groupsPerChunk);
@@ -199,8 +198,8 @@ void Conv::run(const void *x, const void *weights, const void *bias, void *out,
 }
 
 void Conv::runGroup(const Block &b, const Scratch &scratch) const {
-  for (int64_t channel = 0; channel < shape.channels;
-       channel += channelsPerBlock) {
+  int64_t channel = 0;
+  do { // Even if there is nothing to sum.
     int64_t count = std::min(channelsPerBlock, shape.channels - channel);
     const char *from = advance(b.x, channel * shape.x.channel, shape.dtype);
     slab.fill({from, direct ? sums : shape.dtype, {}}, shape.x, count, b.first,
@@ -208,7 +207,8 @@ void Conv::runGroup(const Block &b, const Scratch &scratch) const {
     for (int64_t i = 0; i < b.outputs; i += kOutputsAtOnce)
       multiply(b, scratch, channel, count, i,
                std::min(kOutputsAtOnce, b.outputs - i));
-  }
+    channel += channelsPerBlock;
+  } while (channel < shape.channels);
 }
 
 /// Where the matrix's row for each channel and tap begins in the slab.

@@ -93,19 +93,19 @@ void Matmul::chooseBlocks() {
                     kDotBytes = 64 << 10;
   constexpr double kLeastWork = 1e6;
   int64_t size = tinh_dtype_size(sums), m = shape.m, n = shape.n,
-          batch = shape.batch.product();
-  double work = 2.0 * m * n * shape.k * batch;
+          k = std::max<int64_t>(shape.k, 1), batch = shape.batch.product();
+  double work = 2.0 * m * n * k * batch;
   auto wanted =
       static_cast<int64_t>(std::clamp<double>(work / kLeastWork, 1, kChunks));
   rowsPerBlock = m;
-  depthPerBlock = shape.k;
+  depthPerBlock = k;
   if (method == Method::Dots) {
-    columnsPerBlock = std::max<int64_t>(kDotBytes / (size * shape.k), 8);
+    columnsPerBlock = std::max<int64_t>(kDotBytes / (size * k), 8);
     columnsPerBlock = std::min(columnsPerBlock, n);
   } else {
     // What is read where it lies should be read page by page.
     bool unpacked = isUnpacked(m);
-    depthPerBlock = std::min(shape.k, unpacked ? kUnpackedDepth : kMostDepth);
+    depthPerBlock = std::min(k, unpacked ? kUnpackedDepth : kMostDepth);
     int64_t panels = divideUp(n, panelWidth);
     int64_t most = kBlockBytes / (depthPerBlock * size * panelWidth);
     most =
@@ -245,7 +245,8 @@ void Matmul::runTiles(const Block &block, const Scratch &scratch) const {
   Piece initial = initialSums(block, scratch), out = block.out;
   if (!direct)
     out = {scratch.sums, {block.columns, 1}};
-  for (int64_t k0 = 0; k0 < shape.k; k0 += depthPerBlock) {
+  int64_t k0 = 0;
+  do { // Even if there is nothing to sum.
     int64_t depth = std::min(depthPerBlock, shape.k - k0);
     Piece right = packRight(block, scratch, k0, depth);
     for (int64_t i = 0; i < depth; ++i)
@@ -268,7 +269,8 @@ void Matmul::runTiles(const Block &block, const Scratch &scratch) const {
                        const_cast<char *>(out.data)};
     kernel(buffers, nullptr, 0, block.rows);
     initial = out;
-  }
+    k0 += depthPerBlock;
+  } while (k0 < shape.k);
 }
 
 /// Each element is the dot product of a row of each operand.

@@ -199,6 +199,10 @@ TEST_P(ConvTest, ofAnyStrides) {
   check(shape);
 }
 
+TEST_P(ConvTest, ofNoChannels) {
+  check(makeShape(TINH_DTYPE_F32, 2, 1, 0, 5, {1, 7, 8}, {1, 3, 3}));
+}
+
 TEST_P(ConvTest, sameBitsForAnyWorkers) {
   ConvShape shape =
       makeShape(TINH_DTYPE_F32, 1, 1, 64, 96, {1, 30, 30}, {1, 3, 3});

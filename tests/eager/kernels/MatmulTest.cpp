@@ -39,7 +39,7 @@ struct Case {
                    (columns - 1) * matrices.strides.column;
     for (size_t i = 0; i < shape.batch.size(); ++i)
       last += (shape.batch[i] - 1) * matrices.batch[i];
-    return last + 1;
+    return std::max<int64_t>(last + 1, 1);
   }
 
   void run(const Matmul &matmul, uint32_t begin, uint32_t end) {
@@ -173,18 +173,29 @@ TEST_P(MatmulTest, anyStrides) {
 
 /// Several blocks of k, of rows and of columns.
 TEST_P(MatmulTest, manyBlocks) {
-  for (bool transposed : {false, true}) {
-    MatmulShape shape{TINH_DTYPE_F32, 260, 300, 2100, {}, {}, {}, {}, {}};
-    shape.a = matrices(260, 2100, false);
-    shape.b = matrices(2100, 300, transposed);
-    shape.out = matrices(260, 300, false);
+  auto f16 = TINH_DTYPE_F16, f32 = TINH_DTYPE_F32;
+  for (auto [dtype, transposed] :
+       {std::pair{f32, false}, {f32, true}, {f16, true}}) {
+    MatmulShape shape{dtype, 200, 130, 1100, {}, {}, {}, {}, {}};
+    shape.a = matrices(200, 1100, false);
+    shape.b = matrices(1100, 130, transposed);
+    shape.out = matrices(200, 130, false);
     check(shape);
   }
-  MatmulShape half{TINH_DTYPE_F16, 260, 100, 1100, {}, {}, {}, {}, {}};
-  half.a = matrices(260, 1100, false);
-  half.b = matrices(1100, 100, true);
-  half.out = matrices(260, 100, false);
-  check(half);
+}
+
+/// The sum of nothing is the bias, or zero.
+TEST_P(MatmulTest, noProducts) {
+  for (tinh_dtype_t dtype : {TINH_DTYPE_F32, TINH_DTYPE_F16})
+    for (int64_t m : {1, 30})
+      for (bool hasBias : {false, true}) {
+        MatmulShape shape{dtype, m, 40, 0, {}, {}, {}, {}, {}};
+        shape.a = shape.b = {{}, {1, 1}};
+        shape.out = matrices(m, 40, false);
+        shape.hasBias = hasBias;
+        shape.bias = {{}, {0, 1}};
+        check(shape);
+      }
 }
 
 TEST_P(MatmulTest, sameBitsForAnyWorkers) {
