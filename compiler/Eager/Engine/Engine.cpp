@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <unistd.h>
 
 namespace tinh::eager {
 
@@ -45,17 +46,35 @@ Engine &Engine::get() {
   return engine;
 }
 
+/// What is queued is done before the program ends; static objects that are
+/// destroyed after that need no threads.
+static void finishAtExit() {
+  EngineOptions options = Engine::get().options();
+  options.mode = EngineMode::Synchronous;
+  options.workers = 1;
+  Engine::get().configure(options);
+}
+
+namespace {
+
+/// The objects of a thread that ends the program are destroyed before all
+/// static ones, even those that compiling kernels has made since.
+struct AtMainThreadEnd {
+  ~AtMainThreadEnd() {
+    if (gettid() == getpid())
+      finishAtExit();
+  }
+};
+
+} // namespace
+
 Engine::Engine() {
   configure({});
-  // What is queued is done before the program ends; static objects that are
-  // destroyed after that need no threads.
-  std::atexit([] {
-    if (current)
-      return; // A function that the engine runs ends the program.
-    EngineOptions options = get().options();
-    options.mode = EngineMode::Synchronous;
-    options.workers = 1;
-    get().configure(options);
+  thread_local AtMainThreadEnd atMainThreadEnd;
+  static_cast<void>(&atMainThreadEnd);
+  std::atexit([] { // For programs that another thread ends.
+    if (!current)  // Else a function that the engine runs does.
+      finishAtExit();
   });
 }
 
