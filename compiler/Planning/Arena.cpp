@@ -37,7 +37,7 @@ public:
       if (branch.kind != Control::Kind::Branch)
         continue;
       for (uint32_t b = 0; b < buffers.size(); ++b) {
-        auto [size, first, last] = buffers[b];
+        uint32_t first = buffers[b].first, last = buffers[b].last;
         if (first > branch.first && last < branch.otherwise)
           sides[b].push_back({c, false});
         else if (first > branch.otherwise && last < branch.last)
@@ -103,12 +103,25 @@ private:
   bool ordered(uint32_t a, uint32_t b) const {
     return plan.schedule.happensBefore(buffers[a].last, buffers[b].first) ||
            plan.schedule.happensBefore(buffers[b].last, buffers[a].first) ||
-           sides.differ(a, b);
+           sides.differ(a, b) || isOrderedInGap(a, b) || isOrderedInGap(b, a);
+  }
+
+  /// Whether `inner` lives in the gap of `outer`.
+  bool isInGap(uint32_t inner, uint32_t outer) const {
+    return buffers[outer].gapFirst <= buffers[inner].first &&
+           buffers[inner].last <= buffers[outer].gapLast;
+  }
+
+  bool isOrderedInGap(uint32_t inner, uint32_t outer) const {
+    return isInGap(inner, outer) &&
+           plan.schedule.happensBefore(buffers[inner].last,
+                                       buffers[outer].gapLast + 1);
   }
 
   bool livesTogether(uint32_t a, uint32_t b) const {
     return buffers[a].first <= buffers[b].last &&
-           buffers[b].first <= buffers[a].last;
+           buffers[b].first <= buffers[a].last && !isInGap(a, b) &&
+           !isInGap(b, a);
   }
 
   /// The lowest or the tightest gap among the buffers that `buffer` must not
@@ -138,12 +151,21 @@ private:
           plan.offsets[other] + sizeOf(other) <= begin ||
           ordered(buffer, other))
         continue;
-      bool otherFirst = buffers[other].last < buffers[buffer].first;
-      uint32_t earlier = otherFirst ? other : buffer;
-      uint32_t later = otherFirst ? buffer : other;
-      plan.schedule.order(buffers[earlier].last, buffers[later].first);
+      order(other, buffer);
       ++plan.addedWaits;
     }
+  }
+
+  /// Of two buffers that do not live together, makes one end before the other.
+  void order(uint32_t a, uint32_t b) {
+    if (isInGap(a, b))
+      plan.schedule.order(buffers[a].last, buffers[b].gapLast + 1);
+    else if (isInGap(b, a))
+      plan.schedule.order(buffers[b].last, buffers[a].gapLast + 1);
+    else if (buffers[a].last < buffers[b].first)
+      plan.schedule.order(buffers[a].last, buffers[b].first);
+    else
+      plan.schedule.order(buffers[b].last, buffers[a].first);
   }
 
   const std::vector<Lifetime> &buffers;
@@ -261,6 +283,10 @@ uint64_t liveLowerBound(const std::vector<Lifetime> &buffers, size_t numSteps,
     auto size = static_cast<int64_t>(alignTo(buffer.size, alignment));
     change[buffer.first] += size;
     change[buffer.last + 1] -= size;
+    if (buffer.hasGap()) {
+      change[buffer.gapFirst] -= size;
+      change[buffer.gapLast + 1] += size;
+    }
   }
   int64_t live = 0, most = 0;
   for (int64_t delta : change)

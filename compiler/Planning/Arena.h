@@ -23,11 +23,17 @@
 
 namespace tinh::planning {
 
-/// A buffer and the first and last step that uses it.
+/// A buffer and the first and last step that uses it. In between there may be a
+/// gap, from one step to another one, in which it need not be there: both sides
+/// of a branch write its result, but the second one not at once.
 struct Lifetime {
   uint64_t size = 0;
   uint32_t first = 0;
   uint32_t last = 0;
+  uint32_t gapFirst = 1;
+  uint32_t gapLast = 0;
+
+  bool hasGap() const { return gapFirst <= gapLast; }
 };
 
 struct ArenaPlan {

@@ -13,6 +13,7 @@
 #include "compiler/Planning/MemoryPlan.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tinh::planning {
 namespace {
@@ -60,6 +61,38 @@ void extendOverLoops(const std::vector<Control> &controls, Lifetime &life) {
   }
 }
 
+/// What both sides of a branch write is not there on the second one before that
+/// writes it.
+void addGaps(const Problem &problem, const std::vector<uint32_t> &wholes,
+             std::vector<Lifetime> &lives) {
+  using Kind = Control::Kind;
+  for (const Control &branch : problem.controls) {
+    if (branch.kind != Kind::Branch)
+      continue;
+    std::map<uint32_t, uint32_t> firstUse; // In the second side.
+    for (uint32_t i = branch.otherwise + 1; i < branch.last; ++i)
+      for (const auto *uses :
+           {&problem.steps[i].reads, &problem.steps[i].writes})
+        for (uint32_t buffer : *uses)
+          firstUse.try_emplace(wholes[buffer], i);
+    for (auto [buffer, use] : firstUse) {
+      Lifetime &life = lives[buffer];
+      if (life.first <= branch.first || life.first >= branch.otherwise ||
+          life.last <= branch.last)
+        continue;
+      uint32_t begin = use;
+      for (const Control &loop : problem.controls)
+        if (loop.kind == Kind::Loop && branch.otherwise < loop.first &&
+            loop.contains(use))
+          begin = std::min(begin, loop.first);
+      if (begin - branch.otherwise > life.gapLast - life.gapFirst + 1) {
+        life.gapFirst = branch.otherwise;
+        life.gapLast = begin - 1;
+      }
+    }
+  }
+}
+
 /// For each buffer the first and last step that uses it or a part of it; not
 /// for the parts themselves.
 std::vector<Lifetime> lifetimes(const Problem &problem,
@@ -78,6 +111,7 @@ std::vector<Lifetime> lifetimes(const Problem &problem,
   for (Lifetime &life : result)
     if (life.first != kUnused)
       extendOverLoops(problem.controls, life);
+  addGaps(problem, wholes, result);
   return result;
 }
 
@@ -104,6 +138,10 @@ std::vector<uint32_t> mergeInplace(const Problem &problem,
         continue;
       storage[written] = from;
       lives[from].last = lives[written].last;
+      if (!lives[from].hasGap()) {
+        lives[from].gapFirst = lives[written].gapFirst;
+        lives[from].gapLast = lives[written].gapLast;
+      }
     }
   }
   return storage;

@@ -303,6 +303,43 @@ TEST(ControlFlowPlan, SidesShareMemoryAndDoNotWait) {
   EXPECT_EQ(plan.waits, (std::vector<int32_t>{-1, -1, 1, -1, -1, 4, -1}));
 }
 
+TEST(ControlFlowPlan, AResultIsNotThereBeforeTheSecondSideWritesIt) {
+  Program p;
+  uint32_t result = p.buffer(4), first = p.buffer(4), second = p.buffer(4);
+  uint32_t branch = p.step(Kind::If, {});
+  p.step(Kind::Work, {}, {first});
+  p.step(Kind::Work, {first});
+  p.step(Kind::Work, {}, {result});
+  uint32_t jump = p.step(Kind::Jump, {});
+  p.step(Kind::Work, {}, {second});
+  p.step(Kind::Work, {second});
+  p.step(Kind::Work, {}, {result});
+  p.step(Kind::EndIf, {});
+  p.close(Control::Kind::Branch, branch, jump);
+  p.step(Kind::Work, {result});
+  Plan plan = planMemory(p.problem);
+  EXPECT_EQ(plan.lowerBoundSize, 4 * kUnit);
+  EXPECT_EQ(plan.arenaSize, 4 * kUnit);
+}
+
+TEST(ControlFlowPlan, AResultIsThereInTheLoopThatFillsIt) {
+  Program p;
+  uint32_t result = p.buffer(4), row = p.buffer(4);
+  uint32_t branch = p.step(Kind::If, {});
+  p.step(Kind::Work, {}, {result});
+  uint32_t jump = p.step(Kind::Jump, {});
+  uint32_t loop = p.step(Kind::Loop, {});
+  p.step(Kind::Work, {}, {row});
+  p.step(Kind::Work, {row});
+  p.step(Kind::Work, {}, {result}); // One of its rows.
+  p.step(Kind::Next, {});
+  p.close(Control::Kind::Loop, loop, 0);
+  p.step(Kind::EndIf, {});
+  p.close(Control::Kind::Branch, branch, jump);
+  p.step(Kind::Work, {result});
+  EXPECT_EQ(planMemory(p.problem).arenaSize, 8 * kUnit);
+}
+
 TEST(ControlFlowPlan, BothSidesAreFinishedForWhatComesAfter) {
   Program p;
   uint32_t result = p.buffer(1);
