@@ -187,7 +187,8 @@ static Tensors traceCond(Recorder recorder, const Tensor &condition,
   for (auto [side, region] : llvm::zip_equal(sides, op->getRegions())) {
     for (const Change &change : changed)
       side.values.push_back(valueIn(side.changes, change));
-    OpBuilder end = OpBuilder::atBlockEnd(side.block.get());
+    OpBuilder end(b.getContext());
+    end.setInsertionPointToEnd(side.block.get());
     graph::YieldOp::create(end, recorder.location(), side.values);
     region.getBlocks().clear();
     region.push_back(side.block.release());

@@ -241,6 +241,9 @@ Tensor Session::Impl::argument(size_t index, const Feeds &feeds,
   for (const auto &[placeholder, value] : feeds) {
     if (!placeholder.is_same(declaration.tensor))
       continue;
+    if (TensorAccess::get(value)->traced)
+      throw fail("is fed a tensor of a graph; make values outside of "
+                 "Graph::Scope");
     if (value.dtype() != placeholder.dtype() ||
         !(value.shape() == placeholder.shape()))
       throw fail(std::string("is ") + placeholder.dtype().name() +

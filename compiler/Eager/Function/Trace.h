@@ -33,7 +33,7 @@ class Trace;
 
 /// What a handle refers to; an error if it refers to nothing.
 inline TensorImpl &implOf(const Tensor &tensor) {
-  return use(tensor, {"function", {}});
+  return metadataOf(tensor, {"function", {}});
 }
 /// A new tensor without memory, contiguous.
 Ref<TensorImpl> newTensor(tinh_dtype_t dtype, const Dims &sizes);

@@ -60,6 +60,13 @@ void eager::failUndefined(const Call &call) {
                  "given a value; copy the handle, or move it last");
 }
 
+void eager::requireTracing(const Call &call) {
+  if (!Backend::current().isTracing())
+    fail(call, "a tensor that was made while a function or a graph was traced "
+               "has no value outside of it; return it from the function, or "
+               "fetch it");
+}
+
 std::ostream &eager::operator<<(std::ostream &stream, const Dims &dims) {
   return stream << toArray(dims);
 }

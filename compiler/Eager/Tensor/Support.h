@@ -56,12 +56,23 @@ std::ostream &operator<<(std::ostream &stream, const Dims &dims);
 
 [[noreturn]] void failUndefined(const Call &call);
 
-/// What a handle refers to; an error if it refers to nothing.
-inline TensorImpl &use(const Tensor &tensor, const Call &call) {
+/// Throws unless a function is being traced.
+void requireTracing(const Call &call);
+
+/// What a handle refers to, for its metadata; an error if it refers to nothing.
+inline TensorImpl &metadataOf(const Tensor &tensor, const Call &call) {
   TensorImpl *impl = TensorAccess::get(tensor);
   if (!impl) [[unlikely]]
     failUndefined(call);
   return *impl;
+}
+/// The same for its elements; an error, too, if these were there only while a
+/// function was traced.
+inline TensorImpl &use(const Tensor &tensor, const Call &call) {
+  TensorImpl &impl = metadataOf(tensor, call);
+  if (impl.traced) [[unlikely]]
+    requireTracing(call);
+  return impl;
 }
 /// As a tensor, also if it is a number.
 Tensor toTensor(const Operand &operand, const Call &call);

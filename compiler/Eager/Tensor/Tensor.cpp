@@ -47,36 +47,36 @@ bool Tensor::shares_memory_with(const Tensor &other) const {
 //===----------------------------------------------------------------------===//
 
 Shape Tensor::shape(At at) const {
-  return toArray(use(*this, {"shape", at}).sizes);
+  return toArray(metadataOf(*this, {"shape", at}).sizes);
 }
 
 int64_t Tensor::size(int64_t axis, At at) const {
   Call call{"size", at};
-  const TensorImpl &x = use(*this, call);
+  const TensorImpl &x = metadataOf(*this, call);
   if (x.rank() == 0)
     fail(call, "a tensor of rank 0 has no dimension ", axis);
   return x.sizes[checkedAxis(axis, x.rank(), call)];
 }
 
 IntArray Tensor::strides(At at) const {
-  return toArray(use(*this, {"strides", at}).strides);
+  return toArray(metadataOf(*this, {"strides", at}).strides);
 }
 
-DType Tensor::dtype(At at) const { return use(*this, {"dtype", at}).dtype; }
+DType Tensor::dtype(At at) const { return metadataOf(*this, {"dtype", at}).dtype; }
 
-int64_t Tensor::dim(At at) const { return use(*this, {"dim", at}).rank(); }
+int64_t Tensor::dim(At at) const { return metadataOf(*this, {"dim", at}).rank(); }
 
 int64_t Tensor::numel(At at) const {
-  return use(*this, {"numel", at}).numElements();
+  return metadataOf(*this, {"numel", at}).numElements();
 }
 
 uint64_t Tensor::nbytes(At at) const {
-  const TensorImpl &x = use(*this, {"nbytes", at});
+  const TensorImpl &x = metadataOf(*this, {"nbytes", at});
   return static_cast<uint64_t>(x.numElements()) * DType(x.dtype).size();
 }
 
 bool Tensor::is_contiguous(At at) const {
-  return isContiguous(use(*this, {"is_contiguous", at}));
+  return isContiguous(metadataOf(*this, {"is_contiguous", at}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,9 +13,14 @@ using namespace tinh::test;
 
 TEST(Session, ComputesFetchesFromFeeds) {
   Graph graph;
-  Graph::Scope scope(graph);
-  Tensor x = graph.placeholder("x", 2), y = graph.placeholder("y", 2);
-  Tensor sum = x + y, product = x * y;
+  Tensor x, y, sum, product;
+  {
+    Graph::Scope scope(graph);
+    x = graph.placeholder("x", 2);
+    y = graph.placeholder("y", 2);
+    sum = x + y;
+    product = x * y;
+  }
   Session session(graph);
   auto results = session.run(
       {sum, product}, {{x, tensor({1.0, 2.0})}, {y, tensor({3.0, 4.0})}});
@@ -24,24 +29,30 @@ TEST(Session, ComputesFetchesFromFeeds) {
 }
 
 TEST(Session, PrunesWhatFetchesDoNotNeed) {
+  Tensor pixels = ones(2), found;
   Graph graph;
-  Graph::Scope scope(graph);
-  Tensor x = graph.placeholder("x", 2), y = graph.placeholder("y", 2);
-  Tensor twice = x * 2, sum = x + y;
-  Session session(graph);
-  expectValues(session.run({twice}, {{x, ones(2)}})[0], {2, 2});
-  expectError([&] { session.run({sum}, {{x, ones(2)}}); },
-              "placeholder 'y' is needed for the fetches and not fed");
+  {
+    Graph::Scope scope(graph); // Runs are not recorded.
+    Tensor x = graph.placeholder("x", 2), y = graph.placeholder("y", 2);
+    Tensor twice = x * 2, sum = x + y;
+    Session session(graph);
+    found = session.run({twice}, {{x, pixels}})[0];
+    expectError([&] { session.run({sum}, {{x, pixels}}); },
+                "placeholder 'y' is needed for the fetches and not fed");
+  }
+  expectValues(found, {2, 2});
 }
 
 TEST(Session, KeepsVariables) {
   Graph graph;
-  Tensor initial = ones(2);
+  Tensor initial = ones(2), w, x, update;
   Session first(graph), second(graph);
-  Graph::Scope scope(graph);
-  Tensor w = graph.variable("w", initial);
-  Tensor x = graph.placeholder("x", 2);
-  Tensor update = graph.assign(w, w - x * 0.5);
+  {
+    Graph::Scope scope(graph);
+    w = graph.variable("w", initial);
+    x = graph.placeholder("x", 2);
+    update = graph.assign(w, w - x * 0.5);
+  }
   auto results = first.run({w, update}, {{x, ones(2)}});
   expectValues(results[0], {1, 1});
   expectValues(results[1], {0.5, 0.5});
@@ -52,12 +63,15 @@ TEST(Session, KeepsVariables) {
 }
 
 TEST(Session, ChecksFeeds) {
+  Tensor wrong = ones({3, 2});
   Graph graph;
   Graph::Scope scope(graph);
   Tensor x = graph.placeholder("x", {2, 3});
   Tensor y = x + 1;
   Session session(graph);
-  expectError([&] { session.run({y}, {{x, ones({3, 2})}}); },
+  expectError([&] { session.run({y}, {{x, wrong}}); },
               "placeholder 'x' is f32[2, 3], but fed f32[3, 2]");
+  expectError([&] { session.run({y}, {{x, ones({2, 3})}}); },
+              "is fed a tensor of a graph");
   expectError([&] { graph.assign(y, y); }, "not a variable");
 }
