@@ -57,6 +57,12 @@ private:
   /// Sums over letters that are neither among `kept`, nor in the result, nor in
   /// terms from `next` on.
   Term sumUnneeded(Term term, const Labels &kept, size_t next) const;
+  /// What the letters of two terms are in their matrix product.
+  struct Roles {
+    Labels batch, rows, inner, columns;
+  };
+  Roles rolesOf(const Term &a, const Term &b, size_t next) const;
+  int64_t extentOf(const Term &term, Label label) const;
   Term multiply(const Term &a, const Term &b, size_t next) const;
   bool isNeeded(Label label, size_t next) const;
   /// The term's dimensions in the order of `labels`, new ones of 1.
@@ -238,7 +244,8 @@ static Labels concatenate(std::initializer_list<const Labels *> parts) {
   return all;
 }
 
-/// `first` dimensions, then all others as one, but for the last `last`.
+/// The first groups[0] dimensions, then groups[1] of them as one, and
+/// groups[2].
 static Tensor mergeGroups(const Tensor &x, const size_t (&groups)[3],
                           const Call &call) {
   const Dims &sizes = use(x, call).sizes;
@@ -254,15 +261,16 @@ static Tensor mergeGroups(const Tensor &x, const size_t (&groups)[3],
   return reshaped(use(x, call), merged, call);
 }
 
-Term Einsum::multiply(const Term &a, const Term &b, size_t next) const {
-  Labels batch, rows, inner, columns;
-  auto extentOf = [&](const Term &term, Label label) {
-    auto found = std::find(term.labels.begin(), term.labels.end(), label);
-    return term.tensor.size(found - term.labels.begin(), call.at);
-  };
+int64_t Einsum::extentOf(const Term &term, Label label) const {
+  auto found = std::find(term.labels.begin(), term.labels.end(), label);
+  return term.tensor.size(found - term.labels.begin(), call.at);
+}
+
+Einsum::Roles Einsum::rolesOf(const Term &a, const Term &b, size_t next) const {
+  Roles roles;
   for (Label label : a.labels) {
     if (!contains(b.labels, label)) {
-      rows.push_back(label);
+      roles.rows.push_back(label);
       continue;
     }
     int64_t left = extentOf(a, label), right = extentOf(b, label);
@@ -272,18 +280,20 @@ Term Einsum::multiply(const Term &a, const Term &b, size_t next) const {
            "' stands for dimensions of ", left, " and ", right);
     // Dimensions that broadcast cannot be summed in a product.
     bool isInner = !isNeeded(label, next) && left == right;
-    (isInner ? inner : batch).push_back(label);
+    (isInner ? roles.inner : roles.batch).push_back(label);
   }
   for (Label label : b.labels)
     if (!contains(a.labels, label))
-      columns.push_back(label);
+      roles.columns.push_back(label);
+  return roles;
+}
 
-  Tensor left = arrange(a, concatenate({&batch, &rows, &inner}));
-  Tensor right = arrange(b, concatenate({&batch, &inner, &columns}));
+Term Einsum::multiply(const Term &a, const Term &b, size_t next) const {
+  Roles roles = rolesOf(a, b, next);
+  const auto &[batch, rows, inner, columns] = roles;
   Term result{{}, concatenate({&batch, &rows, &columns})};
   if (inner.empty()) { // No sum: element by element.
-    Labels all = result.labels;
-    Tensor x = arrange(a, all), y = arrange(b, all);
+    Tensor x = arrange(a, result.labels), y = arrange(b, result.labels);
     result.tensor = mul(sameCall(x, call), sameCall(y, call));
     return sumUnneeded(result, {}, next);
   }
@@ -297,6 +307,8 @@ Term Einsum::multiply(const Term &a, const Term &b, size_t next) const {
     sizes.push_back(extentOf(a, label));
   for (Label label : columns)
     sizes.push_back(extentOf(b, label));
+  Tensor left = arrange(a, concatenate({&batch, &rows, &inner}));
+  Tensor right = arrange(b, concatenate({&batch, &inner, &columns}));
   Tensor x = mergeGroups(left, {batch.size(), rows.size(), inner.size()}, call);
   Tensor y =
       mergeGroups(right, {batch.size(), inner.size(), columns.size()}, call);

@@ -111,6 +111,36 @@ TEST(Recorded, OperationsGiveWhatPyTorchAndNumPyGive) {
     EXPECT_TRUE(seen.contains(name)) << "no record of " << name;
 }
 
+static Slice::Bound boundOf(const json &value) {
+  return value.is_null() ? Slice::Bound(None)
+                         : Slice::Bound(value.get<int64_t>());
+}
+
+static Index indexOf(const json &record) {
+  if (record.contains("int"))
+    return record["int"].get<int64_t>();
+  if (record.contains("none"))
+    return None;
+  if (record.contains("ellipsis"))
+    return Ellipsis;
+  if (record.contains("tensor"))
+    return tensorOf(record["tensor"]);
+  const json &slice = record["slice"];
+  return Slice(boundOf(slice[0]), boundOf(slice[1]), slice[2].get<int64_t>());
+}
+
+TEST(Recorded, IndicesPickWhatTheyDoInPython) {
+  ASSERT_GE(recorded()["indexed"].size(), 100u);
+  for (const json &record : recorded()["indexed"]) {
+    SCOPED_TRACE(record.dump());
+    Tensor x = tensorOf(record["x"]);
+    std::vector<Index> indices;
+    for (const json &index : record["index"])
+      indices.push_back(indexOf(index));
+    expectNear(x.index(indices), record["result"]);
+  }
+}
+
 TEST(Recorded, TensorsPrintAsNumPyPrints) {
   for (const json &record : recorded()["printed"]) {
     std::string expected = record["text"];

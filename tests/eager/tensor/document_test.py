@@ -19,11 +19,20 @@ DECLARATION = re.compile(
     r"\b(?:void|bool|int64_t|uint64_t|T|DType|Shape|IntArray|Tensor &?|"
     r"std::\w+(?:<\w+>)?|ValuesAndIndices|DLManagedTensor \*)\s?"
     r"\b([a-z]\w*)\((?!\))",
-    re.M,
+    re.MULTILINE,
 )
 # Of the classes that tensors are described with, not operations on them.
-HELPERS = {"name", "push_back", "seed", "counter", "numbers", "requireElements",
-           "copyToHost", "shapeOf", "operator"}
+HELPERS = {
+    "name",
+    "push_back",
+    "seed",
+    "counter",
+    "numbers",
+    "requireElements",
+    "copyToHost",
+    "shapeOf",
+    "operator",
+}
 
 
 def declared(root):
@@ -32,8 +41,12 @@ def declared(root):
         text = (root / "compiler/include/tinh" / header).read_text()
         text = re.sub(r"//.*", "", text)
         # A return type on a line of its own.
-        text = re.sub(r"^(\s*\S[\w:<>&* ]*)\n\s*(?=[a-z_0-9]+\()", r"\1 ", text,
-                      flags=re.M)
+        text = re.sub(
+            r"^(\s*\S[\w:<>&* ]*)\n\s*(?=[a-z_0-9]+\()",
+            r"\1 ",
+            text,
+            flags=re.MULTILINE,
+        )
         names |= set(DECLARATION.findall(text))
     return names - HELPERS
 
@@ -54,12 +67,12 @@ def problems(root, tour):
         yield f"only {len(known)} names were found in the headers"
 
     source = (root / "examples/tensor/tour.cpp").read_text()
-    for block in re.findall(r"```cpp\n(.*?)```", document, re.S):
+    for block in re.findall(r"```cpp\n(.*?)```", document, re.DOTALL):
         indents = (textwrap.indent(block, indent) for indent in ("  ", "    "))
         if not any(text in source for text in indents):
             yield f"the example does not have this code:\n{block}"
 
-    shown = "".join(re.findall(r"```text\n(.*?)```", document, re.S))
+    shown = "".join(re.findall(r"```text\n(.*?)```", document, re.DOTALL))
     printed = subprocess.run([tour], capture_output=True, text=True, check=True)
     if printed.stdout != shown:
         yield f"the example prints\n{printed.stdout}and not\n{shown}"
