@@ -179,24 +179,35 @@ struct CumsumOperation {
     });
   }
 
-  /// Rows side by side, for their elements may be neighbours.
+  /// Rows side by side: their elements may be neighbours, and a sum need not
+  /// wait for that of another row.
   template <typename Element>
   void sumRows(const Element *from, Element *to, int64_t rows) const {
+    constexpr int64_t kTogether = 8;
+    int64_t row = 0;
+    for (; row + RowChunks::kSquare <= rows && space.strides[0][0] != 1;
+         row += RowChunks::kSquare)
+      sumSome<RowChunks::kSquare>(from, to, row);
+    for (; row + kTogether <= rows; row += kTogether)
+      sumSome<kTogether>(from, to, row);
+    for (; row < rows; ++row)
+      sumSome<1>(from, to, row);
+  }
+
+  template <int64_t count, typename Element>
+  void sumSome(const Element *from, Element *to, int64_t first) const {
     using Sum = typename SumOf<Element>::type;
-    int64_t together = space.strides[0][0] == 1 ? 1 : RowChunks::kSquare;
     int64_t fromRow = space.rowStride(0), toRow = space.rowStride(1);
-    for (int64_t first = 0; first < rows; first += together) {
-      int64_t count = std::min(together, rows - first);
-      Sum sums[RowChunks::kSquare] = {};
-      for (int64_t i = 0; i < space.columns(); ++i) {
-        const Element *source =
-            from + first * fromRow + i * space.strides[0][0];
-        Element *target = to + first * toRow + i * space.strides[1][0];
-        for (int64_t row = 0; row < count; ++row) {
-          sums[row] = wrappingAdd<Sum>(sums[row], source[row * fromRow]);
-          target[row * toRow] = static_cast<Element>(sums[row]);
-        }
+    from += first * fromRow;
+    to += first * toRow;
+    Sum sums[count] = {};
+    for (int64_t i = 0; i < space.columns(); ++i) {
+      for (int64_t row = 0; row < count; ++row) {
+        sums[row] = wrappingAdd<Sum>(sums[row], from[row * fromRow]);
+        to[row * toRow] = static_cast<Element>(sums[row]);
       }
+      from += space.strides[0][0];
+      to += space.strides[1][0];
     }
   }
 };

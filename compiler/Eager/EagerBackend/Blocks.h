@@ -13,40 +13,60 @@
 #include "compiler/Eager/EagerBackend/Operands.h"
 #include "tinh/runtime.hpp"
 
+#include <string>
+#include <vector>
+
 namespace tinh::eager {
 
-/// The offset of an index, which may count from the end, in a dimension.
-inline int64_t offsetOfIndex(int64_t index, int64_t extent, int64_t stride,
-                             uint32_t dimension) {
-  int64_t at = index < 0 ? index + extent : index;
-  if (at < 0 || at >= extent) [[unlikely]]
+/// A dimension that indices name elements of.
+struct IndexedDimension {
+  int64_t extent, stride;
+  uint32_t number;
+
+  IndexedDimension(const TensorImpl &x, uint32_t dimension)
+      : extent(x.sizes[dimension]), stride(x.strides[dimension]),
+        number(dimension) {}
+
+  /// Where the element of an index is, which may count from the end.
+  int64_t offset(int64_t index) const {
+    int64_t at = index < 0 ? index + extent : index;
+    if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(extent)) [[unlikely]]
+      refuse(index);
+    return at * stride;
+  }
+
+private:
+  [[noreturn, gnu::noinline]] void refuse(int64_t index) const {
     throw Error(
         TINH_INVALID_ARGUMENT,
         "index " + std::to_string(index) + " is out of bounds for dimension " +
-            std::to_string(dimension) + " of extent " + std::to_string(extent));
-  return at * stride;
-}
+            std::to_string(number) + " of extent " + std::to_string(extent));
+  }
+};
 
-/// Dimensions of an operand, in order, of which an index tensor has entries.
-struct IndexedDimensions {
-  uint32_t first, count;
-  Dims extents, strides;
-
-  IndexedDimensions(const TensorImpl &x, uint32_t first, uint32_t count)
-      : first(first), count(count) {
-    for (uint32_t d = first; d < first + count; ++d) {
-      extents.push_back(x.sizes[d]);
-      strides.push_back(x.strides[d]);
-    }
+/// The dimensions that a tuple of indices names an element of.
+class IndexedDimensions {
+public:
+  IndexedDimensions(const TensorImpl &x, uint32_t first, uint32_t count) {
+    for (uint32_t d = first; d < first + count; ++d)
+      dimensions.emplace_back(x, d);
   }
   /// Of the tuple whose entries lie `stride` elements apart.
   int64_t offset(const int64_t *tuple, int64_t stride) const {
     int64_t offset = 0;
-    for (uint32_t d = 0; d < count; ++d)
-      offset +=
-          offsetOfIndex(tuple[d * stride], extents[d], strides[d], first + d);
+    for (const IndexedDimension &dimension : dimensions) {
+      offset += dimension.offset(*tuple);
+      tuple += stride;
+    }
     return offset;
   }
+  /// If there is only one.
+  const IndexedDimension *single() const {
+    return dimensions.size() == 1 ? dimensions.data() : nullptr;
+  }
+
+private:
+  std::vector<IndexedDimension> dimensions;
 };
 
 /// Dimensions [first, end) of two tensors, in row-major order.

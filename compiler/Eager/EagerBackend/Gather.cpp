@@ -35,20 +35,39 @@ struct GatherOperation {
   void run(uint32_t begin, uint32_t end, Worker &) {
     withSize(size, [&]<typename Element>(Element) {
       int64_t last = std::min(end * perChunk, blocks());
-      for (int64_t i = begin * perChunk; i < last; ++i)
-        copyBlock<Element>(i);
+      for (int64_t i = begin * perChunk; i < last;)
+        i += copyBlocks<Element>(i, last - i);
     });
   }
 
 private:
-  template <typename Element> void copyBlock(int64_t number) const {
-    int64_t outer[2], place[2];
+  /// Copies up to `most` blocks, whose indices are neighbours; returns how
+  /// many.
+  template <typename Element>
+  int64_t copyBlocks(int64_t number, int64_t most) const {
+    int64_t outer[2], place[2], first = number % places.elements();
     lead.locate(number / places.elements(), outer);
-    places.locate(number % places.elements(), place);
+    places.locate(first, place);
+    int64_t column = first % places.columns();
+    int64_t count = std::min(places.columns() - column, most);
     auto *tuple = reinterpret_cast<const int64_t *>(indices.data()) + place[0];
-    const Element *from = reinterpret_cast<const Element *>(x.data()) +
-                          outer[0] + indexed.offset(tuple, tupleStride);
-    Element *to = reinterpret_cast<Element *>(out.data()) + outer[1] + place[1];
+    auto *from = reinterpret_cast<const Element *>(x.data()) + outer[0];
+    auto *to = reinterpret_cast<Element *>(out.data()) + outer[1] + place[1];
+    int64_t fromStride = places.strides[0][0], toStride = places.strides[1][0];
+    if (block.elements() == 1 && indexed.single()) {
+      IndexedDimension along = *indexed.single();
+      for (int64_t i = 0; i < count; ++i)
+        to[i * toStride] = from[along.offset(tuple[i * fromStride])];
+      return count;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      copyBlock(from + indexed.offset(tuple + i * fromStride, tupleStride),
+                to + i * toStride);
+    return count;
+  }
+
+  template <typename Element>
+  void copyBlock(const Element *from, Element *to) const {
     int64_t fromStride = block.strides[0][0], toStride = block.strides[1][0];
     forRuns(block, [&](int64_t fromRun, int64_t toRun) {
       if (fromStride == 1 && toStride == 1)
@@ -64,7 +83,7 @@ private:
 struct GatherElementsOperation {
   Elements x, indices, out;
   Iteration<3> space; // x without the axis, indices, result.
-  IndexedDimensions indexed;
+  IndexedDimension indexed;
   int64_t size, rowsPerChunk;
   bool coversResult;
 
@@ -92,10 +111,11 @@ private:
                   offsets[1] + row * space.rowStride(1);
     auto *to = reinterpret_cast<Element *>(out.data()) + offsets[2] +
                row * space.rowStride(2);
+    IndexedDimension along = indexed;
     for (int64_t i = 0; i < space.columns(); ++i)
       to[i * space.strides[2][0]] =
           from[i * space.strides[0][0] +
-               indexed.offset(index + i * space.strides[1][0], 0)];
+               along.offset(index[i * space.strides[1][0]])];
   }
 };
 
@@ -153,8 +173,7 @@ void EagerBackend::gatherElements(const TensorImpl &x,
   Engine::get().emplace<GatherElementsOperation>(
       call, std::array{x.storage.get(), indices.storage.get()},
       std::array{out.storage.get()}, Elements(x), Elements(indices),
-      Elements(out), space,
-      IndexedDimensions(x, static_cast<uint32_t>(axis), 1),
+      Elements(out), space, IndexedDimension(x, static_cast<uint32_t>(axis)),
       elementSize(x.dtype),
       std::max<int64_t>(1, elementsPerChunk(x.dtype) / space.columns()),
       coversStorage(out));

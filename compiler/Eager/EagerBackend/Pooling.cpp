@@ -120,9 +120,27 @@ private:
           addRow(from + z * dims[0].xStride + y * dims[1].xStride, values);
       }
     }
-    for (int64_t i = 0; i < width; ++i)
-      to[i * dims[2].outStride] =
-          static_cast<Element>(finished(values[i], depth, height, i));
+    if (op == PoolOp::Max)
+      for (int64_t i = 0; i < width; ++i)
+        to[i * dims[2].outStride] = static_cast<Element>(values[i]);
+    else
+      divideRow(values, to, depth, height);
+  }
+
+  template <typename Element, typename Value>
+  void divideRow(const Value *values, Element *to, int64_t depth,
+                 int64_t height) const {
+    bool withPadding = op == PoolOp::MeanWithPadding;
+    const PoolDimension &dim = dims[2];
+    int64_t rows =
+        dims[0].count(depth, withPadding) * dims[1].count(height, withPadding);
+    for (int64_t i = 0; i < dim.out; ++i) {
+      bool isWhole =
+          dim.source(i, 0) >= 0 && dim.source(i, dim.kernel - 1) < dim.in;
+      int64_t columns = isWhole ? dim.kernel : dim.count(i, withPadding);
+      to[i * dim.outStride] = static_cast<Element>(
+          static_cast<Value>(values[i] / static_cast<Value>(rows * columns)));
+    }
   }
 
   template <typename Value> Value initial() const {
@@ -160,18 +178,6 @@ private:
     else
       for (int64_t i = 0; i < count; ++i)
         values[i] = wrappingAdd(values[i], static_cast<Value>(from[i * step]));
-  }
-
-  template <typename Value>
-  Value finished(Value value, int64_t depth, int64_t height,
-                 int64_t width) const {
-    if (op == PoolOp::Max)
-      return value;
-    bool withPadding = op == PoolOp::MeanWithPadding;
-    return static_cast<Value>(
-        value / static_cast<Value>(dims[0].count(depth, withPadding) *
-                                   dims[1].count(height, withPadding) *
-                                   dims[2].count(width, withPadding)));
   }
 };
 

@@ -35,7 +35,7 @@ struct ScatterElementsOperation {
   Iteration<3> space;                // All dimensions but the axis.
   int64_t length;                    // Of the indices along the axis,
   int64_t indexStride, updateStride; // and there.
-  IndexedDimensions indexed;
+  IndexedDimension indexed;
   int64_t perChunk; // Elements of `space`.
 
   uint32_t numChunks() const {
@@ -62,11 +62,11 @@ private:
         reinterpret_cast<const int64_t *>(indices.data()) + offsets[0];
     auto *from = reinterpret_cast<const Element *>(updates.data()) + offsets[1];
     auto *to = reinterpret_cast<Element *>(out.data()) + offsets[2];
+    IndexedDimension along = indexed;
     auto scatterOne = [&](int64_t i, int64_t column) {
       const int64_t *at =
           index + i * indexStride + column * space.strides[0][0];
-      update<Element>(op,
-                      to[column * space.strides[2][0] + indexed.offset(at, 0)],
+      update<Element>(op, to[column * space.strides[2][0] + along.offset(*at)],
                       from[i * updateStride + column * space.strides[1][0]]);
     };
     // Neighbours in memory one after the other.
@@ -145,8 +145,7 @@ void EagerBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
                  out.storage.get()},
       std::array{out.storage.get()}, op, out.dtype, Elements(indices),
       Elements(updates), Elements(out), space, length, indices.strides[axis],
-      updates.strides[axis],
-      IndexedDimensions(out, static_cast<uint32_t>(axis), 1),
+      updates.strides[axis], IndexedDimension(out, static_cast<uint32_t>(axis)),
       std::max<int64_t>(16, elementsPerChunk(out.dtype) / length));
 }
 

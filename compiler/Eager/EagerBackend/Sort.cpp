@@ -56,20 +56,41 @@ private:
       return a < b;
   }
 
-  /// Puts the first `count` items in order. Equal ones keep theirs, for their
-  /// indices are compared.
-  template <typename Value> void sortItems(Item<Value> *items) const {
-    auto isBefore = [this](const Item<Value> &a, const Item<Value> &b) {
-      if (isLess(a.value, b.value))
-        return !descending;
-      if (isLess(b.value, a.value))
-        return descending;
-      return a.index < b.index;
+  /// The order of the result. Equal ones keep theirs, for their indices are
+  /// compared.
+  template <typename Value>
+  bool isBefore(const Item<Value> &a, const Item<Value> &b) const {
+    if (isLess(a.value, b.value))
+      return !descending;
+    if (isLess(b.value, a.value))
+      return descending;
+    return a.index < b.index;
+  }
+
+  /// Puts the first `count` items of the order in place.
+  template <typename Value, typename Get>
+  void sortItems(Item<Value> *items, Get get) const {
+    auto before = [this](const Item<Value> &a, const Item<Value> &b) {
+      return isBefore(a, b);
     };
-    Item<Value> *end = items + space.columns();
-    if (count < space.columns())
-      std::nth_element(items, items + count, end, isBefore);
-    std::sort(items, items + count, isBefore);
+    int64_t length = space.columns();
+    bool isFew = count * 16 <= length;
+    int64_t kept = isFew ? count : length;
+    for (int64_t i = 0; i < kept; ++i)
+      items[i] = {get(i), i};
+    if (isFew) {
+      // A heap of the best so far, the worst of them first.
+      std::make_heap(items, items + count, before);
+      for (int64_t i = count; i < length; ++i)
+        if (Item<Value> item = {get(i), i}; isBefore(item, items[0])) {
+          std::pop_heap(items, items + count, before);
+          items[count - 1] = item;
+          std::push_heap(items, items + count, before);
+        }
+    } else if (count < length) {
+      std::nth_element(items, items + count, items + length, before);
+    }
+    std::sort(items, items + count, before);
   }
 
   template <typename Element>
@@ -80,9 +101,9 @@ private:
     auto *items = static_cast<Item<Value> *>(
         worker.scratch(static_cast<uint64_t>(length) * sizeof(Item<Value>)));
     auto *from = reinterpret_cast<const Element *>(x.data()) + at(0);
-    for (int64_t i = 0; i < length; ++i)
-      items[i] = {static_cast<Value>(from[i * space.strides[0][0]]), i};
-    sortItems(items);
+    sortItems(items, [&](int64_t i) {
+      return static_cast<Value>(from[i * space.strides[0][0]]);
+    });
     if (values.storage) {
       auto *to = reinterpret_cast<Element *>(values.data()) + at(1);
       for (int64_t i = 0; i < count; ++i)
