@@ -16,12 +16,12 @@
 // on single elements, with any strides.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/RowFunction.h"
 #include "compiler/Codegen/CPU/Sized.h"
 
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
@@ -30,86 +30,8 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-//===----------------------------------------------------------------------===//
-// What a row function consists of
-//===----------------------------------------------------------------------===//
-
-/// Registers that are worked on together where little is done with each: one
-/// accumulator alone would wait for its own sums.
-static constexpr int64_t kRegisters = 4;
 /// Of scratch memory that an element, or one in each lane, of a kept value has.
 static constexpr int64_t kMostElementBytes = 8, kMostVectorBytes = 64;
-
-namespace {
-
-bool isRow(Value value) {
-  return cast<RankedTensorType>(value.getType()).getRank() == 1;
-}
-
-struct RowFunction {
-  explicit RowFunction(func::FuncOp function);
-
-  SmallVector<linalg::GenericOp> reductions; // In order.
-  /// Kept in scratch memory, with the reduction that computes them.
-  SmallVector<std::pair<Value, linalg::GenericOp>> kept;
-  SmallVector<Value> results;
-  int64_t widestBytes = 1; // Of all elements that are computed with.
-  bool cheap = true;       // Few instructions an element.
-};
-
-} // namespace
-
-static bool isTranscendental(Operation &op) {
-  return isa<math::MathDialect>(op.getDialect()) &&
-         !isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp,
-              math::RoundEvenOp>(op);
-}
-
-static int64_t bytesOf(Type type) {
-  return type.isIndex()
-             ? 8
-             : std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1);
-}
-
-/// The first reduction that reads `value`, an element-wise result that others
-/// read as well and that is dear to compute.
-static linalg::GenericOp keeper(Value value) {
-  auto op = value.getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumReductionLoops() > 0 || value.hasOneUse() ||
-      llvm::none_of(op.getBody()->getOperations(), isTranscendental))
-    return {};
-  linalg::GenericOp first;
-  for (Operation *user : value.getUsers()) {
-    auto reduction = dyn_cast<linalg::GenericOp>(user);
-    if (reduction && reduction.getNumReductionLoops() > 0 &&
-        (!first || reduction->isBeforeInBlock(first)))
-      first = reduction;
-  }
-  return first;
-}
-
-RowFunction::RowFunction(func::FuncOp function) {
-  constexpr int64_t kCheap = 8;
-  int64_t operations = 0;
-  function.walk([&](linalg::GenericOp op) {
-    if (op.getNumReductionLoops() > 0)
-      reductions.push_back(op);
-    for (Value result : op.getResults())
-      if (linalg::GenericOp by = isRow(result) ? keeper(result) : nullptr)
-        kept.push_back({result, by});
-    for (Type type : op.getBody()->getArgumentTypes())
-      widestBytes = std::max(widestBytes, bytesOf(type));
-    for (Operation &inner : op.getBody()->without_terminator()) {
-      ++operations;
-      cheap &= !isTranscendental(inner);
-      for (Type type : inner.getResultTypes())
-        widestBytes = std::max(widestBytes, bytesOf(type));
-    }
-  });
-  cheap &= operations <= kCheap;
-  llvm::append_range(results,
-                     function.getBody().front().getTerminator()->getOperands());
-}
 
 //===----------------------------------------------------------------------===//
 // Emission
@@ -138,7 +60,7 @@ public:
 
   /// Whether vectors can be loaded and stored.
   Value hasVectors();
-  LogicalResult emit(int64_t vectorLanes, int64_t registers);
+  LogicalResult emit(int64_t vectorLanes);
 
 private:
   using Values = SmallVector<Value>;
@@ -162,7 +84,9 @@ private:
   FailureOr<LaneValue> load(Pull &pull, Value tensor, const Located &where,
                             Value position);
   LogicalResult bind(Pull &pull, Value position);
-  FailureOr<Values> pass(ArrayRef<Values> initial, Step step, Values *tail);
+  int64_t lanesOf(Operation *pass) const;
+  FailureOr<Values> pass(int64_t wide, ArrayRef<Values> initial, Step step,
+                         Values *tail);
   FailureOr<LaneValue> reduce(linalg::GenericOp op);
   LogicalResult keep(Pull &pull, linalg::GenericOp op, const Indices &dims);
   LogicalResult store();
@@ -176,7 +100,7 @@ private:
   Value columns;
   SmallVector<Value> rowStrides, columnStrides;
   // Of the version and of the row that are being emitted.
-  int64_t lanes = 1, wide = 1;
+  int64_t lanes = 1;
   Value rowMask; // Across: the lanes that are rows; none: all.
   llvm::DenseMap<unsigned, Value> splats;
   llvm::MapVector<Value, Located> located; // Inputs and what has been kept.
@@ -204,21 +128,23 @@ Value SizedRowsEmitter::hasVectors() {
   return all;
 }
 
-LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes, int64_t registers) {
+LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes) {
   rowMask = {};
   lanes = vectorLanes;
-  wide = lanes * registers;
   if (!across || lanes == 1)
     return buildLoop(b, loc, kernel.begin, kernel.end, 1,
                      [&](Value at) { return emitRow(at); });
   // Whole groups of registers, then what is left in single ones.
-  lanes = wide;
+  int64_t registers = row.registersOf(row.terminator);
+  for (linalg::GenericOp op : row.reductions)
+    registers = std::min(registers, row.registersOf(op));
+  lanes *= registers;
   Value count = arith::SubIOp::create(b, loc, kernel.end, kernel.begin);
-  Value whole = scalar.add(kernel.begin, wholeOf(count, wide));
-  if (failed(buildLoop(b, loc, kernel.begin, whole, wide,
+  Value whole = scalar.add(kernel.begin, wholeOf(count, lanes));
+  if (failed(buildLoop(b, loc, kernel.begin, whole, lanes,
                        [&](Value at) { return emitRow(at); })))
     return failure();
-  lanes = wide = vectorLanes;
+  lanes = vectorLanes;
   return buildLoop(b, loc, whole, kernel.end, lanes, [&](Value at) {
     rowMask = firstLanes(b, loc, arith::SubIOp::create(b, loc, kernel.end, at),
                          lanes);
@@ -226,11 +152,17 @@ LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes, int64_t registers) {
   });
 }
 
+/// Lanes of the vectors that a pass works on, if there are enough elements.
+int64_t SizedRowsEmitter::lanesOf(Operation *pass) const {
+  return across || lanes == 1 ? lanes : lanes * row.registersOf(pass);
+}
+
 /// The stack's vector for input `operand`. If it `repeats` one element for all
 /// lanes, that at `at`, the vector is filled with it.
 Value SizedRowsEmitter::splat(unsigned operand, Value repeats, Value at) {
   Value memref = kernel.operand(operand);
   Type element = cast<MemRefType>(memref.getType()).getElementType();
+  int64_t wide = across ? lanes : lanes * RowFunction::kMostRegisters;
   Value &buffer = splats[operand];
   if (!buffer)
     buffer = kernel.stack(wide, element);
@@ -303,10 +235,11 @@ LogicalResult SizedRowsEmitter::bind(Pull &pull, Value position) {
   return success();
 }
 
-/// Runs `step` for all elements of the row. Along the row, whole groups of
-/// registers start from and give initial[0], single registers of what is left
-/// initial[1], given as `tail`.
-FailureOr<SmallVector<Value>> SizedRowsEmitter::pass(ArrayRef<Values> initial,
+/// Runs `step` for all elements of the row. Along the row, groups of `wide`
+/// lanes start from and give initial[0], single registers of what is
+/// left initial[1], given as `tail`.
+FailureOr<SmallVector<Value>> SizedRowsEmitter::pass(int64_t wide,
+                                                     ArrayRef<Values> initial,
                                                      Step step, Values *tail) {
   auto run = [&](int64_t count, Value position, Value mask,
                  ValueRange state) -> FailureOr<Values> {
@@ -375,7 +308,7 @@ FailureOr<LaneValue> SizedRowsEmitter::reduce(linalg::GenericOp op) {
   if (failed(initial) || op.getNumResults() != 1)
     return failure();
   if (across || lanes == 1) {
-    auto total = pass({{pull.asVector(*initial)}}, step, nullptr);
+    auto total = pass(lanes, {{pull.asVector(*initial)}}, step, nullptr);
     if (failed(total))
       return failure();
     return LaneValue{total->front(), lanes == 1, {}};
@@ -389,7 +322,8 @@ FailureOr<LaneValue> SizedRowsEmitter::reduce(linalg::GenericOp op) {
     return vector::BroadcastOp::create(b, loc, type, neutral);
   };
   Values tail;
-  auto main = pass({{vectorOf(wide)}, {vectorOf(lanes)}}, step, &tail);
+  int64_t wide = lanesOf(op);
+  auto main = pass(wide, {{vectorOf(wide)}, {vectorOf(lanes)}}, step, &tail);
   if (failed(main))
     return failure();
   Value total = initial->value;
@@ -428,7 +362,7 @@ LogicalResult SizedRowsEmitter::store() {
     return success();
   Values tail;
   return pass(
-      {{}, {}},
+      lanesOf(row.terminator), {{}, {}},
       [&](Pull &pull, const Indices &dims, ValueRange) -> FailureOr<Values> {
         if (failed(storeAll(pull, dims)))
           return failure();
@@ -478,11 +412,10 @@ LogicalResult emitSizedRows(SizedKernel &kernel, bool across,
   auto branch = scf::IfOp::create(b, loc, TypeRange(), emitter.hasVectors(),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());
-  if (failed(emitter.emit(target.vectorBytes / row.widestBytes,
-                          row.cheap ? kRegisters : 1)))
+  if (failed(emitter.emit(target.vectorBytes / row.widestBytes)))
     return failure();
   b.setInsertionPointToStart(branch.elseBlock());
-  return emitter.emit(1, 1);
+  return emitter.emit(1);
 }
 
 } // namespace tinh::cpu
