@@ -9,6 +9,7 @@
 
 #include <dlpack/dlpack.h>
 #include <sstream>
+#include <thread>
 
 using namespace tinh;
 using namespace tinh::test;
@@ -167,6 +168,24 @@ TEST(DLPack, ReleasesWhatItWasGiven) {
     EXPECT_FALSE(released);
   }
   EXPECT_TRUE(released);
+}
+
+TEST(Tensor, ThreadsUseTensorsTogether) {
+  Tensor shared = ones(1000);
+  std::vector<double> totals(4);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < totals.size(); ++i)
+    threads.emplace_back([&, i] {
+      eager::BackendScope scope(backendOfTests());
+      Tensor own = shared.clone();
+      for (int step = 0; step < 100; ++step)
+        own += shared * double(i);
+      totals[i] = own.sum().item<double>();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (size_t i = 0; i < totals.size(); ++i)
+    EXPECT_EQ(totals[i], 1000.0 * (1 + 100 * double(i)));
 }
 
 TEST(Print, StreamsWriteIt) {

@@ -10,11 +10,18 @@
 //
 //===----------------------------------------------------------------------===//
 #include "NaiveBackend.h"
+#include "TensorTesting.h"
 
 #include <gtest/gtest.h>
 #include <iostream>
 #include <optional>
 #include <string_view>
+
+static tinh::eager::Backend *chosen = nullptr;
+
+tinh::eager::Backend &tinh::test::backendOfTests() {
+  return chosen ? *chosen : eager::eagerBackend();
+}
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
@@ -24,6 +31,7 @@ int main(int argc, char **argv) {
     std::string_view argument = argv[i];
     if (argument == "--backend=naive") {
       scope.emplace(naive);
+      chosen = &naive;
     } else if (argument != "--backend=engine") {
       std::cerr << "unknown argument " << argument << '\n';
       return 2;

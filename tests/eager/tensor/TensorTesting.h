@@ -8,11 +8,15 @@
 #ifndef TINH_TESTS_EAGER_TENSOR_TENSORTESTING_H
 #define TINH_TESTS_EAGER_TENSOR_TENSORTESTING_H
 
+#include "compiler/Eager/Backend.h"
 #include "tinh/tensor.h"
 
 #include <gtest/gtest.h>
 
 namespace tinh::test {
+
+/// The one that the tests run on, for threads that they start.
+eager::Backend &backendOfTests();
 
 template <typename T> std::vector<T> values(const Tensor &x) {
   return x.to_vector<T>();
