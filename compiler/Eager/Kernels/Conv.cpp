@@ -158,6 +158,8 @@ Conv::Scratch Conv::takeScratch(Worker &worker) const {
 
 void Conv::run(const void *x, const void *weights, const void *bias, void *out,
                uint32_t begin, uint32_t end, Worker &worker) const {
+  if (!library->contraction(sums).isCompiled())
+    worker.expectDelay();
   Scratch scratch = takeScratch(worker);
   fillOffsets(scratch);
   for (uint32_t chunk = begin; chunk < end; ++chunk) {

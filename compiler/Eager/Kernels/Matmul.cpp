@@ -240,8 +240,8 @@ Matmul::Piece Matmul::packRight(const Block &block, const Scratch &scratch,
   return {scratch.panel, {width, 1}};
 }
 
-void Matmul::runTiles(const Block &block, const Scratch &scratch) const {
-  Kernel &kernel = library->contraction(sums);
+void Matmul::runTiles(Kernel &kernel, const Block &block,
+                      const Scratch &scratch) const {
   Piece initial = initialSums(block, scratch), out = block.out;
   if (!direct)
     out = {scratch.sums, {block.columns, 1}};
@@ -274,9 +274,8 @@ void Matmul::runTiles(const Block &block, const Scratch &scratch) const {
 }
 
 /// Each element is the dot product of a row of each operand.
-void Matmul::runDots(const Block &block, const Scratch &scratch) const {
-  tinh_dtype_t from = direct ? sums : shape.dtype;
-  Kernel &kernel = library->dot(from, sums);
+void Matmul::runDots(Kernel &kernel, const Block &block,
+                     const Scratch &scratch) const {
   Piece initial = initialSums(block, scratch), out = block.out;
   if (!direct)
     out = {scratch.sums, {block.columns, 1}};
@@ -300,13 +299,18 @@ void Matmul::runDots(const Block &block, const Scratch &scratch) const {
 void Matmul::run(const void *a, const void *b, const void *bias, void *out,
                  uint32_t begin, uint32_t end, Worker &worker) const {
   Pointers pointers{swapped ? b : a, swapped ? a : b, bias, out};
+  Kernel &kernel = method == Method::Dots
+                       ? library->dot(direct ? sums : shape.dtype, sums)
+                       : library->contraction(sums);
+  if (!kernel.isCompiled())
+    worker.expectDelay();
   Scratch scratch = takeScratch(worker);
   for (uint32_t chunk = begin; chunk < end; ++chunk) {
     Block block = blockOf(pointers, chunk);
     if (method == Method::Dots)
-      runDots(block, scratch);
+      runDots(kernel, block, scratch);
     else
-      runTiles(block, scratch);
+      runTiles(kernel, block, scratch);
     if (!direct)
       copyMatrix(*library, {scratch.sums, sums, {block.columns, 1}},
                  {block.out.data, shape.dtype, block.out.strides}, block.rows,

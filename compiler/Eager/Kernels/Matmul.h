@@ -62,8 +62,10 @@ private:
   Piece initialSums(const Block &block, const Scratch &scratch) const;
   Piece packRight(const Block &block, const Scratch &scratch, int64_t k0,
                   int64_t depth) const;
-  void runTiles(const Block &block, const Scratch &scratch) const;
-  void runDots(const Block &block, const Scratch &scratch) const;
+  void runTiles(Kernel &kernel, const Block &block,
+                const Scratch &scratch) const;
+  void runDots(Kernel &kernel, const Block &block,
+               const Scratch &scratch) const;
 
   KernelLibrary *library;
   MatmulShape shape;
