@@ -139,14 +139,50 @@ void Trace::allocate(TensorImpl &tensor) {
   show(tensor, newMemory(tensorType(context(), tensor), {}));
 }
 
+static Ref<TracedTensor> makeView(const TracedTensor &source, const View &how,
+                                  const Dims &sizes) {
+  Ref<TracedTensor> view = new TracedTensor;
+  view->memory = source.memory;
+  view->source = Ref<TraceData>(const_cast<TracedTensor *>(&source));
+  view->how = how;
+  view->sizes = sizes;
+  return view;
+}
+
+/// The view `how` of a broadcast, as a broadcast of a view: one that shows no
+/// element twice can be written then. Null if there is none.
+static Ref<TracedTensor> viewBeforeBroadcast(const TracedTensor &broadcast,
+                                             const View &how,
+                                             const Dims &sizes) {
+  if (how.kind != View::Slice && how.kind != View::Transpose)
+    return {};
+  auto &source = static_cast<const TracedTensor &>(*broadcast.source);
+  Dims ones = Dims::filled(sizes.size() - source.sizes.size(), 1);
+  for (int64_t extent : source.sizes)
+    ones.push_back(extent);
+  View reshape{View::Reshape, {}, {}, {}}, before = how;
+  Ref<TracedTensor> aligned = makeView(source, reshape, ones);
+  Dims kept = sizes;
+  for (uint32_t d = 0; d < sizes.size(); ++d) {
+    if (how.kind == View::Transpose) {
+      kept[d] = ones[how.permutation[d]];
+    } else if (ones[d] == 1) {
+      kept[d] = before.steps[d] = 1;
+      before.starts[d] = 0;
+    }
+  }
+  Ref<TracedTensor> view = makeView(*aligned, before, kept);
+  return makeView(*view, broadcast.how, sizes);
+}
+
 void Trace::addView(const TensorImpl &source, const View &how,
                     TensorImpl &view) {
   const TracedTensor &from = tracedOf(source);
-  Ref<TracedTensor> traced = new TracedTensor;
-  traced->memory = from.memory;
-  traced->source = Ref<TraceData>(const_cast<TracedTensor *>(&from));
-  traced->how = how;
-  traced->sizes = view.sizes;
+  Ref<TracedTensor> traced;
+  if (from.source && from.how.kind == View::Broadcast)
+    traced = viewBeforeBroadcast(from, how, view.sizes);
+  if (!traced)
+    traced = makeView(from, how, view.sizes);
   view.traced = Ref<TraceData>(traced.get());
 }
 

@@ -120,9 +120,12 @@ Value undoView(GraphOps &ops, const View &view, const Dims &sizes, Value source,
   case View::Reshape:
     return ops.reshape(value, ops.shape(source));
   case View::Broadcast:
-    break; // The front end lets nobody write there.
+    if (ops.type(value).getNumElements() == ops.type(source).getNumElements())
+      return ops.reshape(value, ops.shape(source));
+    return ops.fail(
+        "a view of an expanded tensor is written; clone() it first");
   }
-  llvm_unreachable("an element that is repeated cannot be written");
+  llvm_unreachable("no such view");
 }
 
 } // namespace tinh::eager

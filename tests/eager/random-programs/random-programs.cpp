@@ -155,6 +155,16 @@ bool runTogether(const std::vector<Program> &programs,
   return right;
 }
 
+bool agreeAsGraphs(const Program &program, const Outcome &expected) {
+  try {
+    return agree(program, "reference", runReference(program), expected, false) &
+           agree(program, "compiled", runCompiled(program), expected, false);
+  } catch (const Error &error) {
+    std::printf("%s\n%s", error.what(), program.describe().c_str());
+    return false;
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -183,12 +193,8 @@ int main(int argc, char **argv) {
                      runEagerly(programs[i]), expected[i], true);
   }
   right &= runTogether(programs, expected);
-  for (size_t i = 0; graphs && i < programs.size(); ++i) {
-    right &= agree(programs[i], "reference", runReference(programs[i]),
-                   expected[i], false);
-    right &= agree(programs[i], "compiled", runCompiled(programs[i]),
-                   expected[i], false);
-  }
+  for (size_t i = 0; graphs && i < programs.size(); ++i)
+    right &= agreeAsGraphs(programs[i], expected[i]);
   std::printf("%zu programs %s\n", programs.size(), right ? "agree" : "differ");
   return right ? 0 : 1;
 }
