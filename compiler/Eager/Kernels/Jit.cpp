@@ -13,8 +13,11 @@
 #include "tinh/runtime.hpp"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/ELFObjectFile.h"
 
+#include <cstdlib>
 #include <mutex>
+#include <unistd.h>
 
 namespace tinh::eager {
 
@@ -22,6 +25,36 @@ template <typename T> static T take(llvm::Expected<T> value) {
   if (value)
     return std::move(*value);
   throw Error(TINH_INTERNAL, llvm::toString(value.takeError()));
+}
+
+/// Tells `perf` where kernels are: it looks for /tmp/perf-PID.map. Written if
+/// TINH_PERF_MAP is set.
+static void nameForPerf(const std::string &symbol, void *address,
+                        llvm::MemoryBufferRef object) {
+  static const bool wanted = std::getenv("TINH_PERF_MAP") != nullptr;
+  if (!wanted)
+    return;
+  auto file = llvm::object::ObjectFile::createELFObjectFile(object);
+  if (!file)
+    return llvm::consumeError(file.takeError());
+  for (llvm::object::ELFSymbolRef function : (*file)->symbols()) {
+    llvm::Expected<llvm::StringRef> name = function.getName();
+    if (!name) {
+      llvm::consumeError(name.takeError());
+      continue;
+    }
+    if (*name != symbol)
+      continue;
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+    if (FILE *map = std::fopen(path.c_str(), "a")) {
+      std::fprintf(map, "%lx %lx %s\n", reinterpret_cast<uintptr_t>(address),
+                   static_cast<unsigned long>(function.getSize()),
+                   symbol.c_str());
+      std::fclose(map);
+    }
+  }
 }
 
 struct Jit::Impl {
@@ -59,12 +92,14 @@ void *Jit::compile(const std::string &symbol, const std::string &text) {
                        " = \"" + impl->target.name + "\"} {\n" + text + "}\n";
   artifact::Object object =
       take(findOrCompileKernel(module, impl->target, impl->cache.get()));
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
-      llvm::StringRef(object.data(), object.size()), symbol);
+  llvm::StringRef bytes(object.data(), object.size());
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(bytes, symbol);
   llvm::orc::LLJIT &linker = impl->linker();
   if (llvm::Error error = linker.addObjectFile(std::move(buffer)))
     throw Error(TINH_INTERNAL, llvm::toString(std::move(error)));
-  return take(linker.lookup(symbol)).toPtr<void *>();
+  void *address = take(linker.lookup(symbol)).toPtr<void *>();
+  nameForPerf(symbol, address, {bytes, symbol});
+  return address;
 }
 
 } // namespace tinh::eager
