@@ -48,34 +48,29 @@ Engine &Engine::get() {
 
 /// What is queued is done before the program ends; static objects that are
 /// destroyed after that need no threads.
-static void finishAtExit() {
-  EngineOptions options = Engine::get().options();
+void Engine::finishAtExit() {
+  if (current)
+    return; // A function that the engine runs ends the program.
+  EngineOptions options = get().options();
   options.mode = EngineMode::Synchronous;
   options.workers = 1;
-  Engine::get().configure(options);
+  get().configure(options);
 }
-
-namespace {
 
 /// The objects of a thread that ends the program are destroyed before all
 /// static ones, even those that compiling kernels has made since.
-struct AtMainThreadEnd {
+struct Engine::AtMainThreadEnd {
   ~AtMainThreadEnd() {
     if (gettid() == getpid())
       finishAtExit();
   }
 };
 
-} // namespace
-
 Engine::Engine() {
   configure({});
-  thread_local AtMainThreadEnd atMainThreadEnd;
+  static thread_local AtMainThreadEnd atMainThreadEnd;
   static_cast<void>(&atMainThreadEnd);
-  std::atexit([] { // For programs that another thread ends.
-    if (!current)  // Else a function that the engine runs does.
-      finishAtExit();
-  });
+  std::atexit(finishAtExit); // For programs that another thread ends.
 }
 
 void Engine::discard(Operation *operation) {

@@ -132,6 +132,8 @@ private:
   };
 
   Engine();
+  struct AtMainThreadEnd;
+  static void finishAtExit();
   static Operation *make(const Call &call) {
     return new (Nodes::allocate()) Operation(call);
   }
