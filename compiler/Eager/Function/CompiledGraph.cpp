@@ -11,6 +11,7 @@
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Support/Files.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 
 #include <cstring>
 
@@ -18,8 +19,17 @@ using namespace mlir;
 
 namespace tinh::eager {
 
-void compileToFile(ModuleOp module, GraphContext &context,
-                   const std::string &name, const std::string &path) {
+/// The most chunks of a step: so many threads can have work at a time.
+static uint32_t mostChunks(ModuleOp module) {
+  uint64_t most = 1;
+  module.walk([&](plan::DispatchOp dispatch) {
+    most = std::max<uint64_t>(most, dispatch.getChunks());
+  });
+  return static_cast<uint32_t>(std::min<uint64_t>(most, UINT32_MAX));
+}
+
+uint32_t compileToFile(ModuleOp module, GraphContext &context,
+                       const std::string &name, const std::string &path) {
   CompileOptions options;
   options.modelName = name;
   std::optional<KernelCache> cache;
@@ -33,6 +43,7 @@ void compileToFile(ModuleOp module, GraphContext &context,
                        report)) ||
       failed(writeArtifact(module, path, options, report)))
     context.fail("function '" + name + "' cannot be compiled:");
+  return mostChunks(module);
 }
 
 std::shared_ptr<CompiledGraph>
@@ -40,9 +51,9 @@ CompiledGraph::create(ModuleOp module, GraphContext &context,
                       const std::string &name, size_t numResults,
                       std::vector<size_t> changed, uint32_t threads) {
   ScratchFile file("tinh-function");
-  compileToFile(module, context, name, file.name);
+  uint32_t useful = compileToFile(module, context, name, file.name);
   ContextOptions options;
-  options.threads = threads;
+  options.threads = std::min(threads, useful);
   return std::shared_ptr<CompiledGraph>(
       new CompiledGraph(Module(file.name), options, std::move(changed)));
 }

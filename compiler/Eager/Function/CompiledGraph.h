@@ -47,9 +47,10 @@ private:
   std::vector<size_t> changed;
 };
 
-/// Writes `module`, at phase graph, as an artifact. Throws a tinh::Error.
-void compileToFile(mlir::ModuleOp module, GraphContext &context,
-                   const std::string &name, const std::string &path);
+/// Writes `module`, at phase graph, as an artifact. Throws a tinh::Error. Gives
+/// how many threads can have work in it at a time.
+uint32_t compileToFile(mlir::ModuleOp module, GraphContext &context,
+                       const std::string &name, const std::string &path);
 
 } // namespace tinh::eager
 
