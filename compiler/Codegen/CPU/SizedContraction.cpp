@@ -81,6 +81,9 @@ private:
   LogicalResult emitTiles(Value from, Value to, int64_t rows, int64_t vectors);
   LogicalResult emitTile(const Tile &tile);
   FailureOr<Values> multiply(const Tile &tile, ValueRange sums);
+  Values loadVectors(const Tile &tile);
+  Values repeatRows(const Tile &tile);
+  Values loadStrided(const Tile &tile);
   Values loadInitial(const Tile &tile);
   void storeResult(const Tile &tile, ArrayRef<Value> sums);
   /// Copies between the stack's tile and memory with any strides.
@@ -170,10 +173,50 @@ void SizedContractionEmitter::copy(const Tile &tile, Value memref,
   });
 }
 
+/// A vector for each register of the tile, made by `element` of its row and
+/// vector.
+template <typename Element>
+static SmallVector<Value> forEach(int64_t rows, int64_t vectors,
+                                  Element element) {
+  SmallVector<Value> values;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      values.push_back(element(r, v));
+  return values;
+}
+
+SmallVector<Value> SizedContractionEmitter::loadVectors(const Tile &tile) {
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t v) -> Value {
+    Value row = scalar.add(tile.row, scalar.index(r));
+    Value column = scalar.add(tile.column, scalar.index(v * lanes));
+    return vector::MaskedLoadOp::create(
+        b, loc, vectorType(), kernel.operand(3),
+        scalar.add(times(row, initial.row), column), tile.masks[v], zero);
+  });
+}
+
+SmallVector<Value> SizedContractionEmitter::repeatRows(const Tile &tile) {
+  return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t) -> Value {
+    Value row = scalar.add(tile.row, scalar.index(r));
+    Value value = memref::LoadOp::create(b, loc, kernel.operand(3),
+                                         times(row, initial.row));
+    return vector::BroadcastOp::create(b, loc, vectorType(), value);
+  });
+}
+
+SmallVector<Value> SizedContractionEmitter::loadStrided(const Tile &tile) {
+  copy(tile, kernel.operand(3), initial, /*toStack=*/true);
+  return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t v) -> Value {
+    Value at = scalar.index((r * tile.vectors + v) * lanes);
+    return vector::LoadOp::create(b, loc, vectorType(), stack, at);
+  });
+}
+
 /// What the sums start from: vectors, one value for each row, or, in any other
 /// order, by way of the stack.
 SmallVector<Value> SizedContractionEmitter::loadInitial(const Tile &tile) {
-  Value memref = kernel.operand(3);
   SmallVector<Type> types(tile.rows * tile.vectors, vectorType());
   auto choose = [&](Value condition, auto then, auto otherwise) -> Values {
     auto branch = scf::IfOp::create(b, loc, types, condition, true);
@@ -184,47 +227,15 @@ SmallVector<Value> SizedContractionEmitter::loadInitial(const Tile &tile) {
     scf::YieldOp::create(b, loc, otherwise());
     return Values(branch.getResults());
   };
-  auto forEach = [&](auto element) {
-    Values values;
-    for (int64_t r = 0; r < tile.rows; ++r)
-      for (int64_t v = 0; v < tile.vectors; ++v)
-        values.push_back(element(r, v));
-    return values;
-  };
-  auto contiguous = [&] {
-    Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                           b.getZeroAttr(vectorType()));
-    return forEach([&](int64_t r, int64_t v) -> Value {
-      Value row = scalar.add(tile.row, scalar.index(r));
-      Value column = scalar.add(tile.column, scalar.index(v * lanes));
-      return vector::MaskedLoadOp::create(
-          b, loc, vectorType(), memref,
-          scalar.add(times(row, initial.row), column), tile.masks[v], zero);
-    });
-  };
-  auto oneEach = [&] {
-    Values values;
-    for (int64_t r = 0; r < tile.rows; ++r) {
-      Value row = scalar.add(tile.row, scalar.index(r));
-      Value value =
-          memref::LoadOp::create(b, loc, memref, times(row, initial.row));
-      values.append(tile.vectors,
-                    vector::BroadcastOp::create(b, loc, vectorType(), value));
-    }
-    return values;
-  };
-  auto strided = [&] {
-    copy(tile, memref, initial, /*toStack=*/true);
-    return forEach([&](int64_t r, int64_t v) -> Value {
-      Value at = scalar.index((r * tile.vectors + v) * lanes);
-      return vector::LoadOp::create(b, loc, vectorType(), stack, at);
-    });
-  };
   Value isSame = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                        initial.column, scalar.index(0));
-  return choose(isSame, oneEach, [&] {
-    return choose(isOne(initial.column), contiguous, strided);
-  });
+  return choose(
+      isSame, [&] { return repeatRows(tile); },
+      [&] {
+        return choose(
+            isOne(initial.column), [&] { return loadVectors(tile); },
+            [&] { return loadStrided(tile); });
+      });
 }
 
 void SizedContractionEmitter::storeResult(const Tile &tile,

@@ -8,6 +8,7 @@
 #include "compiler/Eager/Kernels/Sources.h"
 
 #include <initializer_list>
+#include <iterator>
 
 namespace tinh::eager {
 
@@ -137,74 +138,27 @@ private:
 // Element by element
 //===----------------------------------------------------------------------===//
 
-/// The graph dialect's name of `op`; of a comparison, the predicate's. Null if
-/// it is a formula of several ops.
-static const char *mnemonic(ElementwiseOp op) {
-  switch (op) {
-#define CASE(NAME, TEXT)                                                       \
-  case ElementwiseOp::NAME:                                                    \
-    return TEXT;
-    CASE(Neg, "neg")
-    CASE(Abs, "abs")
-    CASE(Sign, "sign")
-    CASE(Not, "not")
-    CASE(Relu, "relu")
-    CASE(Exp, "exp")
-    CASE(Log, "log")
-    CASE(Sqrt, "sqrt")
-    CASE(Rsqrt, "rsqrt")
-    CASE(Reciprocal, "reciprocal")
-    CASE(Erf, "erf")
-    CASE(Tanh, "tanh")
-    CASE(Sigmoid, "sigmoid")
-    CASE(Softplus, "softplus")
-    CASE(Floor, "floor")
-    CASE(Ceil, "ceil")
-    CASE(Round, "round")
-    CASE(Sin, "sin")
-    CASE(Cos, "cos")
-    CASE(Tan, "tan")
-    CASE(Asin, "asin")
-    CASE(Acos, "acos")
-    CASE(Atan, "atan")
-    CASE(Sinh, "sinh")
-    CASE(Cosh, "cosh")
-    CASE(Asinh, "asinh")
-    CASE(Acosh, "acosh")
-    CASE(Atanh, "atanh")
-    CASE(Gelu, "gelu")
-    CASE(GeluTanh, "gelu_tanh")
-    CASE(Silu, "silu")
-    CASE(IsNan, "isnan")
-    CASE(IsInf, "isinf")
-    CASE(Add, "add")
-    CASE(Sub, "sub")
-    CASE(Mul, "mul")
-    CASE(Div, "div")
-    CASE(Pow, "pow")
-    CASE(Max, "max")
-    CASE(Min, "min")
-    CASE(Mod, "mod")
-    CASE(Fmod, "fmod")
-    CASE(And, "and")
-    CASE(Or, "or")
-    CASE(Xor, "xor")
-    CASE(ShiftLeft, "shift_left")
-    CASE(ShiftRight, "shift_right")
-    CASE(Equal, "equal")
-    CASE(NotEqual, "not_equal")
-    CASE(Less, "less")
-    CASE(LessEqual, "less_equal")
-    CASE(Greater, "greater")
-    CASE(GreaterEqual, "greater_equal")
-    CASE(LeakyRelu, "leaky_relu")
-    CASE(Elu, "elu")
-    CASE(Where, "where")
-    CASE(Clamp, "clamp")
-    CASE(MulAdd, "mul_add")
-#undef CASE
-  }
-  return nullptr;
+/// The graph dialect's names of all ElementwiseOps, in their order; of
+/// comparisons, the predicates'. What is a formula of several ops has a name of
+/// its own.
+static constexpr const char *kNames[] = {
+    "neg",        "abs",         "sign",          "not",        "relu",
+    "exp",        "log",         "sqrt",          "rsqrt",      "reciprocal",
+    "erf",        "tanh",        "sigmoid",       "softplus",   "floor",
+    "ceil",       "round",       "sin",           "cos",        "tan",
+    "asin",       "acos",        "atan",          "sinh",       "cosh",
+    "asinh",      "acosh",       "atanh",         "gelu",       "gelu_tanh",
+    "silu",       "isnan",       "isinf",         "add",        "sub",
+    "mul",        "div",         "pow",           "max",        "min",
+    "mod",        "fmod",        "and",           "or",         "xor",
+    "shift_left", "shift_right", "equal",         "not_equal",  "less",
+    "less_equal", "greater",     "greater_equal", "leaky_relu", "elu",
+    "where",      "clamp",       "mul_add"};
+static_assert(std::size(kNames) ==
+              static_cast<size_t>(ElementwiseOp::MulAdd) + 1);
+
+static const char *nameOf(ElementwiseOp op) {
+  return kNames[static_cast<size_t>(op)];
 }
 
 static Source unarySource(ElementwiseOp op, tinh_dtype_t dtype,
@@ -221,8 +175,8 @@ static Source unarySource(ElementwiseOp op, tinh_dtype_t dtype,
   if (op == GeluTanh)
     return f.finish(symbol, f.unary("gelu", x, " tanh_approximation"));
   bool isTest = op == IsNan || op == IsInf;
-  return f.finish(symbol, f.unary(mnemonic(op), x, "",
-                                  isTest ? row(TINH_DTYPE_BOOL) : type));
+  return f.finish(
+      symbol, f.unary(nameOf(op), x, "", isTest ? row(TINH_DTYPE_BOOL) : type));
 }
 
 static Source binarySource(ElementwiseOp op, tinh_dtype_t dtype,
@@ -232,10 +186,10 @@ static Source binarySource(ElementwiseOp op, tinh_dtype_t dtype,
   Function f({type, type});
   Function::Value a = f.input(0), b = f.input(1);
   if (op >= Equal && op <= GreaterEqual)
-    return f.finish(symbol, f.nary("compare " + std::string(mnemonic(op)),
-                                   {a, b}, condition));
+    return f.finish(symbol, f.nary("compare " + std::string(nameOf(op)), {a, b},
+                                   condition));
   if (op != LeakyRelu && op != Elu)
-    return f.finish(symbol, f.nary(mnemonic(op), {a, b}, type));
+    return f.finish(symbol, f.nary(nameOf(op), {a, b}, type));
   std::string compute = row(computeType(dtype));
   a = f.cast(a, compute);
   b = f.cast(b, compute);
@@ -272,7 +226,7 @@ static Source ternarySource(ElementwiseOp op, tinh_dtype_t dtype,
 }
 
 Source elementwiseSource(ElementwiseOp op, tinh_dtype_t dtype) {
-  std::string symbol = std::string(mnemonic(op)) + "_" + elementType(dtype);
+  std::string symbol = std::string(nameOf(op)) + "_" + elementType(dtype);
   if (op < ElementwiseOp::Add)
     return unarySource(op, dtype, symbol);
   return op < ElementwiseOp::Where ? binarySource(op, dtype, symbol)
