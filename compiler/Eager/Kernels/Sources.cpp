@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Kernels/Sources.h"
 
+#include "compiler/Eager/ElementwiseNames.h"
+
 #include <initializer_list>
 #include <iterator>
 
@@ -137,29 +139,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Element by element
 //===----------------------------------------------------------------------===//
-
-/// The graph dialect's names of all ElementwiseOps, in their order; of
-/// comparisons, the predicates'. What is a formula of several ops has a name of
-/// its own.
-static constexpr const char *kNames[] = {
-    "neg",        "abs",         "sign",          "not",        "relu",
-    "exp",        "log",         "sqrt",          "rsqrt",      "reciprocal",
-    "erf",        "tanh",        "sigmoid",       "softplus",   "floor",
-    "ceil",       "round",       "sin",           "cos",        "tan",
-    "asin",       "acos",        "atan",          "sinh",       "cosh",
-    "asinh",      "acosh",       "atanh",         "gelu",       "gelu_tanh",
-    "silu",       "isnan",       "isinf",         "add",        "sub",
-    "mul",        "div",         "pow",           "max",        "min",
-    "mod",        "fmod",        "and",           "or",         "xor",
-    "shift_left", "shift_right", "equal",         "not_equal",  "less",
-    "less_equal", "greater",     "greater_equal", "leaky_relu", "elu",
-    "where",      "clamp",       "mul_add"};
-static_assert(std::size(kNames) ==
-              static_cast<size_t>(ElementwiseOp::MulAdd) + 1);
-
-static const char *nameOf(ElementwiseOp op) {
-  return kNames[static_cast<size_t>(op)];
-}
 
 static Source unarySource(ElementwiseOp op, tinh_dtype_t dtype,
                           const std::string &symbol) {
