@@ -89,21 +89,28 @@ void Conv::chooseBlocks() {
       shape.batch * blocksAlong(0) * blocksAlong(1) * blocksAlong(2);
   double perGroup =
       2.0 * product(block) * shape.outputs * channels * slab.taps();
-  groupsPerChunk = std::clamp<int64_t>(
+  groupsPerBlock = std::clamp<int64_t>(
       static_cast<int64_t>(kLeastWork / perGroup), 1, shape.groups);
-  int64_t chunks = images * divideUp(shape.groups, groupsPerChunk);
+  int64_t chunks = images * divideUp(shape.groups, groupsPerBlock);
   auto wanted = static_cast<int64_t>(std::clamp<double>(
       perGroup * shape.groups * images / kLeastWork, 1, kChunks));
   int64_t parts = std::clamp<int64_t>(divideUp(wanted, chunks), 1,
                                       divideUp(shape.outputs, kOutputsAtOnce));
-  outputsPerChunk = divideUp(shape.outputs, parts);
+  outputsPerBlock = divideUp(shape.outputs, parts);
+  double work = perGroup * groupsPerBlock / parts;
+  blocksPerChunk =
+      std::clamp<int64_t>(static_cast<int64_t>(kLeastWork / work), 1,
+                          std::max<int64_t>(numBlocks() / kChunks, 1));
+}
+
+int64_t Conv::numBlocks() const {
+  return shape.batch * divideUp(shape.groups, groupsPerBlock) * blocksAlong(0) *
+         blocksAlong(1) * blocksAlong(2) *
+         divideUp(shape.outputs, outputsPerBlock);
 }
 
 uint32_t Conv::numChunks() const {
-  return static_cast<uint32_t>(
-      shape.batch * divideUp(shape.groups, groupsPerChunk) * blocksAlong(0) *
-      blocksAlong(1) * blocksAlong(2) *
-      divideUp(shape.outputs, outputsPerChunk));
+  return static_cast<uint32_t>(divideUp(numBlocks(), blocksPerChunk));
 }
 
 /// Whether the columns of the product are those of the result.
@@ -140,7 +147,7 @@ Conv::Scratch Conv::takeScratch(Worker &worker) const {
   uint64_t offsets = align(channelsPerBlock * slab.taps() * sizeof(int64_t));
   int64_t columns = block[1] * slab.lineSize(), rows = kOutputsAtOnce;
   if (channelsPerBlock < shape.channels)
-    rows = outputsPerChunk;
+    rows = outputsPerBlock;
   uint64_t results = storesInPlace() ? 0 : align(rows * columns * size);
   bool packs = !direct || weightStride == 0;
   uint64_t weights =
@@ -162,24 +169,25 @@ void Conv::run(const void *x, const void *weights, const void *bias, void *out,
     worker.expectDelay();
   Scratch scratch = takeScratch(worker);
   fillOffsets(scratch);
-  for (uint32_t chunk = begin; chunk < end; ++chunk) {
-    int64_t rest = chunk;
+  int64_t last = std::min(end * blocksPerChunk, numBlocks());
+  for (int64_t index = begin * blocksPerChunk; index < last; ++index) {
+    int64_t rest = index;
     auto take = [&](int64_t count) {
       int64_t digit = rest % count;
       rest /= count;
       return digit;
     };
     Block b;
-    b.output = take(divideUp(shape.outputs, outputsPerChunk)) * outputsPerChunk;
-    b.outputs = std::min(outputsPerChunk, shape.outputs - b.output);
+    b.output = take(divideUp(shape.outputs, outputsPerBlock)) * outputsPerBlock;
+    b.outputs = std::min(outputsPerBlock, shape.outputs - b.output);
     for (int i = 2; i >= 0; --i) {
       b.first[i] = take(blocksAlong(i)) * block[i];
       b.count[i] = std::min(block[i], shape.windows.out[i] - b.first[i]);
     }
     b.columns = slab.span(b.count);
     int64_t group =
-        take(divideUp(shape.groups, groupsPerChunk)) * groupsPerChunk;
-    int64_t groupEnd = std::min(group + groupsPerChunk, shape.groups);
+        take(divideUp(shape.groups, groupsPerBlock)) * groupsPerBlock;
+    int64_t groupEnd = std::min(group + groupsPerBlock, shape.groups);
     int64_t image = rest;
     for (; group < groupEnd; ++group) {
       int64_t channel = group * shape.channels, output = group * shape.outputs;

@@ -22,7 +22,8 @@ struct ConvShape {
   int64_t biasStride = 0;
 };
 
-/// How a convolution is computed: its chunks are blocks of the result's images.
+/// How a convolution is computed: its chunks are some blocks of the result's
+/// images.
 class Conv {
 public:
   Conv(KernelLibrary &library, const ConvShape &shape);
@@ -37,6 +38,7 @@ private:
   struct Scratch;
 
   void chooseBlocks();
+  int64_t numBlocks() const;
   int64_t blocksAlong(int dimension) const;
   bool storesInPlace() const;
   Scratch takeScratch(Worker &worker) const;
@@ -58,7 +60,7 @@ private:
   int64_t panelWidth;   // Columns of a register tile.
   int64_t weightStride; // Of an output's weights; 0: they are not even.
   Spatial block;        // Of outputs that are computed together.
-  int64_t channelsPerBlock, outputsPerChunk, groupsPerChunk;
+  int64_t channelsPerBlock, outputsPerBlock, groupsPerBlock, blocksPerChunk;
 };
 
 } // namespace tinh::eager

@@ -85,50 +85,64 @@ Matmul::Matmul(KernelLibrary &library, const MatmulShape &givenShape)
   chooseBlocks();
 }
 
+/// Pieces of work that are enough to share among workers.
+static constexpr int64_t kEnoughChunks = 16;
+/// Operations that are worth a chunk.
+static constexpr double kLeastWork = 1e6;
+
 void Matmul::chooseBlocks() {
+  constexpr int64_t kDotBytes = 64 << 10;
+  int64_t k = std::max<int64_t>(shape.k, 1);
+  rowsPerBlock = shape.m;
+  depthPerBlock = k;
+  int64_t rowBytes = tinh_dtype_size(sums) * k;
+  columnsPerBlock =
+      std::min(std::max<int64_t>(kDotBytes / rowBytes, 8), shape.n);
+  if (method == Method::Tiles)
+    chooseTileBlocks();
+  rowBlocks = divideUp(shape.m, rowsPerBlock);
+  columnBlocks = divideUp(shape.n, columnsPerBlock);
+  double work = 2.0 * rowsPerBlock * columnsPerBlock * k;
+  blocksPerChunk =
+      std::clamp<int64_t>(static_cast<int64_t>(kLeastWork / work), 1,
+                          std::max<int64_t>(numBlocks() / kEnoughChunks, 1));
+}
+
+void Matmul::chooseTileBlocks() {
   constexpr int64_t kBlockBytes = 384 << 10, kMostDepth = 1024, kMostPanels = 8,
                     kUnpackedDepth = 16, kUnpackedPanels = 64,
                     kLeastUnpackedPanels = 32, kLeastRows = 96,
-                    kMostConvertedRows = 192, kChunks = 16,
-                    kDotBytes = 64 << 10;
-  constexpr double kLeastWork = 1e6;
-  int64_t size = tinh_dtype_size(sums), m = shape.m, n = shape.n,
-          k = std::max<int64_t>(shape.k, 1), batch = shape.batch.product();
-  double work = 2.0 * m * n * k * batch;
-  auto wanted =
-      static_cast<int64_t>(std::clamp<double>(work / kLeastWork, 1, kChunks));
-  rowsPerBlock = m;
-  depthPerBlock = k;
-  if (method == Method::Dots) {
-    columnsPerBlock = std::max<int64_t>(kDotBytes / (size * k), 8);
-    columnsPerBlock = std::min(columnsPerBlock, n);
-  } else {
-    // What is read where it lies should be read page by page.
-    bool unpacked = isUnpacked(m);
-    depthPerBlock = std::min(k, unpacked ? kUnpackedDepth : kMostDepth);
-    int64_t panels = divideUp(n, panelWidth);
-    int64_t most = kBlockBytes / (depthPerBlock * size * panelWidth);
-    most =
-        std::clamp<int64_t>(most, 1, unpacked ? kUnpackedPanels : kMostPanels);
-    // Fewer for each if that gives work to more.
-    most = std::clamp<int64_t>(panels * batch / wanted,
-                               unpacked ? kLeastUnpackedPanels : 1, most);
-    columnsPerBlock = std::min(most * panelWidth, n);
-    int64_t blocks = batch * divideUp(n, columnsPerBlock);
-    int64_t parts = std::clamp<int64_t>(divideUp(wanted, blocks), 1,
-                                        std::max<int64_t>(m / kLeastRows, 1));
-    if (!direct)
-      parts = std::max(parts, divideUp(m, kMostConvertedRows));
-    // A multiple of the heights of tiles.
-    rowsPerBlock = std::min(divideUp(divideUp(m, parts), 12) * 12, m);
-  }
-  rowBlocks = divideUp(m, rowsPerBlock);
-  columnBlocks = divideUp(n, columnsPerBlock);
+                    kMostConvertedRows = 192;
+  int64_t m = shape.m, n = shape.n, batch = shape.batch.product();
+  auto wanted = static_cast<int64_t>(std::clamp<double>(
+      2.0 * m * n * depthPerBlock * batch / kLeastWork, 1, kEnoughChunks));
+  // What is read where it lies should be read page by page.
+  bool unpacked = isUnpacked(m);
+  depthPerBlock =
+      std::min(depthPerBlock, unpacked ? kUnpackedDepth : kMostDepth);
+  int64_t panelBytes = depthPerBlock * panelWidth * tinh_dtype_size(sums);
+  int64_t most = std::clamp<int64_t>(kBlockBytes / panelBytes, 1,
+                                     unpacked ? kUnpackedPanels : kMostPanels);
+  // Fewer for each if that gives work to more.
+  most = std::clamp<int64_t>(
+      divideUp(n, panelWidth) * batch / wanted,
+      unpacked ? std::min(kLeastUnpackedPanels, most) : 1, most);
+  columnsPerBlock = std::min(most * panelWidth, n);
+  int64_t blocks = batch * divideUp(n, columnsPerBlock);
+  int64_t parts = std::clamp<int64_t>(divideUp(wanted, blocks), 1,
+                                      std::max<int64_t>(m / kLeastRows, 1));
+  if (!direct)
+    parts = std::max(parts, divideUp(m, kMostConvertedRows));
+  // A multiple of the heights of tiles.
+  rowsPerBlock = std::min(divideUp(divideUp(m, parts), 12) * 12, m);
+}
+
+int64_t Matmul::numBlocks() const {
+  return shape.batch.product() * rowBlocks * columnBlocks;
 }
 
 uint32_t Matmul::numChunks() const {
-  return static_cast<uint32_t>(shape.batch.product() * rowBlocks *
-                               columnBlocks);
+  return static_cast<uint32_t>(divideUp(numBlocks(), blocksPerChunk));
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,20 +160,20 @@ struct Matmul::Scratch {
   char *panel, *left, *sums, *turned;
 };
 
-Matmul::Block Matmul::blockOf(const Pointers &pointers, uint32_t chunk) const {
-  int64_t rest = chunk;
+Matmul::Block Matmul::blockOf(const Pointers &pointers, int64_t index) const {
+  int64_t rest = index;
   int64_t column = rest % columnBlocks * columnsPerBlock;
   rest /= columnBlocks;
   int64_t row = rest % rowBlocks * rowsPerBlock;
   rest /= rowBlocks;
   int64_t a = 0, b = 0, bias = 0, out = 0;
   for (size_t i = shape.batch.size(); i-- > 0;) {
-    int64_t index = rest % shape.batch[i];
+    int64_t at = rest % shape.batch[i];
     rest /= shape.batch[i];
-    a += index * shape.a.batch[i];
-    b += index * shape.b.batch[i];
-    bias += shape.hasBias ? index * shape.bias.batch[i] : 0;
-    out += index * shape.out.batch[i];
+    a += at * shape.a.batch[i];
+    b += at * shape.b.batch[i];
+    bias += shape.hasBias ? at * shape.bias.batch[i] : 0;
+    out += at * shape.out.batch[i];
   }
   auto piece = [&](const void *data, const Matrices &matrices, int64_t offset,
                    int64_t row, int64_t column) {
@@ -305,8 +319,9 @@ void Matmul::run(const void *a, const void *b, const void *bias, void *out,
   if (!kernel.isCompiled())
     worker.expectDelay();
   Scratch scratch = takeScratch(worker);
-  for (uint32_t chunk = begin; chunk < end; ++chunk) {
-    Block block = blockOf(pointers, chunk);
+  int64_t last = std::min(end * blocksPerChunk, numBlocks());
+  for (int64_t index = begin * blocksPerChunk; index < last; ++index) {
+    Block block = blockOf(pointers, index);
     if (method == Method::Dots)
       runDots(kernel, block, scratch);
     else

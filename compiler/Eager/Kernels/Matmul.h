@@ -27,7 +27,7 @@ struct MatmulShape {
   bool hasBias = false;
 };
 
-/// How a product is computed: its chunks are blocks of the results.
+/// How a product is computed: its chunks are some blocks of the results.
 class Matmul {
 public:
   Matmul(KernelLibrary &library, const MatmulShape &shape);
@@ -57,7 +57,9 @@ private:
   /// it lies.
   bool isUnpacked(int64_t rows) const;
   void chooseBlocks();
-  Block blockOf(const Pointers &pointers, uint32_t chunk) const;
+  void chooseTileBlocks();
+  int64_t numBlocks() const;
+  Block blockOf(const Pointers &pointers, int64_t index) const;
   Scratch takeScratch(Worker &worker) const;
   Piece initialSums(const Block &block, const Scratch &scratch) const;
   Piece packRight(const Block &block, const Scratch &scratch, int64_t k0,
@@ -75,7 +77,7 @@ private:
   Method method;
   int64_t panelWidth; // Columns of a register tile.
   int64_t rowsPerBlock, columnsPerBlock, depthPerBlock;
-  int64_t rowBlocks, columnBlocks;
+  int64_t rowBlocks, columnBlocks, blocksPerChunk;
 };
 
 } // namespace tinh::eager
