@@ -74,7 +74,8 @@ void Executor::make_memory() {
   state_memory = MappedMemory::anonymous(artifact.state_size);
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
-    programs.emplace_back(*loaded, artifact.functions[i], options.threads);
+    programs.emplace_back(*loaded, artifact.functions[i], options.threads,
+                          /*all_walk=*/options.parallel_for != nullptr);
     arena_size = std::max(arena_size, artifact.functions[i].arena_size);
   }
   for (uint32_t worker = 0; worker < options.threads; ++worker)

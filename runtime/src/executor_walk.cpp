@@ -112,7 +112,7 @@ bool Executor::follow(const Run &run, uint32_t worker,
                       const Instruction &control) {
   Walk &walk = walks[worker];
   bool goes = decide(run, worker, control);
-  if (pool->num_workers() == 1)
+  if (pool->num_workers() == 1 || control.alone)
     return goes;
   bool iterates = control.opcode == (goes ? TINH_OP_NEXT : TINH_OP_LOOP);
   uint32_t position = goes       ? control.target_step

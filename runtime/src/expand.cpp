@@ -12,15 +12,15 @@
 // them. A wait is left out where earlier waits, on each way that leads there,
 // have seen to it.
 //
+// A loop that one worker runs alone is a single step for the others, and its
+// positions are that step's: nobody is told of those in it.
+//
 //===----------------------------------------------------------------------===//
 #include "program.h"
 
 #include <algorithm>
 
 namespace tinh::runtime {
-
-/// Copies below this many bytes are not divided.
-static constexpr uint64_t kMinCopyShare = 64u << 10;
 
 namespace {
 
@@ -62,15 +62,25 @@ public:
         awaited(awaited), known(size_t(function.num_steps) + 1, kUnknown) {}
 
   std::vector<Instruction> run() {
-    for (uint32_t s = 0; s < function.num_steps; ++s) {
+    for (uint32_t s = 0; s < function.num_steps;) {
       const tinh_step_t &step = function.steps[s];
       enter(s);
-      needed = std::max(needed, static_cast<uint32_t>(step.wait_for + 1));
+      bool alone = step.opcode == TINH_OP_LOOP &&
+                   program.all_loops[loop_at(s)].alone && s >= alone_until;
+      if (alone && worker + 1 < num_workers) {
+        skip(s);
+        s = step.target;
+        continue;
+      }
+      if (alone)
+        enter_alone(s);
+      require_wait(step);
       if (step.opcode >= TINH_OP_BRANCH)
         add_control(s);
       else
         add_share(s);
       first_entry += step.num_buffers;
+      ++s;
     }
     for (Instruction &instruction : list)
       instruction.target = index_at(list, instruction.target_step);
@@ -89,6 +99,39 @@ private:
     if (!falls || known[s] != kUnknown)
       block = list.size();
     falls = true;
+    if (s == alone_until && s > 0)
+      tell(s, s);
+  }
+
+  void require_wait(const tinh_step_t &step) {
+    needed = std::max(needed, static_cast<uint32_t>(step.wait_for + 1));
+  }
+
+  /// Tells, before step `s`, that this worker has come to `position`.
+  void tell(uint32_t s, uint32_t position) {
+    if (list.size() > block) {
+      list.back().signal = position;
+      return;
+    }
+    Instruction &nothing = list.emplace_back();
+    nothing.opcode = TINH_OP_ZERO;
+    nothing.step = s;
+    nothing.signal = position;
+  }
+
+  /// Leaves the loop at step `s` to the last worker.
+  void skip(uint32_t s) {
+    for (uint32_t end = function.steps[s].target; s < end; ++s) {
+      require_wait(function.steps[s]);
+      first_entry += function.steps[s].num_buffers;
+    }
+    tell(s, s);
+  }
+
+  /// Waits for all that comes before the loop at step `s`, once.
+  void enter_alone(uint32_t s) {
+    needed = std::max(needed, s);
+    alone_until = function.steps[s].target;
   }
 
   /// The instruction `step`, which waits for what is needed and is not known.
@@ -101,31 +144,27 @@ private:
     instruction.first_buffer =
         instruction.moves ? program.first_moving[s] : first_entry;
     instruction.loop = kNoLoop;
+    instruction.alone = s < alone_until;
     if (num_workers > 1) {
       instruction.wait = needed > waited ? needed : 0;
-      instruction.signal = awaited[s] ? s + 1 : 0;
+      instruction.signal = awaited[s] && !instruction.alone ? s + 1 : 0;
     }
-    waited = std::max(waited, needed);
+    waited = std::max(waited, instruction.alone ? alone_until : needed);
     return instruction;
   }
 
   void add_share(uint32_t s) {
     const tinh_step_t &step = function.steps[s];
     Share mine = share_of_step(step, worker, num_workers);
-    bool signals = awaited[s] && num_workers > 1;
+    bool signals = awaited[s] && num_workers > 1 && s >= alone_until;
     if (mine.begin < mine.end) {
       Instruction &instruction = add(s);
       if (step.opcode == TINH_OP_DISPATCH)
         instruction.kernel = module.artifact().kernels[step.kernel].function;
       instruction.begin = static_cast<int64_t>(mine.begin);
       instruction.end = static_cast<int64_t>(mine.end);
-    } else if (signals && list.size() > block) {
-      list.back().signal = s + 1;
     } else if (signals) {
-      Instruction &nothing = list.emplace_back();
-      nothing.opcode = TINH_OP_ZERO;
-      nothing.step = s;
-      nothing.signal = s + 1;
+      tell(s, s + 1);
     }
     if (mine.is_whole && waited >= s)
       waited = std::max(waited, s + 1);
@@ -143,7 +182,7 @@ private:
       known[step.target] = std::min(known[step.target], waited);
     falls = step.opcode != TINH_OP_JUMP;
     if (step.opcode == TINH_OP_LOOP) { // Each iteration waits for everything.
-      waited = s + 1;
+      waited = std::max(s + 1, s < alone_until ? alone_until : 0);
       block = list.size();
     }
   }
@@ -176,16 +215,18 @@ private:
   /// What is known where a jump leads to, at each step.
   std::vector<uint32_t> known;
   bool falls = true; ///< The step before leads to the next one.
-  size_t block = 0;  ///< Signals do not move before this instruction.
+  /// The end of the last loop that this worker runs alone.
+  uint32_t alone_until = 0;
+  size_t block = 0; ///< Signals do not move before this instruction.
 };
 
 Program::Program(const Module &module, const tinh_function_desc_t &function,
-                 uint32_t num_workers)
+                 uint32_t num_workers, bool all_walk)
     : description(&function), workers(num_workers),
       loop_of(function.num_steps, kNoLoop),
       first_moving(function.num_steps, kNone) {
   find_arguments();
-  find_loops();
+  find_loops(all_walk);
   std::vector<bool> awaited(function.num_steps, false);
   for (uint32_t s = 0; s < function.num_steps; ++s)
     if (int32_t wait = function.steps[s].wait_for; wait >= 0)

@@ -18,6 +18,12 @@
 
 namespace tinh::runtime {
 
+bool is_one_piece(const tinh_step_t &step) {
+  if (step.opcode == TINH_OP_DISPATCH)
+    return step.num_chunks == 1;
+  return step.opcode >= TINH_OP_BRANCH || step.size <= kMinCopyShare;
+}
+
 void Program::find_arguments() {
   uint32_t entry = 0;
   for (uint32_t s = 0; s < description->num_steps; ++s) {
@@ -33,7 +39,7 @@ void Program::find_arguments() {
   }
 }
 
-void Program::find_loops() {
+void Program::find_loops(bool all_walk) {
   std::vector<int32_t> enclosing = enclosing_loops(*description);
   std::vector<uint32_t> loop_at(description->num_steps, kNoLoop);
   uint32_t first_entry = 0;
@@ -50,6 +56,9 @@ void Program::find_loops() {
       loop.depth = around == kNoLoop ? 0 : all_loops[around].depth + 1;
       loop.parent = around;
       loop.length = static_cast<int64_t>(step.num_chunks);
+      loop.alone = !all_walk && workers.size() > 1 &&
+                   std::all_of(description->steps + s,
+                               description->steps + step.target, is_one_piece);
       max_depth = std::max(max_depth, loop.depth + 1);
       loop_at[s] = static_cast<uint32_t>(all_loops.size());
       all_loops.push_back(std::move(loop));

@@ -34,6 +34,7 @@ struct Instruction {
   /// Of its buffers in the address table or, if `moves`, among the walk's own.
   uint32_t first_buffer;
   bool moves;
+  bool alone; ///< In a loop that this worker runs alone, or begins it.
   /// The position that the others must have reached; 0 for none.
   uint32_t wait;
   /// Own position to tell afterwards; 0 for none.
@@ -61,11 +62,20 @@ struct Loop {
   uint32_t depth;
   uint32_t parent; ///< The loop around it, or kNoLoop.
   int64_t length;  ///< Iterations at most.
+  /// Each of its steps is one piece of work: the last worker does them all.
+  bool alone;
   /// What is placed when it begins; the first `num_moving` of it also before
   /// each other iteration.
   std::vector<MovingBuffer> buffers;
   size_t num_moving = 0;
 };
+
+/// Copies of no more bytes than this are not divided.
+constexpr uint64_t kMinCopyShare = 64u << 10;
+
+/// Whether the last worker does all that there is to do, if anything, or this
+/// is no work.
+bool is_one_piece(const tinh_step_t &step);
 
 /// Where an argument's address goes.
 struct ArgumentSlot {
@@ -76,8 +86,10 @@ struct ArgumentSlot {
 
 class Program {
 public:
+  /// Unless all workers are to walk all steps, a loop of small steps is left to
+  /// one of them, who then waits for nobody.
   Program(const Module &module, const tinh_function_desc_t &function,
-          uint32_t num_workers);
+          uint32_t num_workers, bool all_walk = false);
 
   const tinh_function_desc_t &function() const { return *description; }
   const std::vector<Instruction> &instructions(uint32_t worker) const {
@@ -100,7 +112,7 @@ public:
 private:
   class Expander;
   void find_arguments();
-  void find_loops();
+  void find_loops(bool all_walk);
   void add_moving_buffers(uint32_t step, uint32_t first_entry);
 
   const tinh_function_desc_t *description;

@@ -60,7 +60,8 @@ bool Walk::decide(const Instruction &control) {
   if (control.opcode == TINH_OP_NEXT) {
     if (++level.iteration >= level.length)
       return false;
-    base += control.step + 1 - control.target_step;
+    if (!control.alone)
+      base += control.step + 1 - control.target_step;
     place(loop, loop.num_moving);
     return true;
   }

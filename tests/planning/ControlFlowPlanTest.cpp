@@ -151,7 +151,6 @@ public:
         memory(plan.arenaSize / kUnit, 0) {}
 
   void run() {
-    std::vector<uint32_t> left; // Iterations of the loops around.
     for (uint32_t s = 0; s < program.size() && !testing::Test::HasFailure();) {
       access(s);
       bool goes = false;
@@ -164,23 +163,18 @@ public:
         break;
       case Program::Kind::Loop:
         left.push_back(random() % 4);
+        outside.push_back({});
         goes = left.back() == 0;
-        if (goes)
-          left.pop_back();
-        else
-          recent.clear(); // An iteration waits for all before it.
+        iterate(goes);
         break;
       case Program::Kind::Leave:
         goes = random() % 4 == 0;
         if (goes)
-          left.pop_back();
+          iterate(true);
         break;
       case Program::Kind::Next:
         goes = --left.back() > 0;
-        if (goes)
-          recent.clear();
-        else
-          left.pop_back();
+        iterate(!goes);
         break;
       default:
         break;
@@ -190,6 +184,18 @@ public:
   }
 
 private:
+  /// An iteration waits for all before it; what comes after the loop does not.
+  void iterate(bool ends) {
+    std::vector<uint32_t> &before = outside.back();
+    before.insert(before.end(), recent.begin(), recent.end());
+    recent.clear();
+    if (!ends)
+      return;
+    recent = std::move(before);
+    outside.pop_back();
+    left.pop_back();
+  }
+
   /// The units of a buffer.
   std::pair<uint64_t, uint64_t> units(uint32_t buffer) const {
     uint64_t begin = plan.offsets[buffer] / kUnit;
@@ -239,7 +245,10 @@ private:
   std::vector<uint64_t> memory;         ///< By unit: which write was last.
   std::map<uint32_t, uint64_t> written; ///< By buffer: its last write.
   uint64_t serial = 0;
-  std::vector<uint32_t> recent; ///< Steps since an iteration began.
+  std::vector<uint32_t> left;   ///< Iterations of the loops around.
+  std::vector<uint32_t> recent; ///< Steps that a wait alone says are finished.
+  /// More such steps, once the loops around are over.
+  std::vector<std::vector<uint32_t>> outside;
 };
 
 using Kind = Program::Kind;
