@@ -25,9 +25,9 @@ ATTRIBUTE = re.compile(r"graph\.\w+ = [^,}]*(?:, )?")
 MODEL = """
 func.func @main(%x: tensor<1x3x12x12xf32> {graph.name = "x"},
                 %w: tensor<4x3x1x1xf32> {graph.name = "w"},
-                %i: tensor<4xi64> {graph.name = "i"})
+                %i: tensor<4xi64> {graph.name = "i"}, %t: tensor<i1> {graph.name = "t"})
     -> (tensor<1x4x6x6xf32> {graph.name = "y"}, tensor<4x6xf32> {graph.name = "z"},
-        tensor<1x8x12x12xf32> {graph.name = "c"}) {
+        tensor<1x8x12x12xf32> {graph.name = "c"}, tensor<4x6xf32> {graph.name = "s"}) {
   %b = graph.constant dense<[[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]]> : tensor<1x4x1x1xf32>
   %0 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1]
       groups 1 channels_first
@@ -42,7 +42,28 @@ func.func @main(%x: tensor<1x3x12x12xf32> {graph.name = "x"},
       dilations [1, 1] channels_first : tensor<1x4x12x12xf32> -> tensor<1x4x12x12xf32>
   %7 = graph.concat %1, %6 axis 1
       : (tensor<1x4x12x12xf32>, tensor<1x4x12x12xf32>) -> tensor<1x8x12x12xf32>
-  return %2, %5, %7 : tensor<1x4x6x6xf32>, tensor<4x6xf32>, tensor<1x8x12x12xf32>
+  %limit = graph.constant dense<3> : tensor<i64>
+  %8:2 = graph.while (%n = %limit, %a = %5) : (tensor<i64>, tensor<4x6xf32>) {
+    %9 = graph.compare less %n, %limit : tensor<i64>, tensor<i64> -> tensor<i1>
+    graph.condition %9
+  } do (%n, %a) {
+    %9 = graph.mul %a, %a : tensor<4x6xf32>, tensor<4x6xf32> -> tensor<4x6xf32>
+    %10 = graph.add %n, %n : tensor<i64>, tensor<i64> -> tensor<i64>
+    graph.yield %10, %9 : tensor<i64>, tensor<4x6xf32>
+  }
+  %s:2 = graph.scan %j length 4 trip_count %limit while %t carry (%a = %8#1) over (%r = %8#1)
+      : (tensor<4x6xf32>, tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+    %9 = graph.add %a, %r : tensor<4x6xf32>, tensor<6xf32> -> tensor<4x6xf32>
+    %10 = graph.if %t : (tensor<6xf32>) {
+      %11 = graph.exp %r : tensor<6xf32>
+      graph.yield %11 : tensor<6xf32>
+    } else {
+      graph.yield %r : tensor<6xf32>
+    }
+    graph.yield %t, %9, %10 : tensor<i1>, tensor<4x6xf32>, tensor<6xf32>
+  }
+  return %2, %s#0, %7, %s#1
+      : tensor<1x4x6x6xf32>, tensor<4x6xf32>, tensor<1x8x12x12xf32>, tensor<4x6xf32>
 }
 """
 

@@ -47,8 +47,40 @@ def node(op, inputs, output="y", **attributes):
     return helper.make_node(op, inputs.split(" "), [output], **attributes)
 
 
+def loop(initial):
+    """Adds a tensor to itself, three times, and stacks the sums."""
+    body = helper.make_graph(
+        [node("Add", "a a", "b"), node("Identity", "go", "on")],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            float_info("a", None),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            float_info("b", None),
+            float_info("b", None),
+        ],
+    )
+    return helper.make_node("Loop", ["three", "", initial], ["", "y"], body=body)
+
+
+def scan(**axes):
+    """Running sums along an axis."""
+    body = helper.make_graph(
+        [node("Add", "a r", "b")],
+        "body",
+        [float_info("a", None), float_info("r", None)],
+        [float_info("b", None), float_info("b", None)],
+    )
+    return helper.make_node(
+        "Scan", ["zero", "x"], ["", "y"], body=body, num_scan_inputs=1, **axes
+    )
+
+
 def small_onnx_model():
-    """Convolution, a computed shape, packed and raw constants, a branch."""
+    """Convolution, a computed shape, packed and raw constants, a branch, a loop."""
     relu, info = node("Relu", "m", "b"), float_info("b", None)
     branch = helper.make_graph([relu], "branch", [], [info])
     nodes = [
@@ -58,7 +90,8 @@ def small_onnx_model():
         node("Concat", "n rest", "t", axis=0),
         node("Reshape", "c t", "r"),
         node("MatMul", "r v", "m"),
-        node("If", "yes", then_branch=branch, else_branch=branch),
+        node("If", "yes", "i", then_branch=branch, else_branch=branch),
+        loop("i"),
     ]
     model = onnx_model(
         nodes,
@@ -68,6 +101,7 @@ def small_onnx_model():
             "to": np.array([1]),
             "rest": np.array([-1]),
             "yes": np.array(True),
+            "three": np.array(3),
         },
     )
     values = [i / 64 for i in range(64 * 8)]
@@ -86,6 +120,9 @@ def extreme_onnx_models():
     )
     yield onnx_model([node("MaxPool", "x", ceil_mode=0, **image)], {})
     yield onnx_model([node("Transpose", "x", perm=[0, 2, 3, 1])], {})
+    yield onnx_model([loop("x")], {"three": np.array(3)})
+    axes = {"scan_input_axes": [2], "scan_output_axes": [1]}
+    yield onnx_model([scan(**axes)], {"zero": np.zeros((1, 3, 8), np.float32)})
     yield onnx_model([node("Softmax", "x", axis=1)], {})
     yield onnx_model([node("Flatten", "x", axis=1)], {})
     yield onnx_model([node("Concat", "x x", axis=1)], {})

@@ -90,10 +90,18 @@ bool checkCarried(NodeBuilder &b, ValueRange initial, ValueRange next) {
   return true;
 }
 
-SmallVector<Type> stackedTypes(ValueRange rows, int64_t length) {
-  return llvm::map_to_vector(rows, [&](Value row) -> Type {
-    return graph::stackedType(row.getType(), length);
-  });
+bool addStacked(NodeBuilder &b, ValueRange rows, int64_t length,
+                SmallVectorImpl<Type> &types) {
+  for (Value row : rows) {
+    RankedTensorType type = graph::stackedType(row.getType(), length);
+    if (!countElements(type.getShape())) {
+      b.fail("rows of the shape " + formatShape(type.getShape()) +
+             " are beyond any memory");
+      return false;
+    }
+    types.push_back(type);
+  }
+  return true;
 }
 
 Results GraphImporter::buildControlFlow(NodeBuilder &b) {

@@ -29,9 +29,10 @@ std::optional<int64_t> constantScalar(NodeBuilder &b, mlir::Value value);
 bool checkCarried(NodeBuilder &b, mlir::ValueRange initial,
                   mlir::ValueRange next);
 
-/// The types of `length` rows like each of `rows`.
-llvm::SmallVector<mlir::Type> stackedTypes(mlir::ValueRange rows,
-                                           int64_t length);
+/// Adds the types of `length` rows like each of `rows`; reports one that is too
+/// large.
+bool addStacked(NodeBuilder &b, mlir::ValueRange rows, int64_t length,
+                llvm::SmallVectorImpl<mlir::Type> &types);
 
 } // namespace tinh::onnx
 

@@ -107,7 +107,8 @@ static Results createScan(NodeBuilder &b, Loop &loop, int64_t length,
     graph::YieldOp::create(graph.raw(), loc, yielded);
   }
   SmallVector<Type> types(ValueRange(loop.initial).getTypes());
-  llvm::append_range(types, stackedTypes(loop.rows, length));
+  if (!addStacked(b, loop.rows, length, types))
+    return {Value()};
   auto scan = graph::ScanOp::create(graph.raw(), loc, types, length, count,
                                     condition, loop.initial, ValueRange());
   scan.getBody().takeBody(loop.body);

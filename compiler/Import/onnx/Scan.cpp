@@ -71,7 +71,8 @@ Results GraphImporter::scanRows(NodeBuilder &b, const GraphProto &graph,
   if (!checkCarried(b, initial, next))
     return {Value()};
   SmallVector<Type> types(initial.getTypes());
-  llvm::append_range(types, stackedTypes(rows, length));
+  if (!addStacked(b, rows, length, types))
+    return {Value()};
   auto scan = graph::ScanOp::create(raw, loc, types, length, Value(), Value(),
                                     initial, xs);
   scan.getBody().takeBody(region);
@@ -145,9 +146,11 @@ Results GraphImporter::buildBatchedScan(NodeBuilder &b, const GraphProto &graph,
       return {Value()};
     graph::YieldOp::create(raw, loc, results);
   }
-  auto scan =
-      graph::ScanOp::create(raw, loc, stackedTypes(results, batch), batch,
-                            Value(), Value(), ValueRange(), inputs);
+  SmallVector<Type> types;
+  if (!addStacked(b, results, batch, types))
+    return {Value()};
+  auto scan = graph::ScanOp::create(raw, loc, types, batch, Value(), Value(),
+                                    ValueRange(), inputs);
   scan.getBody().takeBody(region);
   return Results(scan.getOutputs());
 }
