@@ -83,7 +83,9 @@ private:
     bool isWhole = count == kTogether;
     if (isWhole && draw.kind == Draw::Integers)
       drawIntegers(first, numbers);
-    else if (isWhole && !isWide() && draw.kind != Draw::Normal)
+    else if (isWhole && !isWide() && draw.kind == Draw::Normal)
+      drawNormals(first, numbers);
+    else if (isWhole && !isWide())
       drawUnits(first, numbers);
     else
       for (int64_t i = 0; i < count; ++i)
@@ -129,6 +131,27 @@ private:
         double number = isUniform ? a + range * unit : unit < a;
         numbers[4 * i + j] = static_cast<Element>(number);
       }
+  }
+
+  /// As drawBlock, of normal numbers that take 32 bits each.
+  template <typename Element>
+  void drawNormals(int64_t first, Element *numbers) const {
+    Words words(draw.key, draw.counter + static_cast<uint64_t>(first));
+    auto unit = [&](int j, int i) { // Word j of block i.
+      return static_cast<float>(words.words[j][i] >> 8) * 0x1p-24f;
+    };
+    float normals[4][kTogether];
+    for (int j = 0; j < 4; j += 2)
+      for (int i = 0; i < kTogether; ++i) {
+        float a, b;
+        makeNormal(unit(j, i), unit(j + 1, i), a, b);
+        normals[j][i] = a;
+        normals[j + 1][i] = b;
+      }
+    for (int j = 0; j < 4; ++j)
+      for (int i = 0; i < kTogether; ++i)
+        numbers[4 * i + j] = static_cast<Element>(
+            draw.a.real + draw.b.real * double(normals[j][i]));
   }
 
   template <typename Element>

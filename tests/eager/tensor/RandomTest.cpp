@@ -23,6 +23,19 @@ TEST(Random, PhiloxIsPhilox) {
   EXPECT_EQ(zero.words[3], 0x9b00dbd8u);
 }
 
+TEST(Random, FunctionsOfNormalNumbersArePrecise) {
+  for (uint32_t i = 1; i <= 1u << 24; i += 97) {
+    float x = std::ldexp(float(i), -24), sine, cosine;
+    double expected = std::log(double(x));
+    ASSERT_NEAR(eager::logOfUnit(x), expected, 1.2e-7 * std::abs(expected))
+        << x;
+    float turn = std::ldexp(float(i - 1), -24);
+    eager::sineAndCosine(turn, sine, cosine);
+    ASSERT_NEAR(sine, std::sin(2 * M_PI * double(turn)), 1.2e-7) << turn;
+    ASSERT_NEAR(cosine, std::cos(2 * M_PI * double(turn)), 1.2e-7) << turn;
+  }
+}
+
 TEST(Random, SeedsDecide) {
   Generator a(1), b(1), c(2);
   Tensor x = normal({100}, a);
@@ -38,6 +51,17 @@ TEST(Random, NumbersDependOnTheirIndexAlone) {
   std::vector<double> many = reals(uniform({100000}, a));
   std::vector<double> few = reals(uniform({1003}, b));
   EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+
+  // Drawn a few at a time and many at a time.
+  for (DType dtype : {float16, float32, float64}) {
+    std::vector<double> all = reals(normal({5000}, Generator(7), 1, 3, dtype));
+    for (int64_t block = 0; block < 20; ++block) {
+      Generator at(7, uint64_t(block) * 31);
+      int64_t index = block * 31 * (dtype == float64 ? 2 : 4);
+      EXPECT_EQ(reals(normal({2}, at, 1, 3, dtype)),
+                (Reals{all[size_t(index)], all[size_t(index) + 1]}));
+    }
+  }
 }
 
 TEST(Random, UniformNumbersFillTheirRange) {
