@@ -33,9 +33,7 @@ using Tensors = std::vector<Tensor>;
 
 [[noreturn]] static void fail(const char *name, std::source_location at,
                               const std::string &what) {
-  throw Error(TINH_INVALID_ARGUMENT, std::string(at.file_name()) + ":" +
-                                         std::to_string(at.line()) + ": " +
-                                         name + ": " + what);
+  eager::failWith({name, at}, what);
 }
 
 static std::string describe(const Tensor &tensor) {

@@ -29,20 +29,21 @@ using eager::TensorImpl;
 namespace eager {
 
 std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
-                                           std::span<const Tensor> inputs) {
+                                           std::span<const Tensor> inputs,
+                                           const Call &call) {
   auto graph = std::make_unique<TracedGraph>();
   Trace trace(graph->context.get());
   TraceBackend backend(trace);
   std::vector<Tensor> traced;
   for (const Tensor &input : inputs)
-    traced.push_back(TensorAccess::share(*trace.addInput(implOf(input))));
+    traced.push_back(TensorAccess::share(*trace.addInput(use(input, call))));
   std::vector<Tensor> results;
   std::vector<const TensorImpl *> outputs;
   {
     BackendScope scope(backend);
     results = body(traced);
     for (const Tensor &result : results) {
-      const TensorImpl &output = implOf(result);
+      const TensorImpl &output = metadataOf(result, call);
       graph->results.emplace_back(output.dtype, output.sizes);
       outputs.push_back(&output);
     }
@@ -134,6 +135,9 @@ void Function::Impl::noteRetrace(std::span<const Tensor> inputs,
 Function::Impl::Specialisation &
 Function::Impl::find(const Body &body, std::span<const Tensor> inputs,
                      const std::string &key) {
+  const eager::Call call = {"function", at};
+  for (const Tensor &input : inputs)
+    eager::use(input, call);
   for (Specialisation &known : specialisations)
     if (known.fits(inputs, key))
       return known;
@@ -145,7 +149,7 @@ Function::Impl::find(const Body &body, std::span<const Tensor> inputs,
     made.inputs.emplace_back(impl.dtype, impl.sizes);
   }
   made.graph = timed(counts.trace_ms,
-                     [&] { return eager::traceFunction(body, inputs); });
+                     [&] { return eager::traceFunction(body, inputs, call); });
   ++counts.traces;
   uint32_t threads =
       options.threads ? options.threads : engine_options().workers;
@@ -247,13 +251,13 @@ std::vector<Tensor> Function::call(const Body &body,
 
 void Function::save(const std::string &path, const Body &body,
                     std::span<const Tensor> inputs, const std::string &) const {
-  eager::saveGraph(*eager::traceFunction(body, inputs), impl->options.name,
-                   path);
+  eager::saveGraph(*eager::traceFunction(body, inputs, {"save", impl->at}),
+                   impl->options.name, path);
 }
 
 std::string Function::graph(const Body &body, std::span<const Tensor> inputs,
                             const std::string &) const {
-  auto traced = eager::traceFunction(body, inputs);
+  auto traced = eager::traceFunction(body, inputs, {"graph", impl->at});
   std::string text;
   llvm::raw_string_ostream stream(text);
   traced->module->print(stream);

@@ -38,8 +38,10 @@ struct TracedGraph {
 };
 
 /// Runs `body` on tensors that stand for `inputs`.
+/// Errors name `call`.
 std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
-                                           std::span<const Tensor> inputs);
+                                           std::span<const Tensor> inputs,
+                                           const Call &call);
 
 /// Writes `graph` by the ending of `path`; see TracedFunction::save.
 void saveGraph(TracedGraph &graph, const std::string &name,

@@ -233,25 +233,25 @@ Tensor Session::Impl::argument(size_t index, const Feeds &feeds,
   const Graph::Impl::Declaration &declaration = graph->declarations[index];
   if (declaration.initial)
     return state(index);
-  auto fail = [&](const std::string &what) -> Error {
-    return Error(TINH_INVALID_ARGUMENT,
-                 std::string(at.file_name()) + ":" + std::to_string(at.line()) +
-                     ": run: placeholder '" + declaration.name + "' " + what);
+  auto fail = [&](const std::string &what) {
+    eager::failWith({"run", at},
+                    "placeholder '" + declaration.name + "' " + what);
   };
   for (const auto &[placeholder, value] : feeds) {
     if (!placeholder.is_same(declaration.tensor))
       continue;
     if (TensorAccess::get(value)->traced)
-      throw fail("is fed a tensor of a graph; make values outside of "
-                 "Graph::Scope");
+      fail("is fed a tensor of a graph; make values outside of "
+           "Graph::Scope");
     if (value.dtype() != placeholder.dtype() ||
         !(value.shape() == placeholder.shape()))
-      throw fail(std::string("is ") + placeholder.dtype().name() +
-                 to_string(placeholder.shape()) + ", but fed " +
-                 value.dtype().name() + to_string(value.shape()));
+      fail(std::string("is ") + placeholder.dtype().name() +
+           to_string(placeholder.shape()) + ", but fed " +
+           value.dtype().name() + to_string(value.shape()));
     return value.contiguous(at);
   }
-  throw fail("is needed for the fetches and not fed");
+  fail("is needed for the fetches and not fed");
+  llvm_unreachable("that throws");
 }
 
 std::vector<Tensor> Session::Impl::run(const std::vector<Tensor> &fetches,

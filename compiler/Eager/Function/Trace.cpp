@@ -199,10 +199,7 @@ Value Trace::add(const Call &call, function_ref<Value(GraphOps &)> build) {
   Value value = build(ops);
   if (value)
     return value;
-  throw Error(TINH_INVALID_ARGUMENT,
-              std::string(call.name) + " at " + call.at.file_name() + ":" +
-                  std::to_string(call.at.line()) +
-                  " cannot be part of a compiled function: " + ops.takeError());
+  fail(call, "cannot be part of a compiled function: ", ops.takeError());
 }
 
 //===----------------------------------------------------------------------===//

@@ -91,11 +91,8 @@ void TraceBackend::iota(const Scalar &start, const Scalar &step,
 
 void TraceBackend::random(const Draw &draw, TensorImpl &out, const Call &call) {
   if (trace.isInLoop())
-    throw Error(TINH_INVALID_ARGUMENT,
-                std::string(call.name) + " at " + call.at.file_name() + ":" +
-                    std::to_string(call.at.line()) +
-                    ": the body of a loop draws the same numbers in each "
-                    "iteration; draw them before it");
+    fail(call, "the body of a loop draws the same numbers in each iteration; "
+               "draw them before it");
   const Trace::Argument &generator =
       trace.generator(*draw.generator, draw.counter);
   write(out, call, [&](GraphOps &ops) {
@@ -121,12 +118,9 @@ void TraceBackend::fromHost(const void *data, TensorImpl &out,
 //===----------------------------------------------------------------------===//
 
 [[noreturn]] static void failToWait(const Call &call) {
-  throw Error(TINH_INVALID_ARGUMENT,
-              std::string(call.name) + " at " + call.at.file_name() + ":" +
-                  std::to_string(call.at.line()) +
-                  ": the tensor's value is not known while a function is "
-                  "traced; branch on it with tinh::cond or tinh::while_loop, "
-                  "or return it from the function");
+  fail(call, "the tensor's value is not known while a function is traced; "
+             "branch on it with tinh::cond or tinh::while_loop, or return it "
+             "from the function");
 }
 
 const void *TraceBackend::waitToRead(const TensorImpl &, const Call &call) {

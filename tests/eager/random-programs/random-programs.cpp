@@ -66,7 +66,7 @@ Outcome runReference(const Program &program) {
   std::vector<Tensor> inputs = test::makeInputs(program.seed);
   auto graph = eager::traceFunction(
       [&](std::span<const Tensor> traced) { return program.run(traced); },
-      inputs);
+      inputs, {"program", std::source_location::current()});
   auto main = graph->module->lookupSymbol<mlir::func::FuncOp>("main");
   std::vector<reference::Tensor> arguments;
   size_t next = 0;
