@@ -6,10 +6,10 @@
 
 usage: json_models_test.py BIN_DIR SOURCE_DIR
 
-xor.json gives the table of exclusive or. two_layer.json and mlp.json agree with
-NumPy, and are in their normalised form what the same models are that come from
-ONNX, whose weights lie in the same .safetensors files: the same text, but for
-the locations.
+xor.json gives the table of exclusive or, sqrt.json square roots. two_layer.json
+and mlp.json agree with NumPy, and are in their normalised form what the same
+models are that come from ONNX, whose weights lie in the same .safetensors files:
+the same text, but for the locations.
 """
 
 import json
@@ -53,6 +53,13 @@ def check_xor(folder):
     x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
     y = compile_and_run(SOURCE / "examples/json/xor.json", x, folder)
     assert y.tolist() == [[0], [1], [1], [0]], f"xor.json gives {y.ravel()}"
+
+
+def check_sqrt(folder):
+    x = np.array([1, 2, 4, 9, 0.25, 100, 1e-4, 12345], np.float32)
+    y = compile_and_run(SOURCE / "examples/json/sqrt.json", x, folder)
+    error = np.abs(y / np.sqrt(x) - 1).max()
+    assert error <= 1e-6, f"sqrt.json gives {y}"
 
 
 def check_numbers(name, folder):
@@ -145,6 +152,7 @@ def main():
         folder = pathlib.Path(temporary)
         run(sys.executable, SOURCE / "examples/json/make_weights.py", folder)
         check_xor(folder)
+        check_sqrt(folder)
         for name in ("two_layer", "mlp"):
             check_numbers(name, folder)
             check_same_as_onnx(name, folder)

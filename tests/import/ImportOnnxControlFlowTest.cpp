@@ -314,6 +314,19 @@ TEST_F(ImportOnnxControlFlow, RowsWhoseNumberIsNotKnown) {
             "zeros");
 }
 
+TEST_F(ImportOnnxControlFlow, RowsBeyondAnyMemory) {
+  std::string info = tensorInfo("input", "x", {1 << 20, 1 << 10});
+  EXPECT_EQ(importOnnx(model(info + kY + R"(
+    initializer { name: "m" data_type: 7 int64_data: 2000000000 }
+    node { name: "loop" op_type: "Loop" input: "m" input: "" input: "x"
+      output: "" output: "y"
+      attribute { name: "body" type: GRAPH g {
+        input { name: "i" } input { name: "go" } input { name: "a" } )" +
+                             kKeep + kAdd + R"(output { name: "b" } } } })")),
+            "error: node \"loop\" (Loop): rows of the shape [2000000000, "
+            "1048576, 1024] are beyond any memory");
+}
+
 TEST_F(ImportOnnxControlFlow, NodesOfBodiesAreNamed) {
   EXPECT_EQ(loop(kKeep + R"(
     node { name: "product" op_type: "MatMul" input: "a" input: "x" output: "b" }
