@@ -68,7 +68,7 @@ static bool hasAnySize(func::FuncOp kernel, int64_t rank) {
                                             kernel.getResultTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.getElementType().isIntOrFloat() ||
-        tensor.getNumDynamicDims() != tensor.getRank() ||
+        static_cast<int64_t>(tensor.getNumDynamicDims()) != tensor.getRank() ||
         (tensor.getRank() != rank && (rank != 1 || tensor.getRank() != 0)))
       return false;
   }
