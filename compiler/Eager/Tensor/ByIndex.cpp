@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Indices are checked where they are used, when the operation runs. The three
+// functions whose result's shape depends on elements wait for these.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include "compiler/Eager/Tensor/Host.h"

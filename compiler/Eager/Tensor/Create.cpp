@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Constants, sequences, and copies of the program's memory.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Promotion.h"
 
 #include <cmath>
@@ -129,7 +133,6 @@ Tensor tinh::eye(int64_t rows, std::optional<int64_t> columns, DType dtype,
   // Row i's column i: every columns + 1 elements.
   Tensor flat = out.reshape(-1, at);
   flat.slice(0, 0, count * (impl.sizes[1] + 1), impl.sizes[1] + 1, at)
-      .slice(0, 0, count, 1, at)
       .fill_({Number(1), at});
   return out;
 }

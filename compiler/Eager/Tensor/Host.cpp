@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Waiting, copies to the program's memory, and exchange by DLPack.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Host.h"
 
 #include <cstring>

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The result must fit the destination's shape and dtype. A source that shares
+// memory with it without being the same view is copied before.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 using namespace tinh;

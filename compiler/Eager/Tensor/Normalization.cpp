@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Softmax and the norms over last dimensions are primitives, for they read and
+// write memory once; the others are made of these and of sums.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include <cmath>

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Digits first: the fewest that tell a number from its neighbours, or correctly
+// rounded ones. Then the widths in which all of them line up.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/PrintNumbers.h"
 
 #include "compiler/Eager/Tensor/Half.h"

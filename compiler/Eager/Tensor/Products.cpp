@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// All are one batched product of matrices, with views that give its operands
+// their shapes.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 using namespace tinh;

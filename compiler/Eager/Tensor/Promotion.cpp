@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A table for each pair of dtypes, made when this is compiled.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Promotion.h"
 
 #include <array>

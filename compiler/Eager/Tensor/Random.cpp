@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Counters advance at the call, numbers are drawn when the operation runs.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Random.h"
 
 #include "compiler/Eager/Tensor/Elementwise.h"

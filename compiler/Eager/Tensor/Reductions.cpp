@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Over axes, with what is to be done for no elements at all.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include <cmath>

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// See Support.h.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Support.h"
 
 #include "compiler/Eager/FreeList.h"
@@ -288,4 +292,3 @@ Tensor eager::withoutOverlap(const TensorImpl &out, const TensorImpl &x,
   return overlapsPartly(out, x) ? copied(x, x.dtype, call)
                                 : TensorAccess::share(x);
 }
-

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reference counts, metadata, and the functions that are members too.
+//
+//===----------------------------------------------------------------------===//
 #include "tinh/tensor.h"
 
 #include "compiler/Eager/Tensor/Support.h"
@@ -62,9 +66,13 @@ IntArray Tensor::strides(At at) const {
   return toArray(metadataOf(*this, {"strides", at}).strides);
 }
 
-DType Tensor::dtype(At at) const { return metadataOf(*this, {"dtype", at}).dtype; }
+DType Tensor::dtype(At at) const {
+  return metadataOf(*this, {"dtype", at}).dtype;
+}
 
-int64_t Tensor::dim(At at) const { return metadataOf(*this, {"dim", at}).rank(); }
+int64_t Tensor::dim(At at) const {
+  return metadataOf(*this, {"dim", at}).rank();
+}
 
 int64_t Tensor::numel(At at) const {
   return metadataOf(*this, {"numel", at}).numElements();

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Most are one primitive; integers become floating-point where they must.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include <cmath>

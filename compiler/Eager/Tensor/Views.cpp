@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Metadata alone: a view has the storage of what it was made from. Reshaping
+// copies where no strides give the shape.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Support.h"
 
 using namespace tinh;

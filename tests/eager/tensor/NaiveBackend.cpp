@@ -1,5 +1,4 @@
-//===- NaiveBackend.cpp - Operations on tensors, slowly and plainly -*- C++
-//-*-===//
+//===- NaiveBackend.cpp - Operations, slowly and plainly --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

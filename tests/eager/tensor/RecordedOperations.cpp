@@ -1,5 +1,4 @@
-//===- RecordedOperations.cpp - Operations by the names of their records -*- C++
-//-*-===//
+//===- RecordedOperations.cpp - Operations by name --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
