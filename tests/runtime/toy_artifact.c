@@ -1,5 +1,4 @@
-/*===- toy_artifact.c - A hand-made artifact for the runtime's tests
- * -------===//
+/*===- toy_artifact.c - A hand-made artifact for the runtime's tests ------===//
  *
  * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
  * See LICENSE for license information.
