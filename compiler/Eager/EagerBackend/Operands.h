@@ -36,6 +36,9 @@ inline int64_t elementsPerChunk(tinh_dtype_t dtype) {
   return kChunkBytes / elementSize(dtype);
 }
 
+/// Whether so many steps of a loop take about a microsecond at most.
+inline bool isQuick(int64_t steps) { return steps <= 2048; }
+
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The bytes of a number as an element, the first ones of the result.

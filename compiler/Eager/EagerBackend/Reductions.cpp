@@ -53,6 +53,12 @@ public:
                   tinh_dtype_t sumType, int64_t divisor);
 
   bool overwrites() const { return true; }
+  bool isQuick() const {
+    return eager::isQuick(space.kept.elements() * space.reduced.elements()) &&
+           reduceKernel->isCompiled() &&
+           (!divideKernel || divideKernel->isCompiled()) &&
+           (!convertKernel || convertKernel->isCompiled());
+  }
   uint32_t numChunks() const {
     return static_cast<uint32_t>(ceilDiv(space.kept.elements(), perChunk));
   }

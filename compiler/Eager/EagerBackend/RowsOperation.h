@@ -85,6 +85,9 @@ template <unsigned N> struct RowsOperation {
   }
 
   bool overwrites() const { return coversResult; }
+  bool isQuick() const {
+    return eager::isQuick(space.elements()) && kernel->isCompiled();
+  }
   uint32_t numChunks() const {
     int64_t count = chunks.rowsPerChunk
                         ? ceilDiv(chunks.rows, chunks.rowsPerChunk)

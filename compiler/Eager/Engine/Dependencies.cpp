@@ -43,6 +43,17 @@ bool Dependencies::add(Operation &operation) {
   return operation.numWaiting == 0;
 }
 
+bool Dependencies::canStart(const Operation &operation) {
+  for (uint32_t i = 0; i < operation.numAccesses; ++i) {
+    const Access &access = operation.accesses[i];
+    const Storage &storage = *access.storage;
+    if (storage.waiting || storage.runningWrite ||
+        (access.kind != AccessKind::Read && storage.runningReads))
+      return false;
+  }
+  return true;
+}
+
 /// Ends an access. What was to be written is valid if it was written as a whole
 /// and is not valid if it was not written.
 void Dependencies::settle(Access &access, const Ref<OperationError> &error) {

@@ -25,6 +25,9 @@ public:
   /// all of them are allowed at once.
   static bool add(Operation &operation);
 
+  /// Whether add() would find that all accesses are allowed at once.
+  static bool canStart(const Operation &operation);
+
   /// Ends the accesses of `operation`, with its error if it has one, and calls
   /// `ready(successor)` for each operation that waits for nothing more.
   /// Of storages that nothing refers to any more, those in the caller's memory

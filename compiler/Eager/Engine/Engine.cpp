@@ -144,8 +144,14 @@ void Engine::submit(Operation *operation, std::span<Storage *const> reads,
   owner.release();
   if (operation->numChunks == 1 && operation->weight > kLongWeight)
     operation->mayTakeLong = true;
+  if (!operation->isQuick || !runAtOnce(operation))
+    queue(operation);
+}
+
+void Engine::queue(Operation *operation) {
   if (isFull(operation->bytes) && !(current && current->operation))
     waitForRoom(operation->bytes);
+  operation->isCounted = true;
   operation->ticket = pushed.fetch_add(1, std::memory_order_relaxed);
   pushedBytes.fetch_add(operation->bytes, std::memory_order_relaxed);
   Operation *head = incoming.load(std::memory_order_relaxed);
@@ -161,6 +167,30 @@ void Engine::submit(Operation *operation, std::span<Storage *const> reads,
     if (numAttentive.load(std::memory_order_relaxed) <= 0)
       wakeOne();
   }
+}
+
+/// Runs a quick operation on the calling thread if nothing is in its way.
+/// Errors are kept, as if it had been queued.
+bool Engine::runAtOnce(Operation *operation) {
+  Garbage garbage;
+  Lock lock(mutex, std::try_to_lock);
+  if (!lock || (current && current->operation) ||
+      incoming.load(std::memory_order_relaxed) || arrived.first ||
+      !Dependencies::canStart(*operation))
+    return false;
+  Dependencies::add(*operation);
+  operation->ticket = pushed.load(std::memory_order_relaxed);
+  operation->numRunners = 1;
+  std::unique_ptr<Worker> worker = takeSpareWorker();
+  lock.unlock();
+  current = worker.get();
+  perform(*operation, *worker, true);
+  current = nullptr;
+  lock = acquire();
+  spareWorkers.push_back(std::move(worker));
+  complete(operation, garbage);
+  publishOffer();
+  return true;
 }
 
 bool Engine::isFull(uint64_t bytes) const {

@@ -62,6 +62,8 @@ private:
 ///     Whether it writes all bytes of what it writes, whatever they held.
 ///   bool mayTakeLong() const;
 ///     Whether one piece may take milliseconds.
+///   bool isQuick() const;
+///     Whether all of it takes about a microsecond at most.
 /// It is destroyed when it has run, or when it is not going to run at all, on
 /// any thread.
 class Engine {
@@ -146,6 +148,8 @@ private:
                         AccessKind kind);
   bool isFull(uint64_t bytes) const;
   void waitForRoom(uint64_t bytes);
+  void queue(Operation *operation);
+  bool runAtOnce(Operation *operation);
   void runNow(Operation *operation);
   static void refuseWithin(const Operation &operation, const Worker *outer);
   void wait(Storage &storage, uint64_t uses);
@@ -250,6 +254,8 @@ void Engine::emplace(const Call &call, std::span<Storage *const> reads,
   operation->numChunks = payload->numChunks();
   if constexpr (requires { payload->mayTakeLong(); })
     operation->mayTakeLong = payload->mayTakeLong();
+  if constexpr (requires { payload->isQuick(); })
+    operation->isQuick = payload->isQuick();
   bool overwrites = false;
   if constexpr (requires { payload->overwrites(); })
     overwrites = payload->overwrites();

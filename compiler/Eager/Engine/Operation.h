@@ -70,6 +70,9 @@ public:
   uint32_t numWaiting = 0; // Accesses that are not allowed yet.
   /// Of the same worker, one after the other: others should watch the queue.
   bool mayTakeLong = false;
+  /// It takes less time than handing it to another thread.
+  bool isQuick = false;
+  bool isCounted = false; // As one that is queued.
   Call call;
   uint64_t ticket = 0; // Its place in the queue.
   uint64_t bytes = 0;  // Of storages that it is the first to access.

@@ -429,7 +429,7 @@ void Engine::complete(Operation *operation, Garbage &garbage) {
       *operation, [this](Operation *successor) { addReady(successor, true); },
       garbage.storages);
   garbage.operation = operation;
-  if (!operation->owner) {
+  if (operation->isCounted) {
     completedBytes.fetch_add(operation->bytes, std::memory_order_relaxed);
     completed.fetch_add(1, std::memory_order_release);
   }

@@ -74,6 +74,14 @@ TEST_P(EngineErrorsTest, WaitAllThrowsTheFirstErrorOnce) {
             TINH_IO_ERROR);
 }
 
+TEST_P(EngineErrorsTest, QuickOperationsKeepTheirErrors) {
+  Ref<Storage> a = makeNumber(1), b = makeNumber(2);
+  pushQuick({}, {a.get()}, failingOperation);
+  pushQuick({a.get()}, {b.get()}, [] {});
+  errorOf([&] { Engine::get().waitToRead(*b); });
+  errorOf([] { wait_all(); });
+}
+
 TEST_P(EngineErrorsTest, InPlaceOperationsDoNotHeal) {
   Ref<Storage> a = makeNumber(1);
   push({}, {a.get()}, failingOperation);

@@ -120,6 +120,23 @@ TEST_P(EngineTest, ASmallOperationDoesNotWaitForALongOne) {
   Engine::get().waitAll();
 }
 
+TEST_P(EngineTest, QuickOperationsRunAtOnceIfNothingIsInTheirWay) {
+  Ref<Storage> x = makeNumber(0), y = makeNumber(0), z = makeNumber(0);
+  pushQuick({}, {y.get()}, [y] { number(*y) = 1; });
+  EXPECT_EQ(number(*y), 1);
+  Gate gate;
+  push({}, {x.get()}, [&] { gate.pass(); });
+  gate.waitFor(1);
+  pushQuick({y.get()}, {z.get()}, [z] { number(*z) = 2; });
+  EXPECT_EQ(number(*z), 2);
+  pushQuick({x.get()}, {z.get()}, [z] { number(*z) = 3; });
+  pushQuick({z.get()}, {y.get()}, [y, z] { number(*y) = number(*z); });
+  EXPECT_EQ(number(*z), 2);
+  gate.open();
+  Engine::get().waitToRead(*y);
+  EXPECT_EQ(number(*y), 3);
+}
+
 TEST_P(EngineTest, EachChunkRunsOnce) {
   Ref<Storage> x = Storage::create(1000 * sizeof(int));
   auto *counts = new std::vector<std::atomic<int>>(1000);

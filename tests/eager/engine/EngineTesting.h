@@ -28,10 +28,12 @@ struct FunctionPayload {
   uint32_t chunks = 1;
   bool overwriting = false;
   bool isLong = true;
+  bool quick = false;
 
   uint32_t numChunks() const { return chunks; }
   bool overwrites() const { return overwriting; }
   bool mayTakeLong() const { return isLong; }
+  bool isQuick() const { return quick; }
   void run(uint32_t begin, uint32_t end, Worker &) {
     for (uint32_t i = begin; i < end; ++i)
       function(i);
@@ -43,6 +45,15 @@ inline void push(std::vector<Storage *> reads, std::vector<Storage *> writes,
                  std::source_location at = std::source_location::current()) {
   Engine::get().push({name, at}, reads, writes,
                      FunctionPayload{[function](uint32_t) { function(); }});
+}
+
+inline void
+pushQuick(std::vector<Storage *> reads, std::vector<Storage *> writes,
+          std::function<void()> function,
+          std::source_location at = std::source_location::current()) {
+  Engine::get().push({"quick", at}, reads, writes,
+                     FunctionPayload{[function](uint32_t) { function(); }, 1,
+                                     false, false, true});
 }
 
 inline int64_t &number(Storage &storage) {

@@ -24,7 +24,8 @@ struct Step {
   std::vector<uint32_t> reads, writes;
   uint64_t constant;
   uint32_t chunks;
-  bool fails, drops; // Its first output gets a new storage.
+  bool fails, quick;
+  bool drops; // Its first output gets a new storage.
 };
 
 std::vector<Step> makeProgram(uint32_t seed, uint32_t numValues, int length,
@@ -40,6 +41,7 @@ std::vector<Step> makeProgram(uint32_t seed, uint32_t numValues, int length,
     step.chunks = random() % 4 ? 1 : 1 + random() % 40;
     step.fails = failures && random() % 50 == 0;
     step.drops = random() % 3 == 0;
+    step.quick = random() % 2 && step.chunks == 1;
   }
   return steps;
 }
@@ -80,10 +82,11 @@ struct MixPayload {
   // Not a Step: nobody waits for operations whose outputs are dropped.
   uint64_t constant;
   uint32_t chunks;
-  bool fails;
+  bool fails, quick;
   std::shared_ptr<std::atomic<uint32_t>> left; // Chunks.
 
   uint32_t numChunks() const { return chunks; }
+  bool isQuick() const { return quick; }
   void run(uint32_t begin, uint32_t end, Worker &) {
     if (fails)
       throw Error(TINH_NOT_FOUND, "as it should");
@@ -99,7 +102,8 @@ struct MixPayload {
 };
 
 void queue(const Step &step, std::vector<Ref<Storage>> &values) {
-  MixPayload payload{{}, {}, step.constant, step.chunks, step.fails, nullptr};
+  MixPayload payload{{},         {},         step.constant, step.chunks,
+                     step.fails, step.quick, nullptr};
   payload.left = std::make_shared<std::atomic<uint32_t>>(step.chunks);
   std::vector<Ref<Storage>> kept; // What is read may be dropped below.
   for (uint32_t read : step.reads) {
