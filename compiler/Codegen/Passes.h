@@ -50,10 +50,6 @@ mlir::LogicalResult outlineConstants(mlir::ModuleOp module, int64_t *numMoved);
 /// Turns @main and @init of `module`, and the weights between them, into a
 /// plan.
 mlir::LogicalResult planMemory(mlir::ModuleOp module);
-/// Its parts, for callers with functions of their own: @init with the weights,
-/// if there is one, then any function that reads them.
-mlir::LogicalResult planInit(mlir::ModuleOp module);
-mlir::FailureOr<plan::FunctionOp> planFunction(mlir::func::FuncOp function);
 
 } // namespace tinh::codegen
 

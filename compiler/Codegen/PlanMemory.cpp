@@ -81,7 +81,7 @@ public:
                   const planning::Plan &plan)
       : function(function), planner(planner), planned(plan), builder(function) {
   }
-  plan::FunctionOp create();
+  void create();
 
 private:
   plan::BufferAttr reference(const Operand &operand);
@@ -163,7 +163,7 @@ void FunctionBuilder::createStep(const PlannedStep &step, Value after) {
   }
 }
 
-plan::FunctionOp FunctionBuilder::create() {
+void FunctionBuilder::create() {
   auto result = plan::FunctionOp::create(
       builder, function.getLoc(), function.getName(), describeInputs(function),
       describeOutputs(function));
@@ -182,7 +182,6 @@ plan::FunctionOp FunctionBuilder::create() {
     if (!isa<plan::ElseOp, plan::EndIfOp, plan::EndLoopOp>(body.back()))
       wait = -1;
   }
-  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,20 +234,20 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
 
 } // namespace
 
-FailureOr<plan::FunctionOp> planFunction(func::FuncOp function) {
+static LogicalResult planFunction(func::FuncOp function) {
   if (failed(checkFunction(function)))
     return failure();
   FunctionPlanner planner(function);
   if (failed(planner.run()))
     return failure();
   planning::Plan planned = planning::planMemory(planner.problem);
-  plan::FunctionOp result =
-      FunctionBuilder(function, planner, planned).create();
+  FunctionBuilder(function, planner, planned).create();
   function.erase();
-  return result;
+  return success();
 }
 
-LogicalResult planInit(ModuleOp module) {
+/// @init and the weights that it writes, if there is one.
+static LogicalResult planInit(ModuleOp module) {
   auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
   if (!init)
     return success();

@@ -44,13 +44,6 @@ static Window makeWindow(ArrayRef<int64_t> kernel, ArrayRef<int64_t> strides,
   return window;
 }
 
-template <typename OpTy> static void requireChannelsFirst(OpTy op) {
-  if (op.getLayout() != graph::Layout::ChannelsFirst)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "eager execution takes models at phase normalised, where "
-                "channels come first");
-}
-
 static Action convAction(graph::ConvOp conv, size_t x, size_t weights,
                          size_t out, tinh_dtype_t dtype, const Dims &sizes,
                          const Call &call) {
@@ -93,18 +86,15 @@ Action ModelOps::window(const Op &op) {
     return action(arguments..., op.out[0], dtype, sizes, op.call);
   };
   if (auto conv = dyn_cast<graph::ConvOp>(op.op)) {
-    requireChannelsFirst(conv);
     return make(convAction, conv, op.in[0], op.in[1]);
   }
   if (auto pool = dyn_cast<graph::MaxPoolOp>(op.op)) {
-    requireChannelsFirst(pool);
     return make(poolAction, PoolOp::Max,
                 makeWindow(pool.getKernel(), pool.getStrides(),
                            pool.getPadding(), pool.getDilations()),
                 op.in[0]);
   }
   if (auto pool = dyn_cast<graph::AvgPoolOp>(op.op)) {
-    requireChannelsFirst(pool);
     Window window = makeWindow(pool.getKernel(), pool.getStrides(),
                                pool.getPadding(), pool.getDilations());
     if (!pool.getCeilPadding().empty())
@@ -117,7 +107,6 @@ Action ModelOps::window(const Op &op) {
   auto transposed = dyn_cast<graph::ConvTransposeOp>(op.op);
   if (!transposed)
     return {};
-  requireChannelsFirst(transposed);
   return
       [in = op.in, out = op.out[0], strides = toArray(transposed.getStrides()),
        padding = toArray(transposed.getPadding()),
@@ -183,14 +172,12 @@ Action ModelOps::normalization(const Op &op) {
         frame[out] = rms_norm(x, shape, scale, epsilon);
     };
   if (auto norm = dyn_cast<graph::BatchNormOp>(op.op)) {
-    requireChannelsFirst(norm);
     return [=, epsilon = norm.getEpsilon().convertToDouble()](Frame &frame) {
       frame[out] = batch_norm(frame[in[0]], frame[in[3]], frame[in[4]],
                               frame[in[1]], frame[in[2]], epsilon);
     };
   }
   if (auto lrn = dyn_cast<graph::LrnOp>(op.op)) {
-    requireChannelsFirst(lrn);
     return [=, size = int64_t(lrn.getSize()),
             alpha = lrn.getAlpha().convertToDouble(),
             beta = lrn.getBeta().convertToDouble(),

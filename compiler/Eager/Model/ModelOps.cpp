@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tinh::eager {
@@ -137,7 +139,40 @@ Sequence ModelOps::sequence(Block &block) {
   return sequence;
 }
 
-Action ModelOps::action(const Op &op) {
+static bool hasChannelsLast(mlir::Operation *op) {
+  auto layout = op->getAttrOfType<graph::LayoutAttr>("layout");
+  return layout && layout.getValue() == graph::Layout::ChannelsLast;
+}
+
+/// Dimension `from` as dimension `to`.
+static Tensor moveDimension(const Tensor &x, int64_t from, int64_t to) {
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (d != from)
+      order.push_back(d);
+  order.insert(order.begin() + to, from);
+  return x.permute(IntArray(order));
+}
+
+/// Operations on tensors want the channels first: a view has them there.
+Action ModelOps::channelsLast(Op op) {
+  size_t x = op.in[0], y = op.out[0], view = frame.size();
+  frame.emplace_back();
+  op.in[0] = view;
+  Dims &sizes = op.types[0].second;
+  int64_t channels = sizes.back();
+  sizes.erase(sizes.size() - 1);
+  sizes.insert(1, channels);
+  return [=, act = channelsFirst(op)](Frame &frame) {
+    int64_t last = frame[x].dim() - 1;
+    frame[view] = moveDimension(frame[x], last, 1);
+    act(frame);
+    frame[view] = Tensor();
+    frame[y] = moveDimension(frame[y], 1, last);
+  };
+}
+
+Action ModelOps::channelsFirst(const Op &op) {
   for (auto family :
        {&ModelOps::elementwise, &ModelOps::reduction, &ModelOps::contraction,
         &ModelOps::window, &ModelOps::normalization, &ModelOps::movement,
@@ -145,6 +180,10 @@ Action ModelOps::action(const Op &op) {
     if (Action made = (this->*family)(op))
       return made;
   refuse(op.op, "eager execution does not know this op");
+}
+
+Action ModelOps::action(const Op &op) {
+  return hasChannelsLast(op.op) ? channelsLast(op) : channelsFirst(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,15 +241,52 @@ static IntArray toArray(ArrayRef<int64_t> values) {
   return IntArray(std::span(values.data(), values.size()));
 }
 
+/// The mean of integers, which the tensors' own operations do not give: rounded
+/// towards zero.
+static Tensor integerMean(const Tensor &x, const IntArray &axes, DType dtype) {
+  Call call{"mean", {}};
+  Tensor total = sum(x, axes, true);
+  const TensorImpl &sums = use(total, call);
+  Tensor y = makeTensor(total.dtype(), sums.sizes);
+  if (sums.numElements() > 0) {
+    int64_t count = 1;
+    for (int64_t axis : axes)
+      count *= x.size(axis);
+    Input inputs[] = {{&sums, {}}, {nullptr, toScalar(count, sums.dtype)}};
+    Backend::current().elementwise(ElementwiseOp::Div, inputs, use(y, call),
+                                   call);
+  }
+  return y.to(dtype);
+}
+
+/// The largest of no elements is the smallest number, and the other way round.
+static Tensor extremeOfNone(bool isMax, const Shape &shape, DType dtype) {
+  if (dtype.is_floating_point())
+    return full(shape, isMax ? -INFINITY : INFINITY, dtype);
+  if (dtype == boolean)
+    return full(shape, !isMax, dtype);
+  size_t bits = 8 * dtype.size();
+  uint64_t lowest = dtype.is_unsigned() ? 0 : ~uint64_t(0) << (bits - 1);
+  uint64_t highest = ~lowest & (~uint64_t(0) >> (64 - bits));
+  uint64_t value = isMax ? lowest : highest;
+  if (dtype.is_unsigned())
+    return full(shape, value, dtype);
+  return full(shape, static_cast<int64_t>(value), dtype);
+}
+
 static Tensor reduce(graph::ReduceKind kind, const Tensor &x,
-                     const IntArray &axes, DType dtype) {
+                     const IntArray &axes, const Shape &shape, DType dtype) {
+  bool isMax = kind == graph::ReduceKind::Max;
   if (axes.empty())
     return x;
+  if (x.numel() == 0 && (isMax || kind == graph::ReduceKind::Min))
+    return extremeOfNone(isMax, shape, dtype);
   switch (kind) {
   case graph::ReduceKind::Sum:
     return sum(x, axes, true).to(dtype);
   case graph::ReduceKind::Mean:
-    return mean(x, axes, true);
+    return dtype.is_floating_point() ? mean(x, axes, true)
+                                     : integerMean(x, axes, dtype);
   case graph::ReduceKind::Prod:
     return prod(x, axes, true).to(dtype);
   case graph::ReduceKind::Max:
@@ -231,9 +307,11 @@ static Tensor argReduce(bool isMax, bool isLast, const Tensor &x,
 static Tensor runningSum(Tensor x, int64_t axis, bool exclusive, bool reverse) {
   if (reverse)
     x = flip(x, axis);
+  if (exclusive && x.size(axis) > 0) { // Each element one place later.
+    Tensor first = zeros_like(x.narrow(axis, 0, 1));
+    x = concat({first, x.narrow(axis, 0, x.size(axis) - 1)}, axis);
+  }
   Tensor sums = cumsum(x, axis).to(x.dtype());
-  if (exclusive)
-    sums = sums - x;
   return reverse ? flip(sums, axis) : sums;
 }
 
@@ -246,8 +324,8 @@ Action ModelOps::reduction(const Op &op) {
   };
   if (auto reducing = dyn_cast<graph::ReduceOp>(op.op))
     return store([kind = reducing.getKind(), axes = toArray(reducing.getAxes()),
-                  dtype = DType(op.types[0].first)](const Tensor &x) {
-      return reduce(kind, x, axes, dtype);
+                  shape, dtype = DType(op.types[0].first)](const Tensor &x) {
+      return reduce(kind, x, axes, shape, dtype);
     });
   auto arg = [&](bool isMax, bool isLast, int64_t axis) {
     return store(

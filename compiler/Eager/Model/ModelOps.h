@@ -65,6 +65,8 @@ private:
   size_t number(mlir::Value value);
   Op describe(mlir::Operation *op);
   Action action(const Op &op);
+  Action channelsLast(Op op);
+  Action channelsFirst(const Op &op);
   Action elementwise(const Op &op);
   Action reduction(const Op &op);
   Action contraction(const Op &op);
