@@ -181,9 +181,8 @@ std::string tinh::to_string(const Tensor &x, At at) {
   return toText(x, {"to_string", at});
 }
 
-std::ostream &tinh::operator<<(std::ostream &stream, const Tensor &x) {
-  // There is no telling where this is written.
-  return stream << toText(x, {"operator<<", At()});
+std::ostream &tinh::operator<<(std::ostream &stream, Printed x) {
+  return stream << toText(x.tensor, {"operator<<", x.at});
 }
 
 void tinh::print(const Tensor &x, At at) {

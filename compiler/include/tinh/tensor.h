@@ -390,7 +390,14 @@ DLManagedTensor *to_dlpack(const Tensor &x, At at = At::current());
 /// As NumPy prints arrays: 8 digits, aligned, with "..." for more than 1,000
 /// elements.
 std::string to_string(const Tensor &x, At at = At::current());
-std::ostream &operator<<(std::ostream &stream, const Tensor &x);
+/// What operator<< takes: a tensor, and where it was written.
+struct Printed {
+  Printed(const Tensor &tensor, At at = At::current())
+      : tensor(tensor), at(at) {}
+  const Tensor &tensor;
+  At at;
+};
+std::ostream &operator<<(std::ostream &stream, Printed x);
 void print(const Tensor &x, At at = At::current());
 
 } // namespace tinh

@@ -8,6 +8,7 @@
 #include "TensorTesting.h"
 
 #include <dlpack/dlpack.h>
+#include <sstream>
 
 using namespace tinh;
 using namespace tinh::test;
@@ -117,6 +118,8 @@ TEST(Errors, UseAfterMove) {
   EXPECT_ERROR("relu", "use after move", relu(never));
   EXPECT_ERROR("mul_", "use after move", y *= x);
   EXPECT_ERROR("item", "use after move", x.item<float>());
+  std::ostringstream text;
+  EXPECT_ERROR("operator<<", "use after move", text << x);
   EXPECT_FALSE(x.defined());
   x = y; // May be assigned to.
   EXPECT_EQ(x.numel(), 3);
