@@ -35,6 +35,19 @@ bool isConstantExpression(Value value) {
   return true;
 }
 
+DenseSet<Operation *> findConstantOps(func::FuncOp function) {
+  DenseSet<Operation *> constants;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto isConstant = [&](Value operand) {
+      return constants.contains(operand.getDefiningOp());
+    };
+    if (op->getNumRegions() == 0 && op->getNumResults() > 0 &&
+        llvm::all_of(op->getOperands(), isConstant))
+      constants.insert(op);
+  });
+  return constants;
+}
+
 static double toDouble(const APFloat &value) {
   APFloat copy(value);
   bool lost;

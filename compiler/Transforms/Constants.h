@@ -10,6 +10,8 @@
 
 #include "dialects/graph/Graph.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include <optional>
 
 namespace tinh::transforms {
@@ -21,6 +23,9 @@ inline mlir::RankedTensorType tensorType(mlir::Value value) {
 
 /// Whether `value` is computed from constants alone.
 bool isConstantExpression(mlir::Value value);
+
+/// Ops that depend on constants alone, in all blocks of a function.
+llvm::DenseSet<mlir::Operation *> findConstantOps(mlir::func::FuncOp function);
 
 /// The one value that all elements have, as a double: of a constant, also
 /// behind broadcasts, reshapes and the like.

@@ -111,20 +111,6 @@ struct Group {
   SetVector<Operation *> ops;
 };
 
-/// Ops that depend on constants alone, in all blocks of a function.
-DenseSet<Operation *> findConstantOps(func::FuncOp function) {
-  DenseSet<Operation *> constants;
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    auto isConstant = [&](Value operand) {
-      return constants.contains(operand.getDefiningOp());
-    };
-    if (op->getNumRegions() == 0 && op->getNumResults() > 0 &&
-        llvm::all_of(op->getOperands(), isConstant))
-      constants.insert(op);
-  });
-  return constants;
-}
-
 /// Forms the kernels of one block.
 class KernelFormer {
 public:

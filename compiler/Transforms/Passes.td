@@ -17,8 +17,9 @@ def InferShapes : Pass<"infer-shapes", "::mlir::func::FuncOp"> {
     Gives arguments the shapes that `shapes` names, recomputes every result
     type from them on, and the function's own result types. An op whose shape
     is written in the model (reshape, broadcast) keeps it, but for a reshape's
-    leading dimension and what a broadcast's operand enlarges. What does not fit
-    is reported at the op.
+    leading dimension and what a broadcast's operand enlarges. Regions follow
+    what they read; what a loop carries keeps its type. What does not fit is
+    reported at the op.
 
     Preconditions: phase `graph`.
   }];
@@ -101,7 +102,8 @@ def ChannelsLast : Pass<"channels-last", "::mlir::func::FuncOp"> {
     Convolutions, pools and channel-wise norms take and give channels-last
     tensors between two transposes; those after them sink through
     element-wise ops, reductions, concatenation, padding, slices, softmax and
-    reshapes until they meet the next and cancel.
+    reshapes until they meet the next and cancel. What a region reads from above
+    or hands on keeps the model's layout.
 
     Preconditions: simplified (`simplify-graph`).
   }];
@@ -136,12 +138,13 @@ def DecomposeConvTranspose
 def FormKernels : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Group ops into kernels";
   let description = [{
-    Puts every op but constants and reshapes into a `graph.kernel`. A kernel has at
-    most one anchor (contraction, window, reduction, norm, attention) with
-    element-wise ops after it and cheap ones before it, or is a tree of
-    element-wise and movement ops. Ops on constants alone never share a kernel
-    with others. Constants that are one value are cloned into the
-    kernels that read them; others are their operands.
+    Puts every op but constants, reshapes, branches and loops into a
+    `graph.kernel`, which lies within one block. A kernel has at most one anchor
+    (contraction, window, reduction, norm, attention) with element-wise ops after
+    it and cheap ones before it, or is a tree of element-wise and movement ops.
+    Ops on constants alone never share a kernel with others. Constants that are
+    one value are cloned into the kernels that read them; others are their
+    operands.
 
     Preconditions: no `graph.kernel` yet.
   }];
