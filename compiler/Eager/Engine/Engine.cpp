@@ -144,7 +144,10 @@ void Engine::submit(Operation *operation, std::span<Storage *const> reads,
   owner.release();
   if (operation->numChunks == 1 && operation->weight > kLongWeight)
     operation->mayTakeLong = true;
-  if (!operation->isQuick || !runAtOnce(operation))
+  bool isNested = current && current->operation;
+  if (!operation->isQuick || isNested ||
+      !(runAtOnce(operation) ||
+        (waitForQuick(*operation) && runAtOnce(operation))))
     queue(operation);
 }
 
@@ -152,6 +155,8 @@ void Engine::queue(Operation *operation) {
   if (isFull(operation->bytes) && !(current && current->operation))
     waitForRoom(operation->bytes);
   operation->isCounted = true;
+  if (!operation->isQuick)
+    pushedSlow.fetch_add(1, std::memory_order_relaxed);
   operation->ticket = pushed.fetch_add(1, std::memory_order_relaxed);
   pushedBytes.fetch_add(operation->bytes, std::memory_order_relaxed);
   Operation *head = incoming.load(std::memory_order_relaxed);
@@ -169,15 +174,38 @@ void Engine::queue(Operation *operation) {
   }
 }
 
+/// Lets quick operations that are queued finish, rather than queue more of them
+/// behind: to hand each over would take longer. False if that is not what
+/// `operation` waits for.
+bool Engine::waitForQuick(const Operation &operation) {
+  if (pushedSlow.load(std::memory_order_relaxed) !=
+      completedSlow.load(std::memory_order_relaxed))
+    return false;
+  auto canStart = [&] {
+    return std::all_of(
+        operation.accesses, operation.accesses + operation.numAccesses,
+        [](const Access &access) {
+          uint64_t uses = access.storage->uses.load(std::memory_order_acquire);
+          return access.kind == AccessKind::Read
+                     ? (uses & Storage::kWrites) == 0
+                     : (uses & Storage::kReadsAndWrites) == Storage::kWrite;
+        });
+  };
+  return help(canStart) || spin_until(kCallerSpin, canStart);
+}
+
 /// Runs a quick operation on the calling thread if nothing is in its way.
 /// Errors are kept, as if it had been queued.
 bool Engine::runAtOnce(Operation *operation) {
   Garbage garbage;
   Lock lock(mutex, std::try_to_lock);
-  if (!lock || (current && current->operation) ||
-      incoming.load(std::memory_order_relaxed) || arrived.first ||
-      !Dependencies::canStart(*operation))
+  if (!lock)
     return false;
+  analyse(kBatch);
+  if (arrived.first || !Dependencies::canStart(*operation)) {
+    publishOffer();
+    return false;
+  }
   Dependencies::add(*operation);
   operation->ticket = pushed.load(std::memory_order_relaxed);
   operation->numRunners = 1;

@@ -150,6 +150,7 @@ private:
   void waitForRoom(uint64_t bytes);
   void queue(Operation *operation);
   bool runAtOnce(Operation *operation);
+  bool waitForQuick(const Operation &operation);
   void runNow(Operation *operation);
   static void refuseWithin(const Operation &operation, const Worker *outer);
   void wait(Storage &storage, uint64_t uses);
@@ -189,6 +190,7 @@ private:
   // What callers write with each operation, and workers poll.
   alignas(64) std::atomic<Operation *> incoming{nullptr}; // The last one first.
   std::atomic<uint64_t> pushed{0}, pushedBytes{0};
+  std::atomic<uint64_t> pushedSlow{0}; // Those that are not quick.
   // As callers last saw `completed`, which they read only if need be.
   mutable std::atomic<uint64_t> seenCompleted{0}, seenCompletedBytes{0};
 
@@ -203,7 +205,7 @@ private:
 
   // What workers write.
   alignas(64) std::atomic<uint64_t> completed{0};
-  std::atomic<uint64_t> completedBytes{0};
+  std::atomic<uint64_t> completedBytes{0}, completedSlow{0};
   std::atomic<bool> offer{false}; // There is work that is worth a thread more.
 
   alignas(64) std::mutex mutex; // Of all that follows.

@@ -431,6 +431,7 @@ void Engine::complete(Operation *operation, Garbage &garbage) {
   garbage.operation = operation;
   if (operation->isCounted) {
     completedBytes.fetch_add(operation->bytes, std::memory_order_relaxed);
+    completedSlow.fetch_add(!operation->isQuick, std::memory_order_relaxed);
     completed.fetch_add(1, std::memory_order_release);
   }
   for (Waiter *waiter = waiters; waiter; waiter = waiter->next)
