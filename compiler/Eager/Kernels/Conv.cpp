@@ -223,10 +223,11 @@ void Conv::runGroup(const Block &b, const Scratch &scratch) const {
 
 /// Where the matrix's row for each channel and tap begins in the slab.
 void Conv::fillOffsets(const Scratch &scratch) const {
-  int64_t *next = scratch.offsets;
-  for (int64_t channel = 0; channel < channelsPerBlock; ++channel)
-    for (int64_t tap = 0; tap < slab.taps(); ++tap)
-      *next++ = channel * slab.planeSize() + slab.tapOffset(tap);
+  int64_t taps = slab.taps(), count = channelsPerBlock * taps;
+  for (int64_t i = 0; i < std::min(taps, count); ++i)
+    scratch.offsets[i] = slab.tapOffset(i);
+  for (int64_t i = taps; i < count; ++i)
+    scratch.offsets[i] = scratch.offsets[i - taps] + slab.planeSize();
 }
 
 //===----------------------------------------------------------------------===//
