@@ -74,10 +74,11 @@ void *Pool::obtain(uint64_t size, uint64_t block) {
   if (counts.limit && counts.in_use + block > counts.limit)
     refuse(size, "that is more than the limit leaves");
   uint64_t alignment = block >= kHugePage ? kHugePage : 64;
-  void *memory = std::aligned_alloc(alignment, block);
-  if (!memory && counts.cached) {
+  void *memory = nullptr; // Blocks need not be multiples of the alignment.
+  if (posix_memalign(&memory, alignment, block) != 0 && counts.cached) {
     trimLocked();
-    memory = std::aligned_alloc(alignment, block);
+    if (posix_memalign(&memory, alignment, block) != 0)
+      memory = nullptr;
   }
   if (!memory)
     refuse(size, "the system has no more");
