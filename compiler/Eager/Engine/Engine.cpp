@@ -16,6 +16,7 @@
 
 #include "compiler/Eager/Engine/Dependencies.h"
 #include "compiler/Eager/Engine/Pool.h"
+#include "compiler/Eager/FreeList.h"
 #include "runtime/src/cpu_count.h"
 #include "runtime/src/futex.h"
 
@@ -71,6 +72,12 @@ Engine::Engine() {
   static thread_local AtMainThreadEnd atMainThreadEnd;
   static_cast<void>(&atMainThreadEnd);
   std::atexit(finishAtExit); // For programs that another thread ends.
+}
+
+using Nodes = FreeList<sizeof(Operation), alignof(Operation)>;
+
+Operation *Engine::make(const Call &call) {
+  return new (Nodes::allocate()) Operation(call);
 }
 
 void Engine::discard(Operation *operation) {

@@ -15,7 +15,6 @@
 #define TINH_EAGER_ENGINE_ENGINE_H
 
 #include "compiler/Eager/Engine/Operation.h"
-#include "compiler/Eager/FreeList.h"
 #include "tinh/engine.h"
 
 #include <memory>
@@ -98,7 +97,6 @@ public:
   EngineOptions options();
 
 private:
-  using Nodes = FreeList<sizeof(Operation), alignof(Operation)>;
   using Lock = std::unique_lock<std::mutex>;
   /// A caller that sleeps until a condition holds.
   struct Waiter {
@@ -136,9 +134,7 @@ private:
   Engine();
   struct AtMainThreadEnd;
   static void finishAtExit();
-  static Operation *make(const Call &call) {
-    return new (Nodes::allocate()) Operation(call);
-  }
+  static Operation *make(const Call &call);
   static void discard(Operation *operation);
 
   // Callers (Engine.cpp).
@@ -189,7 +185,8 @@ private:
 
   // What callers write with each operation, and workers poll.
   alignas(64) std::atomic<Operation *> incoming{nullptr}; // The last one first.
-  std::atomic<uint64_t> pushed{0}, pushedBytes{0};
+  alignas(64) std::atomic<uint64_t> pushed{0};
+  std::atomic<uint64_t> pushedBytes{0};
   std::atomic<uint64_t> pushedSlow{0}; // Those that are not quick.
   // As callers last saw `completed`, which they read only if need be.
   mutable std::atomic<uint64_t> seenCompleted{0}, seenCompletedBytes{0};

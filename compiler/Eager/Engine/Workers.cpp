@@ -181,6 +181,9 @@ void Engine::takeIncoming() {
   Operation *operation = incoming.exchange(nullptr, std::memory_order_acquire);
   while (operation) {
     Operation *earlier = operation->next;
+    // Callers have just written all of this, in another core's cache.
+    for (size_t line = 64; line < 512; line += 64)
+      __builtin_prefetch(reinterpret_cast<char *>(operation) + line);
     arrived.pushFront(operation);
     operation = earlier;
   }
@@ -195,6 +198,11 @@ void Engine::analyse(uint32_t most) {
     if (!arrived.first)
       return;
     Operation *operation = arrived.popFront();
+    if (Operation *following = arrived.first)
+      for (uint32_t i = 0; i < following->numAccesses; ++i) {
+        __builtin_prefetch(following->accesses[i].storage, 1);
+        __builtin_prefetch(&following->accesses[i].storage->runningReads, 1);
+      }
     if (Dependencies::add(*operation))
       addReady(operation, false);
   }
@@ -232,6 +240,10 @@ void Engine::spin(Lock &lock) {
   spinning = true;
   lock.unlock();
   spin_until(time, [this] {
+    // Callers write `incoming` with each operation: looking at it more often
+    // would slow them down.
+    for (int i = 0; i < 16; ++i)
+      cpu_relax();
     return offer.load(std::memory_order_acquire) ||
            (incoming.load(std::memory_order_relaxed) &&
             numAttentive.load(std::memory_order_relaxed) <= 1);
