@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -42,7 +43,7 @@ template <typename Measure> double medianOf(int repetitions, Measure measure) {
   return median(values);
 }
 
-/// A first column of names, then numbers.
+/// A first column of names, then numbers; "-" where there is none (NaN).
 class Table {
 public:
   explicit Table(const std::vector<std::string> &titles) {
@@ -55,7 +56,10 @@ public:
            int digits = 3) {
     std::printf("%-38s", name.c_str());
     for (double value : values)
-      std::printf("%18.*f", digits, value);
+      if (std::isnan(value))
+        std::printf("%18s", "-");
+      else
+        std::printf("%18.*f", digits, value);
     std::printf("\n");
   }
 };

@@ -100,7 +100,7 @@ Function::Impl::Specialisation::difference(std::span<const Tensor> given,
       return argument + ": shape " + shapeText(impl.sizes) + " instead of " +
              shapeText(input.second);
   }
-  return "numbers " + key + " instead of " + this->key;
+  return "numbers (" + key + ") instead of (" + this->key + ")";
 }
 
 //===----------------------------------------------------------------------===//

@@ -44,6 +44,7 @@
 #include "tinh/tensor.h"
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -105,25 +106,38 @@ private:
 
 namespace detail {
 
-/// The tensors among the arguments of a call, and the rest as text.
+/// The tensors among the arguments of a call, and the rest as text: "3, 0.5".
 class Arguments {
 public:
   void add(const Tensor &tensor) { tensors.push_back(tensor); }
   void add(const std::vector<Tensor> &several) {
-    key += "*" + std::to_string(several.size()) + ",";
+    addText(std::to_string(several.size()) + " tensors");
     tensors.insert(tensors.end(), several.begin(), several.end());
   }
   template <typename Number>
     requires std::is_arithmetic_v<Number> || std::is_enum_v<Number>
   void add(Number number) {
     if constexpr (std::is_enum_v<Number>)
-      key += std::to_string(static_cast<int64_t>(number)) + ",";
+      addText(std::to_string(static_cast<int64_t>(number)));
+    else if constexpr (std::is_floating_point_v<Number>)
+      addText(exactText(number));
     else
-      key += std::to_string(number) + ",";
+      addText(std::to_string(number));
   }
 
   std::vector<Tensor> tensors;
   std::string key;
+
+private:
+  void addText(const std::string &text) {
+    key += (key.empty() ? "" : ", ") + text;
+  }
+  /// As short as it can be and different for different numbers.
+  static std::string exactText(double number) {
+    char text[32];
+    return std::string(text,
+                       std::to_chars(text, text + sizeof text, number).ptr);
+  }
 };
 
 /// Puts traced tensors in the place of given ones.

@@ -38,10 +38,17 @@ TEST(Function, IsTracedForEachSignature) {
   FunctionStatistics statistics = compiled.statistics();
   EXPECT_EQ(statistics.traces, 4u);
   ASSERT_EQ(statistics.retraces.size(), 3u);
-  EXPECT_EQ(statistics.retraces[0], "numbers 4, instead of 3,");
+  EXPECT_EQ(statistics.retraces[0], "numbers (4) instead of (3)");
   EXPECT_EQ(statistics.retraces[1], "argument 0: shape [3] instead of [2]");
   EXPECT_EQ(statistics.retraces[2], "argument 0: dtype f64 instead of f32");
   EXPECT_GT(statistics.compile_ms, 0);
+}
+
+TEST(Function, TellsSmallNumbersApart) {
+  auto compiled =
+      function([](Tensor x, double rate) { return x * rate * 1e9; });
+  expectValues(compiled(ones(1), 1e-9), {1});
+  expectValues(compiled(ones(1), 2e-9), {2});
 }
 
 TEST(Function, WarnsOnceOfRetracing) {
