@@ -10,12 +10,13 @@
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "dialects/graph/Graph.h"
+#include "tinh/engine.h"
 #include "tinh/runtime.hpp"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Object/ELFObjectFile.h"
 
-#include <cstdlib>
+#include <cstdio>
 #include <mutex>
 #include <unistd.h>
 
@@ -27,12 +28,11 @@ template <typename T> static T take(llvm::Expected<T> value) {
   throw Error(TINH_INTERNAL, llvm::toString(value.takeError()));
 }
 
-/// Tells `perf` where kernels are: it looks for /tmp/perf-PID.map. Written if
-/// TINH_PERF_MAP is set.
+/// Tells `perf` where kernels are, if EngineOptions::perf_map is set: it looks
+/// for /tmp/perf-PID.map.
 static void nameForPerf(const std::string &symbol, void *address,
                         llvm::MemoryBufferRef object) {
-  static const bool wanted = std::getenv("TINH_PERF_MAP") != nullptr;
-  if (!wanted)
+  if (!engine_options().perf_map)
     return;
   auto file = llvm::object::ObjectFile::createELFObjectFile(object);
   if (!file)

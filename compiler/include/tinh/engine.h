@@ -51,6 +51,9 @@ struct EngineOptions {
   uint64_t memory_limit = 0;
   /// How long a thread looks for work before it sleeps, in microseconds.
   uint32_t spin_us = 50;
+  /// Write the names of kernels that are compiled from now on to
+  /// /tmp/perf-PID.map, where Linux's `perf` looks for them.
+  bool perf_map = false;
 };
 
 /// Waits until all operations are done and goes on with `options`.

@@ -108,8 +108,55 @@ std::optional<SliceSpec> readSlice(NodeBuilder &b) {
   return std::nullopt;
 }
 
+/// What `x` has its one element from.
+Value withoutReshapes(Value x) {
+  while (Operation *op = x.getDefiningOp()) {
+    if (!isa<graph::ReshapeOp, graph::CastOp>(op))
+      break;
+    x = op->getOperand(0);
+  }
+  return x;
+}
+
+/// end - start, where that is known and they are not: end is start + n.
+std::optional<int64_t> distance(NodeBuilder &b, Value start, Value end) {
+  auto sum = withoutReshapes(end).getDefiningOp<graph::AddOp>();
+  if (!sum)
+    return std::nullopt;
+  for (auto [from, by] :
+       {std::pair(sum.getA(), sum.getB()), std::pair(sum.getB(), sum.getA())}) {
+    auto known = b.graph.constantOf(by);
+    if (known && known->getNumElements() == 1 &&
+        withoutReshapes(from) == withoutReshapes(start))
+      return denseToInts(*known)[0];
+  }
+  return std::nullopt;
+}
+
+/// A slice along one axis that starts where only a run knows, as a window that
+/// a loop moves: so many elements from there on. Null if it is none.
+Value movingSlice(NodeBuilder &b) {
+  if (!b.has(1) || !b.has(2))
+    return {};
+  Value x = b.input(0), start = b.input(1), end = b.input(2);
+  if (b.failed() || b.graph.constantOf(start) ||
+      b.type(start).getNumElements() != 1)
+    return {};
+  auto size = distance(b, start, end);
+  auto axes = b.has(3) ? b.ints(3, "axes") : Ints{0};
+  auto steps = b.has(4) ? b.ints(4, "steps") : Ints{1};
+  if (!size || *size < 0 || !axes || axes->size() != 1 || !steps ||
+      *steps != Ints{1})
+    return {};
+  auto axis = b.axis(axes->front(), b.rank(x));
+  Value first = b.cast(b.reshape(start, {1}), b.graph.raw().getI64Type());
+  return axis ? b.gather(x, b.add(first, b.iota(*size)), *axis) : Value();
+}
+
 Results slice(NodeBuilder &b) {
   Value x = b.input(0);
+  if (Value moving = movingSlice(b))
+    return {moving};
   auto spec = readSlice(b);
   if (!spec || !b.axes(spec->axes, b.rank(x)))
     return {Value()};
