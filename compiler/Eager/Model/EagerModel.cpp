@@ -29,11 +29,14 @@ EagerModel::EagerModel(ModuleOp module, StringRef directory)
             graph::TransposeOp>(op) ||
         op->hasTrait<OpTrait::IsTerminator>() || op == function.getOperation())
       return;
+    if (op->getNumResults() > 0 && ops.isConstant(op->getResult(0)))
+      return;
     ++operations;
     for (Type type : op->getResultTypes())
       allocated += static_cast<uint64_t>(graph::tensorSize(type));
   });
-  wait_all(); // Constants are in memory of the engine's own.
+  ops.dropUnusedConstants();
+  wait_all();
 }
 
 void EagerModel::run(const std::vector<tinh_buffer_t> &inputs,

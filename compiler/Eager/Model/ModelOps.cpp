@@ -89,6 +89,29 @@ void ModelOps::addConstant(mlir::Operation *op) {
       DType(dtypeOf(type.getElementType())));
 }
 
+/// Computes an op now if it depends on constants alone, as the folding of a
+/// batch norm into weights does.
+bool ModelOps::addIfConstant(mlir::Operation *op) {
+  if (isa<graph::ConstantOp>(op))
+    addConstant(op);
+  else if (op->getNumRegions() == 0 &&
+           llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return isConstant(operand); }))
+    action(describe(op))(frame);
+  else
+    return false;
+  known.insert(op->result_begin(), op->result_end());
+  return true;
+}
+
+void ModelOps::dropUnusedConstants() {
+  for (Value value : known)
+    if (llvm::all_of(value.getUsers(), [&](mlir::Operation *user) {
+          return user->getNumResults() > 0 && isConstant(user->getResult(0));
+        }))
+      frame[number(value)] = Tensor();
+}
+
 /// The values from outside of the op, and its operands, that nothing after it
 /// in its block uses, and that its block computes.
 std::vector<size_t> ModelOps::lastUses(mlir::Operation *op) {
@@ -97,7 +120,7 @@ std::vector<size_t> ModelOps::lastUses(mlir::Operation *op) {
     mlir::Operation *definition = value.getDefiningOp();
     bool isLocal = definition ? definition->getBlock() == op->getBlock()
                               : value.getParentBlock() == op->getBlock();
-    if (!isLocal || isa_and_nonnull<graph::ConstantOp>(definition))
+    if (!isLocal || isConstant(value))
       return false;
     return llvm::all_of(value.getUsers(), [&](mlir::Operation *user) {
       mlir::Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
@@ -123,10 +146,8 @@ Sequence ModelOps::sequence(Block &block) {
   for (BlockArgument argument : block.getArguments())
     sequence.arguments.push_back(number(argument));
   for (mlir::Operation &op : block.without_terminator()) {
-    if (isa<graph::ConstantOp>(op)) {
-      addConstant(&op);
+    if (addIfConstant(&op))
       continue;
-    }
     sequence.actions.push_back(
         [act = action(describe(&op)), dead = lastUses(&op)](Frame &frame) {
           act(frame);

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <deque>
 #include <functional>
@@ -50,8 +51,12 @@ public:
   /// The actions of a block, which free what is not used after it; its
   /// terminator names the results.
   Sequence sequence(mlir::Block &block);
-  /// The constants among the values, for every run's frame.
+  /// The values that do not depend on inputs, computed once, for every run's
+  /// frame.
   const Frame &constants() const { return frame; }
+  bool isConstant(mlir::Value value) const { return known.contains(value); }
+  /// Gives up constants that other constants were computed from, and no more.
+  void dropUnusedConstants();
 
 private:
   /// An op while its action is made: operands and results by number.
@@ -78,11 +83,13 @@ private:
   Action whileAction(const Op &op);
   Action scanAction(const Op &op);
   void addConstant(mlir::Operation *op);
+  bool addIfConstant(mlir::Operation *op);
   std::vector<size_t> lastUses(mlir::Operation *op);
 
   MappedFiles &files;
   llvm::DenseMap<mlir::Value, size_t> numbers;
-  std::deque<std::string> names; // Of nodes, for messages.
+  llvm::DenseSet<mlir::Value> known; // What is in `constants`.
+  std::deque<std::string> names;     // Of nodes, for messages.
   Frame frame;
 };
 
