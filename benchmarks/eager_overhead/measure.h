@@ -72,6 +72,10 @@ template <typename Library> class Benchmark {
       });
     case 6: // x = x + 1, a million elements
       return measure(large, 50, [](const Tensor &x) { return x + 1; });
+    case 7: // x = matmul(x, w), 1000 x 1000
+      return measure(large, 10, [&](const Tensor &x) {
+        return Library::matmul(x, large);
+      });
     default:
       std::cout << "no such case" << std::endl;
     }
