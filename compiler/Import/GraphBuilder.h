@@ -54,6 +54,9 @@ public:
   /// Builds at the end of `block`. `directory` is the model's, to which the
   /// names in external constants are relative.
   GraphBuilder(mlir::Block *block, llvm::StringRef directory);
+  /// Builds where `builder` stands.
+  GraphBuilder(const mlir::OpBuilder &builder, mlir::Location location)
+      : builder(builder), loc(location) {}
 
   mlir::MLIRContext *context() { return builder.getContext(); }
   mlir::OpBuilder &raw() { return builder; }

@@ -10,6 +10,7 @@
 #include "compiler/Codegen/CPU/ObjectCode.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Gradients/Gradients.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
@@ -23,6 +24,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, plan::PlanDialect>();
   cpu::registerCodegenDialects(registry);
   codegen::registerLowerToLinalgModels(registry);
+  gradients::registerRules(registry);
 }
 
 void registerPasses() {

@@ -256,3 +256,67 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *,
                                           SmallVectorImpl<Type> &types) {
   return inferPool(getOperationName(), loc, adaptor, types);
 }
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// `dy` must have the type that the op whose gradient is asked for gives.
+static LogicalResult checkGradient(std::optional<Location> loc,
+                                   const Windows &w, int64_t channels,
+                                   ArrayRef<int64_t> extents, Value dy) {
+  if (w.result(channels, extents) == dy.getType())
+    return success();
+  return emitOptionalError(loc, w.op, ": the gradient dy must be ",
+                           shapeToString(w.result(channels, extents)),
+                           ", found ", shapeToString(dy.getType()));
+}
+
+LogicalResult ConvWeightGradientOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  Windows w{
+      getOperationName(),   cast<RankedTensorType>(adaptor.getX().getType()),
+      adaptor.getKernel(),  adaptor.getStrides(),
+      adaptor.getPadding(), adaptor.getDilations(),
+      adaptor.getLayout()};
+  auto dy = cast<RankedTensorType>(adaptor.getDy().getType());
+  SmallVector<int64_t> extents;
+  if (failed(windowExtents(loc, w, extents)))
+    return failure();
+  if (dy.getRank() != w.x.getRank())
+    return emitOptionalError(loc, w.op, ": input ", shapeToString(w.x),
+                             " and gradient ", shapeToString(dy),
+                             " must have the same rank");
+  int64_t outputs = dy.getDimSize(w.channelAxis());
+  int64_t channels = w.x.getDimSize(w.channelAxis());
+  int64_t groups = adaptor.getGroups();
+  if (groups < 1 || channels % groups || outputs % groups)
+    return emitOptionalError(loc, w.op, ": ", channels, " input and ", outputs,
+                             " output channels cannot be divided into ", groups,
+                             " groups");
+  if (failed(checkGradient(loc, w, outputs, extents, adaptor.getDy())))
+    return failure();
+  SmallVector<int64_t> shape{outputs, channels / groups};
+  llvm::append_range(shape, w.kernel);
+  types.push_back(RankedTensorType::get(shape, w.x.getElementType()));
+  return success();
+}
+
+LogicalResult
+MaxPoolGradientOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                    Adaptor adaptor,
+                                    SmallVectorImpl<Type> &types) {
+  Windows w{
+      getOperationName(),   cast<RankedTensorType>(adaptor.getX().getType()),
+      adaptor.getKernel(),  adaptor.getStrides(),
+      adaptor.getPadding(), adaptor.getDilations(),
+      adaptor.getLayout()};
+  SmallVector<int64_t> extents;
+  if (failed(windowExtents(loc, w, extents)) ||
+      failed(checkGradient(loc, w, w.x.getDimSize(w.channelAxis()), extents,
+                           adaptor.getDy())))
+    return failure();
+  types.push_back(w.x);
+  return success();
+}

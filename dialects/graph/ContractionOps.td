@@ -86,6 +86,31 @@ def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
       `:` type($x) `,` type($weights) `->` type($y)}];
 }
 
+def Graph_ConvWeightGradientOp : Graph_InferredOp<"conv_weight_gradient"> {
+  let summary = "The gradient of conv by its weights";
+  let description = [{
+    For y = conv(x, w) with the same attributes and `dy` the gradient of y:
+    dw[o, c, k…] = Σ_{n, i…} dy[n, o, i…] · x[n, c, i·stride + k·dilation - begin…],
+    of the shape of the weights, whose spatial extents `kernel` gives.
+
+    Example:
+    ```mlir
+    %dw = graph.conv_weight_gradient %x, %dy kernel [3, 3] strides [1, 1]
+        padding [1, 1, 1, 1] dilations [1, 1] groups 1 channels_first
+        : tensor<16x64x56x56xf32>, tensor<16x32x56x56xf32> -> tensor<32x64x3x3xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$dy,
+                       DenseI64ArrayAttr:$kernel,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
+                       DenseI64ArrayAttr:$dilations, I64Attr:$groups,
+                       Graph_Layout:$layout);
+  let results = (outs Graph_Tensor:$dw);
+  let assemblyFormat = [{$x `,` $dy `kernel` $kernel `strides` $strides `padding`
+      $padding `dilations` $dilations `groups` $groups $layout attr-dict
+      `:` type($x) `,` type($dy) `->` type($dw)}];
+}
+
 class Graph_PoolOp<string mnemonic, string what, dag extra, string extraFormat>
     : Graph_InferredOp<mnemonic> {
   let summary = what # " over sliding windows";
@@ -131,6 +156,30 @@ def Graph_AvgPoolOp : Graph_PoolOp<"avg_pool", "Mean",
         : tensor<1x64x7x7xf32> -> tensor<1x64x1x1xf32>
     ```
   }];
+}
+
+def Graph_MaxPoolGradientOp : Graph_InferredOp<"max_pool_gradient"> {
+  let summary = "The gradient of max_pool by its input";
+  let description = [{
+    For y = max_pool(x) with the same attributes and `dy` the gradient of y: each
+    element of dy is added to the place of the first largest element (a NaN counts
+    as the largest) of its window, in row-major order. The result has x's shape.
+
+    Example:
+    ```mlir
+    %dx = graph.max_pool_gradient %x, %dy kernel [3, 3] strides [2, 2]
+        padding [1, 1, 1, 1] dilations [1, 1] channels_first
+        : tensor<1x64x112x112xf32>, tensor<1x64x56x56xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$dy,
+                       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilations,
+                       Graph_Layout:$layout);
+  let results = (outs Graph_Tensor:$dx);
+  let assemblyFormat = [{$x `,` $dy `kernel` $kernel `strides` $strides `padding`
+      $padding `dilations` $dilations $layout attr-dict
+      `:` type($x) `,` type($dy)}];
 }
 
 #endif // TINH_GRAPH_CONTRACTION_OPS

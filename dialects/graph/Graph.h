@@ -41,6 +41,9 @@ namespace names {
 inline constexpr llvm::StringLiteral kName = "graph.name";
 /// Where an argument of @init comes from (an ElementsAttr or ExternalAttr).
 inline constexpr llvm::StringLiteral kSource = "graph.source";
+/// The variable that an argument reads, or whose next value a result is
+/// (StringAttr).
+inline constexpr llvm::StringLiteral kVariable = "graph.variable";
 /// Independent pieces of a kernel's work (I64Attr).
 inline constexpr llvm::StringLiteral kChunks = "graph.chunks";
 /// Bytes of scratch memory that a worker needs for a kernel (I64Attr).

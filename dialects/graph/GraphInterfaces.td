@@ -28,6 +28,27 @@ def Graph_LowerToLinalgInterface : OpInterface<"LowerToLinalgInterface"> {
   ];
 }
 
+def Graph_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let description = [{
+    What an op does to gradients: its vector–Jacobian product, in the graph
+    dialect. The compiler attaches it to the ops from outside, a family a file
+    (compiler/Gradients/Rules). An op without it cannot be differentiated.
+  }];
+  let cppNamespace = "::tinh::graph";
+  let methods = [
+    InterfaceMethod<[{
+        Builds the gradients of the values that the op reads
+        (graph::readValues), of their types; null where there is none or it is
+        not `wanted`. `resultGradients` are those of the results, null where a
+        result does not matter. Fails after a diagnostic.
+      }],
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildGradients",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::ArrayRef<::mlir::Value>":$resultGradients,
+           "::llvm::ArrayRef<bool>":$wanted)>
+  ];
+}
+
 // An op that computes each element of its result from the elements of its
 // operands at the same (broadcast) index.
 def Graph_ElementwiseTrait : NativeOpTrait<"ElementwiseOpTrait"> {

@@ -249,8 +249,76 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
 }
 
 //===----------------------------------------------------------------------===//
-// Gathers
+// Gathers and scatters
 //===----------------------------------------------------------------------===//
+
+namespace {
+
+FailureOr<Type> gatheredType(std::optional<Location> loc, StringRef op,
+                             RankedTensorType x, RankedTensorType indices,
+                             int64_t axis) {
+  if (failed(checkAxis(loc, op, x, axis)))
+    return failure();
+  SmallVector<int64_t> shape(x.getShape().take_front(axis));
+  llvm::append_range(shape, indices.getShape());
+  llvm::append_range(shape, x.getShape().drop_front(axis + 1));
+  return Type(RankedTensorType::get(shape, x.getElementType()));
+}
+
+FailureOr<Type> gatheredElementsType(std::optional<Location> loc, StringRef op,
+                                     RankedTensorType x,
+                                     RankedTensorType indices, int64_t axis) {
+  if (failed(checkAxis(loc, op, x, axis)))
+    return failure();
+  bool fits = indices.getRank() == x.getRank();
+  for (int64_t i = 0; fits && i < x.getRank(); ++i)
+    fits = i == axis || indices.getDimSize(i) <= x.getDimSize(i);
+  if (!fits)
+    return emitOptionalError(loc, op, ": indices ", shapeToString(indices),
+                             " do not fit into ", shapeToString(x),
+                             " beside axis ", axis);
+  return Type(RankedTensorType::get(indices.getShape(), x.getElementType()));
+}
+
+FailureOr<Type> gatheredNdType(std::optional<Location> loc, StringRef op,
+                               RankedTensorType x, RankedTensorType indices,
+                               int64_t batch) {
+  int64_t tuple = indices.getRank() ? indices.getShape().back() : 0;
+  bool fits = batch >= 0 && indices.getRank() > batch && tuple >= 1 &&
+              batch + tuple <= x.getRank();
+  for (int64_t i = 0; fits && i < batch; ++i)
+    fits = x.getDimSize(i) == indices.getDimSize(i);
+  if (!fits)
+    return emitOptionalError(loc, op, ": indices ", shapeToString(indices),
+                             " do not index ", shapeToString(x), " after ",
+                             batch, " batch dimensions");
+  SmallVector<int64_t> shape(indices.getShape().drop_back());
+  llvm::append_range(shape, x.getShape().drop_front(batch + tuple));
+  return Type(RankedTensorType::get(shape, x.getElementType()));
+}
+
+LogicalResult infer(FailureOr<Type> type, SmallVectorImpl<Type> &types) {
+  if (succeeded(type))
+    types.push_back(*type);
+  return type;
+}
+
+/// The updates of a scatter must have the type that gathering with the same
+/// indices gives.
+LogicalResult inferScatter(std::optional<Location> loc, StringRef op, Value x,
+                           FailureOr<Type> gathered, Value updates,
+                           SmallVectorImpl<Type> &types) {
+  if (failed(gathered))
+    return failure();
+  if (updates.getType() != *gathered)
+    return emitOptionalError(loc, op, ": updates must be ",
+                             shapeToString(*gathered), ", found ",
+                             shapeToString(updates.getType()));
+  types.push_back(x.getType());
+  return success();
+}
+
+} // namespace
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> loc,
@@ -258,14 +326,9 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
                                          SmallVectorImpl<Type> &types) {
   auto x = tensorType(adaptor.getX()),
        indices = tensorType(adaptor.getIndices());
-  int64_t axis = adaptor.getAxis();
-  if (failed(checkAxis(loc, getOperationName(), x, axis)))
-    return failure();
-  SmallVector<int64_t> shape(x.getShape().take_front(axis));
-  llvm::append_range(shape, indices.getShape());
-  llvm::append_range(shape, x.getShape().drop_front(axis + 1));
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  return infer(
+      gatheredType(loc, getOperationName(), x, indices, adaptor.getAxis()),
+      types);
 }
 
 LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
@@ -274,19 +337,9 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
                                                  SmallVectorImpl<Type> &types) {
   auto x = tensorType(adaptor.getX()),
        indices = tensorType(adaptor.getIndices());
-  int64_t axis = adaptor.getAxis();
-  if (failed(checkAxis(loc, getOperationName(), x, axis)))
-    return failure();
-  bool fits = indices.getRank() == x.getRank();
-  for (int64_t i = 0; fits && i < x.getRank(); ++i)
-    fits = i == axis || indices.getDimSize(i) <= x.getDimSize(i);
-  if (!fits)
-    return emitOptionalError(loc, getOperationName(), ": indices ",
-                             shapeToString(indices), " do not fit into ",
-                             shapeToString(x), " beside axis ", axis);
-  types.push_back(
-      RankedTensorType::get(indices.getShape(), x.getElementType()));
-  return success();
+  return infer(gatheredElementsType(loc, getOperationName(), x, indices,
+                                    adaptor.getAxis()),
+               types);
 }
 
 LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *,
@@ -295,19 +348,42 @@ LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *,
                                            SmallVectorImpl<Type> &types) {
   auto x = tensorType(adaptor.getX()),
        indices = tensorType(adaptor.getIndices());
-  int64_t batch = adaptor.getBatchDims();
-  int64_t tuple = indices.getRank() ? indices.getShape().back() : 0;
-  bool fits = batch >= 0 && indices.getRank() > batch && tuple >= 1 &&
-              batch + tuple <= x.getRank();
-  for (int64_t i = 0; fits && i < batch; ++i)
-    fits = x.getDimSize(i) == indices.getDimSize(i);
-  if (!fits)
-    return emitOptionalError(loc, getOperationName(), ": indices ",
-                             shapeToString(indices), " do not index ",
-                             shapeToString(x), " after ", batch,
-                             " batch dimensions");
-  SmallVector<int64_t> shape(indices.getShape().drop_back());
-  llvm::append_range(shape, x.getShape().drop_front(batch + tuple));
-  types.push_back(RankedTensorType::get(shape, x.getElementType()));
-  return success();
+  return infer(gatheredNdType(loc, getOperationName(), x, indices,
+                              adaptor.getBatchDims()),
+               types);
+}
+
+LogicalResult ScatterOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()),
+       indices = tensorType(adaptor.getIndices());
+  return inferScatter(
+      loc, getOperationName(), adaptor.getX(),
+      gatheredType(loc, getOperationName(), x, indices, adaptor.getAxis()),
+      adaptor.getUpdates(), types);
+}
+
+LogicalResult
+ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                    Adaptor adaptor,
+                                    SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()),
+       indices = tensorType(adaptor.getIndices());
+  return inferScatter(loc, getOperationName(), adaptor.getX(),
+                      gatheredElementsType(loc, getOperationName(), x, indices,
+                                           adaptor.getAxis()),
+                      adaptor.getUpdates(), types);
+}
+
+LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> loc,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto x = tensorType(adaptor.getX()),
+       indices = tensorType(adaptor.getIndices());
+  return inferScatter(loc, getOperationName(), adaptor.getX(),
+                      gatheredNdType(loc, getOperationName(), x, indices, 0),
+                      adaptor.getUpdates(), types);
 }

@@ -154,6 +154,58 @@ def Graph_GatherNdOp : Graph_InferredOp<"gather_nd"> {
       `:` type($x) `,` type($indices) `->` type($y)}];
 }
 
+def Graph_ScatterKind : I32EnumAttr<"ScatterKind", "what becomes of the element", [
+    I32EnumAttrCase<"Assign", 0, "assign">, I32EnumAttrCase<"Add", 1, "add">,
+    I32EnumAttrCase<"Mul", 2, "mul">, I32EnumAttrCase<"Max", 3, "max">,
+    I32EnumAttrCase<"Min", 4, "min">
+  ]> {
+  let cppNamespace = "::tinh::graph";
+}
+
+// x with some elements replaced by, or combined with, updates. Indices are taken
+// in row-major order, so of several assignments to an element the last one stays.
+class Graph_ScatterLikeOp<string mnemonic, string what, dag extra, string axis>
+    : Graph_InferredOp<mnemonic> {
+  let summary = what;
+  let arguments = !con((ins Graph_ScatterKind:$kind, Graph_Tensor:$x,
+                            Graph_IndexTensor:$indices, Graph_Tensor:$updates),
+                       extra);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$kind $x `,` $indices `,` $updates " # axis # [{
+      attr-dict `:` type($x) `,` type($indices) `,` type($updates)}];
+}
+def Graph_ScatterOp : Graph_ScatterLikeOp<"scatter",
+    "Slices put, or added, at indices along an axis", (ins I64Attr:$axis),
+    "`axis` $axis"> {
+  let description = [{
+    y is x, and for all indices in row-major order
+    y[a…, indices[i…], b…] = (or += …) updates[a…, i…, b…]: the opposite of gather,
+    whose indices it has. (The gradient of gather is the scatter that adds.)
+
+    Example: `%y = graph.scatter add %x, %i, %u axis 0 : tensor<30522x768xf32>, tensor<128xi64>, tensor<128x768xf32>`
+  }];
+}
+def Graph_ScatterElementsOp : Graph_ScatterLikeOp<"scatter_elements",
+    "Elements put, or added, at indices along an axis", (ins I64Attr:$axis),
+    "`axis` $axis"> {
+  let description = [{
+    y is x, and y[i with its `axis` entry replaced by indices[i]] = (or += …)
+    updates[i]; indices as in gather.
+
+    Example: `%y = graph.scatter_elements add %x, %i, %u axis 1 : tensor<2x5xf32>, tensor<2x3xi64>, tensor<2x3xf32>`
+  }];
+}
+def Graph_ScatterNdOp : Graph_ScatterLikeOp<"scatter_nd",
+    "Slices put, or added, at index tuples", (ins), ""> {
+  let description = [{
+    The last dimension of `indices` holds tuples that index the first dimensions
+    of x: y is x, and y[indices[i…, :], b…] = (or += …) updates[i…, b…]; indices as
+    in gather.
+
+    Example: `%y = graph.scatter_nd assign %x, %i, %u : tensor<2x5xf32>, tensor<4x2xi64>, tensor<4xf32>`
+  }];
+}
+
 def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
   let summary = "start + index · step along the one dimension";
   let description = [{

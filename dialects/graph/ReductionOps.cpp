@@ -33,22 +33,36 @@ reducedShape(RankedTensorType x, ArrayRef<int64_t> axes, bool keepdims) {
   return shape;
 }
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> loc,
-                                         Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
+template <typename Adaptor>
+static LogicalResult inferReduction(StringRef op, std::optional<Location> loc,
+                                    Adaptor adaptor,
+                                    SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   ArrayRef<int64_t> axes = adaptor.getAxes();
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    if (failed(checkAxis(loc, getOperationName(), x, axis)))
+    if (failed(checkAxis(loc, op, x, axis)))
       return failure();
     if (i && axes[i - 1] >= axis)
-      return emitOptionalError(loc, getOperationName(),
+      return emitOptionalError(loc, op,
                                ": axes must be ascending and distinct");
   }
   types.push_back(RankedTensorType::get(
       reducedShape(x, axes, adaptor.getKeepdims()), x.getElementType()));
   return success();
+}
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  return inferReduction(getOperationName(), loc, adaptor, types);
+}
+
+LogicalResult VarianceOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location> loc,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  return inferReduction(getOperationName(), loc, adaptor, types);
 }
 
 template <typename Adaptor>

@@ -37,6 +37,21 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
       (`keepdims` $keepdims^)? attr-dict `:` type($x) `->` type($y)}];
 }
 
+def Graph_VarianceOp : Graph_InferredOp<"variance"> {
+  let summary = "Variance over axes";
+  let description = [{
+    The mean of (x - mean(x))² over `axes`, not corrected by the number of
+    elements less one; axes and `keepdims` as in reduce.
+
+    Example: `%y = graph.variance %x axes [0, 2, 3] : tensor<16x64x56x56xf32> -> tensor<64xf32>`
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, DenseI64ArrayAttr:$axes,
+                       UnitAttr:$keepdims);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = [{$x `axes` $axes (`keepdims` $keepdims^)? attr-dict
+      `:` type($x) `->` type($y)}];
+}
+
 class Graph_ArgOp<string mnemonic, string what> : Graph_InferredOp<mnemonic> {
   let summary = "Index of the " # what # " element along an axis";
   let description = "The i64 index of the " # what # [{ element along `axis`: the first such,

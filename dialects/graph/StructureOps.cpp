@@ -131,3 +131,33 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          << getKernel() << "'";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// custom_gradient, variable
+//===----------------------------------------------------------------------===//
+
+LogicalResult CustomGradientOp::verify() {
+  auto check = [&](Block &block, ArrayRef<Type> arguments, TypeRange yielded,
+                   StringRef which) -> LogicalResult {
+    if (block.getArgumentTypes() != TypeRange(arguments))
+      return emitOpError() << "the arguments of the " << which
+                           << " region do not have the types expected";
+    auto yield = cast<YieldOp>(block.getTerminator());
+    if (yield.getValues().getTypes() != yielded)
+      return emitOpError() << "the " << which
+                           << " region does not yield the types expected";
+    return success();
+  };
+  SmallVector<Type> types(getInputs().getTypes());
+  if (failed(check(getForward().front(), types, getOutputs().getTypes(),
+                   "forward")))
+    return failure();
+  llvm::append_range(types, getOutputs().getTypes());
+  llvm::append_range(types, getOutputs().getTypes());
+  return check(getGradient().front(), types, getInputs().getTypes(),
+               "gradient");
+}
+
+LogicalResult VariableOp::verify() {
+  return verifyConstant([&] { return emitOpError(); }, getValue());
+}

@@ -53,7 +53,7 @@ def Graph_KernelOp : Graph_Op<"kernel", [Pure, IsolatedFromAbove,
 }
 
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator,
-    ParentOneOf<["KernelOp", "IfOp", "WhileOp", "ScanOp"]>,
+    ParentOneOf<["KernelOp", "IfOp", "WhileOp", "ScanOp", "CustomGradientOp"]>,
     DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]> {
   let summary = "The results of a kernel or of a region of control flow";
   let description = "Example: `graph.yield %1 : tensor<64x100xf32>`";
@@ -89,6 +89,63 @@ def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
   let arguments = (ins StrAttr:$name);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$name attr-dict `:` type($y)";
+}
+
+//===----------------------------------------------------------------------===//
+// What is said about gradients, and what training changes
+//===----------------------------------------------------------------------===//
+
+def Graph_StopGradientOp : Graph_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+  let summary = "The same tensor, which counts as a constant in gradients";
+  let description = "Example: `%y = graph.stop_gradient %x : tensor<2x3xf32>`";
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Graph_CustomGradientOp : Graph_Op<"custom_gradient", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    RecursivelySpeculatable]> {
+  let summary = "A computation whose gradient is given beside it";
+  let description = [{
+    The results are what the first region yields for `inputs`. The second one,
+    on the inputs, the results and the gradients of these, yields the gradients of
+    the inputs. Regions may read values from above, which count as constants in
+    gradients.
+
+    Example:
+    ```mlir
+    %y = graph.custom_gradient (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %0 = graph.round %a : tensor<4xf32>
+      graph.yield %0 : tensor<4xf32>
+    } gradient {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %db: tensor<4xf32>):
+      graph.yield %db : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs);
+  let results = (outs Variadic<Graph_Tensor>:$outputs);
+  let regions = (region SizedRegion<1>:$forward, SizedRegion<1>:$gradient);
+  let assemblyFormat = [{`(` $inputs `)` `:` functional-type($inputs, $outputs)
+      attr-dict-with-keyword $forward `gradient` $gradient}];
+  let hasVerifier = 1;
+}
+
+def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "A tensor that lives from run to run";
+  let description = [{
+    Parameters, an optimizer's state, running statistics. A function reads it by
+    an argument with the attribute `graph.variable = "name"` and gives its next
+    value as a result with the same attribute. `value` is what it begins with.
+    Optimizers change those that are `trainable`.
+
+    Example: `graph.variable "conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32> trainable`
+  }];
+  let arguments = (ins StrAttr:$name, TypedAttrInterface:$value, UnitAttr:$trainable);
+  let assemblyFormat = "$name `=` $value (`trainable` $trainable^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // TINH_GRAPH_STRUCTURE_OPS

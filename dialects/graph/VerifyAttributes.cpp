@@ -113,7 +113,8 @@ LogicalResult GraphDialect::verifyRegionArgAttribute(Operation *op,
                                                      unsigned regionIndex,
                                                      unsigned argument,
                                                      NamedAttribute attribute) {
-  if (attribute.getName() == names::kName)
+  if (attribute.getName() == names::kName ||
+      attribute.getName() == names::kVariable)
     return verifyString(op, attribute);
   Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argument];
   if (attribute.getName() == names::kStrides)
@@ -131,7 +132,8 @@ LogicalResult
 GraphDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
                                           unsigned result,
                                           NamedAttribute attribute) {
-  if (attribute.getName() == names::kName)
+  if (attribute.getName() == names::kName ||
+      attribute.getName() == names::kVariable)
     return verifyString(op, attribute);
   if (attribute.getName() == names::kStrides)
     return verifyStrides(

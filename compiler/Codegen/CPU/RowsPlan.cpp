@@ -191,7 +191,7 @@ static int64_t laneDimension(Value value) {
     return last;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(operand);
-    if (map.isEmpty())
+    if (map.getNumResults() == 0)
       continue;
     auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
     if (dim && type.getDimSize(dim.getPosition()) >= kLongVector)

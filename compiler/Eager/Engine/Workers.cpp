@@ -290,11 +290,10 @@ Worker::~Worker() { std::free(memory); }
 void *Worker::scratch(uint64_t size) {
   if (size <= memorySize)
     return memory;
-  std::free(memory);
+  std::free(std::exchange(memory, nullptr));
   memorySize = 0;
   uint64_t block = Pool::blockSize(size);
-  memory = std::aligned_alloc(64, block);
-  if (!memory)
+  if (posix_memalign(&memory, 64, block) != 0)
     throw Error(TINH_OUT_OF_MEMORY, "out of memory: " + std::to_string(size) +
                                         " bytes of scratch asked for");
   memorySize = block;

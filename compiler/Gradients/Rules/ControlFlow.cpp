@@ -1,0 +1,17 @@
+//===- ControlFlow.cpp - Gradients of branches and loops
+//------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Gradients/Rules/Rule.h"
+
+using namespace mlir;
+
+namespace tinh::gradients {
+
+void attachControlFlowRules(MLIRContext *context) {}
+
+} // namespace tinh::gradients
