@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   random-programs [--first N] [--count N] [--steps N]
+//   random-programs [--first N] [--count N] [--steps N] [--eager-only]
 //
 // Runs programs over tensors, made from seeds, with the asynchronous engine and
 // 1 and 2 workers, several of them from several threads at the same time, with
@@ -157,8 +157,10 @@ bool runTogether(const std::vector<Program> &programs,
 
 bool agreeAsGraphs(const Program &program, const Outcome &expected) {
   try {
-    return agree(program, "reference", runReference(program), expected, false) &
-           agree(program, "compiled", runCompiled(program), expected, false);
+    bool right =
+        agree(program, "reference", runReference(program), expected, false);
+    right &= agree(program, "compiled", runCompiled(program), expected, false);
+    return right;
   } catch (const Error &error) {
     std::printf("%s\n%s", error.what(), program.describe().c_str());
     return false;
