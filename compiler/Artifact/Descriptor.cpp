@@ -41,7 +41,7 @@ public:
     Constant *descriptor = structure(
         {i32(TINH_ARTIFACT_VERSION), i32(kernels.size()), text("tinh 0.1.0"),
          text(contents.model), array(kernels), i32(functions.size()), i32(0),
-         array(functions), i64(contents.weightsSize), i64(0)});
+         array(functions), null(), i64(contents.weightsSize), i64(0)});
     if (options.linkage == Linkage::Relocatable) {
       exported(structure({linkedNote(), hold(descriptor),
                           options.externalWeights ? null() : linkedWeights()}),
@@ -100,7 +100,7 @@ private:
         {text(tensor.name), i32(tensor.dtype), i32(tensor.dims.size()),
          ConstantArray::get(
              ArrayType::get(Type::getInt64Ty(context), TINH_MAX_RANK), dims),
-         i64(tensor.size)});
+         i64(tensor.size), i32(static_cast<uint32_t>(TINH_NOT_VARIABLE))});
   }
 
   Constant *describe(const Step &step) {

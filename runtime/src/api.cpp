@@ -13,6 +13,8 @@
 #include "guarded.h"
 #include "tensor.h"
 
+#include <algorithm>
+
 #ifndef TINH_VERSION
 #error "TINH_VERSION is defined by the build"
 #endif
@@ -89,6 +91,14 @@ tinh_status_t tinh_module_find_function(const tinh_module_t *module,
   });
 }
 
+/// How many of the tensors are the caller's, not variables.
+static uint32_t num_given(const tinh_tensor_desc_t *tensors, uint32_t count) {
+  return static_cast<uint32_t>(
+      std::count_if(tensors, tensors + count, [](const tinh_tensor_desc_t &t) {
+        return t.variable == TINH_NOT_VARIABLE;
+      }));
+}
+
 tinh_status_t tinh_module_function_info(const tinh_module_t *module,
                                         uint32_t function,
                                         tinh_function_info_t *out_info) {
@@ -96,21 +106,28 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
     require(module, "module");
     require(out_info, "out_info");
     const tinh_function_desc_t &desc = module->module->function(function);
-    *out_info = {desc.name,           desc.num_inputs,         desc.num_outputs,
-                 desc.num_steps,      desc.mutates_state != 0, desc.arena_size,
-                 desc.unplanned_size, desc.lower_bound_size};
+    *out_info = {desc.name,
+                 num_given(desc.inputs, desc.num_inputs),
+                 num_given(desc.outputs, desc.num_outputs),
+                 desc.num_steps,
+                 desc.mutates_state != 0,
+                 desc.arena_size,
+                 desc.unplanned_size,
+                 desc.lower_bound_size};
   });
 }
 
+/// Of the caller's tensors, number `index`.
 static tinh_tensor_info_t tensor_info(const tinh_tensor_desc_t *tensors,
                                       uint32_t count, uint32_t index,
                                       const char *kind) {
-  if (index >= count)
-    throw Error(TINH_INVALID_ARGUMENT, std::string("there is no ") + kind +
-                                           ' ' + std::to_string(index) +
-                                           "; the function has " +
-                                           std::to_string(count));
-  return info_of(tensors[index]);
+  uint32_t before = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    if (tensors[i].variable == TINH_NOT_VARIABLE && before++ == index)
+      return info_of(tensors[i]);
+  throw Error(TINH_INVALID_ARGUMENT,
+              std::string("there is no ") + kind + ' ' + std::to_string(index) +
+                  "; the function has " + std::to_string(before));
 }
 
 tinh_status_t tinh_module_input_info(const tinh_module_t *module,
@@ -169,37 +186,46 @@ tinh_status_t tinh_context_info(const tinh_context_t *context,
   });
 }
 
-static void check_buffers(const tinh_tensor_desc_t *tensors, uint32_t expected,
-                          const tinh_buffer_t *buffers, uint32_t count,
-                          const char *kind, std::vector<void *> *out_pointers) {
-  if (count != expected)
+/// Adds where the tensors lie to `pointers`: those that are no variables in
+/// `buffers`, which are checked.
+static void place_tensors(const tinh_tensor_desc_t *tensors,
+                          uint32_t num_tensors, const tinh_buffer_t *buffers,
+                          uint32_t num_buffers, const char *kind, State &state,
+                          std::vector<void *> *pointers) {
+  uint32_t expected = num_given(tensors, num_tensors);
+  if (num_buffers != expected)
     throw Error(TINH_INVALID_ARGUMENT,
                 "the function has " + std::to_string(expected) + ' ' + kind +
-                    "s, but " + std::to_string(count) + " were given");
-  for (uint32_t i = 0; i < count; ++i) {
-    check_buffer(info_of(tensors[i]), kind, buffers[i]);
-    out_pointers->push_back(buffers[i].data);
+                    "s, but " + std::to_string(num_buffers) + " were given");
+  if (expected)
+    require(buffers, (std::string(kind) + 's').c_str());
+  for (uint32_t i = 0; i < num_tensors; ++i) {
+    if (tensors[i].variable != TINH_NOT_VARIABLE) {
+      pointers->push_back(
+          state.variable(static_cast<uint32_t>(tensors[i].variable)));
+      continue;
+    }
+    check_buffer(info_of(tensors[i]), kind, *buffers);
+    pointers->push_back(buffers++->data);
   }
 }
 
-static std::vector<void *>
-check_arguments(const tinh_context_t *context, uint32_t function,
-                const tinh_buffer_t *inputs, uint32_t num_inputs,
-                const tinh_buffer_t *outputs, uint32_t num_outputs) {
+static Arguments check_arguments(const tinh_context_t *context,
+                                 uint32_t function, const tinh_buffer_t *inputs,
+                                 uint32_t num_inputs,
+                                 const tinh_buffer_t *outputs,
+                                 uint32_t num_outputs) {
   require(context, "context");
-  if (num_inputs)
-    require(inputs, "inputs");
-  if (num_outputs)
-    require(outputs, "outputs");
-  const tinh_function_desc_t &desc =
-      context->executor->module().function(function);
-  std::vector<void *> pointers;
-  pointers.reserve(size_t(num_inputs) + num_outputs);
-  check_buffers(desc.inputs, desc.num_inputs, inputs, num_inputs, "input",
-                &pointers);
-  check_buffers(desc.outputs, desc.num_outputs, outputs, num_outputs, "output",
-                &pointers);
-  return pointers;
+  Executor &executor = *context->executor;
+  const tinh_function_desc_t &desc = executor.module().function(function);
+  Arguments arguments;
+  arguments.on_state = true;
+  arguments.pointers.reserve(size_t(desc.num_inputs) + desc.num_outputs);
+  place_tensors(desc.inputs, desc.num_inputs, inputs, num_inputs, "input",
+                executor.state(), &arguments.pointers);
+  place_tensors(desc.outputs, desc.num_outputs, outputs, num_outputs, "output",
+                executor.state(), &arguments.pointers);
+  return arguments;
 }
 
 tinh_status_t
@@ -209,8 +235,8 @@ tinh_context_submit(tinh_context_t *context, uint32_t function,
                     tinh_future_t *const *wait_for, uint32_t num_wait_for,
                     tinh_future_t **out_future) {
   return guarded([&] {
-    std::vector<void *> arguments = check_arguments(
-        context, function, inputs, num_inputs, outputs, num_outputs);
+    Arguments arguments = check_arguments(context, function, inputs, num_inputs,
+                                          outputs, num_outputs);
     if (num_wait_for)
       require(wait_for, "wait_for");
     std::vector<std::shared_ptr<Future>> dependencies;
@@ -231,8 +257,8 @@ tinh_status_t tinh_context_run(tinh_context_t *context, uint32_t function,
                                const tinh_buffer_t *outputs,
                                uint32_t num_outputs) {
   return guarded([&] {
-    std::vector<void *> arguments = check_arguments(
-        context, function, inputs, num_inputs, outputs, num_outputs);
+    Arguments arguments = check_arguments(context, function, inputs, num_inputs,
+                                          outputs, num_outputs);
     context->executor->run_now(function, std::move(arguments));
   });
 }

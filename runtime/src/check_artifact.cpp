@@ -14,7 +14,11 @@
 
 #include "tinh/runtime.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 namespace tinh::runtime {
 namespace {
@@ -23,11 +27,88 @@ namespace {
 /// wrap around: up to three runs' worth of them may lie between two workers.
 constexpr uint32_t kMaxSteps = 1u << 28;
 
-bool valid_tensors(const tinh_tensor_desc_t *tensors, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i)
-    if (!tensors[i].name || tensors[i].rank > TINH_MAX_RANK ||
-        tinh_dtype_size(static_cast<tinh_dtype_t>(tensors[i].dtype)) == 0)
+/// Of a tensor or a variable.
+template <typename Desc> bool valid_type(const Desc &desc) {
+  return desc.name && desc.rank <= TINH_MAX_RANK &&
+         tinh_dtype_size(static_cast<tinh_dtype_t>(desc.dtype)) != 0;
+}
+
+bool same_type(const tinh_tensor_desc_t &a, const tinh_variable_desc_t &b) {
+  return a.dtype == b.dtype && a.rank == b.rank && a.size == b.size &&
+         std::equal(a.dims, a.dims + TINH_MAX_RANK, b.dims);
+}
+
+/// `num_variables` gets the number of those that are variables, each of which
+/// may be there once.
+bool valid_tensors(const tinh_artifact_t &artifact,
+                   const tinh_tensor_desc_t *tensors, uint32_t count,
+                   uint32_t &num_variables) {
+  std::vector<bool> seen(artifact.num_variables);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!valid_type(tensors[i]))
       return false;
+    int32_t variable = tensors[i].variable;
+    if (variable == TINH_NOT_VARIABLE)
+      continue;
+    auto index = static_cast<uint32_t>(variable);
+    if (index >= artifact.num_variables || seen[index] ||
+        !same_type(tensors[i], artifact.variables[index]))
+      return false;
+    seen[index] = true;
+    ++num_variables;
+  }
+  return true;
+}
+
+bool valid_signature(const tinh_artifact_t &artifact,
+                     const tinh_function_desc_t &function) {
+  uint32_t num_read = 0, num_written = 0;
+  return function.name &&
+         valid_tensors(artifact, function.inputs, function.num_inputs,
+                       num_read) &&
+         valid_tensors(artifact, function.outputs, function.num_outputs,
+                       num_written) &&
+         (function.mutates_state != 0) == (num_written != 0);
+}
+
+/// Whether `size` bytes at `offset` are within `total`.
+bool lies_within(uint64_t offset, uint64_t size, uint64_t total) {
+  return offset <= total && size <= total - offset;
+}
+
+/// The bytes that the memory of a tensor takes in the state.
+uint64_t aligned_size(uint64_t size) {
+  uint64_t rest = size % TINH_BUFFER_ALIGNMENT;
+  return rest ? size - rest + TINH_BUFFER_ALIGNMENT : size;
+}
+
+/// Variables have names of their own and memory of their own.
+bool valid_variables(const tinh_artifact_t &artifact) {
+  std::set<std::string_view> names;
+  std::map<uint64_t, uint64_t> places; // Their ends by their beginnings.
+  for (uint32_t i = 0; i < artifact.num_variables; ++i) {
+    const tinh_variable_desc_t &variable = artifact.variables[i];
+    if (!valid_type(variable) || !names.insert(variable.name).second ||
+        variable.offset % TINH_BUFFER_ALIGNMENT != 0 ||
+        variable.size > INT64_MAX ||
+        !lies_within(variable.offset, aligned_size(variable.size),
+                     artifact.state_size))
+      return false;
+    if (variable.initial_offset != TINH_INITIALLY_ZERO &&
+        !lies_within(variable.initial_offset, variable.size,
+                     artifact.weights_size))
+      return false;
+    if (variable.size != 0 &&
+        !places.emplace(variable.offset, variable.offset + variable.size)
+             .second)
+      return false;
+  }
+  uint64_t end = 0;
+  for (auto [begin, next] : places) {
+    if (begin < end)
+      return false;
+    end = next;
+  }
   return true;
 }
 
@@ -64,8 +145,6 @@ private:
       return function.arena_size;
     case TINH_SPACE_WEIGHTS:
       return artifact.weights_size;
-    case TINH_SPACE_STATE:
-      return artifact.state_size;
     case TINH_SPACE_INPUT:
       if (buffer.index < function.num_inputs)
         return function.inputs[buffer.index].size;
@@ -189,11 +268,12 @@ std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function) {
 }
 
 bool valid_artifact(const tinh_artifact_t &artifact) {
+  if (!valid_variables(artifact))
+    return false;
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     const tinh_function_desc_t &function = artifact.functions[i];
-    if (!function.name || function.num_steps > kMaxSteps ||
-        !valid_tensors(function.inputs, function.num_inputs) ||
-        !valid_tensors(function.outputs, function.num_outputs) ||
+    if (!valid_signature(artifact, function) ||
+        function.num_steps > kMaxSteps ||
         !StepChecker(artifact, function).run())
       return false;
   }

@@ -71,7 +71,7 @@ void Executor::make_memory() {
   constexpr uint64_t kPage = 4096;
   scratch_stride = (scratch + kPage - 1) / kPage * kPage;
   scratch_memory = MappedMemory::anonymous(scratch_stride * options.threads);
-  state_memory = MappedMemory::anonymous(artifact.state_size);
+  variables.emplace(*loaded);
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     programs.emplace_back(*loaded, artifact.functions[i], options.threads,
@@ -86,8 +86,8 @@ void Executor::make_memory() {
   for (Arena &arena : arenas) {
     arena.memory = MappedMemory::anonymous(arena_size);
     for (const Program &program : programs)
-      arena.tables.push_back(program.address_table(*loaded, arena.memory.data(),
-                                                   state_memory.data()));
+      arena.tables.push_back(
+          program.address_table(*loaded, arena.memory.data()));
     free_arenas.push_back(&arena);
   }
 }
@@ -130,7 +130,7 @@ void Executor::wait_for_room(Lock &lock) {
 }
 
 std::shared_ptr<Run>
-Executor::submit(uint32_t function, std::vector<void *> arguments,
+Executor::submit(uint32_t function, Arguments arguments,
                  const std::vector<std::shared_ptr<Future>> &wait_for) {
   auto run =
       std::make_shared<Run>(shared_from_this(), function, std::move(arguments));
@@ -218,7 +218,7 @@ void Executor::complete(Run &run, tinh_status_t status,
   calls_back_for = outer;
 }
 
-void Executor::run_now(uint32_t function, std::vector<void *> arguments) {
+void Executor::run_now(uint32_t function, Arguments arguments) {
   require_outside_callback("a run");
   Lock lock(mutex);
   require_open();
@@ -282,7 +282,7 @@ void Executor::shut_down() {
   arenas.clear();
   walks.clear();
   programs.clear();
-  state_memory = {};
+  variables.reset();
   scratch_memory = {};
   loaded.reset();
 }

@@ -20,6 +20,7 @@
 #define TINH_RUNTIME_EXECUTOR_H
 
 #include "run.h"
+#include "state.h"
 #include "trace.h"
 #include "walk.h"
 
@@ -37,14 +38,15 @@ public:
   const Module &module() const { return *loaded; }
   tinh_context_info_t info() const;
   static tinh_context_options_t default_options();
+  State &state() { return *variables; }
 
   /// Queues a run. Blocks while the context is full, or throws BUSY.
   std::shared_ptr<Run>
-  submit(uint32_t function, std::vector<void *> arguments,
+  submit(uint32_t function, Arguments arguments,
          const std::vector<std::shared_ptr<Future>> &wait_for);
 
   /// Runs `function` to its end, on this thread if nothing else is going on.
-  void run_now(uint32_t function, std::vector<void *> arguments);
+  void run_now(uint32_t function, Arguments arguments);
 
   void wait_all();
 
@@ -64,6 +66,7 @@ private:
                        const char *message);
   void cancel(Run &run);
 
+  bool mutates_state(const Run &run) const;
   std::shared_ptr<Run> next_run();
   void start(Run &run);
   void execute_parts(Run &run);
@@ -84,7 +87,7 @@ private:
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
   std::optional<Trace> trace;
-  MappedMemory state_memory;
+  std::optional<State> variables; ///< None once shut down.
   MappedMemory scratch_memory;
   uint64_t scratch_stride = 0;
   uint64_t arena_size = 0;

@@ -17,14 +17,19 @@
 
 namespace tinh::runtime {
 
+/// What a run leaves in its caller's memory, the caller orders.
+bool Executor::mutates_state(const Run &run) const {
+  return run.arguments.on_state &&
+         programs[run.function].function().mutates_state != 0;
+}
+
 /// The first queued run that may start. One that mutates state neither
 /// overtakes nor is overtaken.
 std::shared_ptr<Run> Executor::next_run() {
   if (free_arenas.empty())
     return nullptr;
   for (auto it = queue.begin(); it != queue.end(); ++it) {
-    const Program &program = programs[(*it)->function];
-    bool mutates = program.function().mutates_state != 0;
+    bool mutates = mutates_state(**it);
     if (mutates && it != queue.begin())
       return nullptr;
     if ((*it)->num_pending == 0) {
@@ -40,8 +45,7 @@ std::shared_ptr<Run> Executor::next_run() {
 
 /// Gives `run` its place in the sequence of runs. Under the mutex.
 void Executor::start(Run &run) {
-  const tinh_function_desc_t &function = programs[run.function].function();
-  bool mutates = function.mutates_state != 0;
+  bool mutates = mutates_state(run);
   run.state = Run::State::executing;
   run.number = num_started++;
   run.arena = free_arenas.back();
@@ -57,7 +61,8 @@ void Executor::execute_parts(Run &run) {
   std::vector<void *> &table = run.arena->tables[run.function];
   for (const ArgumentSlot &slot : programs[run.function].arguments())
     table[slot.entry] =
-        static_cast<char *>(run.arguments[slot.argument]) + slot.offset;
+        static_cast<char *>(run.arguments.pointers[slot.argument]) +
+        slot.offset;
   if (pool->num_workers() > 1)
     pool->publish(&run);
   next_base = run_worker(run, 0);

@@ -110,8 +110,8 @@ uint32_t Program::index_at(const std::vector<Instruction> &list,
   return static_cast<uint32_t>(found - list.begin());
 }
 
-std::vector<void *> Program::address_table(const Module &module, char *arena,
-                                           char *state) const {
+std::vector<void *> Program::address_table(const Module &module,
+                                           char *arena) const {
   std::vector<void *> table;
   for (uint32_t s = 0; s < description->num_steps; ++s) {
     const tinh_step_t &step = description->steps[s];
@@ -119,7 +119,6 @@ std::vector<void *> Program::address_table(const Module &module, char *arena,
       const tinh_buffer_ref_t &buffer = step.buffers[b];
       char *base = buffer.space == TINH_SPACE_ARENA     ? arena
                    : buffer.space == TINH_SPACE_WEIGHTS ? module.weights()
-                   : buffer.space == TINH_SPACE_STATE   ? state
                                                         : nullptr;
       table.push_back(base ? base + buffer.offset : nullptr);
     }

@@ -106,8 +106,7 @@ public:
   uint32_t num_moving_addresses() const { return num_addresses; }
 
   /// Addresses of all buffers, arguments left null.
-  std::vector<void *> address_table(const Module &module, char *arena,
-                                    char *state) const;
+  std::vector<void *> address_table(const Module &module, char *arena) const;
 
 private:
   class Expander;

@@ -31,12 +31,19 @@ struct Arena {
   std::vector<std::vector<void *>> tables;
 };
 
+/// Where the tensors of a run lie.
+struct Arguments {
+  std::vector<void *> pointers; ///< Inputs, then outputs.
+  /// Its variables are those of the context, not memory of the caller.
+  bool on_state = false;
+};
+
 class Run final : public Future,
                   public ThreadPool::Job,
                   public std::enable_shared_from_this<Run> {
 public:
   Run(std::shared_ptr<Executor> executor, uint32_t function,
-      std::vector<void *> arguments)
+      Arguments arguments)
       : executor(std::move(executor)), function(function),
         arguments(std::move(arguments)) {}
 
@@ -51,9 +58,9 @@ private:
 
   const std::shared_ptr<Executor> executor;
   const uint32_t function;
-  const std::vector<void *> arguments; ///< Inputs, then outputs.
-  uint64_t number = 0;                 ///< In the order of starting.
-  int64_t submitted = 0;               ///< For traces.
+  const Arguments arguments;
+  uint64_t number = 0;   ///< In the order of starting.
+  int64_t submitted = 0; ///< For traces.
 
   // Guarded by the executor's mutex.
   State state = State::queued;

@@ -149,9 +149,9 @@ static const tinh_kernel_desc_t kernels[] = {{"is_not_one", is_not_one, 0},
 
 /* collatz: copies of n, the count, and the two conditions. */
 static const tinh_tensor_desc_t collatz_inputs[] = {
-    {"n", TINH_DTYPE_I64, 0, {0}, 8}};
+    {"n", TINH_DTYPE_I64, 0, {0}, 8, TINH_NOT_VARIABLE}};
 static const tinh_tensor_desc_t collatz_outputs[] = {
-    {"steps", TINH_DTYPE_I64, 0, {0}, 8}};
+    {"steps", TINH_DTYPE_I64, 0, {0}, 8, TINH_NOT_VARIABLE}};
 #define AT_COUNT (COPIES * LINE * 8)
 #define AT_GO (AT_COUNT + 64)
 #define AT_EVEN (AT_GO + 64)
@@ -182,12 +182,22 @@ static const tinh_step_t collatz_steps[] = {
 /* prefix: the sum so far. */
 #define LENGTH 1000
 static const tinh_tensor_desc_t prefix_inputs[] = {
-    {"xs", TINH_DTYPE_F32, 2, {LENGTH, ROW}, LENGTH * ROW * 4},
-    {"count", TINH_DTYPE_I64, 0, {0}, 8}};
+    {"xs",
+     TINH_DTYPE_F32,
+     2,
+     {LENGTH, ROW},
+     LENGTH * ROW * 4,
+     TINH_NOT_VARIABLE},
+    {"count", TINH_DTYPE_I64, 0, {0}, 8, TINH_NOT_VARIABLE}};
 static const tinh_tensor_desc_t prefix_outputs[] = {
-    {"sum", TINH_DTYPE_F32, 1, {ROW}, ROW * 4},
-    {"sums", TINH_DTYPE_F32, 2, {LENGTH, ROW}, LENGTH * ROW * 4},
-    {"indices", TINH_DTYPE_I64, 1, {LENGTH}, LENGTH * 8}};
+    {"sum", TINH_DTYPE_F32, 1, {ROW}, ROW * 4, TINH_NOT_VARIABLE},
+    {"sums",
+     TINH_DTYPE_F32,
+     2,
+     {LENGTH, ROW},
+     LENGTH * ROW * 4,
+     TINH_NOT_VARIABLE},
+    {"indices", TINH_DTYPE_I64, 1, {LENGTH}, LENGTH * 8, TINH_NOT_VARIABLE}};
 static const tinh_buffer_ref_t sum[] = {{TINH_SPACE_ARENA, 0, 0},
                                         {TINH_SPACE_OUTPUT, 0, 0}};
 static const tinh_buffer_ref_t sums[] = {{TINH_SPACE_OUTPUT, 1, 0},
@@ -218,10 +228,19 @@ static const tinh_step_t prefix_steps[] = {
 #define OUTER 20
 #define INNER 5
 static const tinh_tensor_desc_t nested_inputs[] = {
-    {"x", TINH_DTYPE_F32, 3, {OUTER, INNER, ROW}, OUTER * INNER * ROW * 4},
-    {"counts", TINH_DTYPE_I64, 1, {OUTER}, OUTER * 8}};
-static const tinh_tensor_desc_t nested_outputs[] = {
-    {"y", TINH_DTYPE_F32, 3, {OUTER, INNER, ROW}, OUTER * INNER * ROW * 4}};
+    {"x",
+     TINH_DTYPE_F32,
+     3,
+     {OUTER, INNER, ROW},
+     OUTER * INNER * ROW * 4,
+     TINH_NOT_VARIABLE},
+    {"counts", TINH_DTYPE_I64, 1, {OUTER}, OUTER * 8, TINH_NOT_VARIABLE}};
+static const tinh_tensor_desc_t nested_outputs[] = {{"y",
+                                                     TINH_DTYPE_F32,
+                                                     3,
+                                                     {OUTER, INNER, ROW},
+                                                     OUTER * INNER * ROW * 4,
+                                                     TINH_NOT_VARIABLE}};
 static const tinh_buffer_ref_t y[] = {{TINH_SPACE_OUTPUT, 0, 0}};
 static const tinh_buffer_ref_t inner_count[] = {{TINH_SPACE_INPUT, 1, 0}};
 static const tinh_buffer_ref_t inner_row[] = {
@@ -276,6 +295,7 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        4,
                                        0,
                                        functions,
+                                       0,
                                        1024 * 4,
                                        0};
 

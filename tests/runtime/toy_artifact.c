@@ -8,7 +8,7 @@
  *
  * "main" computes y[i] = 2 * x[(i + 64) % 1024] + w[i] in two kernels and a
  * copy; every chunk reads what another chunk of the kernel before has written.
- * "count" counts its runs in the state. "chain" has many empty dispatches.
+ * "count" counts its runs in a variable. "chain" has many empty dispatches.
  * "late" computes what "main" does, but for the last chunk of the first kernel,
  * which comes late; a step of one chunk waits for it, and the next for nothing.
  * The test completes the note, as the compiler does after linking.
@@ -49,7 +49,9 @@ static void shift_add(void *const *buffers, void *scratch, int64_t begin,
 
 static void count(void *const *buffers, void *scratch, int64_t begin,
                   int64_t end) {
-  *(int64_t *)buffers[1] = ++*(int64_t *)buffers[0];
+  int64_t next = *(const int64_t *)buffers[0] + 1;
+  *(int64_t *)buffers[1] = next;
+  *(int64_t *)buffers[2] = next;
 }
 
 static void nothing(void *const *buffers, void *scratch, int64_t begin,
@@ -63,11 +65,16 @@ static const tinh_kernel_desc_t kernels[] = {
     {"twice_late", twice_late, CHUNK * sizeof(float)}};
 
 static const tinh_tensor_desc_t main_inputs[] = {
-    {"x", TINH_DTYPE_F32, 1, {N}, N * sizeof(float)}};
+    {"x", TINH_DTYPE_F32, 1, {N}, N * sizeof(float), TINH_NOT_VARIABLE}};
 static const tinh_tensor_desc_t main_outputs[] = {
-    {"y", TINH_DTYPE_F32, 1, {N}, N * sizeof(float)}};
+    {"y", TINH_DTYPE_F32, 1, {N}, N * sizeof(float), TINH_NOT_VARIABLE}};
+static const tinh_tensor_desc_t count_inputs[] = {
+    {"count", TINH_DTYPE_I64, 0, {0}, 8, 0}};
 static const tinh_tensor_desc_t count_outputs[] = {
-    {"runs", TINH_DTYPE_I64, 0, {0}, 8}};
+    {"count", TINH_DTYPE_I64, 0, {0}, 8, 0},
+    {"runs", TINH_DTYPE_I64, 0, {0}, 8, TINH_NOT_VARIABLE}};
+static const tinh_variable_desc_t variables[] = {
+    {"count", TINH_DTYPE_I64, 0, {0}, 8, 0, TINH_INITIALLY_ZERO, 0}};
 
 static const tinh_buffer_ref_t twice_buffers[] = {{TINH_SPACE_INPUT, 0, 0},
                                                   {TINH_SPACE_ARENA, 0, 0}};
@@ -80,8 +87,9 @@ static const tinh_buffer_ref_t shift_to_output[] = {{TINH_SPACE_ARENA, 0, 0},
                                                     {TINH_SPACE_OUTPUT, 0, 0}};
 static const tinh_buffer_ref_t copy_buffers[] = {
     {TINH_SPACE_ARENA, 0, N * sizeof(float)}, {TINH_SPACE_OUTPUT, 0, 0}};
-static const tinh_buffer_ref_t count_buffers[] = {{TINH_SPACE_STATE, 0, 8},
-                                                  {TINH_SPACE_OUTPUT, 0, 0}};
+static const tinh_buffer_ref_t count_buffers[] = {{TINH_SPACE_INPUT, 0, 0},
+                                                  {TINH_SPACE_OUTPUT, 0, 0},
+                                                  {TINH_SPACE_OUTPUT, 1, 0}};
 
 static const tinh_step_t main_steps[] = {
     {TINH_OP_DISPATCH, 0, -1, 2, twice_buffers, N / CHUNK, 0, "Double_0", 0, 0,
@@ -96,7 +104,7 @@ static const tinh_step_t late_steps[] = {
     {TINH_OP_DISPATCH, 1, -1, 3, shift_to_output, N / CHUNK, 0, "Add_2", 0, 0,
      0}};
 static const tinh_step_t count_steps[] = {
-    {TINH_OP_DISPATCH, 2, -1, 2, count_buffers, 1, 0, "Count_0", 0, 0, 0}};
+    {TINH_OP_DISPATCH, 2, -1, 3, count_buffers, 1, 0, "Count_0", 0, 0, 0}};
 
 #define EMPTY(i) {TINH_OP_DISPATCH, 3, (i) - 1, 0, 0, 64, 0, "Nothing", 0, 0, 0}
 #define EMPTY4(i) EMPTY(i), EMPTY(i + 1), EMPTY(i + 2), EMPTY(i + 3)
@@ -108,14 +116,23 @@ static const tinh_step_t chain_steps[] = {EMPTY64(0), EMPTY64(64), EMPTY64(128),
 static const tinh_function_desc_t functions[] = {
     {"main", 1, 1, main_inputs, main_outputs, 3, 0, main_steps,
      2 * N * sizeof(float), 2 * N * sizeof(float), 2 * N * sizeof(float)},
-    {"count", 0, 1, 0, count_outputs, 1, 1, count_steps, 0, 0, 0},
+    {"count", 1, 2, count_inputs, count_outputs, 1, 1, count_steps, 0, 0, 0},
     {"chain", 0, 0, 0, 0, 256, 0, chain_steps, 0, 0, 0},
     {"late", 1, 1, main_inputs, main_outputs, 3, 0, late_steps,
      N * sizeof(float), N * sizeof(float), N * sizeof(float)}};
 
-__attribute__((visibility("default"))) const tinh_artifact_t tinh_artifact = {
-    TINH_ARTIFACT_VERSION, 5, "toy 1.0", "toy", kernels, 4, 0, functions,
-    N * sizeof(float),     64};
+__attribute__((visibility("default")))
+const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
+                                       5,
+                                       "toy 1.0",
+                                       "toy",
+                                       kernels,
+                                       4,
+                                       1,
+                                       functions,
+                                       variables,
+                                       N * sizeof(float),
+                                       64};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

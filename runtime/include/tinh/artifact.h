@@ -28,7 +28,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 2u
+#define TINH_ARTIFACT_VERSION 3u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -96,10 +96,9 @@ typedef struct tinh_kernel_desc {
 typedef enum tinh_space {
   TINH_SPACE_ARENA = 0,   /* `offset` into the run's arena. */
   TINH_SPACE_WEIGHTS = 1, /* `offset` into the artifact's constant weights. */
-  TINH_SPACE_STATE = 2,   /* `offset` into the context's mutable state. */
-  TINH_SPACE_INPUT = 3,   /* `offset` into the function's input `index`. */
-  TINH_SPACE_OUTPUT = 4,  /* `offset` into the function's output `index`. */
-  TINH_SPACE_LOOP = 5     /* The number, an int64_t from 0, of the iteration of
+  TINH_SPACE_INPUT = 2,   /* `offset` into the function's input `index`. */
+  TINH_SPACE_OUTPUT = 3,  /* `offset` into the function's output `index`. */
+  TINH_SPACE_LOOP = 4     /* The number, an int64_t from 0, of the iteration of
                              the loop at depth `index`; only read. */
 } tinh_space_t;
 
@@ -164,7 +163,32 @@ typedef struct tinh_tensor_desc {
   uint32_t rank;               /* 0 … TINH_MAX_RANK */
   int64_t dims[TINH_MAX_RANK]; /* Elements; unused ones are 0. */
   uint64_t size;               /* Bytes of all elements. */
+  int32_t variable;            /* Index into the artifact's variables, of the
+                                  same type; or TINH_NOT_VARIABLE: the caller
+                                  gives its memory. */
 } tinh_tensor_desc_t;
+
+#define TINH_NOT_VARIABLE (-1)
+
+/* A tensor that lives from run to run, in the state that each context has. As
+ * an input of a function it is read; as an output it is what the function
+ * leaves in it. Both are the same memory: the memory plan writes nothing there
+ * that a step still wants to read. */
+typedef struct tinh_variable_desc {
+  const char *name; /* Unique. */
+  uint32_t dtype;
+  uint32_t rank;
+  int64_t dims[TINH_MAX_RANK];
+  uint64_t size;
+  uint64_t offset;         /* Into the state; a multiple of
+                              TINH_BUFFER_ALIGNMENT. */
+  uint64_t initial_offset; /* Into the weights: its first value; or
+                              TINH_INITIALLY_ZERO. */
+  uint32_t trainable;      /* 1: a parameter that gradients change; 0: what
+                              goes with them, such as moments. */
+} tinh_variable_desc_t;
+
+#define TINH_INITIALLY_ZERO UINT64_MAX
 
 typedef struct tinh_function_desc {
   const char *name; /* "main" for a model's inference. */
@@ -173,7 +197,7 @@ typedef struct tinh_function_desc {
   const tinh_tensor_desc_t *inputs;
   const tinh_tensor_desc_t *outputs;
   uint32_t num_steps;
-  uint32_t mutates_state; /* 1: its runs are serialised within a context. */
+  uint32_t mutates_state; /* 1: variables are among its outputs. */
   const tinh_step_t *steps;
   uint64_t arena_size;
   uint64_t unplanned_size;   /* The sum of its intermediate buffers, and */
@@ -187,10 +211,11 @@ typedef struct tinh_artifact {
   const char *model;    /* The model's name, from its file. */
   const tinh_kernel_desc_t *kernels;
   uint32_t num_functions;
-  uint32_t reserved;
+  uint32_t num_variables;
   const tinh_function_desc_t *functions;
+  const tinh_variable_desc_t *variables;
   uint64_t weights_size;
-  uint64_t state_size;
+  uint64_t state_size; /* Of all variables, each aligned. */
 } tinh_artifact_t;
 
 /* An artifact in an object file, to be linked into a program: what the symbol

@@ -1,0 +1,41 @@
+//===- state.h - The variables of a context ---------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The memory in which a module's variables live from run to run. It gets their
+// initial values when it is first asked for: a program that gives memory of its
+// own to all runs pays nothing for it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_STATE_H
+#define TINH_RUNTIME_STATE_H
+
+#include "module.h"
+
+#include <mutex>
+
+namespace tinh::runtime {
+
+class State {
+public:
+  explicit State(const Module &module);
+
+  /// Where variable `index` lies. Any thread may ask.
+  char *variable(uint32_t index);
+
+  /// Gives all variables their initial values.
+  void reset();
+
+private:
+  const Module &module;
+  MappedMemory memory;
+  std::once_flag initialised;
+};
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_STATE_H
