@@ -179,35 +179,35 @@ static int64_t validIndex(Integer index, int64_t extent) {
       std::clamp<Integer>(wrapped, Integer(0), Integer(extent - 1)));
 }
 
-static Tensor gather(GatherOp op, Operands in) {
-  const Tensor &x = *in[0], &indices = *in[1];
-  AxisView view(x.shape(), op.getAxis());
-  std::vector<int64_t> from;
+/// Where gathers read, and scatters write, element after element.
+static std::vector<int64_t> sliceOffsets(const Tensor &x, const Tensor &indices,
+                                         int64_t axis) {
+  AxisView view(x.shape(), axis);
+  std::vector<int64_t> offsets;
   for (int64_t o = 0; o < view.outer; ++o)
     for (Integer index : indices.integers)
       for (int64_t i = 0; i < view.inner; ++i)
-        from.push_back(view.at(o, validIndex(index, view.extent), i));
-  return pick(op.getType(), x, from);
+        offsets.push_back(view.at(o, validIndex(index, view.extent), i));
+  return offsets;
 }
 
-static Tensor gatherElements(GatherElementsOp op, Operands in) {
-  const Tensor &x = *in[0], &indices = *in[1];
-  int64_t axis = op.getAxis();
+static std::vector<int64_t>
+elementOffsets(const Tensor &x, const Tensor &indices, int64_t axis) {
   int64_t extent = x.shape()[axis];
   Strides own = rowMajorStrides(x.shape()), strides = own;
   strides[axis] = 0;
-  std::vector<int64_t> from;
+  std::vector<int64_t> offsets;
   walk(indices.shape(), std::array<Strides, 1>{strides},
        [&](const std::array<int64_t, 1> &at) {
-         int64_t index = validIndex(indices.integers[from.size()], extent);
-         from.push_back(at[0] + index * own[axis]);
+         int64_t index = validIndex(indices.integers[offsets.size()], extent);
+         offsets.push_back(at[0] + index * own[axis]);
        });
-  return pick(op.getType(), x, from);
+  return offsets;
 }
 
-static Tensor gatherNd(GatherNdOp op, Operands in) {
-  const Tensor &x = *in[0], &indices = *in[1];
-  int64_t batch = op.getBatchDims(), width = indices.shape().back();
+static std::vector<int64_t> tupleOffsets(const Tensor &x, const Tensor &indices,
+                                         int64_t batch) {
+  int64_t width = indices.shape().back();
   Strides strides = rowMajorStrides(x.shape());
   int64_t slice = strides[batch + width - 1];
   int64_t batches = 1;
@@ -215,7 +215,7 @@ static Tensor gatherNd(GatherNdOp op, Operands in) {
     batches *= extent;
   int64_t tuples = batches ? indices.size() / width / batches : 0;
   int64_t batchSize = batches ? x.size() / batches : 0;
-  std::vector<int64_t> from;
+  std::vector<int64_t> offsets;
   for (int64_t tuple = 0; tuple < batches * tuples; ++tuple) {
     int64_t start = tuple / tuples * batchSize;
     for (int64_t j = 0; j < width; ++j)
@@ -223,9 +223,57 @@ static Tensor gatherNd(GatherNdOp op, Operands in) {
           strides[batch + j] *
           validIndex(indices.integers[tuple * width + j], x.shape()[batch + j]);
     for (int64_t i = 0; i < slice; ++i)
-      from.push_back(start + i);
+      offsets.push_back(start + i);
   }
-  return pick(op.getType(), x, from);
+  return offsets;
+}
+
+static Tensor gather(GatherOp op, Operands in) {
+  return pick(op.getType(), *in[0], sliceOffsets(*in[0], *in[1], op.getAxis()));
+}
+
+static Tensor gatherElements(GatherElementsOp op, Operands in) {
+  return pick(op.getType(), *in[0],
+              elementOffsets(*in[0], *in[1], op.getAxis()));
+}
+
+static Tensor gatherNd(GatherNdOp op, Operands in) {
+  return pick(op.getType(), *in[0],
+              tupleOffsets(*in[0], *in[1], op.getBatchDims()));
+}
+
+//===----------------------------------------------------------------------===//
+// Scatters
+//===----------------------------------------------------------------------===//
+
+template <typename T> static T scattered(ScatterKind kind, T old, T update) {
+  switch (kind) {
+  case ScatterKind::Assign:
+    return update;
+  case ScatterKind::Add:
+    return old + update;
+  case ScatterKind::Mul:
+    return multiply(old, update);
+  case ScatterKind::Max:
+    return larger(old, update);
+  case ScatterKind::Min:
+    return smaller(old, update);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+/// The sums of narrow types are rounded at the end.
+static Tensor scatter(ScatterKind kind, Operands in,
+                      ArrayRef<int64_t> offsets) {
+  Tensor y = *in[0];
+  visitElements(y, [&](auto zero) {
+    using T = decltype(zero);
+    for (auto [i, at] : llvm::enumerate(offsets)) {
+      T &element = y.elements<T>()[at];
+      element = scattered(kind, element, in[2]->elements<T>()[i]);
+    }
+  });
+  return y;
 }
 
 static Tensor iota(IotaOp op) {
@@ -244,8 +292,10 @@ static Tensor iota(IotaOp op) {
 
 std::optional<Tensor> evaluateMovement(Operation *op, Operands in) {
   using Result = std::optional<Tensor>;
-  // Gathers have nothing to read from an empty tensor.
+  // In an empty tensor, gathers have nothing to read and scatters no place.
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (isa<ScatterOp, ScatterElementsOp, ScatterNdOp>(op) && in[0]->size() == 0)
+    return in[2]->size() == 0 ? Result(*in[0]) : Result();
   if (isa<GatherOp, GatherElementsOp, GatherNdOp>(op) && in[0]->size() == 0)
     return type.getNumElements() == 0 ? Result(Tensor(type)) : Result();
   return llvm::TypeSwitch<Operation *, Result>(op)
@@ -260,6 +310,17 @@ std::optional<Tensor> evaluateMovement(Operation *op, Operands in) {
       .Case([&](GatherOp take) { return gather(take, in); })
       .Case([&](GatherElementsOp take) { return gatherElements(take, in); })
       .Case([&](GatherNdOp take) { return gatherNd(take, in); })
+      .Case([&](ScatterOp put) {
+        return scatter(put.getKind(), in,
+                       sliceOffsets(*in[0], *in[1], put.getAxis()));
+      })
+      .Case([&](ScatterElementsOp put) {
+        return scatter(put.getKind(), in,
+                       elementOffsets(*in[0], *in[1], put.getAxis()));
+      })
+      .Case([&](ScatterNdOp put) {
+        return scatter(put.getKind(), in, tupleOffsets(*in[0], *in[1], 0));
+      })
       .Case([&](IotaOp count) { return iota(count); })
       .Default([](Operation *) { return Result(); });
 }

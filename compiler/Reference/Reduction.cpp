@@ -95,6 +95,29 @@ static Tensor reduce(ReduceOp op, const Tensor &x) {
   return y;
 }
 
+/// By definition: the mean, then the mean of squared distances from it.
+static Tensor variance(VarianceOp op, const Tensor &x) {
+  Tensor y(op.getType());
+  SmallVector<int64_t> kept(x.shape());
+  for (int64_t axis : op.getAxes())
+    kept[axis] = 1;
+  std::array<Strides, 1> strides = {broadcastStrides(kept, x.shape())};
+  auto average = [&](auto valueOf) {
+    std::vector<double> sums(y.size(), 0);
+    const double *from = x.floats.data();
+    walk(x.shape(), strides, [&](const std::array<int64_t, 1> &at) {
+      sums[at[0]] += valueOf(*from++, at[0]);
+    });
+    for (double &sum : sums)
+      sum /= static_cast<double>(x.size()) / static_cast<double>(y.size());
+    return sums;
+  };
+  std::vector<double> means = average([](double x, int64_t) { return x; });
+  y.floats = average(
+      [&](double x, int64_t at) { return (x - means[at]) * (x - means[at]); });
+  return y;
+}
+
 //===----------------------------------------------------------------------===//
 // argmax, argmin, cumsum
 //===----------------------------------------------------------------------===//
@@ -153,6 +176,7 @@ std::optional<Tensor> evaluateReduction(Operation *op, Operands in) {
   using Result = std::optional<Tensor>;
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](ReduceOp reduction) { return reduce(reduction, *in[0]); })
+      .Case([&](VarianceOp spread) { return variance(spread, *in[0]); })
       .Case([&](ArgmaxOp arg) { return findExtreme(arg, *in[0]); })
       .Case([&](ArgminOp arg) { return findExtreme(arg, *in[0]); })
       .Case([&](CumsumOp scan) { return cumsum(scan, *in[0]); })

@@ -1,5 +1,4 @@
-//===- Movement.cpp - Gradients of ops that move elements
-//-----------------------===//
+//===- Movement.cpp - Gradients of ops that move elements -----------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,6 +11,250 @@ using namespace mlir;
 
 namespace tinh::gradients {
 
-void attachMovementRules(MLIRContext *context) {}
+using graph::PadMode;
+using graph::ReduceKind;
+
+static Value pad(GraphOps &ops, Value x, Value value, ArrayRef<int64_t> low,
+                 ArrayRef<int64_t> high) {
+  if (llvm::all_of(low, [](int64_t n) { return n == 0; }) &&
+      llvm::all_of(high, [](int64_t n) { return n == 0; }))
+    return x;
+  return ops.create<graph::PadOp>(
+      {x, value},
+      {ops.attr("low", low), ops.attr("high", high),
+       ops.attr("mode", graph::PadModeAttr::get(ops.graph.context(),
+                                                PadMode::Constant))});
+}
+
+/// Zeros before and after one dimension; negative amounts cut.
+static Value padAxis(GraphOps &ops, Value x, int64_t axis, int64_t low,
+                     int64_t high) {
+  if (!x)
+    return {};
+  Ints before(GraphOps::rank(x), 0), after(before);
+  before[axis] = low;
+  after[axis] = high;
+  return pad(ops, x, ops.scalarLike(x, 0), before, after);
+}
+
+/// The dimension in the opposite order.
+static Value reverse(GraphOps &ops, Value x, int64_t axis) {
+  if (!x)
+    return {};
+  Ints starts(GraphOps::rank(x), 0), sizes(GraphOps::shape(x)),
+      steps(GraphOps::rank(x), 1);
+  starts[axis] = std::max<int64_t>(sizes[axis] - 1, 0);
+  steps[axis] = -1;
+  return ops.create<graph::SliceOp>({x}, {ops.attr("starts", starts),
+                                          ops.attr("sizes", sizes),
+                                          ops.attr("steps", steps)});
+}
+
+//===----------------------------------------------------------------------===//
+// reshape, broadcast, transpose, concat
+//===----------------------------------------------------------------------===//
+
+static void differentiateReshape(Vjp<graph::ReshapeOp> &vjp) {
+  vjp.give(0, [&] {
+    return vjp.ops.reshape(vjp.dy(), GraphOps::shape(vjp.op.getX()));
+  });
+}
+
+static void differentiateBroadcast(Vjp<graph::BroadcastOp> &vjp) {
+  vjp.give(0, [&] { return vjp.dy(); });
+}
+
+static void differentiateTranspose(Vjp<graph::TransposeOp> &vjp) {
+  Ints inverse(vjp.op.getPermutation().size());
+  for (auto [to, from] : llvm::enumerate(vjp.op.getPermutation()))
+    inverse[from] = static_cast<int64_t>(to);
+  vjp.give(0, [&] { return vjp.ops.transpose(vjp.dy(), inverse); });
+}
+
+static void differentiateConcat(Vjp<graph::ConcatOp> &vjp) {
+  auto axis = static_cast<int64_t>(vjp.op.getAxis());
+  int64_t start = 0;
+  for (auto [i, input] : llvm::enumerate(vjp.op.getInputs())) {
+    int64_t size = GraphOps::shape(input)[axis];
+    vjp.give(i, [&] { return vjp.ops.sliceAxis(vjp.dy(), axis, start, size); });
+    start += size;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// slice
+//===----------------------------------------------------------------------===//
+
+/// `x` with step - 1 zeros after each element of a dimension.
+static Value dilate(GraphOps &ops, Value x, int64_t axis, int64_t step) {
+  if (!x || step == 1)
+    return x;
+  Ints apart(GraphOps::shape(x)), together(apart);
+  apart.insert(apart.begin() + axis + 1, 1);
+  together[axis] *= step;
+  return ops.reshape(padAxis(ops, ops.reshape(x, apart), axis + 1, 0, step - 1),
+                     together);
+}
+
+/// Puts what was sliced back among zeros.
+static void differentiateSlice(Vjp<graph::SliceOp> &vjp) {
+  vjp.give(0, [&] {
+    GraphOps &ops = vjp.ops;
+    ArrayRef<int64_t> extents = GraphOps::shape(vjp.op.getX());
+    Value dx = vjp.dy();
+    Ints low(vjp.op.getStarts()), high;
+    for (auto [i, size] : llvm::enumerate(vjp.op.getSizes())) {
+      auto axis = static_cast<int64_t>(i);
+      int64_t step = vjp.op.getSteps()[i];
+      if (step < 0) {
+        low[i] += (size - 1) * step;
+        dx = reverse(ops, dx, axis);
+      }
+      dx = dilate(ops, dx, axis, std::abs(step));
+      if (size == 0)
+        low[i] = 0;
+      high.push_back(extents[i] - low[i] - size * std::abs(step));
+    }
+    return dx ? pad(ops, dx, ops.scalarLike(dx, 0), low, high) : Value();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// pad
+//===----------------------------------------------------------------------===//
+
+/// What the `size` elements from `start` on, which repeat elements of x, give
+/// to these, as a tensor of the extent that x has: edges are summed up,
+/// reflections turned round; `to` is where the first of x's elements lies.
+static Value foldBack(GraphOps &ops, Value dy, PadMode mode, int64_t axis,
+                      int64_t start, int64_t size, int64_t to, int64_t extent) {
+  Value part = ops.sliceAxis(dy, axis, start, size);
+  if (mode == PadMode::Edge)
+    part = ops.reduce(ReduceKind::Sum, part, axis, /*keepdims=*/true);
+  if (mode == PadMode::Reflect)
+    part = reverse(ops, part, axis);
+  int64_t length = mode == PadMode::Edge ? 1 : size;
+  return padAxis(ops, part, axis, to, extent - to - length);
+}
+
+/// The gradient before one dimension of extent `extent` was padded.
+static Value unpad(GraphOps &ops, Value dy, PadMode mode, int64_t axis,
+                   int64_t extent, int64_t low, int64_t high) {
+  Value dx = padAxis(ops, dy, axis, -low, -high);
+  if (mode == PadMode::Constant)
+    return dx;
+  // The first elements that repeat some of x, and the last ones.
+  int64_t size = GraphOps::shape(dy)[axis];
+  int64_t before = std::min(low, size), after = std::max(low + extent, 0L);
+  int64_t firstTo = mode == PadMode::Edge      ? 0
+                    : mode == PadMode::Reflect ? low - before + 1
+                                               : extent - low;
+  int64_t lastTo = mode == PadMode::Edge      ? extent - 1
+                   : mode == PadMode::Reflect ? extent - 1 - high
+                                              : after - low - extent;
+  if (before > 0)
+    dx = ops.add(dx, foldBack(ops, dy, mode, axis, 0, before, firstTo, extent));
+  if (size > after)
+    dx = ops.add(
+        dx, foldBack(ops, dy, mode, axis, after, size - after, lastTo, extent));
+  return dx;
+}
+
+static void differentiatePad(Vjp<graph::PadOp> &vjp) {
+  GraphOps &ops = vjp.ops;
+  Value x = vjp.op.getX();
+  PadMode mode = vjp.op.getMode();
+  ArrayRef<int64_t> low = vjp.op.getLow(), high = vjp.op.getHigh();
+  vjp.give(0, [&] {
+    Value dx = vjp.dy();
+    for (int64_t axis = 0; axis < GraphOps::rank(x) && dx; ++axis)
+      if (low[axis] || high[axis])
+        dx = unpad(ops, dx, mode, axis, GraphOps::shape(x)[axis], low[axis],
+                   high[axis]);
+    return dx;
+  });
+  vjp.give(1, [&] {
+    if (mode != PadMode::Constant)
+      return Value();
+    Value isPadding =
+        pad(ops, zerosLike(ops, x), ops.scalarLike(x, 1), low, high);
+    // Broadcasting a scalar to y is what is summed up.
+    return ops.mul(vjp.dy(), isPadding);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// gather: the scatter that adds
+//===----------------------------------------------------------------------===//
+
+/// The scatter `Op` of `updates` into `x`, at the indices and along the axis of
+/// `like`, a gather or a scatter of the same kind.
+template <typename Op, typename Like>
+static Value scatter(GraphOps &ops, graph::ScatterKind kind, Value x, Like like,
+                     Value updates) {
+  SmallVector<NamedAttribute> attributes = {
+      ops.attr("kind", graph::ScatterKindAttr::get(ops.graph.context(), kind))};
+  if constexpr (!std::is_same_v<Op, graph::ScatterNdOp>)
+    attributes.push_back(
+        ops.attr("axis", static_cast<int64_t>(like.getAxis())));
+  return ops.create<Op>({x, like.getIndices(), updates}, attributes);
+}
+
+template <typename Op, typename Scatter>
+static void differentiateGather(Vjp<Op> &vjp) {
+  vjp.give(0, [&] {
+    return scatter<Scatter>(vjp.ops, graph::ScatterKind::Add,
+                            zerosLike(vjp.ops, vjp.op.getX()), vjp.op,
+                            vjp.dy());
+  });
+}
+
+/// The tuples of gather_nd with the indices of its batch dimensions in front.
+static Value wholeTuples(GraphOps &ops, Value indices, int64_t batchDims) {
+  Ints shape(GraphOps::shape(indices));
+  shape.back() = 1;
+  SmallVector<Value> parts;
+  for (int64_t axis = 0; axis < batchDims; ++axis) {
+    Ints row(shape.size(), 1);
+    row[axis] = shape[axis];
+    Value numbers = ops.cast(ops.reshape(ops.iota(shape[axis]), row),
+                             GraphOps::element(indices));
+    parts.push_back(ops.broadcast(numbers, shape));
+  }
+  parts.push_back(indices);
+  return ops.concat(parts, static_cast<int64_t>(shape.size()) - 1);
+}
+
+static void differentiateGatherNd(Vjp<graph::GatherNdOp> &vjp) {
+  vjp.give(0, [&] {
+    GraphOps &ops = vjp.ops;
+    Value indices = wholeTuples(ops, vjp.op.getIndices(),
+                                static_cast<int64_t>(vjp.op.getBatchDims()));
+    return ops.create<graph::ScatterNdOp>(
+        {zerosLike(ops, vjp.op.getX()), indices, vjp.dy()},
+        ops.attr("kind", graph::ScatterKindAttr::get(ops.graph.context(),
+                                                     graph::ScatterKind::Add)));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void attachMovementRules(MLIRContext *context) {
+  attachRule<graph::ReshapeOp, differentiateReshape>(context);
+  attachRule<graph::BroadcastOp, differentiateBroadcast>(context);
+  attachRule<graph::TransposeOp, differentiateTranspose>(context);
+  attachRule<graph::ConcatOp, differentiateConcat>(context);
+  attachRule<graph::SliceOp, differentiateSlice>(context);
+  attachRule<graph::PadOp, differentiatePad>(context);
+  attachRule<graph::GatherOp,
+             differentiateGather<graph::GatherOp, graph::ScatterOp>>(context);
+  attachRule<
+      graph::GatherElementsOp,
+      differentiateGather<graph::GatherElementsOp, graph::ScatterElementsOp>>(
+      context);
+  attachRule<graph::GatherNdOp, differentiateGatherNd>(context);
+}
 
 } // namespace tinh::gradients

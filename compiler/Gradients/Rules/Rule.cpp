@@ -16,8 +16,7 @@ namespace tinh::gradients {
 Value VjpBase::dy(unsigned result) {
   if (Value gradient = resultGradients[result])
     return gradient;
-  Value value = operation->getResult(result);
-  return ops.broadcast(ops.scalarLike(value, 0), GraphOps::shape(value));
+  return zerosLike(ops, operation->getResult(result));
 }
 
 void VjpBase::give(unsigned index, llvm::function_ref<Value()> build) {
@@ -26,6 +25,10 @@ void VjpBase::give(unsigned index, llvm::function_ref<Value()> build) {
   if (Value gradient = build())
     gradients[index] = sumToShape(
         ops, gradient, GraphOps::shape(operation->getOperand(index)));
+}
+
+Value zerosLike(GraphOps &ops, Value value) {
+  return ops.broadcast(ops.scalarLike(value, 0), GraphOps::shape(value));
 }
 
 Value sumToShape(GraphOps &ops, Value value, ArrayRef<int64_t> shape) {

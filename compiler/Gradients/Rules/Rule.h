@@ -65,6 +65,9 @@ public:
   Op op;
 };
 
+/// Zeros of the type of `value`.
+mlir::Value zerosLike(GraphOps &ops, mlir::Value value);
+
 /// `value`, summed to `shape`, which broadcasts to its own.
 mlir::Value sumToShape(GraphOps &ops, mlir::Value value,
                        llvm::ArrayRef<int64_t> shape);
