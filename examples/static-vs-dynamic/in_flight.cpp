@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "experiment.h"
 #include "tinh/engine.h"
+#include "tinh/losses.h"
 #include "tinh/tensor.h"
 
 #include <functional>

@@ -19,6 +19,7 @@
 #include "experiment.h"
 #include "tinh/engine.h"
 #include "tinh/function.h"
+#include "tinh/losses.h"
 #include "tinh/runtime.hpp"
 
 #include <cmath>

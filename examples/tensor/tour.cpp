@@ -51,8 +51,8 @@ static void draw() {
   Tensor weights = tinh::normal({64, 10}, generator, 0, 0.1);
   Tensor batch = tinh::uniform({32, 64}, generator);
   Tensor labels = tinh::randint(0, 10, 32, generator);
-  Tensor loss = tinh::cross_entropy(tinh::matmul(batch, weights), labels);
-  std::cout << (loss.item<float>() > 0) << '\n';
+  Tensor picked = tinh::matmul(batch, weights).argmax(1);
+  std::cout << picked.shape() << ' ' << (labels < 10).all() << '\n';
 }
 
 static void fail() {

@@ -1,4 +1,4 @@
-//===- Normalization.cpp - Norms, softmax, attention, losses ----*- C++ -*-===//
+//===- Normalization.cpp - Norms, softmax, attention ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -276,84 +276,4 @@ Tensor tinh::one_hot(Operand indices, int64_t classes) {
   Tensor rows = places.unsqueeze(-1, call.at);
   Tensor hits = eq(sameCall(rows, call), sameCall(columns, call));
   return hits.to(int64, call.at);
-}
-
-//===----------------------------------------------------------------------===//
-// Losses
-//===----------------------------------------------------------------------===//
-
-static Tensor reduceLoss(const Tensor &losses, Reduction reduction,
-                         const Call &call) {
-  switch (reduction) {
-  case Reduction::None:
-    return losses;
-  case Reduction::Mean:
-    return mean(sameCall(losses, call));
-  case Reduction::Sum:
-    return sum(sameCall(losses, call));
-  }
-  fail(call, "there is no such reduction");
-}
-
-static Tensor difference(const Operand &x, const Operand &target,
-                         const Call &call) {
-  Tensor a = toTensor(x, call), b = toTensor(target, call);
-  if (!(use(a, call).sizes == use(b, call).sizes))
-    fail(call, "shapes ", use(a, call).sizes, " and ", use(b, call).sizes,
-         " differ; a loss does not broadcast");
-  return sub(sameCall(a, call), sameCall(b, call));
-}
-
-Tensor tinh::mse_loss(Operand x, Operand target, Reduction reduction) {
-  Call call{"mse_loss", x.at};
-  Tensor distance = difference(x, target, call);
-  return reduceLoss(square(sameCall(distance, call)), reduction, call);
-}
-Tensor tinh::l1_loss(Operand x, Operand target, Reduction reduction) {
-  Call call{"l1_loss", x.at};
-  Tensor distance = difference(x, target, call);
-  return reduceLoss(abs(sameCall(distance, call)), reduction, call);
-}
-
-Tensor tinh::cross_entropy(Operand logits, Operand target,
-                           Reduction reduction) {
-  Call call{"cross_entropy", logits.at};
-  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
-  Tensor x = toTensor(logits, call), expected = toTensor(target, call);
-  const TensorImpl &impl = use(x, call), &wanted = use(expected, call);
-  requireFloating(impl, call);
-  if (impl.rank() == 0)
-    fail(call, "logits of shape [] must be [N, classes, …] or [classes]");
-  int64_t axis = impl.rank() == 1 ? 0 : 1;
-  Tensor logarithms = log_softmax(op(x), axis);
-  if (DType(wanted.dtype).is_floating_point()) {
-    if (!(wanted.sizes == impl.sizes))
-      fail(call, "probabilities of shape ", wanted.sizes,
-           " must have the logits' shape ", impl.sizes);
-    Tensor products = mul(op(logarithms), op(expected));
-    Tensor losses = neg(op(sum(op(products), axis)));
-    return reduceLoss(losses, reduction, call);
-  }
-  Dims sizes = impl.sizes;
-  sizes.erase(axis);
-  if (!(wanted.sizes == sizes) || wanted.dtype == TINH_DTYPE_BOOL)
-    fail(call, "class indices of shape ", wanted.sizes, " and ",
-         DType(wanted.dtype), " must be integers of shape ", sizes,
-         " for logits of shape ", impl.sizes);
-  Tensor places = expected.unsqueeze(axis, call.at);
-  Tensor picked = gather(op(logarithms), axis, op(places));
-  Tensor losses = neg(op(picked.squeeze(axis, call.at)));
-  return reduceLoss(losses, reduction, call);
-}
-
-// max(x, 0) - x·t + log(1 + e^-|x|)
-Tensor tinh::binary_cross_entropy_with_logits(Operand logits, Operand target,
-                                              Reduction reduction) {
-  Call call{"binary_cross_entropy_with_logits", logits.at};
-  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
-  difference(logits, target, call);
-  Tensor product = mul(logits, target), size = abs(logits);
-  Tensor tail = softplus(op(neg(op(size))));
-  Tensor losses = add(op(sub(op(relu(logits)), op(product))), op(tail));
-  return reduceLoss(losses, reduction, call);
 }

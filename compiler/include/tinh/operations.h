@@ -288,24 +288,6 @@ Tensor embedding(Operand weights, Operand indices);
 Tensor one_hot(Operand indices, int64_t classes);
 
 //===----------------------------------------------------------------------===//
-// Losses
-//===----------------------------------------------------------------------===//
-
-enum class Reduction { None, Mean, Sum };
-
-Tensor mse_loss(Operand x, Operand target,
-                Reduction reduction = Reduction::Mean);
-Tensor l1_loss(Operand x, Operand target,
-               Reduction reduction = Reduction::Mean);
-/// Of logits [N, C, …] and, as target, class indices [N, …] or probabilities of
-/// the logits' shape; both without N for one example.
-Tensor cross_entropy(Operand logits, Operand target,
-                     Reduction reduction = Reduction::Mean);
-/// Of logits and probabilities of the same shape.
-Tensor binary_cross_entropy_with_logits(Operand logits, Operand target,
-                                        Reduction reduction = Reduction::Mean);
-
-//===----------------------------------------------------------------------===//
 // Joining, splitting, reordering
 //===----------------------------------------------------------------------===//
 

@@ -229,11 +229,13 @@ Schedule chained_schedule(std::vector<Schedule> schedules);
 /// One after the other: the i-th begins anew, with the initial rate, at
 /// milestones[i - 1].
 Schedule sequential_schedule(std::vector<Schedule> schedules,
-                             std::vector<int64_t> milestones);
+                             std::vector<int64_t> milestones,
+                             At at = At::current());
 
-/// "step" (step_size, gamma), "exponential" (gamma), "cosine" (steps, minimum,
-/// warmup: steps of a linear rise before) or "linear" (steps, start_factor,
-/// end_factor).
+/// "constant", "step" (step_size, gamma), "multi_step" (milestones: "30:60",
+/// gamma), "exponential" (gamma), "cosine" (steps, minimum) or "linear" (steps,
+/// start_factor, end_factor); all with `warmup`: steps of a linear rise from
+/// initial / warmup before.
 Schedule make_schedule(std::string_view name, const Options &options = {},
                        At at = At::current());
 

@@ -185,12 +185,6 @@ static const Table kNorms = {
          scaled_dot_product_attention(x[0], x[1], x[2], x[3])),
     CASE("embedding", embedding(x[0], x[1])),
     CASE("one_hot", one_hot(x[0], 4)),
-    CASE("mse_loss", mse_loss(x[0], x[1])),
-    CASE("l1_loss", l1_loss(x[0], x[1], Reduction::Sum)),
-    CASE("cross_entropy", cross_entropy(x[0], x[1])),
-    CASE("cross_entropy_spatial", cross_entropy(x[0], x[1], Reduction::None)),
-    CASE("cross_entropy_soft", cross_entropy(x[0], x[1])),
-    CASE("bce_with_logits", binary_cross_entropy_with_logits(x[0], x[1])),
 };
 
 static Tensor putValues(const Inputs &x) {

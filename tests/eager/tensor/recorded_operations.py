@@ -401,17 +401,6 @@ def norms():
         ints(2, 4, low=0, high=6),
     )
     case("one_hot", lambda i: F.one_hot(i, 4), ints(5, low=0, high=4))
-    case("mse_loss", F.mse_loss, f32(3, 2), f32(3, 2))
-    case("l1_loss", lambda a, b: F.l1_loss(a, b, reduction="sum"), f32(3, 2), f32(3, 2))
-    case("cross_entropy", F.cross_entropy, f32(4, 5), ints(4, low=0, high=5))
-    case(
-        "cross_entropy_spatial",
-        lambda x, t: F.cross_entropy(x, t, reduction="none"),
-        f32(2, 3, 4),
-        ints(2, 4, low=0, high=3),
-    )
-    case("cross_entropy_soft", F.cross_entropy, f32(4, 3), positive(4, 3))
-    case("bce_with_logits", F.binary_cross_entropy_with_logits, f32(4), positive(4) / 4)
 
 
 def movement():

@@ -1,0 +1,386 @@
+//===- Losses.cpp - How far predictions are from targets --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Formulas with PyTorch's gradients also where they have a kink, and without
+// overflow: log(1 + e^x) is softplus.
+//
+//===----------------------------------------------------------------------===//
+#include "tinh/losses.h"
+
+#include "compiler/Nn/OptionReader.h"
+
+#include <limits>
+
+using namespace tinh;
+using namespace tinh::eager;
+using nn::OptionReader;
+
+static Tensor reduced(const Tensor &losses, Reduction reduction,
+                      const Call &call) {
+  switch (reduction) {
+  case Reduction::None:
+    return losses;
+  case Reduction::Mean:
+    return mean(sameCall(losses, call));
+  case Reduction::Sum:
+    return sum(sameCall(losses, call));
+  }
+  fail(call, "there is no such reduction");
+}
+
+static void requireSameShape(const Tensor &x, const Tensor &target,
+                             const Call &call) {
+  if (x.shape(call.at) != target.shape(call.at))
+    fail(call, "shapes ", x.shape(), " and ", target.shape(),
+         " differ; a loss does not broadcast");
+}
+
+//===----------------------------------------------------------------------===//
+// Distances
+//===----------------------------------------------------------------------===//
+
+static Tensor difference(const Operand &x, const Operand &target,
+                         const Call &call) {
+  Tensor a = toTensor(x, call), b = toTensor(target, call);
+  requireSameShape(a, b, call);
+  return sub(sameCall(a, call), sameCall(b, call));
+}
+
+static Tensor distance(const Operand &x, const Operand &target,
+                       const Call &call) {
+  Tensor signedDistance = difference(x, target, call);
+  return abs(sameCall(signedDistance, call));
+}
+
+Tensor tinh::mse_loss(Operand x, Operand target, Reduction reduction) {
+  Call call{"mse_loss", x.at};
+  Tensor apart = difference(x, target, call);
+  return reduced(square(sameCall(apart, call)), reduction, call);
+}
+
+Tensor tinh::l1_loss(Operand x, Operand target, Reduction reduction) {
+  Call call{"l1_loss", x.at};
+  return reduced(distance(x, target, call), reduction, call);
+}
+
+/// c · (d - c / 2), where c is d up to delta.
+static Tensor huber(const Operand &x, const Operand &target, double delta,
+                    const Call &call) {
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor apart = distance(x, target, call);
+  Tensor cut = minimum(op(apart), delta);
+  return mul(op(muladd(op(cut), -0.5, op(apart))), op(cut));
+}
+
+Tensor tinh::huber_loss(Operand x, Operand target, double delta,
+                        Reduction reduction) {
+  Call call{"huber_loss", x.at};
+  if (!(delta > 0))
+    fail(call, "delta is ", delta, "; it must be above 0");
+  return reduced(huber(x, target, delta, call), reduction, call);
+}
+
+Tensor tinh::smooth_l1_loss(Operand x, Operand target, double beta,
+                            Reduction reduction) {
+  Call call{"smooth_l1_loss", x.at};
+  if (!(beta >= 0))
+    fail(call, "beta is ", beta, "; it must not be negative");
+  if (beta == 0)
+    return reduced(distance(x, target, call), reduction, call);
+  Tensor losses = huber(x, target, beta, call);
+  losses = div(sameCall(losses, call), beta);
+  return reduced(losses, reduction, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The loss of class indices, from the logarithms of probabilities.
+class ClassLoss {
+public:
+  ClassLoss(const Tensor &logarithms, const Tensor &target,
+            const CrossEntropyOptions &options, const Call &call)
+      : logarithms(logarithms), target(target), options(options), call(call),
+        axis(logarithms.dim() == 1 ? 0 : 1), classes(logarithms.size(axis)) {
+    checkTarget();
+    this->target = target.to(int64, call.at);
+    ignored = eq(op(this->target), options.ignore_index);
+    places = where(op(ignored), 0, op(classIndices()));
+    findWeights();
+  }
+
+  Tensor result() const {
+    Tensor picked =
+        gather(op(logarithms), axis, op(places.unsqueeze(axis, call.at)));
+    picked = picked.squeeze(axis, call.at);
+    double certain = 1 - options.label_smoothing;
+    Tensor losses = mul(op(picked), -certain);
+    if (weights.defined())
+      losses = mul(op(losses), op(weights));
+    if (options.label_smoothing != 0)
+      losses = sub(op(losses), op(smoothed()));
+    losses = where(op(ignored), 0, op(losses));
+    if (options.reduction != Reduction::Mean)
+      return reduced(losses, options.reduction, call);
+    Tensor counted = weights.defined() ? where(op(ignored), 0, op(weights))
+                                       : where(op(ignored), 0, 1);
+    return div(op(sum(op(losses))), op(sum(op(counted))));
+  }
+
+private:
+  Operand op(const Tensor &tensor) const { return sameCall(tensor, call); }
+
+  void checkTarget() const {
+    Shape expected;
+    for (int64_t i = 0; i < logarithms.dim(); ++i)
+      if (i != axis)
+        expected.push_back(logarithms.size(i));
+    if (target.shape() != expected || !target.dtype().is_integer())
+      fail(call, "class indices of shape ", target.shape(), " and ",
+           target.dtype(), " must be integers of shape ", expected,
+           " for logits of shape ", logarithms.shape());
+  }
+
+  /// What is below 0 is out of range, too, and does not count from the end.
+  Tensor classIndices() const {
+    return where(op(lt(op(target), 0)), classes, op(target));
+  }
+
+  /// By example: those of the classes, if these have any. In a graph, where
+  /// an index out of range is no error, NaN for such an example.
+  void findWeights() {
+    if (options.weight.defined()) {
+      if (options.weight.shape(call.at) != Shape(classes))
+        fail(call, "weight of shape ", options.weight.shape(), " must be [",
+             classes, "]: one number for each class");
+      weights = take(op(options.weight), op(places));
+    }
+    if (Backend::current().isTracing()) {
+      constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+      Tensor isWrong = ge(op(places), classes);
+      weights = weights.defined() ? where(op(isWrong), nan, op(weights))
+                                  : where(op(isWrong), nan, 1.0);
+    }
+    if (weights.defined())
+      weights = weights.to(logarithms.dtype(), call.at);
+  }
+
+  /// What the even part of the probabilities takes off.
+  Tensor smoothed() const {
+    Tensor terms = logarithms;
+    if (options.weight.defined()) {
+      Shape along(std::vector<int64_t>(logarithms.dim(), 1));
+      along[axis] = classes;
+      terms = mul(op(terms), op(options.weight.reshape(along, call.at)));
+    }
+    return mul(op(sum(op(terms), axis)),
+               options.label_smoothing / double(classes));
+  }
+
+  Tensor logarithms, target;
+  const CrossEntropyOptions &options;
+  Call call;
+  int64_t axis, classes;
+  Tensor ignored, places, weights;
+};
+
+} // namespace
+
+static void requireLogits(const Tensor &x, const CrossEntropyOptions &options,
+                          const Call &call) {
+  if (!x.dtype(call.at).is_floating_point())
+    fail(call, "is not defined for ", x.dtype(),
+         "; convert the operand with to(float32)");
+  if (x.dim() == 0)
+    fail(call, "logits of shape [] must be [N, classes, …] or [classes]");
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    fail(call, "label_smoothing is ", options.label_smoothing,
+         "; it must be from 0 to 1");
+}
+
+static Tensor softCrossEntropy(const Tensor &logarithms, const Tensor &target,
+                               const CrossEntropyOptions &options,
+                               const Call &call) {
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  if (target.shape() != logarithms.shape())
+    fail(call, "probabilities of shape ", target.shape(),
+         " must have the logits' shape ", logarithms.shape());
+  int64_t axis = logarithms.dim() == 1 ? 0 : 1;
+  int64_t classes = logarithms.size(axis);
+  Tensor probabilities = target;
+  if (options.label_smoothing != 0)
+    probabilities = muladd(op(target), 1 - options.label_smoothing,
+                           options.label_smoothing / double(classes));
+  Tensor products = mul(op(logarithms), op(probabilities));
+  if (options.weight.defined()) {
+    Shape along(std::vector<int64_t>(logarithms.dim(), 1));
+    along[axis] = classes;
+    products = mul(op(products), op(options.weight.reshape(along, call.at)));
+  }
+  Tensor losses = neg(op(sum(op(products), axis)));
+  return reduced(losses, options.reduction, call);
+}
+
+Tensor tinh::cross_entropy(Operand logits, Operand target,
+                           const CrossEntropyOptions &options) {
+  Call call{"cross_entropy", logits.at};
+  Tensor x = toTensor(logits, call), expected = toTensor(target, call);
+  requireLogits(x, options, call);
+  Tensor logarithms = log_softmax(sameCall(x, call), x.dim() == 1 ? 0 : 1);
+  if (expected.dtype(call.at).is_floating_point())
+    return softCrossEntropy(logarithms, expected, options, call);
+  return ClassLoss(logarithms, expected, options, call).result();
+}
+
+Tensor tinh::nll_loss(Operand log_probabilities, Operand target,
+                      const CrossEntropyOptions &options) {
+  Call call{"nll_loss", log_probabilities.at};
+  Tensor x = toTensor(log_probabilities, call);
+  requireLogits(x, options, call);
+  if (options.label_smoothing != 0)
+    fail(call, "has no label smoothing; use cross_entropy, of logits");
+  return ClassLoss(x, toTensor(target, call), options, call).result();
+}
+
+//===----------------------------------------------------------------------===//
+// Probabilities
+//===----------------------------------------------------------------------===//
+
+// (1 - t) · x + log(1 + e^-x), the second by what positive targets weigh.
+Tensor tinh::binary_cross_entropy_with_logits(
+    Operand logits, Operand target, const BinaryCrossEntropyOptions &options) {
+  Call call{"binary_cross_entropy_with_logits", logits.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor x = toTensor(logits, call), t = toTensor(target, call);
+  requireSameShape(x, t, call);
+  Tensor tail = softplus(op(neg(op(x))));
+  if (options.pos_weight.defined()) {
+    Tensor extra = sub(op(options.pos_weight), 1);
+    tail = mul(op(tail), op(muladd(op(extra), op(t), 1)));
+  }
+  Tensor losses = muladd(op(sub(Operand(1, call.at), op(t))), op(x), op(tail));
+  if (options.weight.defined())
+    losses = mul(op(losses), op(options.weight));
+  return reduced(losses, options.reduction, call);
+}
+
+Tensor tinh::kl_div(Operand x, Operand target, bool log_target,
+                    Reduction reduction) {
+  Call call{"kl_div", x.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor given = toTensor(x, call), t = toTensor(target, call);
+  requireSameShape(given, t, call);
+  if (log_target) {
+    Tensor apart = sub(op(t), op(given));
+    return reduced(mul(op(exp(op(t))), op(apart)), reduction, call);
+  }
+  // A probability of 0 adds nothing, whatever its logarithm is.
+  Tensor isPositive = gt(op(t), 0);
+  Tensor logarithms = log(op(where(op(isPositive), op(t), 1)));
+  Tensor losses = mul(op(t), op(sub(op(logarithms), op(given))));
+  return reduced(losses, reduction, call);
+}
+
+//===----------------------------------------------------------------------===//
+// By name
+//===----------------------------------------------------------------------===//
+
+static Reduction reductionOf(OptionReader &options) {
+  constexpr Reduction kinds[] = {Reduction::Mean, Reduction::Sum,
+                                 Reduction::None};
+  return kinds[options.choice("reduction", {"mean", "sum", "none"})];
+}
+
+static Loss::Target classTarget(const Shape &prediction, DType) {
+  Shape shape;
+  for (size_t i = 0; i < prediction.size(); ++i)
+    if (i != (prediction.size() == 1 ? 0 : 1))
+      shape.push_back(prediction[i]);
+  return {int64, shape};
+}
+
+using Maker = Loss (*)(std::string name, OptionReader &options);
+
+static const std::vector<std::pair<std::string, Maker>> kLosses = {
+    {"mse",
+     [](std::string name, OptionReader &options) {
+       return Loss(name, [how = reductionOf(options)](auto &x, auto &t) {
+         return mse_loss(x, t, how);
+       });
+     }},
+    {"l1",
+     [](std::string name, OptionReader &options) {
+       return Loss(name, [how = reductionOf(options)](auto &x, auto &t) {
+         return l1_loss(x, t, how);
+       });
+     }},
+    {"huber",
+     [](std::string name, OptionReader &options) {
+       double delta = options.number("delta", 1);
+       return Loss(name, [delta, how = reductionOf(options)](auto &x, auto &t) {
+         return huber_loss(x, t, delta, how);
+       });
+     }},
+    {"smooth_l1",
+     [](std::string name, OptionReader &options) {
+       double beta = options.number("beta", 1);
+       return Loss(name, [beta, how = reductionOf(options)](auto &x, auto &t) {
+         return smooth_l1_loss(x, t, beta, how);
+       });
+     }},
+    {"cross_entropy",
+     [](std::string name, OptionReader &options) {
+       CrossEntropyOptions all;
+       all.label_smoothing = options.number("label_smoothing", 0);
+       all.ignore_index = options.integer("ignore_index", -100);
+       bool areProbabilities = options.flag("probabilities", false);
+       all.reduction = reductionOf(options);
+       return Loss(
+           name, [all](auto &x, auto &t) { return cross_entropy(x, t, all); },
+           areProbabilities ? nullptr : classTarget);
+     }},
+    {"bce_with_logits",
+     [](std::string name, OptionReader &options) {
+       BinaryCrossEntropyOptions all;
+       all.reduction = reductionOf(options);
+       return Loss(name, [all](auto &x, auto &t) {
+         return binary_cross_entropy_with_logits(x, t, all);
+       });
+     }},
+    {"nll",
+     [](std::string name, OptionReader &options) {
+       CrossEntropyOptions all;
+       all.ignore_index = options.integer("ignore_index", -100);
+       all.reduction = reductionOf(options);
+       return Loss(
+           name, [all](auto &x, auto &t) { return nll_loss(x, t, all); },
+           classTarget);
+     }},
+    {"kl_div",
+     [](std::string name, OptionReader &options) {
+       bool log_target = options.flag("log_target", false);
+       return Loss(name,
+                   [log_target, how = reductionOf(options)](auto &x, auto &t) {
+                     return kl_div(x, t, log_target, how);
+                   });
+     }},
+};
+
+Loss losses::make(std::string_view name, const Options &options, At at) {
+  Call call{"losses::make", at};
+  Maker maker = nn::entryOf(kLosses, name, "loss", call);
+  OptionReader reader(name, options, call);
+  Loss loss = maker(std::string(name), reader);
+  reader.finish();
+  return loss;
+}
+
+std::vector<std::string> losses::names() { return nn::namesOf(kLosses); }
