@@ -9,8 +9,6 @@
 
 #include "dialects/graph/Graph.h"
 
-#include "llvm/ADT/DenseSet.h"
-
 using namespace mlir;
 
 namespace tinh::gradients {
@@ -23,6 +21,32 @@ Value addGradients(OpBuilder &builder, Location location, Value a, Value b) {
   if (!a || !b)
     return a ? a : b;
   return graph::AddOp::create(builder, location, a, b);
+}
+
+llvm::DenseSet<Value> findNeeded(Block &block, ValueRange outputs) {
+  llvm::DenseSet<Value> needed;
+  SmallVector<Value> worklist(outputs);
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (needed.insert(value).second && op && op->getBlock() == &block)
+      llvm::append_range(worklist, graph::readValues(op));
+  }
+  return needed;
+}
+
+llvm::DenseSet<Value> findDependent(Block &block, ValueRange inputs) {
+  llvm::DenseSet<Value> dependent(inputs.begin(), inputs.end());
+  for (Operation &op : block) {
+    if (isa<graph::StopGradientOp>(op) ||
+        llvm::none_of(graph::readValues(&op),
+                      [&](Value value) { return dependent.contains(value); }))
+      continue;
+    for (Value result : op.getResults())
+      if (isDifferentiable(result.getType()))
+        dependent.insert(result);
+  }
+  return dependent;
 }
 
 namespace {
@@ -42,43 +66,27 @@ public:
   Value gradientOf(Value value) const { return sums.lookup(value); }
 
 private:
-  void findDependent(ValueRange outputs);
+  void findPath(ValueRange outputs);
   LogicalResult propagate(Operation *op);
 
   OpBuilder &builder;
   Block *block;
   ValueRange inputs;
   llvm::DenseMap<Value, Value> sums;
-  /// What depends on the inputs, and the outputs on, in the block's order.
-  llvm::DenseSet<Value> dependent;
-  SmallVector<Operation *> path;
+  llvm::DenseSet<Value> dependent; // On the inputs.
+  SmallVector<Operation *> path;   // In the block's order.
 };
 
 /// Ops before the insertion point that the outputs need, whose results depend
 /// on the inputs in a differentiable way.
-void ReverseWalk::findDependent(ValueRange outputs) {
-  llvm::DenseSet<Operation *> needed;
-  SmallVector<Value> worklist(outputs);
-  while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val().getDefiningOp();
-    if (op && op->getBlock() == block && needed.insert(op).second)
-      llvm::append_range(worklist, graph::readValues(op));
-  }
-  dependent.insert(inputs.begin(), inputs.end());
-  for (Operation &op : *block) {
-    if (!needed.contains(&op) || isa<graph::StopGradientOp>(op) ||
-        llvm::none_of(graph::readValues(&op),
-                      [&](Value value) { return dependent.contains(value); }))
-      continue;
-    bool counts = false;
-    for (Value result : op.getResults())
-      if (isDifferentiable(result.getType())) {
-        dependent.insert(result);
-        counts = true;
-      }
-    if (counts)
+void ReverseWalk::findPath(ValueRange outputs) {
+  dependent = findDependent(*block, inputs);
+  llvm::DenseSet<Value> needed = findNeeded(*block, outputs);
+  for (Operation &op : *block)
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return needed.contains(result) && dependent.contains(result);
+        }))
       path.push_back(&op);
-  }
 }
 
 LogicalResult ReverseWalk::propagate(Operation *op) {
@@ -92,6 +100,8 @@ LogicalResult ReverseWalk::propagate(Operation *op) {
   for (Value value : read)
     wanted.push_back(dependent.contains(value) &&
                      isDifferentiable(value.getType()));
+  if (!llvm::is_contained(wanted, true)) // An input that is computed.
+    return success();
   auto rule = dyn_cast<graph::DifferentiableOpInterface>(op);
   if (!rule)
     return op->emitError()
@@ -109,7 +119,7 @@ LogicalResult ReverseWalk::propagate(Operation *op) {
 }
 
 LogicalResult ReverseWalk::run(ValueRange outputs) {
-  findDependent(outputs);
+  findPath(outputs);
   for (Operation *op : llvm::reverse(path))
     if (failed(propagate(op)))
       return failure();

@@ -19,6 +19,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tinh::gradients {
 
@@ -33,6 +34,15 @@ buildGradients(mlir::OpBuilder &builder, mlir::ValueRange outputs,
 
 /// Whether tensors of this type have gradients: those of floats.
 bool isDifferentiable(mlir::Type type);
+
+/// The values of `block`, and those of `inputs`, that depend on `inputs` in a
+/// differentiable way.
+llvm::DenseSet<mlir::Value> findDependent(mlir::Block &block,
+                                          mlir::ValueRange inputs);
+/// The values that `outputs` need: results of ops in `block`, and what these
+/// read.
+llvm::DenseSet<mlir::Value> findNeeded(mlir::Block &block,
+                                       mlir::ValueRange outputs);
 
 /// The sum of two gradients, either of which may be null.
 mlir::Value addGradients(mlir::OpBuilder &builder, mlir::Location location,

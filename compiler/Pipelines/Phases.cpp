@@ -62,6 +62,7 @@ static void buildNormalised(OpPassManager &pm) {
 /// last time, as their weights are. What is the same in all iterations leaves a
 /// loop in the end, when transposes of what it reads from above have been made.
 static void buildOptimised(OpPassManager &pm) {
+  pm.addPass(transforms::createForgetGradients());
   pm.addPass(createCSEPass());
   pm.addPass(transforms::createChannelsLast());
   pm.addPass(transforms::createDecomposeConvTranspose());

@@ -49,6 +49,7 @@ private:
   FailureOr<std::vector<Tensor>> evaluateWhile(graph::WhileOp op);
   FailureOr<std::vector<Tensor>> evaluateScan(graph::ScanOp op);
   FailureOr<int64_t> tripCount(graph::ScanOp op);
+  FailureOr<std::vector<Tensor>> evaluateCustom(graph::CustomGradientOp op);
   LogicalResult keepConstants(Operation *loop);
   void dropDead(Operation &op);
 
@@ -140,6 +141,10 @@ FailureOr<std::vector<Tensor>> Interpreter::evaluateResults(Operation &op) {
     return evaluateWhile(loop);
   if (auto loop = dyn_cast<graph::ScanOp>(op))
     return evaluateScan(loop);
+  if (auto custom = dyn_cast<graph::CustomGradientOp>(op))
+    return evaluateCustom(custom);
+  if (auto stop = dyn_cast<graph::StopGradientOp>(op))
+    return copies(stop.getX());
   auto kernel = dyn_cast<graph::KernelOp>(op);
   if (!kernel)
     return evaluateOne(op);
@@ -273,6 +278,15 @@ FailureOr<std::vector<Tensor>> Interpreter::evaluateScan(graph::ScanOp op) {
   }
   llvm::append_range(*carried, stacked);
   return carried;
+}
+
+FailureOr<std::vector<Tensor>>
+Interpreter::evaluateCustom(graph::CustomGradientOp op) {
+  auto inputs = copies(op.getInputs());
+  if (failed(inputs))
+    return failure();
+  return Interpreter(readExternal, this)
+      .run(op.getForward().front(), std::move(*inputs));
 }
 
 /// Frees the values that `op` was the last to read.

@@ -26,7 +26,7 @@ bool isConstantExpression(Value value) {
     if (!seen.insert(next).second)
       continue;
     Operation *op = next.getDefiningOp();
-    if (!op || graph::isControlFlow(op) ||
+    if (!op || op->getNumRegions() != 0 ||
         (op->getNumOperands() == 0 &&
          !isa<graph::ConstantOp, graph::IotaOp>(op)))
       return false;

@@ -134,6 +134,38 @@ LogicalResult inferScan(ScanOp op, SmallVectorImpl<Type> &types,
   return success();
 }
 
+LogicalResult inferCustomGradient(CustomGradientOp op,
+                                  SmallVectorImpl<Type> &types,
+                                  int64_t &changed) {
+  auto setTypes = [](auto arguments, ValueRange values) {
+    for (auto [argument, value] : llvm::zip(arguments, values))
+      argument.setType(value.getType());
+  };
+  Block &forward = op.getForward().front(),
+        &gradient = op.getGradient().front();
+  setTypes(forward.getArguments(), op.getInputs());
+  FailureOr<int64_t> inside = inferBlock(forward);
+  if (failed(inside))
+    return failure();
+  changed += *inside;
+  ValueRange results = forward.getTerminator()->getOperands();
+  llvm::append_range(types, results.getTypes());
+  auto arguments = gradient.getArguments();
+  setTypes(arguments, op.getInputs());
+  setTypes(arguments.drop_front(op.getInputs().size()), results);
+  setTypes(arguments.take_back(results.size()), results);
+  inside = inferBlock(gradient);
+  if (failed(inside))
+    return failure();
+  changed += *inside;
+  for (auto [yielded, input] :
+       llvm::zip_equal(gradient.getTerminator()->getOperandTypes(),
+                       op.getInputs().getTypes()))
+    if (yielded != input)
+      return fail(op, "the gradient of an input", yielded, input);
+  return success();
+}
+
 /// The types that the results of `op` should have.
 LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types,
                            int64_t &changed) {
@@ -148,6 +180,8 @@ LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types,
     return inferWhile(loop, types, changed);
   if (auto loop = dyn_cast<ScanOp>(op))
     return inferScan(loop, types, changed);
+  if (auto custom = dyn_cast<CustomGradientOp>(op))
+    return inferCustomGradient(custom, types, changed);
   FailureOr<RankedTensorType> type = failure();
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     type = adaptReshape(reshape);

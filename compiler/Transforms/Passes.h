@@ -53,6 +53,9 @@ struct CompositeCounts {
 llvm::FailureOr<CompositeCounts>
 recognizeComposites(mlir::func::FuncOp function);
 
+/// Drops what only gradients need to know: stop_gradient, custom_gradient.
+void forgetGradients(mlir::func::FuncOp function);
+
 struct LayoutCounts {
   int64_t converted = 0, transposes = 0;
 };

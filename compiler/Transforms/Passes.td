@@ -96,6 +96,16 @@ def RecognizeComposites : Pass<"recognize-composites", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ForgetGradients : Pass<"forget-gradients", "::mlir::func::FuncOp"> {
+  let summary = "Drop what only gradients need to know";
+  let description = [{
+    stop_gradient gives its operand; custom_gradient becomes what its first
+    region computes.
+
+    Preconditions: nothing is differentiated afterwards.
+  }];
+}
+
 def ChannelsLast : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convert image-like ops to the channels-last layout";
   let description = [{

@@ -99,7 +99,21 @@ Action ModelOps::scanAction(const Op &op) {
   };
 }
 
+Action ModelOps::customAction(const Op &op) {
+  auto custom = cast<graph::CustomGradientOp>(op.op);
+  return [in = op.in, out = op.out,
+          forward = sequence(custom.getForward().front())](Frame &frame) {
+    give(frame, forward.arguments, in);
+    forward.run(frame);
+    give(frame, out, forward.results);
+  };
+}
+
 Action ModelOps::controlFlow(const Op &op) {
+  if (isa<graph::CustomGradientOp>(op.op))
+    return customAction(op);
+  if (isa<graph::StopGradientOp>(op.op))
+    return [in = op.in, out = op.out](Frame &frame) { give(frame, out, in); };
   if (isa<graph::IfOp>(op.op))
     return ifAction(op);
   if (isa<graph::WhileOp>(op.op))

@@ -82,6 +82,7 @@ private:
   Action ifAction(const Op &op);
   Action whileAction(const Op &op);
   Action scanAction(const Op &op);
+  Action customAction(const Op &op);
   void addConstant(mlir::Operation *op);
   bool addIfConstant(mlir::Operation *op);
   std::vector<size_t> lastUses(mlir::Operation *op);

@@ -191,6 +191,12 @@ OrderedJson JsonExporter::nodeOf(Operation *op) {
                  "'normalised' can be exported");
     return json;
   }
+  if (isa<graph::CustomGradientOp>(op)) {
+    refusals.add(op, names.node(op),
+                 "the format has no gradients of the model's own; the pass "
+                 "forget-gradients leaves what the op computes");
+    return json;
+  }
   std::string node = nameOf(op->getLoc());
   if (!node.empty() && node != names.node(op))
     json["name"] = node;

@@ -76,7 +76,26 @@ void ModelWriter::addControlFlow(
     node.add_attribute()->Swap(&attribute);
 }
 
+void ModelWriter::writeCustomGradient(graph::CustomGradientOp op) {
+  Block &block = op.getForward().front();
+  for (auto [argument, input] :
+       llvm::zip_equal(block.getArguments(), op.getInputs()))
+    renamed[argument] = tensor(input).name;
+  writeBlock(block);
+  for (auto [result, value] :
+       llvm::zip_equal(op.getOutputs(), block.getTerminator()->getOperands()))
+    addIdentity(tensor(value).name, tensor(result).name);
+}
+
 bool ModelWriter::writeControlFlow(Operation *op) {
+  if (auto custom = dyn_cast<graph::CustomGradientOp>(op)) {
+    writeCustomGradient(custom);
+    return true;
+  }
+  if (auto stop = dyn_cast<graph::StopGradientOp>(op)) {
+    addIdentity(tensor(stop.getX()).name, tensor(stop.getY()).name);
+    return true;
+  }
   if (!isa<graph::IfOp, graph::WhileOp, graph::ScanOp>(op))
     return false;
   if (op->getNumResults() == 0) // nothing can depend on it

@@ -69,6 +69,8 @@ private:
       std::vector<std::pair<llvm::StringRef, ::onnx::GraphProto>> graphs,
       Attributes attributes = {});
   bool writeControlFlow(mlir::Operation *op);
+  /// What it computes, without its gradient.
+  void writeCustomGradient(graph::CustomGradientOp op);
   void writeIf(graph::IfOp op);
   void writeWhile(graph::WhileOp op);
   void writeScan(graph::ScanOp op);
