@@ -178,11 +178,13 @@ struct View {
   Dims starts, steps, permutation;
 };
 
+class Autograd;
+
 class Backend {
 public:
   virtual ~Backend() = default;
-  /// The one of this thread: the engine's, unless another one was put in its
-  /// place.
+  /// The one of this thread: recordingBackend(), unless another one was put in
+  /// its place.
   static Backend &current();
 
   /// Gives a new tensor, whose metadata is set, a storage of its own: called
@@ -332,6 +334,10 @@ public:
   virtual void view(const View &view, const TensorImpl &x, TensorImpl &out) {}
   /// Whether tensors stand for values that are not there yet (Function/).
   virtual bool isTracing() const { return false; }
+
+  /// What tinh/autograd.h asks for (Autograd/Autograd.h): the tape's, unless a
+  /// graph is being made.
+  virtual Autograd &autograd();
 };
 
 /// Puts a backend in the place of this thread's while it lives.
@@ -348,6 +354,9 @@ private:
 
 /// The engine's.
 Backend &eagerBackend();
+/// The same, where what is done with tensors that require gradients is recorded
+/// (Autograd/TapeBackend.h).
+Backend &recordingBackend();
 
 } // namespace tinh::eager
 

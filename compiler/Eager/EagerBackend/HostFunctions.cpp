@@ -44,7 +44,7 @@ void tinh::call(const char *name, HostFunction function,
                 std::span<const Tensor> reads, std::span<const Tensor> writes,
                 std::source_location at) {
   Call call{name, at};
-  if (&Backend::current() != &eagerBackend())
+  if (Backend::current().isTracing())
     fail(call, "a function of the host cannot be part of a graph; call it "
                "outside of what is traced");
   std::vector<Storage *> read, written;

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <string>
 
 #include "tinh/runtime.h"
@@ -52,6 +53,31 @@ public:
   /// and for who has waited for it.
   void *data() const { return bytes; }
 
+  /// How often it has been written, as far as this was noted: who keeps what it
+  /// holds can tell whether it still holds that.
+  uint32_t version() const { return writes.load(std::memory_order_relaxed); }
+  /// The first write is what made it; of others, what it was is kept. `name` is
+  /// static.
+  void noteWrite(const char *name, std::source_location at) {
+    uint32_t before = version();
+    writes.store(before + 1, std::memory_order_relaxed);
+    if (before > 0) {
+      changedBy.store(name, std::memory_order_relaxed);
+      changedAt.store(at, std::memory_order_relaxed);
+    }
+  }
+  /// What wrote it last; null if only one did.
+  const char *changeName() const {
+    return changedBy.load(std::memory_order_relaxed);
+  }
+  std::source_location changePlace() const {
+    return changedAt.load(std::memory_order_relaxed);
+  }
+  /// Whether there is one handle and no more; operations do not count.
+  bool isHeldOnce() const {
+    return (uses.load(std::memory_order_acquire) & (kRead - 1)) == kHandle;
+  }
+
   void retain() { uses.fetch_add(kHandle, std::memory_order_relaxed); }
   void release() { drop(kHandle); }
 
@@ -84,6 +110,9 @@ private:
   uint64_t numBytes;
   /// No operation has accessed it yet, so that its memory comes on top.
   std::atomic<bool> fresh{true};
+  std::atomic<uint32_t> writes{0};
+  std::atomic<const char *> changedBy{nullptr};
+  std::atomic<std::source_location> changedAt{std::source_location{}};
   void (*releaseBytes)(void *) = nullptr; // Null: they are the pool's.
   void *user = nullptr;
 

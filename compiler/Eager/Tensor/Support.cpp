@@ -37,7 +37,7 @@ static thread_local Backend *activeBackend = nullptr;
 
 Backend &Backend::current() {
   if (!activeBackend) [[unlikely]]
-    activeBackend = &eagerBackend();
+    activeBackend = &recordingBackend();
   return *activeBackend;
 }
 

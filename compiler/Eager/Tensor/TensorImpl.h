@@ -92,6 +92,16 @@ public:
   virtual const void *identity() const = 0;
 };
 
+/// What a tensor was computed from (Autograd/Tape.h).
+class TapeData : public RefCounted<TapeData> {
+public:
+  virtual ~TapeData() = default;
+  static void destroy(TapeData *data) { data->free(); }
+
+protected:
+  virtual void free() { delete this; }
+};
+
 struct TensorImpl : RefCounted<TensorImpl> {
   tinh_dtype_t dtype;
   Dims sizes;
@@ -100,6 +110,11 @@ struct TensorImpl : RefCounted<TensorImpl> {
   Ref<Storage> storage;
   /// Set while a function is being traced: what it is in the graph.
   Ref<TraceData> traced;
+  /// Of a view whose gradient is that of a part of another tensor: that one,
+  /// which is no such view itself. Null: none.
+  Ref<TensorImpl> base;
+  /// Set where gradients of the tensor, or through it, are recorded.
+  Ref<TapeData> tape;
   /// What indexing had to copy: assigning to it would be lost.
   bool isIndexedCopy = false;
 
