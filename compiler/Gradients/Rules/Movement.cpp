@@ -184,60 +184,6 @@ static void differentiatePad(Vjp<graph::PadOp> &vjp) {
 }
 
 //===----------------------------------------------------------------------===//
-// gather: the scatter that adds
-//===----------------------------------------------------------------------===//
-
-/// The scatter `Op` of `updates` into `x`, at the indices and along the axis of
-/// `like`, a gather or a scatter of the same kind.
-template <typename Op, typename Like>
-static Value scatter(GraphOps &ops, graph::ScatterKind kind, Value x, Like like,
-                     Value updates) {
-  SmallVector<NamedAttribute> attributes = {
-      ops.attr("kind", graph::ScatterKindAttr::get(ops.graph.context(), kind))};
-  if constexpr (!std::is_same_v<Op, graph::ScatterNdOp>)
-    attributes.push_back(
-        ops.attr("axis", static_cast<int64_t>(like.getAxis())));
-  return ops.create<Op>({x, like.getIndices(), updates}, attributes);
-}
-
-template <typename Op, typename Scatter>
-static void differentiateGather(Vjp<Op> &vjp) {
-  vjp.give(0, [&] {
-    return scatter<Scatter>(vjp.ops, graph::ScatterKind::Add,
-                            zerosLike(vjp.ops, vjp.op.getX()), vjp.op,
-                            vjp.dy());
-  });
-}
-
-/// The tuples of gather_nd with the indices of its batch dimensions in front.
-static Value wholeTuples(GraphOps &ops, Value indices, int64_t batchDims) {
-  Ints shape(GraphOps::shape(indices));
-  shape.back() = 1;
-  SmallVector<Value> parts;
-  for (int64_t axis = 0; axis < batchDims; ++axis) {
-    Ints row(shape.size(), 1);
-    row[axis] = shape[axis];
-    Value numbers = ops.cast(ops.reshape(ops.iota(shape[axis]), row),
-                             GraphOps::element(indices));
-    parts.push_back(ops.broadcast(numbers, shape));
-  }
-  parts.push_back(indices);
-  return ops.concat(parts, static_cast<int64_t>(shape.size()) - 1);
-}
-
-static void differentiateGatherNd(Vjp<graph::GatherNdOp> &vjp) {
-  vjp.give(0, [&] {
-    GraphOps &ops = vjp.ops;
-    Value indices = wholeTuples(ops, vjp.op.getIndices(),
-                                static_cast<int64_t>(vjp.op.getBatchDims()));
-    return ops.create<graph::ScatterNdOp>(
-        {zerosLike(ops, vjp.op.getX()), indices, vjp.dy()},
-        ops.attr("kind", graph::ScatterKindAttr::get(ops.graph.context(),
-                                                     graph::ScatterKind::Add)));
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
 
@@ -248,13 +194,6 @@ void attachMovementRules(MLIRContext *context) {
   attachRule<graph::ConcatOp, differentiateConcat>(context);
   attachRule<graph::SliceOp, differentiateSlice>(context);
   attachRule<graph::PadOp, differentiatePad>(context);
-  attachRule<graph::GatherOp,
-             differentiateGather<graph::GatherOp, graph::ScatterOp>>(context);
-  attachRule<
-      graph::GatherElementsOp,
-      differentiateGather<graph::GatherElementsOp, graph::ScatterElementsOp>>(
-      context);
-  attachRule<graph::GatherNdOp, differentiateGatherNd>(context);
 }
 
 } // namespace tinh::gradients

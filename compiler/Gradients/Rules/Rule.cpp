@@ -50,6 +50,7 @@ void registerRules(DialectRegistry &registry) {
     attachElementwiseRules(context);
     attachReductionRules(context);
     attachMovementRules(context);
+    attachIndexingRules(context);
     attachContractionRules(context);
     attachPoolingRules(context);
     attachNormalizationRules(context);

@@ -99,6 +99,7 @@ void attachRule(mlir::MLIRContext *context) {
 void attachElementwiseRules(mlir::MLIRContext *context);
 void attachReductionRules(mlir::MLIRContext *context);
 void attachMovementRules(mlir::MLIRContext *context);
+void attachIndexingRules(mlir::MLIRContext *context);
 void attachContractionRules(mlir::MLIRContext *context);
 void attachPoolingRules(mlir::MLIRContext *context);
 void attachNormalizationRules(mlir::MLIRContext *context);
