@@ -11,8 +11,8 @@
 // is recorded what that will change, and so records it twice.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Function/FunctionImpl.h"
 #include "compiler/Eager/Function/TraceBackend.h"
-#include "tinh/function.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -129,6 +129,18 @@ public:
   const eager::Call call;
 };
 
+/// Throws if a body, recorded again, changes more than it did at first.
+void checkRepeats(const Recorder &recorder, ArrayRef<Change> changes,
+                  ArrayRef<Change> changed) {
+  for (const Change &change : changes)
+    if (llvm::none_of(changed, [&](const Change &known) {
+          return known.memory.get() == change.memory.get();
+        }))
+      fail(recorder.call.name, recorder.call.at,
+           "the body changes other tensors when it is recorded again; it must "
+           "do the same each time");
+}
+
 /// What `changes` say of `memory`, or what it holds if they do not say.
 Value valueIn(ArrayRef<Change> changes, const Change &memory) {
   for (const Change &change : changes)
@@ -207,6 +219,16 @@ Tensors cond(const Tensor &condition, const Branch &then,
 // while_loop
 //===----------------------------------------------------------------------===//
 
+/// What a body that runs eagerly starts from. As in a graph, it may change its
+/// state in place, and nothing else holds it.
+static Tensors copiesOf(std::span<const Tensor> initial,
+                        std::source_location at) {
+  Tensors copies;
+  for (const Tensor &tensor : initial)
+    copies.push_back(tensor.clone(at));
+  return copies;
+}
+
 using Condition = std::function<Tensor(std::span<const Tensor>)>;
 using Body = std::function<Tensors(std::span<const Tensor>)>;
 
@@ -239,14 +261,18 @@ static Tensors traceWhile(Recorder recorder, const Condition &condition,
              "the condition changes a tensor in place; do that in the body");
     graph::ConditionOp::create(b, recorder.location(), goesOn);
   });
-  trace.record(*bodyBlock, [&] {
+  auto changes = trace.record(*bodyBlock, [&] {
     Tensors state = recorder.addArguments(*bodyBlock, initial);
     recorder.addArguments(*bodyBlock, changed);
-    SmallVector<Value> next = recorder.read(body(state));
+    Tensors next = body(state);
+    checkSame("while_loop", recorder.call.at, "the body, recorded again,", next,
+              "it starts from", initial);
+    SmallVector<Value> values = recorder.read(next);
     for (const Change &change : changed)
-      next.push_back(change.memory->value);
-    graph::YieldOp::create(b, recorder.location(), next);
+      values.push_back(change.memory->value);
+    graph::YieldOp::create(b, recorder.location(), values);
   });
+  checkRepeats(recorder, changes, changed);
   auto op = graph::WhileOp::create(b, recorder.location(),
                                    ValueRange(operands).getTypes(), operands);
   op.getCondition().push_back(conditionBlock.release());
@@ -259,7 +285,7 @@ Tensors while_loop(const Condition &condition, const Body &body,
                    Tensors initial, std::source_location at) {
   if (TraceBackend *backend = TraceBackend::current())
     return traceWhile({*backend, "while_loop", at}, condition, body, initial);
-  Tensors state = std::move(initial);
+  Tensors state = copiesOf(initial, at);
   while (true) {
     Tensor goesOn = condition(state);
     checkCondition("while_loop", at, goesOn);
@@ -294,12 +320,24 @@ static int64_t checkLength(std::span<const Tensor> inputs, int64_t length,
   return length;
 }
 
-/// The shape of the items' rows, stacked.
-static Shape stackedShape(const Tensor &item, int64_t length) {
+/// The shape of `length` items, stacked.
+static Shape stackedShape(std::span<const int64_t> item, int64_t length) {
   Shape shape{length};
-  for (int64_t extent : item.shape())
+  for (int64_t extent : item)
     shape.push_back(extent);
   return shape;
+}
+
+/// Tensors like the rows of `inputs`.
+static Tensors likeRows(const Tensors &inputs, std::source_location at) {
+  Tensors rows;
+  for (const Tensor &input : inputs) {
+    Shape shape;
+    for (int64_t extent : std::span<const int64_t>(input.shape()).subspan(1))
+      shape.push_back(extent);
+    rows.push_back(empty(shape, input.dtype(), at));
+  }
+  return rows;
 }
 
 static ScanResult traceScan(Recorder recorder, const ScanBody &body,
@@ -307,13 +345,7 @@ static ScanResult traceScan(Recorder recorder, const ScanBody &body,
                             int64_t length) {
   Trace &trace = recorder.trace;
   Trace::LoopScope inLoop(trace);
-  Tensors rowsLike;
-  for (const Tensor &input : inputs) {
-    Shape shape;
-    for (int64_t extent : std::span<const int64_t>(input.shape()).subspan(1))
-      shape.push_back(extent);
-    rowsLike.push_back(empty(shape, input.dtype(), recorder.call.at));
-  }
+  Tensors rowsLike = likeRows(inputs, recorder.call.at);
   Tensors itemsLike;
   Block trial;
   std::vector<Change> changed = trace.record(trial, [&] {
@@ -322,6 +354,12 @@ static ScanResult traceScan(Recorder recorder, const ScanBody &body,
     ScanStep step = body(state, rows);
     checkSame("scan", recorder.call.at, "the body", step.state,
               "it starts from", initial);
+    for (auto [row, argument] :
+         llvm::zip_equal(rows, trial.getArguments().take_back(rows.size())))
+      if (recorder.read(row) != argument)
+        fail("scan", recorder.call.at,
+             "the body changes a row of its inputs in place; change a clone() "
+             "of it");
     itemsLike = step.items;
   });
   trial.dropAllDefinedValueUses();
@@ -330,18 +368,23 @@ static ScanResult traceScan(Recorder recorder, const ScanBody &body,
     carried.push_back(trace.readMemory(*change.memory));
   OpBuilder &b = recorder.builder();
   auto block = std::make_unique<Block>();
-  trace.record(*block, [&] {
+  auto changes = trace.record(*block, [&] {
     block->addArgument(graph::countType(trace.context()), recorder.location());
     Tensors state = recorder.addArguments(*block, initial);
     recorder.addArguments(*block, changed);
     Tensors rows = recorder.addArguments(*block, rowsLike);
     ScanStep step = body(state, rows);
+    checkSame("scan", recorder.call.at, "the body, recorded again,", step.state,
+              "it starts from", initial);
+    checkSame("scan", recorder.call.at, "the body, recorded again,", step.items,
+              "it gave before", itemsLike);
     SmallVector<Value> next = recorder.read(step.state);
     for (const Change &change : changed)
       next.push_back(change.memory->value);
     llvm::append_range(next, recorder.read(step.items));
     graph::YieldOp::create(b, recorder.location(), next);
   });
+  checkRepeats(recorder, changes, changed);
   SmallVector<Type> types(ValueRange(carried).getTypes());
   for (const Tensor &item : itemsLike)
     types.push_back(graph::stackedType(recorder.typeOf(item), length));
@@ -355,14 +398,35 @@ static ScanResult traceScan(Recorder recorder, const ScanBody &body,
   ScanResult result;
   result.state = recorder.hold(initial, op.getFinals());
   for (auto [item, value] : llvm::zip_equal(itemsLike, op.getStacked()))
-    result.stacked.push_back(
-        recorder.hold(empty(stackedShape(item, length), item.dtype()), value));
+    result.stacked.push_back(recorder.hold(
+        empty(stackedShape(item.shape(), length), item.dtype()), value));
   return result;
 }
 
-static ScanResult runScan(const ScanBody &body, Tensors state,
+/// What a scan of no rows stacks. Tracing the body tells dtypes and shapes.
+static Tensors stackNothing(const ScanBody &body, const Tensors &initial,
+                            const Tensors &inputs, std::source_location at) {
+  Tensors arguments = initial;
+  llvm::append_range(arguments, likeRows(inputs, at));
+  auto graph = eager::traceFunction(
+      [&](std::span<const Tensor> traced) {
+        return body(traced.first(initial.size()),
+                    traced.subspan(initial.size()))
+            .items;
+      },
+      arguments, {"scan", at});
+  Tensors stacked;
+  for (const auto &[dtype, sizes] : graph->results)
+    stacked.push_back(empty(stackedShape(sizes, 0), DType(dtype), at));
+  return stacked;
+}
+
+static ScanResult runScan(const ScanBody &body, const Tensors &initial,
                           const Tensors &inputs, int64_t length,
                           std::source_location at) {
+  Tensors state = copiesOf(initial, at);
+  if (length == 0)
+    return {state, stackNothing(body, initial, inputs, at)};
   std::vector<Tensors> items; // By output.
   for (int64_t i = 0; i < length; ++i) {
     Tensors rows;
@@ -387,7 +451,7 @@ ScanResult scan(const ScanBody &body, Tensors initial, Tensors inputs,
   length = checkLength(inputs, length, at);
   if (TraceBackend *backend = TraceBackend::current())
     return traceScan({*backend, "scan", at}, body, initial, inputs, length);
-  return runScan(body, std::move(initial), inputs, length, at);
+  return runScan(body, initial, inputs, length, at);
 }
 
 } // namespace tinh

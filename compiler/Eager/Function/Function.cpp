@@ -9,6 +9,7 @@
 #include "compiler/Eager/Function/TraceBackend.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <chrono>
 #include <cstdio>
@@ -34,6 +35,12 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
   auto graph = std::make_unique<TracedGraph>();
   Trace trace(graph->context.get());
   TraceBackend backend(trace);
+  // The first call is to draw what tracing only seemed to, if that succeeds.
+  auto rewind = llvm::make_scope_exit([&] {
+    for (const Trace::Argument &argument : trace.arguments())
+      if (argument.generator.state)
+        argument.generator.state->counter = argument.firstCounter;
+  });
   std::vector<Tensor> traced;
   for (const Tensor &input : inputs)
     traced.push_back(TensorAccess::share(*trace.addInput(use(input, call))));
@@ -51,11 +58,7 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
   }
   for (auto [i, argument] : llvm::enumerate(trace.arguments())) {
     graph->captured.push_back(argument.captured);
-    TracedGraph::UsedGenerator used{argument.generator};
-    if (used.state) // The first call is to draw what tracing only seemed to.
-      used.blocks = std::exchange(used.state->counter, argument.firstCounter);
-    used.blocks -= argument.firstCounter;
-    graph->generators.push_back(used);
+    graph->generators.push_back(argument.generator);
     if (argument.isChanged())
       graph->changed.push_back(i);
   }
@@ -173,14 +176,6 @@ void Function::Impl::checkAliases(
                     "function '" + options.name +
                         "' changes one of its tensors, and is given another "
                         "one that shares its memory; clone() one of them");
-}
-
-/// The seed and the counter of a generator, which then goes on.
-static Tensor advance(const eager::TracedGraph::UsedGenerator &generator,
-                      std::source_location at) {
-  uint64_t state[] = {generator.state->seed, generator.state->counter};
-  generator.state->counter += generator.blocks;
-  return from_bytes(state, 2, uint64, at);
 }
 
 std::vector<Tensor> Function::Impl::launch(Specialisation &specialisation,

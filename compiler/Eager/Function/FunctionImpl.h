@@ -24,11 +24,7 @@ struct TracedGraph {
   /// For each argument of the graph, the captured tensor; null for inputs and
   /// generators.
   std::vector<Ref<TensorImpl>> captured;
-  /// For each argument, the random generator, and how far a call advances it.
-  struct UsedGenerator {
-    std::shared_ptr<Generator::State> state;
-    uint64_t blocks = 0;
-  };
+  /// For each argument, the random generator.
   std::vector<UsedGenerator> generators;
   /// The arguments that the function changes, in the order of the graph's last
   /// results.

@@ -13,6 +13,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <map>
 #include <optional>
@@ -131,11 +132,13 @@ private:
     std::shared_ptr<eager::CompiledGraph> compiled;
   };
 
-  Program &find(const std::vector<Tensor> &fetches);
+  Program &find(const std::vector<Tensor> &fetches, std::source_location at);
   Program compile(ArrayRef<Value> values, ArrayRef<size_t> updated);
   Tensor argument(size_t index, const Feeds &feeds, std::source_location at);
 
-  std::map<std::vector<void *>, Program> programs; // By fetched values.
+  // By the values that are fetched, and the variables that they update.
+  std::map<std::pair<std::vector<void *>, std::vector<size_t>>, Program>
+      programs;
   std::map<size_t, Tensor> states;
 };
 
@@ -204,21 +207,29 @@ Session::Impl::Program Session::Impl::compile(ArrayRef<Value> values,
   return program;
 }
 
-Session::Impl::Program &
-Session::Impl::find(const std::vector<Tensor> &fetches) {
+Session::Impl::Program &Session::Impl::find(const std::vector<Tensor> &fetches,
+                                            std::source_location at) {
   SmallVector<Value> values;
   for (const Tensor &fetch : fetches)
     values.push_back(graph->trace.read(implOf(fetch)));
-  SmallVector<size_t> updated;
+  llvm::SmallSetVector<const Graph::Impl::Update *, 4> updates;
   for (const Tensor &fetch : fetches)
     for (const Graph::Impl::Update &update : graph->updates)
-      if (update.fetch.is_same(fetch)) {
-        updated.push_back(update.variable);
-        values.push_back(graph->trace.read(implOf(fetch)));
-      }
-  std::vector<void *> key;
+      if (update.fetch.is_same(fetch))
+        updates.insert(&update);
+  std::vector<size_t> updated;
+  for (const Graph::Impl::Update *update : updates) {
+    if (llvm::is_contained(updated, update->variable))
+      eager::failWith({"run", at},
+                      "variable '" +
+                          graph->declarations[update->variable].name +
+                          "' is given two values; fetch one of its updates");
+    updated.push_back(update->variable);
+    values.push_back(graph->trace.read(implOf(update->fetch)));
+  }
+  std::pair<std::vector<void *>, std::vector<size_t>> key{{}, updated};
   for (Value value : values)
-    key.push_back(value.getAsOpaquePointer());
+    key.first.push_back(value.getAsOpaquePointer());
   auto known = programs.find(key);
   if (known == programs.end())
     known = programs.emplace(std::move(key), compile(values, updated)).first;
@@ -230,6 +241,8 @@ Tensor Session::Impl::argument(size_t index, const Feeds &feeds,
   const auto &argument = graph->trace.arguments()[index];
   if (argument.captured)
     return TensorAccess::share(*argument.captured).contiguous(at);
+  if (argument.generator.state)
+    return advance(argument.generator, at);
   const Graph::Impl::Declaration &declaration = graph->declarations[index];
   if (declaration.initial)
     return state(index);
@@ -257,7 +270,7 @@ Tensor Session::Impl::argument(size_t index, const Feeds &feeds,
 std::vector<Tensor> Session::Impl::run(const std::vector<Tensor> &fetches,
                                        const Feeds &feeds,
                                        std::source_location at) {
-  Program &program = find(fetches);
+  Program &program = find(fetches, at);
   std::vector<Tensor> kept, results;
   std::vector<const TensorImpl *> arguments, outputs;
   for (size_t index : program.arguments) {

@@ -90,15 +90,27 @@ Ref<TensorImpl> Trace::hold(const TensorImpl &like, Value value) {
 
 const Trace::Argument &
 Trace::generator(const std::shared_ptr<Generator::State> &state,
-                 uint64_t counter) {
-  for (const Argument &argument : functionArguments)
-    if (argument.generator == state)
-      return argument;
+                 uint64_t counter, uint64_t blocks) {
+  auto known = llvm::find_if(functionArguments, [&](const Argument &argument) {
+    return argument.generator.state == state;
+  });
+  bool isNew = known == functionArguments.end();
   Type u64 = elementType(context(), TINH_DTYPE_U64);
-  Argument &argument = addArgument(RankedTensorType::get({2}, u64));
-  argument.generator = state;
-  argument.firstCounter = counter;
+  Argument &argument =
+      isNew ? addArgument(RankedTensorType::get({2}, u64)) : *known;
+  if (isNew) {
+    argument.generator.state = state;
+    argument.firstCounter = counter;
+  }
+  argument.generator.blocks = counter + blocks - argument.firstCounter;
   return argument;
+}
+
+Tensor advance(const UsedGenerator &generator, std::source_location at) {
+  Generator::State &state = *generator.state;
+  uint64_t words[] = {state.seed, state.counter};
+  state.counter += generator.blocks;
+  return from_bytes(words, 2, uint64, at);
 }
 
 /// Whether the two show the same elements of the same memory in the same order.
@@ -257,7 +269,20 @@ std::vector<Trace::Change> Trace::record(Block &block,
   size_t numMemories = allMemories.size();
   size_t numArguments = functionArguments.size();
   raw().setInsertionPointToEnd(&block);
-  body();
+  // The function may catch what the body throws, and go on.
+  try {
+    body();
+  } catch (...) {
+    leave(before, numMemories, numArguments);
+    throw;
+  }
+  return leave(before, numMemories, numArguments);
+}
+
+/// Ends a block: memory holds what it did `before`, as what was captured since
+/// then holds what the function is given.
+std::vector<Trace::Change>
+Trace::leave(ArrayRef<Change> before, size_t numMemories, size_t numArguments) {
   std::vector<Change> changes;
   auto restore = [&](const Ref<TracedMemory> &memory, Value value) {
     if (memory->value != value)
@@ -310,9 +335,9 @@ Trace::finish(std::span<const TensorImpl *const> results) {
   size_t inputs = 0, captured = 0, generators = 0;
   for (auto [i, argument] : llvm::enumerate(functionArguments)) {
     std::string name =
-        argument.captured    ? "captured" + std::to_string(captured++)
-        : argument.generator ? "generator" + std::to_string(generators++)
-                             : "input" + std::to_string(inputs++);
+        argument.captured          ? "captured" + std::to_string(captured++)
+        : argument.generator.state ? "generator" + std::to_string(generators++)
+                                   : "input" + std::to_string(inputs++);
     main.setArgAttr(i, graph::names::kName, b.getStringAttr(name));
   }
   for (size_t i = 0; i < values.size(); ++i)

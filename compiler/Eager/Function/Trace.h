@@ -62,6 +62,15 @@ struct TracedTensor final : TraceData {
   Dims sizes; // Its own.
 };
 
+/// A random generator that a graph draws from, so many blocks a run.
+struct UsedGenerator {
+  std::shared_ptr<Generator::State> state;
+  uint64_t blocks = 0;
+};
+/// What a run is given for it, its seed and its counter; the next run goes on
+/// from there.
+Tensor advance(const UsedGenerator &generator, std::source_location at);
+
 class Trace {
 public:
   explicit Trace(mlir::MLIRContext *context);
@@ -98,19 +107,20 @@ public:
   /// tensor, or the seed and the counter of a random generator.
   struct Argument {
     Ref<TensorImpl> captured;
-    std::shared_ptr<Generator::State> generator;
+    UsedGenerator generator;
     uint64_t firstCounter = 0; // The generator's when it was first used.
     Ref<TracedMemory> memory;
     mlir::Value initial; // The function's argument.
 
-    bool isInput() const { return !captured && !generator; }
+    bool isInput() const { return !captured && !generator.state; }
     bool isChanged() const { return memory->value != initial; }
   };
   const std::vector<Argument> &arguments() const { return functionArguments; }
 
-  /// The argument, [2] of u64, for a generator that stands at `counter`.
+  /// The argument, [2] of u64, for a generator that draws `blocks` blocks from
+  /// `counter` on.
   const Argument &generator(const std::shared_ptr<Generator::State> &state,
-                            uint64_t counter);
+                            uint64_t counter, uint64_t blocks);
 
   /// What `body` does is recorded in `block`, apart from the rest: it ends with
   /// memory as it was. Gives what the body has changed.
@@ -147,6 +157,8 @@ private:
   Argument &addArgument(mlir::RankedTensorType type);
   mlir::Value readTraced(const TracedTensor &tensor);
   void writeTraced(const TracedTensor &tensor, mlir::Value value);
+  std::vector<Change> leave(llvm::ArrayRef<Change> before, size_t numMemories,
+                            size_t numArguments);
   void checkAliases() const;
 
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -8,6 +8,7 @@
 #include "compiler/Eager/Function/TraceBackend.h"
 
 #include "compiler/Eager/Function/TracedViews.h"
+#include "compiler/Eager/Random.h"
 #include "compiler/Import/Composites.h"
 #include "tinh/runtime.hpp"
 
@@ -94,7 +95,9 @@ void TraceBackend::random(const Draw &draw, TensorImpl &out, const Call &call) {
     fail(call, "the body of a loop draws the same numbers in each iteration; "
                "draw them before it");
   const Trace::Argument &generator =
-      trace.generator(*draw.generator, draw.counter);
+      trace.generator(*draw.generator, draw.counter,
+                      blocksOfDraw(draw.kind, out.dtype,
+                                   static_cast<uint64_t>(out.numElements())));
   write(out, call, [&](GraphOps &ops) {
     Value numbers = buildDraw(
         ops, draw, generator.initial, draw.counter - generator.firstCounter,

@@ -33,8 +33,8 @@ static Tensor drawn(Draw::Kind kind, const Scalar &a, const Scalar &b,
     return out;
   const std::shared_ptr<Generator::State> &state = generator.state();
   Draw draw = {kind, a, b, state->seed, state->counter, &state};
-  state->counter += blocksOfDraw(kind, dtype, count);
   Backend::current().random(draw, impl, call);
+  state->counter += blocksOfDraw(kind, dtype, count);
   return out;
 }
 

@@ -278,7 +278,8 @@ function(std::string name, F f,
 // While a function is traced, these become graph.if, graph.while and
 // graph.scan; otherwise they are C++'s own branches and loops, which wait for
 // the condition. The functions that they are given may refer to any tensors;
-// what they change in place is changed after them.
+// what they change in place is changed after them. The state of a loop is its
+// own: a body that changes it in place changes nothing else.
 
 using Branch = std::function<std::vector<Tensor>()>;
 

@@ -20,7 +20,8 @@
 //   std::vector<Tensor> results = session.run({y, update}, {{x, pixels}});
 //
 // A run computes what its fetches need and nothing else. The first run with the
-// same fetches compiles them.
+// same fetches compiles them. A random generator that these draw from goes on
+// with each run.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_SESSION_H

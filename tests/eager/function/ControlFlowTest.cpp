@@ -174,3 +174,100 @@ TEST(Loops, DrawNoNumbers) {
   expectError([&] { compiled(zeros(2)); },
               "the same numbers in each iteration");
 }
+
+TEST(Scan, OfNoRowsStacksNone) {
+  auto program = [](Tensor x) {
+    ScanResult result = scan(
+        [](std::span<const Tensor> state, std::span<const Tensor> rows) {
+          return ScanStep{{state[0] + rows[0]}, {matmul(state[0], rows[0])}};
+        },
+        {ones(2)}, {x});
+    return std::vector{result.state[0], result.stacked.at(0)};
+  };
+  expectSame(program, zeros({0, 2}));
+}
+
+TEST(Loops, OwnTheirState) {
+  auto program = [](Tensor x) {
+    Tensor start = x * 2;
+    std::vector<Tensor> last = while_loop(
+        [](std::span<const Tensor> state) { return state[0].sum() < 50; },
+        [](std::span<const Tensor> state) {
+          Tensor next = state[0];
+          next += 1;
+          return std::vector{next};
+        },
+        {start});
+    ScanResult sums = scan(
+        [](std::span<const Tensor> state, std::span<const Tensor> rows) {
+          Tensor sum = state[0];
+          sum += rows[0];
+          return ScanStep{{sum}, {sum * 1}};
+        },
+        {start}, {x.expand({3, 2})});
+    return std::vector{start, last[0], sums.state[0], sums.stacked[0]};
+  };
+  expectSame(program, tensor({1.0, 2.0}));
+  expectSame(program, tensor({100.0, 2.0}));
+}
+
+TEST(Loops, LeaveTheirInputsAsTheyAre) {
+  auto compiled = function([](Tensor x) {
+    return scan(
+               [](std::span<const Tensor> state, std::span<const Tensor> rows) {
+                 Tensor row = rows[0];
+                 row += 1;
+                 return ScanStep{{state[0] + row}, {}};
+               },
+               {ones(2)}, {x})
+        .state[0];
+  });
+  expectError([&] { compiled(ones({3, 2})); }, "clone() of it");
+}
+
+TEST(Loops, MustDoTheSameWhenRecordedAgain) {
+  Tensor other = ones(2);
+  int bodies = 0;
+  auto runs = [&](bool changes, bool grows, bool stacks) {
+    bodies = 0;
+    auto program = function([&](Tensor x) {
+      return scan(
+                 [&](std::span<const Tensor> state,
+                     std::span<const Tensor> rows) {
+                   bool again = ++bodies == 2;
+                   if (changes && again)
+                     other += 1;
+                   ScanStep step{{state[0] + rows[0]}, {rows[0]}};
+                   if (grows && again)
+                     step.state[0] = step.state[0].unsqueeze(0);
+                   if (stacks && again)
+                     step.items.push_back(rows[0]);
+                   return step;
+                 },
+                 {ones(2)}, {x})
+          .state[0];
+    });
+    expectValues(program(ones({3, 2})), {4, 4});
+  };
+  runs(false, false, false);
+  expectError([&] { runs(true, false, false); }, "do the same each time");
+  expectError([&] { runs(false, true, false); }, "recorded again");
+  expectError([&] { runs(false, false, true); }, "recorded again");
+}
+
+TEST(Regions, MayThrowWhatTheFunctionCatches) {
+  auto program = function([](Tensor x) {
+    auto change = [&]() -> std::vector<Tensor> {
+      x += 1;
+      throw std::runtime_error("changed my mind");
+    };
+    EXPECT_THROW(cond(x.sum() > 0, change, change), std::runtime_error);
+    EXPECT_THROW(while_loop([](auto state) { return state[0].sum() < 9; },
+                            [&](auto) { return change(); }, {x}),
+                 std::runtime_error);
+    return x * 2;
+  });
+  Tensor x = ones(2);
+  expectValues(program(x), {2, 2});
+  expectValues(x, {1, 1});
+}

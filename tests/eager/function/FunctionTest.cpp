@@ -8,6 +8,8 @@
 #include "tinh/function.h"
 #include "Expect.h"
 
+#include <thread>
+
 using namespace tinh;
 using namespace tinh::test;
 
@@ -182,4 +184,42 @@ TEST(FunctionErrors, ChangedTensorsMustNotShareMemory) {
 TEST(FunctionErrors, ShapesAreCheckedWhileTracing) {
   auto compiled = function([](Tensor x) { return x + zeros(3); });
   expectError([&] { compiled(ones(2)); }, "FunctionTest.cpp");
+}
+
+TEST(FunctionErrors, LeaveEverythingAsItWas) {
+  Generator generator(1);
+  Tensor w = full(2, 3.0);
+  bool fails = true;
+  auto step = function([&](Tensor x) {
+    Tensor drawn = uniform(2, generator);
+    w += x;
+    if (fails)
+      throw std::runtime_error("not now");
+    return drawn;
+  });
+  EXPECT_THROW(step(ones(2)), std::runtime_error);
+  EXPECT_EQ(generator.counter(), 0u);
+  expectValues(w, {3, 3});
+  fails = false;
+  Generator same(1);
+  expectValues(step(ones(2)), uniform(2, same).to_vector<double>());
+  expectValues(w, {4, 4});
+}
+
+TEST(Function, MayBeCalledFromSeveralThreads) {
+  Tensor calls = zeros(1);
+  auto twice = function([&](Tensor x) {
+    calls += 1;
+    return x * 2;
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(twice(full(1 + i % 2, t)).to_vector<double>()[0], 2 * t);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  expectValues(calls, {80});
+  EXPECT_EQ(twice.statistics().traces, 2u);
 }

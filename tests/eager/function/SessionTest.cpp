@@ -75,3 +75,63 @@ TEST(Session, ChecksFeeds) {
               "is fed a tensor of a graph");
   expectError([&] { graph.assign(y, y); }, "not a variable");
 }
+
+TEST(Session, TellsVariablesWithEqualUpdatesApart) {
+  Graph graph;
+  Tensor a, b, sum, updateA, updateB;
+  Tensor one = full(2, 1.0), two = full(2, 2.0);
+  {
+    Graph::Scope scope(graph);
+    a = graph.variable("a", one);
+    b = graph.variable("b", two);
+    sum = a + b;
+    updateA = graph.assign(a, sum);
+    updateB = graph.assign(b, sum);
+  }
+  Session session(graph);
+  session.run({updateA});
+  expectValues(session.value(a), {3, 3});
+  expectValues(session.value(b), {2, 2});
+  session.run({updateB, updateB});
+  expectValues(session.value(a), {3, 3});
+  expectValues(session.value(b), {5, 5});
+  session.run({sum, sum});
+  expectValues(session.value(b), {5, 5});
+}
+
+TEST(Session, SwapsVariables) {
+  Graph graph;
+  Tensor a, b, updateA, updateB, again;
+  Tensor one = full(2, 1.0), two = full(2, 2.0);
+  {
+    Graph::Scope scope(graph);
+    a = graph.variable("a", one);
+    b = graph.variable("b", two);
+    updateA = graph.assign(a, b);
+    updateB = graph.assign(b, a);
+    again = graph.assign(a, a * 3);
+  }
+  Session session(graph);
+  std::vector<Tensor> fetched = session.run({updateA, updateB, a});
+  expectValues(fetched[0], {2, 2});
+  expectValues(fetched[1], {1, 1});
+  expectValues(fetched[2], {1, 1});
+  expectValues(session.value(a), {2, 2});
+  expectValues(session.value(b), {1, 1});
+  expectError([&] { session.run({updateA, again}); },
+              "variable 'a' is given two values");
+}
+
+TEST(Session, DrawsOn) {
+  Graph graph;
+  Tensor drawn;
+  Generator generator(5);
+  {
+    Graph::Scope scope(graph);
+    drawn = uniform(6, generator);
+  }
+  Session session(graph);
+  Generator same(5, generator.counter());
+  for (int run = 0; run < 2; ++run)
+    expectValues(session.run({drawn})[0], uniform(6, same).to_vector<double>());
+}
