@@ -236,6 +236,46 @@ static Tensor evaluateConvTranspose(ConvTransposeOp op, Operands in) {
   return fromChannelsLast(y, layout);
 }
 
+/// For each group of channels, w[c, o] += x[c] · y[o], as in addGroups.
+static void addOuterProducts(const double *x, const double *y, double *w,
+                             int64_t groups, int64_t inputs, int64_t outputs) {
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t c = 0; c < inputs; ++c)
+      for (int64_t o = 0; o < outputs; ++o)
+        w[(c * groups + g) * outputs + o] +=
+            x[g * inputs + c] * y[g * outputs + o];
+}
+
+/// As in conv, with y given and the weights to be found.
+static Tensor evaluateConvWeightGradient(ConvWeightGradientOp op, Operands in) {
+  Layout layout = op.getLayout();
+  Tensor x = toChannelsLast(*in[0], layout),
+         dy = toChannelsLast(*in[1], layout);
+  Windows windows{SmallVector<int64_t>(spatial(x)),
+                  SmallVector<int64_t>(spatial(dy)),
+                  SmallVector<int64_t>(op.getKernel()),
+                  op.getStrides(),
+                  op.getPadding(),
+                  op.getDilations()};
+  int64_t groups = op.getGroups();
+  int64_t inputs = x.shape().back(), outputs = dy.shape().back();
+  SmallVector<int64_t> shape(op.getKernel());
+  shape.append({inputs / groups, outputs});
+  Tensor w(x.type.clone(shape));
+  int64_t from = computeProduct(windows.from), to = computeProduct(windows.to);
+  for (int64_t n = 0; n < x.shape()[0]; ++n)
+    windows.forEachTap([&](int64_t window, int64_t tap, int64_t position) {
+      addOuterProducts(x.floats.data() + (n * from + position) * inputs,
+                       dy.floats.data() + (n * to + window) * outputs,
+                       w.floats.data() + tap * (inputs / groups) * outputs,
+                       groups, inputs / groups, outputs / groups);
+    });
+  int64_t rank = static_cast<int64_t>(op.getKernel().size());
+  SmallVector<int64_t> permutation{rank + 1, rank};
+  llvm::append_range(permutation, llvm::seq<int64_t>(0, rank));
+  return transpose(w, permutation);
+}
+
 //===----------------------------------------------------------------------===//
 // Pooling
 //===----------------------------------------------------------------------===//
@@ -271,6 +311,32 @@ static Tensor evaluateMaxPool(MaxPoolOp op, Operands in) {
       });
   });
   return fromChannelsLast(y, layout);
+}
+
+/// Adds each element of dy at the place of the first of its window's largest.
+static Tensor evaluateMaxPoolGradient(MaxPoolGradientOp op, Operands in) {
+  Layout layout = op.getLayout();
+  Tensor x = toChannelsLast(*in[0], layout),
+         dy = toChannelsLast(*in[1], layout);
+  Tensor dx(x.type);
+  Windows windows = poolWindows(op, x, dy);
+  int64_t channels = x.shape().back();
+  int64_t from = computeProduct(windows.from), to = computeProduct(windows.to);
+  std::vector<int64_t> places(dy.size(), -1);
+  for (int64_t n = 0; n < x.shape()[0]; ++n)
+    windows.forEachTap([&](int64_t window, int64_t, int64_t position) {
+      for (int64_t c = 0; c < channels; ++c) {
+        int64_t at = (n * from + position) * channels + c;
+        int64_t &place = places[(n * to + window) * channels + c];
+        if (place < 0 || x.floats[at] > x.floats[place] ||
+            (isNan(x.floats[at]) && !isNan(x.floats[place])))
+          place = at;
+      }
+    });
+  for (auto [place, element] : llvm::zip_equal(places, dy.floats))
+    if (place >= 0)
+      dx.floats[place] += element;
+  return fromChannelsLast(dx, layout);
 }
 
 /// By how many elements each window's sum is to be divided.
@@ -326,7 +392,13 @@ std::optional<Tensor> evaluateContraction(Operation *op, Operands in) {
       .Case([&](ConvOp conv) { return evaluateConv(conv, in); })
       .Case(
           [&](ConvTransposeOp conv) { return evaluateConvTranspose(conv, in); })
+      .Case([&](ConvWeightGradientOp conv) {
+        return evaluateConvWeightGradient(conv, in);
+      })
       .Case([&](MaxPoolOp pool) { return evaluateMaxPool(pool, in); })
+      .Case([&](MaxPoolGradientOp pool) {
+        return evaluateMaxPoolGradient(pool, in);
+      })
       .Case([&](AvgPoolOp pool) { return evaluateAvgPool(pool, in); })
       .Default([](Operation *) { return Result(); });
 }

@@ -97,6 +97,43 @@ TEST_F(Contraction, ConvTranspose) {
       (Values{1, 2, 30, 40}));
 }
 
+TEST_F(Contraction, ConvWeightGradient) {
+  // Each tap is the product of dy and the image shifted, which the padding
+  // cuts.
+  EXPECT_EQ(evaluateOp("graph.conv_weight_gradient %0, %1 kernel [2] strides "
+                       "[2] padding [1, 0] dilations [2] groups 1 "
+                       "channels_first : t0, t1 -> ty",
+                       "1x1x2xf32",
+                       {{"1x1x4xf32", {1, 2, 3, 4}}, {"1x1x2xf32", {1, 10}}}),
+            (Values{20, 42}));
+  // Sums over the batch; two groups of one channel, two outputs each.
+  EXPECT_EQ(
+      evaluateOp("graph.conv_weight_gradient %0, %1 kernel [1] strides [1] "
+                 "padding [0, 0] dilations [1] groups 2 channels_last "
+                 ": t0, t1 -> ty",
+                 "4x1x1xf32",
+                 {{"2x1x2xf32", {1, 10, 2, 20}},
+                  {"2x1x4xf32", {1, 2, 3, 4, 5, 6, 7, 8}}}),
+      (Values{11, 14, 170, 200}));
+}
+
+TEST_F(Contraction, MaxPoolGradient) {
+  // The first of equal elements gets what several windows give it.
+  EXPECT_EQ(evaluateOp("graph.max_pool_gradient %0, %1 kernel [3] strides [1] "
+                       "padding [1, 1] dilations [1] channels_first : t0, t1",
+                       "1x1x4xf32",
+                       {{"1x1x4xf32", {1, 2, 2, 0}},
+                        {"1x1x4xf32", {1, 10, 100, 1000}}}),
+            (Values{0, 111, 1000, 0}));
+  // A NaN counts as the largest; padding never wins.
+  EXPECT_EQ(evaluateOp("graph.max_pool_gradient %0, %1 kernel [2] strides [2] "
+                       "padding [1, 1] dilations [1] channels_last : t0, t1",
+                       "1x4x1xf32",
+                       {{"1x4x1xf32", {-1, 5, NAN, -INFINITY}},
+                        {"1x3x1xf32", {1, 10, 100}}}),
+            (Values{1, 0, 10, 100}));
+}
+
 TEST_F(Contraction, Pools) {
   Operand x{"1x1x4xf32", {-1, -2, -3, -4}};
   EXPECT_EQ(evaluateOp("graph.max_pool %0 kernel [3] strides [2] padding [1, 1]"

@@ -12,6 +12,7 @@
 //   matmul   batch…, m, n, k
 //   conv     n, o1…, [g,] o, k1…, c     (o1… the result's spatial dimensions)
 //   conv, one channel a group   n, o1…, c, k1…
+//   conv_weight_gradient   [g,] o, c, k1…, n, o1…
 //
 // whatever the layout: only the maps of operands and result differ.
 //
@@ -209,11 +210,68 @@ FailureOr<Value> lowerConv(graph::ConvOp op, Emitter &e, ValueRange operands) {
        op.getLayout()});
 }
 
+//===----------------------------------------------------------------------===//
+// conv_weight_gradient
+//===----------------------------------------------------------------------===//
+
+/// The map of an image: the batch, the channels, the spatial indices, in the
+/// order of its layout.
+AffineMap imageMap(Emitter &e, int64_t dims, graph::Layout layout,
+                   AffineExpr batch, ArrayRef<AffineExpr> channels,
+                   ArrayRef<AffineExpr> spatial) {
+  SmallVector<AffineExpr> exprs{batch};
+  bool first = layout == graph::Layout::ChannelsFirst;
+  llvm::append_range(exprs, first ? channels : spatial);
+  llvm::append_range(exprs, first ? spatial : channels);
+  return e.map(dims, exprs);
+}
+
+FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
+                                         Emitter &e, ValueRange operands) {
+  graph::Layout layout = op.getLayout();
+  auto result = cast<RankedTensorType>(op.getType());
+  int64_t rank = result.getRank() - 2, groups = op.getGroups();
+  Value zero = e.scalars().constant(elementOf(operands[0]), 0);
+  Value x = padSpatial(e, operands[0], op.getPadding(), layout, zero);
+  Value dy = operands[1];
+  SmallVector<int64_t> shape(result.getShape());
+  SmallVector<AffineExpr> ofX, ofDy;
+  if (groups > 1) {
+    int64_t axis = channelAxis(layout, rank + 2);
+    x = splitGroups(e, x, axis, groups);
+    dy = splitGroups(e, dy, axis, groups);
+    shape[0] /= groups;
+    shape.insert(shape.begin(), groups);
+    ofX.push_back(e.dim(0));
+    ofDy.push_back(e.dim(0));
+  }
+  int64_t next = static_cast<int64_t>(ofX.size());
+  ofDy.push_back(e.dim(next++));
+  ofX.push_back(e.dim(next++));
+  int64_t kernel = next, batch = next + rank, dims = batch + 1 + rank;
+  SmallVector<AffineExpr> tapped, plain;
+  for (int64_t i = 0; i < rank; ++i) {
+    AffineExpr output = e.dim(batch + 1 + i);
+    plain.push_back(output);
+    tapped.push_back(output * op.getStrides()[i] +
+                     e.dim(kernel + i) * op.getDilations()[i]);
+  }
+  AffineMap maps[] = {
+      imageMap(e, dims, layout, e.dim(batch), ofX, tapped),
+      imageMap(e, dims, layout, e.dim(batch), ofDy, plain),
+      e.map(dims, e.identity(dims).getResults().take_front(batch))};
+  Type accumulator = accumulatorType(result.getElementType());
+  Value sum = e.multiplyAdd(shape, accumulator, x, dy, maps);
+  return e.convert(e.reshape(sum, result.getShape()),
+                   signless(result.getElementType()));
+}
+
 } // namespace
 
 void attachContractionLowerings(MLIRContext *context) {
   attachLowering<graph::MatmulOp, lowerMatmul>(context);
   attachLowering<graph::ConvOp, lowerConv>(context);
+  attachLowering<graph::ConvWeightGradientOp, lowerConvWeightGradient>(context);
 }
 
 } // namespace tinh::codegen

@@ -114,11 +114,157 @@ FailureOr<Value> lowerAvgPool(graph::AvgPoolOp op, Emitter &e,
       });
 }
 
+//===----------------------------------------------------------------------===//
+// max_pool_gradient: the first tap of each window that has its largest element,
+// and for each element the sum over the windows that may have it there. Along
+// one dimension an element at p, counted from the start of the padding, is tap
+// p - w · stride of window w.
+//===----------------------------------------------------------------------===//
+
+class MaxPoolGradient {
+public:
+  MaxPoolGradient(graph::MaxPoolGradientOp op, Emitter &e, Value x, Value dy)
+      : op(op), e(e), x(x), dy(dy), element(computeType(elementOf(x))),
+        rank(static_cast<int64_t>(op.getKernel().size())),
+        windows(shapeOf(dy)) {}
+
+  Value build() { return sumOverWindows(firstLargest(largest())); }
+
+private:
+  Value overTaps(Value initial, ValueRange extra, Value outside, Body body);
+  Value largest();
+  Value firstLargest(Value largest);
+  Value sumOverWindows(Value first);
+  Value contribution(Scalars &s, Value first);
+  int64_t axis(int64_t i) { return spatialAxis(op.getLayout(), i); }
+  Type tapType() { return e.b.getI32Type(); }
+
+  graph::MaxPoolGradientOp op;
+  Emitter &e;
+  Value x, dy;
+  Type element; // In which elements of x are compared.
+  int64_t rank;
+  ArrayRef<int64_t> windows; // dy's shape.
+};
+
+/// Combines the taps of each window, of x and of `extra`, which has dy's shape.
+Value MaxPoolGradient::overTaps(Value initial, ValueRange extra, Value outside,
+                                Body body) {
+  int64_t dims = 2 + 2 * rank;
+  Value padded = padSpatial(e, e.convert(x, element), op.getPadding(),
+                            op.getLayout(), outside);
+  WindowMaps w(e, dims, op.getLayout(), /*firstKernel=*/rank + 2,
+               op.getStrides(), op.getDilations());
+  AffineExpr channel = e.dim(rank + 1);
+  AffineMap output = w.output({channel});
+  SmallVector<Value> inputs{padded, e.empty(op.getKernel(), element)};
+  SmallVector<AffineMap> maps{w.input({channel}), e.map(dims, w.kernel())};
+  for (Value value : extra) {
+    inputs.push_back(value);
+    maps.push_back(output);
+  }
+  maps.push_back(output);
+  return e.reduce(e.fill(windows, initial), inputs, maps, body);
+}
+
+Value MaxPoolGradient::largest() {
+  Value lowest = e.scalars().lowest(element);
+  return overTaps(lowest, {}, lowest,
+                  [](Scalars &s, ValueRange v) { return s.max(v[2], v[0]); });
+}
+
+/// The taps are counted in row-major order.
+Value MaxPoolGradient::firstLargest(Value largest) {
+  Scalars outer = e.scalars();
+  Value none = outer.highest(tapType());
+  return overTaps(
+      none, largest, outer.lowest(element), [&](Scalars &s, ValueRange v) {
+        Value hit =
+            arith::OrIOp::create(s.b, s.equal(v[0], v[2]), s.isNan(v[0]));
+        Value tap = s.index(0);
+        for (int64_t i = 0; i < rank; ++i) {
+          Value k = Emitter::index(s, rank + 2 + i);
+          tap = s.add(s.mul(tap, s.index(op.getKernel()[i])), k);
+          Value at = s.add(
+              s.mul(Emitter::index(s, i + 1), s.index(op.getStrides()[i])),
+              s.mul(k, s.index(op.getDilations()[i])));
+          at = s.sub(at, s.index(op.getPadding()[i]));
+          int64_t extent = shapeOf(x)[axis(i)];
+          Value clamped = s.clampIndex(at, extent);
+          hit = arith::AndIOp::create(s.b, hit, s.equal(clamped, at));
+        }
+        return s.min(v[3], s.select(hit, s.fromIndex(tap, tapType()), none));
+      });
+}
+
+/// What an element gets from one of the windows that reach it.
+Value MaxPoolGradient::contribution(Scalars &s, Value first) {
+  SmallVector<Value> window{Emitter::index(s, 0)};
+  if (op.getLayout() == graph::Layout::ChannelsFirst)
+    window.push_back(Emitter::index(s, 1));
+  Value tap = s.index(0), isOne;
+  auto require = [&](Value condition) {
+    isOne =
+        isOne ? Value(arith::AndIOp::create(s.b, isOne, condition)) : condition;
+  };
+  for (int64_t i = 0; i < rank; ++i) {
+    Value stride = s.index(op.getStrides()[i]),
+          dilation = s.index(op.getDilations()[i]);
+    Value p = s.add(Emitter::index(s, axis(i)), s.index(op.getPadding()[i]));
+    Value last = arith::DivUIOp::create(s.b, p, stride);
+    Value w = s.sub(last, Emitter::index(s, rank + 2 + i));
+    Value offset = s.sub(p, s.mul(w, stride));
+    Value k = arith::DivUIOp::create(s.b, offset, dilation);
+    if (op.getDilations()[i] != 1)
+      require(s.equal(s.mul(k, dilation), offset));
+    require(s.less(k, s.index(op.getKernel()[i])));
+    Value existing = s.clampIndex(w, windows[axis(i)]);
+    require(s.equal(existing, w));
+    tap = s.add(s.mul(tap, s.index(op.getKernel()[i])), k);
+    window.push_back(existing);
+  }
+  if (op.getLayout() == graph::Layout::ChannelsLast)
+    window.push_back(Emitter::index(s, rank + 1));
+  require(
+      s.equal(Emitter::extract(s, first, window), s.fromIndex(tap, tapType())));
+  Value gradient =
+      s.convert(Emitter::extract(s, dy, window), accumulatorType(elementOf(x)));
+  return s.select(isOne, gradient, s.like(gradient, 0));
+}
+
+Value MaxPoolGradient::sumOverWindows(Value first) {
+  // As many windows reach an element along each dimension, at most.
+  SmallVector<int64_t> reach;
+  SmallVector<AffineExpr> exprs;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t span = (op.getKernel()[i] - 1) * op.getDilations()[i] + 1;
+    reach.push_back(llvm::divideCeil(span, op.getStrides()[i]));
+    exprs.push_back(e.dim(rank + 2 + i));
+  }
+  int64_t dims = 2 + 2 * rank;
+  Type accumulator = accumulatorType(elementOf(x));
+  AffineMap maps[] = {
+      e.map(dims, exprs),
+      e.map(dims, e.identity(dims).getResults().take_front(rank + 2))};
+  Value init = e.fill(shapeOf(x), e.scalars().constant(accumulator, 0));
+  Value sum = e.reduce(init, e.empty(reach, element), maps,
+                       [&](Scalars &s, ValueRange v) {
+                         return s.add(v[1], contribution(s, first));
+                       });
+  return e.convert(sum, elementOf(x));
+}
+
+FailureOr<Value> lowerMaxPoolGradient(graph::MaxPoolGradientOp op, Emitter &e,
+                                      ValueRange operands) {
+  return MaxPoolGradient(op, e, operands[0], operands[1]).build();
+}
+
 } // namespace
 
 void attachPoolingLowerings(MLIRContext *context) {
   attachLowering<graph::MaxPoolOp, lowerMaxPool>(context);
   attachLowering<graph::AvgPoolOp, lowerAvgPool>(context);
+  attachLowering<graph::MaxPoolGradientOp, lowerMaxPoolGradient>(context);
 }
 
 } // namespace tinh::codegen
