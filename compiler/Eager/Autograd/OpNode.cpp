@@ -42,7 +42,7 @@ void OpNode::differentiate(Walk &walk,
     walk.send(edge, std::move(gradient));
 }
 
-void OpNode::release() {
+void OpNode::freeSaved() {
   for (Kept &kept : operands) {
     isReleased |= !!kept.tensor;
     kept.tensor.reset();

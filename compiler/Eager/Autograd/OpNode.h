@@ -22,7 +22,7 @@ public:
 
   void differentiate(Walk &walk,
                      llvm::MutableArrayRef<Tensor> gradients) override;
-  void release() override;
+  void freeSaved() override;
 
   /// An input or output, if it is needed.
   struct Kept {

@@ -24,7 +24,7 @@ public:
 
   void differentiate(Walk &walk,
                      llvm::MutableArrayRef<Tensor> gradients) override;
-  void release() override {
+  void freeSaved() override {
     isReleased = true;
     kept.clear();
     gradient = {};

@@ -60,7 +60,7 @@ public:
                              llvm::MutableArrayRef<Tensor> gradients) = 0;
   /// Gives up what differentiate needs: it will not be called again, or
   /// throws.
-  virtual void release() {}
+  virtual void freeSaved() {}
   virtual bool isLeaf() const { return false; }
 
   /// Where gradients go. Empty ones need none.

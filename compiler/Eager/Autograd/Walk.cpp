@@ -152,7 +152,7 @@ void Walk::visit(Arrived arrived) {
     return;
   node.differentiate(*this, arrived.gradients);
   if (!options.retain_graph && !options.create_graph)
-    node.release();
+    node.freeSaved();
 }
 
 std::vector<Tensor> Walk::run() {
