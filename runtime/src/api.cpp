@@ -9,8 +9,8 @@
 // Handles, and checks of what the caller gives.
 //
 //===----------------------------------------------------------------------===//
-#include "executor.h"
 #include "guarded.h"
+#include "handles.h"
 #include "tensor.h"
 
 #include <algorithm>
@@ -20,18 +20,6 @@
 #endif
 
 using namespace tinh::runtime;
-
-struct tinh_module {
-  std::shared_ptr<const Module> module;
-};
-
-struct tinh_context {
-  std::shared_ptr<Executor> executor;
-};
-
-struct tinh_future {
-  std::shared_ptr<Future> future;
-};
 
 const char *tinh_runtime_version(void) { return TINH_VERSION; }
 
@@ -64,8 +52,8 @@ tinh_status_t tinh_module_info(const tinh_module_t *module,
     const tinh_artifact_t &artifact = module->module->artifact();
     *out_info = {artifact.model,        artifact.producer,
                  module->module->cpu(), artifact.num_functions,
-                 artifact.num_kernels,  artifact.weights_size,
-                 artifact.state_size};
+                 artifact.num_kernels,  artifact.num_variables,
+                 artifact.weights_size, artifact.state_size};
   });
 }
 
@@ -186,57 +174,87 @@ tinh_status_t tinh_context_info(const tinh_context_t *context,
   });
 }
 
-/// Adds where the tensors lie to `pointers`: those that are no variables in
-/// `buffers`, which are checked.
-static void place_tensors(const tinh_tensor_desc_t *tensors,
-                          uint32_t num_tensors, const tinh_buffer_t *buffers,
-                          uint32_t num_buffers, const char *kind, State &state,
-                          std::vector<void *> *pointers) {
-  uint32_t expected = num_given(tensors, num_tensors);
-  if (num_buffers != expected)
+/// The caller's memory for variables; null for those of the context.
+static const tinh_buffer_t *check_variables(const Module &module,
+                                            const tinh_run_options_t *options) {
+  if (!options || !options->variables)
+    return nullptr;
+  uint32_t expected = module.artifact().num_variables;
+  if (options->num_variables != expected)
     throw Error(TINH_INVALID_ARGUMENT,
-                "the function has " + std::to_string(expected) + ' ' + kind +
-                    "s, but " + std::to_string(num_buffers) + " were given");
-  if (expected)
-    require(buffers, (std::string(kind) + 's').c_str());
-  for (uint32_t i = 0; i < num_tensors; ++i) {
-    if (tensors[i].variable != TINH_NOT_VARIABLE) {
-      pointers->push_back(
-          state.variable(static_cast<uint32_t>(tensors[i].variable)));
-      continue;
-    }
-    check_buffer(info_of(tensors[i]), kind, *buffers);
-    pointers->push_back(buffers++->data);
-  }
+                "the module has " + std::to_string(expected) +
+                    " variables, but " +
+                    std::to_string(options->num_variables) + " were given");
+  return options->variables;
 }
+
+/// Finds where the tensors of a run lie.
+class ArgumentPlacer {
+public:
+  ArgumentPlacer(Executor &executor, const tinh_run_options_t *options)
+      : state(executor.state()),
+        variables(check_variables(executor.module(), options)) {}
+
+  /// Those of the function that are no variables are in `buffers`.
+  void add(const tinh_tensor_desc_t *tensors, uint32_t num_tensors,
+           const tinh_buffer_t *buffers, uint32_t num_buffers,
+           const char *kind) {
+    uint32_t expected = num_given(tensors, num_tensors);
+    if (num_buffers != expected)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "the function has " + std::to_string(expected) + ' ' + kind +
+                      "s, but " + std::to_string(num_buffers) + " were given");
+    if (expected)
+      require(buffers, (std::string(kind) + 's').c_str());
+    for (uint32_t i = 0; i < num_tensors; ++i)
+      placed.push_back(tensors[i].variable == TINH_NOT_VARIABLE
+                           ? check(tensors[i], kind, *buffers++)
+                           : variable(tensors[i]));
+  }
+
+  Arguments finish() { return {std::move(placed), variables == nullptr}; }
+
+private:
+  static void *check(const tinh_tensor_desc_t &tensor, const char *kind,
+                     const tinh_buffer_t &buffer) {
+    check_buffer(info_of(tensor), kind, buffer);
+    return buffer.data;
+  }
+
+  void *variable(const tinh_tensor_desc_t &tensor) {
+    auto index = static_cast<uint32_t>(tensor.variable);
+    return variables ? check(tensor, "variable", variables[index])
+                     : state.variable(index);
+  }
+
+  State &state;
+  const tinh_buffer_t *variables;
+  std::vector<void *> placed;
+};
 
 static Arguments check_arguments(const tinh_context_t *context,
                                  uint32_t function, const tinh_buffer_t *inputs,
                                  uint32_t num_inputs,
                                  const tinh_buffer_t *outputs,
-                                 uint32_t num_outputs) {
+                                 uint32_t num_outputs,
+                                 const tinh_run_options_t *options) {
   require(context, "context");
   Executor &executor = *context->executor;
   const tinh_function_desc_t &desc = executor.module().function(function);
-  Arguments arguments;
-  arguments.on_state = true;
-  arguments.pointers.reserve(size_t(desc.num_inputs) + desc.num_outputs);
-  place_tensors(desc.inputs, desc.num_inputs, inputs, num_inputs, "input",
-                executor.state(), &arguments.pointers);
-  place_tensors(desc.outputs, desc.num_outputs, outputs, num_outputs, "output",
-                executor.state(), &arguments.pointers);
-  return arguments;
+  ArgumentPlacer placer(executor, options);
+  placer.add(desc.inputs, desc.num_inputs, inputs, num_inputs, "input");
+  placer.add(desc.outputs, desc.num_outputs, outputs, num_outputs, "output");
+  return placer.finish();
 }
 
-tinh_status_t
-tinh_context_submit(tinh_context_t *context, uint32_t function,
-                    const tinh_buffer_t *inputs, uint32_t num_inputs,
-                    const tinh_buffer_t *outputs, uint32_t num_outputs,
-                    tinh_future_t *const *wait_for, uint32_t num_wait_for,
-                    tinh_future_t **out_future) {
+tinh_status_t tinh_context_submit_with(
+    tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
+    uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs,
+    tinh_future_t *const *wait_for, uint32_t num_wait_for,
+    const tinh_run_options_t *options, tinh_future_t **out_future) {
   return guarded([&] {
     Arguments arguments = check_arguments(context, function, inputs, num_inputs,
-                                          outputs, num_outputs);
+                                          outputs, num_outputs, options);
     if (num_wait_for)
       require(wait_for, "wait_for");
     std::vector<std::shared_ptr<Future>> dependencies;
@@ -252,15 +270,36 @@ tinh_context_submit(tinh_context_t *context, uint32_t function,
   });
 }
 
+tinh_status_t
+tinh_context_submit(tinh_context_t *context, uint32_t function,
+                    const tinh_buffer_t *inputs, uint32_t num_inputs,
+                    const tinh_buffer_t *outputs, uint32_t num_outputs,
+                    tinh_future_t *const *wait_for, uint32_t num_wait_for,
+                    tinh_future_t **out_future) {
+  return tinh_context_submit_with(context, function, inputs, num_inputs,
+                                  outputs, num_outputs, wait_for, num_wait_for,
+                                  nullptr, out_future);
+}
+
+tinh_status_t tinh_context_run_with(tinh_context_t *context, uint32_t function,
+                                    const tinh_buffer_t *inputs,
+                                    uint32_t num_inputs,
+                                    const tinh_buffer_t *outputs,
+                                    uint32_t num_outputs,
+                                    const tinh_run_options_t *options) {
+  return guarded([&] {
+    Arguments arguments = check_arguments(context, function, inputs, num_inputs,
+                                          outputs, num_outputs, options);
+    context->executor->run_now(function, std::move(arguments));
+  });
+}
+
 tinh_status_t tinh_context_run(tinh_context_t *context, uint32_t function,
                                const tinh_buffer_t *inputs, uint32_t num_inputs,
                                const tinh_buffer_t *outputs,
                                uint32_t num_outputs) {
-  return guarded([&] {
-    Arguments arguments = check_arguments(context, function, inputs, num_inputs,
-                                          outputs, num_outputs);
-    context->executor->run_now(function, std::move(arguments));
-  });
+  return tinh_context_run_with(context, function, inputs, num_inputs, outputs,
+                               num_outputs, nullptr);
 }
 
 tinh_status_t tinh_context_wait_all(tinh_context_t *context) {

@@ -61,6 +61,8 @@ const char *tinh_status_name(tinh_status_t status) {
     return "TINH_ALREADY_STARTED";
   case TINH_INTERNAL:
     return "TINH_INTERNAL";
+  case TINH_INVALID_FILE:
+    return "TINH_INVALID_FILE";
   }
   return "?";
 }

@@ -115,15 +115,20 @@ void Executor::require_open() const {
     throw Error(TINH_CANCELLED, "the context is being released");
 }
 
+bool Executor::has_room() const {
+  return num_in_flight < options.max_in_flight && num_state_users == 0;
+}
+
 void Executor::wait_for_room(Lock &lock) {
   require_open();
-  auto has_room = [&] { return num_in_flight < options.max_in_flight; };
   if (has_room())
     return;
   if (options.refuse_when_full)
-    throw Error(TINH_BUSY, std::to_string(num_in_flight) +
-                               " runs are in flight, as many as the context "
-                               "allows");
+    throw Error(TINH_BUSY,
+                num_state_users
+                    ? "the context's state is being read or changed"
+                    : std::to_string(num_in_flight) +
+                          " runs are in flight, as many as the context allows");
   require_outside_callback("submitting to a full context");
   room.wait(lock, [&] { return releasing || has_room(); });
   require_open();
@@ -222,8 +227,7 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
   require_outside_callback("a run");
   Lock lock(mutex);
   require_open();
-  if (has_leader || !queue.empty() || free_arenas.empty() ||
-      num_in_flight >= options.max_in_flight) {
+  if (has_leader || !queue.empty() || free_arenas.empty() || !has_room()) {
     lock.unlock();
     std::shared_ptr<Run> run = submit(function, std::move(arguments), {});
     tinh_status_t status = run->wait();
@@ -249,6 +253,28 @@ void Executor::wait_all() {
   require_outside_callback("waiting for all runs");
   Lock lock(mutex);
   room.wait(lock, [&] { return num_in_flight == 0; });
+}
+
+void Executor::with_state(const std::function<void(State &)> &use) {
+  require_outside_callback("reading or changing the state");
+  Lock lock(mutex);
+  ++num_state_users;
+  room.wait(lock, [&] { return num_in_flight == 0 && !state_in_use; });
+  state_in_use = true;
+  lock.unlock();
+  auto finish = [&] {
+    lock.lock();
+    state_in_use = false;
+    --num_state_users;
+    room.notify_all();
+  };
+  try {
+    use(*variables);
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
 }
 
 void Executor::shut_down() {

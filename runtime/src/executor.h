@@ -38,7 +38,11 @@ public:
   const Module &module() const { return *loaded; }
   tinh_context_info_t info() const;
   static tinh_context_options_t default_options();
+  /// For where variables lie; what they hold is for runs, and for with_state.
   State &state() { return *variables; }
+  /// Calls `use` when no run is queued or executes, and lets none start until
+  /// it has returned.
+  void with_state(const std::function<void(State &)> &use);
 
   /// Queues a run. Blocks while the context is full, or throws BUSY.
   std::shared_ptr<Run>
@@ -61,6 +65,7 @@ private:
   void make_memory();
   void require_outside_callback(const char *what) const;
   void require_open() const;
+  bool has_room() const;
   void wait_for_room(Lock &lock);
   void dependency_done(const std::shared_ptr<Run> &run, tinh_status_t status,
                        const char *message);
@@ -101,6 +106,9 @@ private:
   std::deque<std::shared_ptr<Run>> queue;
   std::vector<Arena *> free_arenas; ///< The last used one last.
   uint32_t num_in_flight = 0;
+  /// Calls that use the state, or wait to: nothing is submitted meanwhile.
+  uint32_t num_state_users = 0;
+  bool state_in_use = false;
   bool has_leader = false; ///< Somebody is worker 0 now.
   bool releasing = false;  ///< Nothing is submitted any more.
   bool stopping = false;   ///< The leader is to end.

@@ -15,14 +15,12 @@
 #include "check_artifact.h"
 #include "elf_note.h"
 #include "error.h"
+#include "tensor_file.h"
 
 #include <cstring>
 #include <dlfcn.h>
 
 namespace tinh::runtime {
-
-/// The longest header of a companion file that is believed.
-static constexpr uint64_t kMaxSafetensorsHeader = 100u << 20;
 
 static std::string hexadecimal(const uint8_t (&digest)[16]) {
   static const char digits[] = "0123456789abcdef";
@@ -45,35 +43,28 @@ static std::string companion_path(const std::string &artifact,
                                     : artifact.substr(0, slash + 1) + name;
 }
 
-/// Maps the weights of the companion .safetensors file at `path`: 8 bytes of
-/// header length, a JSON header that carries the digest, and the weights as its
-/// only data. `what` names the artifact.
+/// Maps the weights of the companion .safetensors file at `path`, whose
+/// metadata has their digest. `what` names the artifact.
 static MappedMemory map_companion(const std::string &what,
                                   const std::string &path,
-                                  const tinh_note_t &note) {
-  File file(path, "the weights file");
-  auto fail = [&](const char *why) {
-    throw Error(TINH_INVALID_ARTIFACT, "cannot load " + what +
-                                           ": its weights file '" + path +
-                                           "' " + why);
-  };
-  uint64_t header_size = 0;
-  if (!file.read_at(0, &header_size, sizeof header_size) ||
-      header_size > kMaxSafetensorsHeader ||
-      header_size + 8 != note.weights_offset ||
-      note.weights_offset > file.size() ||
-      note.weights_size != file.size() - note.weights_offset)
-    fail("is truncated, damaged or of another model");
-  std::string header(header_size, '\0');
-  if (!file.read_at(8, header.data(), header.size()))
-    fail("cannot be read");
-  std::string digest = hexadecimal(note.weights_digest);
-  if (header.find("\"tinh.digest\"") == std::string::npos ||
-      header.find('"' + digest + '"') == std::string::npos)
-    fail("does not belong to it: the digests differ; compile the model again "
-         "or put the matching file beside it");
-  return MappedMemory::of_file(file, note.weights_offset, note.weights_size,
-                               path);
+                                  const tinh_note_t &note) try {
+  TensorFile file(path, "the weights file");
+  const std::string *digest = file.find_metadata("tinh.digest");
+  if (!digest || *digest != hexadecimal(note.weights_digest))
+    throw Error(TINH_INVALID_FILE,
+                "cannot load " + what + ": its weights file '" + path +
+                    "' does not belong to it: the digests differ; compile the "
+                    "model again or put the matching file beside it");
+  if (file.data_offset() != note.weights_offset ||
+      file.data_size() != note.weights_size)
+    throw Error(TINH_INVALID_FILE, "cannot load " + what +
+                                       ": its weights file '" + path +
+                                       "' is damaged");
+  return std::move(file).take_data();
+} catch (const Error &error) {
+  if (error.status() != TINH_INVALID_FILE)
+    throw;
+  throw Error(TINH_INVALID_ARTIFACT, error.what());
 }
 
 Module::Module(const std::string &path) {
@@ -135,13 +126,26 @@ Module::~Module() {
     dlclose(library);
 }
 
+/// Item `index` of `count`; throws INVALID_ARGUMENT if there is no such.
+template <typename Item>
+static const Item &item(const Item *items, uint32_t count, uint32_t index,
+                        const char *kind) {
+  if (index >= count)
+    throw Error(TINH_INVALID_ARGUMENT, std::string("there is no ") + kind +
+                                           ' ' + std::to_string(index) +
+                                           "; the module has " +
+                                           std::to_string(count));
+  return items[index];
+}
+
 const tinh_function_desc_t &Module::function(uint32_t index) const {
-  if (index >= descriptor->num_functions)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "there is no function " + std::to_string(index) +
-                    "; the module has " +
-                    std::to_string(descriptor->num_functions));
-  return descriptor->functions[index];
+  return item(descriptor->functions, descriptor->num_functions, index,
+              "function");
+}
+
+const tinh_variable_desc_t &Module::variable(uint32_t index) const {
+  return item(descriptor->variables, descriptor->num_variables, index,
+              "variable");
 }
 
 } // namespace tinh::runtime

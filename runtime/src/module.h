@@ -37,6 +37,7 @@ public:
 
   /// The function's description; throws INVALID_ARGUMENT if there is no such.
   const tinh_function_desc_t &function(uint32_t index) const;
+  const tinh_variable_desc_t &variable(uint32_t index) const;
 
 private:
   tinh_note_t note;

@@ -15,6 +15,7 @@
 #define TINH_RUNTIME_STATE_H
 
 #include "module.h"
+#include "tensor_file.h"
 
 #include <mutex>
 
@@ -29,6 +30,11 @@ public:
 
   /// Gives all variables their initial values.
   void reset();
+
+  /// Writes all variables, and `metadata`, to a .safetensors file.
+  void save(const std::string &path, MetadataToWrite metadata);
+  /// Reads them from one; changes nothing unless the file has just them.
+  void load(const std::string &path);
 
 private:
   const Module &module;

@@ -15,9 +15,17 @@
 
 namespace tinh::runtime {
 
+template <typename Desc> static tinh_tensor_info_t describe(const Desc &desc) {
+  return {desc.name, static_cast<tinh_dtype_t>(desc.dtype), desc.rank,
+          desc.dims, desc.size};
+}
+
 tinh_tensor_info_t info_of(const tinh_tensor_desc_t &tensor) {
-  return {tensor.name, static_cast<tinh_dtype_t>(tensor.dtype), tensor.rank,
-          tensor.dims, tensor.size};
+  return describe(tensor);
+}
+
+tinh_tensor_info_t info_of(const tinh_variable_desc_t &variable) {
+  return describe(variable);
 }
 
 void check_buffer(const tinh_tensor_info_t &tensor, const char *kind,

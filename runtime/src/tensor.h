@@ -18,6 +18,7 @@
 namespace tinh::runtime {
 
 tinh_tensor_info_t info_of(const tinh_tensor_desc_t &tensor);
+tinh_tensor_info_t info_of(const tinh_variable_desc_t &variable);
 
 /// Throws INVALID_ARGUMENT unless `buffer` can hold `tensor`, which the message
 /// calls a `kind`, such as "input".

@@ -69,7 +69,8 @@ typedef enum tinh_status {
   TINH_CANCELLED = 8,         /* The run was cancelled before it started. */
   TINH_DEPENDENCY_FAILED = 9, /* A run that this one waits for failed. */
   TINH_ALREADY_STARTED = 10,  /* Too late to cancel or to settle. */
-  TINH_INTERNAL = 11          /* A defect of the runtime. */
+  TINH_INTERNAL = 11,         /* A defect of the runtime. */
+  TINH_INVALID_FILE = 12      /* Damaged, or of another model. */
 } tinh_status_t;
 
 /* The message of the latest call on this thread that did not return TINH_OK;
@@ -121,6 +122,7 @@ typedef struct tinh_module_info {
   const char *cpu;      /* The CPU that the code was compiled for. */
   uint32_t num_functions;
   uint32_t num_kernels;
+  uint32_t num_variables;
   uint64_t weights_size; /* Bytes, of the module. */
   uint64_t state_size;   /* Bytes, of each context. */
 } tinh_module_info_t;
@@ -147,7 +149,8 @@ typedef struct tinh_tensor_info {
 TINH_API tinh_status_t tinh_module_info(const tinh_module_t *module,
                                         tinh_module_info_t *out_info);
 
-/* Functions, inputs and outputs are numbered from 0. */
+/* Functions, inputs and outputs are numbered from 0. Variables are not among a
+ * function's inputs and outputs here: no run needs buffers for them. */
 TINH_API tinh_status_t tinh_module_find_function(const tinh_module_t *module,
                                                  const char *name,
                                                  uint32_t *out_function);
@@ -161,6 +164,20 @@ TINH_API tinh_status_t tinh_module_output_info(const tinh_module_t *module,
                                                uint32_t function,
                                                uint32_t output,
                                                tinh_tensor_info_t *out_info);
+
+/* A tensor that lives from run to run, in the state of each context. */
+typedef struct tinh_variable_info {
+  tinh_tensor_info_t type;
+  bool trainable; /* A parameter; not what goes with one, as moments do. */
+} tinh_variable_info_t;
+
+/* Variables are numbered from 0, too. */
+TINH_API tinh_status_t tinh_module_find_variable(const tinh_module_t *module,
+                                                 const char *name,
+                                                 uint32_t *out_variable);
+TINH_API tinh_status_t
+tinh_module_variable_info(const tinh_module_t *module, uint32_t variable,
+                          tinh_variable_info_t *out_info);
 
 /*===-- Contexts ----------------------------------------------------------===*/
 
@@ -197,8 +214,8 @@ typedef struct tinh_context_options {
 
 TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);
 
-/* Creates threads, arenas and zeroed state for `module`. `options` may be
- * NULL. */
+/* Creates threads, arenas and the state for `module`: all its variables, with
+ * their initial values. `options` may be NULL. */
 TINH_API tinh_status_t tinh_context_create(
     const tinh_module_t *module, const tinh_context_options_t *options,
     tinh_context_t **out_context);
@@ -235,7 +252,8 @@ typedef struct tinh_buffer {
  * TINH_DEPENDENCY_FAILED. `out_future` may be NULL: tinh_context_wait_all
  * waits for such a run. Runs start in the order of their submission, but for
  * those that still wait; runs of functions that mutate state never overlap
- * with another. From a callback of one of the context's own runs it refuses
+ * with another of the context, so that each sees the state as whole runs have
+ * left it. From a callback of one of the context's own runs it refuses
  * instead of blocking. */
 TINH_API tinh_status_t tinh_context_submit(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
@@ -249,9 +267,67 @@ TINH_API tinh_status_t tinh_context_run(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
     uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs);
 
+/* What else a run may be told; all zero is what the calls without it do. */
+typedef struct tinh_run_options {
+  /* Memory of the caller for the module's variables, by their numbers, in place
+   * of the context's state, which the run then neither reads nor changes: it is
+   * the caller who keeps others from that memory meanwhile. NULL: the state.
+   * Otherwise one buffer for each variable; for one that the function does not
+   * have it may be empty, with data NULL. */
+  const tinh_buffer_t *variables;
+  uint32_t num_variables;
+} tinh_run_options_t;
+
+TINH_API tinh_status_t tinh_context_submit_with(
+    tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
+    uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs,
+    tinh_future_t *const *wait_for, uint32_t num_wait_for,
+    const tinh_run_options_t *options, tinh_future_t **out_future);
+
+TINH_API tinh_status_t tinh_context_run_with(
+    tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
+    uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs,
+    const tinh_run_options_t *options);
+
 /* Waits until all runs submitted to the context have completed; how each ended
  * is told by its future. */
 TINH_API tinh_status_t tinh_context_wait_all(tinh_context_t *context);
+
+/*===-- State -------------------------------------------------------------===*/
+
+/* Each of these waits for all runs that have been submitted, and holds back
+ * those that are submitted meanwhile, or refuses them if the context does so
+ * when it is full. TINH_BUSY in a callback of one of the context's own runs. */
+
+/* Copies a variable, dense and row-major, to or from memory of the caller. */
+TINH_API tinh_status_t tinh_context_read_variable(tinh_context_t *context,
+                                                  uint32_t variable, void *data,
+                                                  size_t size);
+TINH_API tinh_status_t tinh_context_write_variable(tinh_context_t *context,
+                                                   uint32_t variable,
+                                                   const void *data,
+                                                   size_t size);
+
+/* Gives all variables their initial values. */
+TINH_API tinh_status_t tinh_context_reset_state(tinh_context_t *context);
+
+typedef struct tinh_metadata {
+  const char *key;
+  const char *value;
+} tinh_metadata_t;
+
+/* Writes all variables, under their names, and metadata of the program's own to
+ * a .safetensors file, which appears at `path` whole or not at all. */
+TINH_API tinh_status_t tinh_context_save_state(tinh_context_t *context,
+                                               const char *path,
+                                               const tinh_metadata_t *metadata,
+                                               uint32_t num_metadata);
+
+/* Reads all variables from such a file. It must have just these, with equal
+ * types: else nothing is changed, and the message of TINH_INVALID_FILE names
+ * the first that is missing, that is unexpected and that has another type. */
+TINH_API tinh_status_t tinh_context_load_state(tinh_context_t *context,
+                                               const char *path);
 
 /*===-- Futures -----------------------------------------------------------===*/
 

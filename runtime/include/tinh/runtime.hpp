@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The C API of tinh/runtime.h, which says what each call does, with owners for
-// its handles and exceptions for its statuses. Header only, C++17:
+// The C API of tinh/runtime.h and tinh/safetensors.h, which say what each call
+// does, with owners for its handles and exceptions for its statuses. Header
+// only, C++17:
 //
 //   tinh::Module module("model.so");
 //   tinh::Context context(module);
@@ -28,10 +29,12 @@
 #define TINH_RUNTIME_HPP
 
 #include "tinh/runtime.h"
+#include "tinh/safetensors.h"
 
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -108,6 +111,18 @@ public:
   tinh_function_info_t function_info(uint32_t function = 0) const {
     tinh_function_info_t info;
     check(tinh_module_function_info(handle(), function, &info));
+    return info;
+  }
+
+  uint32_t find_variable(const std::string &name) const {
+    uint32_t variable = 0;
+    check(tinh_module_find_variable(handle(), name.c_str(), &variable));
+    return variable;
+  }
+
+  tinh_variable_info_t variable_info(uint32_t variable) const {
+    tinh_variable_info_t info;
+    check(tinh_module_variable_info(handle(), variable, &info));
     return info;
   }
 
@@ -209,6 +224,76 @@ private:
   }
 };
 
+/// Texts of a .safetensors file, by their keys.
+using Metadata = std::map<std::string, std::string>;
+
+/// As the C API takes them; they live as long as `metadata`.
+inline std::vector<tinh_metadata_t> entries_of(const Metadata &metadata) {
+  std::vector<tinh_metadata_t> entries;
+  for (const auto &[key, value] : metadata)
+    entries.push_back({key.c_str(), value.c_str()});
+  return entries;
+}
+
+/// A .safetensors file. What it tells lives as long as it.
+class TensorFile {
+public:
+  explicit TensorFile(const std::string &path) {
+    tinh_safetensors_t *opened = nullptr;
+    check(tinh_safetensors_open(path.c_str(), &opened));
+    owned.reset(opened);
+  }
+
+  std::vector<tinh_safetensors_tensor_t> tensors() const {
+    std::vector<tinh_safetensors_tensor_t> all(info().num_tensors);
+    for (uint32_t i = 0; i < all.size(); ++i)
+      check(tinh_safetensors_tensor(handle(), i, &all[i]));
+    return all;
+  }
+
+  tinh_safetensors_tensor_t find(const std::string &name) const {
+    tinh_safetensors_tensor_t tensor;
+    check(tinh_safetensors_find(handle(), name.c_str(), &tensor));
+    return tensor;
+  }
+
+  Metadata metadata() const {
+    Metadata all;
+    for (uint32_t i = 0; i < info().num_metadata; ++i) {
+      tinh_metadata_t entry;
+      check(tinh_safetensors_metadata(handle(), i, &entry));
+      all.emplace(entry.key, entry.value);
+    }
+    return all;
+  }
+
+  /// Writes such a file, whole or not at all.
+  static void write(const std::string &path,
+                    const std::vector<tinh_safetensors_tensor_t> &tensors,
+                    const Metadata &metadata = {}) {
+    std::vector<tinh_metadata_t> entries = entries_of(metadata);
+    check(tinh_safetensors_write(
+        path.c_str(), tensors.data(), static_cast<uint32_t>(tensors.size()),
+        entries.data(), static_cast<uint32_t>(entries.size())));
+  }
+
+  tinh_safetensors_t *handle() const noexcept { return owned.get(); }
+
+private:
+  tinh_safetensors_info_t info() const {
+    tinh_safetensors_info_t info;
+    check(tinh_safetensors_info(handle(), &info));
+    return info;
+  }
+
+  struct Release {
+    void operator()(tinh_safetensors_t *file) const {
+      tinh_safetensors_release(file);
+    }
+  };
+  std::unique_ptr<tinh_safetensors_t, Release> owned;
+};
+
 /// tinh_context_options_t, filled with the defaults.
 struct ContextOptions : tinh_context_options_t {
   ContextOptions() { tinh_context_options_init(this); }
@@ -250,6 +335,35 @@ public:
                               outputs.data(), size(outputs), handles.data(),
                               size(handles), &future));
     return Future(future);
+  }
+
+  /// The same on memory of the caller for all variables of the module, in place
+  /// of the context's state.
+  void run_on(const Buffers &variables, const Buffers &inputs,
+              const Buffers &outputs, uint32_t function = 0) const {
+    tinh_run_options_t options = {variables.data(), size(variables)};
+    check(tinh_context_run_with(handle(), function, inputs.data(), size(inputs),
+                                outputs.data(), size(outputs), &options));
+  }
+
+  void read_variable(uint32_t variable, tinh_buffer_t out) const {
+    check(tinh_context_read_variable(handle(), variable, out.data, out.size));
+  }
+  void write_variable(uint32_t variable, tinh_buffer_t from) const {
+    check(
+        tinh_context_write_variable(handle(), variable, from.data, from.size));
+  }
+  void reset_state() const { check(tinh_context_reset_state(handle())); }
+
+  /// The metadata is the program's own.
+  void save_state(const std::string &path,
+                  const Metadata &metadata = {}) const {
+    std::vector<tinh_metadata_t> entries = entries_of(metadata);
+    check(tinh_context_save_state(handle(), path.c_str(), entries.data(),
+                                  size(entries)));
+  }
+  void load_state(const std::string &path) const {
+    check(tinh_context_load_state(handle(), path.c_str()));
   }
 
   /// Waits until all runs have completed, however they ended.

@@ -1,0 +1,98 @@
+//===- atomic_file.cpp - A file that appears whole or not at all ----------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "atomic_file.h"
+
+#include "error.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tinh::runtime {
+
+/// Large writes are cut: a file system may refuse more.
+static constexpr size_t kMaxWrite = size_t(1) << 30;
+
+void AtomicFile::fail(int error) const {
+  throw Error(TINH_IO_ERROR,
+              "cannot write '" + path + "': " + errno_text(error));
+}
+
+/// A name that no other file has: of this process and this call.
+static std::string temporary_name(const std::string &path) {
+  static std::atomic<unsigned> count{0};
+  return path + '.' + std::to_string(getpid()) + '-' +
+         std::to_string(count.fetch_add(1)) + ".tmp";
+}
+
+AtomicFile::AtomicFile(std::string wanted) : path(std::move(wanted)) {
+  struct stat status;
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Error(TINH_IO_ERROR,
+                "cannot write '" + path + "': it is not a regular file");
+  do { // A process of the same number may have left one behind.
+    temporary = temporary_name(path);
+    file =
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (file < 0 && errno == EEXIST);
+  if (file < 0)
+    fail(errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file < 0)
+    return;
+  close(file);
+  unlink(temporary.c_str());
+}
+
+void AtomicFile::write(const void *data, size_t size) {
+  const char *at = static_cast<const char *>(data);
+  while (size > 0) {
+    ssize_t count = ::write(file, at, size < kMaxWrite ? size : kMaxWrite);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      fail(errno);
+    at += count;
+    size -= static_cast<size_t>(count);
+  }
+}
+
+void AtomicFile::keep() {
+  if (fsync(file) != 0)
+    fail(errno);
+  if (rename(temporary.c_str(), path.c_str()) != 0)
+    fail(errno);
+  close(std::exchange(file, -1));
+  sync_folder();
+}
+
+/// The new name is on the disk when its folder is. Some file systems have no
+/// such call; there it is up to them.
+void AtomicFile::sync_folder() const {
+  size_t slash = path.rfind('/');
+  std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
+  int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0)
+    return;
+  int error = fsync(opened) == 0 ? 0 : errno;
+  close(opened);
+  if (error && error != EINVAL && error != ENOTSUP)
+    fail(error);
+}
+
+} // namespace tinh::runtime
