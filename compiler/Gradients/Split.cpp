@@ -89,12 +89,13 @@ SmallVector<Value> Split::copyGradients(OpBuilder &builder,
 }
 
 void Split::eraseGradients() {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (!isBefore(&op)) {
-      op.dropAllUses();
-      op.erase();
-    }
+  Operation *op = block.getTerminator()->getPrevNode();
+  while (op && op != last) {
+    Operation *before = op->getPrevNode();
+    op->dropAllUses();
+    op->erase();
+    op = before;
+  }
 }
 
 } // namespace tinh::gradients

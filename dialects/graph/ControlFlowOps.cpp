@@ -8,7 +8,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tinh::graph;
@@ -41,7 +41,15 @@ RankedTensorType tinh::graph::rowType(Type stacked) {
 SmallVector<Value> tinh::graph::readValues(Operation *op) {
   SmallVector<Value> values(op->getOperands());
   SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  // The op's block may belong to no region yet.
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *parent = operand.getParentBlock()->getParentOp();
+        if (!parent || !op->isAncestor(parent))
+          captured.insert(operand);
+      }
+    });
   llvm::append_range(values, captured);
   return values;
 }

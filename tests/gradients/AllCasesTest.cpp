@@ -16,7 +16,8 @@ namespace tinh::test {
 std::vector<GradientCase> allCases() {
   std::vector<GradientCase> cases;
   for (auto *family : {elementwiseCases, reductionCases, movementCases,
-                       contractionCases, poolingCases, normalizationCases})
+                       contractionCases, poolingCases, normalizationCases,
+                       controlFlowCases})
     llvm::append_range(cases, family());
   return cases;
 }

@@ -19,6 +19,7 @@ std::vector<GradientCase> movementCases();
 std::vector<GradientCase> contractionCases();
 std::vector<GradientCase> poolingCases();
 std::vector<GradientCase> normalizationCases();
+std::vector<GradientCase> controlFlowCases();
 
 /// All of them.
 std::vector<GradientCase> allCases();
