@@ -38,7 +38,13 @@ struct Tensor {
   tinh_dtype_t dtype = TINH_DTYPE_F32;
   std::vector<int64_t> dims;
   uint64_t size = 0;   // Bytes.
-  uint64_t offset = 0; // Of a weight, in the weights.
+  uint64_t offset = 0; // In the weights or, of a variable, the state.
+  int32_t variable = TINH_NOT_VARIABLE; // Index into Contents::variables.
+};
+
+struct Variable : Tensor {
+  uint64_t initialOffset = TINH_INITIALLY_ZERO; // In the weights.
+  bool trainable = false;
 };
 
 struct Step {
@@ -73,6 +79,8 @@ struct Contents {
   std::vector<Function> functions;
   std::vector<Tensor> weights;
   uint64_t weightsSize = 0;
+  std::vector<Variable> variables;
+  uint64_t stateSize = 0;
 };
 
 /// An ELF object file's bytes.

@@ -32,16 +32,19 @@ public:
   }
 
   Module &build(const WriteOptions &options) {
-    std::vector<Constant *> kernels, functions;
+    std::vector<Constant *> kernels, functions, variables;
     for (const Kernel &kernel : contents.kernels)
       kernels.push_back(structure(
           {text(kernel.name), code(kernel.name), i64(kernel.scratchSize)}));
     for (const Function &function : contents.functions)
       functions.push_back(describe(function));
+    for (const Variable &variable : contents.variables)
+      variables.push_back(describe(variable));
     Constant *descriptor = structure(
         {i32(TINH_ARTIFACT_VERSION), i32(kernels.size()), text("tinh 0.1.0"),
-         text(contents.model), array(kernels), i32(functions.size()), i32(0),
-         array(functions), null(), i64(contents.weightsSize), i64(0)});
+         text(contents.model), array(kernels), i32(functions.size()),
+         i32(variables.size()), array(functions), array(variables),
+         i64(contents.weightsSize), i64(contents.stateSize)});
     if (options.linkage == Linkage::Relocatable) {
       exported(structure({linkedNote(), hold(descriptor),
                           options.externalWeights ? null() : linkedWeights()}),
@@ -92,15 +95,26 @@ private:
     return function;
   }
 
-  Constant *describe(const Tensor &tensor) {
+  Constant *extents(const Tensor &tensor) {
     std::vector<Constant *> dims;
     for (unsigned i = 0; i < TINH_MAX_RANK; ++i)
       dims.push_back(i64(i < tensor.dims.size() ? tensor.dims[i] : 0));
-    return structure(
-        {text(tensor.name), i32(tensor.dtype), i32(tensor.dims.size()),
-         ConstantArray::get(
-             ArrayType::get(Type::getInt64Ty(context), TINH_MAX_RANK), dims),
-         i64(tensor.size), i32(static_cast<uint32_t>(TINH_NOT_VARIABLE))});
+    return ConstantArray::get(
+        ArrayType::get(Type::getInt64Ty(context), TINH_MAX_RANK), dims);
+  }
+
+  Constant *describe(const Tensor &tensor) {
+    return structure({text(tensor.name), i32(tensor.dtype),
+                      i32(tensor.dims.size()), extents(tensor),
+                      i64(tensor.size),
+                      i32(static_cast<uint32_t>(tensor.variable))});
+  }
+
+  Constant *describe(const Variable &variable) {
+    return structure({text(variable.name), i32(variable.dtype),
+                      i32(variable.dims.size()), extents(variable),
+                      i64(variable.size), i64(variable.offset),
+                      i64(variable.initialOffset), i32(variable.trainable)});
   }
 
   Constant *describe(const Step &step) {
@@ -126,9 +140,12 @@ private:
       outputs.push_back(describe(tensor));
     for (const Step &step : function.steps)
       steps.push_back(describe(step));
+    bool mutates = any_of(function.outputs, [](const Tensor &tensor) {
+      return tensor.variable != TINH_NOT_VARIABLE;
+    });
     return structure({text(function.name), i32(inputs.size()),
                       i32(outputs.size()), array(inputs), array(outputs),
-                      i32(steps.size()), i32(0), array(steps),
+                      i32(steps.size()), i32(mutates), array(steps),
                       i64(function.arenaSize), i64(function.unplannedSize),
                       i64(function.lowerBoundSize)});
   }

@@ -45,15 +45,22 @@ static Elf64_Shdr *findSection(MutableArrayRef<char> bytes, StringRef name) {
   return nullptr;
 }
 
-/// The note in the linked file `bytes`.
-static Expected<tinh_note_t *> findNote(MutableArrayRef<char> bytes) {
+/// Changes the note in the linked file `bytes`, where it need not be aligned.
+static Error changeNote(MutableArrayRef<char> bytes,
+                        function_ref<void(tinh_note_t &)> change) {
   constexpr unsigned kHeaderSize = 20; // Of an ELF note.
+  char *place = nullptr;
   if (Elf64_Shdr *section = findSection(bytes, ".note.tinh"))
-    return reinterpret_cast<tinh_note_t *>(bytes.data() + section->sh_offset +
-                                           kHeaderSize);
-  if (Elf64_Shdr *section = findSection(bytes, kLinkedNote))
-    return reinterpret_cast<tinh_note_t *>(bytes.data() + section->sh_offset);
-  return createStringError("internal error: the artifact has no note");
+    place = bytes.data() + section->sh_offset + kHeaderSize;
+  else if (Elf64_Shdr *section = findSection(bytes, kLinkedNote))
+    place = bytes.data() + section->sh_offset;
+  else
+    return createStringError("internal error: the artifact has no note");
+  tinh_note_t note;
+  std::memcpy(&note, place, sizeof(note));
+  change(note);
+  std::memcpy(place, &note, sizeof(note));
+  return Error::success();
 }
 
 static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
@@ -110,13 +117,11 @@ static Error writeEmbedded(PendingFile &file, Object &linked,
   auto memory = bytes->slice(weights.sh_offset, weights.sh_size);
   if (Error error = fillWeights(memory))
     return error;
-  auto note = findNote(bytes->take_front(linked.size()));
-  if (!note)
-    return note.takeError();
-  (*note)->file_size = total;
-  (*note)->weights_offset = weights.sh_offset;
-  digest(memory, (*note)->weights_digest);
-  return Error::success();
+  return changeNote(bytes->take_front(linked.size()), [&](tinh_note_t &note) {
+    note.file_size = total;
+    note.weights_offset = weights.sh_offset;
+    digest(memory, note.weights_digest);
+  });
 }
 
 /// Writes the object file with the weights at its end, as the content of their
@@ -233,24 +238,29 @@ static Error checkReplaceable(StringRef path) {
 static Error writeExternal(PendingFile &file, Object &linked,
                            const Contents &contents, StringRef companion,
                            FillWeights fillWeights) {
-  auto note = findNote(linked);
-  if (!note)
-    return note.takeError();
   StringRef name = sys::path::filename(companion);
-  if (name.size() >= sizeof((*note)->weights_file))
+  constexpr size_t kMostBytes = sizeof(tinh_note_t::weights_file) - 1;
+  if (name.size() > kMostBytes)
     return createStringError("the name '" + name + "' is too long: at most " +
-                             Twine(sizeof((*note)->weights_file) - 1) +
+                             Twine(kMostBytes) +
                              " bytes for a file of weights");
   if (Error error = checkReplaceable(companion))
     return error;
   auto weights = PendingFile::create(companion);
   if (!weights)
     return weights.takeError();
-  if (Error error = writeCompanion(*weights, contents, fillWeights, **note))
+  tinh_note_t written = {};
+  if (Error error = writeCompanion(*weights, contents, fillWeights, written))
     return error;
-  (*note)->weights_embedded = 0;
-  (*note)->file_size = linked.size();
-  std::memcpy((*note)->weights_file, name.data(), name.size());
+  if (Error error = changeNote(linked, [&](tinh_note_t &note) {
+        std::copy(std::begin(written.weights_digest),
+                  std::end(written.weights_digest), note.weights_digest);
+        note.weights_offset = written.weights_offset;
+        note.weights_embedded = 0;
+        note.file_size = linked.size();
+        std::memcpy(note.weights_file, name.data(), name.size());
+      }))
+    return error;
   if (Error error = copyTo(file, linked))
     return error;
   return weights->keep(0666);
@@ -295,10 +305,9 @@ Expected<MemoryFile> writeToMemory(const Contents &contents,
   auto linked = linkAll(contents, kernels, machine, {});
   if (!linked)
     return linked.takeError();
-  auto note = findNote(*linked);
-  if (!note)
-    return note.takeError();
-  (*note)->file_size = linked->size();
+  if (Error error = changeNote(
+          *linked, [&](tinh_note_t &note) { note.file_size = linked->size(); }))
+    return error;
   return MemoryFile::create({linked->data(), linked->size()});
 }
 

@@ -290,21 +290,24 @@ FailureOr<ViewCounts> ViewFormer::run() {
 
 struct FormViewsPass : impl::FormViewsBase<FormViewsPass> {
   void runOnOperation() override {
-    auto main = getOperation().lookupSymbol<func::FuncOp>(graph::names::kMain);
-    if (!main)
-      return;
-    auto counts = formViews(main);
-    if (failed(counts))
-      return signalPassFailure();
-    numConcats += counts->concats;
-    numSlices += counts->slices;
+    SmallVector<func::FuncOp> entries;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (graph::isEntry(function))
+        entries.push_back(function);
+    for (func::FuncOp function : entries) {
+      auto counts = formViews(function);
+      if (failed(counts))
+        return signalPassFailure();
+      numConcats += counts->concats;
+      numSlices += counts->slices;
+    }
   }
 };
 
 } // namespace
 
-FailureOr<ViewCounts> formViews(func::FuncOp main) {
-  return ViewFormer(main).run();
+FailureOr<ViewCounts> formViews(func::FuncOp function) {
+  return ViewFormer(function).run();
 }
 
 } // namespace tinh::codegen

@@ -19,6 +19,15 @@ SmallVector<std::pair<int64_t, int64_t>> inplacePairs(func::FuncOp kernel) {
   return pairs;
 }
 
+StringAttr argumentVariable(func::FuncOp function, unsigned index) {
+  return function.getArgAttrOfType<StringAttr>(index, graph::names::kVariable);
+}
+
+StringAttr resultVariable(func::FuncOp function, unsigned index) {
+  return function.getResultAttrOfType<StringAttr>(index,
+                                                  graph::names::kVariable);
+}
+
 FunctionPlanner::FunctionPlanner(func::FuncOp function)
     : function(function), symbols(function->getParentOfType<ModuleOp>()) {
   auto module = function->getParentOfType<ModuleOp>();
@@ -85,17 +94,28 @@ void FunctionPlanner::placeArguments() {
   }
 }
 
+/// Where a result is to lie: that of a variable where its argument does.
+Operand FunctionPlanner::outputOf(unsigned index) {
+  int64_t size = graph::tensorSize(function.getResultTypes()[index]);
+  graph::Rows rows{1, size, size};
+  if (StringAttr variable = resultVariable(function, index)) {
+    for (BlockArgument argument : function.getArguments())
+      if (argumentVariable(function, argument.getArgNumber()) == variable) {
+        Place place = places.at(argument);
+        place.buffer = buffers.at(argument);
+        carried[place.buffer] = argument;
+        return {place, rows};
+      }
+    llvm_unreachable("a variable that is no argument");
+  }
+  return {{plan::Space::Output, index, 0, addBuffer(size, true), {}}, rows};
+}
+
 /// A dispatch writes what is returned to the output itself.
 void FunctionPlanner::placeOutputs() {
   Block &body = function.getBody().front();
   for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
-    int64_t size = graph::tensorSize(value.getType());
-    Operand output{{plan::Space::Output,
-                    static_cast<uint32_t>(i),
-                    0,
-                    addBuffer(size, true),
-                    {}},
-                   {1, size, size}};
+    Operand output = outputOf(i);
     if (!placeAt(value, output, body))
       copies.push_back({value, {}, output});
   }

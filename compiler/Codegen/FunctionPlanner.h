@@ -22,6 +22,15 @@
 
 namespace tinh::codegen {
 
+/// The variable that an argument reads or whose next value a result is; null if
+/// it is none.
+mlir::StringAttr argumentVariable(mlir::func::FuncOp function, unsigned index);
+mlir::StringAttr resultVariable(mlir::func::FuncOp function, unsigned index);
+
+/// Of `function`: has next values of variables computed as soon as nothing
+/// reads the old ones any more, so that they can be written in their place.
+void hoistUpdates(mlir::func::FuncOp function);
+
 /// Where a value lies, and its buffer in the problem (-1: never changes).
 struct Place {
   plan::Space space = plan::Space::Arena;
@@ -89,6 +98,7 @@ private:
   int64_t bufferOf(mlir::Value value);
   Operand operandOf(mlir::Value value);
   void placeArguments();
+  Operand outputOf(unsigned index);
   void placeOutputs();
   mlir::LogicalResult addBlock(mlir::Block &block);
   mlir::LogicalResult addOp(mlir::Operation &op);
@@ -122,8 +132,8 @@ private:
   /// Of the values that lie in no other one, and the buffers of all.
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Value, int64_t> buffers;
-  /// By buffer the carried value of a loop that lies there in an iteration,
-  /// till the next one is written.
+  /// By buffer the carried value of a loop that lies there in an iteration, or
+  /// the variable in a run, till the next one is written.
   llvm::DenseMap<int64_t, mlir::Value> carried;
   llvm::SmallVector<uint32_t> loops; ///< The open ones, by their step.
   /// What no dispatch writes to its output.

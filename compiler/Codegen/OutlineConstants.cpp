@@ -24,6 +24,9 @@
 //     return %2
 //   }
 //
+// There is one @init for all functions. What a variable begins with, if that is
+// not zero, is a result of it, too.
+//
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Passes.h"
 #include "dialects/graph/Graph.h"
@@ -63,16 +66,19 @@ StringRef withoutNumber(StringRef kernel) {
 
 class Outliner {
 public:
-  explicit Outliner(func::FuncOp main) : main(main), builder(main) {}
+  explicit Outliner(ModuleOp module) : module(module), builder(module) {}
 
   /// Returns the number of dispatches in @init.
   int64_t run();
 
 private:
-  void createInit();
+  void createInit(func::FuncOp first);
+  void outlineFrom(func::FuncOp function);
+  void outlineInitialValues();
+  Value argumentFor(TypedAttr value, Location location);
+  void addWeight(Value initValue);
   bool isConstant(Operation &op);
   void outline(Operation &op);
-  void outlineConstant(graph::ConstantOp op);
   bool isKept(Operation &op);
   void readWeights();
   Value weightFor(Value initValue);
@@ -81,26 +87,30 @@ private:
   void eraseOutlined();
   int64_t finishInit();
 
-  func::FuncOp main, init;
+  ModuleOp module;
+  func::FuncOp function, init;
   OpBuilder builder;
-  /// Results of constant ops in @main as values in @init.
+  /// Results of constant ops in the function as values in @init.
   DenseMap<Value, Value> inInit;
-  /// The ops of @main that are in @init, in order.
+  /// The ops of the function that are in @init, in order.
   SmallVector<Operation *> outlined;
   DenseSet<Operation *> outlinedSet;
-  /// Reshapes of constants that @main still needs: they are views of weights.
+  /// Reshapes of constants that the function still needs: they are views of
+  /// weights.
   DenseSet<Operation *> kept;
+  /// Values of @init that the function reads, with the ops that read them.
+  DenseMap<Value, Value> read;
   /// Arguments of @init by value, and its computations by what they compute.
   DenseMap<Attribute, Value> arguments;
   SmallVector<Operation *> computations;
-  /// Values of @init that @main reads, with the ops that read them.
-  llvm::MapVector<Value, Value> weights;
-  SmallVector<std::string> names;
+  /// The results of @init and their names.
+  llvm::MapVector<Value, std::string> weights;
   llvm::StringSet<> taken;
 };
 
-void Outliner::createInit() {
-  init = func::FuncOp::create(builder, main.getLoc(), graph::names::kInit,
+void Outliner::createInit(func::FuncOp first) {
+  builder.setInsertionPoint(first);
+  init = func::FuncOp::create(builder, first.getLoc(), graph::names::kInit,
                               builder.getFunctionType({}, {}));
   init.addEntryBlock();
 }
@@ -117,23 +127,26 @@ bool Outliner::isConstant(Operation &op) {
                       [&](Value operand) { return inInit.contains(operand); });
 }
 
-void Outliner::outlineConstant(graph::ConstantOp op) {
-  Value &argument = arguments[op.getValue()];
+Value Outliner::argumentFor(TypedAttr value, Location location) {
+  Value &argument = arguments[value];
   if (!argument) {
     auto attributes = builder.getDictionaryAttr(
-        builder.getNamedAttr(graph::names::kSource, op.getValue()));
+        builder.getNamedAttr(graph::names::kSource, value));
     unsigned position = init.getNumArguments();
-    (void)init.insertArgument(position, op.getType(), attributes, op.getLoc());
+    (void)init.insertArgument(position, value.getType(), attributes, location);
     argument = init.getArgument(position);
   }
-  inInit[op.getResult()] = argument;
+  return argument;
 }
 
 void Outliner::outline(Operation &op) {
   outlined.push_back(&op);
   outlinedSet.insert(&op);
-  if (auto constant = dyn_cast<graph::ConstantOp>(op))
-    return outlineConstant(constant);
+  if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
+    inInit[constant.getResult()] =
+        argumentFor(constant.getValue(), constant.getLoc());
+    return;
+  }
   IRMapping mapping;
   for (Value operand : op.getOperands())
     mapping.map(operand, inInit.at(operand));
@@ -158,11 +171,11 @@ void Outliner::outline(Operation &op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What @main reads
+// What the functions read
 //===----------------------------------------------------------------------===//
 
-/// Whether a constant op is needed in @main itself: a reshape, which costs
-/// nothing there, that something not constant reads.
+/// Whether a constant op is needed in the function itself: a reshape, which
+/// costs nothing there, that something not constant reads.
 bool Outliner::isKept(Operation &op) {
   return isa<graph::ReshapeOp>(op) &&
          llvm::any_of(op.getUsers(), [&](Operation *user) {
@@ -194,14 +207,19 @@ std::string Outliner::weightName(Value initValue) {
   return name;
 }
 
+void Outliner::addWeight(Value initValue) {
+  if (!weights.contains(initValue))
+    weights.insert({initValue, weightName(initValue)});
+}
+
 Value Outliner::weightFor(Value initValue) {
-  auto found = weights.find(initValue);
-  if (found != weights.end())
-    return found->second;
-  names.push_back(weightName(initValue));
-  Value weight = graph::WeightOp::create(builder, initValue.getLoc(),
-                                         initValue.getType(), names.back());
-  weights.insert({initValue, weight});
+  Value &weight = read[initValue];
+  if (!weight) {
+    addWeight(initValue);
+    weight = graph::WeightOp::create(builder, initValue.getLoc(),
+                                     initValue.getType(),
+                                     weights.find(initValue)->second);
+  }
   return weight;
 }
 
@@ -209,8 +227,8 @@ void Outliner::readWeights() {
   for (Operation *op : llvm::reverse(outlined))
     if (isKept(*op))
       kept.insert(op);
-  builder.setInsertionPointToStart(&main.getBody().front());
-  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+  builder.setInsertionPointToStart(&function.getBody().front());
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (outlinedSet.contains(op) && !kept.contains(op))
       return;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -230,17 +248,17 @@ void Outliner::eraseOutlined() {
       op->erase();
 }
 
-/// Returns what @main reads, drops the rest, and counts dispatches.
+/// Returns what the functions read, drops the rest, and counts dispatches.
 int64_t Outliner::finishInit() {
   Block &body = init.getBody().front();
   SmallVector<Value> results;
   SmallVector<Type> types;
   SmallVector<Attribute> attributes;
-  for (auto [index, entry] : llvm::enumerate(weights)) {
-    results.push_back(entry.first);
-    types.push_back(entry.first.getType());
+  for (const auto &[value, name] : weights) {
+    results.push_back(value);
+    types.push_back(value.getType());
     attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        graph::names::kName, builder.getStringAttr(names[index]))));
+        graph::names::kName, builder.getStringAttr(name))));
   }
   builder.setInsertionPointToEnd(&body);
   func::ReturnOp::create(builder, init.getLoc(), results);
@@ -257,14 +275,37 @@ int64_t Outliner::finishInit() {
   return llvm::range_size(body.getOps<graph::DispatchOp>());
 }
 
-int64_t Outliner::run() {
-  createInit();
-  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+void Outliner::outlineFrom(func::FuncOp from) {
+  function = from;
+  inInit.clear();
+  outlined.clear();
+  outlinedSet.clear();
+  kept.clear();
+  read.clear();
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isConstant(*op))
       outline(*op);
   });
   readWeights();
   eraseOutlined();
+}
+
+void Outliner::outlineInitialValues() {
+  for (auto variable : module.getOps<graph::VariableOp>())
+    if (!variable.isInitiallyZero())
+      addWeight(
+          argumentFor(variable.getValue(),
+                      NameLoc::get(variable.getNameAttr(), variable.getLoc())));
+}
+
+int64_t Outliner::run() {
+  SmallVector<func::FuncOp> entries;
+  for (auto candidate : module.getOps<func::FuncOp>())
+    if (graph::isEntry(candidate))
+      entries.push_back(candidate);
+  createInit(entries.front());
+  llvm::for_each(entries, [&](func::FuncOp entry) { outlineFrom(entry); });
+  outlineInitialValues();
   if (weights.empty()) {
     init.erase();
     return 0;
@@ -284,12 +325,11 @@ struct OutlineConstantsPass : impl::OutlineConstantsBase<OutlineConstantsPass> {
 } // namespace
 
 LogicalResult outlineConstants(ModuleOp module, int64_t *numMoved) {
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  if (!main || main.isExternal())
-    return module.emitError("has no function @main to take constants from");
+  if (llvm::none_of(module.getOps<func::FuncOp>(), graph::isEntry))
+    return module.emitError("has no function to take constants from");
   if (Operation *init = module.lookupSymbol(graph::names::kInit))
     return init->emitError("@init exists already; constants are outlined once");
-  *numMoved += Outliner(main).run();
+  *numMoved += Outliner(module).run();
   return success();
 }
 

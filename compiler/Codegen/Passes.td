@@ -51,7 +51,7 @@ def LowerRows : Pass<"lower-rows", "::mlir::ModuleOp"> {
 def FormViews : Pass<"form-views", "::mlir::ModuleOp"> {
   let summary = "Write and read parts of tensors where they lie";
   let description = [{
-    In `@main`, a dispatch of a kernel that only concatenates becomes a
+    In each function, a dispatch of a kernel that only concatenates becomes a
     `graph.concat` between dispatches, a view: its operands are computed in
     place, in the memory of its result. One operand at most may be something else
     than the result of a dispatch that nothing else places; it is copied. A
@@ -87,12 +87,13 @@ def MergeKernels : Pass<"merge-kernels", "::mlir::ModuleOp"> {
 def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
   let summary = "Move what depends on constants alone into @init";
   let description = [{
-    Constants of `@main` become arguments of `@init` with their value in
-    `graph.source`; dispatches of constants alone move to it; what the rest of
-    `@main` reads of all this becomes results with a `graph.name`, which
-    `graph.weight` reads. Equal constants and equal computations are shared. A
-    name is the constant's location where it names one, else `w` and a number.
-    There is no `@init` if `@main` reads no constants.
+    Constants of all functions become arguments of `@init` with their value in
+    `graph.source`; dispatches of constants alone move to it; what the rest
+    reads of all this becomes results with a `graph.name`, which `graph.weight`
+    reads. Equal constants and equal computations are shared. A name is the
+    constant's location where it names one, else `w` and a number. Values that
+    variables begin with are results, too, but for zeros. There is no `@init` if
+    there is nothing of all this.
 
     Preconditions: kernels are functions that `graph.dispatch` ops name, and
     there is no `@init` yet.
@@ -121,11 +122,13 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
 def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let summary = "Turn dispatches into steps over planned memory";
   let description = [{
-    `@main` and `@init` become `plan.function`s: their dispatches become steps
+    All functions and `@init` become `plan.function`s: their dispatches become steps
     that wait for one another and name their operands as bytes of the inputs,
     the outputs, the weights or the arena. Views cost nothing, a result may lie
     where an operand did, and buffers share memory where the waits order their
-    lives (compiler/Planning). Each result of `@init` becomes a `plan.weight`.
+    lives (compiler/Planning). Each result of `@init` becomes a `plan.weight`,
+    each `graph.variable` a `plan.variable`, whose next value is written over
+    the old one.
 
     Preconditions: phase `kernels`: function bodies consist of `graph.dispatch`,
     `graph.weight` and the views `graph.reshape`, `graph.slice` and

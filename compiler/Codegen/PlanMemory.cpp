@@ -46,7 +46,10 @@ namespace tinh::codegen {
 namespace {
 
 plan::TensorAttr describe(StringAttr name, Location location, Type type,
-                          TypedAttr value = {}) {
+                          StringAttr variable, TypedAttr value = {}) {
+  if (variable)
+    return plan::TensorAttr::get(variable, cast<RankedTensorType>(type), {},
+                                 /*variable=*/true);
   if (auto node = dyn_cast<NameLoc>(location); node && !name)
     name = node.getName();
   return plan::TensorAttr::get(name ? name : StringAttr::get(type.getContext()),
@@ -59,7 +62,7 @@ ArrayAttr describeInputs(func::FuncOp function) {
     unsigned i = argument.getArgNumber();
     tensors.push_back(describe(
         function.getArgAttrOfType<StringAttr>(i, graph::names::kName),
-        argument.getLoc(), argument.getType(),
+        argument.getLoc(), argument.getType(), argumentVariable(function, i),
         function.getArgAttrOfType<TypedAttr>(i, graph::names::kSource)));
   }
   return ArrayAttr::get(function.getContext(), tensors);
@@ -70,7 +73,7 @@ ArrayAttr describeOutputs(func::FuncOp function) {
   for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
     tensors.push_back(describe(
         function.getResultAttrOfType<StringAttr>(i, graph::names::kName),
-        function.getLoc(), type));
+        function.getLoc(), type, resultVariable(function, i)));
   return ArrayAttr::get(function.getContext(), tensors);
 }
 
@@ -188,6 +191,29 @@ void FunctionBuilder::create() {
 // The module
 //===----------------------------------------------------------------------===//
 
+/// Each variable has one argument and at most one result, of one type.
+LogicalResult checkVariables(func::FuncOp function) {
+  llvm::SmallDenseMap<StringAttr, Type> arguments, results;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (StringAttr name = argumentVariable(function, i);
+        name && !arguments.try_emplace(name, type).second)
+      return function.emitError() << "two arguments of @" << function.getName()
+                                  << " are variable " << name;
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    StringAttr name = resultVariable(function, i);
+    if (!name)
+      continue;
+    if (arguments.lookup(name) != type)
+      return function.emitError()
+             << "result " << i << " of @" << function.getName()
+             << " is variable " << name << ", but no argument of its type is";
+    if (!results.try_emplace(name, type).second)
+      return function.emitError() << "two results of @" << function.getName()
+                                  << " are variable " << name;
+  }
+  return success();
+}
+
 /// A body of one block over tensors that can be laid out.
 LogicalResult checkFunction(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -205,7 +231,8 @@ LogicalResult checkFunction(func::FuncOp function) {
     return success();
   };
   return success(succeeded(check("argument", function.getArgumentTypes())) &&
-                 succeeded(check("result", function.getResultTypes())));
+                 succeeded(check("result", function.getResultTypes())) &&
+                 succeeded(checkVariables(function)));
 }
 
 LogicalResult checkInit(func::FuncOp init) {
@@ -237,6 +264,7 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
 static LogicalResult planFunction(func::FuncOp function) {
   if (failed(checkFunction(function)))
     return failure();
+  hoistUpdates(function);
   FunctionPlanner planner(function);
   if (failed(planner.run()))
     return failure();
@@ -263,17 +291,63 @@ static LogicalResult planInit(ModuleOp module) {
         builder.getI64IntegerAttr(offset), TypeAttr::get(type));
     end = offset + graph::tensorSize(type);
   }
-  return planFunction(init);
+  return success();
+}
+
+/// The weight that @init gives the value of `variable`.
+static plan::WeightOp findInitial(ModuleOp module, func::FuncOp init,
+                                  graph::VariableOp variable) {
+  if (!init)
+    return {};
+  ValueRange results = init.getBody().front().getTerminator()->getOperands();
+  for (auto [result, weight] :
+       llvm::zip_equal(results, module.getOps<plan::WeightOp>())) {
+    auto argument = dyn_cast<BlockArgument>(result);
+    if (argument &&
+        init.getArgAttr(argument.getArgNumber(), graph::names::kSource) ==
+            variable.getValue())
+      return weight;
+  }
+  return {};
+}
+
+/// Variables begin as weights, or as zeros.
+static LogicalResult planVariables(ModuleOp module) {
+  auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
+  for (auto variable :
+       llvm::make_early_inc_range(module.getOps<graph::VariableOp>())) {
+    plan::BufferAttr initial;
+    if (!variable.isInitiallyZero()) {
+      plan::WeightOp weight = findInitial(module, init, variable);
+      if (!weight)
+        return variable.emitError()
+               << "@init does not give the value that variable "
+               << variable.getNameAttr() << " begins with";
+      initial = weight.getBuffer();
+    }
+    OpBuilder builder(variable);
+    plan::VariableOp::create(builder, variable.getLoc(), variable.getNameAttr(),
+                             initial, TypeAttr::get(variable.getType()),
+                             variable.getTrainableAttr());
+    variable.erase();
+  }
+  return success();
 }
 
 LogicalResult planMemory(ModuleOp module) {
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  if (!main)
-    return module.emitError("the module has no function @main");
-  // @main reads the weights that @init writes.
-  if (failed(planInit(module)))
+  if (llvm::none_of(module.getOps<func::FuncOp>(), graph::isEntry))
+    return module.emitError("the module has no function to run, such as @main");
+  // The functions read the weights that @init writes.
+  if (failed(planInit(module)) || failed(planVariables(module)))
     return failure();
-  return planFunction(main);
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic())
+      functions.push_back(function);
+  for (func::FuncOp function : functions)
+    if (failed(planFunction(function)))
+      return failure();
+  return success();
 }
 
 } // namespace tinh::codegen

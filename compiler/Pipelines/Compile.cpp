@@ -116,16 +116,17 @@ struct CompiledInit {
 static void describe(const artifact::Contents &contents,
                      CompileReport &report) {
   for (const artifact::Function &function : contents.functions) {
-    report.dispatches +=
+    size_t dispatches =
         llvm::count_if(function.steps, [](const artifact::Step &step) {
           return step.opcode < TINH_OP_BRANCH;
         });
-    report.arenaSize += function.arenaSize;
-    report.unplannedSize += function.unplannedSize;
-    report.lowerBoundSize += function.lowerBoundSize;
+    report.functions.push_back({function.name, dispatches, function.arenaSize,
+                                function.unplannedSize,
+                                function.lowerBoundSize});
   }
   report.kernels = contents.kernels.size();
   report.weightsSize = contents.weightsSize;
+  report.stateSize = contents.stateSize;
 }
 
 static FailureOr<CompiledModule> compileModule(ModuleOp module,

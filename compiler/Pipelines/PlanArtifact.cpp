@@ -13,25 +13,18 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tinh {
 
-static artifact::Tensor describe(StringRef name, RankedTensorType type) {
-  artifact::Tensor result;
+static void describe(artifact::Tensor &result, StringRef name,
+                     RankedTensorType type) {
   result.name = name.str();
   result.dtype = dtypeOf(type.getElementType());
   result.dims.assign(type.getShape().begin(), type.getShape().end());
   result.size = graph::tensorSize(type);
-  return result;
-}
-
-static std::vector<artifact::Tensor> describe(ArrayAttr tensors) {
-  std::vector<artifact::Tensor> result;
-  for (auto tensor : tensors.getAsRange<plan::TensorAttr>())
-    result.push_back(describe(tensor.getName(), tensor.getType()));
-  return result;
 }
 
 static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
@@ -61,15 +54,19 @@ namespace {
 /// Adds functions with their kernels, each once, to the contents.
 class Describer {
 public:
-  explicit Describer(artifact::Contents &contents) : contents(contents) {}
+  explicit Describer(artifact::Contents &contents) : contents(contents) {
+    for (auto [i, variable] : llvm::enumerate(contents.variables))
+      variables[variable.name] = i;
+  }
   void add(plan::FunctionOp function);
 
 private:
+  std::vector<artifact::Tensor> describe(ArrayAttr tensors);
   artifact::Step describeStep(Operation &op);
   uint32_t kernel(plan::DispatchOp dispatch);
 
   artifact::Contents &contents;
-  llvm::StringMap<uint32_t> kernels;
+  llvm::StringMap<uint32_t> kernels, variables;
 };
 
 /// Finds where jumps lead to. A `plan.else` is a jump behind the `plan.end_if`,
@@ -118,6 +115,16 @@ tinh_opcode_t opcodeOf(Operation &op) {
       .Default([](Operation *) { return TINH_OP_DISPATCH; });
 }
 
+std::vector<artifact::Tensor> Describer::describe(ArrayAttr tensors) {
+  std::vector<artifact::Tensor> result;
+  for (auto tensor : tensors.getAsRange<plan::TensorAttr>()) {
+    tinh::describe(result.emplace_back(), tensor.getName(), tensor.getType());
+    if (tensor.getVariable())
+      result.back().variable = variables.at(tensor.getName());
+  }
+  return result;
+}
+
 uint32_t Describer::kernel(plan::DispatchOp dispatch) {
   auto [known, isNew] =
       kernels.try_emplace(dispatch.getKernel(), contents.kernels.size());
@@ -143,7 +150,7 @@ artifact::Step Describer::describeStep(Operation &op) {
   }
   for (auto [i, buffer] : llvm::enumerate(
            llvm::concat<plan::BufferAttr>(access.reads, access.writes))) {
-    step.buffers.push_back(describe(buffer));
+    step.buffers.push_back(tinh::describe(buffer));
     for (auto [loop, bytes] : llvm::enumerate(buffer.getStrides()))
       if (bytes)
         step.strides.push_back(
@@ -185,17 +192,35 @@ artifact::Contents emptyContents(ModuleOp module, const cpu::Target &target) {
 
 } // namespace
 
-artifact::Contents describeArtifact(ModuleOp module,
-                                    const cpu::Target &target) {
-  artifact::Contents contents = emptyContents(module, target);
+static void describeWeights(ModuleOp module, artifact::Contents &contents) {
   for (auto weight : module.getOps<plan::WeightOp>()) {
-    artifact::Tensor tensor =
-        describe(weight.getName(), cast<RankedTensorType>(weight.getType()));
+    artifact::Tensor &tensor = contents.weights.emplace_back();
+    describe(tensor, weight.getName(),
+             cast<RankedTensorType>(weight.getType()));
     tensor.offset = weight.getOffset();
     contents.weightsSize =
         std::max(contents.weightsSize, tensor.offset + tensor.size);
-    contents.weights.push_back(std::move(tensor));
   }
+}
+
+/// One behind the other in the state.
+static void describeVariables(ModuleOp module, artifact::Contents &contents) {
+  for (auto op : module.getOps<plan::VariableOp>()) {
+    artifact::Variable &variable = contents.variables.emplace_back();
+    describe(variable, op.getName(), cast<RankedTensorType>(op.getType()));
+    variable.offset = contents.stateSize;
+    variable.trainable = op.getTrainable();
+    if (op.getInitial())
+      variable.initialOffset = op.getInitial()->getOffset();
+    contents.stateSize += llvm::alignTo(variable.size, TINH_BUFFER_ALIGNMENT);
+  }
+}
+
+artifact::Contents describeArtifact(ModuleOp module,
+                                    const cpu::Target &target) {
+  artifact::Contents contents = emptyContents(module, target);
+  describeWeights(module, contents);
+  describeVariables(module, contents);
   Describer describer(contents);
   for (auto function : module.getOps<plan::FunctionOp>())
     if (function.getSymName() != graph::names::kInit)

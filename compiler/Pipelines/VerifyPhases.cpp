@@ -28,57 +28,126 @@ namespace tinh {
 // graph … kernels: functions
 //===----------------------------------------------------------------------===//
 
-static LogicalResult
-verifyArguments(func::FuncOp main, StringRef what, TypeRange types,
-                llvm::function_ref<StringAttr(unsigned)> nameOf) {
+namespace {
+/// The names of arguments or results, and the variables that they are.
+struct Signature {
+  StringRef what;
+  TypeRange types;
+  llvm::function_ref<StringAttr(unsigned, StringRef)> attribute;
+};
+} // namespace
+
+static LogicalResult verifySignature(func::FuncOp function,
+                                     const Signature &signature) {
+  auto [what, types, attribute] = signature;
+  StringRef of = function.getName();
   llvm::StringSet<> names;
   for (auto [i, type] : llvm::enumerate(types)) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape() ||
         !tensor.getElementType().isIntOrFloat())
-      return main.emitError() << what << " " << i << " of @main is " << type
-                              << ", not a tensor of numbers with a static "
-                                 "shape";
+      return function.emitError()
+             << what << " " << i << " of @" << of << " is " << type
+             << ", not a tensor of numbers with a static shape";
     if (tensor.getRank() > TINH_MAX_RANK)
-      return main.emitError()
-             << what << " " << i << " of @main has " << tensor.getRank()
+      return function.emitError()
+             << what << " " << i << " of @" << of << " has " << tensor.getRank()
              << " dimensions; at most " << TINH_MAX_RANK << " are supported";
-    StringAttr name = nameOf(i);
+    if (attribute(i, graph::names::kVariable))
+      continue;
+    StringAttr name = attribute(i, graph::names::kName);
     if (!name)
-      return main.emitError()
-             << what << " " << i << " of @main has no " << graph::names::kName;
+      return function.emitError() << what << " " << i << " of @" << of
+                                  << " has no " << graph::names::kName;
     if (!names.insert(name.getValue()).second)
-      return main.emitError()
-             << "two " << what << "s of @main are called " << name;
+      return function.emitError()
+             << "two " << what << "s of @" << of << " are called " << name;
   }
   return success();
 }
 
-static FailureOr<func::FuncOp> verifyMain(ModuleOp module) {
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  if (!main)
-    return module.emitError("the module has no function @main");
-  if (!main.getBody().hasOneBlock())
-    return main.emitError("@main must have a body of one block");
-  auto argumentName = [&](unsigned i) {
-    return main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
+/// Arguments and results that are variables: what they are, once each, and of
+/// what type the module says.
+static LogicalResult verifyVariables(func::FuncOp function,
+                                     const Signature &signature,
+                                     const llvm::StringMap<Type> &declared,
+                                     llvm::StringSet<> &found) {
+  auto [what, types, attribute] = signature;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    StringAttr name = attribute(i, graph::names::kVariable);
+    if (!name)
+      continue;
+    auto fail = [&] {
+      return function.emitError()
+             << what << " " << i << " of @" << function.getName()
+             << " is variable " << name << ", ";
+    };
+    Type expected = declared.lookup(name.getValue());
+    if (!expected)
+      return fail() << "which the module does not declare";
+    if (expected != type)
+      return fail() << "which is " << expected << ", not " << type;
+    if (!found.insert(name.getValue()).second)
+      return fail() << "as is another " << what;
+  }
+  return success();
+}
+
+static LogicalResult verifyEntry(func::FuncOp function,
+                                 const llvm::StringMap<Type> &variables) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError()
+           << "@" << function.getName() << " must have a body of one block";
+  auto ofArgument = [&](unsigned i, StringRef name) {
+    return function.getArgAttrOfType<StringAttr>(i, name);
   };
-  auto resultName = [&](unsigned i) {
-    return main.getResultAttrOfType<StringAttr>(i, graph::names::kName);
+  auto ofResult = [&](unsigned i, StringRef name) {
+    return function.getResultAttrOfType<StringAttr>(i, name);
   };
-  if (failed(verifyArguments(main, "argument", main.getArgumentTypes(),
-                             argumentName)) ||
-      failed(
-          verifyArguments(main, "result", main.getResultTypes(), resultName)))
+  Signature arguments{"argument", function.getArgumentTypes(), ofArgument};
+  Signature results{"result", function.getResultTypes(), ofResult};
+  llvm::StringSet<> read, written;
+  if (failed(verifySignature(function, arguments)) ||
+      failed(verifySignature(function, results)) ||
+      failed(verifyVariables(function, arguments, variables, read)) ||
+      failed(verifyVariables(function, results, variables, written)))
     return failure();
-  return main;
+  for (const auto &name : written)
+    if (!read.contains(name.getKey()))
+      return function.emitError()
+             << "a result of @" << function.getName() << " is variable \""
+             << name.getKey() << "\", but no argument is";
+  return success();
+}
+
+/// The functions that users call, at least one, with the variables that they
+/// have in common.
+static FailureOr<SmallVector<func::FuncOp>> verifyEntries(ModuleOp module) {
+  llvm::StringMap<Type> variables;
+  for (auto variable : module.getOps<graph::VariableOp>())
+    if (!variables.try_emplace(variable.getName(), variable.getType()).second)
+      return variable.emitError()
+             << "variable " << variable.getNameAttr() << " is declared twice";
+  SmallVector<func::FuncOp> entries;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!graph::isEntry(function))
+      continue;
+    if (failed(verifyEntry(function, variables)))
+      return failure();
+    entries.push_back(function);
+  }
+  if (entries.empty())
+    return module.emitError("the module has no function to run, such as @main");
+  return entries;
 }
 
 /// Whether `op` may stand in a function body of `phase`.
 static bool belongs(Operation &op, Phase phase) {
   switch (phase) {
   case Phase::Optimised:
-    return belongs(op, Phase::Normalised) && !isa<graph::ConvTransposeOp>(op);
+    return belongs(op, Phase::Normalised) &&
+           !isa<graph::ConvTransposeOp, graph::StopGradientOp,
+                graph::CustomGradientOp>(op);
   case Phase::Fused:
     return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op);
   case Phase::Kernels:
@@ -97,7 +166,7 @@ static LogicalResult verifyBody(Block &block, StringRef function, Phase phase) {
       return op.emitError()
              << "'" << op.getName() << "' does not belong in @" << function
              << " in phase '" << phaseName(phase) << "'";
-    if (graph::isControlFlow(&op))
+    if (graph::isControlFlow(&op) || isa<graph::CustomGradientOp>(op))
       for (Region &region : op.getRegions())
         if (failed(verifyBody(region.front(), function, phase)))
           return failure();
@@ -147,6 +216,35 @@ static LogicalResult verifyWeights(ModuleOp module) {
   return success();
 }
 
+/// The variables' first values are weights, and functions have them by their
+/// types.
+static LogicalResult verifyPlannedVariables(ModuleOp module) {
+  llvm::DenseSet<Attribute> weights;
+  for (auto weight : module.getOps<plan::WeightOp>())
+    weights.insert(weight.getBuffer());
+  llvm::StringMap<Type> variables;
+  for (auto variable : module.getOps<plan::VariableOp>()) {
+    if (!variables.try_emplace(variable.getName(), variable.getType()).second)
+      return variable.emitError()
+             << "variable " << variable.getNameAttr() << " is declared twice";
+    if (variable.getInitial() && !weights.contains(*variable.getInitial()))
+      return variable.emitError()
+             << "begins as " << plan::toString(*variable.getInitial())
+             << ", which is no weight";
+  }
+  for (auto function : module.getOps<plan::FunctionOp>())
+    for (Attribute input : function.getInputs()) {
+      auto tensor = cast<plan::TensorAttr>(input);
+      if (tensor.getVariable() &&
+          variables.lookup(tensor.getName().getValue()) != tensor.getType())
+        return function.emitError()
+               << "has variable " << tensor.getName() << " of "
+               << tensor.getType() << " as an input, which the module does "
+               << "not declare";
+    }
+  return success();
+}
+
 /// A kernel of phase `llvm`: a module with a function of its own name and the
 /// runtime's signature.
 static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
@@ -178,15 +276,19 @@ static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
   }
   if (!any)
     return module.emitError("the module has no plan.function to run");
-  return verifyWeights(module);
+  return success(succeeded(verifyWeights(module)) &&
+                 succeeded(verifyPlannedVariables(module)));
 }
 
 LogicalResult verifyPhase(ModuleOp module, Phase phase) {
   if (phase >= Phase::Plan)
     return verifyPlan(module, phase);
-  auto main = verifyMain(module);
-  if (failed(main) || failed(verifyBody(*main, phase)))
+  auto entries = verifyEntries(module);
+  if (failed(entries))
     return failure();
+  for (func::FuncOp function : *entries)
+    if (failed(verifyBody(function, phase)))
+      return failure();
   auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
   if (phase < Phase::Kernels || !init)
     return success();

@@ -59,10 +59,17 @@ inline constexpr llvm::StringLiteral kPacked = "graph.packed";
 inline constexpr llvm::StringLiteral kCpu = "graph.cpu";
 /// Of a module: the model's name (StringAttr).
 inline constexpr llvm::StringLiteral kModel = "graph.model";
-/// The model's main function, and the one that prepares its weights.
+/// The function of a model that is only run, and the one that prepares the
+/// weights.
 inline constexpr llvm::StringLiteral kMain = "main";
 inline constexpr llvm::StringLiteral kInit = "init";
 } // namespace names
+
+/// Whether a function of a module is one that users of the artifact call: all
+/// that are public but @init.
+inline bool isEntry(mlir::SymbolOpInterface function) {
+  return function.isPublic() && function.getName() != names::kInit;
+}
 
 /// Marks ops that compute each result element from operand elements at the
 /// same, broadcast, index.

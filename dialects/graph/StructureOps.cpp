@@ -161,3 +161,9 @@ LogicalResult CustomGradientOp::verify() {
 LogicalResult VariableOp::verify() {
   return verifyConstant([&] { return emitOpError(); }, getValue());
 }
+
+bool VariableOp::isInitiallyZero() {
+  auto dense = dyn_cast<DenseElementsAttr>(getValue());
+  return dense && dense.isSplat() &&
+         llvm::all_of(dense.getRawData(), [](char byte) { return byte == 0; });
+}

@@ -146,6 +146,13 @@ def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
   let arguments = (ins StrAttr:$name, TypedAttrInterface:$value, UnitAttr:$trainable);
   let assemblyFormat = "$name `=` $value (`trainable` $trainable^)? attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getType() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getValue().getType());
+    }
+    /// Whether all bytes are 0 at first.
+    bool isInitiallyZero();
+  }];
 }
 
 #endif // TINH_GRAPH_STRUCTURE_OPS

@@ -118,7 +118,8 @@ void BufferAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Tensors: "x": tensor<2xf32>, "w" = dense<0.0> : tensor<2xf32>
+// Tensors: "x": tensor<2xf32>, "w" = dense<0.0> : tensor<2xf32>,
+// "v": tensor<2xf32> variable
 //===----------------------------------------------------------------------===//
 
 static void printTensor(AsmPrinter &printer, TensorAttr tensor) {
@@ -129,6 +130,8 @@ static void printTensor(AsmPrinter &printer, TensorAttr tensor) {
   } else {
     printer << ": " << tensor.getType();
   }
+  if (tensor.getVariable())
+    printer << " variable";
 }
 
 static ParseResult parseTensor(AsmParser &parser, TensorAttr &tensor) {
@@ -148,9 +151,10 @@ static ParseResult parseTensor(AsmParser &parser, TensorAttr &tensor) {
   auto ranked = dyn_cast<RankedTensorType>(type);
   if (!ranked)
     return parser.emitError(loc, "expected a tensor with a static shape");
+  bool variable = succeeded(parser.parseOptionalKeyword("variable"));
   tensor = TensorAttr::getChecked(
       [&] { return parser.emitError(loc); }, parser.getContext(),
-      parser.getBuilder().getStringAttr(name), ranked, value);
+      parser.getBuilder().getStringAttr(name), ranked, value, variable);
   return success(static_cast<bool>(tensor));
 }
 
@@ -170,9 +174,12 @@ void TensorAttr::print(AsmPrinter &printer) const {
 
 LogicalResult
 TensorAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                   StringAttr name, RankedTensorType type, TypedAttr value) {
+                   StringAttr name, RankedTensorType type, TypedAttr value,
+                   bool variable) {
   if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
     return emitError() << "expected a tensor of numbers with a static shape";
+  if (value && variable)
+    return emitError() << "a variable has its value elsewhere";
   if (!value)
     return success();
   if (value.getType() != type)

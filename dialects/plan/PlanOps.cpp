@@ -17,13 +17,19 @@ using namespace tinh;
 using namespace tinh::plan;
 
 //===----------------------------------------------------------------------===//
-// weight
+// weight, variable
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyTensor(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.getElementType().isIntOrFloat())
+    return success();
+  return op->emitOpError() << "expected a tensor of numbers, found " << type;
+}
+
 LogicalResult WeightOp::verify() {
-  auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !type.getElementType().isIntOrFloat())
-    return emitOpError() << "expected a tensor of numbers, found " << getType();
+  if (failed(verifyTensor(*this, getType())))
+    return failure();
   if (static_cast<int64_t>(getOffset()) < 0)
     return emitOpError() << "lies at the negative offset "
                          << static_cast<int64_t>(getOffset());
@@ -33,6 +39,19 @@ LogicalResult WeightOp::verify() {
 BufferAttr WeightOp::getBuffer() {
   return BufferAttr::get(getContext(), Space::Weights, 0, getOffset(),
                          graph::tensorSize(getType()));
+}
+
+LogicalResult VariableOp::verify() {
+  if (failed(verifyTensor(*this, getType())))
+    return failure();
+  std::optional<BufferAttr> initial = getInitial();
+  int64_t size = graph::tensorSize(getType());
+  if (!initial ||
+      (initial->getSpace() == Space::Weights && initial->isContiguous() &&
+       !initial->moves() && initial->getSize() == size))
+    return success();
+  return emitOpError() << "begins as " << toString(*initial)
+                       << "; expected the " << size << " bytes of a weight";
 }
 
 //===----------------------------------------------------------------------===//
@@ -51,13 +70,14 @@ void FunctionOp::build(OpBuilder &builder, OperationState &state,
 // dispatch
 //===----------------------------------------------------------------------===//
 
-/// What the caller gives cannot be written, nor can the weights.
+/// The weights cannot be written, nor can what the caller gives: but variables,
+/// which the function's verifier knows.
 static LogicalResult verifyWrites(Operation *op, ArrayRef<BufferAttr> writes) {
   for (BufferAttr buffer : writes)
-    if (buffer.getSpace() != Space::Arena && buffer.getSpace() != Space::Output)
+    if (buffer.getSpace() == Space::Weights || buffer.getSpace() == Space::Loop)
       return op->emitOpError()
              << "writes " << toString(buffer)
-             << ", but only the arena and outputs may be written";
+             << ", but only the arena, outputs and variables may be written";
   return success();
 }
 

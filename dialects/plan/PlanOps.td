@@ -26,6 +26,10 @@ def Plan_Dialect : Dialect {
     artifact; and the arena, which each run has for itself. In a loop there is
     also the number of its iteration.
 
+    An input may be a variable, which lives from run to run. A function that has
+    it among its outputs, too, writes its next value in its place: there is one
+    memory, that of the input.
+
     A kernel is a symbol of the module: in phase `plan` a `func.func` over
     linalg, in phase `llvm` a `module` with a function of the same name.
   }];
@@ -109,19 +113,22 @@ def Plan_TensorAttr : AttrDef<Plan_Dialect, "Tensor"> {
   let mnemonic = "tensor";
   let summary = "input or output of a function";
   let description = [{
-    Its name and type or, for what does not come from the caller, its value.
+    Its name and type or, for what does not come from the caller, its value; or
+    the variable of this name.
 
     Example: `#plan.tensor<"x": tensor<1x3x224x224xf32>>`,
-    `#plan.tensor<"conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32>>`
+    `#plan.tensor<"conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32>>`,
+    `#plan.tensor<"conv1.weight": tensor<64x3x7x7xf32> variable>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
-                        "::mlir::TypedAttr":$value);
+                        "::mlir::TypedAttr":$value, "bool":$variable);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilderWithInferredContext<
       (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
-           CArg<"::mlir::TypedAttr", "{}">:$value), [{
-        return $_get(type.getContext(), name, type, value);
+           CArg<"::mlir::TypedAttr", "{}">:$value,
+           CArg<"bool", "false">:$variable), [{
+        return $_get(type.getContext(), name, type, value, variable);
       }]>];
 }
 
@@ -156,6 +163,24 @@ def Plan_WeightOp : Plan_Op<"weight", [HasParent<"::mlir::ModuleOp">]> {
   }];
 }
 
+def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "A tensor that lives from run to run";
+  let description = [{
+    It begins as the bytes of a weight or, without one, of zeros. Functions have
+    it among their inputs and, if they change it, their outputs. Optimizers
+    change those that are `trainable`.
+
+    Example: `plan.variable "conv1.weight" = weights[0 to 37632] : tensor<64x3x7x7xf32> trainable`
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<Plan_BufferAttr>:$initial,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type, UnitAttr:$trainable);
+  let assemblyFormat = [{
+    $name (`=` custom<Buffer>($initial)^)? `:` $type (`trainable` $trainable^)?
+    attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
     HasParent<"::mlir::ModuleOp">, NoTerminator, SingleBlock]> {
   let summary = "A schedule: steps over planned memory";
@@ -170,6 +195,10 @@ def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
     and from `plan.loop` to `plan.end_loop` nest. What is `after` a step that is
     not executed waits for the steps before it that are. An iteration of a loop
     starts when all that is executed before it is finished on all workers.
+
+    Of the inputs only variables that are among the outputs may be written. What
+    they hold in the end is their next value, so each step that reads the old one
+    must be finished before another one writes it.
 
     `arena` is the memory that a run needs for intermediate tensors, in bytes;
     `unplanned` what it would need had each its own, and `lower_bound` the most

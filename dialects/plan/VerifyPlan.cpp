@@ -51,10 +51,12 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult verifyVariables();
   std::optional<int64_t> spaceSize(BufferAttr buffer);
   LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
+  LogicalResult verifyWritable(Operation &step, BufferAttr buffer);
   bool mayMeet(BufferAttr a, BufferAttr b);
   LogicalResult verifyOperands(const Step &step);
   LogicalResult verifyRaces(const Step &step);
@@ -69,6 +71,10 @@ private:
 
   FunctionOp function;
   std::map<int64_t, int64_t> weightEnds; // By where the weight begins.
+  /// The inputs and outputs that are variables which the function changes, and
+  /// the outputs' inputs, where they lie.
+  llvm::SmallDenseSet<int64_t> changed;
+  llvm::SmallDenseMap<int64_t, int64_t> inputOf;
   DenseMap<Operation *, int64_t> numbers;
   std::vector<Step> steps;
   std::vector<Open> open;
@@ -78,6 +84,46 @@ private:
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+LogicalResult Verifier::verifyVariables() {
+  llvm::StringMap<int64_t> inputs;
+  auto input = [&](int64_t i) {
+    return cast<TensorAttr>(function.getInputs()[i]);
+  };
+  for (int64_t i = 0; i < static_cast<int64_t>(function.getInputs().size());
+       ++i)
+    if (input(i).getVariable() &&
+        !inputs.try_emplace(input(i).getName(), i).second)
+      return function.emitOpError()
+             << "has variable " << input(i).getName() << " twice as an input";
+  for (auto [i, attribute] : llvm::enumerate(function.getOutputs())) {
+    auto output = cast<TensorAttr>(attribute);
+    if (!output.getVariable())
+      continue;
+    auto found = inputs.find(output.getName());
+    if (found == inputs.end() ||
+        input(found->second).getType() != output.getType())
+      return function.emitOpError()
+             << "output " << i << " is variable " << output.getName()
+             << ", but no input of its type is";
+    inputOf[i] = found->second;
+    if (!changed.insert(found->second).second)
+      return function.emitOpError()
+             << "has variable " << output.getName() << " twice as an output";
+  }
+  return success();
+}
+
+LogicalResult Verifier::verifyWritable(Operation &step, BufferAttr buffer) {
+  if (buffer.getSpace() != Space::Input || changed.contains(buffer.getIndex()))
+    return success();
+  return step.emitOpError() << "writes " << toString(buffer)
+                            << ", which is no variable among the outputs";
+}
 
 //===----------------------------------------------------------------------===//
 // Bytes exist
@@ -97,6 +143,8 @@ std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
   case Space::Input:
     return argument(function.getInputs());
   case Space::Output:
+    if (inputOf.contains(buffer.getIndex()))
+      return std::nullopt;
     return argument(function.getOutputs());
   case Space::Loop:
     if (buffer.getIndex() >= lengths.size())
@@ -120,6 +168,9 @@ LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
   StringRef space = stringifySpace(buffer.getSpace());
   if (buffer.getSpace() == Space::Weights)
     return error << ", which is no weight";
+  if (buffer.getSpace() == Space::Output && inputOf.contains(buffer.getIndex()))
+    return error << ", a variable, which lies at input "
+                 << inputOf.lookup(buffer.getIndex());
   if (!size)
     return error << ", but @" << function.getSymName() << " has no " << space
                  << " " << buffer.getIndex();
@@ -322,6 +373,9 @@ LogicalResult Verifier::verifyAccesses(const Step &step) {
   for (BufferAttr buffer : step.access.reads)
     if (failed(verifyWritten(*step.op, buffer)))
       return failure();
+  for (BufferAttr buffer : step.access.writes)
+    if (failed(verifyWritable(*step.op, buffer)))
+      return failure();
   if (step.access.after)
     finished = std::max(finished, numbers.at(step.access.after));
   return success(succeeded(verifyOperands(step)) &&
@@ -347,6 +401,8 @@ void Verifier::begin(Operation &op) {
 }
 
 LogicalResult Verifier::run() {
+  if (failed(verifyVariables()))
+    return failure();
   for (auto weight : function->getParentOfType<ModuleOp>().getOps<WeightOp>())
     weightEnds[weight.getOffset()] = weight.getBuffer().getEnd();
   for (Operation &op : function.getBody().front()) {

@@ -1,7 +1,37 @@
 // RUN: graph-opt %s --plan-memory --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{the module has no function @main}}
+// expected-error @+1 {{the module has no function to run, such as @main}}
 module {}
+
+// -----
+
+// expected-error @+1 {{@init does not give the value that variable "w" begins with}}
+graph.variable "w" = dense<1.0> : tensor<8xf32>
+func.func @step(%w: tensor<8xf32> {graph.variable = "w"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{two arguments of @step are variable "w"}}
+func.func @step(%v: tensor<8xf32> {graph.variable = "w"}, %w: tensor<8xf32> {graph.variable = "w"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{two results of @step are variable "w"}}
+func.func @step(%w: tensor<8xf32> {graph.variable = "w"})
+    -> (tensor<8xf32> {graph.variable = "w"}, tensor<8xf32> {graph.variable = "w"}) {
+  return %w, %w : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{result 0 of @step is variable "w", but no argument of its type is}}
+func.func @step(%v: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.variable = "w"}) {
+  return %v : tensor<8xf32>
+}
 
 // -----
 
@@ -75,7 +105,11 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 // expected-error @+1 {{@main must have a body of one block}}
-func.func private @main(%x: tensor<8xf32>) -> tensor<8xf32>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+^never:
+  return %x : tensor<8xf32>
+}
 
 // -----
 

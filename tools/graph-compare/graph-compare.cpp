@@ -68,6 +68,7 @@ struct Comparison {
   std::optional<Difference> error;
   tinh::CompileReport report;
 
+  const tinh::FunctionReport &main() const { return report.functions.front(); }
   /// Calls after which compiling has paid; negative: never.
   double breakEven() const {
     double gain = eager.median() - compiled.median();
@@ -102,9 +103,9 @@ void printTable(const Comparison &c) {
   row("median", ms(c.eager.median()), ms(c.compiled.median()));
   row("99th percentile", ms(percentile(c.eager.times, 99)),
       ms(percentile(c.compiled.times, 99)));
-  row("kernel calls", count(c.eagerKernels), count(c.report.dispatches));
-  row("intermediate bytes", count(c.eagerBytes), count(c.report.arenaSize));
-  row("  lower bound", "", count(c.report.lowerBoundSize));
+  row("kernel calls", count(c.eagerKernels), count(c.main().dispatches));
+  row("intermediate bytes", count(c.eagerBytes), count(c.main().arenaSize));
+  row("  lower bound", "", count(c.main().lowerBoundSize));
   llvm::outs() << llvm::formatv("\n  compiled is {0:F2} times as fast; ",
                                 c.eager.median() / c.compiled.median());
   if (c.breakEven() < 0)
@@ -144,10 +145,10 @@ void printJson(const Comparison &c) {
   json["compiled"] = {{"first_ms", c.compiled.first},
                       {"median_ms", c.compiled.median()},
                       {"p99_ms", percentile(c.compiled.times, 99)},
-                      {"kernels", c.report.dispatches},
-                      {"arena_bytes", c.report.arenaSize},
-                      {"lower_bound_bytes", c.report.lowerBoundSize},
-                      {"unplanned_bytes", c.report.unplannedSize}};
+                      {"kernels", c.main().dispatches},
+                      {"arena_bytes", c.main().arenaSize},
+                      {"lower_bound_bytes", c.main().lowerBoundSize},
+                      {"unplanned_bytes", c.main().unplannedSize}};
   json["break_even_calls"] = c.breakEven();
   json["max_abs_error"] = errorNumber(c, &Difference::absolute);
   json["max_rel_error"] = errorNumber(c, &Difference::relative);
@@ -192,6 +193,17 @@ private:
   using Compile = LogicalResult (Comparer::*)(OwningOpRef<ModuleOp> copy,
                                               const tinh::CompileOptions &);
 
+  /// What is compared is one function, without variables.
+  static LogicalResult checkInference(ModuleOp model) {
+    auto functions = model.getOps<func::FuncOp>();
+    if (llvm::hasSingleElement(functions) &&
+        (*functions.begin()).getName() == tinh::graph::names::kMain &&
+        model.getOps<tinh::graph::VariableOp>().empty())
+      return success();
+    return model.emitError("only models that are one function, @main, without "
+                           "variables can be compared");
+  }
+
   /// Compiles the model in one of the two ways; reads it before the first.
   tinh::CompileStatus watch(MLIRContext &mlir, OwningOpRef<ModuleOp> &model,
                             Compile compile) {
@@ -206,7 +218,7 @@ private:
           if (!model)
             model = tinh::readModel(path, {}, job.from, mlir);
           return success(
-              model &&
+              model && succeeded(checkInference(*model)) &&
               succeeded(tinh::annotateModule(*model, job.from, watched)) &&
               succeeded((this->*compile)(model->clone(), watched)));
         });

@@ -57,12 +57,18 @@ void printReport(const tinh::CompileReport &report) {
   auto line = [](const char *what, uint64_t value) {
     llvm::outs() << llvm::formatv("{0,-22} {1,14:N}\n", what, value);
   };
-  line("dispatches", report.dispatches);
   line("distinct kernels", report.kernels);
   line("weights, bytes", report.weightsSize);
-  line("arena, bytes", report.arenaSize);
-  line("  without reuse", report.unplannedSize);
-  line("  live-set lower bound", report.lowerBoundSize);
+  if (report.stateSize)
+    line("variables, bytes", report.stateSize);
+  for (const tinh::FunctionReport &function : report.functions) {
+    if (report.functions.size() > 1)
+      llvm::outs() << function.name << "\n";
+    line("dispatches", function.dispatches);
+    line("arena, bytes", function.arenaSize);
+    line("  without reuse", function.unplannedSize);
+    line("  live-set lower bound", function.lowerBoundSize);
+  }
 }
 
 void printTiming(const tinh::CompileReport &report) {

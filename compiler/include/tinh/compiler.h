@@ -73,15 +73,22 @@ struct KernelReport {
   bool cached = false;
 };
 
+/// A function of the artifact. Bytes: of its planned arena, of all intermediate
+/// buffers, and what no plan can go below.
+struct FunctionReport {
+  std::string name;
+  size_t dispatches = 0;
+  uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
+};
+
 /// What a compilation did.
 struct CompileReport {
   std::vector<std::pair<std::string, double>> milliseconds; ///< By stage.
-  size_t dispatches = 0, kernels = 0;
+  size_t kernels = 0;
   std::vector<KernelReport> compiledKernels;
-  /// Bytes: of the planned arena, of all intermediate buffers, what no plan can
-  /// go below, and of the weights.
-  uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0,
-           weightsSize = 0;
+  std::vector<FunctionReport> functions;
+  /// Bytes of the weights and of the variables, which live from run to run.
+  uint64_t weightsSize = 0, stateSize = 0;
 };
 
 enum class CompileStatus {

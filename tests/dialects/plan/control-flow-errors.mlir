@@ -111,7 +111,7 @@ plan.function @main
 plan.function @main
     inputs("x": tensor<4x8xf32>, "c": tensor<i1>) outputs("y": tensor<4x8xf32>)
     arena 256 unplanned 256 lower_bound 256 {
-  // expected-error @+1 {{writes input 0[0 to 4], but only the arena and outputs may be written}}
+  // expected-error @+1 {{writes input 0[0 to 4], which is no variable among the outputs}}
   %0 = plan.zero input 0[0 to 4]
 }
 

@@ -154,8 +154,8 @@ func.func private @k(%x: tensor<?xf32>) -> tensor<8xf32>
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{writes input 0[0 to 32], but only the arena and outputs may be written}}
-  plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(input 0[0 to 32])
+  // expected-error @+1 {{writes input 0[0 to 32], which is no variable among the outputs}}
+  plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(input 0[0 to 32] inplace 0)
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
@@ -167,7 +167,7 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{writes weights[0 to 32], but only the arena and outputs may be written}}
+  // expected-error @+1 {{writes weights[0 to 32], but only the arena, outputs and variables may be written}}
   plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(weights[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
@@ -418,7 +418,7 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{writes input 0[0 to 16], but only the arena and outputs may be written}}
+  // expected-error @+1 {{writes input 0[0 to 16], which is no variable among the outputs}}
   plan.copy input 0[16 to 32] to input 0[0 to 16]
 }
 
