@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
+#include "tinh/autograd.h"
 
 #include <cmath>
 
@@ -150,13 +151,15 @@ Tensor tinh::batch_norm(Operand x, const Tensor &mean, const Tensor &variance,
   return applyStatistics(impl, mean, variance, weights, bias, epsilon, call);
 }
 
-/// Moves a running statistic toward what a batch has.
+/// Moves a running statistic toward what a batch has, which is no part of what
+/// gradients are of.
 static void moveTowards(const Tensor &statistic, const Tensor &value,
                         double momentum, const Call &call) {
   if (!statistic.defined())
     return;
   statistic.mul_({Number(1 - momentum), call.at});
-  statistic.addmul_(sameCall(value, call), momentum);
+  Tensor constant = stop_gradient(sameCall(value, call));
+  statistic.addmul_(sameCall(constant, call), momentum);
 }
 
 Tensor tinh::batch_norm_training(Operand x, const Tensor &mean,

@@ -167,7 +167,7 @@ public:
   /// "state.0.step"; and "param_groups.0.lr".
   StateDict state_dict() const;
   /// Copies the values; the keys must be those of state_dict().
-  void load_state_dict(const StateDict &state, At at = At::current()) const;
+  void load_state_dict(const StateDict &state, At at = At::current());
 
 private:
   struct Slot {
@@ -184,8 +184,10 @@ private:
     /// together.
     std::vector<Tensor> clocks;
   };
+  const Group &groupAt(size_t index) const;
   static void stepGroup(Group &group, At at);
-  static void separateClocks(Group &group, const std::vector<bool> &updated);
+  static void separateClocks(Group &group, const std::vector<Tensor> &grads);
+  static void loadClocks(Group &group, const StateDict &state, size_t &index);
 
   std::vector<Group> groups;
 };

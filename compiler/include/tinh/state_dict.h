@@ -30,6 +30,14 @@ using StateDict = std::vector<NamedTensor>;
 /// The tensor of that name; null if there is none.
 const Tensor *find(const StateDict &state, std::string_view name);
 
+/// Writes a .safetensors file: whole, or not at all. Waits.
+void save_safetensors(const std::string &path, const StateDict &state,
+                      const Metadata &metadata = {}, At at = At::current());
+/// Reads all tensors of a .safetensors file and, where it is asked for, its
+/// metadata.
+StateDict load_safetensors(const std::string &path,
+                           Metadata *metadata = nullptr, At at = At::current());
+
 } // namespace tinh
 
 #endif // TINH_STATE_DICT_H

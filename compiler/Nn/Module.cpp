@@ -1,0 +1,346 @@
+//===- Module.cpp - What layers and models are ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tinh/nn/module.h"
+
+#include "compiler/Nn/EagerScope.h"
+#include "compiler/Nn/StateDict.h"
+#include "tinh/autograd.h"
+
+#include <unordered_set>
+
+namespace tinh::nn {
+
+using eager::Call;
+using eager::fail;
+
+Module::~Module() = default;
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+Tensor Module::operator()(const Tensor &x, At at) {
+  prepare(x.shape(at), at);
+  Tensor result = forward(x);
+  note_result(result);
+  return result;
+}
+
+Tensor Module::forward(const Tensor &) {
+  throw Error(TINH_INVALID_ARGUMENT,
+              type_name() + " has no forward(x); it takes other arguments, or "
+                            "is a list of modules");
+}
+
+void Module::prepare(const Shape &input, At at) {
+  if (ready)
+    return;
+  bool isInferred = false;
+  for (const Entry &entry : entries)
+    for (int64_t extent : entry.shape)
+      isInferred |= extent == inferred && !entry.shared;
+  if (isInferred)
+    infer(input);
+  for (Entry &entry : entries)
+    if (!entry.place->defined())
+      materialize(entry, at);
+  link();
+  ready = true;
+}
+
+const Generator &Module::generator(At at) const {
+  if (!random)
+    fail({"nn::Module", at}, type_name(),
+         " has no generator; call initialize(generator) of the model");
+  return *random;
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+static void requireName(const std::string &name) {
+  if (name.empty() || name.find('.') != name.npos)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "\"" + name +
+                    "\" is no name of a parameter or module; it must "
+                    "not be empty and have no dots");
+}
+
+void Module::addEntry(Entry entry) {
+  requireName(entry.name);
+  for (const Entry &other : entries)
+    if (other.name == entry.name)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  type_name() + " has two parameters \"" + entry.name + "\"");
+  entries.push_back(std::move(entry));
+  ready = false;
+}
+
+void Module::register_parameter(std::string name, Tensor &place,
+                                const Shape &shape, Initializer initializer) {
+  addEntry({std::move(name), &place, shape, float32, std::move(initializer)});
+}
+
+void Module::register_buffer(std::string name, Tensor &place,
+                             const Shape &shape, double value, DType dtype) {
+  addEntry({std::move(name), &place, shape, dtype, init::constant(value), true,
+            false});
+}
+
+void Module::registerChild(std::string name, std::shared_ptr<Module> module) {
+  requireName(name);
+  if (!module)
+    throw Error(TINH_INVALID_ARGUMENT, "module \"" + name + "\" is null");
+  for (const Child &other : children)
+    if (other.name == name)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  type_name() + " has two modules \"" + name + "\"");
+  children.push_back({std::move(name), std::move(module)});
+}
+
+Module::Entry &Module::entryOf(const Tensor &place) {
+  for (auto &[name, entry] : allEntries())
+    if (entry->place == &place)
+      return *entry;
+  throw Error(TINH_INVALID_ARGUMENT,
+              type_name() + ": this tensor is no registered parameter of it");
+}
+
+void Module::set_shape(const Tensor &place, const Shape &shape) {
+  entryOf(place).shape = shape;
+}
+
+void Module::share_parameter(Tensor &place, Tensor &other) {
+  entryOf(place).shared = &other;
+  link();
+}
+
+/// Makes shared parameters what they are to be.
+void Module::link() {
+  for (auto &[name, entry] : allEntries())
+    if (entry->shared && entry->shared->defined())
+      *entry->place = *entry->shared;
+}
+
+//===----------------------------------------------------------------------===//
+// First values
+//===----------------------------------------------------------------------===//
+
+static bool isKnown(const Shape &shape) {
+  return std::find(shape.begin(), shape.end(), inferred) == shape.end();
+}
+
+void Module::materialize(Entry &entry, At at) {
+  Call call{"nn::Module", at};
+  if (entry.shared) {
+    if (!entry.shared->defined())
+      fail(call, "the tensor that ", type_name(), "'s ", entry.name,
+           " shares has no values yet; call that module first");
+    return;
+  }
+  if (!isKnown(entry.shape))
+    fail(call, "the shape ", entry.shape, " of ", type_name(), "'s ",
+         entry.name, " is not known yet; call the module with an input");
+  if (!random && !entry.isBuffer)
+    fail(call, type_name(), "'s ", entry.name,
+         " has no values; call initialize(generator) or load_state_dict");
+  EagerScope scope;
+  if (!entry.place->defined())
+    *entry.place = empty(entry.shape, entry.dtype);
+  entry.initializer(*entry.place, random.value_or(Generator(0)));
+  if (!entry.isBuffer)
+    requires_grad(*entry.place, entry.isTrainable);
+}
+
+void Module::initialize(const Generator &generator) {
+  apply([&](Module &module) {
+    module.random = generator;
+    for (Entry &entry : module.entries)
+      if (!entry.shared && isKnown(entry.shape))
+        module.materialize(entry, At::current());
+  });
+  link();
+}
+
+std::vector<Generator> Module::generators() {
+  std::vector<Generator> found;
+  for (const Named &named : modules()) {
+    const std::optional<Generator> &own = named.module->random;
+    if (own && std::none_of(found.begin(), found.end(), [&](auto &known) {
+          return known.state() == own->state();
+        }))
+      found.push_back(*own);
+  }
+  return found;
+}
+
+bool Module::is_initialized() const {
+  for (auto &[name, entry] : allEntries())
+    if (!entry->place->defined())
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters by name
+//===----------------------------------------------------------------------===//
+
+std::vector<Module::Named> Module::modules() {
+  std::vector<Named> all;
+  std::unordered_set<Module *> seen;
+  auto visit = [&](auto &self, Module *module, const std::string &name) {
+    if (!seen.insert(module).second)
+      return;
+    all.push_back({name, module});
+    for (const Child &child : module->children)
+      self(self, child.module.get(),
+           name.empty() ? child.name : name + "." + child.name);
+  };
+  visit(visit, this, "");
+  return all;
+}
+
+void Module::apply(const std::function<void(Module &)> &function) {
+  for (const Named &named : modules())
+    function(*named.module);
+}
+
+std::vector<std::pair<std::string, Module::Entry *>>
+Module::allEntries() const {
+  std::vector<std::pair<std::string, Entry *>> all;
+  // The same walk for const modules, which it does not change.
+  for (const Named &named : const_cast<Module *>(this)->modules())
+    for (Entry &entry : named.module->entries)
+      all.emplace_back(named.name.empty() ? entry.name
+                                          : named.name + "." + entry.name,
+                       &entry);
+  return all;
+}
+
+StateDict Module::tensorsOf(bool buffers, At at) const {
+  StateDict all;
+  for (auto &[name, entry] : allEntries()) {
+    if (entry->isBuffer != buffers)
+      continue;
+    if (!entry->place->defined())
+      fail({"nn::Module", at}, "\"", name, "\" has no values yet; call ",
+           isKnown(entry->shape)
+               ? "initialize(generator) or load_state_dict"
+               : "the model once, so that its shape is known");
+    auto isSame = [&](const NamedTensor &other) {
+      return other.tensor.is_same(*entry->place);
+    };
+    if (std::none_of(all.begin(), all.end(), isSame))
+      all.push_back({name, *entry->place});
+  }
+  return all;
+}
+
+StateDict Module::named_parameters(At at) const { return tensorsOf(false, at); }
+StateDict Module::named_buffers(At at) const { return tensorsOf(true, at); }
+
+std::vector<Tensor> Module::parameters(At at) const {
+  std::vector<Tensor> all;
+  for (NamedTensor &named : tensorsOf(false, at))
+    all.push_back(std::move(named.tensor));
+  return all;
+}
+
+int64_t Module::num_parameters(At at) const {
+  int64_t count = 0;
+  for (const NamedTensor &named : tensorsOf(false, at))
+    count += named.tensor.numel();
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+StateDict Module::state_dict(At at) const {
+  StateDict state;
+  for (auto &[name, entry] : allEntries()) {
+    if (!entry->place->defined())
+      fail({"state_dict", at}, "\"", name, "\" has no values yet");
+    state.push_back({name, *entry->place});
+  }
+  return state;
+}
+
+void Module::load_state_dict(const StateDict &state, bool strict, At at) {
+  Call call{"load_state_dict", at};
+  std::vector<ExpectedTensor> expected;
+  for (auto &[name, entry] : allEntries())
+    expected.push_back(
+        {name, entry->place->defined() ? entry->place->shape() : entry->shape});
+  requireFits(expected, state, strict, call);
+  EagerScope scope;
+  for (auto &[name, entry] : allEntries()) {
+    const Tensor *given = find(state, name);
+    if (!given)
+      continue;
+    entry->shape = given->shape();
+    if (!entry->place->defined()) {
+      *entry->place = empty(entry->shape, entry->dtype);
+      if (!entry->isBuffer)
+        requires_grad(*entry->place, entry->isTrainable);
+    }
+    entry->place->copy_(Operand(given->to(entry->dtype, at), at));
+  }
+  link();
+}
+
+void Module::save(const std::string &path, At at) const {
+  save_safetensors(path, state_dict(at), {}, at);
+}
+
+void Module::load(const std::string &path, bool strict, At at) {
+  load_state_dict(load_safetensors(path, nullptr, at), strict, at);
+}
+
+void Module::set_trainable(bool value) {
+  for (auto &[name, entry] : allEntries()) {
+    if (entry->isBuffer)
+      continue;
+    entry->isTrainable = value;
+    if (entry->place->defined())
+      requires_grad(*entry->place, value);
+  }
+}
+
+void Module::to(DType dtype, At at) {
+  if (!dtype.is_floating_point())
+    fail({"nn::Module::to", at}, dtype, " is no floating-point dtype");
+  EagerScope scope;
+  std::vector<std::pair<Tensor, Tensor>> converted;
+  for (auto &[name, entry] : allEntries()) {
+    if (!entry->dtype.is_floating_point())
+      continue;
+    entry->dtype = dtype;
+    Tensor old = *entry->place;
+    if (!old.defined() || old.dtype() == dtype)
+      continue;
+    // Shared tensors stay shared.
+    auto isOld = [&](const auto &pair) { return pair.first.is_same(old); };
+    auto known = std::find_if(converted.begin(), converted.end(), isOld);
+    if (known == converted.end()) {
+      converted.emplace_back(old, old.to(dtype, at));
+      known = converted.end() - 1;
+      if (!entry->isBuffer)
+        requires_grad(known->second, entry->isTrainable);
+    }
+    *entry->place = known->second;
+  }
+}
+
+void Module::train(bool mode) {
+  apply([&](Module &module) { module.training = mode; });
+}
+
+} // namespace tinh::nn

@@ -1,0 +1,110 @@
+//===- Windows.cpp - Convolution layers -------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "tinh/nn/windows.h"
+
+#include "compiler/Nn/Checks.h"
+
+#include <cmath>
+
+namespace tinh::nn {
+
+/// One number for each spatial dimension.
+static IntArray spread(const IntArray &given, int64_t dims) {
+  if (given.size() == size_t(dims))
+    return given;
+  if (given.size() != 1)
+    throw Error(TINH_INVALID_ARGUMENT, "the kernel " + to_string(given) +
+                                           " of a convolution must have "
+                                           "one size, or " +
+                                           std::to_string(dims));
+  return std::vector<int64_t>(size_t(dims), given[0]);
+}
+
+ConvBase::ConvBase(int64_t in, int64_t out, const IntArray &size, int64_t dims,
+                   ConvTransposeOptions given, bool isTransposed)
+    : options(std::move(given)), out(out), kernel(spread(size, dims)),
+      isTransposed(isTransposed) {
+  requireSize(in, "a convolution", "the number of input channels");
+  requireCount(out, "a convolution", "the number of output channels");
+  requireCount(options.groups, "a convolution", "groups");
+  if ((in != inferred && in % options.groups) || out % options.groups)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "a convolution: " + std::to_string(in) + " input and " +
+                    std::to_string(out) + " output channels do not make " +
+                    std::to_string(options.groups) + " groups");
+  register_parameter("weight", weight, weightShape(in),
+                     init::kaiming_uniform(std::sqrt(5.0)));
+  if (options.bias)
+    register_parameter(
+        "bias", bias, out, [this](const Tensor &x, const Generator &generator) {
+          double fan = double(init::fans_of(weight.shape()).in);
+          init::uniform(-1 / std::sqrt(fan), 1 / std::sqrt(fan))(x, generator);
+        });
+}
+
+Shape ConvBase::weightShape(int64_t in) const {
+  int64_t perGroup = in == inferred ? inferred : in / options.groups;
+  Shape shape =
+      isTransposed ? Shape{in, out / options.groups} : Shape{out, perGroup};
+  for (int64_t extent : kernel)
+    shape.push_back(extent);
+  return shape;
+}
+
+void ConvBase::infer(const Shape &input) {
+  // The batch may be left out.
+  size_t axis = input.size() - kernel.size() - 1;
+  if (axis < input.size())
+    set_shape(weight, weightShape(input[axis]));
+}
+
+static ConvTransposeOptions general(const ConvOptions &o) {
+  return {o.stride, o.padding, 0, o.dilation, o.groups, o.bias};
+}
+
+Conv1d::Conv1d(int64_t in, int64_t out, const IntArray &kernel,
+               const ConvOptions &options)
+    : ConvBase(in, out, kernel, 1, general(options), false) {}
+
+Tensor Conv1d::forward(const Tensor &x) {
+  return conv1d(x, weight, bias, options.stride, options.padding,
+                options.dilation, options.groups);
+}
+
+Conv2d::Conv2d(int64_t in, int64_t out, const IntArray &kernel,
+               const ConvOptions &options)
+    : ConvBase(in, out, kernel, 2, general(options), false) {}
+
+Tensor Conv2d::forward(const Tensor &x) {
+  return conv2d(x, weight, bias, options.stride, options.padding,
+                options.dilation, options.groups);
+}
+
+ConvTranspose1d::ConvTranspose1d(int64_t in, int64_t out,
+                                 const IntArray &kernel,
+                                 const ConvTransposeOptions &options)
+    : ConvBase(in, out, kernel, 1, options, true) {}
+
+Tensor ConvTranspose1d::forward(const Tensor &x) {
+  return conv_transpose(x, weight, bias, options.stride, options.padding,
+                        options.output_padding, options.dilation,
+                        options.groups);
+}
+
+ConvTranspose2d::ConvTranspose2d(int64_t in, int64_t out,
+                                 const IntArray &kernel,
+                                 const ConvTransposeOptions &options)
+    : ConvBase(in, out, kernel, 2, options, true) {}
+
+Tensor ConvTranspose2d::forward(const Tensor &x) {
+  return conv_transpose(x, weight, bias, options.stride, options.padding,
+                        options.output_padding, options.dilation,
+                        options.groups);
+}
+
+} // namespace tinh::nn

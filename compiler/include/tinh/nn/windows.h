@@ -1,0 +1,154 @@
+//===- tinh/nn/windows.h - Convolution and pooling layers -------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Over [N, C, spatial…]. Lists are by spatial dimension, or one number for all.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_NN_WINDOWS_H
+#define TINH_NN_WINDOWS_H
+
+#include "tinh/nn/layers.h"
+
+namespace tinh::nn {
+
+struct ConvOptions {
+  IntArray stride = 1, padding = 0, dilation = 1;
+  int64_t groups = 1;
+  bool bias = true;
+};
+struct ConvTransposeOptions {
+  IntArray stride = 1, padding = 0, output_padding = 0, dilation = 1;
+  int64_t groups = 1;
+  bool bias = true;
+};
+
+/// What all convolutions have. First values are PyTorch's: even in ±1/√fan in.
+class ConvBase : public Module {
+public:
+  Tensor
+      weight;  ///< [out, in / groups, kernel…]; transposed: in and out swapped.
+  Tensor bias; ///< [out], or none.
+
+protected:
+  ConvBase(int64_t in, int64_t out, const IntArray &kernel, int64_t dims,
+           ConvTransposeOptions options, bool isTransposed);
+  void infer(const Shape &input) override;
+
+  ConvTransposeOptions options;
+
+private:
+  Shape weightShape(int64_t in) const;
+
+  int64_t out;
+  IntArray kernel;
+  bool isTransposed;
+};
+
+class Conv1d : public ConvBase {
+public:
+  Conv1d(int64_t in, int64_t out, const IntArray &kernel,
+         const ConvOptions &options = {});
+  std::string type_name() const override { return "Conv1d"; }
+
+protected:
+  Tensor forward(const Tensor &x) override;
+};
+
+class Conv2d : public ConvBase {
+public:
+  Conv2d(int64_t in, int64_t out, const IntArray &kernel,
+         const ConvOptions &options = {});
+  std::string type_name() const override { return "Conv2d"; }
+
+protected:
+  Tensor forward(const Tensor &x) override;
+};
+
+class ConvTranspose1d : public ConvBase {
+public:
+  ConvTranspose1d(int64_t in, int64_t out, const IntArray &kernel,
+                  const ConvTransposeOptions &options = {});
+  std::string type_name() const override { return "ConvTranspose1d"; }
+
+protected:
+  Tensor forward(const Tensor &x) override;
+};
+
+class ConvTranspose2d : public ConvBase {
+public:
+  ConvTranspose2d(int64_t in, int64_t out, const IntArray &kernel,
+                  const ConvTransposeOptions &options = {});
+  std::string type_name() const override { return "ConvTranspose2d"; }
+
+protected:
+  Tensor forward(const Tensor &x) override;
+};
+
+//===----------------------------------------------------------------------===//
+// Pooling; no stride: that of the kernel
+//===----------------------------------------------------------------------===//
+
+struct MaxPoolOptions {
+  IntArray stride = {}, padding = 0, dilation = 1;
+  bool ceil_mode = false;
+};
+struct AvgPoolOptions {
+  IntArray stride = {}, padding = 0;
+  bool ceil_mode = false, count_include_pad = true;
+};
+
+struct MaxPool1d : Lambda {
+  explicit MaxPool1d(const IntArray &kernel, const MaxPoolOptions &o = {})
+      : Lambda(
+            [=](const Tensor &x) {
+              return max_pool1d(x, kernel, o.stride, o.padding, o.dilation,
+                                o.ceil_mode);
+            },
+            "MaxPool1d") {}
+};
+struct MaxPool2d : Lambda {
+  explicit MaxPool2d(const IntArray &kernel, const MaxPoolOptions &o = {})
+      : Lambda(
+            [=](const Tensor &x) {
+              return max_pool2d(x, kernel, o.stride, o.padding, o.dilation,
+                                o.ceil_mode);
+            },
+            "MaxPool2d") {}
+};
+struct AvgPool1d : Lambda {
+  explicit AvgPool1d(const IntArray &kernel, const AvgPoolOptions &o = {})
+      : Lambda(
+            [=](const Tensor &x) {
+              return avg_pool1d(x, kernel, o.stride, o.padding, o.ceil_mode,
+                                o.count_include_pad);
+            },
+            "AvgPool1d") {}
+};
+struct AvgPool2d : Lambda {
+  explicit AvgPool2d(const IntArray &kernel, const AvgPoolOptions &o = {})
+      : Lambda(
+            [=](const Tensor &x) {
+              return avg_pool2d(x, kernel, o.stride, o.padding, o.ceil_mode,
+                                o.count_include_pad);
+            },
+            "AvgPool2d") {}
+};
+struct AdaptiveAvgPool1d : Lambda {
+  explicit AdaptiveAvgPool1d(const IntArray &extents)
+      : Lambda([=](const Tensor &x) { return adaptive_avg_pool1d(x, extents); },
+               "AdaptiveAvgPool1d") {}
+};
+struct AdaptiveAvgPool2d : Lambda {
+  explicit AdaptiveAvgPool2d(const IntArray &extents)
+      : Lambda([=](const Tensor &x) { return adaptive_avg_pool2d(x, extents); },
+               "AdaptiveAvgPool2d") {}
+};
+
+} // namespace tinh::nn
+
+#endif // TINH_NN_WINDOWS_H
