@@ -24,7 +24,9 @@ enum class Primitive : uint64_t {
   Cumsum,
   Matmul,
   Conv,
+  ConvWeightGradient,
   Pool,
+  MaxPoolGradient,
   Softmax,
   LayerNorm,
   Concat,
@@ -224,6 +226,38 @@ void TapeBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
       },
       [&](Backend &backend, Inputs in, TensorImpl &result) {
         backend.pool(op, *in[0].tensor, window, result, at);
+      });
+}
+
+void TapeBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                                     const Window &window, TensorImpl &out,
+                                     const Call &at) {
+  perform(
+      present({&x, &dy}), out, at,
+      [&] {
+        Signature signature(Primitive::ConvWeightGradient);
+        addWindow(signature, window);
+        return signature;
+      },
+      [&](Backend &backend, Inputs in, TensorImpl &result) {
+        backend.convWeightGradient(*in[0].tensor, *in[1].tensor, window, result,
+                                   at);
+      });
+}
+
+void TapeBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                                  const Window &window, TensorImpl &out,
+                                  const Call &at) {
+  perform(
+      present({&x, &dy}), out, at,
+      [&] {
+        Signature signature(Primitive::MaxPoolGradient);
+        addWindow(signature, window);
+        return signature;
+      },
+      [&](Backend &backend, Inputs in, TensorImpl &result) {
+        backend.maxPoolGradient(*in[0].tensor, *in[1].tensor, window, result,
+                                at);
       });
 }
 

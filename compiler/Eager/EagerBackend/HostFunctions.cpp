@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
+#include "compiler/Eager/Autograd/Record.h"
 #include "compiler/Eager/EagerBackend/EagerBackend.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Tensor/Support.h"
@@ -56,6 +56,12 @@ void tinh::call(const char *name, HostFunction function,
       call, read, written, std::move(function),
       std::vector<Tensor>(reads.begin(), reads.end()),
       std::vector<Tensor>(writes.begin(), writes.end()));
+  for (const Tensor &tensor : writes)
+    noteChange(use(tensor, call), call);
+  recordFunction(call, reads, writes, {}, [call](auto...) -> std::vector<Tensor> {
+    fail(call, "a function of the host cannot be differentiated; call it in a "
+               "tinh::custom_gradient that says what its gradient is");
+  });
 }
 
 void tinh::call(const char *name, HostFunction function,
