@@ -55,6 +55,7 @@ static void buildNormalised(OpPassManager &pm) {
   pm.addPass(transforms::createSimplifyGraph());
 }
 
+/// Variances are taken apart before CSE, which finds their means beside them.
 /// CSE comes before the layout is chosen, so that equal convolutions stay
 /// equal, and again after it, for the transposes that it made. Transposed
 /// convolutions are taken apart in their final layout, where the transposes of
@@ -63,6 +64,7 @@ static void buildNormalised(OpPassManager &pm) {
 /// loop in the end, when transposes of what it reads from above have been made.
 static void buildOptimised(OpPassManager &pm) {
   pm.addPass(transforms::createForgetGradients());
+  pm.addPass(transforms::createDecomposeVariance());
   pm.addPass(createCSEPass());
   pm.addPass(transforms::createChannelsLast());
   pm.addPass(transforms::createDecomposeConvTranspose());
@@ -72,9 +74,10 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-/// Strategies change a kernel for its own dispatch, as views do that they depend
-/// on: equal ones are merged after it. Packing adds work on constants, so @init is split off then, too: after
-/// merging, since equal work on the same constant makes one weight.
+/// Strategies change a kernel for its own dispatch, as views do that they
+/// depend on: equal ones are merged after it. Packing adds work on constants,
+/// so @init is split off then, too: after merging, since equal work on the same
+/// constant makes one weight.
 static void buildKernels(OpPassManager &pm, bool fuse) {
   pm.addPass(codegen::createLowerKernels());
   if (fuse) // Without, each op has memory of its own.

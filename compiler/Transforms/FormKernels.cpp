@@ -246,7 +246,8 @@ bool KernelFormer::mayFollow(Operation *op, const Group &group) const {
 
 /// Takes in ops after the anchor as long as one result comes out in the end.
 void KernelFormer::addEpilogue(Group &group) {
-  if (isa<ArgmaxOp, ArgminOp, CumsumOp, LrnOp>(group.anchor))
+  if (isa<ArgmaxOp, ArgminOp, CumsumOp, LrnOp, ScatterOp, ScatterElementsOp,
+          ScatterNdOp>(group.anchor))
     return;
   size_t accepted = group.ops.size();
   for (size_t i = 0; i < group.ops.size(); ++i) {

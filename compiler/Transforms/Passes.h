@@ -56,6 +56,9 @@ recognizeComposites(mlir::func::FuncOp function);
 /// Drops what only gradients need to know: stop_gradient, custom_gradient.
 void forgetGradients(mlir::func::FuncOp function);
 
+/// Rewrites variances as means of squared distances; returns how many.
+int64_t decomposeVariance(mlir::func::FuncOp function);
+
 struct LayoutCounts {
   int64_t converted = 0, transposes = 0;
 };

@@ -106,6 +106,20 @@ def ForgetGradients : Pass<"forget-gradients", "::mlir::func::FuncOp"> {
   }];
 }
 
+def DecomposeVariance : Pass<"decompose-variance", "::mlir::func::FuncOp"> {
+  let summary = "Rewrite variances as means of squared distances";
+  let description = [{
+    A variance becomes the mean of (x - mean(x))², whose inner mean is one with
+    that of a norm beside it (`cse`). The outer one reads x again, and computes
+    the squares where it does.
+
+    Preconditions: nothing is differentiated afterwards.
+  }];
+  let statistics = [
+    Statistic<"numDecomposed", "decomposed", "Variances rewritten">
+  ];
+}
+
 def ChannelsLast : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convert image-like ops to the channels-last layout";
   let description = [{

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Scatter.h"
 #include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
 
@@ -16,11 +17,19 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+/// Whether `argument` is what the updates of a scatter are combined with: each
+/// element is read before it is written.
+static bool isScatteredInto(func::FuncOp kernel, BlockArgument argument) {
+  auto scatter = matchScatter(kernel);
+  return scatter && scatter->initial == argument && argument.hasOneUse();
+}
+
 static void setInplace(OpBuilder &b, func::FuncOp kernel) {
   SmallVector<Attribute> pairs;
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    if (argument.use_empty() || !isReadAtItsIndex(argument) ||
+    if (argument.use_empty() ||
+        !(isReadAtItsIndex(argument) || isScatteredInto(kernel, argument)) ||
         kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
       continue;
     for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
@@ -79,6 +88,12 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
       return std::nullopt;
     return Division{planTranspose(*transpose, target).chunks, 0};
   }
+  if (strategy == "scatter") {
+    auto scatter = matchScatter(kernel);
+    if (!scatter)
+      return std::nullopt;
+    return Division{planScatter(*scatter).chunks, 0};
+  }
   if (strategy != "rows")
     return std::nullopt;
   RowsPlan plan = planRows(kernel);
@@ -92,6 +107,8 @@ static StringRef chooseStrategy(func::FuncOp kernel) {
     return "contraction";
   if (matchWindows(kernel))
     return "windows";
+  if (matchScatter(kernel))
+    return "scatter";
   return matchTranspose(kernel) ? "transpose" : "rows";
 }
 

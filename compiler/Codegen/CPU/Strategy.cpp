@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
+#include "compiler/Codegen/CPU/Scatter.h"
 #include "compiler/Codegen/CPU/Sized.h"
 #include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
@@ -267,6 +268,7 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
             .Case("contraction", emitContraction)
             .Case("windows", emitWindows)
             .Case("transpose", emitTranspose)
+            .Case("scatter", emitScatter)
             .Default(emitRows);
     LogicalResult result = emitStrategy(emitted, target);
     if (succeeded(result))

@@ -105,6 +105,14 @@ Value Emitter::extract(Scalars &s, Value tensor, ValueRange indices) {
   return tensor::ExtractOp::create(s.b, tensor, indices);
 }
 
+Value Emitter::validIndex(Scalars &s, Value element, int64_t extent) {
+  Scalars indices(s.b); // signed, whatever the elements of other operands are
+  Value index = arith::IndexCastOp::create(s.b, s.b.getIndexType(), element);
+  Value wrapped = indices.add(index, indices.index(extent));
+  index = indices.select(indices.less(index, indices.index(0)), wrapped, index);
+  return indices.clampIndex(index, extent);
+}
+
 //===----------------------------------------------------------------------===//
 // Views and movement
 //===----------------------------------------------------------------------===//

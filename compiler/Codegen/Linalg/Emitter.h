@@ -89,6 +89,10 @@ public:
   /// Inside of a body: the loop index of a dimension, an element of a tensor.
   static Value index(Scalars &s, int64_t dimension);
   static Value extract(Scalars &s, Value tensor, mlir::ValueRange indices);
+  /// An element of an index tensor as an index into a dimension of `extent`: a
+  /// negative one counts from the end, and what is still outside is clamped, so
+  /// that no index reaches foreign memory.
+  static Value validIndex(Scalars &s, Value element, int64_t extent);
 
   /// The scalar that a one-element tensor holds, without reading it from
   /// memory if it is a constant.

@@ -18,15 +18,6 @@ using namespace mlir;
 namespace tinh::codegen {
 namespace {
 
-/// An element of an index tensor as an index into a dimension of `extent`.
-Value validIndex(ImplicitLocOpBuilder &b, Value element, int64_t extent) {
-  Scalars s(b); // signed, whatever the elements of x are
-  Value index = arith::IndexCastOp::create(b, b.getIndexType(), element);
-  Value wrapped = s.add(index, s.index(extent));
-  index = s.select(s.less(index, s.index(0)), wrapped, index);
-  return s.clampIndex(index, extent);
-}
-
 LogicalResult checkNotEmpty(Operation *op, Value x) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   if (result.getNumElements() && llvm::is_contained(shapeOf(x), 0))
@@ -53,7 +44,7 @@ FailureOr<Value> lowerGather(graph::GatherOp op, Emitter &e,
                         if (i < axis || i >= axis + picked)
                           from.push_back(Emitter::index(s, i));
                       from.insert(from.begin() + axis,
-                                  validIndex(s.b, v[0], extent));
+                                  Emitter::validIndex(s, v[0], extent));
                       return Emitter::extract(s, x, from);
                     });
 }
@@ -70,8 +61,9 @@ FailureOr<Value> lowerGatherElements(graph::GatherElementsOp op, Emitter &e,
       [&](Scalars &s, ValueRange v) {
         SmallVector<Value> from;
         for (int64_t i = 0; i < result.getRank(); ++i)
-          from.push_back(i == axis ? validIndex(s.b, v[0], shapeOf(x)[axis])
-                                   : Emitter::index(s, i));
+          from.push_back(i == axis
+                             ? Emitter::validIndex(s, v[0], shapeOf(x)[axis])
+                             : Emitter::index(s, i));
         return Emitter::extract(s, x, from);
       });
 }
@@ -94,18 +86,18 @@ FailureOr<Value> lowerGatherNd(graph::GatherNdOp op, Emitter &e,
     exprs.push_back(e.b.getAffineConstantExpr(j));
     maps.push_back(e.map(rank, exprs));
   }
-  return e.parallel(result.getShape(), elementOf(x), inputs, maps,
-                    [&](Scalars &s, ValueRange v) {
-                      SmallVector<Value> from;
-                      for (int64_t i = 0; i < batch; ++i)
-                        from.push_back(Emitter::index(s, i));
-                      for (int64_t j = 0; j < width; ++j)
-                        from.push_back(
-                            validIndex(s.b, v[j], shapeOf(x)[batch + j]));
-                      for (int64_t i = leading; i < rank; ++i)
-                        from.push_back(Emitter::index(s, i));
-                      return Emitter::extract(s, x, from);
-                    });
+  return e.parallel(
+      result.getShape(), elementOf(x), inputs, maps,
+      [&](Scalars &s, ValueRange v) {
+        SmallVector<Value> from;
+        for (int64_t i = 0; i < batch; ++i)
+          from.push_back(Emitter::index(s, i));
+        for (int64_t j = 0; j < width; ++j)
+          from.push_back(Emitter::validIndex(s, v[j], shapeOf(x)[batch + j]));
+        for (int64_t i = leading; i < rank; ++i)
+          from.push_back(Emitter::index(s, i));
+        return Emitter::extract(s, x, from);
+      });
 }
 
 } // namespace

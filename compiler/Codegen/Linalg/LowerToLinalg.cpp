@@ -19,5 +19,6 @@ void tinh::codegen::registerLowerToLinalgModels(DialectRegistry &registry) {
     attachNormalizationLowerings(context);
     attachMovementLowerings(context);
     attachGatherLowerings(context);
+    attachScatterLowerings(context);
   });
 }

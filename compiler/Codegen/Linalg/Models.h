@@ -56,6 +56,7 @@ void attachReductionLowerings(mlir::MLIRContext *context);
 void attachNormalizationLowerings(mlir::MLIRContext *context);
 void attachMovementLowerings(mlir::MLIRContext *context);
 void attachGatherLowerings(mlir::MLIRContext *context);
+void attachScatterLowerings(mlir::MLIRContext *context);
 
 } // namespace tinh::codegen
 

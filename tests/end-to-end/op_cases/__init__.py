@@ -11,6 +11,7 @@ from op_cases import (
     reductions,
     normalizations,
     movement,
+    scatters,
     views,
     control_flow,
 )

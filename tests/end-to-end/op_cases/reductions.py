@@ -23,6 +23,15 @@ for k, f in {
                 draw(3, 4, 5),
                 tol=1e-4,
             )
+for ax in [(0,), (1, 2), (2,), (0, 1, 2), ()]:
+    for kd in (0, 1):
+        case(
+            f"variance{ax}{kd}",
+            f"%y = graph.variance %0 axes {ints(ax)} {'keepdims' if kd else ''} : t0 -> ty",
+            lambda x, ax=ax, kd=kd: np.var(x, axis=ax, keepdims=bool(kd)),
+            draw(3, 4, 5, lo=9, hi=11),
+            tol=1e-4,
+        )
 case(
     "red_none", "%y = graph.reduce mean %0 axes [] : t0 -> ty", lambda x: x, draw(3, 4)
 )
