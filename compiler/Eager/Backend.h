@@ -235,10 +235,22 @@ public:
   virtual void conv(const TensorImpl &x, const TensorImpl &weights,
                     const TensorImpl *bias, const Window &window,
                     TensorImpl &out, const Call &call) = 0;
+  /// The gradient of such a convolution by its weights, in the shape of these,
+  /// where dy is that by its result:
+  /// out[o, c, k…] = Σ dy[n, o, i…] · x[n, c, i · stride + k · dilation - pad…].
+  virtual void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                                  const Window &window, TensorImpl &out,
+                                  const Call &call) = 0;
   /// x is [N, C, spatial…]. Padding is never the largest; Mean divides by the
   /// number of elements of x in the window. No window lies in padding alone.
   virtual void pool(PoolOp op, const TensorImpl &x, const Window &window,
                     TensorImpl &out, const Call &call) = 0;
+  /// The gradient of Max by x, in its shape, where dy is that by the result:
+  /// each element of dy is added where the first of its window's largest
+  /// elements is; NaN counts as the largest. Floating-point.
+  virtual void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                               const Window &window, TensorImpl &out,
+                               const Call &call) = 0;
   /// Along any one axis, after subtracting the maximum. Floating-point.
   virtual void softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
                        TensorImpl &out, const Call &call) = 0;

@@ -48,7 +48,14 @@ Value transposed(OpBuilder &builder, Location location, Value value,
   return TransposeOp::create(builder, location, value, permutation).getY();
 }
 
-/// Converts an op with a layout, whose first operand is the image.
+/// How many operands of an op are images; the others have no layout.
+template <typename OpTy> unsigned countImages() {
+  bool two = std::is_same_v<OpTy, ConvWeightGradientOp> ||
+             std::is_same_v<OpTy, MaxPoolGradientOp>;
+  return two ? 2 : 1;
+}
+
+/// Converts an op with a layout, whose first operands are images.
 template <typename OpTy> bool convert(OpTy op) {
   int64_t rank = tensorType(op.getX()).getRank();
   if (op.getLayout() != Layout::ChannelsFirst || rank < 3)
@@ -64,21 +71,26 @@ template <typename OpTy> bool convert(OpTy op) {
   Location loc = op.getLoc();
   auto copy = cast<OpTy>(builder.clone(*op));
   builder.setInsertionPoint(copy);
-  copy->setOperand(0, transposed(builder, loc, op.getX(), toLast));
+  for (unsigned i = 0; i < countImages<OpTy>(); ++i)
+    copy->setOperand(i, transposed(builder, loc, op->getOperand(i), toLast));
   copy.setLayout(Layout::ChannelsLast);
-  auto type = tensorType(op.getY());
-  copy->getResult(0).setType(RankedTensorType::get(
-      applyPermutation(type.getShape(), toLast), type.getElementType()));
-  builder.setInsertionPointAfter(copy);
-  op.getY().replaceAllUsesWith(
-      transposed(builder, loc, copy->getResult(0), toFirst));
+  Value from = op->getResult(0), to = copy->getResult(0);
+  if (!std::is_same_v<OpTy, ConvWeightGradientOp>) {
+    auto type = tensorType(from);
+    to.setType(RankedTensorType::get(applyPermutation(type.getShape(), toLast),
+                                     type.getElementType()));
+    builder.setInsertionPointAfter(copy);
+    to = transposed(builder, loc, to, toFirst);
+  }
+  from.replaceAllUsesWith(to);
   op.erase();
   return true;
 }
 
 bool convertOp(Operation *op) {
   return TypeSwitch<Operation *, bool>(op)
-      .Case<ConvOp, ConvTransposeOp, MaxPoolOp, AvgPoolOp, LrnOp, BatchNormOp>(
+      .Case<ConvOp, ConvTransposeOp, ConvWeightGradientOp, MaxPoolOp,
+            MaxPoolGradientOp, AvgPoolOp, LrnOp, BatchNormOp>(
           [](auto typed) { return convert(typed); })
       .Default([](Operation *) { return false; });
 }
@@ -192,7 +204,9 @@ LogicalResult sinkThroughAxis(OpTy op, PatternRewriter &rewriter) {
   return success();
 }
 
-LogicalResult sinkThroughReduce(ReduceOp op, PatternRewriter &rewriter) {
+/// A reduction or a variance.
+template <typename OpTy>
+LogicalResult sinkThroughReduce(OpTy op, PatternRewriter &rewriter) {
   Value source;
   Permutation permutation;
   if (!matchTransposed(op, source, permutation))
@@ -203,7 +217,7 @@ LogicalResult sinkThroughReduce(ReduceOp op, PatternRewriter &rewriter) {
   llvm::sort(axes);
   if (op.getKeepdims()) {
     Operation *copy = sink(rewriter, op, source, permutation);
-    cast<ReduceOp>(copy).setAxes(axes);
+    cast<OpTy>(copy).setAxes(axes);
     return success();
   }
   // The dimensions that remain, in the order of the result and of the source.
@@ -216,7 +230,7 @@ LogicalResult sinkThroughReduce(ReduceOp op, PatternRewriter &rewriter) {
   for (int64_t from : kept)
     remaining.push_back(llvm::find(ordered, from) - ordered.begin());
   Operation *copy = sink(rewriter, op, source, remaining);
-  cast<ReduceOp>(copy).setAxes(axes);
+  cast<OpTy>(copy).setAxes(axes);
   return success();
 }
 
@@ -361,7 +375,8 @@ LogicalResult sinkTransposes(func::FuncOp function) {
   patterns.add(+sinkThroughAxis<SoftmaxOp>);
   patterns.add(+sinkThroughAxis<LogSoftmaxOp>);
   patterns.add(+sinkThroughAxis<CumsumOp>);
-  patterns.add(+sinkThroughReduce);
+  patterns.add(+sinkThroughReduce<ReduceOp>);
+  patterns.add(+sinkThroughReduce<VarianceOp>);
   patterns.add(+sinkThroughPad);
   patterns.add(+sinkThroughSlice);
   patterns.add(+sinkThroughReshape);

@@ -8,7 +8,7 @@
 //
 #include "compiler/Eager/EagerBackend/EagerBackend.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
-#include "compiler/Eager/Kernels/Conv.h"
+#include "compiler/Eager/Kernels/ConvWeightGradient.h"
 #include "compiler/Eager/Kernels/Matmul.h"
 
 using namespace tinh;
@@ -100,28 +100,83 @@ static ImageStrides imageStrides(const TensorImpl &x) {
   return {x.strides[0], x.strides[1], spatial(x.strides, 2, 0)};
 }
 
+/// Of a convolution of x by weights of these sizes; strides but x's are to be
+/// set.
+static ConvShape convShape(const TensorImpl &x, const Dims &weights,
+                           const Window &window, const Dims &result) {
+  ConvShape shape;
+  shape.dtype = x.dtype;
+  shape.batch = x.sizes[0];
+  shape.groups = window.groups;
+  shape.channels = weights[1];
+  shape.outputs = weights[0] / window.groups;
+  shape.windows.in = spatial(x.sizes, 2, 1);
+  shape.windows.kernel = spatial(weights, 2, 1);
+  shape.windows.strides = spatial(window.strides, 0, 1);
+  shape.windows.dilations = spatial(window.dilations, 0, 1);
+  shape.windows.padLow = spatial(window.padLow, 0, 0);
+  shape.windows.out = spatial(result, 2, 1);
+  shape.x = imageStrides(x);
+  return shape;
+}
+
 void EagerBackend::conv(const TensorImpl &x, const TensorImpl &weights,
                         const TensorImpl *bias, const Window &window,
                         TensorImpl &out, const Call &call) {
   if (out.numElements() == 0)
     return;
-  ConvShape shape;
-  shape.dtype = x.dtype;
-  shape.batch = x.sizes[0];
-  shape.groups = window.groups;
-  shape.channels = weights.sizes[1];
-  shape.outputs = weights.sizes[0] / window.groups;
-  shape.windows.in = spatial(x.sizes, 2, 1);
-  shape.windows.kernel = spatial(weights.sizes, 2, 1);
-  shape.windows.strides = spatial(window.strides, 0, 1);
-  shape.windows.dilations = spatial(window.dilations, 0, 1);
-  shape.windows.padLow = spatial(window.padLow, 0, 0);
-  shape.windows.out = spatial(out.sizes, 2, 1);
-  shape.x = imageStrides(x);
+  ConvShape shape = convShape(x, weights.sizes, window, out.sizes);
   shape.weights = imageStrides(weights);
   shape.result = imageStrides(out);
   shape.hasBias = bias != nullptr;
   if (bias)
     shape.biasStride = bias->strides[0];
   queue(Conv(KernelLibrary::get(), shape), x, weights, bias, out, call);
+}
+
+namespace {
+
+struct WeightGradient {
+  ConvWeightGradient method;
+  Elements x, dy, out;
+  bool coversResult;
+
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const { return method.numChunks(); }
+  void run(uint32_t begin, uint32_t end, Worker &worker) {
+    method.run(x.data(), dy.data(), out.data(), begin, end, worker);
+  }
+};
+
+} // namespace
+
+void EagerBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                                      const Window &window, TensorImpl &out,
+                                      const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  ConvShape shape = convShape(x, out.sizes, window, dy.sizes);
+  shape.weights = imageStrides(out);
+  shape.result = imageStrides(dy);
+  ConvWeightGradient method(KernelLibrary::get(), shape);
+  auto queueInto = [&](TensorImpl &result) {
+    std::array reads{x.storage.get(), dy.storage.get()};
+    Engine::get().emplace<WeightGradient>(
+        call, reads, std::array{result.storage.get()}, method, Elements(x),
+        Elements(dy), Elements(result), coversStorage(result));
+  };
+  if (method.numParts() == 1)
+    return queueInto(out);
+  Dims sizes = out.sizes;
+  sizes.insert(0, method.numParts());
+  Ref<TensorImpl> sums = makeTemporary(out.dtype, sizes);
+  ImageStrides strides{sums->strides[1], sums->strides[2],
+                       spatial(sums->strides, 3, 0)};
+  method.setResult(strides, sums->strides[0]);
+  queueInto(*sums);
+  TensorImpl whole;
+  setView(whole, out);
+  whole.sizes.insert(0, 1);
+  whole.strides.insert(0, out.numElements());
+  reduce(ReduceOp::Sum, *sums, std::array<int64_t, 1>{0}, whole, call);
 }

@@ -48,8 +48,14 @@ public:
   void conv(const TensorImpl &x, const TensorImpl &weights,
             const TensorImpl *bias, const Window &window, TensorImpl &out,
             const Call &call) override;
+  void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                          const Window &window, TensorImpl &out,
+                          const Call &call) override;
   void pool(PoolOp op, const TensorImpl &x, const Window &window,
             TensorImpl &out, const Call &call) override;
+  void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                       const Window &window, TensorImpl &out,
+                       const Call &call) override;
 
   // Movement.cpp
   void concat(std::span<const TensorImpl *const> inputs, int64_t axis,

@@ -1,5 +1,4 @@
-//===- Pooling.cpp - Extremes and means of windows
-//-------------------------===//
+//===- Pooling.cpp - Extremes and means of windows ------------------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -50,13 +49,34 @@ struct PoolDimension {
   }
 };
 
+/// The spatial dimensions, as three, of which the first ones may be missing.
+std::array<PoolDimension, 3> poolDimensions(const TensorImpl &x,
+                                            const Window &window,
+                                            const TensorImpl &out) {
+  std::array<PoolDimension, 3> dims;
+  uint32_t count = x.rank() - 2;
+  for (uint32_t d = 0; d < count; ++d) {
+    int64_t ceiling = window.ceilPad.empty() ? 0 : window.ceilPad[d];
+    dims[3 - count + d] = {x.sizes[2 + d],
+                           out.sizes[2 + d],
+                           window.kernel[d],
+                           window.strides[d],
+                           window.dilations[d],
+                           window.padLow[d],
+                           window.padHigh[d] - ceiling,
+                           x.strides[2 + d],
+                           out.strides[2 + d]};
+  }
+  return dims;
+}
+
 struct PoolOperation {
   PoolOp op;
   tinh_dtype_t dtype;
   Elements x, out;
   int64_t channels, images;
   int64_t xStrides[2], outStrides[2]; // Of images and channels.
-  PoolDimension dims[3];
+  std::array<PoolDimension, 3> dims;
   bool coversResult;
   int64_t rows = 0, rowsPerChunk = 0;
 
@@ -65,20 +85,7 @@ struct PoolOperation {
       : op(op), dtype(x.dtype), x(x), out(out), channels(x.sizes[1]),
         images(x.sizes[0]), xStrides{x.strides[0], x.strides[1]},
         outStrides{out.strides[0], out.strides[1]},
-        coversResult(coversStorage(out)) {
-    uint32_t count = x.rank() - 2;
-    for (uint32_t d = 0; d < count; ++d) {
-      int64_t ceiling = window.ceilPad.empty() ? 0 : window.ceilPad[d];
-      dims[3 - count + d] = {x.sizes[2 + d],
-                             out.sizes[2 + d],
-                             window.kernel[d],
-                             window.strides[d],
-                             window.dilations[d],
-                             window.padLow[d],
-                             window.padHigh[d] - ceiling,
-                             x.strides[2 + d],
-                             out.strides[2 + d]};
-    }
+        dims(poolDimensions(x, window, out)), coversResult(coversStorage(out)) {
     rows = images * channels * dims[0].out * dims[1].out;
     int64_t work =
         dims[0].kernel * dims[1].kernel * dims[2].kernel * dims[2].out;
@@ -181,6 +188,138 @@ private:
   }
 };
 
+/// A channel of an image at a time: a row of windows finds where its largest
+/// elements are, a tap after the other; then their gradients are added there.
+struct MaxPoolGradientOperation {
+  tinh_dtype_t dtype;
+  Elements x, dy, dx;
+  int64_t channels, planes;
+  int64_t xStrides[2], dyStrides[2], dxStrides[2]; // Of images and channels.
+  std::array<PoolDimension, 3> dims;               // Of x and dy.
+  int64_t dxSpatial[3] = {};
+  bool coversResult;
+  int64_t planesPerChunk;
+
+  MaxPoolGradientOperation(const TensorImpl &x, const TensorImpl &dy,
+                           const Window &window, const TensorImpl &out)
+      : dtype(x.dtype), x(x), dy(dy), dx(out), channels(x.sizes[1]),
+        planes(x.sizes[0] * x.sizes[1]), xStrides{x.strides[0], x.strides[1]},
+        dyStrides{dy.strides[0], dy.strides[1]},
+        dxStrides{out.strides[0], out.strides[1]},
+        dims(poolDimensions(x, window, dy)), coversResult(coversStorage(out)) {
+    uint32_t count = x.rank() - 2;
+    for (uint32_t d = 0; d < count; ++d)
+      dxSpatial[3 - count + d] = out.strides[2 + d];
+    planesPerChunk =
+        std::max<int64_t>(1, elementsPerChunk(dtype) / planeSize());
+  }
+
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(planes, planesPerChunk));
+  }
+  void run(uint32_t begin, uint32_t end, Worker &worker) {
+    withElement(dtype, [&]<typename Element>(Element) {
+      // Narrow floats are compared and summed in f32.
+      using Value = typename SumOf<Element>::type;
+      if constexpr (std::is_floating_point_v<Value>) {
+        int64_t last = std::min(end * planesPerChunk, planes);
+        for (int64_t plane = begin * planesPerChunk; plane < last; ++plane)
+          if (planeSize() <= std::numeric_limits<int32_t>::max())
+            addPlane<Element, Value, int32_t>(plane, worker);
+          else
+            addPlane<Element, Value, int64_t>(plane, worker);
+      }
+    });
+  }
+
+private:
+  /// Of the windows of a row.
+  template <typename Value, typename Place> struct Largest {
+    Value *values;
+    Place *places; // In a dense plane of x; -1: none yet.
+  };
+
+  int64_t planeSize() const { return dims[0].in * dims[1].in * dims[2].in; }
+
+  template <typename Element>
+  Element *planeOf(const Elements &elements, const int64_t (&strides)[2],
+                   int64_t plane) const {
+    return reinterpret_cast<Element *>(elements.data()) +
+           plane / channels * strides[0] + plane % channels * strides[1];
+  }
+
+  template <typename Element, typename Value, typename Place>
+  void addPlane(int64_t plane, Worker &worker) const {
+    int64_t width = dims[2].out, size = planeSize();
+    auto *sums = static_cast<Value *>(
+        worker.scratch(static_cast<uint64_t>(size + width) * sizeof(Value) +
+                       static_cast<uint64_t>(width) * sizeof(Place)));
+    Largest<Value, Place> row{sums + size,
+                              reinterpret_cast<Place *>(sums + size + width)};
+    std::fill_n(sums, size, Value(0));
+    auto *image = planeOf<const Element>(x, xStrides, plane);
+    auto *gradients = planeOf<const Element>(dy, dyStrides, plane);
+    for (int64_t depth = 0; depth < dims[0].out; ++depth)
+      for (int64_t height = 0; height < dims[1].out; ++height) {
+        findLargest(image, depth, height, row);
+        const Element *from =
+            gradients + depth * dims[0].outStride + height * dims[1].outStride;
+        for (int64_t i = 0; i < width; ++i)
+          sums[row.places[i]] +=
+              static_cast<Value>(from[i * dims[2].outStride]);
+      }
+    store(sums, planeOf<Element>(dx, dxStrides, plane));
+  }
+
+  template <typename Element, typename Value, typename Place>
+  void findLargest(const Element *image, int64_t depth, int64_t height,
+                   const Largest<Value, Place> &row) const {
+    std::fill_n(row.values, dims[2].out,
+                -std::numeric_limits<Value>::infinity());
+    std::fill_n(row.places, dims[2].out, Place(-1));
+    for (int64_t i = 0; i < dims[0].kernel; ++i) {
+      int64_t z = dims[0].source(depth, i);
+      for (int64_t j = 0; j < dims[1].kernel; ++j) {
+        int64_t y = dims[1].source(height, j);
+        if (z < 0 || z >= dims[0].in || y < 0 || y >= dims[1].in)
+          continue;
+        int64_t line = (z * dims[1].in + y) * dims[2].in;
+        compareLine(image + z * dims[0].xStride + y * dims[1].xStride,
+                    static_cast<Place>(line), row);
+      }
+    }
+  }
+
+  template <typename Element, typename Value, typename Place>
+  void compareLine(const Element *from, Place line,
+                   const Largest<Value, Place> &row) const {
+    const PoolDimension &dim = dims[2];
+    for (int64_t tap = 0; tap < dim.kernel; ++tap) {
+      auto [first, last] = dim.windowsWithin(tap);
+      int64_t start = dim.source(0, tap);
+      for (int64_t i = first; i < last; ++i) {
+        int64_t at = start + i * dim.stride;
+        auto value = static_cast<Value>(from[at * dim.xStride]);
+        Value best = row.values[i];
+        // A NaN is taken, and stays.
+        bool isTaken = best == best && (!(value <= best) || row.places[i] < 0);
+        row.values[i] = isTaken ? value : best;
+        row.places[i] = isTaken ? static_cast<Place>(line + at) : row.places[i];
+      }
+    }
+  }
+
+  template <typename Element, typename Value>
+  void store(const Value *sums, Element *to) const {
+    for (int64_t z = 0; z < dims[0].in; ++z)
+      for (int64_t y = 0; y < dims[1].in; ++y)
+        for (int64_t i = 0; i < dims[2].in; ++i)
+          to[z * dxSpatial[0] + y * dxSpatial[1] + i * dxSpatial[2]] =
+              static_cast<Element>(*sums++);
+  }
+};
+
 } // namespace
 
 void EagerBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
@@ -190,4 +329,14 @@ void EagerBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
   Engine::get().emplace<PoolOperation>(call, std::array{x.storage.get()},
                                        std::array{out.storage.get()}, op, x,
                                        window, out);
+}
+
+void EagerBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                                   const Window &window, TensorImpl &out,
+                                   const Call &call) {
+  if (out.numElements() == 0)
+    return;
+  Engine::get().emplace<MaxPoolGradientOperation>(
+      call, std::array{x.storage.get(), dy.storage.get()},
+      std::array{out.storage.get()}, x, dy, window, out);
 }

@@ -59,8 +59,14 @@ public:
 
   void concat(std::span<const TensorImpl *const> inputs, int64_t axis,
               TensorImpl &out, const Call &call) override;
+  void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                          const Window &window, TensorImpl &out,
+                          const Call &call) override;
   void pad(const TensorImpl &x, const Dims &low, const Dims &high, PadMode mode,
            const Scalar &value, TensorImpl &out, const Call &call) override;
+  void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                       const Window &window, TensorImpl &out,
+                       const Call &call) override;
   void flip(const TensorImpl &x, std::span<const int64_t> axes, TensorImpl &out,
             const Call &call) override;
   void gather(const TensorImpl &x, const TensorImpl &indices, int64_t axis,

@@ -50,6 +50,35 @@ void TraceBackend::conv(const TensorImpl &x, const TensorImpl &weights,
   });
 }
 
+void TraceBackend::convWeightGradient(const TensorImpl &x,
+                                      const TensorImpl &dy,
+                                      const Window &window, TensorImpl &out,
+                                      const Call &call) {
+  write(out, call, [&](GraphOps &ops) {
+    return ops.create<graph::ConvWeightGradientOp>(
+        {trace.read(x), trace.read(dy)},
+        {ops.attr("kernel", toArrayRef(window.kernel)),
+         ops.attr("strides", toArrayRef(window.strides)),
+         paddingOf(ops, window),
+         ops.attr("dilations", toArrayRef(window.dilations)),
+         ops.attr("groups", window.groups), ops.channelsFirst()});
+  });
+}
+
+void TraceBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                                   const Window &window, TensorImpl &out,
+                                   const Call &call) {
+  write(out, call, [&](GraphOps &ops) {
+    return ops.create<graph::MaxPoolGradientOp>(
+        {trace.read(x), trace.read(dy)},
+        {ops.attr("kernel", toArrayRef(window.kernel)),
+         ops.attr("strides", toArrayRef(window.strides)),
+         paddingOf(ops, window),
+         ops.attr("dilations", toArrayRef(window.dilations)),
+         ops.channelsFirst()});
+  });
+}
+
 void TraceBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
                         TensorImpl &out, const Call &call) {
   write(out, call, [&](GraphOps &ops) {

@@ -80,6 +80,25 @@ static Action poolAction(PoolOp kind, const Window &window, size_t x,
   };
 }
 
+/// An op of two images, one of which may be empty.
+template <typename Primitive>
+static Action gradientAction(Primitive primitive, const Window &window,
+                             size_t x, size_t dy, size_t out,
+                             tinh_dtype_t dtype, const Dims &sizes,
+                             const Call &call) {
+  return [=](Frame &frame) {
+    Tensor result = makeTensor(dtype, sizes);
+    const TensorImpl &image = use(frame[x], call);
+    const TensorImpl &gradient = use(frame[dy], call);
+    if (image.numElements() > 0 && gradient.numElements() > 0)
+      (Backend::current().*primitive)(image, gradient, window,
+                                      use(result, call), call);
+    else if (sizes.product() > 0)
+      result.zero_();
+    frame[out] = result;
+  };
+}
+
 Action ModelOps::window(const Op &op) {
   auto make = [&](auto action, auto... arguments) {
     auto [dtype, sizes] = op.types[0];
@@ -88,6 +107,19 @@ Action ModelOps::window(const Op &op) {
   if (auto conv = dyn_cast<graph::ConvOp>(op.op)) {
     return make(convAction, conv, op.in[0], op.in[1]);
   }
+  if (auto conv = dyn_cast<graph::ConvWeightGradientOp>(op.op)) {
+    Window window = makeWindow(conv.getKernel(), conv.getStrides(),
+                               conv.getPadding(), conv.getDilations());
+    window.groups = conv.getGroups();
+    return make(gradientAction<decltype(&Backend::convWeightGradient)>,
+                &Backend::convWeightGradient, window, op.in[0], op.in[1]);
+  }
+  if (auto pool = dyn_cast<graph::MaxPoolGradientOp>(op.op))
+    return make(gradientAction<decltype(&Backend::maxPoolGradient)>,
+                &Backend::maxPoolGradient,
+                makeWindow(pool.getKernel(), pool.getStrides(),
+                           pool.getPadding(), pool.getDilations()),
+                op.in[0], op.in[1]);
   if (auto pool = dyn_cast<graph::MaxPoolOp>(op.op)) {
     return make(poolAction, PoolOp::Max,
                 makeWindow(pool.getKernel(), pool.getStrides(),

@@ -177,19 +177,31 @@ static Tensor moveDimension(const Tensor &x, int64_t from, int64_t to) {
 
 /// Operations on tensors want the channels first: a view has them there.
 Action ModelOps::channelsLast(Op op) {
-  size_t x = op.in[0], y = op.out[0], view = frame.size();
-  frame.emplace_back();
-  op.in[0] = view;
-  Dims &sizes = op.types[0].second;
-  int64_t channels = sizes.back();
-  sizes.erase(sizes.size() - 1);
-  sizes.insert(1, channels);
+  size_t y = op.out[0];
+  // Gradients have two images; that of weights is none.
+  bool isGradient =
+      isa<graph::ConvWeightGradientOp, graph::MaxPoolGradientOp>(op.op);
+  bool givesImage = !isa<graph::ConvWeightGradientOp>(op.op);
+  std::vector<std::pair<size_t, size_t>> views;
+  for (size_t i = 0; i < (isGradient ? 2 : 1); ++i) {
+    views.emplace_back(op.in[i], frame.size());
+    op.in[i] = frame.size();
+    frame.emplace_back();
+  }
+  if (givesImage) {
+    Dims &sizes = op.types[0].second;
+    int64_t channels = sizes.back();
+    sizes.erase(sizes.size() - 1);
+    sizes.insert(1, channels);
+  }
   return [=, act = channelsFirst(op)](Frame &frame) {
-    int64_t last = frame[x].dim() - 1;
-    frame[view] = moveDimension(frame[x], last, 1);
+    for (auto [x, view] : views)
+      frame[view] = moveDimension(frame[x], frame[x].dim() - 1, 1);
     act(frame);
-    frame[view] = Tensor();
-    frame[y] = moveDimension(frame[y], 1, last);
+    for (auto [x, view] : views)
+      frame[view] = Tensor();
+    if (givesImage)
+      frame[y] = moveDimension(frame[y], 1, frame[y].dim() - 1);
   };
 }
 

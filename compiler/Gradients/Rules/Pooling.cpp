@@ -179,8 +179,11 @@ static Value repeatInTiles(GraphOps &ops, const Windows &w, Value dy) {
     int64_t i = static_cast<int64_t>(d) - w.axis(0);
     if (i < 0 || i >= static_cast<int64_t>(w.rank()))
       continue;
-    single.push_back(1);
-    repeated.push_back(w.kernel[i]);
+    if (w.y[d] > 1) { // Else the dimension itself is repeated.
+      single.push_back(1);
+      repeated.push_back(1);
+    }
+    repeated.back() = w.kernel[i];
   }
   return ops.reshape(ops.broadcast(ops.reshape(dy, single), repeated), w.x);
 }

@@ -258,6 +258,53 @@ void NaiveBackend::conv(const TensorImpl &x, const TensorImpl &weights,
   });
 }
 
+void NaiveBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                                      const Window &window, TensorImpl &out,
+                                      const Call &) {
+  int64_t perGroup = out.sizes[0] / window.groups;
+  forEach(out.sizes, [&](const Place &place) {
+    Element sum;
+    forEach(dy.sizes, [&](const Place &from) {
+      if (from[1] != place[0])
+        return;
+      Place at = {from[0], place[0] / perGroup * out.sizes[1] + place[1]};
+      bool inside = true;
+      for (uint32_t i = 0; i < window.kernel.size(); ++i) {
+        at.push_back(from[2 + i] * window.strides[i] - window.padLow[i] +
+                     place[2 + i] * window.dilations[i]);
+        inside &= at.back() >= 0 && at.back() < x.sizes[2 + i];
+      }
+      if (!inside)
+        return;
+      Element a = Array(x)[at], b = Array(dy)[from];
+      sum = {sum.real + a.real * b.real, sum.integer + a.integer * b.integer};
+    });
+    Array(out).set(place, sum);
+  });
+}
+
+void NaiveBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                                   const Window &window, TensorImpl &out,
+                                   const Call &) {
+  forEach(out.sizes,
+          [&](const Place &place) { Array(out).set(place, Element()); });
+  forEach(dy.sizes, [&](const Place &place) {
+    Place largest;
+    forWindow(window, x, place, [&](const Place &, Place at, bool inside) {
+      at[1] = place[1];
+      if (!inside)
+        return;
+      double value = Array(x)[at].real;
+      double best = largest.empty() ? 0 : Array(x)[largest].real;
+      if (largest.empty() || value > best ||
+          (std::isnan(value) && !std::isnan(best)))
+        largest = at;
+    });
+    double sum = Array(out)[largest].real + Array(dy)[place].real;
+    Array(out).set(largest, {sum, 0});
+  });
+}
+
 void NaiveBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
                         TensorImpl &out, const Call &) {
   forEach(out.sizes, [&](const Place &place) {

@@ -36,8 +36,14 @@ public:
   void conv(const TensorImpl &x, const TensorImpl &weights,
             const TensorImpl *bias, const Window &window, TensorImpl &out,
             const Call &call) override;
+  void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                          const Window &window, TensorImpl &out,
+                          const Call &call) override;
   void pool(PoolOp op, const TensorImpl &x, const Window &window,
             TensorImpl &out, const Call &call) override;
+  void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                       const Window &window, TensorImpl &out,
+                       const Call &call) override;
   void softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis, TensorImpl &out,
                const Call &call) override;
   void layerNorm(const TensorImpl &x, const TensorImpl *scale,
