@@ -127,7 +127,7 @@ TEST_F(ImportJson, SafetensorsErrors) {
   expectContains(with(safetensors(R"({"fc1": {"dtype": "F32", "shape": [3, 2],
                            "data_offsets": [0, 20]}})",
                                   std::string(20, 'a'))),
-                 "expected 24 bytes for 3x2xf32, found 20");
+                 "expected 24 bytes for F32 [3, 2], found 20");
   expectContains(with(safetensors(R"({"a": {"dtype": "F32", "shape": [],
                            "data_offsets": [0, 4]}})",
                                   "aaaa")),

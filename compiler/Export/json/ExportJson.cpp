@@ -122,7 +122,9 @@ public:
   /// The file, a line for each input, weight and node.
   std::string text() const;
   /// What stands in the file of weights before them.
-  std::string header() const { return writeSafetensorsHeader(large); }
+  llvm::Expected<std::string> header() const {
+    return writeSafetensorsHeader(large);
+  }
 
   /// Weights without gaps, the ones of larger elements first, so that each is
   /// aligned.
@@ -268,7 +270,7 @@ void JsonExporter::addWeight(graph::ConstantOp op) {
   if (isLarge(value) && !(dense && dense.isSplat())) {
     json["file"] = weightsName;
     json["tensor"] = name;
-    large.push_back({name, type, 0});
+    large.push_back({name, type});
     largeValues.push_back(value);
     weights.push_back(json);
     return;
@@ -297,7 +299,7 @@ void JsonExporter::layOutLargeWeights() {
   });
   std::vector<SafetensorsEntry> sorted;
   for (size_t i : order) {
-    large[i].offset = weightFile.add(largeValues[i]);
+    weightFile.add(largeValues[i]);
     sorted.push_back(large[i]);
   }
   large = std::move(sorted);
@@ -378,9 +380,11 @@ LogicalResult exportJson(ModuleOp module, StringRef path,
   json::JsonExporter exporter(module, main, sources);
   if (failed(exporter.build(llvm::sys::path::filename(weightsPath))))
     return failure();
-  if (llvm::Error error =
-          writeModel(path, exporter.text(), weightsPath, exporter.header(),
-                     exporter.weightFile, sources))
+  auto header = exporter.header();
+  if (!header)
+    return module.emitError(llvm::toString(header.takeError()));
+  if (llvm::Error error = writeModel(path, exporter.text(), weightsPath,
+                                     *header, exporter.weightFile, sources))
     return module.emitError(llvm::toString(std::move(error)));
   return success();
 }

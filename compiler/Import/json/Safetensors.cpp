@@ -1,4 +1,4 @@
-//===- Safetensors.cpp - The header of a .safetensors file ------*- C++ -*-===//
+//===- Safetensors.cpp - Tensors of a .safetensors file ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,108 +9,85 @@
 
 #include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/json/JsonValues.h"
+#include "tinh/safetensors.h"
 
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <vector>
 
 using namespace mlir;
 
 namespace tinh::json {
 
-namespace {
-
-/// Headers are small; one beyond this is no header.
-constexpr uint64_t kMaxHeader = 100'000'000;
-
-/// The format calls F32 what the JSON format calls f32.
-Type parseSafetensorsDtype(StringRef dtype, MLIRContext *context) {
-  return dtype.upper() == dtype ? parseDtype(dtype.lower(), context) : Type();
+/// A tensor's type; null with the reason in `error` if there is no such.
+static RankedTensorType typeOf(const tinh_tensor_info_t &tensor,
+                               MLIRContext *context, std::string &error) {
+  ArrayRef<int64_t> shape(tensor.dims, tensor.rank);
+  if (countElements(shape))
+    return RankedTensorType::get(
+        shape, parseDtype(tinh_dtype_name(tensor.dtype), context));
+  error = "the shape " + formatShape(shape) + " is beyond any memory";
+  return {};
 }
-
-/// One entry: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}.
-TypedAttr readEntry(const Json &entry, const DataFile &file, uint64_t start,
-                    MLIRContext *context, std::string &error) {
-  std::string dtype;
-  SmallVector<int64_t> shape, offsets;
-  if (!entry.is_object() || !getString(entry, "dtype", dtype) ||
-      !getInts(entry, "shape", shape) ||
-      !getInts(entry, "data_offsets", offsets) || offsets.size() != 2) {
-    error = "expected dtype, shape and data_offsets";
-    return {};
-  }
-  Type element = parseSafetensorsDtype(dtype, context);
-  if (!element) {
-    error = "dtype " + dtype + " is not supported";
-    return {};
-  }
-  if (!countElements(shape)) {
-    error =
-        "the shape " + formatShape(shape) + " is negative or beyond any memory";
-    return {};
-  }
-  if (offsets[0] < 0 || offsets[1] < offsets[0] ||
-      static_cast<uint64_t>(offsets[1]) > file.size - start) {
-    error = "data_offsets " + formatShape(offsets) + " lie outside the " +
-            std::to_string(file.size - start) + " bytes of data";
-    return {};
-  }
-  return referToBytes(RankedTensorType::get(shape, element), file,
-                      start + offsets[0], offsets[1] - offsets[0], error);
-}
-
-} // namespace
 
 bool readSafetensors(const DataFile &file, MLIRContext *context,
                      Safetensors &tensors, std::string &error) {
-  auto fail = [&](const Twine &what) {
-    error = (file.path + ": " + what).str();
+  tinh_safetensors_t *opened = nullptr;
+  if (tinh_safetensors_open(file.path.c_str(), &opened) != TINH_OK) {
+    error = tinh_last_error();
     return false;
-  };
-  uint64_t length = 0;
-  if (file.size < 8)
-    return fail("not a safetensors file: it has " + Twine(file.size) +
-                " bytes");
-  if (auto bytes = llvm::MemoryBuffer::getFileSlice(file.path, 8, 0);
-      bytes && (*bytes)->getBufferSize() == 8)
-    length = llvm::support::endian::read64le((*bytes)->getBufferStart());
-  if (length == 0 || length > file.size - 8 || length > kMaxHeader)
-    return fail("not a safetensors file, or truncated: its header would have " +
-                Twine(length) + " bytes, the file has " + Twine(file.size));
-  auto header = llvm::MemoryBuffer::getFileSlice(file.path, length, 8);
-  if (!header || (*header)->getBufferSize() != length)
-    return fail("cannot read its header");
-  ParseError problem;
-  Json json = parseJson((*header)->getBuffer(), problem);
-  if (!problem.message.empty())
-    return fail("malformed header at byte " + Twine(8 + problem.position) +
-                ": " + problem.message);
-  if (!json.is_object())
-    return fail("malformed header: expected an object");
-  for (const auto &[name, entry] : json.items()) {
-    if (name == "__metadata__")
-      continue;
+  }
+  std::unique_ptr<tinh_safetensors_t, decltype(&tinh_safetensors_release)>
+      owner(opened, tinh_safetensors_release);
+  tinh_safetensors_tensor_t tensor;
+  for (uint32_t i = 0; tinh_safetensors_tensor(opened, i, &tensor) == TINH_OK;
+       ++i) {
     std::string reason;
-    TypedAttr value = readEntry(entry, file, 8 + length, context, reason);
-    if (!value)
-      return fail("tensor \"" + name + "\": " + reason);
-    tensors[name] = value;
+    TypedAttr value;
+    if (RankedTensorType type = typeOf(tensor.type, context, reason))
+      value = referToBytes(type, file, tensor.offset, tensor.type.size, reason);
+    if (!value) {
+      error = file.path + ": tensor \"" + tensor.type.name + "\": " + reason;
+      return false;
+    }
+    tensors[tensor.type.name] = value;
   }
   return true;
 }
 
-std::string writeSafetensorsHeader(ArrayRef<SafetensorsEntry> tensors) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const SafetensorsEntry &tensor : tensors)
-    json[tensor.name] = {
-        {"dtype", formatDtype(tensor.type.getElementType()).upper()},
-        {"shape", std::vector<int64_t>(tensor.type.getShape())},
-        {"data_offsets",
-         {tensor.offset, tensor.offset + graph::tensorSize(tensor.type)}}};
-  std::string text = json.dump();
-  text.resize(llvm::alignTo(text.size(), 8), ' ');
-  std::string length(8, '\0');
-  llvm::support::endian::write64le(length.data(), text.size());
-  return length + text;
+/// The runtime's number for an element type of the dialect.
+static tinh_dtype_t dtypeOf(Type element) {
+  int dtype = TINH_DTYPE_BOOL;
+  while (formatDtype(element) !=
+         tinh_dtype_name(static_cast<tinh_dtype_t>(dtype)))
+    ++dtype;
+  return static_cast<tinh_dtype_t>(dtype);
+}
+
+llvm::Expected<std::string>
+writeSafetensorsHeader(ArrayRef<SafetensorsEntry> entries) {
+  std::vector<tinh_safetensors_tensor_t> tensors;
+  for (const SafetensorsEntry &entry : entries) {
+    ArrayRef<int64_t> shape = entry.type.getShape();
+    tensors.push_back(
+        {{entry.name.c_str(), dtypeOf(entry.type.getElementType()),
+          static_cast<uint32_t>(shape.size()), shape.data(),
+          static_cast<uint64_t>(graph::tensorSize(entry.type))},
+         nullptr,
+         0});
+  }
+  constexpr uint64_t kAlignment = 8;
+  std::string header;
+  auto make = [&](size_t &size) {
+    return tinh_safetensors_header(tensors.data(), tensors.size(), nullptr, 0,
+                                   kAlignment, header.data(), header.size(),
+                                   &size) == TINH_OK;
+  };
+  size_t size = 0;
+  if (!make(size))
+    return llvm::createStringError(tinh_last_error());
+  header.resize(size);
+  make(size);
+  return header;
 }
 
 } // namespace tinh::json

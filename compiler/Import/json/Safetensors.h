@@ -1,4 +1,4 @@
-//===- Safetensors.h - The header of a .safetensors file --------*- C++ -*-===//
+//===- Safetensors.h - Tensors of a .safetensors file -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A safetensors file is a length (8 bytes), a JSON header of that length, and
-// the tensors' bytes. Only the header is read; the bytes are referred to.
+// tinh/safetensors.h for the compiler: tensors as attributes. Their bytes are
+// not read but referred to.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_IMPORT_JSON_SAFETENSORS_H
@@ -31,12 +31,12 @@ bool readSafetensors(const DataFile &file, mlir::MLIRContext *context,
 struct SafetensorsEntry {
   std::string name;
   mlir::RankedTensorType type;
-  /// From the end of the header.
-  uint64_t offset;
 };
 
-/// What stands in a file before the bytes of these tensors.
-std::string writeSafetensorsHeader(llvm::ArrayRef<SafetensorsEntry> tensors);
+/// What stands in a file before the bytes of these tensors, which follow it
+/// without gaps. Fails if one has a name that the format does not allow.
+llvm::Expected<std::string>
+writeSafetensorsHeader(llvm::ArrayRef<SafetensorsEntry> tensors);
 
 } // namespace tinh::json
 
