@@ -35,8 +35,7 @@ static Tensor takeBox(Tensor x, const IntArray &starts, const IntArray &sizes,
   return x;
 }
 
-/// Indices as the graph has them: one out of bounds is clamped into them.
-static Tensor clampIndices(const Tensor &indices, int64_t extent) {
+Tensor clampIndices(const Tensor &indices, int64_t extent) {
   return clamp(indices.to(int64), -extent, extent - 1);
 }
 
@@ -107,30 +106,150 @@ static Action gatherAction(graph::GatherOp gather, std::vector<size_t> in,
   };
 }
 
-static Action gatherNdAction(graph::GatherNdOp gather, std::vector<size_t> in,
-                             size_t out, const Shape &shape) {
-  int64_t batch = gather.getBatchDims();
-  return [=](Frame &frame) {
-    // Batches and tuples as rows of one dimension each, to be indexed by
-    // number.
-    const Tensor &x = frame[in[0]], &indices = frame[in[1]];
-    int64_t width = indices.size(-1), rows = 1, size = 1, batches = 1;
-    Tensor number = zeros({}, int64);
-    for (int64_t d = 0; d < batch; ++d)
-      batches *= x.size(d);
+namespace {
+/// Tuples that index dimensions of x from `batch` on as numbers of rows.
+struct Rows {
+  Tensor number;
+  int64_t count = 1, size = 1;
+
+  Rows(const Tensor &x, const Tensor &indices, int64_t batch)
+      : number(zeros({}, int64)) {
+    int64_t width = indices.size(-1);
     for (int64_t d = 0; d < width; ++d) {
       int64_t extent = x.size(batch + d);
       Tensor index = clampIndices(indices.select(-1, d), extent);
       number = number * extent + remainder(index, extent);
-      rows *= extent;
+      count *= extent;
     }
     for (int64_t d = batch + width; d < x.dim(); ++d)
       size *= x.size(d);
-    Tensor first = arange(0, batches, 1, int64).unsqueeze(1) * rows;
-    Tensor flat = (number.reshape({batches, -1}) + first).flatten();
+  }
+};
+} // namespace
+
+static Action gatherNdAction(graph::GatherNdOp gather, std::vector<size_t> in,
+                             size_t out, const Shape &shape) {
+  int64_t batch = gather.getBatchDims();
+  return [=](Frame &frame) {
+    const Tensor &x = frame[in[0]];
+    Rows rows(x, frame[in[1]], batch);
+    int64_t batches = 1;
+    for (int64_t d = 0; d < batch; ++d)
+      batches *= x.size(d);
+    Tensor first = arange(0, batches, 1, int64).unsqueeze(1) * rows.count;
+    Tensor flat = (rows.number.reshape({batches, -1}) + first).flatten();
     frame[out] =
-        index_select(x.reshape({batches * rows, size}), 0, flat).reshape(shape);
+        index_select(x.reshape({batches * rows.count, rows.size}), 0, flat)
+            .reshape(shape);
   };
+}
+
+static ScatterOp scatterOp(graph::ScatterKind kind) {
+  switch (kind) {
+  case graph::ScatterKind::Assign:
+    return ScatterOp::Assign;
+  case graph::ScatterKind::Add:
+    return ScatterOp::Add;
+  case graph::ScatterKind::Mul:
+    return ScatterOp::Mul;
+  case graph::ScatterKind::Max:
+    return ScatterOp::Max;
+  case graph::ScatterKind::Min:
+    return ScatterOp::Min;
+  }
+  llvm_unreachable("no such kind");
+}
+
+/// A copy of x, which `write` puts the updates into if there are any.
+template <typename Write>
+static Action scatterAction(std::vector<size_t> in, size_t out, Write write) {
+  return [=](Frame &frame) {
+    const Tensor &indices = frame[in[1]], &updates = frame[in[2]];
+    Tensor y = frame[in[0]].clone();
+    if (updates.numel() > 0)
+      write(y, indices, updates);
+    frame[out] = y;
+  };
+}
+
+/// Rows of y, at their numbers.
+static void scatterRows(ScatterOp op, const Tensor &y, const Tensor &number,
+                        const Tensor &updates, const Call &call) {
+  Tensor tuples = number.unsqueeze(-1);
+  Backend::current().scatterNd(op, use(tuples, call), use(updates, call),
+                               use(y, call), call);
+}
+
+/// Writes to a view of y whose first dimension is the axis.
+static Action scatterAction(graph::ScatterOp scatter, std::vector<size_t> in,
+                            size_t out, const Call &call) {
+  return scatterAction(
+      in, out,
+      [=, op = scatterOp(scatter.getKind()), axis = int64_t(scatter.getAxis())](
+          const Tensor &y, const Tensor &indices, const Tensor &updates) {
+        Tensor number = clampIndices(indices.flatten(), y.size(axis));
+        Tensor parts = updates;
+        if (indices.dim() != 1) {
+          Shape shape = y.shape();
+          shape[static_cast<size_t>(axis)] = indices.numel();
+          parts = updates.reshape(shape);
+        }
+        std::vector<int64_t> order = {axis};
+        for (int64_t d = 0; d < y.dim(); ++d)
+          if (d != axis)
+            order.push_back(d);
+        scatterRows(op, y.permute(order), number, parts.permute(order), call);
+      });
+}
+
+static Action scatterElementsAction(graph::ScatterElementsOp scatter,
+                                    std::vector<size_t> in, size_t out,
+                                    const Call &call) {
+  return scatterAction(
+      in, out,
+      [=, op = scatterOp(scatter.getKind()), axis = int64_t(scatter.getAxis())](
+          const Tensor &y, const Tensor &indices, const Tensor &updates) {
+        Tensor places = clampIndices(indices, y.size(axis));
+        Backend::current().scatterElements(op, use(places, call),
+                                           use(updates, call), axis,
+                                           use(y, call), call);
+      });
+}
+
+static Action scatterNdAction(graph::ScatterNdOp scatter,
+                              std::vector<size_t> in, size_t out,
+                              const Call &call) {
+  return scatterAction(
+      in, out,
+      [=, op = scatterOp(scatter.getKind())](
+          const Tensor &y, const Tensor &indices, const Tensor &updates) {
+        Rows rows(y, indices, 0);
+        scatterRows(op, y.reshape({rows.count, rows.size}),
+                    rows.number.flatten(), updates.reshape({-1, rows.size}),
+                    call);
+      });
+}
+
+/// The actions of gathers and scatters.
+static Action indexing(mlir::Operation *op, const std::vector<size_t> &in,
+                       size_t out, const Shape &shape, const Call &call) {
+  if (auto gather = dyn_cast<graph::GatherOp>(op))
+    return gatherAction(gather, in, out, shape);
+  if (auto gather = dyn_cast<graph::GatherElementsOp>(op))
+    return [=, axis = int64_t(gather.getAxis())](Frame &frame) {
+      const Tensor &x = frame[in[0]];
+      frame[out] =
+          tinh::gather(x, axis, clampIndices(frame[in[1]], x.size(axis)));
+    };
+  if (auto gather = dyn_cast<graph::GatherNdOp>(op))
+    return gatherNdAction(gather, in, out, shape);
+  if (auto scatter = dyn_cast<graph::ScatterOp>(op))
+    return scatterAction(scatter, in, out, call);
+  if (auto scatter = dyn_cast<graph::ScatterElementsOp>(op))
+    return scatterElementsAction(scatter, in, out, call);
+  if (auto scatter = dyn_cast<graph::ScatterNdOp>(op))
+    return scatterNdAction(scatter, in, out, call);
+  return {};
 }
 
 Action ModelOps::movement(const Op &op) {
@@ -157,22 +276,12 @@ Action ModelOps::movement(const Op &op) {
     return sliceAction(slice, in[0], out);
   if (auto pad = dyn_cast<graph::PadOp>(op.op))
     return padAction(pad, in, out);
-  if (auto gather = dyn_cast<graph::GatherOp>(op.op))
-    return gatherAction(gather, in, out, shape);
-  if (auto gather = dyn_cast<graph::GatherElementsOp>(op.op))
-    return [=, axis = int64_t(gather.getAxis())](Frame &frame) {
-      const Tensor &x = frame[in[0]];
-      frame[out] =
-          tinh::gather(x, axis, clampIndices(frame[in[1]], x.size(axis)));
-    };
-  if (auto gather = dyn_cast<graph::GatherNdOp>(op.op))
-    return gatherNdAction(gather, in, out, shape);
   if (auto iota = dyn_cast<graph::IotaOp>(op.op))
     return [=, start = int64_t(iota.getStart()), step = int64_t(iota.getStep()),
             dtype = DType(op.types[0].first)](Frame &frame) {
       frame[out] = (arange(0, shape[0], 1, int64) * step + start).to(dtype);
     };
-  return {};
+  return indexing(op.op, in, out, shape, op.call);
 }
 
 } // namespace tinh::eager

@@ -209,7 +209,7 @@ Action ModelOps::channelsFirst(const Op &op) {
   for (auto family :
        {&ModelOps::elementwise, &ModelOps::reduction, &ModelOps::contraction,
         &ModelOps::window, &ModelOps::normalization, &ModelOps::movement,
-        &ModelOps::controlFlow})
+        &ModelOps::scatter, &ModelOps::controlFlow})
     if (Action made = (this->*family)(op))
       return made;
   refuse(op.op, "eager execution does not know this op");
@@ -359,6 +359,16 @@ Action ModelOps::reduction(const Op &op) {
     return store([kind = reducing.getKind(), axes = toArray(reducing.getAxes()),
                   shape, dtype = DType(op.types[0].first)](const Tensor &x) {
       return reduce(kind, x, axes, shape, dtype);
+    });
+  if (auto variance = dyn_cast<graph::VarianceOp>(op.op))
+    return store([axes = toArray(variance.getAxes())](const Tensor &x) {
+      return axes.empty() ? zeros_like(x) : var(x, axes, true, 0);
+    });
+  if (auto spread = dyn_cast<graph::VarianceOp>(op.op))
+    return store([axes = toArray(spread.getAxes())](const Tensor &x) {
+      // Without axes, each element is a row of its own.
+      return axes.empty() ? x - x
+                          : var(x, axes, /*keepdims=*/true, /*correction=*/0);
     });
   auto arg = [&](bool isMax, bool isLast, int64_t axis) {
     return store(

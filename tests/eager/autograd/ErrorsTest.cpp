@@ -15,49 +15,50 @@ using namespace tinh;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// The place `line` lines before the call.
-static std::string place(int before = 0, At at = At::current()) {
-  return "ErrorsTest.cpp:" + std::to_string(int(at.line()) - before);
+/// The place of what comes in the next line.
+static std::string nextLine(At at = At::current()) {
+  return "ErrorsTest.cpp:" + std::to_string(at.line() + 1) + ": ";
 }
 
 TEST(AutogradErrors, NameTheOutputsShape) {
   Tensor x = requires_grad(ones({2, 3}));
+  std::string place = nextLine();
   std::string message = messageOf([&] { backward(x * 2); });
-  EXPECT_THAT(message, AllOf(HasSubstr(place(1)), HasSubstr("backward: "),
-                             HasSubstr("(2, 3)")));
+  EXPECT_THAT(message,
+              AllOf(HasSubstr(place + "backward: "), HasSubstr("[2, 3]")));
 }
 
 TEST(AutogradErrors, RefuseGradientsOfOtherShapes) {
   Tensor x = requires_grad(ones({2, 3}));
   Tensor y = x * 2;
   EXPECT_THAT(messageOf([&] { backward(y, ones({3})); }),
-              AllOf(HasSubstr("(2, 3)"), HasSubstr("(3,)")));
+              AllOf(HasSubstr("[2, 3]"), HasSubstr("[3]")));
   EXPECT_THAT(messageOf([&] { backward(y, ones({2, 3}, float64)); }),
-              AllOf(HasSubstr("float32"), HasSubstr("float64")));
+              AllOf(HasSubstr("f32"), HasSubstr("f64")));
   EXPECT_THAT(messageOf([&] { set_grad(x, ones({3, 2})); }),
-              HasSubstr("(3, 2)"));
+              HasSubstr("[3, 2]"));
 }
 
 TEST(AutogradErrors, RefuseToFollowWhatWasFreed) {
   Tensor x = requires_grad(ones({2}));
+  std::string place = nextLine();
   Tensor y = exp(x);
   backward(sum(y));
   std::string message = messageOf([&] { backward(sum(y)); });
-  EXPECT_THAT(message, AllOf(HasSubstr(place(3)), HasSubstr("exp: "),
-                             HasSubstr("retain_graph")));
+  EXPECT_THAT(message,
+              AllOf(HasSubstr(place + "exp: "), HasSubstr("retain_graph")));
 }
 
 TEST(AutogradErrors, RefuseLeavesWithoutGradients) {
   EXPECT_THAT(messageOf([&] { requires_grad(ones({2}, int64)); }),
-              AllOf(HasSubstr("requires_grad: "), HasSubstr("int64")));
+              AllOf(HasSubstr("requires_grad: "), HasSubstr("i64")));
   Tensor x = requires_grad(ones({2}));
   Tensor y = x * 2;
   EXPECT_THAT(messageOf([&] { requires_grad(y, false); }),
               AllOf(HasSubstr("computed by mul"), HasSubstr("detach")));
   EXPECT_THAT(messageOf([&] { requires_grad(ones({1}).expand({4})); }),
               HasSubstr("clone()"));
-  EXPECT_THAT(messageOf([&] { set_grad(y, ones({2})); }),
-              HasSubstr("no leaf"));
+  EXPECT_THAT(messageOf([&] { set_grad(y, ones({2})); }), HasSubstr("no leaf"));
 }
 
 TEST(AutogradErrors, NameWhatDependsOnNothing) {
@@ -67,9 +68,9 @@ TEST(AutogradErrors, NameWhatDependsOnNothing) {
               HasSubstr("output 0 does not require gradients"));
   EXPECT_THAT(messageOf([&] { grad(y, {x, ones({2})}); }),
               HasSubstr("input 1 does not require gradients"));
-  EXPECT_THAT(messageOf([&] { grad(y, {x, other}); }),
-              AllOf(HasSubstr("input 1, of shape (3,)"),
-                    HasSubstr("allow_unused")));
+  EXPECT_THAT(
+      messageOf([&] { grad(y, {x, other}); }),
+      AllOf(HasSubstr("input 1, of shape [3]"), HasSubstr("allow_unused")));
   y = sum(x * 2);
   Tensor unused = grad(y, other, {{}, .allow_unused = true});
   EXPECT_EQ(values(unused), (std::vector<double>{0, 0, 0}));
@@ -78,11 +79,13 @@ TEST(AutogradErrors, NameWhatDependsOnNothing) {
 TEST(AutogradErrors, NameWhatChangedATensorThatIsNeeded) {
   Tensor x = requires_grad(ones({2}));
   Tensor y = x * 2;
+  std::string place = nextLine();
   Tensor z = exp(y) * y;
+  std::string change = nextLine();
   y += 1;
   std::string message = messageOf([&] { backward(sum(z)); });
-  EXPECT_THAT(message, AllOf(HasSubstr(place(3) + ": mul: "),
-                             HasSubstr("add_"), HasSubstr(place(2))));
+  EXPECT_THAT(message, AllOf(HasSubstr(place + "mul: "), HasSubstr("by add_ ("),
+                             HasSubstr(change.substr(0, change.size() - 2))));
   // Through a view, a detached tensor, and without recording, too.
   for (int how = 0; how < 3; ++how) {
     Tensor w = exp(x * 2);
@@ -100,9 +103,9 @@ TEST(AutogradErrors, NameWhatChangedATensorThatIsNeeded) {
 
 TEST(AutogradErrors, RefuseToChangeLeavesInPlace) {
   Tensor x = requires_grad(ones({2}));
-  EXPECT_THAT(messageOf([&] { x += 1; }),
-              AllOf(HasSubstr("add_: "), HasSubstr("a leaf"),
-                    HasSubstr("NoGrad")));
+  EXPECT_THAT(
+      messageOf([&] { x += 1; }),
+      AllOf(HasSubstr("add_: "), HasSubstr("a leaf"), HasSubstr("NoGrad")));
   EXPECT_THAT(messageOf([&] { x[0] = 1; }), HasSubstr("a view of a leaf"));
   EXPECT_THAT(messageOf([&] { x.zero_(); }), HasSubstr("a leaf"));
   EXPECT_EQ(values(x), (std::vector<double>{1, 1}));
@@ -111,10 +114,10 @@ TEST(AutogradErrors, RefuseToChangeLeavesInPlace) {
 TEST(AutogradErrors, NameOperationsWithoutGradients) {
   Tensor x = requires_grad(ones({2}));
   Tensor y = empty({2});
-  call(
-      "double", [](auto reads, auto writes) {}, {x * 1}, {y});
+  std::string place = nextLine();
+  call("double", [](auto reads, auto writes) {}, {x * 1}, {y});
   std::string message = messageOf([&] { backward(sum(y)); });
-  EXPECT_THAT(message, AllOf(HasSubstr("double: "), HasSubstr(place(3)),
+  EXPECT_THAT(message, AllOf(HasSubstr(place + "double: "),
                              HasSubstr("custom_gradient")));
 }
 
@@ -123,13 +126,13 @@ TEST(AutogradErrors, CheckWhatFunctionsGive) {
   Tensors inputs = {x};
   auto identity = [](std::span<const Tensor> in) { return Tensors{in[0]}; };
   auto loss = [&](Tensors given) {
-    return sum(custom_gradient(
-        identity, [=](auto...) { return given; }, inputs)[0]);
+    return sum(
+        custom_gradient(identity, [=](auto...) { return given; }, inputs)[0]);
   };
   EXPECT_THAT(messageOf([&] { backward(loss({})); }),
               AllOf(HasSubstr("custom_gradient: "), HasSubstr("0 gradients")));
   EXPECT_THAT(messageOf([&] { backward(loss({ones({3})})); }),
-              AllOf(HasSubstr("input 0"), HasSubstr("(3,)")));
+              AllOf(HasSubstr("input 0"), HasSubstr("[3]")));
   Tensor y = x * 2;
   register_hook(y, [](const Tensor &) { return ones({5}); });
   EXPECT_THAT(messageOf([&] { backward(sum(y)); }), HasSubstr("a hook"));

@@ -30,16 +30,16 @@ std::vector<Program> programs() {
          Tensor y = x[0] * 2;
          y += x[1];
          y *= x[0];
-         y /= x[1] * x[1] + 3;
          y -= 1;
+         y /= x[1] * x[1] + 3;
          return y;
        },
        row},
       {"functions",
        [](T x) {
          Tensor y = x[0] * x[0];
-         y.sqrt_().exp_().sigmoid_().tanh_().log_().neg_().abs_();
-         return y;
+         Tensor z = y.sqrt_().clone().exp_().clone().sigmoid_().clone();
+         return z.tanh_().clone().log_().neg_().abs_();
        },
        one},
       {"overwritten_operand",
@@ -156,10 +156,10 @@ TEST_P(InPlaceGradients, AreThoseOfTheProgram) {
       [&](const Tensors &x) { return square(program.run(x)); }, program.inputs);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, InPlaceGradients, testing::Range<size_t>(0, programs().size()),
-    [](const testing::TestParamInfo<size_t> &info) {
-      return std::string(programs()[info.param].name);
-    });
+INSTANTIATE_TEST_SUITE_P(All, InPlaceGradients,
+                         testing::Range<size_t>(0, programs().size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           return std::string(programs()[info.param].name);
+                         });
 
 } // namespace
