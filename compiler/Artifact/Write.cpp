@@ -8,11 +8,11 @@
 #include "compiler/Artifact/Artifact.h"
 
 #include "compiler/Support/Files.h"
+#include "tinh/safetensors.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,6 +20,7 @@
 
 #include <cstring>
 #include <elf.h>
+#include <list>
 
 using namespace llvm;
 
@@ -148,70 +149,62 @@ static Error writeEmbeddedInObject(PendingFile &file, Object &linked,
 /// The metadata that ties a companion to its artifact.
 static constexpr StringLiteral kDigestKey = "tinh.digest";
 
-static const char *safetensorsName(tinh_dtype_t dtype) {
-  static const char *const kNames[] = {"BOOL", "I8",  "U8",  "I16", "U16",
-                                       "I32",  "U32", "I64", "U64", "F16",
-                                       "BF16", "F32", "F64"};
-  return kNames[dtype];
-}
-
-/// One tensor of a .safetensors header: bytes [begin, end) of its data.
-static void writeEntry(json::OStream &out, StringRef name, tinh_dtype_t dtype,
-                       ArrayRef<int64_t> dims, uint64_t begin, uint64_t end) {
-  out.attributeObject(name, [&] {
-    out.attribute("dtype", safetensorsName(dtype));
-    out.attributeArray("shape", [&] {
-      for (int64_t extent : dims)
-        out.value(extent);
-    });
-    out.attributeArray("data_offsets", [&] {
-      out.value(static_cast<int64_t>(begin));
-      out.value(static_cast<int64_t>(end));
-    });
-  });
-}
-
-/// The header of the .safetensors file; padded so that the data is aligned.
-static std::string safetensorsHeader(const Contents &contents,
-                                     StringRef hexDigest) {
-  std::string text;
-  raw_string_ostream stream(text);
-  json::OStream out(stream);
-  out.object([&] {
-    out.attributeObject("__metadata__",
-                        [&] { out.attribute(kDigestKey, hexDigest); });
-    uint64_t end = 0; // The format allows no gaps: name those of alignment.
-    for (const Tensor &tensor : contents.weights) {
-      if (tensor.offset > end)
-        writeEntry(out, "__padding." + std::to_string(end), TINH_DTYPE_U8,
-                   {static_cast<int64_t>(tensor.offset - end)}, end,
-                   tensor.offset);
-      end = tensor.offset + tensor.size;
-      writeEntry(out, tensor.name, tensor.dtype, tensor.dims, tensor.offset,
-                 end);
+/// The header of the .safetensors file; as long whatever the digest.
+static Expected<std::string> safetensorsHeader(const Contents &contents,
+                                               const std::string &hexDigest) {
+  std::vector<tinh_safetensors_tensor_t> tensors;
+  std::list<std::pair<std::string, int64_t>> gaps; // Their names and sizes.
+  uint64_t end = 0;
+  for (const Tensor &tensor : contents.weights) {
+    if (tensor.offset > end) { // The format allows no gaps.
+      auto &[name, size] = gaps.emplace_back("__padding." + std::to_string(end),
+                                             tensor.offset - end);
+      tensors.push_back(
+          {{name.c_str(), TINH_DTYPE_U8, 1, &size, static_cast<uint64_t>(size)},
+           nullptr,
+           0});
     }
-  });
-  text.resize(alignUp(text.size() + 8, TINH_WEIGHTS_FILE_ALIGNMENT) - 8, ' ');
-  return text;
+    end = tensor.offset + tensor.size;
+    tensors.push_back({{tensor.name.c_str(), tensor.dtype,
+                        static_cast<uint32_t>(tensor.dims.size()),
+                        tensor.dims.data(), tensor.size},
+                       nullptr,
+                       0});
+  }
+  tinh_metadata_t metadata = {kDigestKey.data(), hexDigest.c_str()};
+  std::string header;
+  auto make = [&](size_t &size) {
+    return tinh_safetensors_header(tensors.data(), tensors.size(), &metadata, 1,
+                                   TINH_WEIGHTS_FILE_ALIGNMENT, header.data(),
+                                   header.size(), &size) == TINH_OK;
+  };
+  size_t size = 0;
+  if (!make(size))
+    return createStringError(tinh_last_error());
+  header.resize(size);
+  make(size);
+  return header;
 }
 
 static Error writeCompanion(PendingFile &file, const Contents &contents,
                             FillWeights fillWeights, tinh_note_t &note) {
   // The digest has a fixed width, so the header's size is known before it.
-  std::string header = safetensorsHeader(contents, std::string(32, '0'));
-  uint64_t size = header.size(), data = 8 + size;
-  auto bytes = file.map(data + contents.weightsSize);
+  auto header = safetensorsHeader(contents, std::string(32, '0'));
+  if (!header)
+    return header.takeError();
+  auto bytes = file.map(header->size() + contents.weightsSize);
   if (!bytes)
     return bytes.takeError();
-  MutableArrayRef<char> memory = bytes->drop_front(data);
+  MutableArrayRef<char> memory = bytes->drop_front(header->size());
   if (Error error = fillWeights(memory))
     return error;
   digest(memory, note.weights_digest);
   header = safetensorsHeader(
       contents, toHex(ArrayRef<uint8_t>(note.weights_digest), true));
-  std::memcpy(bytes->data(), &size, 8);
-  std::memcpy(bytes->data() + 8, header.data(), size);
-  note.weights_offset = data;
+  if (!header)
+    return header.takeError();
+  std::memcpy(bytes->data(), header->data(), header->size());
+  note.weights_offset = header->size();
   return Error::success();
 }
 

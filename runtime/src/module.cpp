@@ -19,6 +19,7 @@
 
 #include <cstring>
 #include <dlfcn.h>
+#include <optional>
 
 namespace tinh::runtime {
 
@@ -47,24 +48,29 @@ static std::string companion_path(const std::string &artifact,
 /// metadata has their digest. `what` names the artifact.
 static MappedMemory map_companion(const std::string &what,
                                   const std::string &path,
-                                  const tinh_note_t &note) try {
-  TensorFile file(path, "the weights file");
-  const std::string *digest = file.find_metadata("tinh.digest");
+                                  const tinh_note_t &note) {
+  auto fail = [&](const std::string &why) {
+    throw Error(TINH_INVALID_ARTIFACT, "cannot load " + what +
+                                           ": its weights file '" + path +
+                                           "' " + why);
+  };
+  std::optional<TensorFile> file;
+  try {
+    file.emplace(path, "the weights file");
+  } catch (const Error &error) {
+    if (error.status() != TINH_INVALID_FILE)
+      throw;
+    fail(std::string("is truncated, damaged or of another model: ") +
+         error.what());
+  }
+  const std::string *digest = file->find_metadata("tinh.digest");
   if (!digest || *digest != hexadecimal(note.weights_digest))
-    throw Error(TINH_INVALID_FILE,
-                "cannot load " + what + ": its weights file '" + path +
-                    "' does not belong to it: the digests differ; compile the "
-                    "model again or put the matching file beside it");
-  if (file.data_offset() != note.weights_offset ||
-      file.data_size() != note.weights_size)
-    throw Error(TINH_INVALID_FILE, "cannot load " + what +
-                                       ": its weights file '" + path +
-                                       "' is damaged");
-  return std::move(file).take_data();
-} catch (const Error &error) {
-  if (error.status() != TINH_INVALID_FILE)
-    throw;
-  throw Error(TINH_INVALID_ARTIFACT, error.what());
+    fail("does not belong to it: the digests differ; compile the model again "
+         "or put the matching file beside it");
+  if (file->data_offset() != note.weights_offset ||
+      file->data_size() != note.weights_size)
+    fail("is damaged: it has another size than the artifact's");
+  return std::move(*file).take_data();
 }
 
 Module::Module(const std::string &path) {

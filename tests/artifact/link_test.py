@@ -121,7 +121,7 @@ class Link(ToolTest):
         )
         other = self.run_program("first", self.folder / "second-one.safetensors")
         self.assertEqual(other.returncode, 1)
-        self.assertIn("is truncated, damaged or of another model", other.stderr)
+        self.assertIn("does not belong to it: the digests differ", other.stderr)
 
     def test_the_name_can_be_chosen(self):
         model = self.models["first"]
