@@ -35,7 +35,8 @@ static Tensor takeBox(Tensor x, const IntArray &starts, const IntArray &sizes,
   return x;
 }
 
-Tensor clampIndices(const Tensor &indices, int64_t extent) {
+/// Indices as the graph has them: one out of bounds is clamped into them.
+static Tensor clampIndices(const Tensor &indices, int64_t extent) {
   return clamp(indices.to(int64), -extent, extent - 1);
 }
 

@@ -209,7 +209,7 @@ Action ModelOps::channelsFirst(const Op &op) {
   for (auto family :
        {&ModelOps::elementwise, &ModelOps::reduction, &ModelOps::contraction,
         &ModelOps::window, &ModelOps::normalization, &ModelOps::movement,
-        &ModelOps::scatter, &ModelOps::controlFlow})
+        &ModelOps::controlFlow})
     if (Action made = (this->*family)(op))
       return made;
   refuse(op.op, "eager execution does not know this op");

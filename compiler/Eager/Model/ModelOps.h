@@ -78,7 +78,6 @@ private:
   Action window(const Op &op);
   Action normalization(const Op &op);
   Action movement(const Op &op);
-  Action scatter(const Op &op);
   Action controlFlow(const Op &op);
   Action ifAction(const Op &op);
   Action whileAction(const Op &op);
@@ -96,8 +95,6 @@ private:
 };
 
 Dims dimsOf(llvm::ArrayRef<int64_t> values);
-/// Indices as the graph has them: one out of bounds is clamped into them.
-Tensor clampIndices(const Tensor &indices, int64_t extent);
 
 } // namespace tinh::eager
 
