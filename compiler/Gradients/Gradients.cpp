@@ -54,8 +54,9 @@ namespace {
 /// One walk from the outputs back to the inputs.
 class ReverseWalk {
 public:
-  ReverseWalk(OpBuilder &builder, ValueRange inputs)
-      : builder(builder), block(builder.getInsertionBlock()), inputs(inputs) {}
+  ReverseWalk(OpBuilder &builder, ValueRange inputs, GradientHook hook)
+      : builder(builder), block(builder.getInsertionBlock()), inputs(inputs),
+        hook(hook) {}
 
   /// Says that `gradient` is (a part of) the gradient of `value`.
   void contribute(Location location, Value value, Value gradient) {
@@ -63,7 +64,8 @@ public:
     sum = addGradients(builder, location, sum, gradient);
   }
   LogicalResult run(ValueRange outputs);
-  Value gradientOf(Value value) const { return sums.lookup(value); }
+  /// The complete gradient of `value`; null if there is none.
+  Value gradientOf(Value value);
 
 private:
   void findPath(ValueRange outputs);
@@ -72,7 +74,9 @@ private:
   OpBuilder &builder;
   Block *block;
   ValueRange inputs;
+  GradientHook hook;
   llvm::DenseMap<Value, Value> sums;
+  llvm::DenseSet<Value> complete;
   llvm::DenseSet<Value> dependent; // On the inputs.
   SmallVector<Operation *> path;   // In the block's order.
 };
@@ -89,10 +93,19 @@ void ReverseWalk::findPath(ValueRange outputs) {
       path.push_back(&op);
 }
 
+Value ReverseWalk::gradientOf(Value value) {
+  auto known = sums.find(value);
+  if (known == sums.end())
+    return nullptr;
+  if (hook && complete.insert(value).second)
+    known->second = hook(value, known->second);
+  return known->second;
+}
+
 LogicalResult ReverseWalk::propagate(Operation *op) {
   SmallVector<Value> resultGradients;
   for (Value result : op->getResults())
-    resultGradients.push_back(sums.lookup(result));
+    resultGradients.push_back(gradientOf(result));
   if (llvm::none_of(resultGradients, [](Value value) { return !!value; }))
     return success();
   SmallVector<Value> read = graph::readValues(op);
@@ -131,8 +144,9 @@ LogicalResult ReverseWalk::run(ValueRange outputs) {
 FailureOr<SmallVector<Value>> buildGradients(OpBuilder &builder,
                                              ValueRange outputs,
                                              ValueRange seeds,
-                                             ValueRange inputs) {
-  ReverseWalk walk(builder, inputs);
+                                             ValueRange inputs,
+                                             GradientHook hook) {
+  ReverseWalk walk(builder, inputs, hook);
   for (auto [output, seed] : llvm::zip_equal(outputs, seeds))
     if (isDifferentiable(output.getType()))
       walk.contribute(output.getLoc(), output, seed);

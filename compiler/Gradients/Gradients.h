@@ -27,10 +27,14 @@ namespace tinh::gradients {
 /// Σ outputs[i] · seeds[i] by each of `inputs`, of the inputs' types; null
 /// where the outputs do not depend on an input. All values are visible there,
 /// and the ops on the way from inputs to outputs are in its block. Fails after
-/// a diagnostic that names the node that cannot be differentiated.
+/// a diagnostic that names the node that cannot be differentiated. What `hook`
+/// makes of a value's gradient, when that is complete, takes its place.
+using GradientHook =
+    llvm::function_ref<mlir::Value(mlir::Value value, mlir::Value gradient)>;
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 buildGradients(mlir::OpBuilder &builder, mlir::ValueRange outputs,
-               mlir::ValueRange seeds, mlir::ValueRange inputs);
+               mlir::ValueRange seeds, mlir::ValueRange inputs,
+               GradientHook hook = nullptr);
 
 /// Whether tensors of this type have gradients: those of floats.
 bool isDifferentiable(mlir::Type type);

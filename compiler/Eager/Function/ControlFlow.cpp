@@ -78,7 +78,7 @@ using Change = Trace::Change;
 class Recorder {
 public:
   Recorder(TraceBackend &backend, const char *name, std::source_location at)
-      : trace(backend.trace), call{name, at} {}
+      : trace(backend.trace), call{name, at}, backend(backend) {}
 
   Value read(const Tensor &tensor) { return trace.read(implOf(tensor)); }
   /// The condition, of rank 0.
@@ -93,6 +93,8 @@ public:
       values.push_back(read(tensor));
     return values;
   }
+  /// What an op gave, as far as gradients go.
+  Value result(Value value) { return backend.result(value, call); }
   Tensor hold(const Tensor &like, Value value) {
     return TensorAccess::share(*trace.hold(implOf(like), value));
   }
@@ -101,7 +103,7 @@ public:
   Tensors hold(std::span<const Tensor> like, Range values) {
     Tensors tensors;
     for (auto [tensor, value] : llvm::zip(like, values))
-      tensors.push_back(hold(tensor, value));
+      tensors.push_back(hold(tensor, result(value)));
     return tensors;
   }
 
@@ -127,6 +129,9 @@ public:
 
   Trace &trace;
   const eager::Call call;
+
+private:
+  TraceBackend &backend;
 };
 
 /// Throws if a body, recorded again, changes more than it did at first.
@@ -157,11 +162,11 @@ void addMissing(std::vector<Change> &all, ArrayRef<Change> more) {
       all.push_back(change);
 }
 
-/// After the op, the changed memories hold its last results.
-void holdResults(ArrayRef<Change> changed, ResultRange results) {
-  for (auto [change, value] :
-       llvm::zip_equal(changed, results.take_back(changed.size())))
-    change.memory->value = value;
+/// After the op, the changed memories hold these results.
+void holdResults(Recorder &recorder, ArrayRef<Change> changed,
+                 ResultRange results) {
+  for (auto [change, value] : llvm::zip_equal(changed, results))
+    change.memory->value = recorder.result(value);
 }
 
 } // namespace
@@ -203,7 +208,7 @@ static Tensors traceCond(Recorder recorder, const Tensor &condition,
     region.getBlocks().clear();
     region.push_back(side.block.release());
   }
-  holdResults(changed, op.getResults());
+  holdResults(recorder, changed, op.getResults().take_back(changed.size()));
   return recorder.hold(sides[0].results, op.getResults());
 }
 
@@ -277,7 +282,7 @@ static Tensors traceWhile(Recorder recorder, const Condition &condition,
                                    ValueRange(operands).getTypes(), operands);
   op.getCondition().push_back(conditionBlock.release());
   op.getBody().push_back(bodyBlock.release());
-  holdResults(changed, op.getResults());
+  holdResults(recorder, changed, op.getResults().take_back(changed.size()));
   return recorder.hold(initial, op.getResults());
 }
 
@@ -332,10 +337,10 @@ static Shape stackedShape(std::span<const int64_t> item, int64_t length) {
 static Tensors likeRows(const Tensors &inputs, std::source_location at) {
   Tensors rows;
   for (const Tensor &input : inputs) {
-    Shape shape;
-    for (int64_t extent : std::span<const int64_t>(input.shape()).subspan(1))
-      shape.push_back(extent);
-    rows.push_back(empty(shape, input.dtype(), at));
+    Shape shape = input.shape(), row;
+    for (size_t i = 1; i < shape.size(); ++i)
+      row.push_back(shape[i]);
+    rows.push_back(empty(row, input.dtype(), at));
   }
   return rows;
 }
@@ -392,14 +397,13 @@ static ScanResult traceScan(Recorder recorder, const ScanBody &body,
                                   /*trip_count=*/Value(), /*condition=*/Value(),
                                   carried, recorder.read(inputs));
   op.getBody().push_back(block.release());
-  for (auto [change, value] :
-       llvm::zip_equal(changed, op.getFinals().take_back(changed.size())))
-    change.memory->value = value;
+  holdResults(recorder, changed, op.getFinals().take_back(changed.size()));
   ScanResult result;
   result.state = recorder.hold(initial, op.getFinals());
   for (auto [item, value] : llvm::zip_equal(itemsLike, op.getStacked()))
-    result.stacked.push_back(recorder.hold(
-        empty(stackedShape(item.shape(), length), item.dtype()), value));
+    result.stacked.push_back(
+        recorder.hold(empty(stackedShape(item.shape(), length), item.dtype()),
+                      recorder.result(value)));
   return result;
 }
 

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Autograd/Autograd.h"
+#include "compiler/Eager/Autograd/GradMode.h"
+#include "compiler/Eager/Autograd/Record.h"
+#include "compiler/Eager/Autograd/Tape.h"
 #include "compiler/Eager/Function/FunctionImpl.h"
 #include "compiler/Eager/Function/TraceBackend.h"
 
@@ -34,7 +38,9 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
                                            const Call &call) {
   auto graph = std::make_unique<TracedGraph>();
   Trace trace(graph->context.get());
-  TraceBackend backend(trace);
+  TraceAutograd autograd(trace, /*keepsGradients=*/true);
+  TraceBackend backend(trace, &autograd);
+  GradModeScope mode(true); // The graph is one for all modes.
   // The first call is to draw what tracing only seemed to, if that succeeds.
   auto rewind = llvm::make_scope_exit([&] {
     for (const Trace::Argument &argument : trace.arguments())
@@ -42,8 +48,12 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
         argument.generator.state->counter = argument.firstCounter;
   });
   std::vector<Tensor> traced;
-  for (const Tensor &input : inputs)
-    traced.push_back(TensorAccess::share(*trace.addInput(use(input, call))));
+  for (const Tensor &input : inputs) {
+    const TensorImpl &given = use(input, call);
+    Ref<TensorImpl> argument = trace.addInput(given);
+    trace.memoryOf(*argument)->isLeaf = leafOf(given) != nullptr;
+    traced.push_back(TensorAccess::share(*argument));
+  }
   std::vector<Tensor> results;
   std::vector<const TensorImpl *> outputs;
   {
@@ -56,8 +66,10 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
     }
     graph->module = trace.finish(outputs);
   }
+  graph->followsLeaves = autograd.followsLeaves();
   for (auto [i, argument] : llvm::enumerate(trace.arguments())) {
     graph->captured.push_back(argument.captured);
+    graph->gradientOf.push_back(argument.gradientOf);
     graph->generators.push_back(argument.generator);
     if (argument.isChanged())
       graph->changed.push_back(i);
@@ -79,9 +91,10 @@ bool Function::Impl::Specialisation::fits(std::span<const Tensor> given,
                                           const std::string &key) const {
   if (key != this->key || given.size() != inputs.size())
     return false;
-  for (auto [tensor, input] : llvm::zip_equal(given, inputs)) {
+  for (auto [tensor, input, isLeaf] : llvm::zip_equal(given, inputs, leaves)) {
     const TensorImpl &impl = implOf(tensor);
-    if (impl.dtype != input.first || !(impl.sizes == input.second))
+    if (impl.dtype != input.first || !(impl.sizes == input.second) ||
+        (graph->followsLeaves && isLeaf != !!eager::leafOf(impl)))
       return false;
   }
   return true;
@@ -103,6 +116,11 @@ Function::Impl::Specialisation::difference(std::span<const Tensor> given,
       return argument + ": shape " + shapeText(impl.sizes) + " instead of " +
              shapeText(input.second);
   }
+  for (auto [i, tensor, isLeaf] : llvm::enumerate(given, leaves))
+    if (graph->followsLeaves && isLeaf != !!eager::leafOf(implOf(tensor)))
+      return "argument " + std::to_string(i) +
+             (isLeaf ? ": a constant instead of a leaf"
+                     : ": a leaf instead of a constant");
   return "numbers (" + key + ") instead of (" + this->key + ")";
 }
 
@@ -150,6 +168,7 @@ Function::Impl::find(const Body &body, std::span<const Tensor> inputs,
   for (const Tensor &input : inputs) {
     const TensorImpl &impl = implOf(input);
     made.inputs.emplace_back(impl.dtype, impl.sizes);
+    made.leaves.push_back(eager::leafOf(impl) != nullptr);
   }
   made.graph = timed(counts.trace_ms,
                      [&] { return eager::traceFunction(body, inputs, call); });
@@ -178,6 +197,37 @@ void Function::Impl::checkAliases(
                         "one that shares its memory; clone() one of them");
 }
 
+/// The gradient that is added up in a leaf, to be changed by a call.
+static Tensor gradientOf(const Tensor &leaf, const eager::Call &call) {
+  eager::Autograd &autograd = eager::eagerAutograd();
+  Tensor gradient = autograd.gradOf(leaf, call);
+  if (gradient.defined())
+    return gradient;
+  autograd.requireGrad(leaf, true, call); // As the function did with its own.
+  gradient = zeros_like(leaf, {}, call.at);
+  autograd.setGrad(leaf, gradient, call);
+  return gradient;
+}
+
+std::vector<Tensor>
+Function::Impl::argumentsOf(const eager::TracedGraph &graph,
+                            std::span<const Tensor> inputs) {
+  std::vector<Tensor> given;
+  size_t next = 0;
+  for (auto [captured, leaf, generator] :
+       llvm::zip_equal(graph.captured, graph.gradientOf, graph.generators)) {
+    if (captured)
+      given.push_back(TensorAccess::share(*captured));
+    else if (leaf)
+      given.push_back(gradientOf(given[*leaf], {"function", at}));
+    else if (generator.state)
+      given.push_back(advance(generator, at));
+    else
+      given.push_back(inputs[next++]);
+  }
+  return given;
+}
+
 std::vector<Tensor> Function::Impl::launch(Specialisation &specialisation,
                                            std::span<const Tensor> inputs) {
   const eager::TracedGraph &graph = *specialisation.graph;
@@ -185,12 +235,8 @@ std::vector<Tensor> Function::Impl::launch(Specialisation &specialisation,
   std::vector<Tensor> contiguous; // Keeps what it holds alive.
   std::vector<std::pair<size_t, Tensor>> writtenBack;
   std::vector<const TensorImpl *> arguments;
-  size_t next = 0;
-  for (auto [i, captured] : llvm::enumerate(graph.captured)) {
-    const auto &generator = graph.generators[i];
-    Tensor given = captured          ? TensorAccess::share(*captured)
-                   : generator.state ? advance(generator, at)
-                                     : inputs[next++];
+  eager::GradModeScope constant(false);
+  for (auto [i, given] : llvm::enumerate(argumentsOf(graph, inputs))) {
     Tensor dense = given.contiguous(at);
     if (llvm::is_contained(graph.changed, i) && !dense.is_same(given))
       writtenBack.emplace_back(contiguous.size(), given);
@@ -206,6 +252,8 @@ std::vector<Tensor> Function::Impl::launch(Specialisation &specialisation,
     outputs.push_back(&implOf(results.back()));
   }
   specialisation.compiled->launch(arguments, outputs, call);
+  for (size_t i : graph.changed)
+    eager::noteChange(implOf(contiguous[i]), call);
   for (auto &[i, given] : writtenBack)
     given.copy_(contiguous[i]);
   return results;

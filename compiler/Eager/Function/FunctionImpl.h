@@ -24,6 +24,10 @@ struct TracedGraph {
   /// For each argument of the graph, the captured tensor; null for inputs and
   /// generators.
   std::vector<Ref<TensorImpl>> captured;
+  /// For each argument, that of the leaf whose gradient it is.
+  std::vector<std::optional<size_t>> gradientOf;
+  /// Whether gradients are added up in all leaves among the arguments.
+  bool followsLeaves = false;
   /// For each argument, the random generator.
   std::vector<UsedGenerator> generators;
   /// The arguments that the function changes, in the order of the graph's last
@@ -64,6 +68,7 @@ private:
   struct Specialisation {
     std::string key;
     std::vector<std::pair<tinh_dtype_t, eager::Dims>> inputs;
+    std::vector<bool> leaves; // Which inputs are leaves of the tape.
     std::unique_ptr<eager::TracedGraph> graph;
     std::shared_ptr<eager::CompiledGraph> compiled;
 
@@ -76,6 +81,8 @@ private:
 
   Specialisation &find(const Body &body, std::span<const Tensor> inputs,
                        const std::string &key);
+  std::vector<Tensor> argumentsOf(const eager::TracedGraph &graph,
+                                  std::span<const Tensor> inputs);
   void noteRetrace(std::span<const Tensor> inputs, const std::string &key);
   std::vector<Tensor> launch(Specialisation &specialisation,
                              std::span<const Tensor> inputs);

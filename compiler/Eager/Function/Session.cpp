@@ -32,7 +32,9 @@ using eager::TensorImpl;
 
 class Graph::Impl {
 public:
-  Impl() : trace(context.get()), backend(trace) {}
+  Impl()
+      : trace(context.get()), autograd(trace, /*keepsGradients=*/false),
+        backend(trace, &autograd) {}
 
   /// A placeholder or, with an initial value, a variable: the argument of the
   /// graph with the same index.
@@ -63,6 +65,7 @@ public:
 
   eager::GraphContext context;
   eager::Trace trace;
+  eager::TraceAutograd autograd;
   eager::TraceBackend backend;
   std::vector<Declaration> declarations; // Of captured tensors: empty.
   std::vector<Update> updates;

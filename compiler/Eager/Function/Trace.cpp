@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/Trace.h"
 
+#include "compiler/Eager/Autograd/Tape.h"
 #include "compiler/Eager/Function/TracedViews.h"
 #include "tinh/runtime.hpp"
 
@@ -88,6 +89,18 @@ Ref<TensorImpl> Trace::hold(const TensorImpl &like, Value value) {
   return tensor;
 }
 
+Ref<TensorImpl> Trace::addGradientOf(size_t index) {
+  RankedTensorType type = functionArguments[index].memory->type;
+  Argument &argument = addArgument(type);
+  argument.gradientOf = index;
+  ArrayRef<int64_t> shape = type.getShape();
+  Ref<TensorImpl> tensor =
+      newTensor(dtypeOf(type.getElementType()),
+                Dims(std::span(shape.data(), shape.size())));
+  show(*tensor, argument.memory);
+  return tensor;
+}
+
 const Trace::Argument &
 Trace::generator(const std::shared_ptr<Generator::State> &state,
                  uint64_t counter, uint64_t blocks) {
@@ -127,6 +140,7 @@ const TracedTensor &Trace::capture(const TensorImpl &tensor) {
   Ref<TracedTensor> traced = new TracedTensor;
   Argument &argument = addArgument(tensorType(context(), tensor));
   argument.captured = const_cast<TensorImpl *>(&tensor);
+  argument.memory->isLeaf = leafOf(tensor) != nullptr;
   traced->memory = argument.memory;
   traced->sizes = tensor.sizes;
   captures.back() = Ref<TraceData>(traced.get());
@@ -198,6 +212,14 @@ void Trace::addView(const TensorImpl &source, const View &how,
   view.traced = Ref<TraceData>(traced.get());
 }
 
+void Trace::addConstant(const TensorImpl &source, TensorImpl &constant) {
+  const TracedTensor &from = tracedOf(source);
+  Ref<TracedTensor> traced =
+      makeView(from, View{View::Reshape, {}, {}, {}}, source.sizes);
+  traced->isConstant = true;
+  constant.traced = Ref<TraceData>(traced.get());
+}
+
 /// The place of `call` in the user's code, named by the operation.
 static Location locationOf(MLIRContext *context, const Call &call) {
   return NameLoc::get(StringAttr::get(context, call.name),
@@ -230,14 +252,25 @@ Value Trace::readTraced(const TracedTensor &tensor) {
   if (!tensor.source)
     return readMemory(*tensor.memory);
   Value source = readTraced(static_cast<TracedTensor &>(*tensor.source));
-  return add(kViewCall, [&](GraphOps &ops) {
+  if (tensor.shown && tensor.shownOf == source)
+    return tensor.shown;
+  Value value = add(kViewCall, [&](GraphOps &ops) {
+    if (tensor.isConstant)
+      return ops.create<graph::StopGradientOp>({source});
     return applyView(ops, tensor.how, tensor.sizes, source);
   });
+  if (!isNested()) {
+    tensor.shownOf = source;
+    tensor.shown = value;
+  }
+  return value;
 }
 
 void Trace::writeTraced(const TracedTensor &tensor, Value value) {
   if (!tensor.source) {
     tensor.memory->value = value;
+    if (tensor.memory->isLeaf)
+      tensor.memory->leafValues.push_back(value);
     return;
   }
   auto &source = static_cast<TracedTensor &>(*tensor.source);
@@ -245,6 +278,12 @@ void Trace::writeTraced(const TracedTensor &tensor, Value value) {
   writeTraced(source, add(kViewCall, [&](GraphOps &ops) {
                 return undoView(ops, tensor.how, tensor.sizes, old, value);
               }));
+}
+
+bool Trace::isVisible(Value value) const {
+  Block *block = value.getParentBlock();
+  return block == &const_cast<func::FuncOp &>(main).front() ||
+         llvm::is_contained(openBlocks, block);
 }
 
 Value Trace::read(const TensorImpl &tensor) {
@@ -269,6 +308,7 @@ std::vector<Trace::Change> Trace::record(Block &block,
   size_t numMemories = allMemories.size();
   size_t numArguments = functionArguments.size();
   raw().setInsertionPointToEnd(&block);
+  openBlocks.push_back(&block);
   // The function may catch what the body throws, and go on.
   try {
     body();
@@ -283,6 +323,11 @@ std::vector<Trace::Change> Trace::record(Block &block,
 /// then holds what the function is given.
 std::vector<Trace::Change>
 Trace::leave(ArrayRef<Change> before, size_t numMemories, size_t numArguments) {
+  Block *block = openBlocks.pop_back_val();
+  for (const Ref<TracedMemory> &memory : allMemories)
+    llvm::erase_if(memory->leafValues, [&](Value value) {
+      return value.getParentBlock() == block;
+    });
   std::vector<Change> changes;
   auto restore = [&](const Ref<TracedMemory> &memory, Value value) {
     if (memory->value != value)
@@ -332,10 +377,11 @@ Trace::finish(std::span<const TensorImpl *const> results) {
   func::ReturnOp::create(b, b.getUnknownLoc(), values);
   main.setFunctionType(b.getFunctionType(main.front().getArgumentTypes(),
                                          ValueRange(values).getTypes()));
-  size_t inputs = 0, captured = 0, generators = 0;
+  size_t inputs = 0, captured = 0, gradients = 0, generators = 0;
   for (auto [i, argument] : llvm::enumerate(functionArguments)) {
     std::string name =
         argument.captured          ? "captured" + std::to_string(captured++)
+        : argument.gradientOf      ? "gradient" + std::to_string(gradients++)
         : argument.generator.state ? "generator" + std::to_string(generators++)
                                    : "input" + std::to_string(inputs++);
     main.setArgAttr(i, graph::names::kName, b.getStringAttr(name));

@@ -50,6 +50,9 @@ struct TracedMemory : RefCounted<TracedMemory> {
   Trace *trace; // Null when the trace has ended.
   mlir::RankedTensorType type;
   mlir::Value value; // Null until something is written.
+  /// Whether gradients are added up in it, and what it was given since then.
+  bool isLeaf = false;
+  llvm::SmallVector<mlir::Value, 1> leafValues;
 };
 
 /// What a tensor shows of its memory: all, or a view of another tensor.
@@ -59,7 +62,11 @@ struct TracedTensor final : TraceData {
   Ref<TracedMemory> memory;
   Ref<TraceData> source; // Null: all.
   View how;
-  Dims sizes; // Its own.
+  Dims sizes;              // Its own.
+  bool isConstant = false; // In gradients.
+  /// What it showed when it was last read outside of regions, and of which
+  /// value: gradients know it by that.
+  mutable mlir::Value shown, shownOf;
 };
 
 /// A random generator that a graph draws from, so many blocks a run.
@@ -90,6 +97,14 @@ public:
   /// Makes `tensor` one with memory of its own, or a view.
   void allocate(TensorImpl &tensor);
   void addView(const TensorImpl &source, const View &how, TensorImpl &view);
+  /// Makes `constant` the same as `source`, but a constant in gradients.
+  void addConstant(const TensorImpl &source, TensorImpl &constant);
+  /// Where a tensor's elements are; of one from outside, its argument's memory.
+  const Ref<TracedMemory> &memoryOf(const TensorImpl &tensor) {
+    return tracedOf(tensor).memory;
+  }
+  /// Whether the tensor is all of its memory, and no view.
+  bool isWhole(const TensorImpl &tensor) { return !tracedOf(tensor).source; }
 
   /// Adds the ops that `build` makes for `call`, at whose place in the user's
   /// code they are. What cannot be built is a tinh::Error.
@@ -104,18 +119,25 @@ public:
   }
 
   /// An argument of the function: an input that was declared, a captured
-  /// tensor, or the seed and the counter of a random generator.
+  /// tensor, the gradient that is added up in another argument, or the seed and
+  /// the counter of a random generator.
   struct Argument {
     Ref<TensorImpl> captured;
+    std::optional<size_t> gradientOf; // By number.
     UsedGenerator generator;
     uint64_t firstCounter = 0; // The generator's when it was first used.
     Ref<TracedMemory> memory;
     mlir::Value initial; // The function's argument.
 
-    bool isInput() const { return !captured && !generator.state; }
+    bool isInput() const {
+      return !captured && !gradientOf && !generator.state;
+    }
     bool isChanged() const { return memory->value != initial; }
   };
   const std::vector<Argument> &arguments() const { return functionArguments; }
+
+  /// A tensor that stands for the gradient of what argument `index` is given.
+  Ref<TensorImpl> addGradientOf(size_t index);
 
   /// The argument, [2] of u64, for a generator that draws `blocks` blocks from
   /// `counter` on.
@@ -130,6 +152,10 @@ public:
   };
   std::vector<Change> record(mlir::Block &block,
                              llvm::function_ref<void()> body);
+  /// Whether a branch or the body of a loop is recorded.
+  bool isNested() const { return openBlocks.size() > 0; }
+  /// Whether ops that are added now can read `value`.
+  bool isVisible(mlir::Value value) const;
   /// The value of a memory at this point.
   mlir::Value readMemory(TracedMemory &memory);
   /// A new tensor like `like` that holds `value`.
@@ -167,6 +193,8 @@ private:
   std::vector<Argument> functionArguments;
   std::vector<Ref<TraceData>> captures; // By function argument; null: input.
   std::vector<Ref<TracedMemory>> allMemories;
+  llvm::SmallVector<mlir::Block *>
+      openBlocks; // That are recorded, from outside.
   int loopDepth = 0;
 };
 

@@ -22,7 +22,9 @@ TraceBackend *TraceBackend::current() {
 }
 
 void TraceBackend::write(TensorImpl &out, const Call &call, Build build) {
-  trace.write(out, trace.add(call, build));
+  if (traceAutograd)
+    traceAutograd->requireNoLeaf(out, call);
+  trace.write(out, result(trace.add(call, build), call));
 }
 
 Value buildScalar(GraphOps &ops, const Scalar &scalar) {

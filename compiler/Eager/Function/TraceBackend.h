@@ -15,12 +15,15 @@
 
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Function/Trace.h"
+#include "compiler/Eager/Function/TraceAutograd.h"
 
 namespace tinh::eager {
 
 class TraceBackend final : public Backend {
 public:
-  explicit TraceBackend(Trace &trace) : trace(trace) {}
+  /// Gradients are those of `autograd`; without it, none are asked for.
+  explicit TraceBackend(Trace &trace, TraceAutograd *traceAutograd = nullptr)
+      : trace(trace), traceAutograd(traceAutograd) {}
 
   /// The one of this thread; null if nothing is being traced.
   static TraceBackend *current();
@@ -28,6 +31,13 @@ public:
   Trace &trace;
 
   bool isTracing() const override { return true; }
+  Autograd &autograd() override {
+    return traceAutograd ? *traceAutograd : Backend::autograd();
+  }
+  /// What an op gave, as far as gradients go.
+  mlir::Value result(mlir::Value value, const Call &call) {
+    return traceAutograd ? traceAutograd->result(value, call) : value;
+  }
   void allocate(TensorImpl &out) override { trace.allocate(out); }
   void view(const View &view, const TensorImpl &x, TensorImpl &out) override {
     trace.addView(x, view, out);
@@ -49,8 +59,14 @@ public:
   void conv(const TensorImpl &x, const TensorImpl &weights,
             const TensorImpl *bias, const Window &window, TensorImpl &out,
             const Call &call) override;
+  void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
+                          const Window &window, TensorImpl &out,
+                          const Call &call) override;
   void pool(PoolOp op, const TensorImpl &x, const Window &window,
             TensorImpl &out, const Call &call) override;
+  void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
+                       const Window &window, TensorImpl &out,
+                       const Call &call) override;
   void softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis, TensorImpl &out,
                const Call &call) override;
   void layerNorm(const TensorImpl &x, const TensorImpl *scale,
@@ -59,14 +75,8 @@ public:
 
   void concat(std::span<const TensorImpl *const> inputs, int64_t axis,
               TensorImpl &out, const Call &call) override;
-  void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
-                          const Window &window, TensorImpl &out,
-                          const Call &call) override;
   void pad(const TensorImpl &x, const Dims &low, const Dims &high, PadMode mode,
            const Scalar &value, TensorImpl &out, const Call &call) override;
-  void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
-                       const Window &window, TensorImpl &out,
-                       const Call &call) override;
   void flip(const TensorImpl &x, std::span<const int64_t> axes, TensorImpl &out,
             const Call &call) override;
   void gather(const TensorImpl &x, const TensorImpl &indices, int64_t axis,
@@ -93,6 +103,7 @@ public:
   void *waitToWrite(const TensorImpl &x, const Call &call) override;
 
 private:
+  TraceAutograd *traceAutograd;
   using Build = llvm::function_ref<mlir::Value(GraphOps &)>;
   /// Adds the ops for `call`; `out` holds their result from here on.
   void write(TensorImpl &out, const Call &call, Build build);
