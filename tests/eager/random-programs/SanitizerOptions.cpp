@@ -1,4 +1,4 @@
-//===- SanitizerOptions.cpp - What ThreadSanitizer leaves out ---*- C++ -*-===//
+//===- SanitizerOptions.cpp - What sanitizers leave out ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,13 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ThreadSanitizer sees the memory that LLVM, MLIR and the runtime free and
-// copy, but not how their threads wait for each other, and so takes that for
-// races. It is told to leave calls from libraries out; the runtime's own tests
-// run under it as a whole.
+// The rest of the compiler, LLVM and the runtime are compiled without
+// sanitizers. ThreadSanitizer sees the memory that they free and copy, but not
+// how their threads wait for each other, and would take that for races: it is
+// told to leave calls from libraries out. (The runtime's own tests run under it
+// as a whole.) LLVM's allocators mark what they have not given out, in code
+// with AddressSanitizer only, where other code does give it out: marks are
+// ignored.
 //
 //===----------------------------------------------------------------------===//
 
 extern "C" const char *__tsan_default_options() {
   return "ignore_noninstrumented_modules=1";
+}
+
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0";
 }
