@@ -161,8 +161,13 @@ void Module::materialize(Entry &entry, At at) {
 void Module::initialize(const Generator &generator) {
   apply([&](Module &module) {
     module.random = generator;
+    // A module's first values may depend on all of its shapes.
+    bool known = std::all_of(module.entries.begin(), module.entries.end(),
+                             [](const Entry &entry) {
+                               return entry.shared || isKnown(entry.shape);
+                             });
     for (Entry &entry : module.entries)
-      if (!entry.shared && isKnown(entry.shape))
+      if (known && !entry.shared)
         module.materialize(entry, At::current());
   });
   link();

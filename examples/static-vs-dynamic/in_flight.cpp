@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   in_flight [--small] [--long]
+//   in_flight [--small] [--train] [--long]
 //
-// The MLP 512 → 2048 → 512 → 1 on 150 batches of 1024, forward and loss. The
+// The MLP 512 → 2048 → 512 → 1 on 150 batches of 1024, forward and loss, or
+// with --train a step of gradient descent, too. The
 // caller prepares batches faster than they are computed: with a barrier after
 // each it wastes that time, without any it fills the memory with batches that
 // wait. Two in flight (batch t has ended before t + 2 starts) is enough for the
@@ -18,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "experiment.h"
+#include "tinh/autograd.h"
 #include "tinh/engine.h"
 #include "tinh/losses.h"
 #include "tinh/tensor.h"
@@ -29,12 +31,14 @@ using tinh::Tensor;
 namespace {
 
 struct Mlp {
-  explicit Mlp(tinh::Generator &generator) {
+  Mlp(tinh::Generator &generator, bool isTrained) {
     const int64_t sizes[] = {512, 2048, 512, 1};
     for (int i = 0; i < 3; ++i) {
       weights.push_back(
           tinh::normal({sizes[i + 1], sizes[i]}, generator, 0, 0.03));
       biases.push_back(tinh::zeros(sizes[i + 1]));
+      requires_grad(weights.back(), isTrained);
+      requires_grad(biases.back(), isTrained);
     }
   }
   Tensor operator()(Tensor x) const {
@@ -44,6 +48,16 @@ struct Mlp {
         x = relu(x);
     }
     return x;
+  }
+
+  /// Goes down the gradient, and forgets it.
+  void descend(double rate) const {
+    tinh::NoGrad guard;
+    for (const std::vector<Tensor> *parameters : {&weights, &biases})
+      for (const Tensor &parameter : *parameters) {
+        parameter.addmul_(grad_of(parameter), -rate);
+        tinh::zero_grad(parameter);
+      }
   }
 
   std::vector<Tensor> weights, biases;
@@ -85,7 +99,12 @@ run(const Mlp &mlp, int64_t batch, int batches,
   Stopwatch watch;
   for (int i = 0; i < batches; ++i) {
     before(losses);
-    losses.push_back(mse_loss(mlp(loader.next()), target));
+    Tensor loss = mse_loss(mlp(loader.next()), target);
+    if (is_grad_required(loss)) {
+      backward(loss);
+      mlp.descend(1e-3);
+    }
+    losses.push_back(detach(loss));
   }
   tinh::wait_all();
   double ms = watch.ms();
@@ -97,7 +116,7 @@ int main(int argc, char **argv) {
   int64_t batch = small ? 64 : 1024;
   int batches = small ? 12 : 150;
   tinh::Generator generator(1);
-  Mlp mlp(generator);
+  Mlp mlp(generator, hasOption(argc, argv, "--train"));
 
   auto nothing = [](const std::vector<Tensor> &) {};
   auto barrier = [](const std::vector<Tensor> &) { tinh::wait_all(); };

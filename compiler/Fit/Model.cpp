@@ -1,0 +1,325 @@
+//===- Model.cpp - Training a module on a dataset -------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Support.h"
+#include "compiler/Fit/Checkpoint.h"
+#include "compiler/Fit/ModelImpl.h"
+#include "tinh/autograd.h"
+#include "tinh/function.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace tinh {
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+ScoreSums::ScoreSums(const std::vector<Metric> &metrics)
+    : metrics(metrics),
+      sums(zeros(static_cast<int64_t>(metrics.size()) + 2, float64)) {}
+
+void ScoreSums::clear() { sums.zero_(); }
+
+void ScoreSums::add(const Tensor &loss, const Tensor &prediction,
+                    const Tensor &target) {
+  NoGrad guard;
+  double count = static_cast<double>(prediction.size(0));
+  std::vector<Tensor> scores{loss.to(float64)};
+  for (const Metric &metric : metrics)
+    scores.push_back(metric.mean(prediction, target).to(float64));
+  scores.push_back(ones({}, float64));
+  sums += stack(scores) * count;
+}
+
+Scores ScoreSums::means(const std::string &prefix) const {
+  std::vector<double> values = sums.to_vector<double>();
+  Scores scores{{prefix + "loss", values[0] / values.back()}};
+  for (size_t i = 0; i < metrics.size(); ++i)
+    scores.emplace_back(prefix + metrics[i].name,
+                        values[i + 1] / values.back());
+  return scores;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void Model::Impl::requireCompiled(const char *operation, At at) const {
+  if (!loss)
+    eager::fail({operation, at},
+                "the model has no loss and no optimizer; call compile first");
+}
+
+void Model::Impl::prepare(const Tensor &x, At at) {
+  example = x;
+  if (optimizer)
+    return;
+  if (!network->is_initialized()) {
+    NoGrad guard;
+    network->eval();
+    (*network)(x, at);
+  }
+  optimizer = std::make_unique<optim::Optimizer>(network->parameters(at), rule);
+  if (options.schedule)
+    scheduler =
+        std::make_unique<optim::Scheduler>(*optimizer, options.schedule);
+}
+
+void Model::Impl::train(const Tensor &x, const Tensor &y) {
+  Tensor prediction = (*network)(x);
+  Tensor value = (*loss)(prediction, y);
+  backward(value);
+  if (options.clip_norm > 0)
+    optim::clip_grad_norm(network->parameters(), options.clip_norm);
+  optimizer->step();
+  // So that nothing of the gradients outlives the step.
+  optimizer->zero_grad();
+  trainSums->add(value, prediction, y);
+}
+
+void Model::Impl::evaluate(const Tensor &x, const Tensor &y) {
+  NoGrad guard;
+  Tensor prediction = (*network)(x);
+  validationSums->add((*loss)(prediction, y), prediction, y);
+}
+
+Scores Model::Impl::evaluateAll(DataLoader &batches,
+                                const std::string &prefix) {
+  network->eval();
+  validationSums->clear();
+  while (auto batch = batches.next())
+    evaluateStep((*batch)[0], (*batch)[1]);
+  return validationSums->means(prefix);
+}
+
+//===----------------------------------------------------------------------===//
+// Model
+//===----------------------------------------------------------------------===//
+
+Model::Model(std::shared_ptr<nn::Module> network)
+    : impl(std::make_shared<Impl>(std::move(network))) {}
+
+nn::Module &Model::network() const { return *impl->network; }
+
+optim::Optimizer &Model::optimizer() const {
+  if (!impl->optimizer)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "the model has no optimizer before its first call of fit");
+  return *impl->optimizer;
+}
+
+const Tensor &Model::example() const { return impl->example; }
+
+void Model::stop_training() { impl->stopping = true; }
+
+void Model::compile(Loss loss, optim::Rule rule, std::vector<Metric> metrics,
+                    CompileOptions options) {
+  Impl *model = impl.get();
+  model->loss = std::move(loss);
+  model->rule = std::move(rule);
+  model->metrics = std::move(metrics);
+  model->options = std::move(options);
+  model->optimizer.reset();
+  model->scheduler.reset();
+  model->trainSums = std::make_unique<ScoreSums>(model->metrics);
+  model->validationSums = std::make_unique<ScoreSums>(model->metrics);
+  model->trainStep = [model](const Tensor &x, const Tensor &y) {
+    model->train(x, y);
+  };
+  model->evaluateStep = [model](const Tensor &x, const Tensor &y) {
+    model->evaluate(x, y);
+  };
+  model->predictStep = [model](const Tensor &x) {
+    NoGrad guard;
+    return (*model->network)(x);
+  };
+  if (!model->options.graph)
+    return;
+  model->trainStep = function("train_step", model->trainStep);
+  model->evaluateStep = function("evaluate", model->evaluateStep);
+  model->predictStep = function("predict", model->predictStep);
+}
+
+static std::shared_ptr<const Dataset> pair(const Tensor &x, const Tensor &y,
+                                           At at) {
+  return std::make_shared<TensorDataset>(std::vector{x, y}, at);
+}
+
+Scores Model::evaluate(std::shared_ptr<const Dataset> dataset,
+                       int64_t batch_size, At at) {
+  impl->requireCompiled("evaluate", at);
+  DataLoader batches(std::move(dataset), {.batch_size = batch_size}, at);
+  return impl->evaluateAll(batches, "");
+}
+
+Scores Model::evaluate(const Tensor &x, const Tensor &y, int64_t batch_size,
+                       At at) {
+  return evaluate(pair(x, y, at), batch_size, at);
+}
+
+Tensor Model::predict(const Tensor &x, int64_t batch_size, At at) {
+  impl->requireCompiled("predict", at);
+  impl->network->eval();
+  DataLoader batches({x}, {.batch_size = batch_size}, at);
+  std::vector<Tensor> results;
+  while (auto batch = batches.next())
+    results.push_back(impl->predictStep(batch->front()));
+  return concat(results);
+}
+
+History Model::fit(const Tensor &x, const Tensor &y, FitOptions options,
+                   At at) {
+  return fit(pair(x, y, at), std::move(options), at);
+}
+
+//===----------------------------------------------------------------------===//
+// fit
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One call of Model::fit.
+class Training {
+public:
+  Training(Model &model, Model::Impl &impl,
+           std::shared_ptr<const Dataset> dataset, const FitOptions &options,
+           At at);
+  ~Training() {
+    impl.callbacks.clear();
+    impl.loader.reset();
+  }
+  Training(const Training &) = delete;
+  History run();
+
+private:
+  void runEpoch();
+  void endEpoch();
+
+  Model &model;
+  Model::Impl &impl;
+  const FitOptions &options;
+  std::unique_ptr<DataLoader> validation;
+  ProgressDisplay display;
+  Progress progress;
+  History history;
+};
+
+/// Examples for training and, if there are any, for validation.
+struct Parts {
+  std::shared_ptr<const Dataset> training, validation;
+};
+
+Parts divide(std::shared_ptr<const Dataset> dataset, const FitOptions &options,
+             At at) {
+  if (options.validation_split == 0)
+    return {std::move(dataset), options.validation};
+  double split = options.validation_split;
+  int64_t size = dataset->size();
+  auto kept =
+      static_cast<int64_t>(std::floor(static_cast<double>(size) * (1 - split)));
+  if (options.validation || !(split > 0) || kept < 1 || kept >= size)
+    eager::fail({"fit", at},
+                options.validation
+                    ? "validation_split and validation are both given"
+                    : "validation_split must leave examples on both sides of "
+                      "it",
+                "; there are ", size, " examples, and the split is ", split);
+  return {subset(dataset, 0, kept), subset(dataset, kept, size - kept)};
+}
+
+Training::Training(Model &model, Model::Impl &impl,
+                   std::shared_ptr<const Dataset> dataset,
+                   const FitOptions &options, At at)
+    : model(model), impl(impl), options(options), display(options.verbosity) {
+  impl.requireCompiled("fit", at);
+  Parts parts = divide(std::move(dataset), options, at);
+  impl.loader = std::make_unique<DataLoader>(
+      parts.training,
+      DataLoaderOptions{.batch_size = options.batch_size,
+                        .shuffle = options.shuffle,
+                        .seed = options.seed},
+      at);
+  if (parts.validation)
+    validation = std::make_unique<DataLoader>(
+        parts.validation, DataLoaderOptions{.batch_size = options.batch_size},
+        at);
+  std::vector<Tensor> first = parts.training->batch(arange(1));
+  if (first.size() != 2)
+    eager::fail({"fit", at},
+                "examples must have two fields, an input and a "
+                "target; found ",
+                first.size());
+  impl.callbacks = checkpointsLast(options.callbacks);
+  impl.stopping = false;
+  impl.trainSums->clear();
+  impl.prepare(first[0], at);
+}
+
+void Training::runEpoch() {
+  impl.network->train();
+  DataLoader &loader = *impl.loader;
+  Clock::time_point start = Clock::now();
+  while (!impl.stopping) {
+    auto batch = loader.next();
+    if (!batch)
+      break;
+    impl.trainStep((*batch)[0], (*batch)[1]);
+    if (impl.scheduler)
+      impl.scheduler->step();
+    progress.batch = loader.position().batch;
+    progress.seconds =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    display.batch(progress, *impl.trainSums);
+    for (const CallbackPtr &callback : impl.callbacks)
+      callback->on_batch_end(model, progress);
+  }
+  progress.scores = impl.trainSums->means();
+  progress.seconds =
+      std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Training::endEpoch() {
+  if (validation)
+    for (auto &score : impl.evaluateAll(*validation, "val_"))
+      progress.scores.push_back(std::move(score));
+  impl.trainSums->clear();
+  progress.epoch = impl.loader->position().epoch;
+  history.epochs.push_back(progress.scores);
+  display.epoch(progress);
+  for (const CallbackPtr &callback : impl.callbacks)
+    callback->on_epoch_end(model, progress);
+}
+
+History Training::run() {
+  for (const CallbackPtr &callback : impl.callbacks)
+    callback->on_train_begin(model);
+  progress.epochs = options.epochs;
+  progress.batches = impl.loader->size();
+  while (impl.loader->position().epoch < options.epochs && !impl.stopping) {
+    progress.epoch = impl.loader->position().epoch;
+    runEpoch();
+    if (impl.loader->position().epoch > progress.epoch)
+      endEpoch();
+  }
+  history.stopped = impl.stopping;
+  for (const CallbackPtr &callback : impl.callbacks)
+    callback->on_train_end(model);
+  return history;
+}
+
+} // namespace
+
+History Model::fit(std::shared_ptr<const Dataset> dataset, FitOptions options,
+                   At at) {
+  return Training(*this, *impl, std::move(dataset), options, at).run();
+}
+
+} // namespace tinh

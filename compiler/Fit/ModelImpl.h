@@ -1,0 +1,85 @@
+//===- ModelImpl.h - What a model that is trained consists of ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_FIT_MODELIMPL_H
+#define TINH_FIT_MODELIMPL_H
+
+#include "tinh/fit.h"
+
+#include <optional>
+
+namespace tinh {
+
+/// Sums of scores over examples, on the engine: adding to them waits for
+/// nothing.
+class ScoreSums {
+public:
+  /// Of the loss and the metrics.
+  explicit ScoreSums(const std::vector<Metric> &metrics);
+
+  void clear();
+  /// Adds the scores of a batch. May be traced.
+  void add(const Tensor &loss, const Tensor &prediction, const Tensor &target);
+  /// The means; waits. Names begin with `prefix`.
+  Scores means(const std::string &prefix = "") const;
+  const Tensor &tensor() const { return sums; }
+
+private:
+  const std::vector<Metric> &metrics;
+  Tensor sums; ///< f64: of the loss, of each metric, and the examples.
+};
+
+class Model::Impl {
+public:
+  explicit Impl(std::shared_ptr<nn::Module> network)
+      : network(std::move(network)) {}
+
+  using Step = std::function<void(const Tensor &x, const Tensor &y)>;
+  using Prediction = std::function<Tensor(const Tensor &x)>;
+
+  std::shared_ptr<nn::Module> network;
+  std::optional<Loss> loss;
+  optim::Rule rule;
+  std::vector<Metric> metrics;
+  CompileOptions options;
+  /// Made when all parameters are there.
+  std::unique_ptr<optim::Optimizer> optimizer;
+  std::unique_ptr<optim::Scheduler> scheduler;
+  std::unique_ptr<ScoreSums> trainSums, validationSums;
+  Step trainStep, evaluateStep;
+  Prediction predictStep;
+
+  // While fit runs.
+  std::unique_ptr<DataLoader> loader;
+  std::vector<CallbackPtr> callbacks;
+  Tensor example;
+  bool stopping = false;
+
+  void requireCompiled(const char *operation, At at) const;
+  /// Makes the parameters whose sizes are found by a call, and the optimizer.
+  void prepare(const Tensor &x, At at);
+  void train(const Tensor &x, const Tensor &y);
+  void evaluate(const Tensor &x, const Tensor &y);
+  Scores evaluateAll(DataLoader &batches, const std::string &prefix);
+  StateDict state() const;
+};
+
+/// Writes a table of scores for people while fit runs.
+class ProgressDisplay {
+public:
+  explicit ProgressDisplay(Verbosity verbosity);
+  void batch(const Progress &progress, const ScoreSums &sums);
+  void epoch(const Progress &progress);
+
+private:
+  Verbosity verbosity;
+  double nextUpdate = 0; ///< Seconds of the epoch.
+};
+
+} // namespace tinh
+
+#endif // TINH_FIT_MODELIMPL_H
