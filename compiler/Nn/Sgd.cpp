@@ -30,8 +30,8 @@ public:
     if (!isDamped())
       return {neg(lr)};
     // The first gradient counts in full.
-    Tensor share = where(step <= 1, 1.0, 1 - options.dampening);
-    return {neg(lr), share.to(lr.dtype())};
+    Tensor isLater = (step > 1).to(lr.dtype());
+    return {neg(lr), muladd(isLater, -options.dampening, 1)};
   }
 
   void update(const Tensor &parameter, const Tensor &gradient,

@@ -61,6 +61,11 @@ RULES = [
         "tensors and the engine work without IR",
     ),
     (
+        r"^compiler/Nn/",
+        re.compile(LLVM.pattern + "|" + DIALECTS.pattern),
+        "layers, losses and optimizers are functions of tensors",
+    ),
+    (
         r"^tools/(graph-run|common)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",

@@ -123,10 +123,17 @@ void NaiveBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
 
 static void write(ScatterOp op, TensorImpl &out, const Place &at,
                   Element element) {
-  if (op == ScatterOp::Add) {
-    Element before = Array(out)[at];
+  Element before = Array(out)[at];
+  if (op == ScatterOp::Add)
     element = {before.real + element.real, before.integer + element.integer};
-  }
+  else if (op == ScatterOp::Mul)
+    element = {before.real * element.real, before.integer * element.integer};
+  else if (op == ScatterOp::Max)
+    element = {std::max(before.real, element.real),
+               std::max(before.integer, element.integer)};
+  else if (op == ScatterOp::Min)
+    element = {std::min(before.real, element.real),
+               std::min(before.integer, element.integer)};
   Array(out).set(at, element);
 }
 
