@@ -128,7 +128,7 @@ enum class ArgOp : uint8_t { Max, Min };
 enum class PoolOp : uint8_t { Max, Mean, MeanWithPadding };
 enum class SoftmaxOp : uint8_t { Softmax, LogSoftmax };
 enum class PadMode : uint8_t { Constant, Edge, Reflect, Wrap };
-enum class ScatterOp : uint8_t { Assign, Add };
+enum class ScatterOp : uint8_t { Assign, Add, Mul, Max, Min };
 
 /// Of an N-dimensional convolution or pooling over [N, C, spatial…]; arrays by
 /// spatial dimension. The result's extents are
@@ -290,14 +290,14 @@ public:
   virtual void gatherNd(const TensorImpl &x, const TensorImpl &indices,
                         TensorImpl &out, const Call &call) = 0;
   /// In row-major order of the indices: out[i with its entry for `axis`
-  /// replaced by indices[i]] = or += updates[i]. updates has the shape of
+  /// replaced by indices[i]] = or += … updates[i]. updates has the shape of
   /// indices, which is at most out's in the other dimensions. Other elements of
-  /// `out` stay as they are.
+  /// `out` stay as they are. Max and Min propagate NaN.
   virtual void scatterElements(ScatterOp op, const TensorImpl &indices,
                                const TensorImpl &updates, int64_t axis,
                                TensorImpl &out, const Call &call) = 0;
   /// indices is [i…, k], updates [i…, b…]: out[indices[i…, 0], …, indices[i…,
-  /// k-1], b…] = or += updates[i…, b…], in row-major order of the indices.
+  /// k-1], b…] = or += … updates[i…, b…], in row-major order of the indices.
   virtual void scatterNd(ScatterOp op, const TensorImpl &indices,
                          const TensorImpl &updates, TensorImpl &out,
                          const Call &call) = 0;

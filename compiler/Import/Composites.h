@@ -17,26 +17,6 @@
 
 namespace tinh {
 
-/// How updates combine with what is there; `neutral` changes nothing.
-struct Combination {
-  graph::ReduceKind kind;
-  double neutral;
-};
-/// For sums, products, maxima or minima of elements of this type.
-Combination combinationOf(graph::ReduceKind kind, mlir::Type element);
-
-/// `data` with element i, its entry for `axis` replaced by indices[i], replaced
-/// by or combined with updates[i]. Where indices are repeated, the last update
-/// stays. As ONNX ScatterElements.
-mlir::Value scatterElements(GraphOps &b, mlir::Value data, mlir::Value indices,
-                            mlir::Value updates, int64_t axis,
-                            std::optional<Combination> combination);
-
-/// The same for slices picked by index tuples, as ONNX ScatterND.
-mlir::Value scatterNd(GraphOps &b, mlir::Value data, mlir::Value indices,
-                      mlir::Value updates,
-                      std::optional<Combination> combination);
-
 /// The indices (i64) of the `count` largest or smallest elements along `axis`,
 /// in order; of equal ones the first comes first, and NaN counts as the largest
 /// or smallest. As ONNX TopK.

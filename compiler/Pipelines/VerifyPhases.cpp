@@ -146,8 +146,8 @@ static bool belongs(Operation &op, Phase phase) {
   switch (phase) {
   case Phase::Optimised:
     return belongs(op, Phase::Normalised) &&
-           !isa<graph::ConvTransposeOp, graph::StopGradientOp,
-                graph::CustomGradientOp>(op);
+           !isa<graph::ConvTransposeOp, graph::VarianceOp,
+                graph::StopGradientOp, graph::CustomGradientOp>(op);
   case Phase::Fused:
     return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op);
   case Phase::Kernels:

@@ -116,6 +116,18 @@ template <typename Sum> Sum wrappingAdd(Sum a, Sum b) {
     return a + b;
 }
 
+/// The product; of integers modulo 2^n, of booleans "and".
+template <typename Sum> Sum wrappingMul(Sum a, Sum b) {
+  if constexpr (std::is_same_v<Sum, bool>)
+    return a && b;
+  else if constexpr (std::is_integral_v<Sum>)
+    // In 64 bits: narrow types would become int, whose overflow is undefined.
+    return static_cast<Sum>(static_cast<uint64_t>(a) *
+                            static_cast<uint64_t>(b));
+  else
+    return a * b;
+}
+
 /// Calls `body` with a value of the type of elements of `dtype`.
 template <typename Body>
 decltype(auto) withElement(tinh_dtype_t dtype, Body body) {

@@ -18,16 +18,33 @@ using namespace tinh::eager;
 
 namespace {
 
+/// The larger, or smaller, of two; NaN if either is.
+template <typename Number> Number extreme(bool largest, Number a, Number b) {
+  return a != a || (largest ? a > b : a < b) ? a : b;
+}
+
 template <typename Element>
 void update(ScatterOp op, Element &target, Element value) {
   using Sum = typename SumOf<Element>::type;
-  if (op == ScatterOp::Assign)
+  Sum old = target, update = value;
+  switch (op) {
+  case ScatterOp::Assign:
     target = value;
-  else
-    target = static_cast<Element>(wrappingAdd<Sum>(target, value));
+    break;
+  case ScatterOp::Add:
+    target = static_cast<Element>(wrappingAdd(old, update));
+    break;
+  case ScatterOp::Mul:
+    target = static_cast<Element>(wrappingMul(old, update));
+    break;
+  case ScatterOp::Max:
+  case ScatterOp::Min:
+    target = static_cast<Element>(extreme(op == ScatterOp::Max, old, update));
+  }
 }
 
-/// out[i with its entry for an axis replaced by indices[i]] = or += updates[i].
+/// out[i with its entry for an axis replaced by indices[i]] = or += …
+/// updates[i].
 struct ScatterElementsOperation {
   ScatterOp op;
   tinh_dtype_t dtype;
@@ -81,7 +98,7 @@ private:
   }
 };
 
-/// out[indices[i…, 0], …, b…] = or += updates[i…, b…].
+/// out[indices[i…, 0], …, b…] = or += … updates[i…, b…].
 struct ScatterNdOperation {
   ScatterOp op;
   tinh_dtype_t dtype;

@@ -87,20 +87,23 @@ void TraceBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
   });
 }
 
-static std::optional<Combination> combination(ScatterOp op, Value data) {
-  if (op == ScatterOp::Assign)
-    return std::nullopt;
-  return combinationOf(graph::ReduceKind::Sum, GraphOps::element(data));
+static NamedAttribute kindOf(ScatterOp op, GraphOps &ops) {
+  static constexpr graph::ScatterKind kKinds[] = {
+      graph::ScatterKind::Assign, graph::ScatterKind::Add,
+      graph::ScatterKind::Mul, graph::ScatterKind::Max,
+      graph::ScatterKind::Min};
+  return ops.attr("kind",
+                  graph::ScatterKindAttr::get(ops.graph.context(),
+                                              kKinds[static_cast<size_t>(op)]));
 }
 
 void TraceBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
                                    const TensorImpl &updates, int64_t axis,
                                    TensorImpl &out, const Call &call) {
   write(out, call, [&](GraphOps &ops) {
-    Value data = trace.read(out);
-    return tinh::scatterElements(ops, data, trace.read(indices),
-                                 trace.read(updates), axis,
-                                 combination(op, data));
+    return ops.create<graph::ScatterElementsOp>(
+        {trace.read(out), trace.read(indices), trace.read(updates)},
+        {kindOf(op, ops), ops.attr("axis", axis)});
   });
 }
 
@@ -108,9 +111,9 @@ void TraceBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
                              const TensorImpl &updates, TensorImpl &out,
                              const Call &call) {
   write(out, call, [&](GraphOps &ops) {
-    Value data = trace.read(out);
-    return tinh::scatterNd(ops, data, trace.read(indices), trace.read(updates),
-                           combination(op, data));
+    return ops.create<graph::ScatterNdOp>(
+        {trace.read(out), trace.read(indices), trace.read(updates)},
+        kindOf(op, ops));
   });
 }
 

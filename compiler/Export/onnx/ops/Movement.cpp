@@ -77,6 +77,56 @@ Tensor gatherNd(NodeWriter &w, graph::GatherNdOp op) {
                 {attribute("batch_dims", int64_t(op.getBatchDims()))});
 }
 
+Attributes reductionOf(graph::ScatterKind kind) {
+  if (kind == graph::ScatterKind::Assign)
+    return {};
+  return {attribute("reduction", stringifyScatterKind(kind))};
+}
+
+/// Tuples of one index, with the axis in front.
+Tensor scatter(NodeWriter &w, graph::ScatterOp op) {
+  Type i64 = IntegerType::get(op.getContext(), 64);
+  int64_t axis = op.getAxis();
+  Tensor x = w.operand(0), indices = w.cast(w.operand(1), i64),
+         updates = w.operand(2);
+  Ints tuples(indices.shape());
+  tuples.push_back(1);
+  auto moved = [&](const Tensor &tensor, int64_t count, bool back) {
+    Ints order;
+    for (int64_t d = axis; d < axis + count; ++d)
+      order.push_back(d);
+    for (int64_t d = 0; d < tensor.rank(); ++d)
+      if (d < axis || d >= axis + count)
+        order.push_back(d);
+    Ints inverse(order.size());
+    for (auto [to, from] : llvm::enumerate(order))
+      inverse[from] = static_cast<int64_t>(to);
+    return axis == 0 ? tensor : w.transpose(tensor, back ? inverse : order);
+  };
+  Tensor y = w.node("ScatterND",
+                    {moved(x, 1, false), w.reshape(indices, tuples),
+                     moved(updates, indices.rank(), false)},
+                    moved(x, 1, false).type, reductionOf(op.getKind()));
+  return moved(y, 1, true);
+}
+
+Tensor scatterElements(NodeWriter &w, graph::ScatterElementsOp op) {
+  Attributes attributes = reductionOf(op.getKind());
+  attributes.push_back(attribute("axis", int64_t(op.getAxis())));
+  return w.node("ScatterElements", w.operands(), w.type(), attributes);
+}
+
+/// Its indices are i64.
+Tensor scatterNd(NodeWriter &w, graph::ScatterNdOp op) {
+  Type i64 = IntegerType::get(op.getContext(), 64);
+  return w.node("ScatterND",
+                {w.operand(0), w.cast(w.operand(1), i64), w.operand(2)},
+                w.type(), reductionOf(op.getKind()));
+}
+
+/// What it says is for gradients alone.
+Tensor stopGradient(NodeWriter &w) { return w.operand(0); }
+
 /// A range of integers, converted; with a step of 0, which ONNX does not allow,
 /// one number repeated.
 Tensor iota(NodeWriter &w, graph::IotaOp op) {
@@ -101,12 +151,16 @@ ArrayRef<OpEntry> movementWriters() {
   static const OpEntry entries[] = {
       {"graph.broadcast", broadcast},
       {"graph.reshape", reshape},
+      {"graph.stop_gradient", stopGradient},
       entry<graph::ConcatOp, concat>(),
       entry<graph::GatherElementsOp, gatherElements>(),
       entry<graph::GatherNdOp, gatherNd>(),
       entry<graph::GatherOp, gather>(),
       entry<graph::IotaOp, iota>(),
       entry<graph::PadOp, pad>(),
+      entry<graph::ScatterElementsOp, scatterElements>(),
+      entry<graph::ScatterNdOp, scatterNd>(),
+      entry<graph::ScatterOp, scatter>(),
       entry<graph::SliceOp, slice>(),
       entry<graph::TransposeOp, transpose>(),
   };

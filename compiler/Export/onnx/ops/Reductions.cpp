@@ -57,6 +57,18 @@ Tensor reduce(NodeWriter &w, graph::ReduceOp op) {
   return w.cast(y, element);
 }
 
+/// The mean of squared distances from the mean.
+Tensor variance(NodeWriter &w, graph::VarianceOp op) {
+  Tensor x = w.operand(0);
+  if (op.getAxes().empty()) // each element is its own mean
+    return w.elementwise("Sub", x, x);
+  Tensor distance =
+      w.elementwise("Sub", x, w.reduce("ReduceMean", x, op.getAxes()));
+  Tensor square = w.elementwise("Mul", distance, distance);
+  return w.reshape(w.reduce("ReduceMean", square, op.getAxes()),
+                   w.type().getShape());
+}
+
 template <typename OpTy> Tensor arg(NodeWriter &w, OpTy op) {
   Tensor x = w.operand(0);
   Type byte = IntegerType::get(op.getContext(), 8, IntegerType::Unsigned);
@@ -92,6 +104,7 @@ ArrayRef<OpEntry> reductionWriters() {
       entry<graph::ArgminOp, arg<graph::ArgminOp>>("ArgMin"),
       entry<graph::CumsumOp, cumsum>(),
       entry<graph::ReduceOp, reduce>(),
+      entry<graph::VarianceOp, variance>(),
   };
   return entries;
 }

@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Composites.h"
 #include "compiler/Import/onnx/NodeBuilder.h"
 
 using namespace mlir;
@@ -14,40 +13,33 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
 using Predicate = graph::ComparePredicate;
 
-/// How updates combine with what is there; nothing for "none".
-std::optional<Combination> readCombination(NodeBuilder &b, Type element) {
+/// How updates combine with what is there.
+NamedAttribute readKind(NodeBuilder &b) {
   std::string reduction = b.stringAttribute("reduction", "none");
-  if (reduction == "add")
-    return combinationOf(Kind::Sum, element);
-  if (reduction == "mul")
-    return combinationOf(Kind::Prod, element);
-  if (reduction == "max")
-    return combinationOf(Kind::Max, element);
-  if (reduction == "min")
-    return combinationOf(Kind::Min, element);
-  if (reduction != "none")
+  auto kind =
+      graph::symbolizeScatterKind(reduction == "none" ? "assign" : reduction);
+  if (!kind || reduction == "assign") {
     b.fail("attribute reduction: unknown value \"" + reduction + "\"");
-  return std::nullopt;
+    kind = graph::ScatterKind::Assign;
+  }
+  return b.attr("kind", graph::ScatterKindAttr::get(b.graph.context(), *kind));
 }
 
 Results scatterElements(NodeBuilder &b) {
   Value data = b.input(0), indices = b.input(1), updates = b.input(2);
   auto axis = b.axis(b.intAttribute("axis", 0), b.rank(data));
-  auto combination = readCombination(b, b.element(data));
+  NamedAttribute kind = readKind(b);
   if (b.failed())
     return {Value()};
-  return {tinh::scatterElements(b, data, indices, updates, *axis, combination)};
+  return {b.create<graph::ScatterElementsOp>({data, indices, updates},
+                                             {kind, b.attr("axis", *axis)})};
 }
 
 Results scatterNd(NodeBuilder &b) {
   Value data = b.input(0), indices = b.input(1), updates = b.input(2);
-  auto combination = readCombination(b, b.element(data));
-  if (b.failed())
-    return {Value()};
-  return {tinh::scatterNd(b, data, indices, updates, combination)};
+  return {b.create<graph::ScatterNdOp>({data, indices, updates}, readKind(b))};
 }
 
 /// The cache with an update in each sequence from an index on.
