@@ -15,9 +15,9 @@ namespace tinh::test {
 
 std::vector<GradientCase> allCases() {
   std::vector<GradientCase> cases;
-  for (auto *family : {elementwiseCases, reductionCases, movementCases,
-                       contractionCases, poolingCases, normalizationCases,
-                       controlFlowCases})
+  for (auto *family :
+       {elementwiseCases, reductionCases, movementCases, contractionCases,
+        poolingCases, normalizationCases, controlFlowCases, functionCases})
     llvm::append_range(cases, family());
   return cases;
 }

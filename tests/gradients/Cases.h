@@ -20,6 +20,8 @@ std::vector<GradientCase> contractionCases();
 std::vector<GradientCase> poolingCases();
 std::vector<GradientCase> normalizationCases();
 std::vector<GradientCase> controlFlowCases();
+/// Of several ops.
+std::vector<GradientCase> functionCases();
 
 /// All of them.
 std::vector<GradientCase> allCases();
