@@ -175,26 +175,13 @@ Function::Impl::find(const Body &body, std::span<const Tensor> inputs,
   ++counts.traces;
   uint32_t threads =
       options.threads ? options.threads : engine_options().workers;
-  made.compiled = timed(counts.compile_ms, [&] {
-    OwningOpRef<ModuleOp> module(made.graph->module->clone());
-    return eager::CompiledGraph::create(
-        *module, made.graph->context, options.name, made.graph->results.size(),
-        made.graph->changed, threads);
-  });
+  eager::DifferentiableGraph::Options compiling{
+      options.name, threads, made.graph->results.size(), made.graph->changed,
+      made.graph->followsLeaves};
+  made.compiled = std::make_shared<eager::DifferentiableGraph>(
+      std::shared_ptr<eager::GraphContext>(made.graph, &made.graph->context),
+      std::move(made.graph->module), std::move(compiling));
   return specialisations.emplace_back(std::move(made));
-}
-
-void Function::Impl::checkAliases(
-    const Specialisation &specialisation,
-    std::span<const TensorImpl *const> arguments) const {
-  for (size_t changed : specialisation.graph->changed)
-    for (size_t other = 0; other < arguments.size(); ++other)
-      if (other != changed &&
-          arguments[other]->storage.get() == arguments[changed]->storage.get())
-        throw Error(TINH_INVALID_ARGUMENT,
-                    "function '" + options.name +
-                        "' changes one of its tensors, and is given another "
-                        "one that shares its memory; clone() one of them");
 }
 
 /// The gradient that is added up in a leaf, to be changed by a call.
@@ -228,37 +215,6 @@ Function::Impl::argumentsOf(const eager::TracedGraph &graph,
   return given;
 }
 
-std::vector<Tensor> Function::Impl::launch(Specialisation &specialisation,
-                                           std::span<const Tensor> inputs) {
-  const eager::TracedGraph &graph = *specialisation.graph;
-  eager::Call call = {"function", at};
-  std::vector<Tensor> contiguous; // Keeps what it holds alive.
-  std::vector<std::pair<size_t, Tensor>> writtenBack;
-  std::vector<const TensorImpl *> arguments;
-  eager::GradModeScope constant(false);
-  for (auto [i, given] : llvm::enumerate(argumentsOf(graph, inputs))) {
-    Tensor dense = given.contiguous(at);
-    if (llvm::is_contained(graph.changed, i) && !dense.is_same(given))
-      writtenBack.emplace_back(contiguous.size(), given);
-    contiguous.push_back(dense);
-    arguments.push_back(&implOf(contiguous.back()));
-  }
-  checkAliases(specialisation, arguments);
-  std::vector<Tensor> results;
-  std::vector<const TensorImpl *> outputs;
-  for (const auto &[dtype, sizes] : graph.results) {
-    results.push_back(
-        empty(IntArray(std::span<const int64_t>(sizes)), DType(dtype), at));
-    outputs.push_back(&implOf(results.back()));
-  }
-  specialisation.compiled->launch(arguments, outputs, call);
-  for (size_t i : graph.changed)
-    eager::noteChange(implOf(contiguous[i]), call);
-  for (auto &[i, given] : writtenBack)
-    given.copy_(contiguous[i]);
-  return results;
-}
-
 std::vector<Tensor> Function::Impl::call(const Body &body,
                                          std::span<const Tensor> inputs,
                                          const std::string &key) {
@@ -266,12 +222,18 @@ std::vector<Tensor> Function::Impl::call(const Body &body,
   if (eager::TraceBackend::current())
     return body(inputs);
   Specialisation *specialisation;
+  std::vector<Tensor> arguments;
   {
     std::lock_guard lock(mutex);
     specialisation = &find(body, inputs, key);
     ++counts.calls;
+    arguments = argumentsOf(*specialisation->graph, inputs);
+    timed(counts.compile_ms, [&] {
+      specialisation->compiled->prepare(arguments);
+      return true;
+    });
   }
-  return launch(*specialisation, inputs);
+  return specialisation->compiled->call(arguments, {"function", at});
 }
 
 FunctionStatistics Function::Impl::statistics() {

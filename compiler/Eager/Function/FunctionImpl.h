@@ -8,7 +8,7 @@
 #ifndef TINH_EAGER_FUNCTION_FUNCTIONIMPL_H
 #define TINH_EAGER_FUNCTION_FUNCTIONIMPL_H
 
-#include "compiler/Eager/Function/CompiledGraph.h"
+#include "compiler/Eager/Function/DifferentiableGraph.h"
 #include "compiler/Eager/Function/Trace.h"
 #include "tinh/function.h"
 
@@ -69,8 +69,8 @@ private:
     std::string key;
     std::vector<std::pair<tinh_dtype_t, eager::Dims>> inputs;
     std::vector<bool> leaves; // Which inputs are leaves of the tape.
-    std::unique_ptr<eager::TracedGraph> graph;
-    std::shared_ptr<eager::CompiledGraph> compiled;
+    std::shared_ptr<eager::TracedGraph> graph;
+    std::shared_ptr<eager::DifferentiableGraph> compiled;
 
     bool fits(std::span<const Tensor> given, const std::string &key) const;
     /// How the signature given differs: "argument 0: shape [3, 4] instead of
@@ -81,13 +81,10 @@ private:
 
   Specialisation &find(const Body &body, std::span<const Tensor> inputs,
                        const std::string &key);
+  /// What the graph of a call with these inputs is given.
   std::vector<Tensor> argumentsOf(const eager::TracedGraph &graph,
                                   std::span<const Tensor> inputs);
   void noteRetrace(std::span<const Tensor> inputs, const std::string &key);
-  std::vector<Tensor> launch(Specialisation &specialisation,
-                             std::span<const Tensor> inputs);
-  void checkAliases(const Specialisation &specialisation,
-                    std::span<const eager::TensorImpl *const> arguments) const;
 
   std::mutex mutex; // Guards what follows; a specialisation stays as it is.
   std::deque<Specialisation> specialisations;

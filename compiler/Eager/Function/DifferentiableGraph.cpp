@@ -1,0 +1,223 @@
+//===- DifferentiableGraph.cpp - Compiled graphs on the tape --------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Eager/Function/DifferentiableGraph.h"
+
+#include "compiler/Eager/Autograd/GradMode.h"
+#include "compiler/Eager/Autograd/Record.h"
+#include "compiler/Eager/Autograd/Tape.h"
+#include "compiler/Eager/Function/SplitGraph.h"
+#include "compiler/Eager/Tensor/Support.h"
+#include "compiler/Pipelines/ElementTypes.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tinh::eager {
+
+/// What runs for arguments of which some are recorded.
+struct DifferentiableGraph::Program {
+  std::shared_ptr<CompiledGraph> forward;
+  std::vector<Type> types; // Of the results and the residuals.
+  /// Null if there is nothing to record.
+  std::shared_ptr<DifferentiableGraph> backward, whole;
+  std::vector<size_t> neededArguments, neededResults;
+  std::vector<size_t> given; // The arguments that have a gradient.
+};
+
+DifferentiableGraph::DifferentiableGraph(std::shared_ptr<GraphContext> context,
+                                         OwningOpRef<ModuleOp> module,
+                                         Options options)
+    : context(std::move(context)), module(std::move(module)),
+      options(std::move(options)) {}
+
+DifferentiableGraph::~DifferentiableGraph() = default;
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// None, if the graph changes such an argument: it has done itself what there
+/// is to do about its gradient.
+std::vector<bool>
+DifferentiableGraph::recorded(std::span<const Tensor> arguments) const {
+  std::vector<bool> recorded;
+  for (const Tensor &argument : arguments)
+    recorded.push_back(!options.isConstant &&
+                       isRecorded(*TensorAccess::get(argument)));
+  for (size_t i : options.changed)
+    if (recorded[i])
+      return std::vector<bool>(recorded.size());
+  return recorded;
+}
+
+std::shared_ptr<DifferentiableGraph>
+DifferentiableGraph::another(OwningOpRef<ModuleOp> module, size_t numResults) {
+  return std::make_shared<DifferentiableGraph>(
+      context, std::move(module),
+      Options{options.name, options.threads, numResults, {}});
+}
+
+std::unique_ptr<DifferentiableGraph::Program>
+DifferentiableGraph::derive(const std::vector<bool> &recorded) {
+  auto program = std::make_unique<Program>();
+  OwningOpRef<ModuleOp> forward;
+  if (llvm::is_contained(recorded, true)) {
+    auto graph =
+        splitGraph(*module, options.numResults, recorded, options.changed);
+    if (!graph)
+      context->fail("function '" + options.name +
+                    "' is called with tensors that require gradients, and "
+                    "cannot be differentiated:");
+    program->given = std::move(graph->given);
+    program->neededArguments = std::move(graph->neededArguments);
+    program->neededResults = std::move(graph->neededResults);
+    if (graph->forward) {
+      size_t numGradients = program->given.size();
+      program->backward = another(std::move(graph->backward), numGradients);
+      program->whole = another(std::move(graph->whole), numGradients);
+      forward = std::move(graph->forward);
+    }
+  }
+  if (!forward)
+    forward = OwningOpRef<ModuleOp>(module->clone());
+  auto main = forward->lookupSymbol<func::FuncOp>(graph::names::kMain);
+  size_t numResults = main.getNumResults() - options.changed.size();
+  for (mlir::Type type : main.getResultTypes().take_front(numResults)) {
+    auto tensor = cast<RankedTensorType>(type);
+    ArrayRef<int64_t> shape = tensor.getShape();
+    program->types.push_back({dtypeOf(tensor.getElementType()),
+                              Dims(std::span(shape.data(), shape.size()))});
+  }
+  program->forward =
+      CompiledGraph::create(*forward, *context, options.name, numResults,
+                            options.changed, options.threads);
+  return program;
+}
+
+DifferentiableGraph::Program &
+DifferentiableGraph::programFor(std::span<const Tensor> arguments) {
+  // Graphs that belong together share a context.
+  static std::mutex derivations;
+  std::vector<bool> mask = recorded(arguments);
+  {
+    std::lock_guard lock(mutex);
+    if (auto known = programs.find(mask); known != programs.end())
+      return *known->second;
+  }
+  std::lock_guard only(derivations);
+  std::lock_guard lock(mutex);
+  std::unique_ptr<Program> &program = programs[mask];
+  if (!program)
+    program = derive(mask);
+  return *program;
+}
+
+void DifferentiableGraph::prepare(std::span<const Tensor> arguments) {
+  programFor(arguments);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+void DifferentiableGraph::checkAliases(
+    std::span<const TensorImpl *const> arguments) const {
+  for (size_t changed : options.changed)
+    for (size_t other = 0; other < arguments.size(); ++other)
+      if (other != changed &&
+          arguments[other]->storage.get() == arguments[changed]->storage.get())
+        throw Error(TINH_INVALID_ARGUMENT,
+                    "function '" + options.name +
+                        "' changes one of its tensors, and is given another "
+                        "one that shares its memory; clone() one of them");
+}
+
+std::vector<Tensor> DifferentiableGraph::run(const Program &program,
+                                             std::span<const Tensor> arguments,
+                                             const Call &call) {
+  GradModeScope constant(false);
+  std::vector<Tensor> contiguous, results;
+  std::vector<const TensorImpl *> inputs, outputs;
+  for (const Tensor &argument : arguments)
+    contiguous.push_back(argument.contiguous(call.at));
+  for (const Tensor &tensor : contiguous)
+    inputs.push_back(TensorAccess::get(tensor));
+  checkAliases(inputs);
+  for (const Type &type : program.types)
+    results.push_back(makeTensor(DType(type.dtype), type.sizes));
+  for (const Tensor &tensor : results)
+    outputs.push_back(TensorAccess::get(tensor));
+  program.forward->launch(inputs, outputs, call);
+  for (size_t i : options.changed) {
+    noteChange(*inputs[i], call);
+    if (!contiguous[i].is_same(arguments[i]))
+      Tensor(arguments[i]).copy_(contiguous[i]);
+  }
+  return results;
+}
+
+void DifferentiableGraph::record(const Program &program,
+                                 std::span<const Tensor> arguments,
+                                 std::span<const Tensor> results, Whole all,
+                                 const Call &call) {
+  std::span<const Tensor> outputs = results.first(options.numResults);
+  std::vector<Tensor> saved;
+  for (size_t i : program.neededArguments)
+    saved.push_back(arguments[i]);
+  for (size_t i : program.neededResults)
+    saved.push_back(outputs[i]);
+  for (const Tensor &residual : results.subspan(options.numResults))
+    saved.push_back(residual);
+  std::vector<Type> types(program.types.begin(),
+                          program.types.begin() + options.numResults);
+  recordFunction(call, arguments, outputs, saved,
+                 [self = shared_from_this(), &program, all = std::move(all),
+                  types, call](std::span<const Tensor> saved,
+                               std::span<const Tensor> outputGradients) {
+                   std::vector<Tensor> given;
+                   if (gradEnabled)
+                     for (const auto &[argument, from] : all)
+                       given.push_back(argument.get(from, call));
+                   else
+                     given.assign(saved.begin(), saved.end());
+                   for (size_t i = 0; i < types.size(); ++i)
+                     if (outputGradients[i].defined())
+                       given.push_back(outputGradients[i]);
+                     else if (DType(types[i].dtype).is_floating_point())
+                       given.push_back(zeros(toArray(types[i].sizes),
+                                             DType(types[i].dtype), call.at));
+                   auto &graph = gradEnabled ? program.whole : program.backward;
+                   std::vector<Tensor> found = graph->call(given, call);
+                   std::vector<Tensor> gradients(all.size());
+                   for (size_t i = 0; i < found.size(); ++i)
+                     gradients[program.given[i]] = found[i];
+                   return gradients;
+                 });
+}
+
+std::vector<Tensor> DifferentiableGraph::call(std::span<const Tensor> arguments,
+                                              const Call &call) {
+  Program &program = programFor(arguments);
+  if (!program.backward)
+    return run(program, arguments, call);
+  // Those that the call changes are of no use afterwards, which is noticed.
+  Whole all;
+  for (const Tensor &argument : arguments) {
+    const TensorImpl &tensor = *TensorAccess::get(argument);
+    all.emplace_back(Saved(tensor), edgeOf(tensor));
+  }
+  std::vector<Tensor> results = run(program, arguments, call);
+  record(program, arguments, results, std::move(all), call);
+  results.resize(options.numResults);
+  return results;
+}
+
+} // namespace tinh::eager
