@@ -15,6 +15,7 @@
 
 #include "half.h"
 #include "npy.h"
+#include "random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,32 +75,6 @@ parse_inputs(const std::vector<std::string> &arguments,
 }
 
 namespace {
-
-/// SplitMix64.
-class Random {
-public:
-  explicit Random(const std::string &seed) {
-    for (char c : seed) // FNV-1a
-      state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-
-  uint64_t next() {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-  }
-
-  /// Box-Muller; one of the two values.
-  double normal() {
-    double u = (double(next() >> 11) + 1) * 0x1p-53;
-    double v = double(next() >> 11) * 0x1p-53;
-    return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
-  }
-
-private:
-  uint64_t state = 0xcbf29ce484222325u;
-};
 
 template <typename T, typename Next>
 void fill(std::vector<char> &bytes, Next next) {

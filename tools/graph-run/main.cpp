@@ -14,6 +14,7 @@
 #include "inputs.h"
 #include "npy.h"
 #include "report.h"
+#include "train.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,11 +32,14 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output_dir;
   std::string trace;
+  std::string load_state, save_state;
+  TrainOptions training;
   uint32_t threads = 0;
   uint32_t runs = 1;
   uint32_t warmup = 0;
   uint32_t in_flight = 1;
   bool list = false;
+  bool train = false;
   bool percentiles = false;
   bool json = false;
 };
@@ -186,7 +190,24 @@ make_slots(uint32_t count, const std::vector<tinh_tensor_info_t> &outputs) {
   return slots;
 }
 
+/// Trains, with the C++ wrapper.
+static void run_training(const Options &options) {
+  tinh::Module module(options.artifact);
+  tinh::ContextOptions wanted;
+  wanted.threads = options.threads;
+  if (!options.trace.empty())
+    wanted.trace_path = options.trace.c_str();
+  tinh::Context context(module, wanted);
+  if (!options.load_state.empty())
+    context.load_state(options.load_state);
+  train(module, context, options.training);
+  if (!options.save_state.empty())
+    context.save_state(options.save_state);
+}
+
 static void run(const Options &options) {
+  if (options.train)
+    return run_training(options);
   tinh_module_t *loaded = nullptr;
   check(tinh_module_load(options.artifact.c_str(), &loaded));
   Handle<tinh_module_t> module(loaded);
@@ -214,11 +235,16 @@ static void run(const Options &options) {
   if (!options.output_dir.empty())
     make_directory(options.output_dir); // Rather fail before the runs.
   Handle<tinh_context_t> context = make_context(options, module.get());
+  if (!options.load_state.empty())
+    check(tinh_context_load_state(context.get(), options.load_state.c_str()));
   std::vector<Slot> slots = make_slots(options.in_flight, outputs);
   uint32_t total = options.warmup + options.runs;
   std::vector<double> times =
       run_many(context.get(), index, buffers, slots, total);
 
+  if (!options.save_state.empty())
+    check(tinh_context_save_state(context.get(), options.save_state.c_str(),
+                                  nullptr, 0));
   tinh_module_info_t about;
   tinh_context_info_t context_info;
   check(tinh_module_info(module.get(), &about));
@@ -273,10 +299,54 @@ static void define_options(CLI::App &app, Options &options) {
   app.add_flag("--json", options.json, "print the times as JSON");
 }
 
+static void define_training(CLI::App &app, Options &options) {
+  TrainOptions &training = options.training;
+  app.add_option("--load-state", options.load_state,
+                 "take all variables from a .safetensors file first")
+      ->type_name("FILE");
+  app.add_option("--save-state", options.save_state,
+                 "write all variables to a .safetensors file in the end")
+      ->type_name("FILE");
+  CLI::Option *train = app.add_flag(
+      "--train", options.train,
+      "train with the functions train_step and evaluate of the artifact");
+  auto only_then = [&](CLI::Option *option) { return option->needs(train); };
+  CLI::Option *data =
+      app.add_option("--data", training.data,
+                     "arrays of samples, one for each input of train_step")
+          ->type_name("X.npy,Y.npy");
+  train->needs(only_then(data));
+  only_then(app.add_option("--validation", training.validation,
+                           "the same, to evaluate after each epoch"))
+      ->type_name("X.npy,Y.npy");
+  only_then(app.add_option("--epochs", training.epochs,
+                           "how often to go through the samples, in all"))
+      ->capture_default_str();
+  only_then(app.add_option("--batch", training.batch,
+                           "samples in a step; what the artifact was compiled "
+                           "for, or an error"));
+  only_then(app.add_option("--shuffle", training.shuffle,
+                           "another order of the samples in each epoch, from "
+                           "a seed"))
+      ->type_name("SEED");
+  CLI::Option *checkpoint =
+      only_then(app.add_option("--checkpoint", training.checkpoint,
+                               "write variables and position to a .safetensors "
+                               "file after each epoch"))
+          ->type_name("FILE");
+  only_then(app.add_option("--checkpoint-steps", training.checkpoint_steps,
+                           "write it also after so many steps"))
+      ->needs(checkpoint);
+  only_then(app.add_flag("--resume", training.resume,
+                         "go on from the checkpoint, if it is there"))
+      ->needs(checkpoint);
+}
+
 int main(int argc, char **argv) {
   Options options;
   CLI::App app("Runs a compiled model.", "graph-run");
   define_options(app, options);
+  define_training(app, options);
   if (auto done = parse(app, argc, argv))
     return *done;
   try {
@@ -284,6 +354,11 @@ int main(int argc, char **argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw UserError("cannot write to the standard output");
     return exit_success;
+  } catch (const tinh::Error &error) {
+    bool internal = error.status() == TINH_INTERNAL;
+    std::fprintf(stderr, "graph-run: %serror: %s\n",
+                 internal ? "internal " : "", error.what());
+    return internal ? exit_internal : exit_wrong_input;
   } catch (const UserError &error) {
     std::fprintf(stderr, "graph-run: error: %s\n", error.what());
     return exit_wrong_input;

@@ -89,6 +89,15 @@ static void print_function(const tinh_module_t *module, uint32_t index) {
               static_cast<unsigned long long>(function.unplanned_size));
 }
 
+static void print_variables(const tinh_module_t *module, uint32_t count) {
+  tinh_variable_info_t variable;
+  if (count)
+    std::printf("\nvariables\n");
+  for (uint32_t i = 0; i < count; ++i)
+    if (tinh_module_variable_info(module, i, &variable) == TINH_OK)
+      print_tensor(variable.trainable ? "trained" : "kept", variable.type);
+}
+
 void print_module(const tinh_module_t *module) {
   tinh_module_info_t info;
   if (tinh_module_info(module, &info) != TINH_OK)
@@ -100,6 +109,7 @@ void print_module(const tinh_module_t *module) {
               info.num_kernels);
   for (uint32_t i = 0; i < info.num_functions; ++i)
     print_function(module, i);
+  print_variables(module, info.num_variables);
 }
 
 } // namespace tinh::tools

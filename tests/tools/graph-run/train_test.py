@@ -1,0 +1,229 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""graph-run --train on the hand-made training artifact.
+
+usage: train_test.py GRAPH_RUN TRAINER
+
+Needs the standard library alone. The artifact fits prediction = x · w + b to
+batches of 8 by gradient descent with momentum; "stamp" counts its steps.
+"""
+
+import json
+import pathlib
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GRAPH_RUN, TRAINER = (str(pathlib.Path(p).absolute()) for p in sys.argv[1:3])
+
+
+def npy(values, shape, descr="<f4", code="f"):
+    """The bytes of a .npy file."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header = header.ljust(117) + "\n"
+    data = struct.pack(f"<{len(values)}{code}", *values)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + data
+
+
+def read_safetensors(path):
+    """Metadata and the bytes of each tensor."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    metadata = header.pop("__metadata__", {})
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensors[name] = data[8 + length + begin : 8 + length + end]
+    return metadata, tensors
+
+
+class Train(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        numbers = random.Random(1)
+        self.rows = [[numbers.uniform(-1, 1) for _ in range(4)] for _ in range(100)]
+        self.targets = [r[0] - 2 * r[1] + 3 * r[2] + 0.25 for r in self.rows]
+        self.write("x", self.rows)
+        self.write("y", self.targets)
+
+    def write(self, name, rows, **options):
+        flat = [v for row in rows for v in (row if isinstance(row, list) else [row])]
+        shape = (len(rows), 4) if isinstance(rows[0], list) else (len(rows),)
+        (self.folder / f"{name}.npy").write_bytes(npy(flat, shape, **options))
+
+    def command(self, *arguments, data="x.npy,y.npy"):
+        return [GRAPH_RUN, TRAINER, "--train", "--data", data, *map(str, arguments)]
+
+    def run_tool(self, *arguments, **options):
+        return subprocess.run(
+            self.command(*arguments, **options),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
+        )
+
+    def train(self, *arguments, **options):
+        """The losses, by epoch."""
+        done = self.run_tool(*arguments, **options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("\r", done.stdout)  # Plain lines in a pipe.
+        lines = re.findall(r"^epoch \d+ of \d+: loss (\S+)", done.stdout, re.M)
+        return [float(line) for line in lines]
+
+    def fails(self, message, *arguments, code=1, **options):
+        done = self.run_tool(*arguments, **options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(message, done.stderr)
+
+    def state(self, name):
+        return read_safetensors(self.folder / name)
+
+    def test_it_learns(self):
+        losses = self.train("--epochs", 40, "--save-state", "end")
+        self.assertEqual(len(losses), 40)
+        self.assertLess(losses[-1], 1e-4)
+        self.assertLess(losses[-1], losses[0] / 1000)
+        _, tensors = self.state("end")
+        for found, wanted in zip(struct.unpack("<4f", tensors["w"]), [1, -2, 3, 0]):
+            self.assertAlmostEqual(found, wanted, delta=0.02)
+        (steps,) = struct.unpack("<q", tensors["stamp"][:8])
+        self.assertEqual(steps, 40 * 12)
+
+    def test_losses_are_means_over_the_batches(self):
+        """Against the same training in Python's doubles."""
+        w, b, w_moment, b_moment, losses = [0, 1, 2, 3], 0, [0] * 4, 0, []
+        for batch in range(12):
+            loss, to_w, to_b = 0, [0] * 4, 0
+            for row in range(batch * 8, batch * 8 + 8):
+                x = self.rows[row]
+                error = sum(map(float.__mul__, x, map(float, w))) + b
+                error -= self.targets[row]
+                loss += error * error / 8
+                to_b += error / 4
+                to_w = [g + error / 4 * v for g, v in zip(to_w, x)]
+            w_moment = [0.9 * m + g for m, g in zip(w_moment, to_w)]
+            b_moment = 0.9 * b_moment + to_b
+            w = [v - 0.05 * m for v, m in zip(w, w_moment)]
+            b -= 0.05 * b_moment
+            losses.append(loss)
+        (loss,) = self.train()
+        self.assertAlmostEqual(loss, sum(losses) / 12, places=4)
+
+    def test_what_is_printed(self):
+        done = self.run_tool("--epochs", 2, "--validation", "x.npy,y.npy")
+        lines = done.stdout.split("\n")
+        self.assertEqual(
+            lines[0], "100 samples, 12 batches of 8, 4 left out of each epoch"
+        )
+        pattern = r"epoch {} of 2: loss \S+; validation loss \S+ \(\S+ ms a step\)"
+        for epoch in (1, 2):
+            self.assertRegex(lines[epoch], "^" + pattern.format(epoch) + "$")
+        self.assertEqual(lines[3:], [""])
+
+    def test_shuffling_depends_on_the_seed_alone(self):
+        first = self.train("--epochs", 3, "--shuffle", 5)
+        self.assertEqual(self.train("--epochs", 3, "--shuffle", 5), first)
+        self.assertNotEqual(self.train("--epochs", 3, "--shuffle", 6), first)
+        self.assertNotEqual(self.train("--epochs", 3), first)
+
+    def test_any_number_of_threads_gives_the_same(self):
+        for threads in (1, 3):
+            self.train("--threads", threads, "--save-state", f"end{threads}")
+        self.assertEqual(self.state("end1"), self.state("end3"))
+
+    def test_resumed_training_ends_the_same(self):
+        options = ("--shuffle", 3, "--checkpoint")
+        whole = self.train("--epochs", 4, *options, "whole")
+        first = self.train("--epochs", 2, *options, "parts")
+        rest = self.train("--epochs", 4, *options, "parts", "--resume")
+        self.assertEqual(first + rest, whole)
+        self.assertEqual(self.state("whole"), self.state("parts"))
+        self.assertEqual(self.train("--epochs", 4, *options, "parts", "--resume"), [])
+
+    def test_states_go_from_run_to_run(self):
+        self.train("--epochs", 1, "--save-state", "one")
+        self.train("--epochs", 1, "--load-state", "one", "--save-state", "two")
+        self.train("--epochs", 2, "--save-state", "both")
+        self.assertEqual(self.state("two"), self.state("both"))
+        command = [GRAPH_RUN, TRAINER, "--function", "predict", "--load-state", "two"]
+        done = subprocess.run(
+            [*command, "--input", "x=zeros", "--output-dir", "out"],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
+        self.assertEqual(done.stderr, b"")
+        prediction = (self.folder / "out" / "prediction.npy").read_bytes()[-32:]
+        self.assertEqual(prediction, self.state("two")[1]["b"] * 8)
+
+    def test_killed_at_any_time_it_goes_on_as_if_not(self):
+        options = ("--shuffle", 2, "--epochs", 30, "--checkpoint")
+        self.train(*options, "whole")
+        command = self.command(
+            *options, "parts", "--checkpoint-steps", 5, "--resume", "--threads", 2
+        )
+        numbers = random.Random(3)
+        for _ in range(50):
+            process = subprocess.Popen(
+                command, cwd=self.folder, stdout=subprocess.PIPE, text=True
+            )
+            process.stdout.readline()  # It has begun.
+            time.sleep(numbers.uniform(0, 0.02))
+            process.kill()
+            process.communicate()
+            self.assertIn(process.returncode, (-signal.SIGKILL, 0))
+            if (self.folder / "parts").exists():
+                _, tensors = self.state("parts")
+                stamps = tensors["stamp"]
+                self.assertEqual(stamps, stamps[:8] * (len(stamps) // 8))
+        self.train(*options, "parts", "--resume")
+        self.assertEqual(self.state("whole"), self.state("parts"))
+
+    def test_data_that_does_not_fit(self):
+        self.write("y64", self.targets, descr="<f8", code="d")
+        self.write("half", self.targets[:50])
+        self.write("few.x", self.rows[:5])
+        self.write("few.y", self.targets[:5])
+        self.fails("has 1 files, and the model takes 2: --data x.npy,y.npy", data="x.npy")
+        self.fails("has dtype f64, and the model expects f32", data="x.npy,y64.npy")
+        self.fails("has 50 samples in batches of 8, the one", data="x.npy,half.npy")
+        self.fails("has shape 100, and the model expects Nx4", data="y.npy,x.npy")
+        self.fails("there are 5 samples", data="few.x.npy,few.y.npy")
+        self.fails("cannot read 'z.npy': No such file", data="x.npy,z.npy")
+        self.fails("compiled for batches of 8; compile", "--batch", 32)
+        self.train("--batch", 8)
+
+    def test_a_loss_that_is_no_number(self):
+        self.rows[19][2] = float("nan")
+        self.write("x", self.rows)
+        self.fails("the loss is nan in step 3 of epoch 1; check the data")
+
+    def test_checkpoints_that_do_not_fit(self):
+        self.train("--shuffle", 1, "--checkpoint", "state", "--save-state", "plain")
+        resume = ("--checkpoint", "state", "--resume")
+        self.fails("its shuffle is 1, and is none now", *resume)
+        self.write("y", self.targets[:80])
+        self.write("x", self.rows[:80])
+        self.fails("its samples is 100, and is 80 now", "--shuffle", 1, *resume)
+        self.fails(
+            "its batch is not known", "--checkpoint", "plain", "--resume"
+        )
+        (self.folder / "state").write_text("nonsense")
+        self.fails("not a safetensors file", "--shuffle", 1, *resume)
+        self.fails("--resume requires --checkpoint", "--resume", code=2)
+        self.fails("No such file", "--checkpoint", "nowhere/state")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,324 @@
+//===- train.cpp - Training with an artifact --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "train.h"
+
+#include "dataset.h"
+#include "inputs.h"
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace tinh::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double scalar_of(const tinh_tensor_info_t &tensor, const char *bytes) {
+  if (tensor.dtype == TINH_DTYPE_F64) {
+    double value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  float value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// Runs of a function over batches, two of them in flight: while one computes,
+/// the next one's samples are gathered. Means of its outputs, the loss first.
+class BatchRunner {
+public:
+  BatchRunner(const Module &module, const Context &context,
+              const std::string &function, const std::string &option,
+              const std::string &files)
+      : context(context), function(module.find_function(function)),
+        outputs(module.outputs(this->function)),
+        data(option, files, module.inputs(this->function)),
+        totals(outputs.size()) {
+    for (const tinh_tensor_info_t &output : outputs)
+      if (output.rank != 0 ||
+          (output.dtype != TINH_DTYPE_F32 && output.dtype != TINH_DTYPE_F64))
+        throw UserError("the output '" + std::string(output.name) + "' of " +
+                        function + " is " + type_text(output) +
+                        ", and a loss or metric is an f32 or f64 scalar");
+    if (outputs.empty())
+      throw UserError("the function " + function +
+                      " has no loss as its output");
+    for (Slot &slot : slots) {
+      slot.inputs = data.make_batch();
+      for (const tinh_tensor_info_t &output : outputs) {
+        slot.memory.emplace_back(output.size);
+        slot.outputs.push_back({slot.memory.back().data(), output.size});
+      }
+    }
+  }
+
+  const Dataset &dataset() const { return data; }
+  /// Sums of the outputs over the batches of an epoch so far.
+  std::vector<double> &sums() { return totals; }
+
+  /// Starts a run on batch `index`. `epoch` is for messages.
+  void start(const std::vector<uint64_t> &order, uint64_t epoch,
+             uint64_t index) {
+    Slot &slot = slots[index % slots.size()];
+    finish(slot);
+    data.fill(order, index, slot.inputs);
+    slot.epoch = epoch;
+    slot.index = index;
+    slot.future.emplace(
+        context.submit(slot.inputs.buffers, slot.outputs, {}, function));
+  }
+
+  /// Waits for what has been started.
+  void finish() {
+    if (slots[0].index > slots[1].index)
+      std::swap(slots[0], slots[1]); // In their order, for equal sums.
+    for (Slot &slot : slots)
+      finish(slot);
+  }
+
+  /// "loss 0.25, accuracy 0.5": means over so many batches.
+  std::string means(uint64_t count) const {
+    std::string text;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      char number[40];
+      std::snprintf(number, sizeof number, " %.6g",
+                    totals[i] / static_cast<double>(count));
+      text.append(i ? ", " : "").append(outputs[i].name).append(number);
+    }
+    return text;
+  }
+
+private:
+  struct Slot {
+    Dataset::Batch inputs;
+    std::vector<std::vector<char>> memory;
+    std::vector<tinh_buffer_t> outputs;
+    std::optional<Future> future;
+    uint64_t epoch = 0, index = 0;
+  };
+
+  void finish(Slot &slot) {
+    if (!slot.future)
+      return;
+    slot.future->wait();
+    slot.future.reset();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      double value = scalar_of(outputs[i], slot.memory[i].data());
+      if (i == 0 && !std::isfinite(value))
+        throw UserError("the " + std::string(outputs[i].name) + " is " +
+                        std::to_string(value) + " in step " +
+                        std::to_string(slot.index + 1) + " of epoch " +
+                        std::to_string(slot.epoch + 1) +
+                        "; check the data, or train with a lower learning "
+                        "rate");
+      totals[i] += value;
+    }
+  }
+
+  const Context &context;
+  const uint32_t function;
+  const std::vector<tinh_tensor_info_t> outputs;
+  const Dataset data;
+  std::array<Slot, 2> slots;
+  std::vector<double> totals;
+};
+
+/// How far a training is; what a checkpoint says beside the variables.
+struct Position {
+  uint64_t epoch = 0; ///< Epochs completed, and
+  uint64_t step = 0;  ///< batches of the next one.
+};
+
+class Training {
+public:
+  Training(const Module &module, const Context &context,
+           const TrainOptions &options)
+      : context(context), options(options),
+        steps(module, context, "train_step", "--data", options.data) {
+    const Dataset &data = steps.dataset();
+    if (options.batch && *options.batch != data.batch_size())
+      throw UserError("--batch " + std::to_string(*options.batch) +
+                      ": the model was compiled for batches of " +
+                      std::to_string(data.batch_size()) +
+                      "; compile it again with another --shape");
+    if (!options.validation.empty())
+      validation.emplace(module, context, "evaluate", "--validation",
+                         options.validation);
+  }
+
+  void run() {
+    if (options.resume)
+      resume();
+    if (!std::filesystem::exists(options.checkpoint))
+      save(); // Rather fail before the first epoch.
+    describe();
+    while (position.epoch < options.epochs) {
+      run_epoch();
+      report_epoch();
+      ++position.epoch;
+      position.step = 0;
+      steps.sums().assign(steps.sums().size(), 0);
+      save();
+    }
+  }
+
+private:
+  Metadata metadata() {
+    const Dataset &data = steps.dataset();
+    std::string sums;
+    for (double sum : steps.sums()) {
+      char text[40];
+      std::snprintf(text, sizeof text, "%a", sum); // Exact.
+      sums.append(sums.empty() ? "" : " ").append(text);
+    }
+    return {{"tinh.epoch", std::to_string(position.epoch)},
+            {"tinh.step", std::to_string(position.step)},
+            {"tinh.sums", sums},
+            {"tinh.batch", std::to_string(data.batch_size())},
+            {"tinh.samples", std::to_string(data.num_samples())},
+            {"tinh.shuffle",
+             options.shuffle ? std::to_string(*options.shuffle) : "none"}};
+  }
+
+  void save() {
+    if (!options.checkpoint.empty())
+      context.save_state(options.checkpoint, metadata());
+  }
+
+  /// Goes on from the checkpoint, if there is one, which must be of the same
+  /// data, in the same order.
+  void resume() {
+    if (!std::filesystem::exists(options.checkpoint)) {
+      std::printf("there is no '%s': training from the beginning\n",
+                  options.checkpoint.c_str());
+      return;
+    }
+    Metadata found = TensorFile(options.checkpoint).metadata();
+    Metadata expected = metadata();
+    for (const char *key : {"tinh.batch", "tinh.samples", "tinh.shuffle"})
+      if (found[key] != expected[key])
+        throw UserError("cannot resume from '" + options.checkpoint +
+                        "': its " + (key + std::strlen("tinh.")) + " is " +
+                        (found[key].empty() ? "not known" : found[key]) +
+                        ", and is " + expected[key] + " now");
+    position.epoch = std::strtoull(found["tinh.epoch"].c_str(), nullptr, 10);
+    position.step = std::strtoull(found["tinh.step"].c_str(), nullptr, 10);
+    if (position.step > steps.dataset().num_batches())
+      throw UserError("cannot resume from '" + options.checkpoint +
+                      "': its metadata is damaged");
+    const char *at = found["tinh.sums"].c_str();
+    for (double &sum : steps.sums()) {
+      char *end;
+      sum = std::strtod(at, &end);
+      at = end;
+    }
+    context.load_state(options.checkpoint);
+  }
+
+  void describe() const {
+    const Dataset &data = steps.dataset();
+    uint64_t left = data.num_samples() % data.batch_size();
+    std::string rest;
+    if (left)
+      rest = ", " + std::to_string(left) + " left out of each epoch";
+    std::printf("%llu samples, %llu batches of %llu%s\n",
+                static_cast<unsigned long long>(data.num_samples()),
+                static_cast<unsigned long long>(data.num_batches()),
+                static_cast<unsigned long long>(data.batch_size()),
+                rest.c_str());
+    std::fflush(stdout);
+  }
+
+  void run_epoch() {
+    std::vector<uint64_t> order =
+        steps.dataset().order(options.shuffle, position.epoch);
+    began = Clock::now();
+    first_step = position.step;
+    uint64_t count = steps.dataset().num_batches();
+    for (uint64_t step = position.step; step < count;) {
+      steps.start(order, position.epoch, step);
+      position.step = ++step;
+      if (options.checkpoint_steps && step < count &&
+          step % options.checkpoint_steps == 0) {
+        steps.finish();
+        save();
+      }
+      show_progress();
+    }
+    steps.finish();
+  }
+
+  /// On a terminal, a few times a second.
+  void show_progress() {
+    static const bool terminal = isatty(STDOUT_FILENO);
+    auto now = Clock::now();
+    if (!terminal || now - shown < std::chrono::milliseconds(200))
+      return;
+    shown = now;
+    std::printf("\repoch %llu of %llu: step %llu of %llu\x1b[K",
+                static_cast<unsigned long long>(position.epoch + 1),
+                static_cast<unsigned long long>(options.epochs),
+                static_cast<unsigned long long>(position.step),
+                static_cast<unsigned long long>(steps.dataset().num_batches()));
+    std::fflush(stdout);
+  }
+
+  void report_epoch() {
+    double seconds =
+        std::chrono::duration<double>(Clock::now() - began).count();
+    uint64_t count = steps.dataset().num_batches();
+    std::string text = steps.means(count);
+    if (validation)
+      text += "; validation " + evaluate();
+    std::printf("%sepoch %llu of %llu: %s (%.3f ms a step)\n",
+                isatty(STDOUT_FILENO) ? "\r\x1b[K" : "",
+                static_cast<unsigned long long>(position.epoch + 1),
+                static_cast<unsigned long long>(options.epochs), text.c_str(),
+                1000 * seconds /
+                    static_cast<double>(std::max<uint64_t>(
+                        count - std::min(count, first_step), 1)));
+    std::fflush(stdout);
+  }
+
+  std::string evaluate() {
+    std::vector<uint64_t> order = validation->dataset().order({}, 0);
+    validation->sums().assign(validation->sums().size(), 0);
+    uint64_t count = validation->dataset().num_batches();
+    for (uint64_t batch = 0; batch < count; ++batch)
+      validation->start(order, position.epoch, batch);
+    validation->finish();
+    return validation->means(count);
+  }
+
+  const Context &context;
+  const TrainOptions &options;
+  BatchRunner steps;
+  std::optional<BatchRunner> validation;
+  Position position;
+  uint64_t first_step = 0; ///< Of this epoch in this process.
+  Clock::time_point began, shown;
+};
+
+} // namespace
+
+void train(const Module &module, const Context &context,
+           const TrainOptions &options) {
+  Training(module, context, options).run();
+}
+
+} // namespace tinh::tools
