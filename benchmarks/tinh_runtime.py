@@ -145,6 +145,38 @@ class Model:
 
         return run, results
 
+    def _variable(self, name):
+        index = c.c_uint32()
+        self._check(
+            self._lib.tinh_module_find_variable(
+                self._module, name.encode(), c.byref(index)
+            )
+        )
+        return index
+
+    def read_variable(self, name, shape, dtype=np.float32):
+        value = np.empty(shape, dtype)
+        self._check(
+            self._lib.tinh_context_read_variable(
+                self._context,
+                self._variable(name),
+                c.c_void_p(value.ctypes.data),
+                c.c_size_t(value.nbytes),
+            )
+        )
+        return value
+
+    def write_variable(self, name, value):
+        value = np.ascontiguousarray(value)
+        self._check(
+            self._lib.tinh_context_write_variable(
+                self._context,
+                self._variable(name),
+                c.c_void_p(value.ctypes.data),
+                c.c_size_t(value.nbytes),
+            )
+        )
+
     def run(self, feed):
         call, results = self.bind(feed)
         call()

@@ -17,6 +17,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tinh {
 
@@ -24,6 +25,9 @@ struct ImportOptions {
   /// Shapes for inputs whose shape the model leaves open, by input name
   /// (--shape NAME=1x3x224x224).
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
+  /// Gets the names of the model's weights, by which its constants are told
+  /// from those of its nodes; IR has none. May be null.
+  llvm::StringSet<> *weights = nullptr;
 };
 
 /// Reads the model in `path`, whose kind is told from its name (.onnx, .json,

@@ -121,6 +121,9 @@ std::string Reproducer::commandFor(StringRef path) const {
   out << " --from=" << phaseName(phase) << " --emit=" << phaseName(job.to);
   if (!options.phases.fuse)
     out << " --no-fuse";
+  if (options.phases.training && phase < Phase::Differentiated)
+    for (const std::string &option : options.phases.training->commandLine)
+      add(" ", option);
   if (!options.modelDirectory.empty())
     add(" --model-dir ", options.modelDirectory);
   if (job.output != "-")

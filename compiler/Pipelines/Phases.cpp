@@ -22,9 +22,9 @@ using namespace mlir;
 
 namespace tinh {
 
-static const llvm::StringLiteral kNames[] = {"graph", "normalised", "optimised",
-                                             "fused", "kernels",    "plan",
-                                             "llvm",  "obj",        "so"};
+static const llvm::StringLiteral kNames[] = {
+    "graph",   "normalised", "differentiated", "optimised", "fused",
+    "kernels", "plan",       "llvm",           "obj",       "so"};
 
 llvm::StringRef phaseName(Phase phase) {
   return kNames[static_cast<int>(phase)];
@@ -45,11 +45,20 @@ std::string phaseNames(Phase last) {
 /// Constants are folded twice: batch norms and composites need to see the
 /// values of their parameters, and folding them leaves new arithmetic on
 /// constants. Composites come first: moving factors through sums, as batch
-/// norms need, would take apart the erf of a GELU.
-static void buildNormalised(OpPassManager &pm) {
+/// norms need, would take apart the erf of a GELU. Those of a model that is
+/// trained stay: they are another thing in training.
+static void buildNormalised(OpPassManager &pm, bool training) {
   pm.addPass(transforms::createSimplifyGraph());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createRecognizeComposites());
+  if (!training)
+    pm.addPass(transforms::createFoldBatchNorm());
+  pm.addPass(transforms::createFoldConstants());
+  pm.addPass(transforms::createSimplifyGraph());
+}
+
+/// Gradients come with arithmetic on constants and views of views.
+static void buildDifferentiated(OpPassManager &pm) {
   pm.addPass(transforms::createFoldBatchNorm());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createSimplifyGraph());
@@ -95,7 +104,12 @@ static void buildPhase(PassManager &pm, Phase phase,
   forming.remarks = options.remarks;
   switch (phase) {
   case Phase::Normalised:
-    return buildNormalised(pm.nest<func::FuncOp>());
+    return buildNormalised(pm.nest<func::FuncOp>(),
+                           options.training.has_value());
+  case Phase::Differentiated:
+    if (options.training)
+      buildDifferentiated(pm.nest<func::FuncOp>());
+    return;
   case Phase::Optimised:
     return buildOptimised(pm.nest<func::FuncOp>());
   case Phase::Fused:
@@ -117,12 +131,24 @@ static bool isValid(ModuleOp module) {
   return succeeded(verify(module));
 }
 
+/// What comes before the passes to `phase` of a model that is trained.
+static LogicalResult beginTraining(ModuleOp module, Phase phase,
+                                   const PhaseOptions &options) {
+  if (options.training && phase == Phase::Normalised)
+    return options.training->declareVariables(module);
+  if (options.training && phase == Phase::Differentiated)
+    return options.training->differentiate(module);
+  return success();
+}
+
 static LogicalResult runPhase(ModuleOp module, Phase phase,
                               const PhaseOptions &options) {
   auto fail = [&](const Twine &what) {
     return emitError(UnknownLoc::get(module.getContext()))
            << kInternalError << what << " '" << phaseName(phase) << "'";
   };
+  if (failed(beginTraining(module, phase, options)))
+    return failure();
   PassManager pm(module.getContext());
   buildPhase(pm, phase, options);
   if (failed(pm.run(module)) ||

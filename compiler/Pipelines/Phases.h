@@ -15,6 +15,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tinh {
 
@@ -23,6 +25,7 @@ namespace tinh {
 enum class Phase {
   Graph,
   Normalised,
+  Differentiated,
   Optimised,
   Fused,
   Kernels,
@@ -38,7 +41,19 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 /// "graph, normalised, … or LAST", for messages.
 std::string phaseNames(Phase last);
 
+/// What makes a model one that is trained (compiler/Training).
+struct TrainingSteps {
+  /// In phase graph: makes weights variables.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> declareVariables;
+  /// In phase normalised: makes the functions of training of @main.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> differentiate;
+  /// The options of graph-compile that say so.
+  std::vector<std::string> commandLine;
+};
+
 struct PhaseOptions {
+  /// Empty: the model is only run.
+  std::optional<TrainingSteps> training;
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
   /// Say as remarks why ops were fused or not.

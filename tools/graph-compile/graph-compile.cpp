@@ -12,6 +12,7 @@
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Training/Training.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -34,6 +35,8 @@ struct Arguments {
   std::string cacheDirectory;
   std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
+  bool train = false;
+  tinh::training::TrainingOptions training;
   tinh::CompileOptions compile;
 };
 
@@ -164,6 +167,28 @@ bool findPhases(const Arguments &arguments, tinh::Phase &from,
   return true;
 }
 
+/// Whether --train has what it needs, and the rest does not come without it.
+bool checkTraining(const Arguments &arguments, tinh::Phase from) {
+  const tinh::training::TrainingOptions &training = arguments.training;
+  auto fail = [](const llvm::Twine &what) {
+    llvm::errs() << "error: " << what << "\n";
+    return false;
+  };
+  if (!arguments.train)
+    return (training.loss.empty() && training.optimizer.empty() &&
+            training.trainable.empty()) ||
+           fail("--loss, --optimizer and --trainable are about --train");
+  if (training.loss.empty() || training.optimizer.empty())
+    return fail("--train needs --loss=NAME and --optimizer=NAME");
+  if (from >= tinh::Phase::Differentiated)
+    return fail("--train takes models in phase " +
+                tinh::phaseNames(tinh::Phase::Normalised) + ", not '" +
+                arguments.from + "'");
+  return !isFormat(arguments.emit) || fail("--emit=" + arguments.emit +
+                                           " writes models as they are read, "
+                                           "which --train does not change");
+}
+
 int run(Arguments &arguments) {
   tinh::CompileJob job;
   for (const std::string &shape : arguments.shapes)
@@ -172,7 +197,8 @@ int run(Arguments &arguments) {
                    << ": expected NAME=1x3x224x224\n";
       return exit_usage;
     }
-  if (!findPhases(arguments, job.from, job.to))
+  if (!findPhases(arguments, job.from, job.to) ||
+      !checkTraining(arguments, job.from))
     return exit_usage;
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
     llvm::errs() << "error: the output '" << arguments.output
@@ -195,6 +221,12 @@ int run(Arguments &arguments) {
   std::optional<tinh::KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
+  llvm::StringSet<> weights;
+  if (arguments.train) {
+    job.importing.weights = &weights;
+    options.phases.training =
+        tinh::training::trainingSteps(arguments.training, weights);
+  }
   tinh::CompileReport report;
   tinh::CompileStatus status =
       isFormat(arguments.emit)
@@ -239,6 +271,20 @@ void defineModel(CLI::App &app, Arguments &arguments) {
   app.add_option("--shape", arguments.shapes,
                  "NAME=1x3x224x224: an input's shape, where the model leaves "
                  "it open");
+}
+
+void defineTraining(CLI::App &app, Arguments &arguments) {
+  app.add_flag("--train", arguments.train,
+               "make functions train_step, evaluate and predict of the model, "
+               "whose weights become variables");
+  app.add_option("--loss", arguments.training.loss,
+                 "NAME[,OPTION=VALUE…]: mse, cross_entropy, …; of the model's "
+                 "first output and a target");
+  app.add_option("--optimizer", arguments.training.optimizer,
+                 "NAME[,OPTION=VALUE…]: sgd,lr=0.1,momentum=0.9, adam, …");
+  app.add_option("--trainable", arguments.training.trainable,
+                 "a pattern, such as 'fc*': of the weights only those are "
+                 "trained whose names fit one; others stay as they are");
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
@@ -291,6 +337,7 @@ int main(int argc, char **argv) {
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
                "graph-run and programs on libtinh_runtime run.");
   defineModel(app, arguments);
+  defineTraining(app, arguments);
   defineCode(app, arguments);
   defineReports(app, arguments);
   if (auto done = parse(app, argc, argv))

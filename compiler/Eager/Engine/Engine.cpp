@@ -479,11 +479,14 @@ EngineOptions Engine::options() {
 }
 
 std::string describe(const Call &call, std::string_view message) {
+  std::string text = std::string(call.name) + ": " + std::string(message);
+  if (call.at.line() ==
+      0) // Asked for by the compiler, at no place in a program.
+    return text;
   const char *file = call.at.file_name();
   const char *slash = std::strrchr(file, '/');
   return std::string(slash ? slash + 1 : file) + ":" +
-         std::to_string(call.at.line()) + ": " + call.name + ": " +
-         std::string(message);
+         std::to_string(call.at.line()) + ": " + text;
 }
 
 } // namespace tinh::eager

@@ -1,0 +1,58 @@
+//===- Training.h - Models that train ---------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a model that is only run to one that is trained: its weights become
+// variables, and its function becomes three,
+//
+//   train_step(inputs, target) -> loss           changes the variables
+//   evaluate(inputs, target) -> loss, outputs
+//   predict(inputs) -> outputs
+//
+// Losses and optimizers are those of tinh/losses.h and tinh/optim.h, traced,
+// and gradients those of compiler/Gradients.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_TRAINING_TRAINING_H
+#define TINH_TRAINING_TRAINING_H
+
+#include "compiler/Pipelines/Phases.h"
+
+#include "llvm/ADT/StringSet.h"
+
+#include <string>
+#include <vector>
+
+namespace tinh::training {
+
+struct TrainingOptions {
+  /// A name and options: "cross_entropy,label_smoothing=0.1", "adam,lr=0.001".
+  std::string loss, optimizer;
+  /// Patterns of names, of which a weight that is trained fits one; none: all
+  /// are trained.
+  std::vector<std::string> trainable;
+};
+
+/// Makes weights of the model, in phase graph, variables: those that are
+/// trained, and the statistics of batch norms. `weights` are the names that the
+/// model's file has for them; none: any constant with a name may be one.
+mlir::LogicalResult declareVariables(mlir::ModuleOp module,
+                                     const TrainingOptions &options,
+                                     const llvm::StringSet<> &weights);
+
+/// Makes the three functions of @main, in phase normalised.
+mlir::LogicalResult differentiate(mlir::ModuleOp module,
+                                  const TrainingOptions &options);
+
+/// Both, for PhaseOptions. `weights`, as ImportOptions gets them, must live as
+/// long.
+TrainingSteps trainingSteps(const TrainingOptions &options,
+                            const llvm::StringSet<> &weights);
+
+} // namespace tinh::training
+
+#endif // TINH_TRAINING_TRAINING_H

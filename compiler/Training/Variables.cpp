@@ -1,0 +1,163 @@
+//===- Variables.cpp - Weights become variables -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Before anything else is done with a model, so that nothing is computed from
+// the values that its weights have now. What is not trained stays a constant.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Training/Training.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+
+namespace tinh::training {
+
+namespace {
+
+class VariableMaker {
+public:
+  VariableMaker(func::FuncOp main, const TrainingOptions &options,
+                const llvm::StringSet<> &weights)
+      : main(main), options(options), weights(weights) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult parsePatterns();
+  std::optional<bool> isTrainable(graph::ConstantOp op);
+  StringAttr nameFor(graph::ConstantOp op);
+  void makeVariable(graph::ConstantOp op, bool trainable);
+
+  func::FuncOp main;
+  const TrainingOptions &options;
+  const llvm::StringSet<> &weights;
+  std::vector<llvm::GlobPattern> patterns;
+  llvm::StringSet<> taken;
+};
+
+LogicalResult VariableMaker::parsePatterns() {
+  for (const std::string &text : options.trainable) {
+    auto pattern = llvm::GlobPattern::create(text);
+    if (!pattern)
+      return main.emitError() << "the pattern \"" << text
+                              << "\" of trainable weights is malformed: "
+                              << llvm::toString(pattern.takeError());
+    patterns.push_back(std::move(*pattern));
+  }
+  return success();
+}
+
+StringRef nameOf(graph::ConstantOp op) {
+  auto name = dyn_cast<NameLoc>(op.getLoc());
+  return name ? name.getName().getValue() : StringRef();
+}
+
+/// Whether `op` is the running mean or variance of a batch norm.
+bool isStatistic(graph::ConstantOp op) {
+  return llvm::any_of(op->getUses(), [](OpOperand &use) {
+    auto norm = dyn_cast<graph::BatchNormOp>(use.getOwner());
+    return norm && (&use == &norm.getMeanMutable() ||
+                    &use == &norm.getVarianceMutable());
+  });
+}
+
+/// Whether the variable that `op` becomes is trained; nothing if it stays.
+std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  StringRef name = nameOf(op);
+  if (!isa<FloatType>(type.getElementType()) || name.empty())
+    return std::nullopt;
+  if (isStatistic(op))
+    return false;
+  bool isWeight = weights.empty() ? type.getRank() > 0 : weights.contains(name);
+  auto fits = [&](const llvm::GlobPattern &pattern) {
+    return pattern.match(name);
+  };
+  if (!isWeight || (!patterns.empty() && llvm::none_of(patterns, fits)))
+    return std::nullopt;
+  return true;
+}
+
+StringAttr VariableMaker::nameFor(graph::ConstantOp op) {
+  std::string name = nameOf(op).str();
+  for (int64_t i = 1; !taken.insert(name).second; ++i)
+    name = (nameOf(op) + "." + llvm::Twine(i)).str();
+  return StringAttr::get(op.getContext(), name);
+}
+
+void VariableMaker::makeVariable(graph::ConstantOp op, bool trainable) {
+  OpBuilder builder(main);
+  StringAttr name = nameFor(op);
+  graph::VariableOp::create(builder, op.getLoc(), name, op.getValue(),
+                            trainable ? builder.getUnitAttr() : UnitAttr());
+  unsigned index = main.getNumArguments();
+  (void)main.insertArgument(index, op.getType(),
+                            builder.getDictionaryAttr(builder.getNamedAttr(
+                                graph::names::kVariable, name)),
+                            op.getLoc());
+  op.getResult().replaceAllUsesWith(main.getArgument(index));
+  op.erase();
+}
+
+LogicalResult VariableMaker::run() {
+  if (failed(parsePatterns()))
+    return failure();
+  for (auto variable :
+       main->getParentOfType<ModuleOp>().getOps<graph::VariableOp>())
+    taken.insert(variable.getName());
+  bool any = !taken.empty();
+  for (auto op : llvm::make_early_inc_range(
+           main.getBody().front().getOps<graph::ConstantOp>()))
+    if (std::optional<bool> trainable = isTrainable(op)) {
+      any |= *trainable;
+      makeVariable(op, *trainable);
+    }
+  if (any)
+    return success();
+  if (patterns.empty())
+    return main.emitError("the model has no weights that could be trained: no "
+                          "floating-point constants with names");
+  return main.emitError() << "no weight of the model fits \""
+                          << llvm::join(options.trainable, "\" or \"")
+                          << "\", which is to say what is trained";
+}
+
+} // namespace
+
+LogicalResult declareVariables(ModuleOp module, const TrainingOptions &options,
+                               const llvm::StringSet<> &weights) {
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  if (!main)
+    return module.emitError("only a model with a function @main can be "
+                            "trained; this module has functions of its own");
+  return VariableMaker(main, options, weights).run();
+}
+
+TrainingSteps trainingSteps(const TrainingOptions &options,
+                            const llvm::StringSet<> &weights) {
+  TrainingSteps steps;
+  steps.declareVariables = [options, &weights](ModuleOp module) {
+    return declareVariables(module, options, weights);
+  };
+  steps.differentiate = [options](ModuleOp module) {
+    return differentiate(module, options);
+  };
+  steps.commandLine = {"--train", "--loss=" + options.loss,
+                       "--optimizer=" + options.optimizer};
+  for (const std::string &pattern : options.trainable)
+    steps.commandLine.push_back("--trainable=" + pattern);
+  return steps;
+}
+
+} // namespace tinh::training

@@ -1,0 +1,130 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What graph-compile --train refuses, and what it says.
+
+usage: PYTHONPATH=tests/support python3 tests/training/errors_test.py BIN_DIR
+"""
+
+import json
+
+import tool_test
+
+
+class ErrorsTest(tool_test.ToolTest):
+    def train(self, *options, nodes=None, outputs=("y",), dtype="f32"):
+        nodes = nodes or [{"op": "mul", "inputs": ["x", "w"], "outputs": ["y"]}]
+        model = {
+            "tinh": 1,
+            "name": "scale",
+            "inputs": [{"name": "x", "dtype": dtype, "shape": [2, 3]}],
+            "weights": [
+                {"name": "w", "dtype": dtype, "shape": [3], "data": [1, 2, 3]},
+                {"name": "v", "dtype": dtype, "shape": [3], "data": [3, 2, 1]},
+            ],
+            "nodes": nodes,
+            "outputs": list(outputs),
+        }
+        (self.folder / "model.json").write_text(json.dumps(model))
+        done = self.run_tool("graph-compile", "model.json", *options, "-o", "m.so")
+        self.assertFalse((self.folder / "m.so").exists())
+        return done
+
+    def refuses(self, loss, optimizer, *parts, **model):
+        done = self.train(
+            "--train", f"--loss={loss}", f"--optimizer={optimizer}", **model
+        )
+        self.fails(done, *parts)
+        self.assertNotIn("internal error", done.stderr)
+
+    def test_names(self):
+        self.refuses("rms", "sgd", 'there is no loss "rms"', "mse", "kl_div")
+        self.refuses("mse", "sdg", 'there is no optimizer "sdg"', "adamw", "lion")
+
+    def test_options(self):
+        self.refuses("mse", "adam,rate=1", 'adam has no option "rate"', "beta1")
+        self.refuses("mse,delta=1", "adam", 'mse has no option "delta"')
+        self.refuses("mse", "sgd,lr=fast", 'option lr is "fast"', "number")
+        self.refuses("mse,reduction=none", "sgd", '"mse" is not one number')
+
+    def test_what_is_trained(self):
+        for option, message in (
+            ("--trainable=fc*", 'no weight of the model fits "fc*"'),
+            ("--trainable=[", 'the pattern "[" of trainable weights is malformed'),
+        ):
+            done = self.train("--train", "--loss=mse", "--optimizer=sgd", option)
+            self.fails(done, message)
+        self.refuses("mse", "sgd", "no weights that could be trained", dtype="i32")
+
+    def test_independent_parameter(self):
+        nodes = [
+            {"op": "mul", "inputs": ["x", "w"], "outputs": ["y"]},
+            {"op": "mul", "inputs": ["x", "v"], "outputs": ["z"]},
+        ]
+        self.refuses(
+            "mse",
+            "sgd",
+            'the loss does not depend on parameter "v"',
+            nodes=nodes,
+            outputs=("y", "z"),
+        )
+
+    def test_end_of_a_gradient(self):
+        nodes = [
+            {"op": "mul", "inputs": ["x", "w"], "outputs": ["y"]},
+            {
+                "op": "argmax",
+                "name": "choose",
+                "inputs": ["y"],
+                "outputs": ["z"],
+                "attributes": {"axis": 1},
+            },
+            {
+                "op": "cast",
+                "inputs": ["z"],
+                "outputs": ["u"],
+                "attributes": {"dtype": "f32"},
+            },
+        ]
+        self.refuses(
+            "mse",
+            "sgd",
+            "node 'choose'",
+            'the gradient of the loss by parameter "w" ends at graph.argmax',
+            nodes=nodes,
+            outputs=("u",),
+        )
+
+    def test_labels_for_a_loss_of_floats(self):
+        nodes = [
+            {
+                "op": "compare",
+                "inputs": ["x", "w"],
+                "outputs": ["y"],
+                "attributes": {"predicate": "less"},
+            }
+        ]
+        self.refuses("mse", "sgd", "no tensor of floating-point numbers", nodes=nodes)
+
+    def test_command_line(self):
+        for options, message in (
+            (["--train", "--loss=mse"], "--train needs"),
+            (["--train", "--optimizer=sgd"], "--train needs"),
+            (["--loss=mse"], "are about --train"),
+            (["--trainable=w"], "are about --train"),
+            (
+                ["--train", "--loss=mse", "--optimizer=sgd", "--emit=onnx"],
+                "--emit=onnx writes models as they are read",
+            ),
+            (
+                ["--train", "--loss=mse", "--optimizer=sgd", "--from=fused"],
+                "--train takes models in phase graph or normalised",
+            ),
+        ):
+            done = self.train(*options)
+            self.assertEqual(done.returncode, 2, options)
+            self.assertIn(message, done.stderr)
+
+
+if __name__ == "__main__":
+    tool_test.main()
