@@ -23,6 +23,33 @@ namespace {
 
 enum Function { collatz, prefix, nested };
 
+/// The same for the variables of the artifact that trains.
+class CheckVariables : public testing::Test {
+protected:
+  template <typename Change> bool accepts(Change change) {
+    artifact = module.artifact();
+    variables.assign(artifact.variables,
+                     artifact.variables + artifact.num_variables);
+    function = artifact.functions[0];
+    inputs.assign(function.inputs, function.inputs + function.num_inputs);
+    outputs.assign(function.outputs, function.outputs + function.num_outputs);
+    change();
+    artifact.variables = variables.data();
+    function.inputs = inputs.data();
+    function.outputs = outputs.data();
+    artifact.functions = &function;
+    artifact.num_functions = 1;
+    return valid_artifact(artifact);
+  }
+
+  Toy toy{{}, false, TRAINER_ARTIFACT};
+  Module module{toy.path()};
+  tinh_artifact_t artifact;
+  tinh_function_desc_t function;
+  std::vector<tinh_variable_desc_t> variables;
+  std::vector<tinh_tensor_desc_t> inputs, outputs;
+};
+
 class CheckArtifact : public testing::Test {
 protected:
   /// Whether function `f` of the artifact is accepted after `change` has
@@ -125,4 +152,33 @@ TEST_F(CheckArtifact, StepsHaveWhatTheyNeed) {
   EXPECT_FALSE(accepts(collatz, [&] { steps[1].num_buffers = 2; }));
   EXPECT_FALSE(accepts(prefix, [&] { steps[3].num_buffers = 2; }));
   EXPECT_FALSE(accepts(collatz, [&] { function.num_steps = 1u << 29; }));
+}
+
+TEST_F(CheckVariables, HavePlacesOfTheirOwn) {
+  EXPECT_TRUE(accepts([] {}));
+  EXPECT_FALSE(accepts([&] { variables[1].name = variables[0].name; }));
+  EXPECT_FALSE(accepts([&] { variables[1].name = nullptr; }));
+  EXPECT_FALSE(accepts([&] { variables[1].offset = 0; }));
+  EXPECT_FALSE(accepts([&] { variables[1].offset += 4; }));
+  EXPECT_FALSE(accepts([&] { variables[1].offset = 256 + 64; }));
+  EXPECT_FALSE(accepts([&] { variables[1].offset = UINT64_MAX - 63; }));
+  EXPECT_FALSE(accepts([&] { variables[4].size = UINT64_MAX; }));
+  EXPECT_FALSE(accepts([&] { artifact.state_size -= 64; }));
+  EXPECT_FALSE(accepts([&] { variables[0].initial_offset = 4096; }));
+  EXPECT_TRUE(accepts([&] { variables[0].initial_offset = 4096 - 16; }));
+  EXPECT_FALSE(accepts([&] { variables[0].dtype = 99; }));
+}
+
+TEST_F(CheckVariables, AreWhatFunctionsSay) {
+  EXPECT_FALSE(accepts([&] { inputs[0].variable = 5; }));
+  EXPECT_FALSE(accepts([&] { inputs[0].variable = -2; }));
+  EXPECT_FALSE(accepts([&] { inputs[0].variable = 1; }));
+  EXPECT_FALSE(accepts([&] { inputs[5].variable = 1; })); // Twice.
+  EXPECT_FALSE(accepts([&] { inputs[0].dims[0] = 2; }));
+  EXPECT_FALSE(accepts([&] { outputs[2].dtype = TINH_DTYPE_I32; }));
+  EXPECT_FALSE(accepts([&] { function.mutates_state = 0; }));
+  EXPECT_FALSE(accepts([&] {
+    for (tinh_tensor_desc_t &output : outputs)
+      output.variable = TINH_NOT_VARIABLE;
+  }));
 }
