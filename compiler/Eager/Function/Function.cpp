@@ -42,7 +42,7 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
   TraceBackend backend(trace, &autograd);
   GradModeScope mode(true); // The graph is one for all modes.
   // The first call is to draw what tracing only seemed to, if that succeeds.
-  auto rewind = llvm::make_scope_exit([&] {
+  llvm::scope_exit rewind([&] {
     for (const Trace::Argument &argument : trace.arguments())
       if (argument.generator.state)
         argument.generator.state->counter = argument.firstCounter;
