@@ -12,6 +12,7 @@ from op_cases import (
     normalizations,
     movement,
     scatters,
+    gradients,
     views,
     control_flow,
 )

@@ -57,8 +57,8 @@ def scatter_nd(kind):
 
 
 def places(*shape, extent):
-    """Negative ones and some that are out of bounds among them."""
-    return draw(*shape, dt=np.int64, lo=-extent - 1, hi=extent + 1)
+    """Negative ones among them."""
+    return draw(*shape, dt=np.int64, lo=-extent, hi=extent)
 
 
 for kind in COMBINE:
@@ -91,6 +91,31 @@ for kind in COMBINE:
             draw(2, 4, 9, dt=dt, lo=0, hi=100),
             tol=1e-2 if dt == np.float16 else 1e-5,
         )
+OUTSIDE = np.int64([[3], [-4], [0], [9], [-1]])
+case(
+    "scatter_outside",
+    "%y = graph.scatter add %0, %1, %2 axis 0 : t0, t1, t2",
+    scatter("add", 0),
+    draw(3, 4),
+    OUTSIDE[:, 0],
+    draw(5, 4),
+)
+case(
+    "scatter_outside_elements",
+    "%y = graph.scatter_elements add %0, %1, %2 axis 0 : t0, t1, t2",
+    scatter_elements("add", 0),
+    draw(3, 4),
+    OUTSIDE,
+    draw(5, 1),
+)
+case(
+    "scatter_outside_nd",
+    "%y = graph.scatter_nd add %0, %1, %2 : t0, t1, t2",
+    scatter_nd("add"),
+    draw(3, 4),
+    OUTSIDE,
+    draw(5, 4),
+)
 # Blocks of the last dimension, shared by chunks, and the axis between others.
 case(
     "scatter_blocks",

@@ -203,6 +203,77 @@ bool makeGatherNd(Generator &g) {
   return g.add(y, x.bound, x.exact);
 }
 
+//===----------------------------------------------------------------------===//
+// Scatters, of as many updates as gathering with the indices gives elements
+//===----------------------------------------------------------------------===//
+
+ScatterKind scatterKind(Generator &g, const Known &x) {
+  if (x.isBool())
+    return ScatterKind::Assign;
+  return g.choose({ScatterKind::Assign, ScatterKind::Add, ScatterKind::Max,
+                   ScatterKind::Min});
+}
+
+/// Adds the result of a scatter of up to `count` updates for an element.
+bool addScattered(Generator &g, ScatterKind kind, const Known &x,
+                  const Known &updates, int64_t count, Value y) {
+  double bound = std::max(x.bound, updates.bound);
+  bool exact = x.exact && updates.exact;
+  if (kind == ScatterKind::Add) {
+    bound = x.bound + updates.bound * static_cast<double>(count);
+    exact &= !x.isFloat();
+  }
+  return g.add(y, bound, exact);
+}
+
+bool makeScatter(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0 || x.isEmpty())
+    return false;
+  int64_t axis = g.number(0, x.rank() - 1), count = 1;
+  Shape picked, shape(x.shape().take_front(axis));
+  for (int64_t i = g.number(0, 2); i > 0; --i)
+    count *= picked.emplace_back(g.number(1, 3));
+  llvm::append_range(shape, picked);
+  llvm::append_range(shape, x.shape().drop_front(axis + 1));
+  Known updates = g.like(RankedTensorType::get(shape, x.element()));
+  ScatterKind kind = scatterKind(g, x);
+  Value y = g.create<ScatterOp>(kind, x.value, indices(g, picked),
+                                updates.value, axis);
+  return addScattered(g, kind, x, updates, count, y);
+}
+
+bool makeScatterElements(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0 || x.isEmpty())
+    return false;
+  int64_t axis = g.number(0, x.rank() - 1), count = g.number(1, 9);
+  Shape shape;
+  for (auto [i, extent] : llvm::enumerate(x.shape()))
+    shape.push_back(static_cast<int64_t>(i) == axis ? count
+                    : g.chance(0.7)                 ? extent
+                                                    : g.number(1, extent));
+  Known updates = g.like(RankedTensorType::get(shape, x.element()));
+  ScatterKind kind = scatterKind(g, x);
+  Value y = g.create<ScatterElementsOp>(kind, x.value, indices(g, shape),
+                                        updates.value, axis);
+  return addScattered(g, kind, x, updates, count, y);
+}
+
+bool makeScatterNd(Generator &g) {
+  Known x = g.any();
+  if (x.rank() == 0 || x.isEmpty())
+    return false;
+  int64_t count = g.number(1, 6), width = g.number(1, x.rank());
+  Shape shape = {count};
+  llvm::append_range(shape, x.shape().drop_front(width));
+  Known updates = g.like(RankedTensorType::get(shape, x.element()));
+  ScatterKind kind = scatterKind(g, x);
+  Value y = g.create<ScatterNdOp>(kind, x.value, indices(g, {count, width}),
+                                  updates.value);
+  return addScattered(g, kind, x, updates, count, y);
+}
+
 bool makeIota(Generator &g) {
   Known x = g.any();
   if (x.rank() == 0 || x.isBool())
@@ -215,9 +286,10 @@ bool makeIota(Generator &g) {
 }
 
 const Family kFamilies[] = {
-    {5, makeTranspose}, {5, makeReshape},        {2, makeBroadcast},
-    {4, makeSlice},     {4, makeConcat},         {3, makePad},
-    {2, makeGather},    {1, makeGatherElements}, {1, makeGatherNd},
+    {5, makeTranspose}, {5, makeReshape},         {2, makeBroadcast},
+    {4, makeSlice},     {4, makeConcat},          {3, makePad},
+    {2, makeGather},    {1, makeGatherElements},  {1, makeGatherNd},
+    {1, makeScatter},   {1, makeScatterElements}, {1, makeScatterNd},
     {1, makeIota},
 };
 

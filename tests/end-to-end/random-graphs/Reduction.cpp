@@ -19,6 +19,18 @@ namespace {
 // Reductions
 //===----------------------------------------------------------------------===//
 
+bool makeVariance(Generator &g) {
+  Known x = g.anyBounded(100);
+  if (!x.isFloat() || x.isEmpty())
+    return false;
+  Shape axes;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (g.chance(0.5))
+      axes.push_back(i);
+  Value y = g.create<VarianceOp>(x.value, axes, g.chance(0.5));
+  return g.add(y, x.bound * x.bound, false);
+}
+
 bool makeReduce(Generator &g) {
   Known x = g.any();
   Shape axes;
@@ -142,8 +154,8 @@ bool makeAttention(Generator &g) {
 }
 
 const Family kFamilies[] = {
-    {7, makeReduce}, {2, makeArg},       {1, makeCumsum},    {4, makeSoftmax},
-    {2, makeLrn},    {5, makeLayerNorm}, {3, makeAttention},
+    {7, makeReduce},  {1, makeVariance}, {2, makeArg},       {1, makeCumsum},
+    {4, makeSoftmax}, {2, makeLrn},      {5, makeLayerNorm}, {3, makeAttention},
 };
 
 } // namespace
