@@ -91,7 +91,8 @@ def Graph_ConvWeightGradientOp : Graph_InferredOp<"conv_weight_gradient"> {
   let description = [{
     For y = conv(x, w) with the same attributes and `dy` the gradient of y:
     dw[o, c, k…] = Σ_{n, i…} dy[n, o, i…] · x[n, c, i·stride + k·dilation - begin…],
-    of the shape of the weights, whose spatial extents `kernel` gives.
+    of the shape of the weights, whose spatial extents `kernel` gives. Whether an
+    infinite or NaN element of dy meets the zeros of the padding is not defined.
 
     Example:
     ```mlir

@@ -132,3 +132,20 @@ func.func @bodies(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>, %z: tensor<1
   }
   return %1 : tensor<1x4x8x8xf32>
 }
+
+// -----
+
+// Gradients read two images. That of weights is none, so that it stays.
+// CHECK-LABEL: func.func @gradients
+// CHECK: %[[X:.*]] = graph.transpose %arg0 [0, 2, 3, 1]
+// CHECK: %[[DY:.*]] = graph.transpose %arg1 [0, 2, 3, 1]
+// CHECK: %[[DW:.*]] = graph.conv_weight_gradient %[[X]], %[[DY]] {{.*}} channels_last : tensor<2x8x8x4xf32>, tensor<2x8x8x4xf32> -> tensor<4x4x3x3xf32>
+// CHECK: %[[DX:.*]] = graph.max_pool_gradient {{.*}} channels_last : tensor<2x8x8x4xf32>, tensor<2x8x8x4xf32>
+// CHECK: %[[V:.*]] = graph.variance %[[DX]] axes [0, 1, 2]
+// CHECK: return %[[DW]], %[[V]]
+func.func @gradients(%x: tensor<2x4x8x8xf32>, %dy: tensor<2x4x8x8xf32>) -> (tensor<4x4x3x3xf32>, tensor<4xf32>) {
+  %0 = graph.conv_weight_gradient %x, %dy kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] groups 1 channels_first : tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32> -> tensor<4x4x3x3xf32>
+  %1 = graph.max_pool_gradient %x, %dy kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] channels_first : tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>
+  %2 = graph.variance %1 axes [0, 2, 3] : tensor<2x4x8x8xf32> -> tensor<4xf32>
+  return %0, %2 : tensor<4x4x3x3xf32>, tensor<4xf32>
+}

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/OuterProducts.h"
 #include "compiler/Codegen/CPU/Scatter.h"
 #include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
@@ -76,6 +77,13 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
         planContraction(*contraction, target, /*packed=*/bool(packed));
     return Division{plan.chunks, plan.scratch};
   }
+  if (strategy == "outer-products") {
+    auto products = matchOuterProducts(kernel);
+    if (!products)
+      return std::nullopt;
+    OuterProductsPlan plan = planOuterProducts(*products, target);
+    return Division{plan.chunks, plan.scratch};
+  }
   if (strategy == "windows") {
     auto windows = matchWindows(kernel);
     if (!windows)
@@ -105,6 +113,8 @@ static StringRef chooseStrategy(func::FuncOp kernel) {
   auto contraction = matchContraction(kernel);
   if (contraction && (packed || worthPacking(*contraction)))
     return "contraction";
+  if (matchOuterProducts(kernel))
+    return "outer-products";
   if (matchWindows(kernel))
     return "windows";
   if (matchScatter(kernel))

@@ -52,6 +52,18 @@ static bool startsFromZero(linalg::GenericOp op) {
   return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
 }
 
+bool isSumOfProducts(linalg::GenericOp op) {
+  return isMultiplyAdd(op) && startsFromZero(op);
+}
+
+Value mergedResult(linalg::GenericOp op) {
+  Value result = op.getResult(0);
+  if (result.hasOneUse())
+    if (auto merged = dyn_cast<tensor::CollapseShapeOp>(*result.user_begin()))
+      return merged.getResult();
+  return result;
+}
+
 static bool usesDim(AffineMap map, unsigned dim) {
   return map.isFunctionOfDim(dim);
 }
@@ -107,13 +119,9 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
 
 std::optional<Contraction> matchContraction(func::FuncOp kernel) {
   linalg::GenericOp found = onlyReduction(kernel);
-  if (!found || !isMultiplyAdd(found) || !startsFromZero(found))
+  if (!found || !isSumOfProducts(found))
     return std::nullopt;
-  // The groups of a convolution are merged with their channels.
-  Value result = found.getResult(0);
-  if (result.hasOneUse())
-    if (auto merged = dyn_cast<tensor::CollapseShapeOp>(*result.user_begin()))
-      result = merged.getResult();
+  Value result = mergedResult(found);
   if (!resultsFollowElementwise(kernel, result))
     return std::nullopt;
   for (unsigned w : {1u, 0u})
@@ -279,8 +287,7 @@ ContractionPlan planContraction(const Contraction &c, const Target &target,
 //===----------------------------------------------------------------------===//
 
 std::optional<Contraction> matchContractionStage(linalg::GenericOp op) {
-  if (op.getNumReductionLoops() == 0 || !isMultiplyAdd(op) ||
-      !startsFromZero(op))
+  if (op.getNumReductionLoops() == 0 || !isSumOfProducts(op))
     return std::nullopt;
   for (unsigned w : {1u, 0u}) {
     auto c = assignRoles(op, w);

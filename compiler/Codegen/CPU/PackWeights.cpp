@@ -1,4 +1,4 @@
-//===- PackWeights.cpp - Constant weights as kernels want them --*- C++ -*-===//
+//===- PackWeights.cpp - Weights as kernels want them -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,7 +19,9 @@
 //       : (tensor<64x1000xf32>, tensor<4x1000x32xf32>) -> …
 //
 // and @matmul_0 begins by saying, in linalg, how the packed tensor holds the
-// weights.
+// weights. What packs constants moves to @init in the end. Other weights are
+// packed each time, where several chunks would have to pack them or would find
+// no vectors to load in them.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/WindowReduction.h"
@@ -107,19 +109,20 @@ static Value reshapeLike(OpBuilder &b, Value value, Value source) {
   return b.clone(*op, mapping)->getResult(0);
 }
 
-/// If `weights` are constant, an argument that may be reshaped: lets a dispatch
-/// apply `pack` to them, and the kernel read what `unpack` makes of the result.
-/// Returns the argument's number.
+/// If `weights` are an argument, which may be reshaped, and constant unless
+/// they `mayChange`: lets a dispatch apply `pack` to them, and the kernel read
+/// what `unpack` makes of the result. Returns the argument's number.
 static std::optional<unsigned>
 replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
-               Value weights, function_ref<Value(Value)> pack,
+               Value weights, bool mayChange, function_ref<Value(Value)> pack,
                function_ref<Value(Value)> unpack) {
   BlockArgument argument = reshapedArgument(weights);
   if (!argument || !argument.hasOneUse() || !weights.hasOneUse())
     return std::nullopt;
   unsigned index = argument.getArgNumber();
-  Value constant = dispatch.getInputs()[index];
-  if (!isConstant(constant))
+  Value operand = dispatch.getInputs()[index];
+  bool isPart = bool(kernel.getArgAttr(index, graph::names::kStrides));
+  if (!isConstant(operand) && (!mayChange || isPart))
     return std::nullopt;
 
   Location loc = kernel.getLoc();
@@ -149,7 +152,7 @@ replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
   b.setInsertionPoint(dispatch);
   auto packing = graph::DispatchOp::create(
       b, dispatch.getLoc(), TypeRange(packed.getType()), function.getName(),
-      ValueRange(constant));
+      ValueRange(operand));
   dispatch.getInputsMutable()[index].set(packing.getResult(0));
   return index;
 }
@@ -247,7 +250,20 @@ static Value unpackPanels(OpBuilder &b, Location loc, Value packed,
   return convert(b, loc, permute(b, loc, value, back), element);
 }
 
-/// Packs the weights of the contraction in `kernel` if they are constant.
+/// Whether weights that are no constants are better packed once before than by
+/// each chunk.
+static bool isWorthPackingBefore(const Contraction &c, const Target &target) {
+  ContractionPlan plan = planContraction(c, target, /*packed=*/false);
+  if (c.extentOf(c.m) < 8 || c.extents[c.n] < 8)
+    return false;
+  int64_t packings =
+      c.extentOf(c.batch) * llvm::divideCeil(plan.panels, plan.panelsPerGroup);
+  auto last = dyn_cast<AffineDimExpr>(c.weightsMap.getResults().back());
+  bool hasVectors = last && last.getPosition() == c.n;
+  return plan.chunks > packings || !hasVectors;
+}
+
+/// Packs the weights of the contraction in `kernel`.
 static void packContraction(OpBuilder &b, func::FuncOp kernel,
                             graph::DispatchOp dispatch, const Target &target) {
   auto c = matchContraction(kernel);
@@ -257,7 +273,7 @@ static void packContraction(OpBuilder &b, func::FuncOp kernel,
   Location loc = kernel.getLoc();
   Type element = getElementTypeOrSelf(c->weights);
   auto index = replaceWeights(
-      b, kernel, dispatch, c->weights,
+      b, kernel, dispatch, c->weights, isWorthPackingBefore(*c, target),
       [&](Value weights) { return packPanels(b, loc, weights, packing); },
       [&](Value packed) {
         return unpackPanels(b, loc, packed, packing, element);
@@ -288,7 +304,7 @@ static void packWindows(OpBuilder &b, func::FuncOp kernel,
     for (auto [i, dim] : llvm::enumerate(order))
       back[dim] = i;
     replaceWeights(
-        b, kernel, dispatch, operand->get(),
+        b, kernel, dispatch, operand->get(), /*mayChange=*/false,
         [&](Value weights) { return permute(b, loc, weights, order); },
         [&](Value packed) { return permute(b, loc, packed, back); });
   }

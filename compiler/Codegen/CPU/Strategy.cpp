@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
+#include "compiler/Codegen/CPU/OuterProducts.h"
 #include "compiler/Codegen/CPU/Scatter.h"
 #include "compiler/Codegen/CPU/Sized.h"
 #include "compiler/Codegen/CPU/Transpose.h"
@@ -266,6 +267,7 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
         llvm::StringSwitch<LogicalResult (*)(EmittedKernel &, const Target &)>(
             strategy.getValue())
             .Case("contraction", emitContraction)
+            .Case("outer-products", emitOuterProducts)
             .Case("windows", emitWindows)
             .Case("transpose", emitTranspose)
             .Case("scatter", emitScatter)

@@ -1,0 +1,83 @@
+//===- OuterProducts.h - Sums of outer products -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// outer-products: contractions over more indices than their results have, such
+// as the gradient of a convolution by its weights,
+//
+//   dw[o, c, i, j] = Σ over n, h, w of dy[n, h, w, o] · x[n, h + i, w + j, c]
+//
+// Both factors are contiguous along a dimension of the result: one gives the
+// lanes of vectors, the other the rows of register tiles. For several taps one
+// of them is shifted.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_OUTERPRODUCTS_H
+#define TINH_CODEGEN_CPU_OUTERPRODUCTS_H
+
+#include "compiler/Codegen/CPU/Strategy.h"
+
+namespace tinh::cpu {
+
+struct OuterProducts {
+  /// One operand of the product, and its dimension's loop.
+  struct Factor {
+    mlir::Value value;
+    mlir::AffineMap map;
+    unsigned loop;
+  };
+  mlir::linalg::GenericOp op;
+  mlir::Value result; // The sums, maybe with dimensions merged.
+  Factor sliding, plain;
+  llvm::SmallVector<unsigned> batch; // Loops that index both factors,
+  llvm::SmallVector<unsigned> taps;  // along which one slides, and
+  llvm::SmallVector<unsigned> sums;  // that are summed over.
+  llvm::SmallVector<int64_t> extents;
+
+  mlir::Type element() const {
+    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  }
+  /// From the loops to the indices of the sums.
+  mlir::AffineMap output() const {
+    mlir::linalg::GenericOp generic = op;
+    return generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
+  }
+  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
+  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const {
+    int64_t product = 1;
+    for (unsigned loop : loops)
+      product *= extents[loop];
+    return product;
+  }
+};
+std::optional<OuterProducts> matchOuterProducts(mlir::func::FuncOp kernel);
+
+struct OuterProductsPlan {
+  bool lanesSlide; // The sliding factor gives the lanes, else the rows.
+  /// Rows are the elements of as many taps of the last such loop, too, which
+  /// lie side by side.
+  int64_t tapsPerRow;
+  int64_t vectors, tileRows; // Of a register tile.
+  int64_t rowsPerBlock, lanesPerBlock;
+  /// The sums of a block: [taps, rows, lanes], rounded up to tiles.
+  int64_t paddedRows, paddedLanes, sumsOffset;
+  /// What is summed at a time: all of the loops after `level`, and some of it.
+  size_t level;
+  int64_t sumsPerBlock;
+  /// Both factors' parts of that, in scratch memory.
+  llvm::SmallVector<int64_t> slidingSlab, plainSlab;
+  int64_t slidingOffset, plainOffset;
+  int64_t rowBlocks, laneBlocks, chunks, scratch;
+};
+OuterProductsPlan planOuterProducts(const OuterProducts &products,
+                                    const Target &target);
+mlir::LogicalResult emitOuterProducts(EmittedKernel &kernel,
+                                      const Target &target);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_OUTERPRODUCTS_H
