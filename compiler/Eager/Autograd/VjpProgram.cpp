@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Autograd/VjpProgram.h"
 
+#include "compiler/Eager/Autograd/GradMode.h"
 #include "compiler/Eager/Function/GraphContext.h"
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Model/ModelOps.h"
@@ -26,8 +27,13 @@ using namespace mlir;
 namespace tinh::eager {
 
 struct VjpProgram::Actions {
+  Actions(Block &block, bool fuses)
+      : ops(files, fuses), sequence(ops.sequence(block)) {
+    ops.dropUnusedConstants();
+  }
+
   MappedFiles files{""};
-  ModelOps ops{files};
+  ModelOps ops;
   Sequence sequence;
 };
 
@@ -205,9 +211,8 @@ void VjpProgram::build(const PrimitiveCall &primitive) {
   for (size_t i = 0; i < numOutputs; ++i)
     neededOutputs[i] = !block.getArgument(numInputs + i).use_empty();
   BackendScope scope(eagerBackend());
-  actions = std::make_unique<Actions>();
-  actions->sequence = actions->ops.sequence(block);
-  actions->ops.dropUnusedConstants();
+  fused = std::make_unique<Actions>(block, /*fuses=*/true);
+  recorded = std::make_unique<Actions>(block, /*fuses=*/false);
 }
 
 VjpProgram::VjpProgram(const PrimitiveCall &primitive)
@@ -236,8 +241,9 @@ void VjpProgram::requireGradient(const Call &call) const {
 SmallVector<Tensor, 2>
 VjpProgram::run(MutableArrayRef<Tensor> inputs, MutableArrayRef<Tensor> outputs,
                 MutableArrayRef<Tensor> gradients) const {
-  Frame frame = actions->ops.constants();
-  const std::vector<size_t> &arguments = actions->sequence.arguments;
+  const Actions &actions = gradEnabled ? *recorded : *fused;
+  Frame frame = actions.ops.constants();
+  const std::vector<size_t> &arguments = actions.sequence.arguments;
   size_t next = 0;
   for (Tensor &input : inputs)
     frame[arguments[next++]] = std::move(input);
@@ -248,11 +254,11 @@ VjpProgram::run(MutableArrayRef<Tensor> inputs, MutableArrayRef<Tensor> outputs,
       gradient = zeros(toArray(type.second), DType(type.first));
     frame[arguments[next++]] = std::move(gradient);
   }
-  actions->sequence.run(frame);
+  actions.sequence.run(frame);
   SmallVector<Tensor, 2> given;
   for (const Result &result : results)
     given.push_back(result.isGiven
-                        ? frame[actions->sequence.results[result.index]]
+                        ? frame[actions.sequence.results[result.index]]
                         : Tensor());
   return given;
 }

@@ -68,7 +68,9 @@ private:
   explicit VjpProgram(const PrimitiveCall &primitive);
   void build(const PrimitiveCall &primitive);
 
-  std::unique_ptr<Actions> actions;
+  /// The same operations, as few of them as can be and as those of which each
+  /// can be recorded.
+  std::unique_ptr<Actions> fused, recorded;
   std::string failure; // Why there is none.
   llvm::SmallVector<bool> neededInputs, neededOutputs;
   struct Result {

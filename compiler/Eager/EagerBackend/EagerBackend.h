@@ -18,6 +18,8 @@
 
 namespace tinh::eager {
 
+class Kernel;
+
 class EagerBackend final : public Backend {
 public:
   // Elementwise.cpp
@@ -91,6 +93,12 @@ public:
   const void *waitToRead(const TensorImpl &x, const Call &call) override;
   void *waitToWrite(const TensorImpl &x, const Call &call) override;
 };
+
+constexpr size_t kMaxElementwiseInputs = 5;
+/// Queues a kernel that computes `out` element by element from at most so many
+/// inputs, which broadcast to its shape.
+void queueElementwise(Kernel &kernel, std::span<const Input> inputs,
+                      TensorImpl &out, const Call &call);
 
 } // namespace tinh::eager
 

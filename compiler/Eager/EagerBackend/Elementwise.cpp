@@ -32,6 +32,23 @@ static void queueRows(Kernel &kernel, std::span<const Input> inputs,
                                               writes, kernel, tensors, inputs);
 }
 
+void eager::queueElementwise(Kernel &kernel, std::span<const Input> inputs,
+                             TensorImpl &out, const Call &call) {
+  switch (inputs.size()) {
+  case 1:
+    return queueRows<1>(kernel, inputs, out, call);
+  case 2:
+    return queueRows<2>(kernel, inputs, out, call);
+  case 3:
+    return queueRows<3>(kernel, inputs, out, call);
+  case 4:
+    return queueRows<4>(kernel, inputs, out, call);
+  default:
+    static_assert(kMaxElementwiseInputs == 5);
+    return queueRows<5>(kernel, inputs, out, call);
+  }
+}
+
 void EagerBackend::elementwise(ElementwiseOp op, std::span<const Input> inputs,
                                TensorImpl &out, const Call &call) {
   if (out.numElements() == 0)
@@ -39,14 +56,7 @@ void EagerBackend::elementwise(ElementwiseOp op, std::span<const Input> inputs,
   const Input &first = inputs[op == ElementwiseOp::Where ? 1 : 0];
   tinh_dtype_t dtype = first.tensor ? first.tensor->dtype : first.scalar.dtype;
   Kernel &kernel = KernelLibrary::get().elementwise(op, dtype);
-  switch (inputs.size()) {
-  case 1:
-    return queueRows<1>(kernel, inputs, out, call);
-  case 2:
-    return queueRows<2>(kernel, inputs, out, call);
-  default:
-    return queueRows<3>(kernel, inputs, out, call);
-  }
+  queueElementwise(kernel, inputs, out, call);
 }
 
 /// Makes the rows of a copy those between which the input's elements are

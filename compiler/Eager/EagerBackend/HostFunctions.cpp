@@ -58,10 +58,12 @@ void tinh::call(const char *name, HostFunction function,
       std::vector<Tensor>(writes.begin(), writes.end()));
   for (const Tensor &tensor : writes)
     noteChange(use(tensor, call), call);
-  recordFunction(call, reads, writes, {}, [call](auto...) -> std::vector<Tensor> {
-    fail(call, "a function of the host cannot be differentiated; call it in a "
-               "tinh::custom_gradient that says what its gradient is");
-  });
+  recordFunction(
+      call, reads, writes, {}, [call](auto...) -> std::vector<Tensor> {
+        fail(call,
+             "a function of the host cannot be differentiated; call it in a "
+             "tinh::custom_gradient that says what its gradient is");
+      });
 }
 
 void tinh::call(const char *name, HostFunction function,

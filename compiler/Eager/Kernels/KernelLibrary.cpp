@@ -62,6 +62,17 @@ Kernel &KernelLibrary::elementwise(ElementwiseOp op, tinh_dtype_t dtype) {
               [=] { return elementwiseSource(op, dtype); });
 }
 
+Kernel &KernelLibrary::function(const std::string &symbol,
+                                const std::string &text) {
+  std::lock_guard lock(mutex);
+  Kernel *&known = functions[symbol];
+  if (!known) {
+    kernels.push_back(std::make_unique<Kernel>(*jit, symbol, text));
+    known = kernels.back().get();
+  }
+  return *known;
+}
+
 Kernel &KernelLibrary::cast(tinh_dtype_t from, tinh_dtype_t to) {
   return find(castKernels[from * kDtypes + to],
               [=] { return castSource(from, to); });

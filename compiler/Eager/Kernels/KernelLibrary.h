@@ -17,6 +17,7 @@
 #include "compiler/Eager/Kernels/Kernel.h"
 
 #include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,9 @@ public:
 
   /// Element by element, on operands of `dtype`.
   Kernel &elementwise(ElementwiseOp op, tinh_dtype_t dtype);
+  /// The one of that text, a function @`symbol` of a row that is computed
+  /// element by element. Equal texts have the same symbol.
+  Kernel &function(const std::string &symbol, const std::string &text);
   /// Converts; between different dtypes.
   Kernel &cast(tinh_dtype_t from, tinh_dtype_t to);
   /// Copies elements of that many bytes, a power of two up to 8.
@@ -86,6 +90,7 @@ private:
   std::unique_ptr<Jit> jit;
   std::mutex mutex; // Guards `kernels`.
   std::vector<std::unique_ptr<Kernel>> kernels;
+  std::map<std::string, Kernel *> functions; // By symbol.
   Family<kElementwiseOps * kDtypes> elementwiseKernels{};
   Family<kDtypes * kDtypes> castKernels{}, dotKernels{};
   Family<4> copyKernels{}, transposeKernels{}; // By log2 of the size.

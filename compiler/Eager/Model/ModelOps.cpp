@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Model/ModelOps.h"
 
+#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/Kernels/KernelLibrary.h"
+
 #include "compiler/Eager/ElementwiseNames.h"
 #include "compiler/Export/WeightFile.h"
 #include "tinh/runtime.hpp"
@@ -141,15 +144,51 @@ std::vector<size_t> ModelOps::lastUses(mlir::Operation *op) {
   return dead;
 }
 
+/// The element-wise op with all those whose values it alone needs.
+Action ModelOps::fused(const Op &op, const ElementwiseFusion::Kernel &kernel) {
+  std::vector<size_t> in;
+  for (Value input : kernel.inputs)
+    in.push_back(number(input));
+  auto [dtype, sizes] = op.types[0];
+  Kernel &code = KernelLibrary::get().function(kernel.symbol, kernel.text);
+  return [=, out = op.out[0], call = op.call, &code](Frame &frame) {
+    Tensor y = makeTensor(dtype, sizes);
+    if (sizes.product() > 0) {
+      SmallVector<Input, kMaxElementwiseInputs> inputs;
+      for (size_t input : in)
+        inputs.push_back({&use(frame[input], call), {}});
+      queueElementwise(code, {inputs.data(), inputs.size()}, use(y, call),
+                       call);
+    }
+    frame[out] = y;
+  };
+}
+
 Sequence ModelOps::sequence(Block &block) {
   Sequence sequence;
   for (BlockArgument argument : block.getArguments())
     sequence.arguments.push_back(number(argument));
-  for (mlir::Operation &op : block.without_terminator()) {
-    if (addIfConstant(&op))
+  SmallVector<mlir::Operation *> ops;
+  for (mlir::Operation &op : block.without_terminator())
+    if (!addIfConstant(&op))
+      ops.push_back(&op);
+  ElementwiseFusion fusion =
+      fuses ? ElementwiseFusion(ops) : ElementwiseFusion();
+  llvm::DenseSet<size_t> readLater; // Than by the ops that are named.
+  for (mlir::Operation *op : ops)
+    if (fusion.isInner(op))
+      for (Value operand : op->getOperands())
+        readLater.insert(number(operand));
+  for (mlir::Operation *op : ops) {
+    if (fusion.isInner(op))
       continue;
+    const ElementwiseFusion::Kernel *kernel = fusion.kernelOf(op);
+    std::vector<size_t> dead = lastUses(op);
+    llvm::erase_if(dead,
+                   [&](size_t value) { return readLater.contains(value); });
     sequence.actions.push_back(
-        [act = action(describe(&op)), dead = lastUses(&op)](Frame &frame) {
+        [act = kernel ? fused(describe(op), *kernel) : action(describe(op)),
+         dead](Frame &frame) {
           act(frame);
           for (size_t value : dead)
             frame[value] = Tensor();

@@ -9,6 +9,7 @@
 #define TINH_EAGER_MODEL_MODELOPS_H
 
 #include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Model/ElementwiseFusion.h"
 #include "compiler/Eager/Tensor/Support.h"
 #include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/ElementTypes.h"
@@ -46,7 +47,10 @@ struct Sequence {
 /// Makes actions of ops. What they need of the ops is copied.
 class ModelOps {
 public:
-  explicit ModelOps(MappedFiles &files) : files(files) {}
+  /// `fuses`: chains of element-wise ops become one kernel each. The actions
+  /// are then for the engine alone: no tape records them.
+  explicit ModelOps(MappedFiles &files, bool fuses = false)
+      : files(files), fuses(fuses) {}
 
   /// The actions of a block, which free what is not used after it; its
   /// terminator names the results.
@@ -86,8 +90,10 @@ private:
   void addConstant(mlir::Operation *op);
   bool addIfConstant(mlir::Operation *op);
   std::vector<size_t> lastUses(mlir::Operation *op);
+  Action fused(const Op &op, const ElementwiseFusion::Kernel &kernel);
 
   MappedFiles &files;
+  bool fuses;
   llvm::DenseMap<mlir::Value, size_t> numbers;
   llvm::DenseSet<mlir::Value> known; // What is in `constants`.
   std::deque<std::string> names;     // Of nodes, for messages.
