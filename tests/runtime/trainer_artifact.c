@@ -173,11 +173,13 @@ static const tinh_tensor_desc_t evaluate_inputs[] = {
     {TYPE_W, W},
     {TYPE_B, B}};
 static const tinh_tensor_desc_t evaluate_outputs[] = {
+    {F32("prediction", 1, DIMS(BATCH), BATCH * 4), TINH_NOT_VARIABLE},
     {F32("loss", 0, DIMS(0), 4), TINH_NOT_VARIABLE}};
 static const tinh_buffer_ref_t of_evaluate[] = {IN(0), IN(1), IN(2), IN(3),
-                                                OUT(0)};
+                                                OUT(1)};
+static const tinh_buffer_ref_t of_outputs[] = {IN(0), IN(2), IN(3), OUT(0)};
 static const tinh_step_t evaluate_steps[] = {
-    STEP(EVALUATE, -1, of_evaluate, 1)};
+    STEP(EVALUATE, -1, of_evaluate, 1), STEP(PREDICT, -1, of_outputs, BATCH)};
 
 static const tinh_tensor_desc_t predict_inputs[] = {
     {TYPE_X, TINH_NOT_VARIABLE}, {TYPE_W, W}, {TYPE_B, B}};
@@ -198,7 +200,7 @@ static const tinh_step_t peek_steps[] = {
 static const tinh_function_desc_t functions[] = {
     {"train_step", 7, 6, train_inputs, train_outputs, 6, 1, train_steps, 192,
      192, 192},
-    {"evaluate", 4, 1, evaluate_inputs, evaluate_outputs, 1, 0, evaluate_steps,
+    {"evaluate", 4, 2, evaluate_inputs, evaluate_outputs, 2, 0, evaluate_steps,
      0, 0, 0},
     {"predict", 3, 1, predict_inputs, predict_outputs, 1, 0, predict_steps, 0,
      0, 0},

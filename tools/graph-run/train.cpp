@@ -39,7 +39,8 @@ double scalar_of(const tinh_tensor_info_t &tensor, const char *bytes) {
 }
 
 /// Runs of a function over batches, two of them in flight: while one computes,
-/// the next one's samples are gathered. Means of its outputs, the loss first.
+/// the next one's samples are gathered. Means of its outputs that are numbers,
+/// the loss first.
 class BatchRunner {
 public:
   BatchRunner(const Module &module, const Context &context,
@@ -49,15 +50,13 @@ public:
         outputs(module.outputs(this->function)),
         data(option, files, module.inputs(this->function)),
         totals(outputs.size()) {
-    for (const tinh_tensor_info_t &output : outputs)
-      if (output.rank != 0 ||
-          (output.dtype != TINH_DTYPE_F32 && output.dtype != TINH_DTYPE_F64))
-        throw UserError("the output '" + std::string(output.name) + "' of " +
-                        function + " is " + type_text(output) +
-                        ", and a loss or metric is an f32 or f64 scalar");
-    if (outputs.empty())
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].rank == 0 && (outputs[i].dtype == TINH_DTYPE_F32 ||
+                                   outputs[i].dtype == TINH_DTYPE_F64))
+        scalars.push_back(i);
+    if (scalars.empty())
       throw UserError("the function " + function +
-                      " has no loss as its output");
+                      " has no loss, an f32 or f64 scalar, as its output");
     for (Slot &slot : slots) {
       slot.inputs = data.make_batch();
       for (const tinh_tensor_info_t &output : outputs) {
@@ -94,11 +93,13 @@ public:
   /// "loss 0.25, accuracy 0.5": means over so many batches.
   std::string means(uint64_t count) const {
     std::string text;
-    for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t i : scalars) {
       char number[40];
       std::snprintf(number, sizeof number, " %.6g",
                     totals[i] / static_cast<double>(count));
-      text.append(i ? ", " : "").append(outputs[i].name).append(number);
+      text.append(text.empty() ? "" : ", ")
+          .append(outputs[i].name)
+          .append(number);
     }
     return text;
   }
@@ -117,9 +118,9 @@ private:
       return;
     slot.future->wait();
     slot.future.reset();
-    for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t i : scalars) {
       double value = scalar_of(outputs[i], slot.memory[i].data());
-      if (i == 0 && !std::isfinite(value))
+      if (i == scalars[0] && !std::isfinite(value))
         throw UserError("the " + std::string(outputs[i].name) + " is " +
                         std::to_string(value) + " in step " +
                         std::to_string(slot.index + 1) + " of epoch " +
@@ -135,6 +136,7 @@ private:
   const std::vector<tinh_tensor_info_t> outputs;
   const Dataset data;
   std::array<Slot, 2> slots;
+  std::vector<size_t> scalars; ///< The outputs that are summed.
   std::vector<double> totals;
 };
 

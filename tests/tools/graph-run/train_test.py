@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """graph-run --train on the hand-made training artifact.
 
-usage: train_test.py GRAPH_RUN TRAINER
+usage: train_test.py GRAPH_RUN TRAINER TRAIN_MORE
 
 Needs the standard library alone. The artifact fits prediction = x · w + b to
 batches of 8 by gradient descent with momentum; "stamp" counts its steps.
@@ -21,7 +21,9 @@ import tempfile
 import time
 import unittest
 
-GRAPH_RUN, TRAINER = (str(pathlib.Path(p).absolute()) for p in sys.argv[1:3])
+GRAPH_RUN, TRAINER, TRAIN_MORE = (
+    str(pathlib.Path(p).absolute()) for p in sys.argv[1:4]
+)
 
 
 def npy(values, shape, descr="<f4", code="f"):
@@ -30,6 +32,18 @@ def npy(values, shape, descr="<f4", code="f"):
     header = header.ljust(117) + "\n"
     data = struct.pack(f"<{len(values)}{code}", *values)
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + data
+
+
+def safetensors(**tensors):
+    """The bytes of a .safetensors file of f32 tensors, each a shape and values."""
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        begin = len(data)
+        data += struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape}
+        header[name]["data_offsets"] = [begin, len(data)]
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
 
 
 def read_safetensors(path):
@@ -166,6 +180,19 @@ class Train(unittest.TestCase):
         self.assertEqual(done.stderr, b"")
         prediction = (self.folder / "out" / "prediction.npy").read_bytes()[-32:]
         self.assertEqual(prediction, self.state("two")[1]["b"] * 8)
+
+    def test_a_c_program_goes_on(self):
+        self.train("--epochs", 3, "--save-state", "state")
+        flat = [value for row in self.rows for value in row]
+        data = safetensors(x=([100, 4], flat), y=([100], self.targets))
+        (self.folder / "data").write_bytes(data)
+        command = [TRAIN_MORE, TRAINER, "data", "state"]
+        done = subprocess.run(
+            command, cwd=self.folder, check=True, capture_output=True, text=True
+        )
+        losses = [float(line.split()[-1]) for line in done.stdout.splitlines()]
+        self.assertEqual(losses, self.train("--epochs", 13, "--save-state", "end")[3:])
+        self.assertEqual(self.state("state")[1], self.state("end")[1])
 
     def test_killed_at_any_time_it_goes_on_as_if_not(self):
         options = ("--shuffle", 2, "--epochs", 30, "--checkpoint")
