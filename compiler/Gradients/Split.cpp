@@ -7,7 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Gradients/Split.h"
 
+#include "compiler/Import/GraphBuilder.h"
 #include "dialects/graph/Graph.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -42,6 +45,20 @@ bool Split::isBefore(Operation *op) const {
   return last && (op == last || op->isBeforeInBlock(last));
 }
 
+void Split::eraseDeadGradients() {
+  Operation *op = block.getTerminator()->getPrevNode();
+  while (op && op != last) {
+    Operation *before = op->getPrevNode();
+    if (isOpTriviallyDead(op))
+      op->erase();
+    else
+      for (Region &region : op->getRegions())
+        for (Block &inner : region)
+          eraseDeadOps(inner);
+    op = before;
+  }
+}
+
 void Split::need(Value value) {
   if (value.getParentBlock() != &block)
     return;
@@ -56,6 +73,7 @@ void Split::need(Value value) {
 
 Split::Split(Block &block, Operation *last, ValueRange results, bool repeats)
     : block(block), last(last), results(results), repeats(repeats) {
+  eraseDeadGradients();
   llvm::append_range(pending, results);
   for (Operation &op : block.without_terminator())
     if (!isBefore(&op))

@@ -25,8 +25,9 @@ namespace tinh::gradients {
 class Split {
 public:
   /// Of `block`, whose ops after `last` (all, if it is null) are gradients.
-  /// `results` are what these are to give. `repeats`: the block runs again and
-  /// again, and what does not depend on its arguments will be computed once.
+  /// `results` are what these are to give; the block's terminator reads them.
+  /// `repeats`: the block runs again and again, and what does not depend on its
+  /// arguments will be computed once.
   Split(mlir::Block &block, mlir::Operation *last, mlir::ValueRange results,
         bool repeats);
 
@@ -44,6 +45,7 @@ public:
   void eraseGradients();
 
 private:
+  void eraseDeadGradients();
   void need(mlir::Value value);
   bool isBefore(mlir::Operation *op) const;
 

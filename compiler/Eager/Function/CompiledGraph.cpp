@@ -10,10 +10,12 @@
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Support/Files.h"
+#include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
-#include <cstring>
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -37,6 +39,8 @@ uint32_t compileToFile(ModuleOp module, GraphContext &context,
       !directory.empty())
     options.cache = &cache.emplace(directory);
   CompileReport report;
+  for (auto function : module.getOps<func::FuncOp>())
+    transforms::forgetGradients(function); // They have been taken.
   if (failed(verifyPhase(module, Phase::Graph)) ||
       failed(annotateModule(module, Phase::Graph, options)) ||
       failed(runPhases(module, Phase::Graph, Phase::Plan, options.phases,
@@ -46,11 +50,32 @@ uint32_t compileToFile(ModuleOp module, GraphContext &context,
   return mostChunks(module);
 }
 
+/// Makes variables of the arguments `changed` and of the results that they are
+/// changed to: a call gives their memory.
+static void declareVariables(ModuleOp module, size_t numResults,
+                             ArrayRef<size_t> changed) {
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  for (auto [i, argument] : llvm::enumerate(changed)) {
+    auto type = cast<RankedTensorType>(main.getArgumentTypes()[argument]);
+    StringAttr name = b.getStringAttr("changed" + std::to_string(i));
+    TypedAttr zeros = DenseElementsAttr::get(type, ArrayRef<Attribute>());
+    if (type.getNumElements() > 0)
+      zeros = cast<TypedAttr>(b.getZeroAttr(type));
+    graph::VariableOp::create(b, main.getLoc(), name, zeros);
+    main.removeArgAttr(argument, graph::names::kName);
+    main.setArgAttr(argument, graph::names::kVariable, name);
+    main.removeResultAttr(numResults + i, b.getStringAttr(graph::names::kName));
+    main.setResultAttr(numResults + i, graph::names::kVariable, name);
+  }
+}
+
 std::shared_ptr<CompiledGraph>
 CompiledGraph::create(ModuleOp module, GraphContext &context,
                       const std::string &name, size_t numResults,
                       std::vector<size_t> changed, uint32_t threads) {
   ScratchFile file("tinh-function");
+  declareVariables(module, numResults, changed);
   uint32_t useful = compileToFile(module, context, name, file.name);
   ContextOptions options;
   options.threads = std::min(threads, useful);
@@ -77,48 +102,46 @@ Piece pieceOf(const TensorImpl &tensor) {
 
 } // namespace
 
-/// One run: what the graph says of changed arguments is computed beside them
-/// and put in their place at the end.
 struct CompiledGraph::Run {
   std::shared_ptr<CompiledGraph> graph;
-  std::vector<Piece> inputs, outputs;
+  std::vector<Piece> variables, inputs, outputs;
 
   uint32_t numChunks() const { return 1; }
   bool mayTakeLong() const { return true; }
   void run(uint32_t, uint32_t, Worker &worker) {
     worker.expectDelay();
-    std::vector<tinh_buffer_t> in, out;
-    for (const Piece &piece : inputs)
-      in.push_back(piece.buffer());
-    for (const Piece &piece : outputs)
-      out.push_back(piece.buffer());
-    graph->context.run(in, out);
-    size_t numResults = outputs.size() - graph->changed.size();
-    for (size_t i = 0; i < graph->changed.size(); ++i) {
-      tinh_buffer_t to = in[graph->changed[i]];
-      std::memcpy(to.data, out[numResults + i].data, to.size);
-    }
+    if (variables.empty())
+      graph->context.run(buffersOf(inputs), buffersOf(outputs));
+    else
+      graph->context.run_on(buffersOf(variables), buffersOf(inputs),
+                            buffersOf(outputs));
+  }
+  static std::vector<tinh_buffer_t> buffersOf(const std::vector<Piece> &from) {
+    std::vector<tinh_buffer_t> buffers;
+    for (const Piece &piece : from)
+      buffers.push_back(piece.buffer());
+    return buffers;
   }
 };
 
 void CompiledGraph::launch(std::span<const TensorImpl *const> arguments,
                            std::span<const TensorImpl *const> results,
                            const Call &call) {
-  Run run{shared_from_this(), {}, {}};
+  Run run{shared_from_this(), {}, {}, {}};
   std::vector<Storage *> reads, writes;
-  for (const TensorImpl *argument : arguments) {
+  for (size_t index : changed) {
+    run.variables.push_back(pieceOf(*arguments[index]));
+    writes.push_back(arguments[index]->storage.get());
+  }
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    if (llvm::is_contained(changed, i))
+      continue;
     run.inputs.push_back(pieceOf(*argument));
     reads.push_back(argument->storage.get());
   }
   for (const TensorImpl *result : results) {
     run.outputs.push_back(pieceOf(*result));
     writes.push_back(result->storage.get());
-  }
-  for (size_t index : changed) {
-    const Piece &target = run.inputs[index];
-    run.outputs.push_back({Storage::create(target.size), 0, target.size});
-    writes.push_back(run.outputs.back().storage.get());
-    writes.push_back(target.storage.get());
   }
   Engine::get().push(call, reads, writes, std::move(run));
 }

@@ -29,7 +29,8 @@ public:
   create(mlir::ModuleOp module, GraphContext &context, const std::string &name,
          size_t numResults, std::vector<size_t> changed, uint32_t threads);
 
-  /// Queues a run on the engine. Arguments are contiguous, `results` new, of
+  /// Queues a run on the engine, which changes arguments in their own memory.
+  /// Arguments are contiguous, `results` new, of
   /// the dtypes and shapes that the graph has.
   void launch(std::span<const TensorImpl *const> arguments,
               std::span<const TensorImpl *const> results, const Call &call);
