@@ -78,5 +78,5 @@ void nn::requireFits(const std::vector<ExpectedTensor> &expected,
   missing.tell(message, "missing:");
   unexpected.tell(message, "unexpected:");
   misshapen.tell(message, "of another shape:");
-  eager::fail(call, "the state is of something else", message.str());
+  eager::fail(call, "the state does not fit", message.str());
 }

@@ -61,11 +61,14 @@ static std::string table(const std::vector<Row> &rows, bool hasShapes) {
       widths[i] = std::max(widths[i], row[i].size());
   std::ostringstream text;
   for (const Row &row : rows) {
-    text << std::left << std::setw(int(widths[0])) << row[0] << "  "
+    std::ostringstream line;
+    line << std::left << std::setw(int(widths[0])) << row[0] << "  "
          << std::setw(int(widths[1])) << row[1] << "  ";
     if (hasShapes)
-      text << std::setw(int(widths[2])) << row[2] << "  ";
-    text << std::right << std::setw(int(widths[3])) << row[3] << '\n';
+      line << std::setw(int(widths[2])) << row[2] << "  ";
+    line << std::right << std::setw(int(widths[3])) << row[3];
+    std::string all = line.str();
+    text << all.substr(0, all.find_last_not_of(' ') + 1) << '\n';
   }
   return text.str();
 }

@@ -290,7 +290,7 @@ TEST(Module, SummaryIsATable) {
             "(all)    Module       [1, 2]           1\n"
             "hidden   Linear       [1, 4]          24\n"
             "norm     BatchNorm1d  [1, 4]           8\n"
-            "dropout  Dropout      [1, 4]            \n"
+            "dropout  Dropout      [1, 4]\n"
             "output   Linear       [1, 2]          10\n"
             "43 parameters, 19 of them trainable\n");
   EXPECT_TRUE(net->is_training());

@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
-"""Compares docs/tensor-api.md with the headers and with its example.
+"""Compares docs/tensor-api.md with the headers.
 
-    document_test.py ROOT TOUR
+    document_test.py ROOT
 
-The table of operations names what the headers declare, the code of the document
-is in examples/tensor/tour.cpp, and the program TOUR prints what it shows.
+The table of operations names what the headers declare.
 """
 
 import pathlib
 import re
-import subprocess
 import sys
-import textwrap
 
-HEADERS = ("tensor.h", "operations.h", "random.h", "tensor_types.h")
+HEADERS = ("tensor.h", "operations.h", "random.h", "autograd.h", "tensor_types.h")
 DECLARATION = re.compile(
     r"^(?:  )?(?!\s|return\b|using\b|friend\b|constexpr\b|explicit\b)[\w:<>&, *]*?"
     r"\b(?:void|bool|int64_t|uint64_t|T|DType|Shape|IntArray|Tensor &?|"
@@ -56,7 +53,7 @@ def documented(document):
     return set(re.findall(r"`(\w+)`", table))
 
 
-def problems(root, tour):
+def problems(root):
     document = (root / "docs/tensor-api.md").read_text()
     known, told = declared(root), documented(document) | {"defined"}
     for name in sorted(known - told):
@@ -66,20 +63,9 @@ def problems(root, tour):
     if len(known) < 150:
         yield f"only {len(known)} names were found in the headers"
 
-    source = (root / "examples/tensor/tour.cpp").read_text()
-    for block in re.findall(r"```cpp\n(.*?)```", document, re.DOTALL):
-        indents = (textwrap.indent(block, indent) for indent in ("  ", "    "))
-        if not any(text in source for text in indents):
-            yield f"the example does not have this code:\n{block}"
-
-    shown = "".join(re.findall(r"```text\n(.*?)```", document, re.DOTALL))
-    printed = subprocess.run([tour], capture_output=True, text=True, check=True)
-    if printed.stdout != shown:
-        yield f"the example prints\n{printed.stdout}and not\n{shown}"
-
 
 def main():
-    found = list(problems(pathlib.Path(sys.argv[1]), sys.argv[2]))
+    found = list(problems(pathlib.Path(sys.argv[1])))
     print("\n".join(found) or "docs/tensor-api.md is in order")
     sys.exit(1 if found else 0)
 
