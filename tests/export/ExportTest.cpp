@@ -111,11 +111,22 @@ std::string function(const std::string &body, const std::string &values,
 //===----------------------------------------------------------------------===//
 
 TEST_F(Export, OnnxHasEachOpOfTheDialect) {
-  // What does not stand for a computation, or is written by other means.
-  const std::set<std::string> internal = {
-      "graph.constant", "graph.kernel",    "graph.yield",
-      "graph.dispatch", "graph.weight",    "graph.if",
-      "graph.while",    "graph.condition", "graph.scan"};
+  // What does not stand for a computation, is only there when a model is
+  // trained, or is written by other means.
+  const std::set<std::string> internal = {"graph.constant",
+                                          "graph.kernel",
+                                          "graph.yield",
+                                          "graph.dispatch",
+                                          "graph.weight",
+                                          "graph.if",
+                                          "graph.while",
+                                          "graph.condition",
+                                          "graph.scan",
+                                          "graph.custom_gradient",
+                                          "graph.conv_weight_gradient",
+                                          "graph.max_pool_gradient",
+                                          "graph.variable",
+                                          "graph.stop_gradient"};
   unsigned count = 0;
   for (RegisteredOperationName op :
        context.getRegisteredOperationsByDialect("graph")) {
@@ -149,6 +160,29 @@ TEST_F(Export, RefusesAllThatOnnxCannotExpressAtOnce) {
                "  graph.conv (ONNX has convolutions of floats and of integers "
                "of 8 bits, not of 1x2x4x4xi32), 1 node: \"z\"");
   EXPECT_EQ(files(), Names());
+}
+
+TEST_F(Export, WritesWhatOpsWithGradientsOfTheirOwnCompute) {
+  std::string text = function(R"(
+    %0 = graph.stop_gradient %x : tensor<4xf32>
+    %y = graph.custom_gradient (%0) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %1 = graph.add %a, %z : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+      graph.yield %1 : tensor<4xf32>
+    } gradient {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %db: tensor<4xf32>):
+      graph.yield %db : tensor<4xf32>
+    })",
+                              "%y", {"y"});
+  EXPECT_EQ(toOnnx(text), "");
+  Names types;
+  ::onnx::ModelProto model = readOnnx();
+  for (const ::onnx::NodeProto &node : model.graph().node())
+    types.push_back(node.op_type());
+  EXPECT_EQ(types, (Names{"Identity", "Add", "Identity"}));
+  expectContains(toJson(text),
+                 "graph.custom_gradient (the format has no gradients of the "
+                 "model's own");
 }
 
 TEST_F(Export, RefusesLaterPhases) {

@@ -10,6 +10,7 @@
 // RUN: not graph-compile %t/graph-8.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH8
 // RUN: not graph-compile %t/optimised-1.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED1
 // RUN: not graph-compile %t/optimised-2.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED2
+// RUN: not graph-compile %t/optimised-3.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED3
 // RUN: not graph-compile %t/fused-1.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED1
 // RUN: not graph-compile %t/fused-2.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED2
 // RUN: not graph-compile %t/kernels-1.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS1
@@ -94,6 +95,13 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.n
 func.func @main(%x: tensor<1x2x4xf32> {graph.name = "x"}, %w: tensor<2x3x2xf32> {graph.name = "w"}) -> (tensor<1x3x8xf32> {graph.name = "y"}) {
   %0 = graph.conv_transpose %x, %w strides [2] padding [0, 0] output_padding [0] dilations [1] groups 1 channels_first : tensor<1x2x4xf32>, tensor<2x3x2xf32> -> tensor<1x3x8xf32>
   return %0 : tensor<1x3x8xf32>
+}
+
+//--- optimised-3.mlir
+// OPTIMISED3: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.stop_gradient' does not belong in @main in phase 'optimised'
+func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+  %0 = graph.stop_gradient %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 //--- fused-1.mlir

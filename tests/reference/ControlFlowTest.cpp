@@ -92,6 +92,24 @@ TEST_F(ControlFlow, ScanEndsEarlier) {
 }
 
 /// Each iteration sees the values from above, and constants in files.
+TEST_F(ControlFlow, OpsWithGradientsOfTheirOwn) {
+  EXPECT_EQ(evaluate(R"((%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = graph.stop_gradient %x : tensor<2xf32>
+      %1:2 = graph.custom_gradient (%0) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+      ^bb0(%a: tensor<2xf32>):
+        %3 = graph.add %a, %x : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
+        graph.yield %3, %a : tensor<2xf32>, tensor<2xf32>
+      } gradient {
+      ^bb0(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<2xf32>,
+           %db: tensor<2xf32>, %dc: tensor<2xf32>):
+        graph.yield %dc : tensor<2xf32>
+      }
+      %2 = graph.mul %1#0, %1#1 : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>
+      return %2 : tensor<2xf32> })",
+                     {{1, 3}}),
+            (Values{2, 18}));
+}
+
 TEST_F(ControlFlow, NestedLoops) {
   EXPECT_EQ(evaluate(R"((%x: tensor<2xf32>) -> tensor<2x3x2xf32> {
       %0 = graph.constant #graph.external<"file", 4, 8> : tensor<2xf32>
