@@ -19,15 +19,29 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <string>
+#include <vector>
+
 namespace tinh {
+
+/// What a model's file says for its training; IR says nothing.
+struct TrainingInfo {
+  /// The names of its weights, by which its constants are told from those of
+  /// its nodes.
+  llvm::StringSet<> weights;
+  /// As the options of graph-compile have them: "adam,lr=0.001". Empty, if the
+  /// file has none.
+  std::string loss, optimizer;
+  std::vector<std::string> trainable;
+};
 
 struct ImportOptions {
   /// Shapes for inputs whose shape the model leaves open, by input name
   /// (--shape NAME=1x3x224x224).
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
-  /// Gets the names of the model's weights, by which its constants are told
-  /// from those of its nodes; IR has none. May be null.
-  llvm::StringSet<> *weights = nullptr;
+  /// Not null: the model is to be trained. Nodes are then imported in the form
+  /// that they have in inference, of which compiler/Training makes the other.
+  TrainingInfo *training = nullptr;
 };
 
 /// Reads the model in `path`, whose kind is told from its name (.onnx, .json,

@@ -20,6 +20,7 @@
 #ifndef TINH_TRAINING_TRAINING_H
 #define TINH_TRAINING_TRAINING_H
 
+#include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Phases.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -31,9 +32,10 @@ namespace tinh::training {
 
 struct TrainingOptions {
   /// A name and options: "cross_entropy,label_smoothing=0.1", "adam,lr=0.001".
+  /// Empty: those that the model's file names.
   std::string loss, optimizer;
   /// Patterns of names, of which a weight that is trained fits one; none: all
-  /// are trained.
+  /// are trained, or those that the model's file says.
   std::vector<std::string> trainable;
 };
 
@@ -48,10 +50,9 @@ mlir::LogicalResult declareVariables(mlir::ModuleOp module,
 mlir::LogicalResult differentiate(mlir::ModuleOp module,
                                   const TrainingOptions &options);
 
-/// Both, for PhaseOptions. `weights`, as ImportOptions gets them, must live as
-/// long.
+/// Both, for PhaseOptions. `info`, as ImportOptions gets it, must live as long.
 TrainingSteps trainingSteps(const TrainingOptions &options,
-                            const llvm::StringSet<> &weights);
+                            const TrainingInfo &info);
 
 } // namespace tinh::training
 

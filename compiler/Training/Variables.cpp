@@ -144,17 +144,40 @@ LogicalResult declareVariables(ModuleOp module, const TrainingOptions &options,
   return VariableMaker(main, options, weights).run();
 }
 
+/// What the options leave open is what the model's file says.
+static FailureOr<TrainingOptions>
+complete(ModuleOp module, TrainingOptions options, const TrainingInfo &info) {
+  if (options.loss.empty())
+    options.loss = info.loss;
+  if (options.optimizer.empty())
+    options.optimizer = info.optimizer;
+  if (options.trainable.empty())
+    options.trainable = info.trainable;
+  for (auto [what, text] : {std::pair("loss", &options.loss),
+                            std::pair("optimizer", &options.optimizer)})
+    if (text->empty())
+      return module.emitError() << "the model's file names no " << what
+                                << "; --" << what << "=NAME does";
+  return options;
+}
+
 TrainingSteps trainingSteps(const TrainingOptions &options,
-                            const llvm::StringSet<> &weights) {
+                            const TrainingInfo &info) {
   TrainingSteps steps;
-  steps.declareVariables = [options, &weights](ModuleOp module) {
-    return declareVariables(module, options, weights);
+  steps.declareVariables = [options, &info](ModuleOp module) {
+    auto all = complete(module, options, info);
+    return success(succeeded(all) &&
+                   succeeded(declareVariables(module, *all, info.weights)));
   };
-  steps.differentiate = [options](ModuleOp module) {
-    return differentiate(module, options);
+  steps.differentiate = [options, &info](ModuleOp module) {
+    auto all = complete(module, options, info);
+    return success(succeeded(all) && succeeded(differentiate(module, *all)));
   };
-  steps.commandLine = {"--train", "--loss=" + options.loss,
-                       "--optimizer=" + options.optimizer};
+  steps.commandLine = {"--train"};
+  if (!options.loss.empty())
+    steps.commandLine.push_back("--loss=" + options.loss);
+  if (!options.optimizer.empty())
+    steps.commandLine.push_back("--optimizer=" + options.optimizer);
   for (const std::string &pattern : options.trainable)
     steps.commandLine.push_back("--trainable=" + pattern);
   return steps;

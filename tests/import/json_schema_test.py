@@ -20,7 +20,7 @@ with open(os.path.join(source, "docs/json-format.md")) as f:
 graph = json.loads(blocks[0])
 validator.validate(graph)
 
-# The shorter examples are weights or nodes, one after another.
+# The shorter examples are weights or nodes, one after another, or a key.
 decoder = json.JSONDecoder()
 pieces = 0
 for block in blocks[1:]:
@@ -30,7 +30,10 @@ for block in blocks[1:]:
         while at < len(block) and block[at].isspace():
             at += 1
         whole = copy.deepcopy(graph)
-        whole["nodes" if "op" in piece else "weights"].append(piece)
+        if "training" in piece:
+            whole.update(piece)
+        else:
+            whole["nodes" if "op" in piece else "weights"].append(piece)
         validator.validate(whole)
         pieces += 1
 assert pieces >= 8, f"found only {pieces} examples"
@@ -64,6 +67,9 @@ bad = {
                                       "then": {"nodes": [], "outputs": ["x"]}}]),
     "relu with a body": change(nodes=[{"op": "relu", "inputs": ["x"], "outputs": ["y"],
                                        "body": {"inputs": [], "nodes": [], "outputs": []}}]),
+    "loss without a name": change(training={"loss": {"delta": 1}}),
+    "loss by name alone": change(training={"loss": "mse"}),
+    "patterns": change(training={"trainable": "fc*"}),
     "scan without a length": change(nodes=[{
         "op": "scan", "inputs": ["x"], "outputs": ["y"], "attributes": {"carry": 1},
         "body": {"inputs": ["i", "a"], "nodes": [], "outputs": ["a"]}}]),

@@ -12,7 +12,7 @@ import tool_test
 
 
 class ErrorsTest(tool_test.ToolTest):
-    def train(self, *options, nodes=None, outputs=("y",), dtype="f32"):
+    def train(self, *options, nodes=None, outputs=("y",), dtype="f32", training=None):
         nodes = nodes or [{"op": "mul", "inputs": ["x", "w"], "outputs": ["y"]}]
         model = {
             "tinh": 1,
@@ -25,6 +25,8 @@ class ErrorsTest(tool_test.ToolTest):
             "nodes": nodes,
             "outputs": list(outputs),
         }
+        if training is not None:
+            model["training"] = training
         (self.folder / "model.json").write_text(json.dumps(model))
         done = self.run_tool("graph-compile", "model.json", *options, "-o", "m.so")
         self.assertFalse((self.folder / "m.so").exists())
@@ -106,10 +108,25 @@ class ErrorsTest(tool_test.ToolTest):
         ]
         self.refuses("mse", "sgd", "no tensor of floating-point numbers", nodes=nodes)
 
+    def test_what_nobody_says(self):
+        done = self.train("--train", "--loss=mse")
+        self.fails(done, "the model's file names no optimizer; --optimizer=NAME does")
+        done = self.train("--train", "--optimizer=sgd")
+        self.fails(done, "the model's file names no loss; --loss=NAME does")
+
+    def test_key_of_a_file(self):
+        for training, message in (
+            ([], '"training": expected an object'),
+            ({"epochs": 3}, '"training": unknown key "epochs"'),
+            ({"loss": "mse"}, '"training": "loss" is not an object'),
+            ({"optimizer": {"lr": 1}}, '"training": "optimizer" is not an object'),
+            ({"loss": {"name": "mse", "x": [1]}}, '"training": "loss" is not an'),
+            ({"trainable": "fc*"}, '"training": "trainable" is not a list'),
+        ):
+            self.fails(self.train(training=training), message)
+
     def test_command_line(self):
         for options, message in (
-            (["--train", "--loss=mse"], "--train needs"),
-            (["--train", "--optimizer=sgd"], "--train needs"),
             (["--loss=mse"], "are about --train"),
             (["--trainable=w"], "are about --train"),
             (

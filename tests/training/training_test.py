@@ -124,8 +124,11 @@ class Adam:
 
 
 class TrainingTest(tool_test.ToolTest):
-    def compile_step(self, network, *options):
-        (self.folder / "network.json").write_text(json.dumps(network.json()))
+    def compile_step(self, network, *options, training=None):
+        model = network.json()
+        if training:
+            model["training"] = training
+        (self.folder / "network.json").write_text(json.dumps(model))
         result = self.run_tool(
             "graph-compile", "network.json", "--train", *options, "-o", "step.so"
         )
@@ -196,6 +199,33 @@ class TrainingTest(tool_test.ToolTest):
         np.testing.assert_allclose(results["y"], expected, rtol=1e-4, atol=1e-5)
         value, _ = mse(expected, network)
         np.testing.assert_allclose(results["loss"], value, rtol=1e-4)
+
+    def test_options_of_the_file(self):
+        """What the file says is as good as options, which come first."""
+        network = Network()
+        said = {
+            "loss": {"name": "mse", "reduction": "sum"},
+            "optimizer": {"name": "sgd", "lr": 0.001, "nesterov": False},
+            "trainable": ["fc2*"],
+        }
+        feed = {"x": network.x, "target": network.t}
+        results = []
+        for path in (
+            self.compile_step(network, training=said),
+            self.compile_step(
+                network,
+                "--loss=mse,reduction=sum",
+                "--optimizer=sgd,lr=0.001",
+                "--trainable=fc2.weight",
+                "--trainable=fc2.bias",
+                training={"optimizer": {"name": "adam"}},
+            ),
+        ):
+            run, result = Model(LIBRARY, path, 1, "train_step").bind(feed)
+            for _ in range(5):
+                run()
+            results.append(float(result["loss"]))
+        self.assertEqual(*results)
 
     def test_rate_is_a_variable(self):
         """The same code goes for any learning rate."""

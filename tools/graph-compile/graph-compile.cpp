@@ -178,8 +178,6 @@ bool checkTraining(const Arguments &arguments, tinh::Phase from) {
     return (training.loss.empty() && training.optimizer.empty() &&
             training.trainable.empty()) ||
            fail("--loss, --optimizer and --trainable are about --train");
-  if (training.loss.empty() || training.optimizer.empty())
-    return fail("--train needs --loss=NAME and --optimizer=NAME");
   if (from >= tinh::Phase::Differentiated)
     return fail("--train takes models in phase " +
                 tinh::phaseNames(tinh::Phase::Normalised) + ", not '" +
@@ -221,11 +219,11 @@ int run(Arguments &arguments) {
   std::optional<tinh::KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
-  llvm::StringSet<> weights;
+  tinh::TrainingInfo info;
   if (arguments.train) {
-    job.importing.weights = &weights;
+    job.importing.training = &info;
     options.phases.training =
-        tinh::training::trainingSteps(arguments.training, weights);
+        tinh::training::trainingSteps(arguments.training, info);
   }
   tinh::CompileReport report;
   tinh::CompileStatus status =
@@ -294,6 +292,9 @@ void defineCode(CLI::App &app, Arguments &arguments) {
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
                  "LLVM's");
+  app.add_flag("--loadable-weights", arguments.compile.loadableWeights,
+               "carry what prepares the weights, so that the artifact can be "
+               "loaded with others");
   app.add_option("--weights", arguments.weights,
                  "auto, embedded or external (beside the output)")
       ->check(CLI::IsMember({"auto", "embedded", "external"}))

@@ -8,6 +8,7 @@
 #include "compiler/Import/json/ImportJson.h"
 
 #include "compiler/Import/json/GraphImporter.h"
+#include "compiler/Import/json/ReadTraining.h"
 #include "compiler/Import/json/Safetensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -66,6 +67,7 @@ private:
   Graph graph;
   llvm::StringMap<TypedAttr> weights;
   llvm::StringMap<Safetensors> files;
+  TrainingInfo training;
 };
 
 bool JsonImporter::readRoot(const Json &root) {
@@ -81,7 +83,7 @@ bool JsonImporter::readRoot(const Json &root) {
                 " of the format, this program reads version 1");
   std::string unknown =
       unknownKey(root, {"tinh", "name", "inputs", "weights", "nodes", "outputs",
-                        "$schema", "comment"});
+                        "training", "$schema", "comment"});
   if (!unknown.empty())
     return fail("unknown key \"" + unknown + "\"");
   getString(root, "name", name);
@@ -92,7 +94,8 @@ bool JsonImporter::readRoot(const Json &root) {
   const Json *weightList = find(root, "weights");
   return readInputs(*inputList) &&
          readWeights(weightList ? *weightList : none) &&
-         readGraph(root, graph, error) && sortNodes();
+         readGraph(root, graph, error) && sortNodes() &&
+         readTraining(root, training, error);
 }
 
 /// Reports all unknown ops at once, then sorts.
@@ -299,8 +302,10 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
       attributes.getFunctionType(types, ValueRange(results).getTypes()));
   function.setAllResultAttrs(resultNames);
   eraseDeadOps(*block);
-  if (options.weights)
-    options.weights->insert_range(weights.keys());
+  if (options.training) {
+    *options.training = training;
+    options.training->weights.insert_range(weights.keys());
+  }
   return module;
 }
 

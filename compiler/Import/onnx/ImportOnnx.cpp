@@ -172,9 +172,9 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
         attributes.getDictionaryAttr(nameAttribute(attributes, output.name())));
   function.setAllResultAttrs(resultAttributes);
   eraseDeadOps(*block);
-  if (options.weights)
+  if (options.training)
     for (const auto &tensor : model.graph().initializer())
-      options.weights->insert(tensor.name());
+      options.training->weights.insert(tensor.name());
   return module;
 }
 
@@ -201,6 +201,7 @@ OwningOpRef<ModuleOp> importOnnx(StringRef path, const ImportOptions &options,
   if (file.directory.empty())
     file.directory = ".";
   file.size = (*buffer)->getBufferSize();
+  file.isTrained = options.training != nullptr;
   return ModelImporter(*model, file, options, context).import();
 }
 

@@ -23,6 +23,8 @@ struct ModelFile {
   /// The model's name as its external constants have it, and its folder.
   std::string name, directory;
   uint64_t size = 0;
+  /// The model is to be trained.
+  bool isTrained = false;
 };
 
 /// The element type of a TensorProto.DataType; null if the compiler has none

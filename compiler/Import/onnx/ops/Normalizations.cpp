@@ -77,18 +77,22 @@ Results batchNormInTraining(NodeBuilder &b) {
 
 Results batchNorm(NodeBuilder &b) {
   Value x = b.input(0);
-  if (b.intAttribute("training_mode", 0))
+  bool training = b.intAttribute("training_mode", 0);
+  if (training && !b.file.isTrained)
     return batchNormInTraining(b);
   if (b.opset() < 9 && b.intAttribute("spatial", 1) == 0)
     return {b.fail("spatial = 0 is not supported")};
-  if (b.refuseOutputs(1))
+  if (b.refuseOutputs(training ? 3 : 1))
     return {Value()};
   SmallVector<Value> operands = {x};
   for (int i = 1; i < 5; ++i)
     operands.push_back(b.cast(b.input(i), b.element(x)));
-  return {b.create<graph::BatchNormOp>(
+  Results results = {b.create<graph::BatchNormOp>(
       operands, {b.attr("epsilon", b.floatAttribute("epsilon", 1e-5f)),
                  b.channelsFirst()})};
+  for (int i = 1; i < b.numOutputs(); ++i) // The running statistics.
+    results.push_back(b.input(i + 2));
+  return results;
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`.
