@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include <iostream>
+#include <tinh/autograd.h>
 #include <tinh/tensor.h>
 
 using tinh::Tensor;
@@ -55,6 +56,19 @@ static void draw() {
   std::cout << picked.shape() << ' ' << (labels < 10).all() << '\n';
 }
 
+static void differentiate() {
+  Tensor w = tinh::requires_grad(tinh::tensor({1.0, 2.0, 3.0}));
+  Tensor loss = tinh::sum(w * w * w);
+  tinh::backward(loss);
+  std::cout << tinh::grad_of(w) << '\n';
+  {
+    tinh::NoGrad guard;
+    w -= 0.5 * tinh::grad_of(w);
+  }
+  tinh::zero_grad(w);
+  std::cout << w << '\n';
+}
+
 static void fail() {
   try {
     Tensor a = tinh::zeros({2, 3}), b = tinh::zeros({4, 3});
@@ -71,5 +85,6 @@ int main() {
   view();
   pick();
   draw();
+  differentiate();
   fail();
 }
