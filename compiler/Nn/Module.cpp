@@ -25,10 +25,17 @@ Module::~Module() = default;
 //===----------------------------------------------------------------------===//
 
 Tensor Module::operator()(const Tensor &x, At at) {
-  prepare(x.shape(at), at);
-  Tensor result = forward(x);
-  note_result(result);
-  return result;
+  try {
+    prepare(x.shape(at), at);
+    Tensor result = forward(x);
+    note_result(result);
+    return result;
+  } catch (const Error &error) {
+    std::string type = type_name();
+    std::string what = name.empty() ? type : name + " (" + type + ")";
+    throw Error(error.status(),
+                eager::describe({what.c_str(), at}, error.what()));
+  }
 }
 
 Tensor Module::forward(const Tensor &) {
@@ -101,6 +108,7 @@ void Module::registerChild(std::string name, std::shared_ptr<Module> module) {
     if (other.name == name)
       throw Error(TINH_INVALID_ARGUMENT,
                   type_name() + " has two modules \"" + name + "\"");
+  module->name = name;
   children.push_back({std::move(name), std::move(module)});
 }
 

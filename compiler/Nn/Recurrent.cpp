@@ -102,8 +102,44 @@ RecurrentResult RecurrentBase::runCell(const Cell &cell, const Tensor &x,
   return {isBackward ? flip(output, 0) : output, std::move(result.state)};
 }
 
+/// The given state, or zeros.
+std::vector<Tensor>
+RecurrentBase::checkedState(const std::vector<Tensor> &state, const Tensor &x,
+                            At at) const {
+  Shape shape = {int64_t(cells.size()), x.size(1), hidden};
+  if (state.empty())
+    return std::vector<Tensor>(size_t(states), zeros(shape, x.dtype()));
+  bool fits = state.size() == size_t(states);
+  for (const Tensor &part : state)
+    fits = fits && part.shape(at) == shape;
+  if (!fits)
+    throw Error(TINH_INVALID_ARGUMENT,
+                type_name() + ": the state must be " + std::to_string(states) +
+                    " tensors of shape " + to_string(shape));
+  return state;
+}
+
+/// One layer in all directions; its last states are added to `last`.
+Tensor RecurrentBase::runLayer(size_t layer, const Tensor &x,
+                               const std::vector<Tensor> &state,
+                               std::vector<std::vector<Tensor>> &last) const {
+  size_t directions = options.bidirectional ? 2 : 1;
+  std::vector<Tensor> outputs;
+  for (size_t d = 0; d < directions; ++d) {
+    size_t index = layer * directions + d;
+    std::vector<Tensor> first;
+    for (const Tensor &part : state)
+      first.push_back(part.select(0, int64_t(index)));
+    RecurrentResult result = runCell(cells[index], x, first, d == 1);
+    outputs.push_back(result.output);
+    for (size_t i = 0; i < last.size(); ++i)
+      last[i].push_back(result.state[i]);
+  }
+  return directions == 1 ? outputs[0] : concat(outputs, -1);
+}
+
 RecurrentResult RecurrentBase::run(const Tensor &given,
-                                   std::vector<Tensor> state, At at) {
+                                   const std::vector<Tensor> &state, At at) {
   if (given.dim() != 3)
     throw Error(TINH_INVALID_ARGUMENT,
                 type_name() + ": shape " + to_string(given.shape()) +
@@ -111,35 +147,14 @@ RecurrentResult RecurrentBase::run(const Tensor &given,
                     (options.batch_first ? "[N, length, width]"
                                          : "[length, N, width]"));
   Tensor x = options.batch_first ? given.transpose(0, 1) : given;
-  Shape shape = {int64_t(cells.size()), x.size(1), hidden};
-  if (state.empty())
-    state.assign(size_t(states), zeros(shape, x.dtype()));
-  for (const Tensor &part : state)
-    if (state.size() != size_t(states) || part.shape(at) != shape)
-      throw Error(TINH_INVALID_ARGUMENT, type_name() + ": the state must be " +
-                                             std::to_string(states) +
-                                             " tensors of shape " +
-                                             to_string(shape));
-  size_t directions = options.bidirectional ? 2 : 1;
+  std::vector<Tensor> first = checkedState(state, x, at);
   std::vector<std::vector<Tensor>> last(size_t(states), std::vector<Tensor>{});
-  for (size_t layer = 0; layer < cells.size() / directions; ++layer) {
+  for (int64_t layer = 0; layer < options.num_layers; ++layer) {
     if (layer > 0 && is_training() && options.dropout > 0)
       x = dropout(x, options.dropout, generator(at));
-    std::vector<Tensor> outputs;
-    for (size_t d = 0; d < directions; ++d) {
-      size_t index = layer * directions + d;
-      std::vector<Tensor> first;
-      for (const Tensor &part : state)
-        first.push_back(part.select(0, int64_t(index)));
-      RecurrentResult result = runCell(cells[index], x, first, d == 1);
-      outputs.push_back(result.output);
-      for (size_t i = 0; i < last.size(); ++i)
-        last[i].push_back(result.state[i]);
-    }
-    x = directions == 1 ? outputs[0] : concat(outputs, -1);
+    x = runLayer(size_t(layer), x, first, last);
   }
-  RecurrentResult result;
-  result.output = options.batch_first ? x.transpose(0, 1) : x;
+  RecurrentResult result{options.batch_first ? x.transpose(0, 1) : x, {}};
   for (const std::vector<Tensor> &parts : last)
     result.state.push_back(stack(parts));
   return result;

@@ -297,6 +297,16 @@ TEST(Module, SummaryIsATable) {
   EXPECT_NE(nn::make<Net>()->summary().find("?"), std::string::npos);
 }
 
+TEST(Module, ErrorsTellTheWayToThem) {
+  nn::Handle<Net> net = initialized();
+  std::string message = errorOf([&] { net(ones({3, 6})); });
+  size_t outer = message.find("Module: "),
+         inner = message.find("hidden (Linear)");
+  EXPECT_LT(outer, inner) << message;
+  EXPECT_NE(inner, std::string::npos) << message;
+  EXPECT_TRUE(message.starts_with("ModuleTest.cpp:")) << message;
+}
+
 TEST(Module, SayWhatIsWrong) {
   struct Twice : nn::Module {
     Twice() {

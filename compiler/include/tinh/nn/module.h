@@ -57,7 +57,12 @@ public:
   Handle(std::shared_ptr<Other> module)
       : std::shared_ptr<M>(std::move(module)) {}
 
-  template <typename... Args> auto operator()(Args &&...args) const {
+  Tensor operator()(const Tensor &x, At at = At::current()) const {
+    return (**this)(x, at);
+  }
+  template <typename... Args>
+    requires(sizeof...(Args) > 1)
+  auto operator()(Args &&...args) const {
     return (**this)(std::forward<Args>(args)...);
   }
 };
@@ -76,7 +81,8 @@ public:
   /// In messages and summaries.
   virtual std::string type_name() const { return "Module"; }
 
-  /// Finds sizes that are still to be found, and calls forward.
+  /// Finds sizes that are still to be found, and calls forward. Its errors are
+  /// told with the module, and where it was called.
   Tensor operator()(const Tensor &x, At at = At::current());
 
   //===--------------------------------------------------------------------===//
@@ -202,6 +208,7 @@ private:
   std::vector<std::pair<std::string, Entry *>> allEntries() const;
   StateDict tensorsOf(bool buffers, At at) const;
 
+  std::string name; ///< In the module that it was registered in last.
   std::vector<Entry> entries;
   std::vector<Child> children;
   std::optional<Generator> random;

@@ -62,7 +62,12 @@ protected:
 
 private:
   void declare(const std::string &suffix, Cell &cell, int64_t width);
-  RecurrentResult run(const Tensor &x, std::vector<Tensor> state, At at);
+  std::vector<Tensor> checkedState(const std::vector<Tensor> &state,
+                                   const Tensor &x, At at) const;
+  RecurrentResult run(const Tensor &x, const std::vector<Tensor> &state, At at);
+  Tensor runLayer(size_t layer, const Tensor &x,
+                  const std::vector<Tensor> &state,
+                  std::vector<std::vector<Tensor>> &last) const;
   RecurrentResult runCell(const Cell &cell, const Tensor &x,
                           std::vector<Tensor> state, bool isBackward) const;
 
