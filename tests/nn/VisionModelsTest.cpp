@@ -10,11 +10,11 @@
 // networks compute with weights that both sides make, by record_vision.py.
 //
 //===----------------------------------------------------------------------===//
+#include "RecordedWeights.h"
 #include "examples/nn/vision_models.h"
 #include "tests/eager/tensor/RecordedTensors.h"
 #include "tinh/autograd.h"
 
-#include <cmath>
 #include <fstream>
 
 using namespace tinh;
@@ -30,34 +30,11 @@ static const json &recordOf(const std::string &name) {
   throw std::runtime_error("no record of " + name);
 }
 
-/// From -0.5 to 0.5.
-static double patternAt(int64_t place, int64_t salt) {
-  return double((place * 37 + salt) % 1009) / 1009 - 0.5;
-}
-
-/// What record_vision.py fills a tensor of that name and place with.
-static Tensor filled(const std::string &name, const Shape &shape,
-                     int64_t index) {
-  if (name.ends_with("num_batches_tracked"))
-    return zeros(shape, int64);
-  double factor = 0.2, offset = name.ends_with("weight") ? 1 : 0;
-  if (shape.size() > 1) {
-    factor = 2 * std::sqrt(3 / (double(shape.numel()) / double(shape[0])));
-    offset = 0;
-  } else if (name.ends_with("running_var")) {
-    factor = 1, offset = 1;
-  }
-  std::vector<float> values(size_t(shape.numel()));
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = float(factor * patternAt(int64_t(i), 101 * index) + offset);
-  return from_data(values, shape);
-}
-
 static void expectLogits(nn::Handle<nn::Module> network, const json &record) {
   StateDict state;
   for (const auto &[name, sizes] : record["state"].items()) {
     Shape shape(sizes.get<std::vector<int64_t>>());
-    state.push_back({name, filled(name, shape, int64_t(state.size()))});
+    state.push_back({name, weightsOf(name, shape, int64_t(state.size()))});
   }
   network->load_state_dict(state);
   std::vector<std::string> names;
@@ -68,12 +45,8 @@ static void expectLogits(nn::Handle<nn::Module> network, const json &record) {
   EXPECT_EQ(network->num_parameters(), record["parameters"]);
 
   network->eval();
-  Shape shape = {2, 3, 64, 64};
-  std::vector<float> image(size_t(shape.numel()));
-  for (size_t i = 0; i < image.size(); ++i)
-    image[i] = float(2 * patternAt(int64_t(i), 7));
   NoGrad guard;
-  Tensor logits = network(from_data(image, shape));
+  Tensor logits = network(patternOf({2, 3, 64, 64}, 7, 2));
   expectNear(logits.slice(1, None, None, 50), record["logits"], 50);
 }
 

@@ -73,7 +73,9 @@ def module_record(name, module, *inputs, train=False, call=None):
     ]
     outputs = first((call or (lambda m, *x: m(*x)))(module, *leaves))
     # The sum of the outputs, each element with its own weight.
-    loss = sum((o * torch.arange(o.numel()).reshape(o.shape).sin()).sum() for o in outputs)
+    loss = sum(
+        (o * torch.arange(o.numel()).reshape(o.shape).sin()).sum() for o in outputs
+    )
     loss.backward()
     record = {
         "name": name,
@@ -113,7 +115,9 @@ def modules():
     yield r("batch_norm1d", nn.BatchNorm1d(3), rounded(4, 3), train=True)
     yield r("batch_norm1d", nn.BatchNorm1d(3), rounded(4, 3, 2), train=True)
     yield r("batch_norm2d", nn.BatchNorm2d(4, eps=1e-3, momentum=0.3), image())
-    yield r("batch_norm2d", nn.BatchNorm2d(4, eps=1e-3, momentum=0.3), image(), train=True)
+    yield r(
+        "batch_norm2d", nn.BatchNorm2d(4, eps=1e-3, momentum=0.3), image(), train=True
+    )
     yield r(
         "batch_norm2d_plain",
         nn.BatchNorm2d(4, affine=False, track_running_stats=False),
@@ -174,7 +178,9 @@ def modules():
     )
     yield r("gru", nn.GRU(3, 4), rounded(5, 2, 3))
     yield r("gru_layers", nn.GRU(3, 4, 2, bidirectional=True), rounded(5, 2, 3))
-    yield r("gru_state", nn.GRU(3, 4), rounded(5, 2, 3), rounded(1, 2, 4), call=with_state)
+    yield r(
+        "gru_state", nn.GRU(3, 4), rounded(5, 2, 3), rounded(1, 2, 4), call=with_state
+    )
 
 
 # --- Losses ----------------------------------------------------------------
@@ -198,7 +204,9 @@ def losses():
     r = loss_record
     pair = lambda: (rounded(3, 4, scale=2), rounded(3, 4, scale=2))
     for how in ("mean", "sum", "none"):
-        yield r("mse", lambda x, t: F.mse_loss(x, t, reduction=how), *pair(), reduction=how)
+        yield r(
+            "mse", lambda x, t: F.mse_loss(x, t, reduction=how), *pair(), reduction=how
+        )
     yield r("l1", F.l1_loss, *pair())
     yield r("huber", F.huber_loss, *pair())
     yield r("huber", lambda x, t: F.huber_loss(x, t, delta=0.4), *pair(), delta=0.4)
@@ -209,7 +217,13 @@ def losses():
     ce = F.cross_entropy
     yield r("cross_entropy", ce, logits(), labels)
     for how in ("sum", "none"):
-        yield r("cross_entropy", lambda x, t: ce(x, t, reduction=how), logits(), labels, reduction=how)
+        yield r(
+            "cross_entropy",
+            lambda x, t: ce(x, t, reduction=how),
+            logits(),
+            labels,
+            reduction=how,
+        )
     for how in ("mean", "none"):
         yield r(
             "cross_entropy",
@@ -311,7 +325,9 @@ def optimizer_record(name, make, **options):
     if "beta1" in given or "beta2" in given:
         given["betas"] = (given.pop("beta1", 0.9), given.pop("beta2", 0.999))
     shapes = [(2, 3), (4,)]
-    parameters = [torch.randn(*s, dtype=torch.float64).round(decimals=3) for s in shapes]
+    parameters = [
+        torch.randn(*s, dtype=torch.float64).round(decimals=3) for s in shapes
+    ]
     record = {
         "name": name,
         "options": options,
@@ -330,7 +346,11 @@ def optimizer_record(name, make, **options):
     record["gradients"] = gradients
     record["expected"] = [described(p) for p in parameters]
     record["state"] = [
-        {k: described(v.double()) for k, v in optimizer.state[p].items() if v is not None}
+        {
+            k: described(v.double())
+            for k, v in optimizer.state[p].items()
+            if v is not None
+        }
         for p in parameters
     ]
     return record
@@ -343,7 +363,9 @@ def optimizers():
     yield r("sgd", optim.SGD, lr=0.05, momentum=0.8, dampening=0.3)
     yield r("sgd", optim.SGD, lr=0.05, momentum=0.8, nesterov=True, weight_decay=0.1)
     yield r("adam", optim.Adam)
-    yield r("adam", optim.Adam, lr=0.02, beta1=0.8, beta2=0.95, weight_decay=0.1, eps=1e-4)
+    yield r(
+        "adam", optim.Adam, lr=0.02, beta1=0.8, beta2=0.95, weight_decay=0.1, eps=1e-4
+    )
     yield r("adam", optim.Adam, lr=0.02, amsgrad=True)
     yield r("adamw", optim.AdamW)
     yield r("adamw", optim.AdamW, lr=0.05, weight_decay=0.2, amsgrad=True)

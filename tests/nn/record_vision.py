@@ -8,31 +8,11 @@ from the place of each number.
 """
 
 import json
-import math
 
 import torch
 import torchvision
 
-
-def pattern(count, salt):
-    """From -0.5 to 0.5."""
-    places = torch.arange(count, dtype=torch.int64)
-    return ((places * 37 + salt) % 1009).double() / 1009 - 0.5
-
-
-def fill(module):
-    for index, (name, tensor) in enumerate(module.state_dict().items()):
-        if not tensor.is_floating_point():
-            continue
-        values = pattern(tensor.numel(), 101 * index).reshape(tensor.shape)
-        if tensor.dim() > 1:
-            values *= 2 * math.sqrt(3 / (tensor.numel() / tensor.shape[0]))
-        elif name.endswith("running_var"):
-            values += 1
-        else:
-            values *= 0.2
-            values += name.endswith("weight")
-        tensor.copy_(values)
+from record_weights import fill, pattern
 
 
 @torch.no_grad()
