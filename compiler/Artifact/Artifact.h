@@ -20,6 +20,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,8 @@ struct Contents {
   uint64_t weightsSize = 0;
   std::vector<Variable> variables;
   uint64_t stateSize = 0;
+  /// Computes the weights from the parameters, its inputs.
+  std::optional<Function> init;
 };
 
 /// An ELF object file's bytes.

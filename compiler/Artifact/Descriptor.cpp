@@ -44,7 +44,8 @@ public:
         {i32(TINH_ARTIFACT_VERSION), i32(kernels.size()), text("tinh 0.1.0"),
          text(contents.model), array(kernels), i32(functions.size()),
          i32(variables.size()), array(functions), array(variables),
-         i64(contents.weightsSize), i64(contents.stateSize)});
+         i64(contents.weightsSize), i64(contents.stateSize),
+         contents.init ? hold(describe(*contents.init)) : null()});
     if (options.linkage == Linkage::Relocatable) {
       exported(structure({linkedNote(), hold(descriptor),
                           options.externalWeights ? null() : linkedWeights()}),

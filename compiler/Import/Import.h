@@ -42,6 +42,8 @@ struct ImportOptions {
   /// Not null: the model is to be trained. Nodes are then imported in the form
   /// that they have in inference, of which compiler/Training makes the other.
   TrainingInfo *training = nullptr;
+  /// Gets the names of the model's weights; may be null. IR has none.
+  llvm::StringSet<> *weights = nullptr;
 };
 
 /// Reads the model in `path`, whose kind is told from its name (.onnx, .json,

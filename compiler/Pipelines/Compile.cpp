@@ -12,6 +12,7 @@
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/InternalErrors.h"
+#include "compiler/Pipelines/Parameters.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Pipelines/Stopwatch.h"
 #include "dialects/graph/Graph.h"
@@ -271,8 +272,14 @@ CompileStatus compileFile(const CompileJob &job, const CompileOptions &options,
                           MLIRContext &context, CompileReport &report) {
   return watchCompilation(
       job, options, context, [&](const CompileOptions &watched) {
-        auto module = readModel(job.model, job.importing, job.from, context);
+        llvm::StringSet<> weights;
+        ImportOptions importing = job.importing;
+        if (watched.loadableWeights)
+          importing.weights = &weights;
+        auto module = readModel(job.model, importing, job.from, context);
         return success(module &&
+                       (!watched.loadableWeights ||
+                        succeeded(makeParameters(*module, weights))) &&
                        succeeded(compileTo(*module, job, watched, report)));
       });
 }

@@ -39,6 +39,8 @@ struct CompileOptions {
   enum class Weights { Automatic, Embedded, External };
   /// Automatic: external from 1 GiB on.
   Weights weights = Weights::Automatic;
+  /// The artifact can take other weights when it is loaded.
+  bool loadableWeights = false;
   /// Where compiled kernels are looked for and kept; may be null.
   KernelCache *cache = nullptr;
   /// Told what is being done, with done and total of that.

@@ -21,6 +21,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include <cstring>
 #include <deque>
 
 using namespace mlir;
@@ -34,7 +35,9 @@ class Sources {
 public:
   explicit Sources(StringRef directory) : files(directory) {}
 
-  llvm::Expected<const char *> find(Attribute source) {
+  llvm::Expected<const char *> find(TypedAttr source) {
+    if (source)
+      source = graph::elementsOf(source);
     if (auto file = dyn_cast_or_null<graph::ExternalAttr>(source))
       return find(file);
     if (auto dense = dyn_cast_or_null<DenseElementsAttr>(source))
@@ -84,6 +87,20 @@ llvm::Error runtimeError(const char *what) {
       " the preparation of the weights: " + tinh_last_error());
 }
 
+/// Copies the inputs of @init that are no parameters to their places, if the
+/// artifact has any for them.
+void copyConstants(plan::FunctionOp init, ArrayRef<tinh_buffer_t> inputs,
+                   ArrayRef<artifact::Tensor> places,
+                   MutableArrayRef<char> memory) {
+  for (auto [input, bytes] :
+       llvm::zip_equal(init.getInputs().getAsRange<plan::TensorAttr>(), inputs))
+    if (!places.empty() && !isa<graph::ParameterAttr>(input.getValue())) {
+      std::memcpy(memory.data() + places.front().offset, bytes.data,
+                  bytes.size);
+      places = places.drop_front();
+    }
+}
+
 } // namespace
 
 llvm::Error runInit(plan::FunctionOp init, const artifact::Contents &contents,
@@ -105,8 +122,10 @@ llvm::Error runInit(plan::FunctionOp init, const artifact::Contents &contents,
         {const_cast<char *>(*bytes),
          static_cast<uint64_t>(graph::tensorSize(input.getType()))});
   }
-  for (const artifact::Tensor &weight : weights)
+  size_t numResults = init.getOutputs().size();
+  for (const artifact::Tensor &weight : weights.take_front(numResults))
     outputs.push_back({memory.data() + weight.offset, weight.size});
+  copyConstants(init, inputs, weights.drop_front(numResults), memory);
 
   tinh_module_t *module = nullptr;
   if (tinh_module_load(file->name().c_str(), &module) != TINH_OK)

@@ -16,7 +16,8 @@ namespace tinh {
 
 /// Runs @init, compiled as `contents` and `kernels` for this machine, on the
 /// values of its inputs, and writes result i to
-/// `weights[i].offset` of `memory`. Relative file names start at `directory`.
+/// `weights[i].offset` of `memory`; what follows there are places for the
+/// inputs that are no parameters. Relative file names start at `directory`.
 llvm::Error runInit(plan::FunctionOp init, const artifact::Contents &contents,
                     llvm::ArrayRef<artifact::Object> kernels,
                     const cpu::Target &host, llvm::StringRef directory,

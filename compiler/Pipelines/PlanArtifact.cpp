@@ -59,8 +59,12 @@ public:
       variables[variable.name] = i;
   }
   void add(plan::FunctionOp function);
+  /// Adds @init as the function that takes parameters.
+  void addInit(plan::FunctionOp init);
 
 private:
+  artifact::Function describe(plan::FunctionOp function);
+  std::vector<std::optional<uint64_t>> placeConstants(plan::FunctionOp init);
   std::vector<artifact::Tensor> describe(ArrayAttr tensors);
   artifact::Step describeStep(Operation &op);
   uint32_t kernel(plan::DispatchOp dispatch);
@@ -159,7 +163,7 @@ artifact::Step Describer::describeStep(Operation &op) {
   return step;
 }
 
-void Describer::add(plan::FunctionOp function) {
+artifact::Function Describer::describe(plan::FunctionOp function) {
   artifact::Function result;
   result.name = function.getSymName().str();
   result.inputs = describe(function.getInputs());
@@ -178,7 +182,62 @@ void Describer::add(plan::FunctionOp function) {
     numbers[&op] = result.steps.size() - 1;
     jumps.add(op);
   }
-  contents.functions.push_back(std::move(result));
+  return result;
+}
+
+void Describer::add(plan::FunctionOp function) {
+  contents.functions.push_back(describe(function));
+}
+
+/// Gives the inputs of @init that are no parameters places behind the weights;
+/// none for those that are.
+std::vector<std::optional<uint64_t>>
+Describer::placeConstants(plan::FunctionOp init) {
+  std::vector<std::optional<uint64_t>> places;
+  for (auto input : init.getInputs().getAsRange<plan::TensorAttr>()) {
+    if (isa<graph::ParameterAttr>(input.getValue())) {
+      places.push_back(std::nullopt);
+      continue;
+    }
+    artifact::Tensor &constant = contents.weights.emplace_back();
+    tinh::describe(constant, "__init." + std::to_string(places.size()),
+                   input.getType());
+    constant.offset =
+        llvm::alignTo(contents.weightsSize, TINH_BUFFER_ALIGNMENT);
+    contents.weightsSize = constant.offset + constant.size;
+    places.push_back(constant.offset);
+  }
+  return places;
+}
+
+void Describer::addInit(plan::FunctionOp init) {
+  std::vector<artifact::Tensor> results = contents.weights;
+  std::vector<std::optional<uint64_t>> constants = placeConstants(init);
+  artifact::Function function = describe(init);
+  std::vector<artifact::Tensor> parameters;
+  std::vector<uint32_t> numbers;
+  for (auto [i, input] :
+       llvm::enumerate(init.getInputs().getAsRange<plan::TensorAttr>())) {
+    numbers.push_back(parameters.size());
+    if (auto parameter = dyn_cast<graph::ParameterAttr>(input.getValue())) {
+      parameters.push_back(function.inputs[i]);
+      parameters.back().name = parameter.getName().str();
+    }
+  }
+  for (artifact::Step &step : function.steps)
+    for (tinh_buffer_ref_t &buffer : step.buffers) {
+      if (buffer.space == TINH_SPACE_OUTPUT)
+        buffer = {TINH_SPACE_WEIGHTS, 0,
+                  results[buffer.index].offset + buffer.offset};
+      else if (buffer.space == TINH_SPACE_INPUT && constants[buffer.index])
+        buffer = {TINH_SPACE_WEIGHTS, 0,
+                  *constants[buffer.index] + buffer.offset};
+      else if (buffer.space == TINH_SPACE_INPUT)
+        buffer.index = numbers[buffer.index];
+    }
+  function.inputs = std::move(parameters);
+  function.outputs.clear();
+  contents.init = std::move(function);
 }
 
 artifact::Contents emptyContents(ModuleOp module, const cpu::Target &target) {
@@ -216,6 +275,13 @@ static void describeVariables(ModuleOp module, artifact::Contents &contents) {
   }
 }
 
+static bool takesParameters(plan::FunctionOp init) {
+  return llvm::any_of(init.getInputs().getAsRange<plan::TensorAttr>(),
+                      [](plan::TensorAttr input) {
+                        return isa<graph::ParameterAttr>(input.getValue());
+                      });
+}
+
 artifact::Contents describeArtifact(ModuleOp module,
                                     const cpu::Target &target) {
   artifact::Contents contents = emptyContents(module, target);
@@ -225,6 +291,9 @@ artifact::Contents describeArtifact(ModuleOp module,
   for (auto function : module.getOps<plan::FunctionOp>())
     if (function.getSymName() != graph::names::kInit)
       describer.add(function);
+  auto init = module.lookupSymbol<plan::FunctionOp>(graph::names::kInit);
+  if (init && takesParameters(init))
+    describer.addInit(init);
   return contents;
 }
 

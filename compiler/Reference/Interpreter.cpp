@@ -114,9 +114,10 @@ FailureOr<bool> Interpreter::condition(Value value) {
 }
 
 FailureOr<Tensor> Interpreter::readConstant(graph::ConstantOp op) {
-  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue()))
+  TypedAttr elements = graph::elementsOf(op.getValue());
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements))
     return fromAttribute(dense);
-  auto bytes = readExternal(cast<graph::ExternalAttr>(op.getValue()));
+  auto bytes = readExternal(cast<graph::ExternalAttr>(elements));
   if (!bytes)
     return op.emitError(llvm::toString(bytes.takeError()));
   return fromBytes(cast<RankedTensorType>(op.getType()), *bytes);

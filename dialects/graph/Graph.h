@@ -99,8 +99,12 @@ mlir::RankedTensorType countType(mlir::MLIRContext *context);
 mlir::RankedTensorType stackedType(mlir::Type row, int64_t length);
 mlir::RankedTensorType rowType(mlir::Type stacked);
 
-/// Whether `value` can be the value of a constant: elements, or a place in a
-/// file of as many bytes.
+/// What a constant's elements are: dense elements or a place in a file, also
+/// those of a parameter.
+mlir::TypedAttr elementsOf(mlir::TypedAttr constant);
+
+/// Whether `value` can be the value of a constant: elements, a place in a file
+/// of as many bytes, or a parameter of these.
 mlir::LogicalResult
 verifyConstant(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
                mlir::TypedAttr value);

@@ -84,4 +84,22 @@ def Graph_ExternalAttr : AttrDef<Graph_Dialect, "External", [TypedAttrInterface]
   let assemblyFormat = "`<` $file `,` $offset `,` $size `>`";
 }
 
+// A weight that an artifact takes anew when it is loaded: its value is not to be
+// computed with before that.
+def Graph_ParameterAttr : AttrDef<Graph_Dialect, "Parameter", [TypedAttrInterface]> {
+  let mnemonic = "parameter";
+  let summary = "A weight that may be replaced";
+  let description = [{
+    A constant whose value is known but may be another one when the artifact is
+    loaded. Nothing folds it, and no other constant is the same, whatever its
+    value.
+
+    Example: `#graph.parameter<"fc1.bias", dense<0.0> : tensor<10xf32>> : tensor<10xf32>`
+  }];
+  let parameters = (ins AttributeSelfTypeParameter<"">:$type,
+                        StringRefParameter<>:$name,
+                        "::mlir::TypedAttr":$value);
+  let assemblyFormat = "`<` $name `,` $value `>`";
+}
+
 #endif // TINH_GRAPH_BASE

@@ -17,6 +17,11 @@ using namespace tinh::graph;
 // constant
 //===----------------------------------------------------------------------===//
 
+TypedAttr tinh::graph::elementsOf(TypedAttr constant) {
+  auto parameter = dyn_cast<ParameterAttr>(constant);
+  return parameter ? parameter.getValue() : constant;
+}
+
 LogicalResult
 tinh::graph::verifyConstant(llvm::function_ref<InFlightDiagnostic()> emitError,
                             TypedAttr value) {
@@ -27,9 +32,17 @@ tinh::graph::verifyConstant(llvm::function_ref<InFlightDiagnostic()> emitError,
                        << value.getType();
   if (isa<DenseElementsAttr>(value))
     return success();
+  if (auto parameter = dyn_cast<ParameterAttr>(value)) {
+    if (isa<ParameterAttr>(parameter.getValue()) ||
+        parameter.getValue().getType() != type)
+      return emitError() << "expected a value of the parameter's type, found "
+                         << parameter.getValue();
+    return verifyConstant(emitError, parameter.getValue());
+  }
   auto file = dyn_cast<ExternalAttr>(value);
   if (!file)
-    return emitError() << "expected dense elements or #graph.external";
+    return emitError()
+           << "expected dense elements, #graph.external or #graph.parameter";
   uint64_t expected = tensorSize(type);
   if (file.getSize() != expected)
     return emitError() << shapeToString(type) << " takes " << expected

@@ -42,6 +42,18 @@ tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
   });
 }
 
+tinh_status_t tinh_module_with_weights(const tinh_module_t *module,
+                                       const char *path,
+                                       tinh_module_t **out_module) {
+  return guarded([&] {
+    require(module, "module");
+    require(path, "path");
+    require(out_module, "out_module");
+    *out_module =
+        new tinh_module{std::make_shared<Module>(module->module, path)};
+  });
+}
+
 void tinh_module_release(tinh_module_t *module) { delete module; }
 
 tinh_status_t tinh_module_info(const tinh_module_t *module,

@@ -267,6 +267,18 @@ std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function) {
   return enclosing;
 }
 
+/// It takes parameters, each once and under its name, and gives nothing.
+static bool valid_init(const tinh_artifact_t &artifact,
+                       const tinh_function_desc_t &init) {
+  std::set<std::string_view> names;
+  for (uint32_t i = 0; i < init.num_inputs; ++i)
+    if (!init.inputs[i].name || !names.insert(init.inputs[i].name).second ||
+        init.inputs[i].variable != TINH_NOT_VARIABLE)
+      return false;
+  return init.num_outputs == 0 && valid_signature(artifact, init) &&
+         init.num_steps <= kMaxSteps && StepChecker(artifact, init).run();
+}
+
 bool valid_artifact(const tinh_artifact_t &artifact) {
   if (!valid_variables(artifact))
     return false;
@@ -277,7 +289,7 @@ bool valid_artifact(const tinh_artifact_t &artifact) {
         !StepChecker(artifact, function).run())
       return false;
   }
-  return true;
+  return !artifact.init || valid_init(artifact, *artifact.init);
 }
 
 } // namespace tinh::runtime

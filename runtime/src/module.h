@@ -16,6 +16,7 @@
 #include "mapped_memory.h"
 #include "tinh/artifact.h"
 
+#include <memory>
 #include <string>
 
 namespace tinh::runtime {
@@ -27,6 +28,9 @@ public:
   /// The artifact in an object file that is linked into the program.
   /// `weights_path` is where its weights are, if they are external, or null.
   Module(const tinh_model_t &model, const char *weights_path);
+  /// `other` with other weights: its parameters are those in the
+  /// .safetensors file at `path`.
+  Module(const std::shared_ptr<const Module> &other, const std::string &path);
   Module(const Module &) = delete;
   ~Module();
 
@@ -40,7 +44,13 @@ public:
   const tinh_variable_desc_t &variable(uint32_t index) const;
 
 private:
+  /// What computes weights: `init` of `other` alone, on memory that is not its
+  /// own.
+  Module(const Module &other, const tinh_artifact_t &init, char *weights);
+
   tinh_note_t note;
+  /// Whose library it uses, if it has none itself.
+  std::shared_ptr<const Module> loaded_by;
   MappedMemory mapped_weights; // Empty if they are linked.
   char *weights_data = nullptr;
   void *library = nullptr;

@@ -52,15 +52,6 @@ void State::save(const std::string &path, MetadataToWrite metadata) {
   write_tensors(path, tensors, metadata);
 }
 
-/// "f32 [2, 3]"
-static std::string type_text(uint32_t dtype, const int64_t *dims, size_t rank) {
-  std::string text = tinh_dtype_name(static_cast<tinh_dtype_t>(dtype));
-  text += " [";
-  for (size_t i = 0; i < rank; ++i)
-    text.append(i ? ", " : "").append(std::to_string(dims[i]));
-  return text + ']';
-}
-
 /// What is wrong with a file for these variables, the first of each kind; empty
 /// if nothing is.
 static std::string compare(const TensorFile &file,

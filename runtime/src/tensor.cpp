@@ -28,6 +28,14 @@ tinh_tensor_info_t info_of(const tinh_variable_desc_t &variable) {
   return describe(variable);
 }
 
+std::string type_text(uint32_t dtype, const int64_t *dims, size_t rank) {
+  std::string text = tinh_dtype_name(static_cast<tinh_dtype_t>(dtype));
+  text += " [";
+  for (size_t i = 0; i < rank; ++i)
+    text.append(i ? ", " : "").append(std::to_string(dims[i]));
+  return text + ']';
+}
+
 void check_buffer(const tinh_tensor_info_t &tensor, const char *kind,
                   const tinh_buffer_t &buffer) {
   auto fail = [&](const std::string &what) {

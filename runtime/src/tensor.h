@@ -15,10 +15,15 @@
 #include "tinh/artifact.h"
 #include "tinh/runtime.h"
 
+#include <string>
+
 namespace tinh::runtime {
 
 tinh_tensor_info_t info_of(const tinh_tensor_desc_t &tensor);
 tinh_tensor_info_t info_of(const tinh_variable_desc_t &variable);
+
+/// "f32 [2, 3]"
+std::string type_text(uint32_t dtype, const int64_t *dims, size_t rank);
 
 /// Throws INVALID_ARGUMENT unless `buffer` can hold `tensor`, which the message
 /// calls a `kind`, such as "input".

@@ -297,6 +297,7 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        functions,
                                        0,
                                        1024 * 4,
+                                       0,
                                        0};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {

@@ -132,7 +132,8 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        functions,
                                        variables,
                                        N * sizeof(float),
-                                       64};
+                                       64,
+                                       0};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

@@ -217,7 +217,8 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        functions,
                                        variables,
                                        1024 * 4,
-                                       STATE_SIZE};
+                                       STATE_SIZE,
+                                       0};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

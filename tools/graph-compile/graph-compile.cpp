@@ -187,6 +187,23 @@ bool checkTraining(const Arguments &arguments, tinh::Phase from) {
                                            "which --train does not change");
 }
 
+/// Whether --loadable-weights comes with what it is for.
+bool checkLoadableWeights(const Arguments &arguments, tinh::Phase from) {
+  if (!arguments.compile.loadableWeights)
+    return true;
+  auto fail = [](const llvm::Twine &what) {
+    llvm::errs() << "error: --loadable-weights " << what << "\n";
+    return false;
+  };
+  if (arguments.train)
+    return fail("is about inference: the weights of a model that is trained "
+                "are its state, which can be loaded");
+  if (from != tinh::Phase::Graph)
+    return fail("takes models in phase 'graph', not '" + arguments.from + "'");
+  return !isFormat(arguments.emit) ||
+         fail("is about artifacts, not --emit=" + arguments.emit);
+}
+
 int run(Arguments &arguments) {
   tinh::CompileJob job;
   for (const std::string &shape : arguments.shapes)
@@ -196,7 +213,8 @@ int run(Arguments &arguments) {
       return exit_usage;
     }
   if (!findPhases(arguments, job.from, job.to) ||
-      !checkTraining(arguments, job.from))
+      !checkTraining(arguments, job.from) ||
+      !checkLoadableWeights(arguments, job.from))
     return exit_usage;
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
     llvm::errs() << "error: the output '" << arguments.output

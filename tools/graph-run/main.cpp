@@ -32,7 +32,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output_dir;
   std::string trace;
-  std::string load_state, save_state;
+  std::string load_weights, load_state, save_state;
   TrainOptions training;
   uint32_t threads = 0;
   uint32_t runs = 1;
@@ -205,12 +205,21 @@ static void run_training(const Options &options) {
     context.save_state(options.save_state);
 }
 
-static void run(const Options &options) {
-  if (options.train)
-    return run_training(options);
+static Handle<tinh_module_t> load(const Options &options) {
   tinh_module_t *loaded = nullptr;
   check(tinh_module_load(options.artifact.c_str(), &loaded));
   Handle<tinh_module_t> module(loaded);
+  if (options.load_weights.empty())
+    return module;
+  check(tinh_module_with_weights(module.get(), options.load_weights.c_str(),
+                                 &loaded));
+  return Handle<tinh_module_t>(loaded);
+}
+
+static void run(const Options &options) {
+  if (options.train)
+    return run_training(options);
+  Handle<tinh_module_t> module = load(options);
   if (options.list)
     return print_module(module.get());
 
@@ -301,6 +310,11 @@ static void define_options(CLI::App &app, Options &options) {
 
 static void define_training(CLI::App &app, Options &options) {
   TrainOptions &training = options.training;
+  CLI::Option *weights =
+      app.add_option("--load-weights", options.load_weights,
+                     "take the weights from a .safetensors file; for artifacts "
+                     "compiled with --loadable-weights")
+          ->type_name("FILE");
   app.add_option("--load-state", options.load_state,
                  "take all variables from a .safetensors file first")
       ->type_name("FILE");
@@ -310,6 +324,7 @@ static void define_training(CLI::App &app, Options &options) {
   CLI::Option *train = app.add_flag(
       "--train", options.train,
       "train with the functions train_step and evaluate of the artifact");
+  train->excludes(weights);
   auto only_then = [&](CLI::Option *option) { return option->needs(train); };
   CLI::Option *data =
       app.add_option("--data", training.data,

@@ -74,16 +74,17 @@ ModelOps::Op ModelOps::describe(mlir::Operation *op) {
 void ModelOps::addConstant(mlir::Operation *op) {
   auto constant = cast<graph::ConstantOp>(op);
   auto type = cast<RankedTensorType>(constant.getType());
+  TypedAttr elements = graph::elementsOf(constant.getValue());
   ArrayRef<char> bytes;
   std::vector<char> inlined;
-  if (auto external = dyn_cast<graph::ExternalAttr>(constant.getValue())) {
+  if (auto external = dyn_cast<graph::ExternalAttr>(elements)) {
     auto read = files.read(external);
     if (!read)
       throw Error(TINH_IO_ERROR, llvm::toString(read.takeError()));
     bytes = *read;
   } else {
     inlined.resize(static_cast<size_t>(graph::tensorSize(type)));
-    writeElements(cast<DenseElementsAttr>(constant.getValue()), inlined);
+    writeElements(cast<DenseElementsAttr>(elements), inlined);
     bytes = inlined;
   }
   size_t at = number(constant);

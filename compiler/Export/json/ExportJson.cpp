@@ -264,7 +264,7 @@ void JsonExporter::addWeight(graph::ConstantOp op) {
   OrderedJson json;
   const std::string &name = names.tensor(op.getY());
   auto type = cast<RankedTensorType>(op.getY().getType());
-  TypedAttr value = op.getValue();
+  TypedAttr value = graph::elementsOf(op.getValue());
   auto dense = dyn_cast<DenseElementsAttr>(value);
   json["name"] = name;
   if (isLarge(value) && !(dense && dense.isSplat())) {

@@ -107,7 +107,8 @@ Tensor ModelWriter::constant(TypedAttr value, StringRef wanted) {
 void ModelWriter::writeOp(Operation *op) {
   if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
     if (writtenConstants.insert(op).second)
-      addConstant(names.tensor(constant.getY()), constant.getValue());
+      addConstant(names.tensor(constant.getY()),
+                  graph::elementsOf(constant.getValue()));
     return;
   }
   if (writeControlFlow(op))

@@ -302,6 +302,8 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
       attributes.getFunctionType(types, ValueRange(results).getTypes()));
   function.setAllResultAttrs(resultNames);
   eraseDeadOps(*block);
+  if (options.weights)
+    options.weights->insert_range(weights.keys());
   if (options.training) {
     *options.training = training;
     options.training->weights.insert_range(weights.keys());

@@ -172,6 +172,9 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
         attributes.getDictionaryAttr(nameAttribute(attributes, output.name())));
   function.setAllResultAttrs(resultAttributes);
   eraseDeadOps(*block);
+  if (options.weights)
+    for (const auto &tensor : model.graph().initializer())
+      options.weights->insert(tensor.name());
   if (options.training)
     for (const auto &tensor : model.graph().initializer())
       options.training->weights.insert(tensor.name());

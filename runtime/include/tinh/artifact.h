@@ -28,7 +28,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 3u
+#define TINH_ARTIFACT_VERSION 4u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -95,7 +95,8 @@ typedef struct tinh_kernel_desc {
 /* The memory in which a buffer lies. */
 typedef enum tinh_space {
   TINH_SPACE_ARENA = 0,   /* `offset` into the run's arena. */
-  TINH_SPACE_WEIGHTS = 1, /* `offset` into the artifact's constant weights. */
+  TINH_SPACE_WEIGHTS = 1, /* `offset` into the artifact's weights, which only
+                             its `init` writes. */
   TINH_SPACE_INPUT = 2,   /* `offset` into the function's input `index`. */
   TINH_SPACE_OUTPUT = 3,  /* `offset` into the function's output `index`. */
   TINH_SPACE_LOOP = 4     /* The number, an int64_t from 0, of the iteration of
@@ -216,6 +217,10 @@ typedef struct tinh_artifact {
   const tinh_variable_desc_t *variables;
   uint64_t weights_size;
   uint64_t state_size; /* Of all variables, each aligned. */
+  /* Computes the weights anew from the model's parameters, its inputs, for a
+   * program that has others; or NULL. It has no outputs: its steps write to the
+   * weights, of which it reads what is no parameter. */
+  const tinh_function_desc_t *init;
 } tinh_artifact_t;
 
 /* An artifact in an object file, to be linked into a program: what the symbol

@@ -116,6 +116,14 @@ TINH_API tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
                                                const char *weights_path,
                                                tinh_module_t **out_module);
 
+/* Makes a module of `module` with other weights, in memory of its own: the
+ * model's parameters are those of the .safetensors file at `path`, by their
+ * names in the model; tensors of other names are not looked at. The artifact
+ * must have been compiled with --loadable-weights. `module` may be released. */
+TINH_API tinh_status_t tinh_module_with_weights(const tinh_module_t *module,
+                                                const char *path,
+                                                tinh_module_t **out_module);
+
 typedef struct tinh_module_info {
   const char *model;    /* The model's name, from the file it came from. */
   const char *producer; /* The compiler's name and version. */

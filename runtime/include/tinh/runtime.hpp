@@ -96,6 +96,15 @@ public:
     owned.reset(loaded);
   }
 
+  /// The same with the parameters of a .safetensors file.
+  Module with_weights(const std::string &path) const {
+    Module changed;
+    tinh_module_t *loaded = nullptr;
+    check(tinh_module_with_weights(handle(), path.c_str(), &loaded));
+    changed.owned.reset(loaded);
+    return changed;
+  }
+
   tinh_module_info_t info() const {
     tinh_module_info_t info;
     check(tinh_module_info(handle(), &info));
@@ -139,6 +148,8 @@ public:
   tinh_module_t *handle() const noexcept { return owned.get(); }
 
 private:
+  Module() = default;
+
   std::vector<tinh_tensor_info_t>
   tensors(uint32_t function, uint32_t count,
           decltype(&tinh_module_input_info) get) const {

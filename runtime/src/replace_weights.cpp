@@ -1,0 +1,98 @@
+//===- replace_weights.cpp - A module with other weights --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An artifact that has been compiled for it carries the function that computes
+// its weights, in the packing that its kernels want, from the model's
+// parameters. It runs here on those of a file.
+//
+//===----------------------------------------------------------------------===//
+#include "error.h"
+#include "executor.h"
+#include "tensor.h"
+#include "tensor_file.h"
+
+#include <cstring>
+
+namespace tinh::runtime {
+
+namespace {
+
+/// The parameters in a file, as arguments of a run.
+class Parameters {
+public:
+  Parameters(const std::string &path, const tinh_function_desc_t &init)
+      : file(path) {
+    for (uint32_t i = 0; i < init.num_inputs; ++i)
+      add(path, init.inputs[i]);
+  }
+
+  std::vector<void *> pointers;
+
+private:
+  void add(const std::string &path, const tinh_tensor_desc_t &parameter) {
+    auto fail = [&](const std::string &why) {
+      throw Error(TINH_INVALID_FILE,
+                  "cannot load weights from '" + path + "': " + why);
+    };
+    const TensorFile::Tensor *found = file.find(parameter.name);
+    if (!found)
+      fail(std::string("it lacks '") + parameter.name + "'");
+    std::string expected =
+        type_text(parameter.dtype, parameter.dims, parameter.rank);
+    std::string type =
+        type_text(found->dtype, found->dims.data(), found->dims.size());
+    if (type != expected)
+      fail(std::string("its '") + parameter.name + "' is " + type + ", and " +
+           expected + " is expected");
+    const char *data = file.data(*found);
+    if (reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(found->dtype)) {
+      // A file need not align its tensors as a run wants them.
+      MappedMemory &copy =
+          copies.emplace_back(MappedMemory::anonymous(parameter.size));
+      std::memcpy(copy.data(), data, parameter.size);
+      data = copy.data();
+    }
+    pointers.push_back(const_cast<char *>(data)); // It is only read.
+  }
+
+  TensorFile file;
+  std::vector<MappedMemory> copies;
+};
+
+} // namespace
+
+Module::Module(const Module &other, const tinh_artifact_t &init, char *weights)
+    : note(other.note), weights_data(weights), descriptor(&init) {}
+
+Module::Module(const std::shared_ptr<const Module> &other,
+               const std::string &path)
+    : note(other->note), loaded_by(other), descriptor(other->descriptor) {
+  if (!descriptor->init)
+    throw Error(TINH_INVALID_ARTIFACT,
+                std::string("the model '") + descriptor->model +
+                    "' takes no other weights; compile it with "
+                    "--loadable-weights");
+  Parameters parameters(path, *descriptor->init);
+  mapped_weights = MappedMemory::anonymous(descriptor->weights_size);
+  weights_data = mapped_weights.data();
+  // What is no parameter is there already.
+  if (descriptor->weights_size)
+    std::memcpy(weights_data, other->weights_data, descriptor->weights_size);
+  tinh_artifact_t init = *descriptor;
+  init.functions = descriptor->init;
+  init.num_functions = 1;
+  init.num_variables = 0;
+  init.state_size = 0;
+  std::shared_ptr<const Module> module(new Module(*other, init, weights_data));
+  auto executor =
+      std::make_shared<Executor>(module, Executor::default_options());
+  executor->run_now(0, {std::move(parameters.pointers), true});
+  executor->shut_down();
+}
+
+} // namespace tinh::runtime
