@@ -13,7 +13,11 @@
 //     graph.yield %1
 //   } gradient { … }
 //
+// Nothing is differentiated any more then, and loops that gradients run again
+// for what they need of them are merged with the first ones.
+//
 //===----------------------------------------------------------------------===//
+#include "compiler/Gradients/MergeRepeated.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"
 
@@ -57,6 +61,8 @@ void forgetGradients(func::FuncOp function) {
       inlineForward(custom);
     }
   });
+  function.walk<WalkOrder::PreOrder>(
+      [](Block *block) { gradients::mergeRepeated(*block); });
 }
 
 } // namespace tinh::transforms

@@ -100,7 +100,8 @@ def ForgetGradients : Pass<"forget-gradients", "::mlir::func::FuncOp"> {
   let summary = "Drop what only gradients need to know";
   let description = [{
     stop_gradient gives its operand; custom_gradient becomes what its first
-    region computes.
+    region computes. Branches and scans that gradients run again, with further
+    results, are merged with the first ones.
 
     Preconditions: nothing is differentiated afterwards.
   }];
@@ -117,6 +118,20 @@ def DecomposeVariance : Pass<"decompose-variance", "::mlir::func::FuncOp"> {
   }];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "Variances rewritten">
+  ];
+}
+
+def RepeatCheapOps : Pass<"repeat-cheap-ops", "::mlir::func::FuncOp"> {
+  let summary = "Let each reader of a cheap op compute it";
+  let description = [{
+    An element-wise op with little arithmetic and one large operand, which is in
+    memory anyway, is copied for each element-wise op or reduction that reads
+    it: kernels compute it where they read the operand.
+
+    Preconditions: no `cse` runs afterwards.
+  }];
+  let statistics = [
+    Statistic<"numRepeated", "repeated", "Copies made">
   ];
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/Eager/Function/SplitGraph.h"
 
 #include "compiler/Gradients/Gradients.h"
+#include "compiler/Gradients/MergeRepeated.h"
 #include "compiler/Gradients/Split.h"
 #include "compiler/Import/GraphBuilder.h"
 #include "dialects/graph/Graph.h"
@@ -100,6 +101,13 @@ LogicalResult GraphSplitter::differentiate(const std::vector<bool> &wanted) {
       gradients.push_back(gradient);
     }
   end->insertOperands(end->getNumOperands(), gradients);
+  // The computation gives what the gradients need of its loops.
+  gradients::mergeRepeated(block, [&](Operation *op, ValueRange) {
+    if (op == last)
+      last = op->getPrevNode();
+  });
+  ValueRange merged = end->getOperands().take_back(gradients.size());
+  gradients.assign(merged.begin(), merged.end());
   return success();
 }
 

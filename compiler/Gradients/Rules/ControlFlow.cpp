@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Gradients/Gradients.h"
+#include "compiler/Gradients/MergeRepeated.h"
 #include "compiler/Gradients/Rules/Regions.h"
 #include "compiler/Gradients/Rules/Rule.h"
 
@@ -62,7 +63,21 @@ LogicalResult RegionCopy::differentiate(ValueRange outputs,
   return success();
 }
 
+/// So that a loop in the region is run by the computation alone, which gives
+/// the residuals of that, too.
+void RegionCopy::mergeLoops() {
+  mergeRepeated(*copy, [&](Operation *op, ValueRange values) {
+    if (op == last)
+      last = op->getPrevNode();
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
+      merged.map(result, value);
+      llvm::replace(gradients, Value(result), value);
+    }
+  });
+}
+
 void RegionCopy::split(bool repeats) {
+  mergeLoops();
   SmallVector<Value> results;
   for (Value gradient : gradients)
     if (gradient)

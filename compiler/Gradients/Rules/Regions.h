@@ -31,7 +31,7 @@ public:
 
   /// The copy of a value of the region; the value itself, if from above.
   mlir::Value lookup(mlir::Value value) const {
-    return mapping.lookupOrDefault(value);
+    return merged.lookupOrDefault(mapping.lookupOrDefault(value));
   }
   /// A further argument, for what gradients begin with.
   mlir::Value addArgument(mlir::Type type, mlir::Location location) {
@@ -61,8 +61,11 @@ public:
   void moveTo(mlir::Region &region, mlir::ValueRange yielded);
 
 private:
+  void mergeLoops();
+
   std::unique_ptr<mlir::Block> copy;
   mlir::IRMapping mapping;
+  mlir::IRMapping merged; // What took the place of values of the copy.
   unsigned numArguments;
   mlir::Operation *last; // Of the computation.
   std::optional<Split> halves;
