@@ -81,6 +81,7 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(transforms::createSimplifyGraph());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
+  pm.addPass(transforms::createRepeatCheapOps());
 }
 
 /// Strategies change a kernel for its own dispatch, as views do that they

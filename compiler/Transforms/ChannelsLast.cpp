@@ -25,6 +25,7 @@
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -146,9 +147,39 @@ Operation *sink(PatternRewriter &rewriter, Operation *op, ValueRange operands,
   return copy;
 }
 
+/// Whether the channels of images return to the front, unless the other way
+/// round it is the same.
+bool movesChannelsFirst(ArrayRef<int64_t> permutation) {
+  int64_t rank = static_cast<int64_t>(permutation.size());
+  if (rank < 4 || permutation[0] != 0 || permutation[1] != rank - 1)
+    return false;
+  return llvm::all_of(llvm::seq<int64_t>(2, rank),
+                      [&](int64_t i) { return permutation[i] == i - 1; });
+}
+
+/// Whether element-wise ops on the result of `op` lead to an op that has its
+/// images with channels last.
+bool leadsToChannelsLast(Operation *op) {
+  constexpr size_t kMostOps = 64;
+  SetVector<Operation *> reached;
+  reached.insert(op);
+  for (size_t i = 0; i < reached.size() && i < kMostOps; ++i)
+    for (Operation *user : reached[i]->getUsers()) {
+      auto transpose = dyn_cast<TransposeOp>(user);
+      if (transpose && movesChannelsFirst(
+                           invertPermutationVector(transpose.getPermutation())))
+        return true;
+      if (user->hasTrait<ElementwiseOpTrait>())
+        reached.insert(user);
+    }
+  return false;
+}
+
 /// Sinks a transpose through element-wise ops and concatenation: all operands
 /// are transposed alike, or free to transpose. The transpose must cost
-/// something: between two free operands it would go to and fro for ever.
+/// something: between two free operands it would go to and fro for ever. Where
+/// half of the operands are images with channels last, on the way to another
+/// such image, the others follow.
 struct SinkThroughElementwise : RewritePattern {
   SinkThroughElementwise(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -167,10 +198,15 @@ struct SinkThroughElementwise : RewritePattern {
     Permutation permutation(found);
     if (permutation.empty())
       return failure();
+    int64_t alike = 0, others = 0;
     for (Value operand : op->getOperands())
-      if (ArrayRef<int64_t>(permutation) != permutationOf(operand) &&
-          !isFreeToTranspose(operand))
-        return failure();
+      if (!isFreeToTranspose(operand))
+        ++(ArrayRef<int64_t>(permutation) == permutationOf(operand) ? alike
+                                                                    : others);
+    if (others > 0 &&
+        (concat || others > alike || !movesChannelsFirst(permutation) ||
+         !leadsToChannelsLast(op)))
+      return failure();
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(

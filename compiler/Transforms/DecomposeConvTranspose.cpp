@@ -108,7 +108,7 @@ private:
                   ArrayRef<int64_t> joined);
   Value spreadTaps(Value weights);
   Value fillTaps(Value weights);
-  Value flipTaps(Value weights, ArrayRef<int64_t> split);
+  Value flipTaps(Value weights);
   Value arrangeWeights();
   Value convolve(Value weights);
   Value interleave(Value phases);
@@ -183,18 +183,17 @@ Value Decomposition::fillTaps(Value weights) {
   return pad(weights, low, high);
 }
 
-/// Turns taps around in weights viewed as
-/// [groups, inputs, outputs, (taps, phase)…].
-Value Decomposition::flipTaps(Value weights, ArrayRef<int64_t> split) {
+/// Turns the taps of arranged weights around.
+Value Decomposition::flipTaps(Value weights) {
   if (llvm::all_of(dimensions, [](auto &d) { return d.taps == 1; }))
     return weights;
-  Extents starts(split.size(), 0), steps(split.size(), 1);
+  Extents sizes(tensorType(weights).getShape());
+  Extents starts(sizes.size(), 0), steps(sizes.size(), 1);
   for (auto [i, d] : llvm::enumerate(dimensions)) {
-    starts[3 + 2 * i] = d.taps - 1;
-    steps[3 + 2 * i] = -1;
+    starts[2 + i] = d.taps - 1;
+    steps[2 + i] = -1;
   }
-  Value view = reshapeTo(builder, loc, weights, split);
-  return SliceOp::create(builder, loc, view, starts, split, steps).getY();
+  return SliceOp::create(builder, loc, weights, starts, sizes, steps).getY();
 }
 
 /// From [groups · inputs, outputs, kernel…] to
@@ -215,7 +214,7 @@ Value Decomposition::arrangeWeights() {
     order.push_back(3 + 2 * i);
     arranged.push_back(dimensions[i].taps);
   }
-  return rearrange(flipTaps(weights, split), split, order, arranged);
+  return flipTaps(rearrange(weights, split, order, arranged));
 }
 
 Value Decomposition::convolve(Value weights) {

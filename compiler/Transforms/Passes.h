@@ -69,6 +69,9 @@ convertToChannelsLast(mlir::func::FuncOp function);
 /// Rewrites transposed convolutions as convolutions; returns how many.
 int64_t decomposeConvTranspose(mlir::func::FuncOp function);
 
+/// Repeats cheap ops for each of their readers; returns how many times.
+int64_t repeatCheapOps(mlir::func::FuncOp function);
+
 struct KernelCounts {
   int64_t kernels = 0, constantKernels = 0;
 };

@@ -149,3 +149,17 @@ func.func @gradients(%x: tensor<2x4x8x8xf32>, %dy: tensor<2x4x8x8xf32>) -> (tens
   %2 = graph.variance %1 axes [0, 2, 3] : tensor<2x4x8x8xf32> -> tensor<4xf32>
   return %0, %2 : tensor<4x4x3x3xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A gradient that comes from elsewhere follows where images have channels last.
+// CHECK-LABEL: func.func @follows
+// CHECK: %[[DY:.*]] = graph.transpose %arg2 [0, 2, 3, 1]
+// CHECK: %[[M:.*]] = graph.mul %{{.*}}, %[[DY]] : tensor<2x8x8x4xf32>, tensor<2x8x8x4xf32> -> tensor<2x8x8x4xf32>
+// CHECK: graph.conv_weight_gradient %{{.*}}, %[[M]]
+func.func @follows(%x: tensor<2x4x8x8xf32>, %w: tensor<4x4x1x1xf32>, %dy: tensor<2x4x8x8xf32>) -> tensor<4x4x1x1xf32> {
+  %0 = graph.conv %x, %w strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_first : tensor<2x4x8x8xf32>, tensor<4x4x1x1xf32> -> tensor<2x4x8x8xf32>
+  %1 = graph.mul %0, %dy : tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32> -> tensor<2x4x8x8xf32>
+  %2 = graph.conv_weight_gradient %x, %1 kernel [1, 1] strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_first : tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32> -> tensor<4x4x1x1xf32>
+  return %2 : tensor<4x4x1x1xf32>
+}

@@ -27,10 +27,11 @@ func.func @upsample(%x: tensor<1x8x9x4xf32>, %w: tensor<4x3x2x2xf32>, %b: tensor
 // Padding is cut off after taps that are the same for each phase; in
 // channels-first layout the phases come before the channels, too.
 // CHECK-LABEL: func.func @cut
-// CHECK-NEXT: graph.reshape %arg1 : tensor<2x3x4xf32> to tensor<1x2x3x2x2xf32>
-// CHECK-NEXT: graph.slice %{{.*}} starts [0, 0, 0, 1, 0] sizes [1, 2, 3, 2, 2] steps [1, 1, 1, -1, 1]
-// CHECK: graph.transpose %{{.*}} [3, 1, 0, 2]
-// CHECK: graph.conv %{{.*}} padding [1, 1] {{.*}} channels_first : tensor<1x2x5xf32>, tensor<6x2x2xf32> -> tensor<1x6x6xf32>
+// CHECK-NEXT: graph.reshape %arg1 : tensor<2x3x4xf32> to tensor<2x3x2x2xf32>
+// CHECK-NEXT: graph.transpose %{{.*}} [3, 1, 0, 2]
+// CHECK-NEXT: graph.reshape %{{.*}} to tensor<6x2x2xf32>
+// CHECK-NEXT: graph.slice %{{.*}} starts [0, 0, 1] sizes [6, 2, 2] steps [1, 1, -1]
+// CHECK-NEXT: graph.conv %{{.*}} padding [1, 1] {{.*}} channels_first : tensor<1x2x5xf32>, tensor<6x2x2xf32> -> tensor<1x6x6xf32>
 // CHECK-NEXT: graph.reshape %{{.*}} : tensor<1x6x6xf32> to tensor<2x3x6xf32>
 // CHECK-NEXT: graph.transpose %{{.*}} [1, 2, 0]
 // CHECK-NEXT: graph.reshape %{{.*}} : tensor<3x6x2xf32> to tensor<1x3x12xf32>

@@ -3,7 +3,8 @@
 // The mean that is there already is the one that the variance needs.
 // CHECK-LABEL: func.func @statistics
 // CHECK-SAME:      %[[X:.*]]: tensor<2x3x4xf32>
-// CHECK-NEXT:    %[[MEAN:.*]] = graph.reduce mean %[[X]] axes [0, 2] keepdims
+// CHECK-NEXT:    %[[KEPT:.*]] = graph.reduce mean %[[X]] axes [0, 2] : tensor<2x3x4xf32> -> tensor<3xf32>
+// CHECK-NEXT:    %[[MEAN:.*]] = graph.reshape %[[KEPT]] : tensor<3xf32> to tensor<1x3x1xf32>
 // CHECK-NEXT:    %[[DISTANCE:.*]] = graph.sub %[[X]], %[[MEAN]]
 // CHECK-NEXT:    %[[SQUARE:.*]] = graph.mul %[[DISTANCE]], %[[DISTANCE]]
 // CHECK-NEXT:    %[[VARIANCE:.*]] = graph.reduce mean %[[SQUARE]] axes [0, 2] : {{.*}} -> tensor<3xf32>

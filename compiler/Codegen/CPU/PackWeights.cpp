@@ -109,6 +109,53 @@ static Value reshapeLike(OpBuilder &b, Value value, Value source) {
   return b.clone(*op, mapping)->getResult(0);
 }
 
+/// The dispatch that `value` is the one result of, if nobody else reads it and
+/// its kernel only moves elements: what packs them does that as well.
+static graph::DispatchOp findMovement(Value value) {
+  auto dispatch = value.getDefiningOp<graph::DispatchOp>();
+  if (!dispatch || !value.hasOneUse() || dispatch->getNumResults() != 1 ||
+      dispatch->getNumOperands() != 1)
+    return {};
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      dispatch, dispatch.getKernelAttr());
+  if (!kernel || kernel.getArgAttr(0, graph::names::kStrides) ||
+      kernel.getResultAttr(0, graph::names::kStrides))
+    return {};
+  bool moves = llvm::all_of(
+      kernel.getBody().front().without_terminator(), [](Operation &op) {
+        auto generic = dyn_cast<linalg::GenericOp>(op);
+        return isa<tensor::EmptyOp, tensor::ExpandShapeOp,
+                   tensor::CollapseShapeOp, tensor::ExtractSliceOp>(op) ||
+               (generic && generic.getNumReductionLoops() == 0 &&
+                llvm::hasSingleElement(*generic.getBody()));
+      });
+  return moves ? dispatch : graph::DispatchOp();
+}
+
+/// Erases a dispatch whose result nobody reads, and its kernel if that was the
+/// last one.
+static void eraseDispatch(graph::DispatchOp dispatch) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      dispatch, dispatch.getKernelAttr());
+  auto module = dispatch->getParentOfType<ModuleOp>();
+  dispatch.erase();
+  if (SymbolTable::symbolKnownUseEmpty(kernel, module))
+    kernel.erase();
+}
+
+/// What the kernel of `dispatch` gives for `source`.
+static Value inlineKernel(OpBuilder &b, graph::DispatchOp dispatch,
+                          Value source) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      dispatch, dispatch.getKernelAttr());
+  Block &body = kernel.getBody().front();
+  IRMapping mapping;
+  mapping.map(body.getArgument(0), source);
+  for (Operation &op : body.without_terminator())
+    b.clone(op, mapping);
+  return mapping.lookup(body.getTerminator()->getOperand(0));
+}
+
 /// If `weights` are an argument, which may be reshaped, and constant unless
 /// they `mayChange`: lets a dispatch apply `pack` to them, and the kernel read
 /// what `unpack` makes of the result. Returns the argument's number.
@@ -126,16 +173,24 @@ replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
     return std::nullopt;
 
   Location loc = kernel.getLoc();
+  graph::DispatchOp movement;
+  if (!isConstant(operand))
+    movement = findMovement(operand);
+  if (movement)
+    operand = movement.getInputs()[0];
   b.setInsertionPoint(kernel);
   auto function = func::FuncOp::create(
       b, loc, (kernel.getName() + "_pack").str(),
-      b.getFunctionType(argument.getType(), argument.getType()));
+      b.getFunctionType(operand.getType(), argument.getType()));
   function.setPrivate();
   b.setInsertionPointToStart(function.addEntryBlock());
-  Value packed = pack(reshapeLike(b, weights, function.getArgument(0)));
+  Value source = function.getArgument(0);
+  if (movement)
+    source = inlineKernel(b, movement, source);
+  Value packed = pack(reshapeLike(b, weights, source));
   func::ReturnOp::create(b, loc, packed);
   function.setFunctionType(
-      b.getFunctionType(argument.getType(), packed.getType()));
+      b.getFunctionType(operand.getType(), packed.getType()));
 
   OpOperand &use = *weights.use_begin();
   b.setInsertionPointToStart(&kernel.getBody().front());
@@ -154,6 +209,8 @@ replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
       b, dispatch.getLoc(), TypeRange(packed.getType()), function.getName(),
       ValueRange(operand));
   dispatch.getInputsMutable()[index].set(packing.getResult(0));
+  if (movement)
+    eraseDispatch(movement);
   return index;
 }
 

@@ -96,7 +96,9 @@ static void differentiateBatchNorm(Vjp<graph::BatchNormOp> &vjp) {
     if (axis != (first ? 1 : rank - 1))
       others.push_back(axis);
   auto perChannel = [&](Value vector) {
-    return first ? ops.perChannel(vector, rank) : vector;
+    Ints shape(rank, 1);
+    shape[first ? 1 : rank - 1] = GraphOps::shape(vector)[0];
+    return ops.reshape(vector, shape);
   };
   Value reciprocal =
       reciprocalDeviation(ops, op.getVariance(), op.getEpsilon());

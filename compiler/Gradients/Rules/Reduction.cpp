@@ -139,8 +139,9 @@ static void differentiateVariance(Vjp<graph::VarianceOp> &vjp) {
     GraphOps &ops = vjp.ops;
     Value x = vjp.op.getX();
     Reduced reduced = {ops, x, vjp.op.getAxes()};
-    Value mean = ops.reduce(ReduceKind::Mean, x, reduced.axes,
-                            /*keepdims=*/true);
+    // As norms have it, with which it becomes one.
+    Value mean = reduced.kept(ops.reduce(ReduceKind::Mean, x, reduced.axes,
+                                         /*keepdims=*/false));
     Value scale =
         ops.mul(reduced.kept(vjp.dy()), ops.scalarLike(x, 2 / reduced.count()));
     return ops.mul(ops.sub(x, mean), scale);

@@ -1,0 +1,40 @@
+// RUN: graph-opt %s --split-input-file --repeat-cheap-ops | FileCheck %s
+
+// Each reader computes the distance from the mean.
+// CHECK-LABEL: func.func @distances
+// CHECK-COUNT-2: graph.sub %arg0, %arg1
+// CHECK-NOT: graph.sub
+func.func @distances(%x: tensor<64x32xf32>, %m: tensor<32xf32>, %s: tensor<32xf32>) -> (tensor<32xf32>, tensor<64x32xf32>) {
+  %0 = graph.sub %x, %m : tensor<64x32xf32>, tensor<32xf32> -> tensor<64x32xf32>
+  %1 = graph.mul %0, %s : tensor<64x32xf32>, tensor<32xf32> -> tensor<64x32xf32>
+  %2 = graph.reduce sum %0 axes [0] : tensor<64x32xf32> -> tensor<32xf32>
+  return %2, %1 : tensor<32xf32>, tensor<64x32xf32>
+}
+
+// -----
+
+// Not what is dear, what reads two large tensors, what follows from a product
+// in registers, or what a product reads.
+// CHECK-LABEL: func.func @once
+// CHECK-COUNT-1: graph.exp
+// CHECK-NOT: graph.exp
+// CHECK-COUNT-1: graph.mul
+// CHECK-NOT: graph.mul
+// CHECK-COUNT-1: graph.relu
+// CHECK-NOT: graph.relu
+// CHECK-COUNT-1: graph.neg
+// CHECK-NOT: graph.neg
+func.func @once(%x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>) {
+  %0 = graph.exp %x : tensor<64x64xf32>
+  %1 = graph.mul %0, %x : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %2 = graph.matmul %x, %x : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %3 = graph.relu %2 : tensor<64x64xf32>
+  %4 = graph.neg %x : tensor<64x64xf32>
+  %5 = graph.add %1, %3 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %6 = graph.reduce sum %0 axes [0] : tensor<64x64xf32> -> tensor<64xf32>
+  %7 = graph.reduce sum %1 axes [0] : tensor<64x64xf32> -> tensor<64xf32>
+  %8 = graph.reduce sum %3 axes [1] : tensor<64x64xf32> -> tensor<64xf32>
+  %9 = graph.matmul %4, %5 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %10 = graph.add %9, %4 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  return %6, %7, %8, %10 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>
+}
