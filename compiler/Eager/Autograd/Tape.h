@@ -24,6 +24,7 @@
 #include "compiler/Eager/Tensor/TensorImpl.h"
 #include "tinh/tensor.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <functional>
