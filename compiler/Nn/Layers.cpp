@@ -17,12 +17,12 @@ namespace tinh::nn {
 // Linear
 //===----------------------------------------------------------------------===//
 
-Linear::Linear(int64_t in, int64_t out, bool has_bias) : out(out) {
+Linear::Linear(int64_t in, int64_t out, bool hasBias) : out(out) {
   requireSize(in, "Linear", "in");
   requireCount(out, "Linear", "out");
   register_parameter("weight", weight, {out, in},
                      init::kaiming_uniform(std::sqrt(5.0)));
-  if (has_bias)
+  if (hasBias)
     register_parameter(
         "bias", bias, out, [this](const Tensor &x, const Generator &generator) {
           double bound =

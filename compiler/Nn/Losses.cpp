@@ -240,10 +240,10 @@ Tensor tinh::cross_entropy(Operand logits, Operand target,
   return ClassLoss(logarithms, expected, options, call).result();
 }
 
-Tensor tinh::nll_loss(Operand log_probabilities, Operand target,
+Tensor tinh::nll_loss(Operand logProbabilities, Operand target,
                       const CrossEntropyOptions &options) {
-  Call call{"nll_loss", log_probabilities.at};
-  Tensor x = toTensor(log_probabilities, call);
+  Call call{"nll_loss", logProbabilities.at};
+  Tensor x = toTensor(logProbabilities, call);
   requireLogits(x, options, call);
   if (options.label_smoothing != 0)
     fail(call, "has no label smoothing; use cross_entropy, of logits");
@@ -272,13 +272,13 @@ Tensor tinh::binary_cross_entropy_with_logits(
   return reduced(losses, options.reduction, call);
 }
 
-Tensor tinh::kl_div(Operand x, Operand target, bool log_target,
+Tensor tinh::kl_div(Operand x, Operand target, bool logTarget,
                     Reduction reduction) {
   Call call{"kl_div", x.at};
   auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
   Tensor given = toTensor(x, call), t = toTensor(target, call);
   requireSameShape(given, t, call);
-  if (log_target) {
+  if (logTarget) {
     Tensor apart = sub(op(t), op(given));
     return reduced(mul(op(exp(op(t))), op(apart)), reduction, call);
   }
@@ -366,10 +366,10 @@ static const std::vector<std::pair<std::string, Maker>> kLosses = {
      }},
     {"kl_div",
      [](std::string name, OptionReader &options) {
-       bool log_target = options.flag("log_target", false);
+       bool logTarget = options.flag("log_target", false);
        return Loss(name,
-                   [log_target, how = reductionOf(options)](auto &x, auto &t) {
-                     return kl_div(x, t, log_target, how);
+                   [logTarget, how = reductionOf(options)](auto &x, auto &t) {
+                     return kl_div(x, t, logTarget, how);
                    });
      }},
 };

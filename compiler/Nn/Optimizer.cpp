@@ -217,11 +217,11 @@ static std::vector<Tensor> gradientsOf(std::span<const Tensor> parameters,
   return gradients;
 }
 
-Tensor optim::clip_norm_(std::span<const Tensor> gradients, double max_norm,
+Tensor optim::clip_norm_(std::span<const Tensor> gradients, double maxNorm,
                          double p, At at) {
   Call call{"optim::clip_norm_", at};
-  if (!(max_norm >= 0))
-    fail(call, "max_norm is ", max_norm, "; it must not be negative");
+  if (!(maxNorm >= 0))
+    fail(call, "max_norm is ", maxNorm, "; it must not be negative");
   if (gradients.empty())
     return zeros({});
   NoGrad guard;
@@ -229,15 +229,15 @@ Tensor optim::clip_norm_(std::span<const Tensor> gradients, double max_norm,
   for (const Tensor &gradient : gradients)
     norms.push_back(norm(gradient, p));
   Tensor total = norm(stack(norms), p);
-  Tensor scale = minimum(max_norm / (total + 1e-6), 1.0);
+  Tensor scale = minimum(maxNorm / (total + 1e-6), 1.0);
   for (const Tensor &gradient : gradients)
     gradient.mul_(scale);
   return total;
 }
 
-Tensor optim::clip_grad_norm(std::span<const Tensor> parameters,
-                             double max_norm, double p, At at) {
-  return clip_norm_(gradientsOf(parameters, at), max_norm, p, at);
+Tensor optim::clip_grad_norm(std::span<const Tensor> parameters, double maxNorm,
+                             double p, At at) {
+  return clip_norm_(gradientsOf(parameters, at), maxNorm, p, at);
 }
 
 void optim::clip_grad_value(std::span<const Tensor> parameters, double limit,

@@ -14,8 +14,8 @@
 using namespace tinh;
 using namespace tinh::optim;
 
-Schedule optim::step_schedule(int64_t step_size, double gamma) {
-  int64_t size = std::max<int64_t>(step_size, 1);
+Schedule optim::step_schedule(int64_t stepSize, double gamma) {
+  int64_t size = std::max<int64_t>(stepSize, 1);
   return [size, gamma](double initial, int64_t step) {
     return initial * std::pow(gamma, step / size);
   };
@@ -42,11 +42,11 @@ Schedule optim::cosine_schedule(int64_t steps, double minimum) {
   };
 }
 
-Schedule optim::linear_schedule(int64_t steps, double start_factor,
-                                double end_factor) {
+Schedule optim::linear_schedule(int64_t steps, double startFactor,
+                                double endFactor) {
   return [=](double initial, int64_t step) {
     double part = double(step) / double(std::max<int64_t>(steps, 1));
-    return initial * std::lerp(start_factor, end_factor, std::min(part, 1.0));
+    return initial * std::lerp(startFactor, endFactor, std::min(part, 1.0));
   };
 }
 

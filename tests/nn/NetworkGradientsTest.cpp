@@ -49,11 +49,11 @@ public:
   }
 
 private:
-  static nn::Handle<nn::TransformerEncoderLayer> layer(bool norm_first) {
+  static nn::Handle<nn::TransformerEncoderLayer> layer(bool normFirst) {
     nn::TransformerOptions options{.dim_feedforward = 32,
                                    .dropout = 0,
                                    .batch_first = true,
-                                   .norm_first = norm_first};
+                                   .norm_first = normFirst};
     return nn::make<nn::TransformerEncoderLayer>(16, 4, options);
   }
 
