@@ -8,6 +8,7 @@
 #include "tests/gradients/GradientTest.h"
 
 #include "compiler/Gradients/Gradients.h"
+#include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Interpreter.h"
 #include "dialects/graph/Graph.h"
 
@@ -29,10 +30,9 @@ void PrintTo(const GradientCase &gradientCase, std::ostream *stream) {
 
 GradientTest::GradientTest() {
   DialectRegistry registry;
-  registry.insert<graph::GraphDialect, func::FuncDialect>();
-  gradients::registerRules(registry);
+  registerDialects(registry);
   context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
   context.getDiagEngine().registerHandler(
       [this](Diagnostic &diagnostic) { message = diagnostic.str(); });
 }

@@ -69,18 +69,36 @@ static Tensor padWith(const Tensor &x, const Tensor &value, const IntArray &low,
   Shape shape;
   for (int64_t d = 0; d < x.dim(); ++d) {
     auto i = static_cast<size_t>(d);
-    int64_t from = std::max<int64_t>(0, -low[i]);
+    int64_t from = std::min(std::max<int64_t>(0, -low[i]), x.size(d));
     int64_t to = x.size(d) - std::max<int64_t>(0, -high[i]);
     cut = cut.narrow(d, from, std::max<int64_t>(0, to - from));
     shape.push_back(x.size(d) + low[i] + high[i]);
   }
   Tensor y = empty(shape, x.dtype());
   y.copy_(value);
+  if (cut.numel() == 0)
+    return y;
   Tensor inside = y;
   for (int64_t d = 0; d < x.dim(); ++d)
     inside = inside.narrow(d, std::max<int64_t>(0, low[static_cast<size_t>(d)]),
                            cut.size(d));
   inside.copy_(cut);
+  return y;
+}
+
+/// What is repeated may be among what is cut off at the other end.
+static Tensor padByRepeating(const Tensor &x, const IntArray &low,
+                             const IntArray &high, Padding mode) {
+  IntArray before = low, after = high;
+  for (size_t i = 0; i < low.size(); ++i) {
+    before[i] = std::max<int64_t>(0, low[i]);
+    after[i] = std::max<int64_t>(0, high[i]);
+  }
+  Tensor y = tinh::pad(x, before, after, mode);
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    auto i = static_cast<size_t>(d);
+    y = y.narrow(d, before[i] - low[i], x.size(d) + low[i] + high[i]);
+  }
   return y;
 }
 
@@ -90,7 +108,7 @@ static Action padAction(graph::PadOp pad, std::vector<size_t> in, size_t out) {
     const Tensor &x = frame[in[0]];
     frame[out] = mode == graph::PadMode::Constant
                      ? padWith(x, frame[in[1]], low, high)
-                     : tinh::pad(x, low, high, paddingOf(mode));
+                     : padByRepeating(x, low, high, paddingOf(mode));
   };
 }
 
