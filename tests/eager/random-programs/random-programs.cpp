@@ -12,9 +12,10 @@
 // 1 and 2 workers, several of them from several threads at the same time, with
 // the synchronous engine, as traced and compiled functions, and traced and
 // evaluated by the reference interpreter. All must agree: eager ones to the
-// bit.
+// bit. So must their gradients, by the tape and in compiled functions.
 //
 //===----------------------------------------------------------------------===//
+#include "Gradients.h"
 #include "Program.h"
 
 #include "compiler/Eager/Function/FunctionImpl.h"
@@ -58,6 +59,17 @@ Outcome runEagerly(const Program &program) {
 Outcome runCompiled(const Program &program) {
   auto compiled = function("program", [&](const std::vector<Tensor> &inputs) {
     return program.run(inputs);
+  });
+  return read(compiled(test::makeInputs(program.seed)));
+}
+
+Outcome differentiateEagerly(const Program &program) {
+  return read(test::gradientsOf(program, test::makeInputs(program.seed)));
+}
+
+Outcome differentiateCompiled(const Program &program) {
+  auto compiled = function("program", [&](const std::vector<Tensor> &inputs) {
+    return test::gradientsOf(program, inputs);
   });
   return read(compiled(test::makeInputs(program.seed)));
 }
@@ -109,7 +121,13 @@ double tolerance(DType dtype) {
 /// Prints the first tensor in which the two differ by more than rounding, or,
 /// if `exactly`, at all.
 bool agree(const Program &program, const char *name, const Outcome &found,
-           const Outcome &expected, bool exactly) {
+           const Outcome &expected, bool exactly, bool isGradient = false) {
+  // Of gradients, those of large numbers among them: relative to the largest.
+  double scale = 1;
+  for (const std::vector<double> &values : expected.values)
+    for (double value : values)
+      if (isGradient && std::isfinite(value))
+        scale = std::max(scale, std::abs(value));
   for (size_t i = 0; i < expected.values.size(); ++i) {
     if (!(found.shapes[i] == expected.shapes[i]) ||
         found.dtypes[i] != expected.dtypes[i]) {
@@ -119,7 +137,7 @@ bool agree(const Program &program, const char *name, const Outcome &found,
     }
     for (size_t j = 0; j < expected.values[i].size(); ++j) {
       double x = found.values[i][j], y = expected.values[i][j];
-      double allowed = exactly ? 0 : tolerance(expected.dtypes[i]);
+      double allowed = exactly ? 0 : tolerance(expected.dtypes[i]) * scale;
       if ((std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= allowed)
         continue;
       std::printf("%s: element %zu of tensor %zu is %.9g, not %.9g\n%s", name,
@@ -152,6 +170,40 @@ bool runTogether(const std::vector<Program> &programs,
   bool right = true;
   for (size_t i = 0; i < programs.size(); ++i)
     right &= agree(programs[i], "several threads", found[i], expected[i], true);
+  return right;
+}
+
+/// The gradients of programs that have some: eager ones are the same in all
+/// modes, and from several threads.
+bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
+  std::vector<const Program *> differentiable;
+  std::vector<Outcome> expected;
+  setEngine(EngineMode::Synchronous, 1);
+  for (const Program &program : programs)
+    if (test::hasGradients(program)) {
+      differentiable.push_back(&program);
+      expected.push_back(differentiateEagerly(program));
+    }
+  setEngine(EngineMode::Asynchronous, 2);
+  std::vector<Outcome> found(expected.size());
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (size_t i = t; i < found.size(); i += 3)
+        found[i] = differentiateEagerly(*differentiable[i]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  bool right = differentiable.size() * 4 > programs.size();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Program &program = *differentiable[i];
+    right &= agree(program, "gradients", found[i], expected[i], true);
+    if (graphs)
+      right &= agree(program, "compiled gradients",
+                     differentiateCompiled(program), expected[i], false, true);
+  }
+  std::printf("%zu of %zu programs have gradients\n", differentiable.size(),
+              programs.size());
   return right;
 }
 
@@ -197,6 +249,7 @@ int main(int argc, char **argv) {
   right &= runTogether(programs, expected);
   for (size_t i = 0; graphs && i < programs.size(); ++i)
     right &= agreeAsGraphs(programs[i], expected[i]);
+  right &= agreeInGradients(programs, graphs);
   std::printf("%zu programs %s\n", programs.size(), right ? "agree" : "differ");
   return right ? 0 : 1;
 }
