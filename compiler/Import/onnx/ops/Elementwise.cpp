@@ -119,14 +119,18 @@ Results castLike(NodeBuilder &b) {
   return {b.cast(b.input(0), b.element(b.input(1)))};
 }
 
-/// Inference: dropout passes its input through.
+/// Inference: dropout passes its input through, as one that drops nothing does.
 Results dropout(NodeBuilder &b) {
   if (b.has(2)) {
     auto training = b.number(2, "training_mode");
-    if (!training)
+    std::optional<double> ratio = b.has(1) ? b.number(1, "ratio") : 0.5;
+    if (!training || !ratio)
       return {Value()};
-    if (*training != 0)
-      return {b.fail("training_mode is not supported")};
+    if (*training != 0 && *ratio != 0)
+      return {b.fail("training_mode is not supported with a ratio of " +
+                     std::to_string(*ratio) +
+                     "; export the model with a ratio of 0, "
+                     "or in its evaluation form")};
   }
   Value x = b.input(0);
   Results results = {x};
