@@ -11,6 +11,7 @@
  * "count" counts its runs in a variable. "chain" has many empty dispatches.
  * "late" computes what "main" does, but for the last chunk of the first kernel,
  * which comes late; a step of one chunk waits for it, and the next for nothing.
+ * The weights may be others: "init" copies a parameter to them.
  * The test completes the note, as the compiler does after linking.
  *
  *===----------------------------------------------------------------------===*/
@@ -121,6 +122,16 @@ static const tinh_function_desc_t functions[] = {
     {"late", 1, 1, main_inputs, main_outputs, 3, 0, late_steps,
      N * sizeof(float), N * sizeof(float), N * sizeof(float)}};
 
+static const tinh_tensor_desc_t init_inputs[] = {
+    {"w", TINH_DTYPE_F32, 1, {N}, N * sizeof(float), TINH_NOT_VARIABLE}};
+static const tinh_buffer_ref_t init_buffers[] = {{TINH_SPACE_INPUT, 0, 0},
+                                                 {TINH_SPACE_WEIGHTS, 0, 0}};
+static const tinh_step_t init_steps[] = {{TINH_OP_COPY, 0, -1, 2, init_buffers,
+                                          0, N * sizeof(float), "copy", 0, 0,
+                                          0}};
+static const tinh_function_desc_t init = {
+    "init", 1, 0, init_inputs, 0, 1, 0, init_steps, 0, 0, 0};
+
 __attribute__((visibility("default")))
 const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        5,
@@ -133,7 +144,7 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        variables,
                                        N * sizeof(float),
                                        64,
-                                       0};
+                                       &init};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

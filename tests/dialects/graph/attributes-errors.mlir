@@ -95,3 +95,19 @@ func.func private @k(%x: tensor<2x3x4xf32> {graph.strides = array<i64: 64, 8, 1>
 
 // expected-error @+1 {{'graph.strides' must place the elements of 'tensor<2x4xf32>' in rows that follow one another, found array<i64: -8, 1>}}
 func.func private @k(%x: tensor<2x4xf32> {graph.strides = array<i64: -8, 1>}) -> tensor<8xf32>
+
+// -----
+
+func.func @main() -> tensor<2xf32> {
+  // expected-error @+1 {{expected a value of the parameter's type, found dense<0.000000e+00> : tensor<3xf32>}}
+  %0 = "graph.constant"() {value = #graph.parameter<"w", dense<0.0> : tensor<3xf32>> : tensor<2xf32>} : () -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @main() -> tensor<2xf32> {
+  // expected-error @+1 {{2xf32 takes 8 bytes, but 4 are referred to}}
+  %0 = "graph.constant"() {value = #graph.parameter<"w", #graph.external<"f", 0, 4> : tensor<2xf32>> : tensor<2xf32>} : () -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
