@@ -3,76 +3,32 @@
 
     compare.py --models DIR --runtime LIB --compiler GRAPH_COMPILE [NAME ...]
 
-Engines run at the same time but take turns: one live process for each, pinned
-to the same CPUs; each round gives every engine a slice in a rotating order with
-a pause before it, so that the spinning threads of the last one go to sleep. The
-figures are medians over the rounds; a ratio is the median of the rounds'
-ratios, for machines shift while one measures. Outputs are checked first.
-Prints tables in Markdown.
+Engines run at the same time but take turns (workers.py). The figures are medians
+over the rounds. Outputs are checked first. Prints tables in Markdown.
 """
 
 import argparse
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
 import time
 
 from engines import ENGINES
+from workers import (
+    Worker,
+    add_timing_options,
+    cpu_name,
+    format_ms,
+    measure,
+    ratio,
+)
 
 HERE = pathlib.Path(__file__).parent
 # Before this much difference, as a part of max|y|, an engine is not timed.
 TOLERANCE = 1e-3
-
-
-class Worker:
-    """A live process that runs one engine."""
-
-    def __init__(self, engine, folder, threads, cpus, options):
-        self.engine = engine
-        self.log = open(options["log"], "a")
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                HERE / "engines.py",
-                engine,
-                folder,
-                str(threads),
-                ",".join(map(str, cpus)),
-                json.dumps(options),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-        )
-        self.ready = self._answer()
-
-    def _answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.engine} died; see {self.log.name}")
-        return json.loads(line)
-
-    def median_ms(self, seconds):
-        self.process.stdin.write(f"run {seconds}\n")
-        self.process.stdin.flush()
-        return self._answer()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.log.close()
-
-
-def cpu_name():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown CPU"
 
 
 def compile_model(args, folder):
@@ -89,11 +45,12 @@ def start_workers(args, folder, threads, cpus, artifact):
     options = {
         "runtime": str(args.runtime.resolve()),
         "artifact": str(artifact),
-        "log": str(args.work / "engines.log"),
     }
     for engine in args.engines:
+        command = [sys.executable, HERE / "engines.py", engine, folder]
+        command += [threads, ",".join(map(str, cpus)), json.dumps(options)]
         try:
-            worker = Worker(engine, folder, threads, cpus, options)
+            worker = Worker(engine, command, args.work / "engines.log")
         except RuntimeError as error:
             print(f"{folder.name}: {error}", file=sys.stderr)
             continue
@@ -107,19 +64,6 @@ def start_workers(args, folder, threads, cpus, artifact):
             continue
         workers.append(worker)
     return workers
-
-
-def measure(args, workers):
-    """{engine: [median ms of each round]}"""
-    times = {worker.engine: [] for worker in workers}
-    for worker in workers:
-        worker.median_ms(args.slice / 2)
-    for number in range(args.rounds):
-        shift = number % len(workers)
-        for worker in workers[shift:] + workers[:shift]:
-            time.sleep(args.pause)
-            times[worker.engine].append(worker.median_ms(args.slice))
-    return times
 
 
 def eager_over_compiled(args, folder, threads, cpus):
@@ -142,7 +86,7 @@ def compare(args, folder, threads):
     )
     try:
         errors = {w.engine: w.ready["error"] for w in workers}
-        times = measure(args, workers) if workers else {}
+        times = measure(workers, args) if workers else {}
     finally:
         for worker in workers:
             worker.close()
@@ -155,15 +99,6 @@ def compare(args, folder, threads):
     }
 
 
-def ratio(times, engine):
-    """Tinh's time over the engine's: the median of the rounds' ratios."""
-    return statistics.median(a / b for a, b in zip(times["tinh"], times[engine]))
-
-
-def format_ms(value):
-    return f"{value:.3f}" if value < 10 else f"{value:.1f}"
-
-
 def row(result, engines):
     cells = [result["model"], str(result["threads"])]
     times = result["times"]
@@ -173,13 +108,13 @@ def row(result, engines):
             continue
         cell = format_ms(statistics.median(times[engine]))
         if engine != "tinh" and "tinh" in times:
-            cell += f" ({ratio(times, engine):.2f})"
+            cell += f" ({ratio(times, 'tinh', engine):.2f})"
         cells.append(cell)
     if "tinh" in times:
         eager = result["eager"]
         cell = format_ms(eager * statistics.median(times["tinh"]))
         if "torch" in times:
-            cell += f" ({eager * ratio(times, 'torch'):.2f})"
+            cell += f" ({eager * ratio(times, 'tinh', 'torch'):.2f})"
         cells.append(cell)
     else:
         cells.append("–")
@@ -215,12 +150,7 @@ def parse_arguments():
         default="tinh,torch,torch.compile,torch.compile frozen,onnxruntime,openvino",
         help="comma-separated, of: " + ", ".join(ENGINES),
     )
-    parser.add_argument("--threads", default="1,2", help="default: 1,2")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--slice", type=float, default=0.6, help="seconds")
-    parser.add_argument("--pause", type=float, default=0.1, help="seconds")
-    parser.add_argument("--json", type=pathlib.Path, help="all rounds' times")
-    parser.add_argument("--output", type=pathlib.Path, help="the table")
+    add_timing_options(parser)
     args = parser.parse_args()
     args.engines = args.engines.split(",")
     unknown = set(args.engines) - set(ENGINES)

@@ -4,9 +4,8 @@
     engines.py ENGINE MODEL_DIR THREADS CPUS OPTIONS
 
 Pins itself to CPUS (a comma-separated list), prepares the model with its
-inputs, and then answers lines on its input with lines of JSON: first, without
-being asked, how far its outputs are from the expected ones; then, for each
-`run SECONDS`, the median time of a run in ms. OPTIONS is JSON.
+inputs, and is then a worker (workers.py) that first says how far its outputs
+are from the expected ones. OPTIONS is JSON.
 """
 
 import json
@@ -14,6 +13,8 @@ import os
 import pathlib
 import sys
 import time
+
+from workers import serve
 
 
 def load_tensors(folder):
@@ -149,18 +150,6 @@ def largest_error(results, expected):
     )
 
 
-def median_ms(run, seconds):
-    times = []
-    end = time.perf_counter() + seconds
-    while True:
-        start = time.perf_counter()
-        run()
-        stop = time.perf_counter()
-        times.append(stop - start)
-        if stop >= end:
-            return 1e3 * sorted(times)[len(times) // 2]
-
-
 def main():
     engine, folder, threads, cpus, options = sys.argv[1:]
     # What engines print must not get between the answers.
@@ -180,9 +169,7 @@ def main():
         "load_s": time.perf_counter() - start,
     }
     print(json.dumps(ready), file=answers)
-    for line in sys.stdin:
-        _, seconds = line.split()
-        print(json.dumps(median_ms(run, float(seconds))), file=answers)
+    serve(run, answers)
 
 
 if __name__ == "__main__":

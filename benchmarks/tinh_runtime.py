@@ -26,6 +26,19 @@ DTYPES = {
 }
 
 
+class ModuleInfo(c.Structure):
+    _fields_ = [
+        ("model", c.c_char_p),
+        ("producer", c.c_char_p),
+        ("cpu", c.c_char_p),
+        ("num_functions", c.c_uint32),
+        ("num_kernels", c.c_uint32),
+        ("num_variables", c.c_uint32),
+        ("weights_size", c.c_uint64),
+        ("state_size", c.c_uint64),
+    ]
+
+
 class FunctionInfo(c.Structure):
     _fields_ = [
         ("name", c.c_char_p),
@@ -144,6 +157,11 @@ class Model:
             self._check(call(*arguments))
 
         return run, results
+
+    def state_size(self):
+        info = ModuleInfo()
+        self._check(self._lib.tinh_module_info(self._module, c.byref(info)))
+        return info.state_size
 
     def _variable(self, name):
         index = c.c_uint32()
