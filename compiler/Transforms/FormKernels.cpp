@@ -308,6 +308,10 @@ const char *KernelFormer::refuseInAnchor(Operation *op, OpOperand &use,
     return "only element-wise ops are fused through others";
   if (moves && !isa<BroadcastOp, SliceOp>(op) && !isa<AttentionOp>(anchor))
     return "the kernel reads its operands as they lie in memory";
+  if (auto slice = dyn_cast<SliceOp>(op))
+    if (isContraction(anchor) &&
+        llvm::any_of(slice.getSteps(), [](int64_t step) { return step < 0; }))
+      return "a contraction reads its operands forwards";
   if (user != anchor && !beforeAnchor.contains(user))
     return moves && isa<TransposeOp>(user) ? "nothing follows a transposition"
                                            : nullptr;

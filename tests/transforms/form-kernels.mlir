@@ -235,3 +235,22 @@ func.func @acyclic_loop(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8x
   %2 = graph.add %0, %1 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }
+
+// -----
+
+// A product's kernel goes through its operands forwards: rows in reverse order are
+// a kernel of their own.
+// CHECK-LABEL: func.func @reversed_operand
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.slice
+// CHECK-NEXT: graph.yield
+// CHECK: graph.kernel
+// CHECK-NEXT: graph.matmul
+// CHECK-NEXT: graph.add
+// CHECK-NEXT: graph.yield
+func.func @reversed_operand(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = graph.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = graph.slice %c starts [3, 0] sizes [4, 8] steps [-1, 1] : tensor<4x8xf32> -> tensor<4x8xf32>
+  %2 = graph.add %0, %1 : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}

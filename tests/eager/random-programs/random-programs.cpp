@@ -173,6 +173,16 @@ bool runTogether(const std::vector<Program> &programs,
   return right;
 }
 
+/// What `compare` says; false if it throws.
+bool succeeds(const Program &program, const std::function<bool()> &compare) {
+  try {
+    return compare();
+  } catch (const Error &error) {
+    std::printf("%s\n%s", error.what(), program.describe().c_str());
+    return false;
+  }
+}
+
 /// The gradients of programs that have some: eager ones are the same in all
 /// modes, and from several threads.
 bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
@@ -199,8 +209,10 @@ bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
     const Program &program = *differentiable[i];
     right &= agree(program, "gradients", found[i], expected[i], true);
     if (graphs)
-      right &= agree(program, "compiled gradients",
+      right &= succeeds(program, [&] {
+        return agree(program, "compiled gradients",
                      differentiateCompiled(program), expected[i], false, true);
+      });
   }
   std::printf("%zu of %zu programs have gradients\n", differentiable.size(),
               programs.size());
@@ -208,15 +220,12 @@ bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
 }
 
 bool agreeAsGraphs(const Program &program, const Outcome &expected) {
-  try {
+  return succeeds(program, [&] {
     bool right =
         agree(program, "reference", runReference(program), expected, false);
     right &= agree(program, "compiled", runCompiled(program), expected, false);
     return right;
-  } catch (const Error &error) {
-    std::printf("%s\n%s", error.what(), program.describe().c_str());
-    return false;
-  }
+  });
 }
 
 } // namespace
