@@ -110,7 +110,7 @@ static Value reshapeLike(OpBuilder &b, Value value, Value source) {
 }
 
 /// The dispatch that `value` is the one result of, if nobody else reads it and
-/// its kernel only moves elements: what packs them does that as well.
+/// its kernel makes each element of one: what packs them does that as well.
 static graph::DispatchOp findMovement(Value value) {
   auto dispatch = value.getDefiningOp<graph::DispatchOp>();
   if (!dispatch || !value.hasOneUse() || dispatch->getNumResults() != 1 ||
@@ -124,10 +124,10 @@ static graph::DispatchOp findMovement(Value value) {
   bool moves = llvm::all_of(
       kernel.getBody().front().without_terminator(), [](Operation &op) {
         auto generic = dyn_cast<linalg::GenericOp>(op);
-        return isa<tensor::EmptyOp, tensor::ExpandShapeOp,
-                   tensor::CollapseShapeOp, tensor::ExtractSliceOp>(op) ||
-               (generic && generic.getNumReductionLoops() == 0 &&
-                llvm::hasSingleElement(*generic.getBody()));
+        return generic ? generic.getNumReductionLoops() == 0
+                       : isa<arith::ConstantOp, tensor::EmptyOp,
+                             tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                             tensor::ExtractSliceOp, tensor::PadOp>(op);
       });
   return moves ? dispatch : graph::DispatchOp();
 }

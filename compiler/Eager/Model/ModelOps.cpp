@@ -400,10 +400,6 @@ Action ModelOps::reduction(const Op &op) {
                   shape, dtype = DType(op.types[0].first)](const Tensor &x) {
       return reduce(kind, x, axes, shape, dtype);
     });
-  if (auto variance = dyn_cast<graph::VarianceOp>(op.op))
-    return store([axes = toArray(variance.getAxes())](const Tensor &x) {
-      return axes.empty() ? zeros_like(x) : var(x, axes, true, 0);
-    });
   if (auto spread = dyn_cast<graph::VarianceOp>(op.op))
     return store([axes = toArray(spread.getAxes())](const Tensor &x) {
       // Without axes, each element is a row of its own.
