@@ -11,8 +11,9 @@
 // Trains a convolutional network on four fifths of the images, tests it on the
 // others, and writes to DIRECTORY
 //   digits.safetensors      the parameters, under PyTorch's names;
-//   digits.so               the network for one image, for classify.c;
-//   digits.onnx             the same as a model, for graph-compile --train;
+//   digits.onnx             the network for one image, as a model;
+//   digits64.onnx           the same for 64 images, to go on training;
+//   inverted.safetensors    new data, for examples/c/train_more.c;
 //   log.csv, runs/          what happened in each epoch, for TensorBoard, too;
 //   checkpoint.safetensors  from which an interrupted training goes on.
 //
@@ -33,11 +34,11 @@ namespace nn = tinh::nn;
 static nn::Handle<nn::Sequential> makeNetwork() {
   nn::ConvOptions same{.padding = 1};
   return nn::make<nn::Sequential>(
-      nn::make<nn::Conv2d>(1, 16, 3, same), nn::make<nn::ReLU>(),
-      nn::make<nn::Conv2d>(16, 32, 3, same), nn::make<nn::ReLU>(),
+      nn::make<nn::Conv2d>(1, 32, 3, same), nn::make<nn::ReLU>(),
+      nn::make<nn::Conv2d>(32, 64, 3, same), nn::make<nn::ReLU>(),
       nn::make<nn::MaxPool2d>(2), nn::make<nn::Dropout>(0.25),
-      nn::make<nn::Flatten>(), nn::make<nn::Linear>(nn::inferred, 64),
-      nn::make<nn::ReLU>(), nn::make<nn::Linear>(64, 10));
+      nn::make<nn::Flatten>(), nn::make<nn::Linear>(nn::inferred, 128),
+      nn::make<nn::ReLU>(), nn::make<nn::Linear>(128, 10));
 }
 
 static int run(const std::string &data, const std::string &directory,
@@ -61,9 +62,11 @@ static int run(const std::string &data, const std::string &directory,
   std::cout << network->summary(x.slice(0, 0, 1)) << '\n';
 
   tinh::Model model(network);
-  model.compile(tinh::losses::make("cross_entropy"),
-                tinh::optim::adam({.lr = 2e-3}), {tinh::metrics::accuracy()});
   tinh::FitOptions options{.epochs = epochs, .batch_size = 64};
+  int64_t steps = epochs * ((count + 63) / 64);
+  model.compile(tinh::losses::make("cross_entropy"),
+                tinh::optim::adam({.lr = 2e-3}), {tinh::metrics::accuracy()},
+                {.schedule = tinh::optim::cosine_schedule(steps)});
   options.callbacks = {tinh::csv_log(directory + "/log.csv"),
                        tinh::tensorboard_log(directory + "/runs"),
                        tinh::checkpoint(directory + "/checkpoint.safetensors")};
@@ -76,12 +79,20 @@ static int run(const std::string &data, const std::string &directory,
 
   network->eval();
   network->save(directory + "/digits.safetensors");
-  auto classify = tinh::function("digits", [&](Tensor image) {
-    tinh::NoGrad guard;
-    return network(image);
-  });
-  classify.save(directory + "/digits.so", x.slice(0, 0, 1).contiguous());
-  classify.save(directory + "/digits.onnx", x.slice(0, 0, 64).contiguous());
+  tinh::FunctionOptions naming{.name = "digits",
+                               .captured = network->state_dict()};
+  auto classify = tinh::function(
+      [&](Tensor image) {
+        tinh::NoGrad guard;
+        return network(image);
+      },
+      naming);
+  classify.save(directory + "/digits.onnx", x.slice(0, 0, 1));
+  classify.save(directory + "/digits64.onnx", x.slice(0, 0, 64));
+
+  // Somebody who writes in white on black.
+  tinh::save_safetensors(directory + "/inverted.safetensors",
+                         {{"input0", 1 - x}, {"target", y}});
   return 0;
 }
 
@@ -91,7 +102,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
-    return run(argv[1], argv[2], argc > 3 ? std::atoll(argv[3]) : 20);
+    return run(argv[1], argv[2], argc > 3 ? std::atoll(argv[3]) : 30);
   } catch (const tinh::Error &error) {
     std::cerr << "error: " << error.what() << '\n';
     return 1;

@@ -180,7 +180,8 @@ int main(int argc, char **argv) {
   Problem problem = Problem::make(small ? 10 : 1);
 
   std::printf("%d steps of a network of two layers\n", steps);
-  Table table({"", "before, ms", "a step, ms", "last loss", "worth it after"});
+  Table table(
+      {"", "before, ms", "a step, ms", "log10 of last loss", "worth it after"});
   double eager = 0;
   auto report = [&](const char *name, Outcome (*run)(Problem, int)) {
     run(problem.clone(), 3); // Kernels are compiled, or found in the cache.
@@ -189,7 +190,7 @@ int main(int argc, char **argv) {
       eager = outcome.step;
     double gain = eager - outcome.step;
     double steps = gain > 0 ? std::ceil(outcome.before / gain) : NAN;
-    table.row(name, {outcome.before, outcome.step, outcome.loss,
+    table.row(name, {outcome.before, outcome.step, std::log10(outcome.loss),
                      outcome.before > 0 ? steps : NAN});
   };
   report("by hand on tensors", byHand);

@@ -69,6 +69,8 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
   graph->followsLeaves = autograd.followsLeaves();
   for (auto [i, argument] : llvm::enumerate(trace.arguments())) {
     graph->captured.push_back(argument.captured);
+    graph->capturedLeaves.push_back(argument.captured &&
+                                    leafOf(*argument.captured));
     graph->gradientOf.push_back(argument.gradientOf);
     graph->generators.push_back(argument.generator);
     if (argument.isChanged())
@@ -91,12 +93,23 @@ bool Function::Impl::Specialisation::fits(std::span<const Tensor> given,
                                           const std::string &key) const {
   if (key != this->key || given.size() != inputs.size())
     return false;
-  for (auto [tensor, input, isLeaf] : llvm::zip_equal(given, inputs, leaves)) {
+  for (auto [tensor, input] : llvm::zip_equal(given, inputs)) {
     const TensorImpl &impl = implOf(tensor);
-    if (impl.dtype != input.first || !(impl.sizes == input.second) ||
-        (graph->followsLeaves && isLeaf != !!eager::leafOf(impl)))
+    if (impl.dtype != input.first || !(impl.sizes == input.second))
       return false;
   }
+  return !graph->followsLeaves || hasSameLeaves(given);
+}
+
+bool Function::Impl::Specialisation::hasSameLeaves(
+    std::span<const Tensor> given) const {
+  for (auto [tensor, isLeaf] : llvm::zip_equal(given, leaves))
+    if (isLeaf != !!eager::leafOf(implOf(tensor)))
+      return false;
+  for (auto [tensor, isLeaf] :
+       llvm::zip_equal(graph->captured, graph->capturedLeaves))
+    if (tensor && isLeaf != !!eager::leafOf(*tensor))
+      return false;
   return true;
 }
 
@@ -121,6 +134,8 @@ Function::Impl::Specialisation::difference(std::span<const Tensor> given,
       return "argument " + std::to_string(i) +
              (isLeaf ? ": a constant instead of a leaf"
                      : ": a leaf instead of a constant");
+  if (key == this->key)
+    return "other captured tensors are leaves";
   return "numbers (" + key + ") instead of (" + this->key + ")";
 }
 
@@ -196,6 +211,25 @@ static Tensor gradientOf(const Tensor &leaf, const eager::Call &call) {
   return gradient;
 }
 
+/// backward() in a function ends at what that is given.
+void Function::Impl::requireLeaves(const eager::TracedGraph &graph,
+                                   std::span<const Tensor> inputs) const {
+  auto require = [&](const TensorImpl &tensor) {
+    if (eager::isRecorded(tensor) && !eager::leafOf(tensor))
+      eager::fail({"function", at}, "'", options.name,
+                  "' calls backward, and is given, or captures, a tensor of "
+                  "shape ",
+                  tensor.sizes,
+                  " that was computed from others that require gradients; "
+                  "compute it in the function, or detach() it");
+  };
+  for (const Tensor &input : inputs)
+    require(implOf(input));
+  for (const auto &captured : graph.captured)
+    if (captured)
+      require(*captured);
+}
+
 std::vector<Tensor>
 Function::Impl::argumentsOf(const eager::TracedGraph &graph,
                             std::span<const Tensor> inputs) {
@@ -227,6 +261,8 @@ std::vector<Tensor> Function::Impl::call(const Body &body,
     std::lock_guard lock(mutex);
     specialisation = &find(body, inputs, key);
     ++counts.calls;
+    if (specialisation->graph->followsLeaves)
+      requireLeaves(*specialisation->graph, inputs);
     arguments = argumentsOf(*specialisation->graph, inputs);
     timed(counts.compile_ms, [&] {
       specialisation->compiled->prepare(arguments);
@@ -257,7 +293,7 @@ std::vector<Tensor> Function::call(const Body &body,
 void Function::save(const std::string &path, const Body &body,
                     std::span<const Tensor> inputs, const std::string &) const {
   eager::saveGraph(*eager::traceFunction(body, inputs, {"save", impl->at}),
-                   impl->options.name, path);
+                   impl->options, path);
 }
 
 std::string Function::graph(const Body &body, std::span<const Tensor> inputs,

@@ -24,6 +24,8 @@ struct TracedGraph {
   /// For each argument of the graph, the captured tensor; null for inputs and
   /// generators.
   std::vector<Ref<TensorImpl>> captured;
+  /// Which of these were leaves of the tape.
+  std::vector<bool> capturedLeaves;
   /// For each argument, that of the leaf whose gradient it is.
   std::vector<std::optional<size_t>> gradientOf;
   /// Whether gradients are added up in all leaves among the arguments.
@@ -44,7 +46,7 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
                                            const Call &call);
 
 /// Writes `graph` by the ending of `path`; see TracedFunction::save.
-void saveGraph(TracedGraph &graph, const std::string &name,
+void saveGraph(TracedGraph &graph, const FunctionOptions &options,
                const std::string &path);
 
 } // namespace tinh::eager
@@ -73,6 +75,7 @@ private:
     std::shared_ptr<eager::DifferentiableGraph> compiled;
 
     bool fits(std::span<const Tensor> given, const std::string &key) const;
+    bool hasSameLeaves(std::span<const Tensor> given) const;
     /// How the signature given differs: "argument 0: shape [3, 4] instead of
     /// [5, 4]".
     std::string difference(std::span<const Tensor> given,
@@ -81,6 +84,8 @@ private:
 
   Specialisation &find(const Body &body, std::span<const Tensor> inputs,
                        const std::string &key);
+  void requireLeaves(const eager::TracedGraph &graph,
+                     std::span<const Tensor> inputs) const;
   /// What the graph of a call with these inputs is given.
   std::vector<Tensor> argumentsOf(const eager::TracedGraph &graph,
                                   std::span<const Tensor> inputs);

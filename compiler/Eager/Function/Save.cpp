@@ -28,8 +28,8 @@ namespace {
 /// small ones in the graph, others in a file.
 class CapturedConstants {
 public:
-  CapturedConstants(TracedGraph &graph, ModuleOp module)
-      : graph(graph),
+  CapturedConstants(TracedGraph &graph, const StateDict &names, ModuleOp module)
+      : graph(graph), names(names),
         main(module.lookupSymbol<func::FuncOp>(graph::names::kMain)) {}
 
   /// `reference` is what the graph calls the file at `path`, which is written
@@ -61,8 +61,18 @@ private:
       bytes.insert(bytes.end(), content.begin(), content.end());
     }
     OpBuilder b = OpBuilder::atBlockBegin(&main.front());
-    Value constant = graph::ConstantOp::create(b, main.getLoc(), type, value);
+    Value constant =
+        graph::ConstantOp::create(b, locationOf(tensor), type, value);
     main.getArgument(index).replaceAllUsesWith(constant);
+  }
+
+  /// The name that the caller has given, if it has.
+  Location locationOf(const Tensor &tensor) {
+    for (const NamedTensor &entry : names)
+      if (entry.tensor.shares_memory_with(tensor) &&
+          entry.tensor.shape() == tensor.shape())
+        return NameLoc::get(StringAttr::get(main.getContext(), entry.name));
+    return main.getLoc();
   }
 
   void write(const std::string &path) {
@@ -75,16 +85,18 @@ private:
   }
 
   TracedGraph &graph;
+  const StateDict &names;
   func::FuncOp main;
   std::vector<char> bytes;
 };
 
 } // namespace
 
-void saveGraph(TracedGraph &graph, const std::string &name,
+void saveGraph(TracedGraph &graph, const FunctionOptions &options,
                const std::string &path) {
+  const std::string &name = options.name;
   StringRef ending = llvm::sys::path::extension(path);
-  CapturedConstants constants(graph, *graph.module);
+  CapturedConstants constants(graph, options.captured, *graph.module);
   if (ending == ".mlir" || ending == ".mlirbc") {
     constants.place(path + ".data",
                     llvm::sys::path::filename(path).str() + ".data");

@@ -41,6 +41,7 @@
 #ifndef TINH_FUNCTION_H
 #define TINH_FUNCTION_H
 
+#include "tinh/state_dict.h"
 #include "tinh/tensor.h"
 
 #include <array>
@@ -66,6 +67,8 @@ struct FunctionOptions {
   uint32_t threads = 0;
   /// A warning is printed, once, when the function has been traced so often.
   size_t retrace_warning = 8;
+  /// Names for captured tensors in what is saved: a network's state_dict().
+  StateDict captured = {};
 };
 
 /// What became of the calls of a function so far.

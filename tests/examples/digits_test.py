@@ -1,0 +1,53 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the commands of examples/digits/README.md.
+
+usage: digits_test.py BIN EXAMPLES DIGITS.safetensors
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN, EXAMPLES, DIGITS = (pathlib.Path(argument) for argument in sys.argv[1:4])
+
+
+def run(*command):
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True
+    )
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+class DigitsTest(unittest.TestCase):
+    def test_trains_compiles_classifies_and_trains_on(self):
+        with tempfile.TemporaryDirectory() as name:
+            out = pathlib.Path(name)
+            log = run(EXAMPLES / "digits_train", DIGITS, out)
+            accuracy = float(re.search(r"test accuracy (\S+)", log)[1])
+            self.assertGreaterEqual(accuracy, 0.98)
+            self.assertEqual(len((out / "log.csv").read_text().splitlines()), 31)
+
+            model, step = out / "digits.so", out / "step.so"
+            run(BIN / "graph-compile", out / "digits.onnx", "--loadable-weights",
+                "-o", model)  # fmt: skip
+            run(BIN / "graph-compile", out / "digits64.onnx", "--train",
+                "--loss=cross_entropy", "--optimizer=adam,lr=0.002", "-o", step)  # fmt: skip
+            data, state = out / "inverted.safetensors", out / "state.safetensors"
+
+            def hits(*weights):
+                said = run(EXAMPLES / "classify_digits", model, data, *weights)
+                return int(said.split()[0])
+
+            self.assertLess(hits(), 900)
+            run(EXAMPLES / "train_more", step, data, state)
+            self.assertGreater(hits(state), 1750)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
