@@ -120,6 +120,8 @@ void recordFunction(const Call &call, std::span<const Tensor> inputs,
 
 void noteChange(const TensorImpl &x, const Call &call) {
   x.storage->noteWrite(call.name, call.at);
+  if (gradEnabled && mayHaveHistory(x))
+    setHistory(const_cast<TensorImpl &>(x), {}, call);
 }
 
 } // namespace tinh::eager

@@ -45,8 +45,12 @@ void recordFunction(const Call &call, std::span<const Tensor> inputs,
                     std::span<const Tensor> outputs,
                     std::span<const Tensor> saved, GradientFunction gradient);
 
+/// Throws if `call`, which is to change `out`, may not: the thread records, and
+/// `out` is a leaf or a view of one.
+void requireNoLeaf(const TensorImpl &out, const Call &call);
 /// To be called after something else than a primitive has queued what changes
-/// the memory of x: what was saved of it is not valid any more.
+/// the memory of x: what was saved of it is not valid any more, and if the
+/// thread records, x is a constant.
 void noteChange(const TensorImpl &x, const Call &call);
 
 } // namespace tinh::eager

@@ -131,7 +131,7 @@ void setHistory(TensorImpl &out, Edge from, const Call &call) {
 
 void requireNoLeaf(const TensorImpl &out, const Call &call) {
   const TensorImpl &base = out.base ? *out.base : out;
-  if (base.tape && historyOf(base)->from &&
+  if (gradEnabled && base.tape && historyOf(base)->from &&
       historyOf(base)->from.node->isLeaf())
     fail(call, out.base ? "a view of a leaf" : "a leaf",
          " that requires gradients is changed in place while operations are "

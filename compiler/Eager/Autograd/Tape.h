@@ -20,6 +20,7 @@
 #ifndef TINH_EAGER_AUTOGRAD_TAPE_H
 #define TINH_EAGER_AUTOGRAD_TAPE_H
 
+#include "compiler/Eager/Autograd/Record.h"
 #include "compiler/Eager/Engine/Operation.h"
 #include "compiler/Eager/Tensor/TensorImpl.h"
 #include "tinh/tensor.h"
@@ -116,8 +117,6 @@ inline bool mayHaveHistory(const TensorImpl &x) {
 Edge edgeOf(const TensorImpl &x);
 /// From here on `out` was computed by `from`, or is a constant.
 void setHistory(TensorImpl &out, Edge from, const Call &call);
-/// Throws if `out` is a leaf, or a view of one, which `call` is to change.
-void requireNoLeaf(const TensorImpl &out, const Call &call);
 
 /// Makes x a leaf that is no view, or a constant.
 void makeLeaf(TensorImpl &x, const Call &call);

@@ -50,8 +50,10 @@ void tinh::call(const char *name, HostFunction function,
   std::vector<Storage *> read, written;
   for (const Tensor &tensor : reads)
     read.push_back(use(tensor, call).storage.get());
-  for (const Tensor &tensor : writes)
+  for (const Tensor &tensor : writes) {
+    requireNoLeaf(use(tensor, call), call);
     written.push_back(use(tensor, call).storage.get());
+  }
   Engine::get().emplace<HostOperation>(
       call, read, written, std::move(function),
       std::vector<Tensor>(reads.begin(), reads.end()),

@@ -108,6 +108,9 @@ TEST(AutogradErrors, RefuseToChangeLeavesInPlace) {
       AllOf(HasSubstr("add_: "), HasSubstr("a leaf"), HasSubstr("NoGrad")));
   EXPECT_THAT(messageOf([&] { x[0] = 1; }), HasSubstr("a view of a leaf"));
   EXPECT_THAT(messageOf([&] { x.zero_(); }), HasSubstr("a leaf"));
+  auto nothing = [](auto reads, auto writes) {};
+  EXPECT_THAT(messageOf([&] { call("write", nothing, {}, {x}); }),
+              HasSubstr("a leaf"));
   EXPECT_EQ(values(x), (std::vector<double>{1, 1}));
 }
 

@@ -11,6 +11,10 @@
 //===----------------------------------------------------------------------===//
 #include "Testing.h"
 
+#include "tinh/engine.h"
+
+#include <algorithm>
+
 using namespace tinh;
 
 namespace {
@@ -132,6 +136,17 @@ std::vector<Program> programs() {
          Tensor y = x[0] * 1;
          y.reshape({12}).mul_(x[0].reshape({12}));
          return y;
+       },
+       one},
+      {"written_by_the_host",
+       [](T x) {
+         Tensor y = x[0] * x[0];
+         call("fill",
+              [](auto reads, auto writes) {
+                std::fill_n(writes[0].template as<double>(), 4, 2.0);
+              },
+              {}, {y[1]});
+         return y * x[0];
        },
        one},
       {"versions_of_one_memory",
