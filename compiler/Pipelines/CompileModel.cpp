@@ -16,6 +16,7 @@
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Training/Training.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
@@ -45,6 +46,7 @@ CompileOptions convert(const CompileRequest &request) {
   options.phases.fuse = request.fuse;
   options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
+  options.loadableWeights = request.loadableWeights;
   options.progress = request.progress;
   options.reproducerDirectory = request.reproducerDirectory;
   return options;
@@ -58,6 +60,12 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   for (const auto &[name, shape] : request.shapes)
     job.importing.shapes[name].assign(shape.begin(), shape.end());
   CompileOptions options = convert(request);
+  TrainingInfo info;
+  if (const auto &training = request.training) {
+    job.importing.training = &info;
+    options.phases.training = training::trainingSteps(
+        {training->loss, training->optimizer, training->trainable}, info);
+  }
   std::optional<KernelCache> cache;
   if (!request.cacheDirectory.empty())
     options.cache = &cache.emplace(request.cacheDirectory);

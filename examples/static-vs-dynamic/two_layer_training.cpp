@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "experiment.h"
 #include "tinh/autograd.h"
+#include "tinh/compiler.h"
 #include "tinh/engine.h"
 #include "tinh/function.h"
 #include "tinh/losses.h"
@@ -172,6 +173,41 @@ Outcome traced(Problem p, int steps) {
   return measure(first, steps - 1, [&] { return step(p.x, p.y); });
 }
 
+/// A model file, compiled into an artifact that trains: from here on, the
+/// runtime is all that is needed.
+Outcome aheadOfTime(Problem p, int steps) {
+  Stopwatch watch;
+  std::string model = std::filesystem::temp_directory_path() /
+                      ("two_layer-" + std::to_string(::getpid()) + ".onnx");
+  tinh::function([&](Tensor x) {
+    return matmul(relu(matmul(x, p.w1)), p.w2);
+  }).save(model, p.x);
+  tinh::CompileRequest request;
+  request.model = model;
+  request.output = model + ".so";
+  request.training = {
+      "mse,reduction=sum", "sgd,lr=" + std::to_string(kRate), {}};
+  tinh::CompileResult result = tinh::compileModel(request);
+  for (const std::string &message : result.messages)
+    std::fprintf(stderr, "%s\n", message.c_str());
+  tinh::Module module(request.output);
+  tinh::Context context(module);
+  for (const std::string &file : {model, model + ".data", request.output})
+    std::filesystem::remove(file);
+  double before = watch.ms();
+
+  std::vector<float> x = p.x.to_vector<float>(), y = p.y.to_vector<float>();
+  auto buffer = [](std::vector<float> &data) {
+    return tinh_buffer_t{data.data(), data.size() * sizeof(float)};
+  };
+  uint32_t step = module.find_function("train_step");
+  std::vector<float> loss(1);
+  return measure(before, steps, [&] {
+    context.run({buffer(x), buffer(y)}, {buffer(loss)}, step);
+    return tinh::from_data(loss);
+  });
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -198,4 +234,5 @@ int main(int argc, char **argv) {
   report("with modules and an optimizer", withModules);
   report("a graph in a session", inSession);
   report("a traced function", traced);
+  report("an artifact", aheadOfTime);
 }

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,16 @@ enum class WeightsPlacement {
   External   ///< In a file beside it.
 };
 
+/// What a model is trained by; docs/training.md has the names.
+struct TrainingRequest {
+  /// Names with options: "cross_entropy,label_smoothing=0.1", "adam,lr=0.001".
+  /// Empty: those that the model's file gives.
+  std::string loss, optimizer;
+  /// Patterns, such as "fc*", of the names of the weights that are trained;
+  /// none: all.
+  std::vector<std::string> trainable;
+};
+
 struct CompileRequest {
   /// The model's file: .onnx, .json or .mlir.
   std::string model;
@@ -47,6 +58,12 @@ struct CompileRequest {
   std::string output;
   /// Shapes, in elements, of the inputs that the model leaves open, by name.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Make an artifact that trains, with functions train_step, evaluate and
+  /// predict in place of the model itself.
+  std::optional<TrainingRequest> training;
+  /// Make an artifact whose weights can be replaced when it is loaded
+  /// (tinh_module_with_weights).
+  bool loadableWeights = false;
   /// The CPU to compile for: native, x86-64-v3, x86-64-v4 or a name of LLVM's.
   std::string cpu = "native";
   WeightsPlacement weights = WeightsPlacement::Automatic;
