@@ -92,4 +92,37 @@ TEST_F(Movement, Iota) {
             (Values{0, -1, -2}));
 }
 
+/// A negative index, one out of bounds and one that is repeated.
+TEST_F(Movement, Scatter) {
+  std::vector<Operand> operands = {{"3x2xf32", {1, 2, 3, 4, 5, 6}},
+                                   {"3xi64", {-3, 9, 0}},
+                                   {"3x2xf32", {10, 20, 30, 40, 50, 1}}};
+  auto scatter = [&](const std::string &kind) {
+    return evaluateOp("graph.scatter " + kind +
+                          " %0, %1, %2 axis 0 : t0, t1, t2",
+                      "3x2xf32", operands);
+  };
+  EXPECT_EQ(scatter("assign"), (Values{50, 1, 3, 4, 30, 40}));
+  EXPECT_EQ(scatter("add"), (Values{61, 23, 3, 4, 35, 46}));
+  EXPECT_EQ(scatter("mul"), (Values{500, 40, 3, 4, 150, 240}));
+  EXPECT_EQ(scatter("max"), (Values{50, 20, 3, 4, 30, 40}));
+  EXPECT_EQ(scatter("min"), (Values{1, 1, 3, 4, 5, 6}));
+}
+
+TEST_F(Movement, ScatterElementsAndTuples) {
+  Operand x{"2x3xi32", {1, 2, 3, 4, 5, 6}};
+  EXPECT_EQ(evaluateOp("graph.scatter_elements add %0, %1, %2 axis 1 "
+                       ": t0, t1, t2",
+                       "2x3xi32",
+                       {x, {"1x2xi32", {2, -1}}, {"1x2xi32", {10, 20}}}),
+            (Values{1, 2, 33, 4, 5, 6}));
+  EXPECT_EQ(evaluateOp("graph.scatter_nd assign %0, %1, %2 : t0, t1, t2",
+                       "2x3xi32",
+                       {x, {"2x2xi64", {0, 1, -1, 2}}, {"2xi32", {7, 8}}}),
+            (Values{1, 7, 3, 4, 5, 8}));
+  EXPECT_EQ(evaluateOp("graph.scatter_nd add %0, %1, %2 : t0, t1, t2",
+                       "2x3xi32", {x, {"1xi64", {1}}, {"3xi32", {1, 2, 3}}}),
+            (Values{1, 2, 3, 5, 7, 9}));
+}
+
 } // namespace tinh::test

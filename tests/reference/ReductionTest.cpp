@@ -54,6 +54,20 @@ TEST_F(Reduction, ReduceOfNothingAndNan) {
              {kNan, kNan});
 }
 
+TEST_F(Reduction, Variance) {
+  Operand x{"2x3xf32", {1, 2, 3, 4, 4, 7}};
+  EXPECT_EQ(evaluateOp("graph.variance %0 axes [1] : t0 -> ty", "2xf32", {x}),
+            (Values{2.0f / 3, 2}));
+  EXPECT_EQ(evaluateOp("graph.variance %0 axes [0] keepdims : t0 -> ty",
+                       "1x3xf32", {x}),
+            (Values{2.25, 1, 4}));
+  EXPECT_EQ(evaluateOp("graph.variance %0 axes [] : t0 -> ty", "2x3xf32", {x}),
+            (Values(6, 0)));
+  expectNear(evaluateOp("graph.variance %0 axes [1] : t0 -> ty", "2xf32",
+                        {{"2x0xf32", {}}}),
+             {kNan, kNan});
+}
+
 TEST_F(Reduction, Arg) {
   Operand x{"2x4xf32", {1, 3, 3, 0, 0, 2, 0, 1}};
   EXPECT_EQ(evaluateOp("graph.argmax %0 axis 1 : t0 -> ty", "2xi64", {x}),
