@@ -232,6 +232,24 @@ TEST(Autograd, TakesCustomGradients) {
 }
 
 //===----------------------------------------------------------------------===//
+// Dtypes
+//===----------------------------------------------------------------------===//
+
+TEST(Autograd, GivesGradientsOfTheirTensorsDtypes) {
+  for (DType dtype : {float16, bfloat16, float32}) {
+    Tensor x = numbers({5, 7}), low = requires_grad(x.to(dtype));
+    requires_grad(x);
+    auto loss = [](const Tensor &at) {
+      return mean(gelu(at.to(float32)) * sigmoid(at) + softmax(at, 1));
+    };
+    backward(loss(low));
+    backward(loss(x));
+    EXPECT_EQ(grad_of(low).dtype(), dtype);
+    expectClose(grad_of(low), grad_of(x), dtype == bfloat16 ? 4e-3 : 5e-4);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Long chains, memory, failures, threads
 //===----------------------------------------------------------------------===//
 

@@ -74,6 +74,12 @@ std::vector<Case> elementwiseCases() {
       {"leaky_relu", [](T x) { return leaky_relu(x[0], 0.2); }, {numbers({7})}},
       {"elu", [](T x) { return elu(x[0], 0.7); }, {numbers({7})}},
       {"gelu", [](T x) { return gelu(x[0]); }, {numbers({7})}},
+      {"activation_of_views",
+       [](T x) {
+         Tensor y = x[0].t().slice(0, 0, 4, 2).expand({3, 2, 3});
+         return gelu(y) * where(y > x[1], silu(y), x[1]);
+       },
+       {numbers({3, 4}), numbers({2, 1})}},
       {"gelu_tanh", [](T x) { return gelu(x[0], true); }, {numbers({7})}},
       {"to", [](T x) { return (x[0] * x[0]).to(float64); }, {numbers({4})}},
   };
