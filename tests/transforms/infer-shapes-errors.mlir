@@ -63,3 +63,27 @@ func.func @rows(%x: tensor<3x3xf32> {graph.name = "x"}) -> tensor<3x3xf32> {
   }
   return %0 : tensor<3x3xf32>
 }
+
+// -----
+
+func.func @scatter(%x: tensor<2x3xf32> {graph.name = "x"}, %i: tensor<5xi64> {graph.name = "i"}, %u: tensor<5x3xf32> {graph.name = "u"}) -> tensor<2x3xf32> {
+  // expected-error@+1 {{graph.scatter: updates must be 5x4xf32, found 5x3xf32}}
+  %0 = graph.scatter add %x, %i, %u axis 0 : tensor<2x3xf32>, tensor<5xi64>, tensor<5x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @scatter_elements(%x: tensor<3x3xf32> {graph.name = "x"}, %i: tensor<3x5xi64> {graph.name = "i"}, %u: tensor<3x5xf32> {graph.name = "u"}) -> tensor<3x3xf32> {
+  // expected-error@+1 {{graph.scatter_elements: indices 3x5xi64 do not fit into 2x4xf32 beside axis 1}}
+  %0 = graph.scatter_elements assign %x, %i, %u axis 1 : tensor<3x3xf32>, tensor<3x5xi64>, tensor<3x5xf32>
+  return %0 : tensor<3x3xf32>
+}
+
+// -----
+
+func.func @scatter_nd(%x: tensor<2x3xf32> {graph.name = "x"}, %i: tensor<5x1xi64> {graph.name = "i"}, %u: tensor<5x3xf32> {graph.name = "u"}) -> tensor<2x3xf32> {
+  // expected-error@+1 {{graph.scatter_nd: updates must be 5x4xf32, found 5x3xf32}}
+  %0 = graph.scatter_nd max %x, %i, %u : tensor<2x3xf32>, tensor<5x1xi64>, tensor<5x3xf32>
+  return %0 : tensor<2x3xf32>
+}
