@@ -170,6 +170,28 @@ TEST(TracedBackward, KnowsLeavesAmongArguments) {
   EXPECT_EQ(step.statistics().traces, 2u);
 }
 
+TEST(TracedBackward, EndsAtWhatAFunctionIsGiven) {
+  Tensor w = requires_grad(ones(3)), x = numbers({3});
+  auto step = function([&](Tensor x) { backward(sum(w * x)); });
+  expectError([&] { step(w * 2); },
+              "computed from others that require gradients");
+  step(detach(w * 2));
+  Tensor scaled = w * 3;
+  auto other = function([&](Tensor x) { backward(sum(w * scaled * x)); });
+  expectError([&] { other(x); }, "computed from others that require gradients");
+}
+
+TEST(TracedBackward, NoticesNewLeaves) {
+  Tensor w = requires_grad(ones(3)), v = numbers({3}), x = numbers({3});
+  auto step = function([&](Tensor x) { backward(sum(w * v * x)); });
+  step(x);
+  EXPECT_FALSE(grad_of(v).defined());
+  requires_grad(v);
+  step(x);
+  expectClose(grad_of(v), x);
+  EXPECT_EQ(step.statistics().traces, 2u);
+}
+
 TEST(TracedNoGrad, ChangesLeavesAndIsAConstant) {
   Tensor w = requires_grad(ones(3));
   auto refused = function([&] { w += 1; });

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Expect.h"
+#include "tinh/autograd.h"
 #include "tinh/compiler.h"
 #include "tinh/function.h"
 #include "tinh/runtime.hpp"
@@ -88,6 +89,28 @@ TEST_F(Saved, WhatChangesIsAnInputAndAnOutput) {
   EXPECT_STREQ(module.inputs()[1].name, "captured0");
   ASSERT_EQ(module.outputs().size(), 2u);
   EXPECT_STREQ(module.outputs()[1].name, "changed0");
+}
+
+TEST_F(Saved, StepsOfTrainingRunElsewhere) {
+  Tensor w = requires_grad(tensor({1.0f, 2.0f, 3.0f}));
+  auto step = function([&](Tensor x) {
+    zero_grad(w);
+    backward(sum(square(w * x)));
+    NoGrad guard;
+    w -= 0.5 * grad_of(w);
+  });
+  step.save(path("step.so"), ones(3));
+  Module module(path("step.so"));
+  ASSERT_EQ(module.inputs().size(), 3u);
+  EXPECT_STREQ(module.inputs()[1].name, "captured0");
+  EXPECT_STREQ(module.inputs()[2].name, "gradient0");
+  std::vector<float> x = {1, 2, 0}, parameter = {1, 2, 3}, gradient(3);
+  std::vector<float> next(3), nextGradient(3);
+  Context context(module);
+  context.run({buffer(x), buffer(parameter), buffer(gradient)},
+              {buffer(next), buffer(nextGradient)});
+  EXPECT_EQ(nextGradient, (std::vector<float>{2, 16, 0}));
+  EXPECT_EQ(next, (std::vector<float>{0, -6, 3}));
 }
 
 TEST_F(Saved, ShowsItsGraph) {
