@@ -191,8 +191,10 @@ Tensor tinh::conv3d(Operand x, Operand weights, const Tensor &bias,
 }
 
 //===----------------------------------------------------------------------===//
-// Transposed convolution: a convolution of the input, spread out by the stride,
-// with the weights turned round
+// Transposed convolution: a convolution, with the weights turned round, of the
+// input spread out by the stride. Most of that would be zeros: of the result,
+// every stride-th element is a convolution of the input with every stride-th
+// tap
 //===----------------------------------------------------------------------===//
 
 /// stride - 1 zeros between neighbours.
@@ -231,6 +233,116 @@ static Tensor turnedWeights(const TensorImpl &w, int64_t groups,
   return flip(sameCall(joined, call), axes);
 }
 
+/// The convolution of x, of which negative paddings cut the ends, with steps of
+/// one.
+static Tensor convolveCut(const TensorImpl &x, const Tensor &weights,
+                          const Tensor &bias, Window window, const Dims &before,
+                          const Dims &after, const Call &call) {
+  Shape low = {0, 0}, high = {0, 0};
+  window.strides = Dims::filled(before.size(), 1);
+  for (uint32_t i = 0; i < before.size(); ++i) {
+    window.padLow[i] = std::max<int64_t>(before[i], 0);
+    window.padHigh[i] = std::max<int64_t>(after[i], 0);
+    low.push_back(std::min<int64_t>(before[i], 0));
+    high.push_back(std::min<int64_t>(after[i], 0));
+  }
+  Tensor cut = pad(TensorAccess::share(x), low, high);
+  return convolve(use(cut, call), use(weights, call), bias, window, call);
+}
+
+static Tensor convolveSpread(const TensorImpl &x, const Tensor &turned,
+                             const Tensor &bias, const Window &asked,
+                             const Dims &extra, const Call &call) {
+  Dims before, after;
+  for (uint32_t i = 0; i < extra.size(); ++i) {
+    int64_t reach = (asked.kernel[i] - 1) * asked.dilations[i];
+    before.push_back(reach - asked.padLow[i]);
+    after.push_back(reach - asked.padHigh[i] + extra[i]);
+  }
+  Tensor spreadOut = spread(x, asked.strides, call);
+  return convolveCut(use(spreadOut, call), turned, bias, asked, before, after,
+                     call);
+}
+
+/// Whether phases can be told apart by their taps, and all get the bias.
+static bool hasPhases(const Window &asked, bool hasBias) {
+  bool strided = false;
+  for (uint32_t i = 0; i < asked.strides.size(); ++i) {
+    strided |= asked.strides[i] > 1;
+    if (asked.strides[i] > 1 && asked.dilations[i] > 1)
+      return false;
+    if (hasBias && asked.kernel[i] < asked.strides[i])
+      return false;
+  }
+  return strided;
+}
+
+/// The phase `phase` of each dimension, into its places of `out`.
+static void convolvePhase(const TensorImpl &x, const Tensor &turned,
+                          const Tensor &bias, const Window &asked,
+                          const Dims &phase, const Tensor &out,
+                          const Call &call) {
+  Window window = asked;
+  Dims before, after;
+  Tensor weights = turned, places = out;
+  for (uint32_t i = 0; i < phase.size(); ++i) {
+    int64_t stride = asked.strides[i], tap = phase[i];
+    int64_t taps = (asked.kernel[i] - tap + stride - 1) / stride;
+    // The first element of the phase, and the one of x that its first tap
+    // meets.
+    int64_t first = ((tap - asked.padLow[i]) % stride + stride) % stride;
+    int64_t count = (use(out, call).sizes[2 + i] - first + stride - 1) / stride;
+    if (tap >= asked.kernel[i] || count <= 0)
+      return;
+    int64_t at = (first + asked.padLow[i] - tap) / stride;
+    int64_t reach = (taps - 1) * asked.dilations[i];
+    window.kernel[i] = taps;
+    before.push_back(reach - at);
+    after.push_back(at + count - x.sizes[2 + i]);
+    int64_t last = asked.kernel[i] - 1 - tap - (taps - 1) * stride;
+    if (stride > 1) {
+      weights = weights.slice(2 + i, last, None, stride, call.at);
+      places = places.slice(2 + i, first, None, stride, call.at);
+    }
+  }
+  Tensor dense = weights.contiguous(call.at);
+  Tensor y = convolveCut(x, dense, bias, window, before, after, call);
+  copyInto(use(places, call), use(y, call), call);
+}
+
+static Tensor convolvePhases(const TensorImpl &x, const Tensor &turned,
+                             const Tensor &bias, const Window &asked,
+                             const Dims &extra, const Call &call) {
+  Dims sizes;
+  sizes.push_back(x.sizes[0]);
+  sizes.push_back(use(turned, call).sizes[0]);
+  bool isWhole = true; // Whether each phase has taps.
+  int64_t phases = 1;
+  for (uint32_t i = 0; i < extra.size(); ++i) {
+    int64_t extent = (x.sizes[2 + i] - 1) * asked.strides[i] +
+                     (asked.kernel[i] - 1) * asked.dilations[i] + 1 -
+                     asked.padLow[i] - asked.padHigh[i] + extra[i];
+    if (extent < 1)
+      fail(call, "the result's dimension ", 2 + i, " would have ", extent,
+           " elements");
+    sizes.push_back(extent);
+    isWhole &= asked.kernel[i] >= asked.strides[i];
+    phases *= asked.strides[i];
+  }
+  Tensor out = isWhole ? makeTensor(x.dtype, sizes)
+                       : filled(sizes, toScalar(0, x.dtype), call);
+  for (int64_t index = 0; index < phases; ++index) {
+    Dims phase = Dims::filled(extra.size(), 0);
+    int64_t rest = index;
+    for (uint32_t i = 0; i < extra.size(); ++i) {
+      phase[i] = rest % asked.strides[i];
+      rest /= asked.strides[i];
+    }
+    convolvePhase(x, turned, bias, asked, phase, out, call);
+  }
+  return out;
+}
+
 Tensor tinh::conv_transpose(Operand x, Operand weights, const Tensor &bias,
                             const IntArray &stride, const IntArray &padding,
                             const IntArray &output_padding,
@@ -253,23 +365,11 @@ Tensor tinh::conv_transpose(Operand x, Operand weights, const Tensor &bias,
   Window asked =
       makeWindow(rank, spatialSizes(w), stride, padding, dilation, call);
   Dims extra = perDimension("output_padding", output_padding, rank, 0, call);
-  Window window = asked;
-  window.strides = Dims::filled(rank, 1);
-  window.groups = groups;
-  Shape low = {0, 0}, high = {0, 0};
-  for (uint32_t i = 0; i < rank; ++i) {
-    int64_t reach = (asked.kernel[i] - 1) * asked.dilations[i];
-    int64_t before = reach - asked.padLow[i];
-    int64_t after = reach - asked.padHigh[i] + extra[i];
-    window.padLow[i] = std::max<int64_t>(before, 0);
-    window.padHigh[i] = std::max<int64_t>(after, 0);
-    low.push_back(std::min<int64_t>(before, 0)); // More padding than reach
-    high.push_back(std::min<int64_t>(after, 0)); // cuts the input.
-  }
-  Tensor spreadOut = spread(impl, asked.strides, call);
-  Tensor cut = pad(sameCall(spreadOut, call), low, high);
+  asked.groups = groups;
   Tensor turned = turnedWeights(w, groups, call);
-  Tensor out = convolve(use(cut, call), use(turned, call), bias, window, call);
+  Tensor out = hasPhases(asked, bias.defined())
+                   ? convolvePhases(impl, turned, bias, asked, extra, call)
+                   : convolveSpread(impl, turned, bias, asked, extra, call);
   return withoutBatch(out, x, call);
 }
 
