@@ -1,7 +1,8 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training artifacts against training by hand, in NumPy and f64.
+"""Training artifacts against training by hand, in NumPy and f64, and against
+what PyTorch has trained (cnn.json).
 
 usage: PYTHONPATH=tests/support:benchmarks python tests/training/training_test.py
            BIN_DIR LIBRARY [unittest's options]
@@ -13,6 +14,7 @@ import sys
 
 import numpy as np
 
+import cnn
 import tool_test
 from tinh_runtime import Model
 
@@ -128,6 +130,9 @@ class TrainingTest(tool_test.ToolTest):
         model = network.json()
         if training:
             model["training"] = training
+        return self.compile_model(model, *options)
+
+    def compile_model(self, model, *options):
         (self.folder / "network.json").write_text(json.dumps(model))
         result = self.run_tool(
             "graph-compile", "network.json", "--train", *options, "-o", "step.so"
@@ -185,6 +190,25 @@ class TrainingTest(tool_test.ToolTest):
 
     def test_frozen_weights(self):
         self.train("mse", mse, "sgd,lr=0.05", Sgd(0.05), trainable="fc2*")
+
+    def test_convolutions_and_batch_norms(self):
+        """As PyTorch has trained the same network."""
+        weights, x, labels = cnn.make()
+        expected = json.loads(cnn.RECORDED.read_text())
+        path = self.compile_model(
+            cnn.graph(weights, x),
+            "--loss=cross_entropy",
+            "--optimizer=sgd,lr=0.05,momentum=0.9",
+        )
+        model = Model(LIBRARY, path, 2, "train_step")
+        run, results = model.bind({"x": x, "target": labels})
+        for loss in expected["losses"]:
+            run()
+            self.assertAlmostEqual(float(results["loss"]), loss, delta=1e-3)
+        for name, values in expected["statistics"].items():
+            found = model.read_variable(name, len(values))
+            np.testing.assert_allclose(found, values, rtol=1e-3, atol=1e-3)
+        self.assertLess(loss, 0.5 * expected["losses"][0])
 
     def test_other_functions(self):
         """Their results are those of the weights at the beginning."""
