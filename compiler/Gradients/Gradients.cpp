@@ -141,11 +141,9 @@ LogicalResult ReverseWalk::run(ValueRange outputs) {
 
 } // namespace
 
-FailureOr<SmallVector<Value>> buildGradients(OpBuilder &builder,
-                                             ValueRange outputs,
-                                             ValueRange seeds,
-                                             ValueRange inputs,
-                                             GradientHook hook) {
+FailureOr<SmallVector<Value>>
+buildGradients(OpBuilder &builder, ValueRange outputs, ValueRange seeds,
+               ValueRange inputs, GradientHook hook) {
   ReverseWalk walk(builder, inputs, hook);
   for (auto [output, seed] : llvm::zip_equal(outputs, seeds))
     if (isDifferentiable(output.getType()))

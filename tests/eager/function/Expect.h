@@ -14,6 +14,14 @@
 
 namespace tinh::test {
 
+/// Some f32 numbers in ±scale.
+inline Tensor numbers(const Shape &shape, double scale = 1) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return (sin(arange(count).to(float32) * 1.7) * scale).reshape(shape);
+}
+
 inline void expectValues(const Tensor &tensor,
                          const std::vector<double> &expected) {
   std::vector<double> found = tensor.to_vector<double>();
