@@ -59,15 +59,15 @@ def prepare(args, name):
     return folder
 
 
-def compile_step(args, name, loss, optimizer):
-    """The artifact of a training step, and the seconds that it took to make,
-    without the cache of kernels."""
+def compile_step(args, name, optimizer, *options):
+    """The artifact of a training step, and the seconds that it took to make."""
     folder = prepare(args, name)
     artifact = folder / f"{optimizer.replace(',', '_')}.so"
     command = [args.build / "bin" / "graph-compile", folder / "model.onnx"]
-    command += ["--train", f"--loss={loss}", f"--optimizer={optimizer}"]
+    command += ["--train", f"--loss={TASKS[name].loss}"]
+    command += [f"--optimizer={optimizer}", *options, "-o", artifact]
     start = time.perf_counter()
-    subprocess.run([*command, "--no-cache", "-o", artifact], check=True)
+    subprocess.run(command, check=True)
     return artifact, time.perf_counter() - start
 
 
@@ -220,8 +220,8 @@ def main():
         sys.exit(training_curves.report(args, compile_step))
     results, found = [], []
     for name in args.names or TIMED:
-        task = TASKS[name]
-        compiled = compile_step(args, name, task.loss, task.optimizer)
+        optimizer = TASKS[name].optimizer
+        compiled = compile_step(args, name, optimizer, "--no-cache")
         for threads in map(int, args.threads.split(",")):
             results.append(compare(args, name, threads, *compiled))
             print(json.dumps(results[-1]), file=sys.stderr)
