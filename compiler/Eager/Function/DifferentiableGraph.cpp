@@ -203,8 +203,21 @@ void DifferentiableGraph::record(const Program &program,
                  });
 }
 
+/// What a graph changes itself may be a leaf, as a training step changes
+/// parameters; that it changed what something else computed would be lost.
+static void requireUnrecorded(const TensorImpl &changed,
+                              const std::string &function, const Call &call) {
+  if (isRecorded(changed) && !leafOf(changed))
+    fail(call, "'", function, "' changes in place a tensor of shape ",
+         changed.sizes,
+         " that was computed from others that require gradients; give it a "
+         "clone(), or detach() it");
+}
+
 std::vector<Tensor> DifferentiableGraph::call(std::span<const Tensor> arguments,
                                               const Call &call) {
+  for (size_t i : options.changed)
+    requireUnrecorded(*TensorAccess::get(arguments[i]), options.name, call);
   Program &program = programFor(arguments);
   if (!program.backward)
     return run(program, arguments, call);

@@ -8,6 +8,7 @@
 #include "Testing.h"
 
 #include "tinh/engine.h"
+#include "tinh/function.h"
 
 #include "gmock/gmock.h"
 
@@ -112,6 +113,18 @@ TEST(AutogradErrors, RefuseToChangeLeavesInPlace) {
   EXPECT_THAT(messageOf([&] { call("write", nothing, {}, {x}); }),
               HasSubstr("a leaf"));
   EXPECT_EQ(values(x), (std::vector<double>{1, 1}));
+}
+
+TEST(AutogradErrors, RefuseCompiledFunctionsThatChangeResults) {
+  auto scale = function("scale", [](Tensor x) {
+    x *= 2;
+    return x;
+  });
+  Tensor x = requires_grad(ones({2})), y = x * 3;
+  EXPECT_THAT(messageOf([&] { scale(y); }),
+              AllOf(HasSubstr("'scale' changes in place"), HasSubstr("[2]")));
+  EXPECT_EQ(values(y), (std::vector<double>{3, 3}));
+  EXPECT_EQ(values(scale(detach(y).clone())), (std::vector<double>{6, 6}));
 }
 
 TEST(AutogradErrors, NameOperationsWithoutGradients) {
