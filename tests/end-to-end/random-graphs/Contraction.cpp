@@ -218,9 +218,62 @@ bool makePool(Generator &g) {
                x.bound, false);
 }
 
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// The shape of what windows over x give, with so many channels.
+Shape resultShape(const Windows &w, const Known &x, int64_t channels) {
+  Shape shape(x.shape());
+  shape[channelAxis(w.layout, x)] = channels;
+  int64_t rank = x.rank() - 2;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t &extent = shape[w.layout == Layout::ChannelsFirst ? i + 2 : i + 1];
+    extent += w.padding[i] + w.padding[rank + i];
+    extent =
+        (extent - (w.kernel[i] - 1) * w.dilations[i] - 1) / w.strides[i] + 1;
+  }
+  return shape;
+}
+
+bool makeConvWeightGradient(Generator &g) {
+  // Zeros of the padding may be multiplied with dy, which must be finite.
+  if (g.special)
+    return false;
+  Known x = image(g);
+  Windows w(g, x, /*dilate=*/true);
+  int64_t channels = x.shape()[channelAxis(w.layout, x)];
+  int64_t groups = g.chance(0.3) ? (channels % 2 ? channels : 2) : 1;
+  int64_t outputs = groups * g.number(1, groups == 1 ? 40 : 4);
+  Known dy = g.leaf(resultShape(w, x, outputs), x.element());
+  int64_t windows = 1;
+  for (int64_t extent : dy.shape())
+    windows *= extent;
+  Value y =
+      g.create<ConvWeightGradientOp>(x.value, dy.value, w.kernel, w.strides,
+                                     w.padding, w.dilations, groups, w.layout);
+  return g.add(y, x.bound * std::max<int64_t>(windows / outputs, 1), false);
+}
+
+bool makeMaxPoolGradient(Generator &g) {
+  // What is computed may round another way, and another element be the largest.
+  Known like = image(g);
+  Known x = g.leaf(like.shape(), like.element());
+  Windows w(g, x, /*dilate=*/false);
+  int64_t channels = x.shape()[channelAxis(w.layout, x)], taps = 1;
+  for (int64_t extent : w.kernel)
+    taps *= extent;
+  Known dy = g.leaf(resultShape(w, x, channels), x.element());
+  return g.add(g.create<MaxPoolGradientOp>(x.value, dy.value, w.kernel,
+                                           w.strides, w.padding, w.dilations,
+                                           w.layout),
+               dy.bound * taps, false);
+}
+
 const Family kFamilies[] = {
-    {7, makeMatmul},    {4, makeConv}, {2, makeConvTranspose},
-    {3, makeConvBlock}, {4, makePool},
+    {7, makeMatmul},          {4, makeConv}, {2, makeConvTranspose},
+    {3, makeConvBlock},       {4, makePool}, {2, makeConvWeightGradient},
+    {2, makeMaxPoolGradient},
 };
 
 } // namespace
