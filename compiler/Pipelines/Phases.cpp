@@ -57,7 +57,9 @@ static void buildNormalised(OpPassManager &pm, bool training) {
   pm.addPass(transforms::createSimplifyGraph());
 }
 
-/// Gradients come with arithmetic on constants and views of views.
+/// Gradients come with arithmetic on constants and views of views. A model that
+/// is only run has nothing of this left, unless its text in phase normalised is
+/// that of one that is trained.
 static void buildDifferentiated(OpPassManager &pm) {
   pm.addPass(transforms::createFoldBatchNorm());
   pm.addPass(transforms::createFoldConstants());
@@ -108,9 +110,7 @@ static void buildPhase(PassManager &pm, Phase phase,
     return buildNormalised(pm.nest<func::FuncOp>(),
                            options.training.has_value());
   case Phase::Differentiated:
-    if (options.training)
-      buildDifferentiated(pm.nest<func::FuncOp>());
-    return;
+    return buildDifferentiated(pm.nest<func::FuncOp>());
   case Phase::Optimised:
     return buildOptimised(pm.nest<func::FuncOp>());
   case Phase::Fused:
