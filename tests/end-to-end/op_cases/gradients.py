@@ -84,7 +84,9 @@ conv_weight_gradient_cases("dw7", 3, 40, (15, 17), (7, 7), (2, 2), (3,) * 4, (1,
 conv_weight_gradient_cases("dw7d", 3, 40, (15, 17), (3, 3), (2, 1), (3,) * 4, (2, 2))
 # Tiles that are not full in either direction, several blocks of both.
 conv_weight_gradient_cases("dw70", 70, 35, (9, 8), (3, 3), (1, 1), (1,) * 4, (1, 1))
-conv_weight_gradient_cases("dw150", 150, 190, (5, 4), (3, 2), (2, 1), (1, 0, 0, 1), (1, 1))
+conv_weight_gradient_cases(
+    "dw150", 150, 190, (5, 4), (3, 2), (2, 1), (1, 0, 0, 1), (1, 1)
+)
 # Several blocks of what is summed, the last one smaller.
 conv_weight_gradient_cases(
     "dwlong", 20, 36, (1500,), (5,), (1,), (2, 2), (1,), tol=1e-3
@@ -152,6 +154,12 @@ max_pool_gradient_cases("dmaxp", (7, 8), (3, 3), (2, 2), (1,) * 4, (1, 1))
 max_pool_gradient_cases("dmaxp2", (8, 6), (2, 2), (2, 2), (0,) * 4, (1, 1))
 max_pool_gradient_cases("dmaxpgap", (9, 9), (2, 3), (3, 4), (0, 1, 1, 0), (1, 1))
 max_pool_gradient_cases("dmaxpd", (9,), (3,), (2,), (1, 2), (2,))
-max_pool_gradient_cases("dmaxp3d", (4, 5, 4), (2, 3, 2), (1, 2, 1), (0, 1, 1) * 2, (2, 1, 1))
-max_pool_gradient_cases("dmaxp35", (9, 25), (3, 3), (2, 2), (1,) * 4, (1, 1), channels=35)
-max_pool_gradient_cases("dmaxpf16", (7, 8), (3, 3), (2, 2), (1,) * 4, (1, 1), dt=np.float16)
+max_pool_gradient_cases(
+    "dmaxp3d", (4, 5, 4), (2, 3, 2), (1, 2, 1), (0, 1, 1) * 2, (2, 1, 1)
+)
+max_pool_gradient_cases(
+    "dmaxp35", (9, 25), (3, 3), (2, 2), (1,) * 4, (1, 1), channels=35
+)
+max_pool_gradient_cases(
+    "dmaxpf16", (7, 8), (3, 3), (2, 2), (1,) * 4, (1, 1), dt=np.float16
+)
