@@ -45,7 +45,13 @@ std::string text_of(const std::vector<int64_t> &numbers) {
 }
 
 /// A tensor as the header has it.
-enum Key : unsigned { kDtype = 1, kShape = 2, kOffsets = 4, kAllKeys = 7 };
+enum Key : unsigned {
+  kUnknown,
+  kDtype = 1,
+  kShape = 2,
+  kOffsets = 4,
+  kAllKeys = 7
+};
 struct Entry {
   std::string name, dtype;
   std::vector<int64_t> shape, offsets;
@@ -164,10 +170,10 @@ private:
     unsigned key = current == "dtype"          ? kDtype
                    : current == "shape"        ? kShape
                    : current == "data_offsets" ? kOffsets
-                                               : 0;
-    if (!key || (entry.keys & key))
+                                               : kUnknown;
+    if (key == kUnknown || (entry.keys & key))
       return fail("tensor \"" + entry.name + "\": the key \"" + current +
-                  (key ? "\" is given twice" : "\" is unknown"));
+                  (key == kUnknown ? "\" is unknown" : "\" is given twice"));
     entry.keys |= key;
     return true;
   }

@@ -66,6 +66,10 @@ public:
     }
   }
 
+  BatchRunner(const BatchRunner &) = delete;
+  /// Runs that have been started use its memory, also after an error.
+  ~BatchRunner() { tinh_context_wait_all(context.handle()); }
+
   const Dataset &dataset() const { return data; }
   /// Sums of the outputs over the batches of an epoch so far.
   std::vector<double> &sums() { return totals; }
