@@ -226,6 +226,24 @@ AffineMap imageMap(Emitter &e, int64_t dims, graph::Layout layout,
   return e.map(dims, exprs);
 }
 
+/// The elements of x that single taps meet, without those that strides pass
+/// over; `strides` become steps in what remains.
+Value leaveOutPassed(Emitter &e, Value x, graph::ConvWeightGradientOp op,
+                     SmallVectorImpl<int64_t> &strides) {
+  SmallVector<int64_t> sizes(shapeOf(x)), offsets(sizes.size(), 0),
+      steps(sizes.size(), 1);
+  ArrayRef<int64_t> windows = shapeOf(op.getDy());
+  for (auto [i, stride] : llvm::enumerate(strides)) {
+    int64_t axis = spatialAxis(op.getLayout(), static_cast<int64_t>(i));
+    if (op.getKernel()[i] != 1 || stride == 1)
+      continue;
+    sizes[axis] = windows[axis];
+    steps[axis] = std::exchange(stride, 1);
+  }
+  bool isAll = ArrayRef<int64_t>(sizes) == shapeOf(x);
+  return isAll ? x : e.slice(x, offsets, sizes, steps);
+}
+
 FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
                                          Emitter &e, ValueRange operands) {
   graph::Layout layout = op.getLayout();
@@ -234,6 +252,8 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
   Value zero = e.scalars().constant(elementOf(operands[0]), 0);
   Value x = padSpatial(e, operands[0], op.getPadding(), layout, zero);
   Value dy = operands[1];
+  SmallVector<int64_t> strides(op.getStrides());
+  x = leaveOutPassed(e, x, op, strides);
   SmallVector<int64_t> shape(result.getShape());
   SmallVector<AffineExpr> ofX, ofDy;
   if (groups > 1) {
@@ -253,7 +273,7 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
   for (int64_t i = 0; i < rank; ++i) {
     AffineExpr output = e.dim(batch + 1 + i);
     plain.push_back(output);
-    tapped.push_back(output * op.getStrides()[i] +
+    tapped.push_back(output * strides[i] +
                      e.dim(kernel + i) * op.getDilations()[i]);
   }
   AffineMap maps[] = {
