@@ -243,10 +243,11 @@ static void run(const Options &options) {
 
   if (!options.output_dir.empty())
     make_directory(options.output_dir); // Rather fail before the runs.
+  // Before the context, which waits for runs in flight, also after an error.
+  std::vector<Slot> slots = make_slots(options.in_flight, outputs);
   Handle<tinh_context_t> context = make_context(options, module.get());
   if (!options.load_state.empty())
     check(tinh_context_load_state(context.get(), options.load_state.c_str()));
-  std::vector<Slot> slots = make_slots(options.in_flight, outputs);
   uint32_t total = options.warmup + options.runs;
   std::vector<double> times =
       run_many(context.get(), index, buffers, slots, total);
