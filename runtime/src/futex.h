@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstdint>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,9 +30,7 @@ inline void cpu_relax() {
 #endif
 }
 
-/// Spins until `ready()` or for `spin`, and says whether it became ready. Gives
-/// way now and then: what is waited for may be done by a thread that waits for
-/// this one's core.
+/// Spins until `ready()` or for `spin`, and says whether it became ready.
 template <typename Ready>
 bool spin_until(std::chrono::microseconds spin, Ready ready) {
   if (ready())
@@ -47,7 +44,6 @@ bool spin_until(std::chrono::microseconds spin, Ready ready) {
       if (ready())
         return true;
     }
-    ::sched_yield();
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }

@@ -83,7 +83,7 @@ RULES = [
 ]
 
 # Thin mains: what a tool may have at most, in lines of all its sources.
-TOOL_LINES = 900
+TOOL_LINES = 1200
 
 FOLDERS = ("runtime", "dialects", "compiler", "tools")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}
