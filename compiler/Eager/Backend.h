@@ -237,7 +237,8 @@ public:
                     TensorImpl &out, const Call &call) = 0;
   /// The gradient of such a convolution by its weights, in the shape of these,
   /// where dy is that by its result:
-  /// out[o, c, k…] = Σ dy[n, o, i…] · x[n, c, i · stride + k · dilation - pad…].
+  /// out[o, c, k…] = Σ dy[n, o, i…] · x[n, c, i · stride + k · dilation -
+  /// pad…].
   virtual void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
                                   const Window &window, TensorImpl &out,
                                   const Call &call) = 0;

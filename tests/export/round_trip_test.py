@@ -38,6 +38,10 @@ SEEDS = range(6)
 TOLERANCES = {"bf16": 5e-2, "f16": 1e-2, "f32": 1e-4, "f64": 1e-9}
 
 
+# What random graphs draw that ONNX has no counterpart of.
+NOT_IN_ONNX = ("graph.conv_weight_gradient", "graph.max_pool_gradient")
+
+
 def run(tool, *arguments):
     command = [str(BIN / tool), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -160,6 +164,8 @@ class RoundTrip(unittest.TestCase):
             coarsest = next(t for t in TOLERANCES if f"x{t}>" in text)
             expected = outputs(model, self.folder)
             for kind in FORMATS:
+                if kind == "onnx" and any(op in text for op in NOT_IN_ONNX):
+                    continue  # Refused: export.ops has the message.
                 exported = export(model, kind)
                 for name, found in outputs(exported, self.folder).items():
                     with self.subTest(seed=seed, format=kind, output=name):

@@ -146,10 +146,11 @@ struct Contraction {
     return product;
   }
 };
-/// Whether `op` sums up products of its two inputs, in f32 or f64, from zero on.
+/// Whether `op` sums up products of its two inputs, in f32 or f64, from zero
+/// on.
 bool isSumOfProducts(mlir::linalg::GenericOp op);
-/// What the kernel reads of the result of `op`: a reshape in which the groups of
-/// a convolution are merged with their channels, or the result itself.
+/// What the kernel reads of the result of `op`: a reshape in which the groups
+/// of a convolution are merged with their channels, or the result itself.
 mlir::Value mergedResult(mlir::linalg::GenericOp op);
 /// The kernel's one contraction if this strategy can compute the kernel.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);

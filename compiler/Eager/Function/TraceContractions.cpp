@@ -50,8 +50,7 @@ void TraceBackend::conv(const TensorImpl &x, const TensorImpl &weights,
   });
 }
 
-void TraceBackend::convWeightGradient(const TensorImpl &x,
-                                      const TensorImpl &dy,
+void TraceBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
                                       const Window &window, TensorImpl &out,
                                       const Call &call) {
   write(out, call, [&](GraphOps &ops) {

@@ -139,11 +139,9 @@ void register_hook(const Tensor &x, std::function<Tensor(const Tensor &)> hook,
 std::vector<Tensor> custom_gradient(
     const std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>
         &forward,
-    const std::function<
-        std::vector<Tensor>(std::span<const Tensor> inputs,
-                            std::span<const Tensor> outputs,
-                            std::span<const Tensor> output_gradients)>
-        &gradient,
+    const std::function<std::vector<Tensor>(
+        std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+        std::span<const Tensor> output_gradients)> &gradient,
     std::span<const Tensor> inputs, At at = At::current());
 
 } // namespace tinh
