@@ -80,7 +80,9 @@ std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
     return std::nullopt;
   if (isStatistic(op))
     return false;
-  bool isWeight = weights.empty() ? type.getRank() > 0 : weights.contains(name);
+  // Single numbers are more often parts of formulas than weights.
+  bool isWeight = (weights.empty() || weights.contains(name)) &&
+                  (type.getRank() > 0 || !patterns.empty());
   auto fits = [&](const llvm::GlobPattern &pattern) {
     return pattern.match(name);
   };
