@@ -217,7 +217,7 @@ int main(int argc, char **argv) {
 
   std::printf("%d steps of a network of two layers\n", steps);
   Table table(
-      {"", "before, ms", "a step, ms", "log10 of last loss", "worth it after"});
+      {"", "before, ms", "a step, ms", "log10(last loss)", "worth it after"});
   double eager = 0;
   auto report = [&](const char *name, Outcome (*run)(Problem, int)) {
     run(problem.clone(), 3); // Kernels are compiled, or found in the cache.
