@@ -17,19 +17,6 @@ using namespace tinh;
 using namespace tinh::test;
 using nlohmann::json;
 
-static Options optionsOf(const json &record) {
-  Options options;
-  for (const auto &[name, value] : record["options"].items()) {
-    if (value.is_boolean())
-      options.emplace_back(name, value.get<bool>());
-    else if (value.is_string())
-      options.emplace_back(name, value.get<std::string>());
-    else
-      options.emplace_back(name, value.get<double>());
-  }
-  return options;
-}
-
 TEST(Losses, AreThoseOfPyTorch) {
   for (const json &record : recorded()["losses"]) {
     SCOPED_TRACE(record["name"].get<std::string>() + record["options"].dump());

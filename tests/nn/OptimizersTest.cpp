@@ -15,19 +15,6 @@ using namespace tinh;
 using namespace tinh::test;
 using nlohmann::json;
 
-static Options optionsOf(const json &record) {
-  Options options;
-  for (const auto &[name, value] : record["options"].items()) {
-    if (value.is_boolean())
-      options.emplace_back(name, value.get<bool>());
-    else if (value.is_string())
-      options.emplace_back(name, value.get<std::string>());
-    else
-      options.emplace_back(name, value.get<double>());
-  }
-  return options;
-}
-
 static Tensors parametersOf(const json &record, DType dtype) {
   Tensors parameters;
   for (const json &parameter : record["parameters"])

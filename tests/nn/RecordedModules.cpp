@@ -18,6 +18,19 @@ const nlohmann::json &test::recorded() {
   return all;
 }
 
+Options test::optionsOf(const nlohmann::json &record) {
+  Options options;
+  for (const auto &[name, value] : record["options"].items()) {
+    if (value.is_boolean())
+      options.emplace_back(name, value.get<bool>());
+    else if (value.is_string())
+      options.emplace_back(name, value.get<std::string>());
+    else
+      options.emplace_back(name, value.get<double>());
+  }
+  return options;
+}
+
 static Tensors callUnary(nn::Module &module, const Tensors &inputs) {
   return {module(inputs[0])};
 }

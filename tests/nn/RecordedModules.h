@@ -9,6 +9,7 @@
 #define TINH_TESTS_NN_RECORDEDMODULES_H
 
 #include "tinh/nn.h"
+#include "tinh/options.h"
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,9 @@ const std::map<std::string, RecordedModule> &recordedModules();
 
 /// All of recorded.json.
 const nlohmann::json &recorded();
+
+/// The options of a recorded loss or optimizer.
+Options optionsOf(const nlohmann::json &record);
 
 } // namespace tinh::test
 

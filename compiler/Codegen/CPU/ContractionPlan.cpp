@@ -118,18 +118,7 @@ static std::optional<Contraction> assignRoles(linalg::GenericOp op,
 }
 
 std::optional<Contraction> matchContraction(func::FuncOp kernel) {
-  linalg::GenericOp found = onlyReduction(kernel);
-  if (!found || !isSumOfProducts(found))
-    return std::nullopt;
-  Value result = mergedResult(found);
-  if (!resultsFollowElementwise(kernel, result))
-    return std::nullopt;
-  for (unsigned w : {1u, 0u})
-    if (auto c = assignRoles(found, w)) {
-      c->result = result;
-      return c;
-    }
-  return std::nullopt;
+  return matchProducts<Contraction>(kernel, 1, assignRoles);
 }
 
 //===----------------------------------------------------------------------===//

@@ -83,18 +83,7 @@ static std::optional<OuterProducts> assignRoles(linalg::GenericOp op,
 }
 
 std::optional<OuterProducts> matchOuterProducts(func::FuncOp kernel) {
-  linalg::GenericOp found = onlyReduction(kernel);
-  if (!found || !isSumOfProducts(found))
-    return std::nullopt;
-  Value result = mergedResult(found);
-  if (!resultsFollowElementwise(kernel, result))
-    return std::nullopt;
-  for (unsigned s : {0u, 1u})
-    if (auto products = assignRoles(found, s)) {
-      products->result = result;
-      return products;
-    }
-  return std::nullopt;
+  return matchProducts<OuterProducts>(kernel, 0, assignRoles);
 }
 
 //===----------------------------------------------------------------------===//

@@ -152,6 +152,27 @@ bool isSumOfProducts(mlir::linalg::GenericOp op);
 /// What the kernel reads of the result of `op`: a reshape in which the groups
 /// of a convolution are merged with their channels, or the result itself.
 mlir::Value mergedResult(mlir::linalg::GenericOp op);
+
+/// The plan of a kernel whose one reduction is a sum of products, followed by
+/// what is element-wise: `assignRoles(op, input)` says what each loop is to it
+/// if that input has the first role, or nothing; `first` is tried first.
+template <typename Plan>
+std::optional<Plan> matchProducts(
+    mlir::func::FuncOp kernel, unsigned first,
+    std::optional<Plan> (*assignRoles)(mlir::linalg::GenericOp, unsigned)) {
+  mlir::linalg::GenericOp found = onlyReduction(kernel);
+  if (!found || !isSumOfProducts(found))
+    return std::nullopt;
+  mlir::Value result = mergedResult(found);
+  if (!resultsFollowElementwise(kernel, result))
+    return std::nullopt;
+  for (unsigned input : {first, 1 - first})
+    if (std::optional<Plan> plan = assignRoles(found, input)) {
+      plan->result = result;
+      return plan;
+    }
+  return std::nullopt;
+}
 /// The kernel's one contraction if this strategy can compute the kernel.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);
 /// Width of a panel of packed weights.
