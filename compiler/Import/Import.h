@@ -33,6 +33,7 @@ struct TrainingInfo {
   /// file has none.
   std::string loss, optimizer;
   std::vector<std::string> trainable;
+  std::string mixedPrecision;
 };
 
 struct ImportOptions {

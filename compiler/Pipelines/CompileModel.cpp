@@ -64,7 +64,9 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   if (const auto &training = request.training) {
     job.importing.training = &info;
     options.phases.training = training::trainingSteps(
-        {training->loss, training->optimizer, training->trainable}, info);
+        {training->loss, training->optimizer, training->trainable,
+         training->mixedPrecision},
+        info);
   }
   std::optional<KernelCache> cache;
   if (!request.cacheDirectory.empty())

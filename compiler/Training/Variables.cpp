@@ -155,6 +155,8 @@ complete(ModuleOp module, TrainingOptions options, const TrainingInfo &info) {
     options.optimizer = info.optimizer;
   if (options.trainable.empty())
     options.trainable = info.trainable;
+  if (options.mixedPrecision.empty())
+    options.mixedPrecision = info.mixedPrecision;
   for (auto [what, text] : {std::pair("loss", &options.loss),
                             std::pair("optimizer", &options.optimizer)})
     if (text->empty())
@@ -173,7 +175,8 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
   };
   steps.differentiate = [options, &info](ModuleOp module) {
     auto all = complete(module, options, info);
-    return success(succeeded(all) && succeeded(differentiate(module, *all)));
+    return success(succeeded(all) && succeeded(mixPrecision(module, *all)) &&
+                   succeeded(differentiate(module, *all)));
   };
   steps.commandLine = {"--train"};
   if (!options.loss.empty())
@@ -182,6 +185,8 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--optimizer=" + options.optimizer);
   for (const std::string &pattern : options.trainable)
     steps.commandLine.push_back("--trainable=" + pattern);
+  if (!options.mixedPrecision.empty())
+    steps.commandLine.push_back("--mixed-precision=" + options.mixedPrecision);
   return steps;
 }
 

@@ -92,6 +92,12 @@ Value createSplat(OpBuilder &builder, Location location, RankedTensorType type,
   return graph::ConstantOp::create(builder, location, type, elements);
 }
 
+bool isWidening(graph::CastOp cast) {
+  auto from = dyn_cast<FloatType>(tensorType(cast.getX()).getElementType());
+  auto to = dyn_cast<FloatType>(tensorType(cast.getY()).getElementType());
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 Value reshapeTo(OpBuilder &builder, Location location, Value value,
                 ArrayRef<int64_t> shape) {
   RankedTensorType type = tensorType(value);

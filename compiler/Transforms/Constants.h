@@ -38,6 +38,9 @@ bool isSplatOf(mlir::Value value, double expected, double tolerance = 0);
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location location,
                         mlir::RankedTensorType type, double value);
 
+/// Whether a cast makes floats of narrower ones, which loses nothing.
+bool isWidening(graph::CastOp cast);
+
 /// `value` itself or a reshape of it to `shape`.
 mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location location,
                       mlir::Value value, llvm::ArrayRef<int64_t> shape);

@@ -59,6 +59,11 @@ void forgetGradients(mlir::func::FuncOp function);
 /// Rewrites variances as means of squared distances; returns how many.
 int64_t decomposeVariance(mlir::func::FuncOp function);
 
+/// Gives ops that may lose precision floats of type `low` in the place of f32
+/// ones (compiler/Transforms/LowerPrecision.h); returns how many. Arguments and
+/// results of the function keep their types.
+int64_t lowerPrecision(mlir::func::FuncOp function, mlir::FloatType low);
+
 struct LayoutCounts {
   int64_t converted = 0, transposes = 0;
 };

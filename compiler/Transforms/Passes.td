@@ -121,6 +121,23 @@ def DecomposeVariance : Pass<"decompose-variance", "::mlir::func::FuncOp"> {
   ];
 }
 
+def LowerPrecision : Pass<"lower-precision", "::mlir::func::FuncOp"> {
+  let summary = "Compute products on bf16";
+  let description = [{
+    Matrix products, convolutions and attention take bf16 operands and give bf16
+    results, and so do ops between them that lose nothing by it. Norms, sums,
+    softmax, exponentials and the like stay in f32, as do arguments and results
+    of the function. compiler/Transforms/LowerPrecision.cpp has the classes of
+    all ops.
+
+    Preconditions: phase `normalised`. Weights that are trained are arguments
+    with `graph.variable`.
+  }];
+  let statistics = [
+    Statistic<"numLowered", "lowered", "Ops whose results became bf16">
+  ];
+}
+
 def RepeatCheapOps : Pass<"repeat-cheap-ops", "::mlir::func::FuncOp"> {
   let summary = "Let each reader of a cheap op compute it";
   let description = [{

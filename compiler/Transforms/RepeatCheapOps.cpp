@@ -16,7 +16,8 @@
 //   %2 = graph.mul %3, %s : …
 //
 // if %x is in memory anyway: to read it again, and to subtract again, costs no
-// more than to read %0, which then is never written.
+// more than to read %0, which then is never written. A cast to wider floats is
+// repeated in any case: its operand is what should lie in memory.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
@@ -78,6 +79,33 @@ bool isWorthRepeating(Operation *op, const SetVector<Operation *> &readers) {
                        [&](Operation *user) { return user != op; }));
 }
 
+/// The readers of a cast to wider floats that should compute it themselves;
+/// none if there is one reader, which does so if it can.
+SmallVector<Operation *>
+wideningReaders(CastOp cast, const SetVector<Operation *> &readers) {
+  SmallVector<Operation *> able;
+  if (readers.size() > 1 && !isConstantExpression(cast.getX()))
+    llvm::copy_if(readers, std::back_inserter(able), [&](Operation *reader) {
+      return reader->getBlock() == cast->getBlock() &&
+             canComputeOperands(reader);
+    });
+  // The last one keeps the op itself.
+  if (able.size() == readers.size() && !able.empty())
+    able.pop_back();
+  return able;
+}
+
+/// The readers of `op` that get copies of it.
+SmallVector<Operation *> readersWithCopies(Operation *op) {
+  SetVector<Operation *> readers;
+  readers.insert(op->user_begin(), op->user_end());
+  if (auto cast = dyn_cast<CastOp>(op); cast && isWidening(cast))
+    return wideningReaders(cast, readers);
+  if (!isWorthRepeating(op, readers))
+    return {};
+  return SmallVector<Operation *>(readers.getArrayRef().drop_back());
+}
+
 struct RepeatCheapOpsPass : impl::RepeatCheapOpsBase<RepeatCheapOpsPass> {
   void runOnOperation() override {
     numRepeated += repeatCheapOps(getOperation());
@@ -94,12 +122,7 @@ int64_t repeatCheapOps(func::FuncOp function) {
   });
   int64_t count = 0;
   for (Operation *op : llvm::reverse(ops)) {
-    SetVector<Operation *> readers;
-    readers.insert(op->user_begin(), op->user_end());
-    if (!isWorthRepeating(op, readers))
-      continue;
-    // The last reader in the list keeps the op itself.
-    for (Operation *reader : ArrayRef(readers.getArrayRef()).drop_back()) {
+    for (Operation *reader : readersWithCopies(op)) {
       OpBuilder builder(reader);
       Operation *copy = builder.clone(*op);
       reader->replaceUsesOfWith(op->getResult(0), copy->getResult(0));

@@ -111,6 +111,15 @@ LogicalResult dropCast(CastOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A float cast to a wider one and back.
+LogicalResult dropCastAndBack(CastOp op, PatternRewriter &rewriter) {
+  auto wide = op.getX().getDefiningOp<CastOp>();
+  if (!wide || !isWidening(wide) || wide.getX().getType() != op.getType())
+    return failure();
+  rewriter.replaceOp(op, wide.getX());
+  return success();
+}
+
 LogicalResult dropDoubleNot(NotOp op, PatternRewriter &rewriter) {
   auto inner = op.getX().getDefiningOp<NotOp>();
   if (!inner)
@@ -420,6 +429,7 @@ static void populatePatterns(RewritePatternSet &patterns) {
   patterns.add(+foldNegation);
   patterns.add(+simplifyWhere);
   patterns.add(+dropCast);
+  patterns.add(+dropCastAndBack);
   patterns.add(+dropDoubleNot);
   patterns.add<NarrowOperands>(context);
   patterns.add(+foldPadIntoConv);

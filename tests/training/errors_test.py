@@ -114,6 +114,18 @@ class ErrorsTest(tool_test.ToolTest):
         done = self.train("--train", "--optimizer=sgd")
         self.fails(done, "the model's file names no loss; --loss=NAME does")
 
+    def test_mixed_precision(self):
+        train = ["--train", "--loss=mse", "--optimizer=sgd"]
+        for name, parts in (
+            ("f16", ('mixed precision "f16" is not supported', "scaled", "bf16")),
+            ("f8", ('there is no mixed precision "f8"; there is bf16',)),
+            # The only op is an element-wise one.
+            ("bf16", ('"bf16" changes nothing', "no products or convolutions")),
+        ):
+            self.fails(self.train(*train, f"--mixed-precision={name}"), *parts)
+        said = {"mixed_precision": "f16"}
+        self.fails(self.train(*train, training=said), '"f16" is not supported')
+
     def test_key_of_a_file(self):
         for training, message in (
             ([], '"training": expected an object'),
@@ -121,6 +133,7 @@ class ErrorsTest(tool_test.ToolTest):
             ({"loss": "mse"}, '"training": "loss" is not an object'),
             ({"optimizer": {"lr": 1}}, '"training": "optimizer" is not an object'),
             ({"loss": {"name": "mse", "x": [1]}}, '"training": "loss" is not an'),
+            ({"mixed_precision": 1}, '"training": "mixed_precision" is not a string'),
             ({"trainable": "fc*"}, '"training": "trainable" is not a list'),
         ):
             self.fails(self.train(training=training), message)
@@ -129,6 +142,7 @@ class ErrorsTest(tool_test.ToolTest):
         for options, message in (
             (["--loss=mse"], "are about --train"),
             (["--trainable=w"], "are about --train"),
+            (["--mixed-precision=bf16"], "are about --train"),
             (
                 ["--train", "--loss=mse", "--optimizer=sgd", "--emit=onnx"],
                 "--emit=onnx writes models as they are read",

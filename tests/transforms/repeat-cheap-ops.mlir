@@ -38,3 +38,23 @@ func.func @once(%x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tenso
   %10 = graph.add %9, %4 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   return %6, %7, %8, %10 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// A cast to wider floats is repeated for all that can compute it, however many;
+// the product reads a tensor in memory.
+// CHECK-LABEL: func.func @widening
+// CHECK: %[[X:.*]] = graph.matmul {{.*}} -> tensor<16x16xbf16>
+// CHECK-COUNT-6: graph.cast %[[X]]
+// CHECK-NOT: graph.cast
+func.func @widening(%a: tensor<16x16xbf16>, %b: tensor<16x16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) {
+  %x = graph.matmul %a, %a : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xbf16>
+  %0 = graph.cast %x : tensor<16x16xbf16> to tensor<16x16xf32>
+  %1 = graph.reduce sum %0 axes [0] : tensor<16x16xf32> -> tensor<16xf32>
+  %2 = graph.reduce sum %0 axes [1] : tensor<16x16xf32> -> tensor<16xf32>
+  %3 = graph.reduce max %0 axes [0] : tensor<16x16xf32> -> tensor<16xf32>
+  %4 = graph.reduce max %0 axes [1] : tensor<16x16xf32> -> tensor<16xf32>
+  %5 = graph.exp %0 : tensor<16x16xf32>
+  %6 = graph.matmul %0, %b : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  return %1, %2, %3, %4, %5, %6 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+}

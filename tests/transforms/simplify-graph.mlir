@@ -150,3 +150,18 @@ func.func @sinks_vector(%a: tensor<1x16xf32>, %b: tensor<16x5xf32>, %c: tensor<5
   %2 = graph.add %1, %c : tensor<5xf32>, tensor<5xf32> -> tensor<5xf32>
   return %2 : tensor<5xf32>
 }
+
+// -----
+
+// To a wider float and back is nothing; to a narrower one and back rounds.
+// CHECK-LABEL: func.func @casts
+// CHECK: %[[A:.*]] = graph.cast %arg1 : tensor<4xf32> to tensor<4xbf16>
+// CHECK: %[[B:.*]] = graph.cast %[[A]] : tensor<4xbf16> to tensor<4xf32>
+// CHECK: return %arg0, %[[B]]
+func.func @casts(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0 = graph.cast %x : tensor<4xbf16> to tensor<4xf32>
+  %1 = graph.cast %0 : tensor<4xf32> to tensor<4xbf16>
+  %2 = graph.cast %y : tensor<4xf32> to tensor<4xbf16>
+  %3 = graph.cast %2 : tensor<4xbf16> to tensor<4xf32>
+  return %1, %3 : tensor<4xbf16>, tensor<4xf32>
+}

@@ -176,8 +176,9 @@ bool checkTraining(const Arguments &arguments, tinh::Phase from) {
   };
   if (!arguments.train)
     return (training.loss.empty() && training.optimizer.empty() &&
-            training.trainable.empty()) ||
-           fail("--loss, --optimizer and --trainable are about --train");
+            training.trainable.empty() && training.mixedPrecision.empty()) ||
+           fail("--loss, --optimizer, --trainable and --mixed-precision are "
+                "about --train");
   if (from >= tinh::Phase::Differentiated)
     return fail("--train takes models in phase " +
                 tinh::phaseNames(tinh::Phase::Normalised) + ", not '" +
@@ -301,6 +302,9 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
   app.add_option("--trainable", arguments.training.trainable,
                  "a pattern, such as 'fc*': of the weights only those are "
                  "trained whose names fit one; others stay as they are");
+  app.add_option("--mixed-precision", arguments.training.mixedPrecision,
+                 "bf16: products and convolutions read bf16; weights, sums and "
+                 "updates stay f32");
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {

@@ -49,8 +49,8 @@ bool readTraining(const Json &root, TrainingInfo &training,
   };
   if (!value->is_object())
     return fail("expected an object with \"loss\" and \"optimizer\"");
-  std::string unknown =
-      unknownKey(*value, {"loss", "optimizer", "trainable", "comment"});
+  std::string unknown = unknownKey(
+      *value, {"loss", "optimizer", "trainable", "mixed_precision", "comment"});
   if (!unknown.empty())
     return fail("unknown key \"" + unknown + "\"");
   for (auto [key, text] : {std::pair("loss", &training.loss),
@@ -68,6 +68,9 @@ bool readTraining(const Json &root, TrainingInfo &training,
   const Json *patterns = find(*value, "trainable");
   if (patterns && !readPatterns(*patterns, training.trainable))
     return fail("\"trainable\" is not a list of patterns");
+  if (find(*value, "mixed_precision") &&
+      !getString(*value, "mixed_precision", training.mixedPrecision))
+    return fail("\"mixed_precision\" is not a string");
   return true;
 }
 

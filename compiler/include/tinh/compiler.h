@@ -49,6 +49,9 @@ struct TrainingRequest {
   /// Patterns, such as "fc*", of the names of the weights that are trained;
   /// none: all.
   std::vector<std::string> trainable;
+  /// "bf16": products and convolutions read bf16, beside f32 weights. Empty:
+  /// what the model's file says, or the model as it is.
+  std::string mixedPrecision;
 };
 
 struct CompileRequest {

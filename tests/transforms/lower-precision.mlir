@@ -1,0 +1,120 @@
+// RUN: graph-opt %s --split-input-file --lower-precision | FileCheck %s
+
+// Products take bf16, and what follows them stays in it. Weights are cast where
+// they come from; the function's results are what they were.
+// CHECK-LABEL: func.func @layers
+// CHECK-SAME: %[[X:.*]]: tensor<8x4xf32> {{.*}}, %[[W:.*]]: tensor<4x6xf32> {{.*}}, %[[B:.*]]: tensor<6xf32> {{.*}}, %[[V:.*]]: tensor<6x2xf32>
+// CHECK-DAG: graph.cast %[[X]] : tensor<8x4xf32> to tensor<8x4xbf16>
+// CHECK-DAG: graph.cast %[[W]] : tensor<4x6xf32> to tensor<4x6xbf16>
+// CHECK-DAG: graph.cast %[[B]] : tensor<6xf32> to tensor<6xbf16>
+// CHECK-DAG: graph.cast %[[V]] : tensor<6x2xf32> to tensor<6x2xbf16>
+// CHECK: graph.matmul {{.*}} : tensor<8x4xbf16>, tensor<4x6xbf16> -> tensor<8x6xbf16>
+// CHECK: graph.add {{.*}} : tensor<8x6xbf16>, tensor<6xbf16> -> tensor<8x6xbf16>
+// CHECK: %[[H:.*]] = graph.relu {{.*}} : tensor<8x6xbf16>
+// CHECK: %[[Y:.*]] = graph.matmul %[[H]], {{.*}} : tensor<8x6xbf16>, tensor<6x2xbf16> -> tensor<8x2xbf16>
+// CHECK: %[[R:.*]] = graph.cast %[[Y]] : tensor<8x2xbf16> to tensor<8x2xf32>
+// CHECK: return %[[R]] : tensor<8x2xf32>
+func.func @layers(%x: tensor<8x4xf32> {graph.name = "x"}, %w: tensor<4x6xf32> {graph.variable = "w"},
+                  %b: tensor<6xf32> {graph.variable = "b"}, %v: tensor<6x2xf32> {graph.variable = "v"})
+    -> (tensor<8x2xf32> {graph.name = "y"}) {
+  %0 = graph.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32> -> tensor<8x6xf32>
+  %1 = graph.add %0, %b : tensor<8x6xf32>, tensor<6xf32> -> tensor<8x6xf32>
+  %2 = graph.relu %1 : tensor<8x6xf32>
+  %3 = graph.matmul %2, %v : tensor<8x6xf32>, tensor<6x2xf32> -> tensor<8x2xf32>
+  return %3 : tensor<8x2xf32>
+}
+
+// -----
+
+// A norm has its statistics and parameters in f32, and a rounded result.
+// CHECK-LABEL: func.func @norm
+// CHECK: %[[C:.*]] = graph.conv {{.*}} -> tensor<2x3x5x5xbf16>
+// CHECK: %[[D:.*]] = graph.cast %[[C]] : {{.*}} to tensor<2x3x5x5xf32>
+// CHECK: %[[N:.*]] = graph.batch_norm %[[D]], %{{.*}} : tensor<2x3x5x5xf32>, tensor<3xf32>
+// CHECK: graph.cast %[[N]] : {{.*}} to tensor<2x3x5x5xbf16>
+// CHECK: %[[P:.*]] = graph.max_pool {{.*}} : tensor<2x3x5x5xbf16>
+// CHECK: %[[Q:.*]] = graph.cast %[[P]]
+// CHECK: graph.reduce mean %[[Q]] axes [2, 3] : tensor<2x3x2x2xf32> -> tensor<2x3xf32>
+func.func @norm(%x: tensor<2x1x5x5xf32>, %w: tensor<3x1x3x3xf32> {graph.variable = "w"},
+                %s: tensor<3xf32> {graph.variable = "s"}) -> tensor<2x3xf32> {
+  %0 = graph.conv %x, %w strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] groups 1 channels_first
+      : tensor<2x1x5x5xf32>, tensor<3x1x3x3xf32> -> tensor<2x3x5x5xf32>
+  %1 = graph.batch_norm %0, %s, %s, %s, %s epsilon 1.000000e-05 channels_first
+      : tensor<2x3x5x5xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %2 = graph.max_pool %1 kernel [2, 2] strides [2, 2] padding [0, 0, 0, 0] dilations [1, 1] channels_first
+      : tensor<2x3x5x5xf32> -> tensor<2x3x2x2xf32>
+  %3 = graph.reduce mean %2 axes [2, 3] : tensor<2x3x2x2xf32> -> tensor<2x3xf32>
+  return %3 : tensor<2x3xf32>
+}
+
+// -----
+
+// What was computed in f32 is not rounded because it meets a rounded value: the
+// distance from a mean would lose its digits. Softmax stays f32.
+// CHECK-LABEL: func.func @promoted
+// CHECK: %[[M:.*]] = graph.reduce mean %{{.*}} : tensor<8x4xf32>
+// CHECK: %[[D:.*]] = graph.sub %{{.*}}, %[[M]] : tensor<8x4xf32>
+// CHECK: graph.softmax %[[D]] axis 1 : tensor<8x4xf32>
+func.func @promoted(%x: tensor<8x4xf32>, %w: tensor<4x4xf32> {graph.variable = "w"}) -> tensor<8x4xf32> {
+  %0 = graph.matmul %x, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %1 = graph.reduce mean %0 axes [1] keepdims : tensor<8x4xf32> -> tensor<8x1xf32>
+  %2 = graph.sub %0, %1 : tensor<8x4xf32>, tensor<8x1xf32> -> tensor<8x4xf32>
+  %3 = graph.softmax %2 axis 1 : tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}
+
+// -----
+
+// The lowest number of f32 must not become an infinity: a row that sees nothing
+// would be NaN.
+// CHECK-LABEL: func.func @masked
+// CHECK-DAG: %[[LIMIT:.*]] = graph.constant dense<-3.3895313{{.*}}> : tensor<f32>
+// CHECK-DAG: %[[MASK:.*]] = graph.max %arg1, %[[LIMIT]]
+// CHECK-DAG: %[[LOW:.*]] = graph.cast %[[MASK]] : tensor<1x1x4x4xf32> to tensor<1x1x4x4xbf16>
+// CHECK: graph.attention {{.*}}, %[[LOW]] scale {{.*}} : tensor<1x2x4x8xbf16>
+// CHECK: graph.where %{{.*}} : tensor<1x2x4x8xi1>, tensor<1x2x4x8xf32>, tensor<f32> -> tensor<1x2x4x8xf32>
+// CHECK: graph.where %{{.*}} : tensor<1x2x4x8xi1>, tensor<1x2x4x8xbf16>, tensor<bf16> -> tensor<1x2x4x8xbf16>
+func.func @masked(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x4x4xf32>, %c: tensor<1x2x4x8xi1>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) {
+  %lowest = graph.constant dense<-3.40282347E+38> : tensor<f32>
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %0 = graph.attention %q, %q, %q, %m scale 1.250000e-01
+      : tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x4x4xf32>
+  %1 = graph.where %c, %0, %lowest : tensor<1x2x4x8xi1>, tensor<1x2x4x8xf32>, tensor<f32> -> tensor<1x2x4x8xf32>
+  %2 = graph.where %c, %0, %zero : tensor<1x2x4x8xi1>, tensor<1x2x4x8xf32>, tensor<f32> -> tensor<1x2x4x8xf32>
+  return %1, %2 : tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>
+}
+
+// -----
+
+// Loops carry f32; weights are cast before them. Other floats stay as they are,
+// and so does what is computed of weights alone, and a custom gradient.
+// CHECK-LABEL: func.func @others
+// CHECK: graph.cast %arg1 : tensor<4x4xf32> to tensor<4x4xbf16>
+// CHECK: graph.scan
+// CHECK: graph.matmul {{.*}} : tensor<2x4xbf16>, tensor<4x4xbf16> -> tensor<2x4xbf16>
+// CHECK: %[[T:.*]] = graph.tanh {{.*}} : tensor<2x4xbf16>
+// CHECK: %[[C:.*]] = graph.cast %[[T]]
+// CHECK: graph.yield %[[C]] : tensor<2x4xf32>
+// CHECK: graph.matmul {{.*}} : tensor<2x2xf64>, tensor<2x2xf64> -> tensor<2x2xf64>
+// CHECK: graph.matmul %arg1, %arg1 : tensor<4x4xf32>
+// CHECK: graph.custom_gradient
+// CHECK: graph.matmul {{.*}} : tensor<2x4xf32>
+func.func @others(%x: tensor<2x4xf32>, %w: tensor<4x4xf32> {graph.variable = "w"}, %d: tensor<2x2xf64>)
+    -> (tensor<2x4xf32>, tensor<2x2xf64>, tensor<4x4xf32>, tensor<2x4xf32>) {
+  %0 = graph.scan %i length 3 carry (%h = %x) : (tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %4 = graph.matmul %h, %w : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    %5 = graph.tanh %4 : tensor<2x4xf32>
+    graph.yield %5 : tensor<2x4xf32>
+  }
+  %1 = graph.matmul %d, %d : tensor<2x2xf64>, tensor<2x2xf64> -> tensor<2x2xf64>
+  %2 = graph.matmul %w, %w : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %3 = graph.custom_gradient (%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> {
+  ^bb0(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>):
+    %4 = graph.matmul %a, %b : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<2x4xf32>
+    graph.yield %4 : tensor<2x4xf32>
+  } gradient {
+  ^bb0(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>, %y: tensor<2x4xf32>, %dy: tensor<2x4xf32>):
+    graph.yield %dy, %b : tensor<2x4xf32>, tensor<4x4xf32>
+  }
+  return %0, %1, %2, %3 : tensor<2x4xf32>, tensor<2x2xf64>, tensor<4x4xf32>, tensor<2x4xf32>
+}
