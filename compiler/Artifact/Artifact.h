@@ -67,9 +67,16 @@ struct Function {
   uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
 };
 
+struct Operand {
+  tinh_dtype_t dtype = TINH_DTYPE_F32;
+  bool written = false;
+  std::vector<int64_t> dims, strides;
+};
+
 struct Kernel {
   std::string name; // The symbol of its code.
   uint64_t scratchSize = 0;
+  std::vector<Operand> operands; // What it reads, then what it writes.
 };
 
 struct Contents {

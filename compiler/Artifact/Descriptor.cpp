@@ -34,8 +34,7 @@ public:
   Module &build(const WriteOptions &options) {
     std::vector<Constant *> kernels, functions, variables;
     for (const Kernel &kernel : contents.kernels)
-      kernels.push_back(structure(
-          {text(kernel.name), code(kernel.name), i64(kernel.scratchSize)}));
+      kernels.push_back(describe(kernel));
     for (const Function &function : contents.functions)
       functions.push_back(describe(function));
     for (const Variable &variable : contents.variables)
@@ -102,6 +101,28 @@ private:
       dims.push_back(i64(i < tensor.dims.size() ? tensor.dims[i] : 0));
     return ConstantArray::get(
         ArrayType::get(Type::getInt64Ty(context), TINH_MAX_RANK), dims);
+  }
+
+  /// Equal ones once.
+  Constant *numbers(const std::vector<int64_t> &values) {
+    Constant *&known = arrays[values];
+    if (known)
+      return known;
+    std::vector<Constant *> elements;
+    for (int64_t value : values)
+      elements.push_back(i64(static_cast<uint64_t>(value)));
+    return known = array(elements);
+  }
+
+  Constant *describe(const Kernel &kernel) {
+    std::vector<Constant *> operands;
+    for (const Operand &operand : kernel.operands)
+      operands.push_back(structure(
+          {i32(operand.dtype), i32(operand.written), i32(operand.dims.size()),
+           numbers(operand.dims), numbers(operand.strides)}));
+    return structure({text(kernel.name), code(kernel.name),
+                      i64(kernel.scratchSize), i32(operands.size()),
+                      array(operands)});
   }
 
   Constant *describe(const Tensor &tensor) {
@@ -217,6 +238,7 @@ private:
   LLVMContext context;
   Module module;
   std::map<std::string, Constant *> texts;
+  std::map<std::vector<int64_t>, Constant *> arrays;
 };
 
 } // namespace

@@ -9,7 +9,9 @@
 
 #include "compiler/Pipelines/ElementTypes.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Layout.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -129,12 +131,30 @@ std::vector<artifact::Tensor> Describer::describe(ArrayAttr tensors) {
   return result;
 }
 
+/// What a kernel reads, then what it writes.
+std::vector<artifact::Operand> operandsOf(func::FuncOp kernel) {
+  std::vector<artifact::Operand> operands;
+  auto add = [&](Type type, ArrayRef<int64_t> strides, bool written) {
+    auto tensor = cast<RankedTensorType>(type);
+    operands.push_back({dtypeOf(tensor.getElementType()), written,
+                        tensor.getShape().vec(), strides.vec()});
+  };
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    add(type, graph::argumentStrides(kernel, i), false);
+  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+    add(type, graph::resultStrides(kernel, i), true);
+  return operands;
+}
+
 uint32_t Describer::kernel(plan::DispatchOp dispatch) {
   auto [known, isNew] =
       kernels.try_emplace(dispatch.getKernel(), contents.kernels.size());
-  if (isNew)
+  if (isNew) {
+    auto code = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        dispatch, dispatch.getKernelAttr());
     contents.kernels.push_back(
-        {dispatch.getKernel().str(), dispatch.getScratch()});
+        {dispatch.getKernel().str(), dispatch.getScratch(), operandsOf(code)});
+  }
   return known->second;
 }
 

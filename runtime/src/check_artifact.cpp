@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See the header. What a kernel does with its operands is not described, so a
-// buffer is checked by where it begins.
+// See the header.
 //
 //===----------------------------------------------------------------------===//
 #include "check_artifact.h"
@@ -112,6 +111,46 @@ bool valid_variables(const tinh_artifact_t &artifact) {
   return true;
 }
 
+/// The bytes from the first element of an operand to behind the last one;
+/// nothing if it is no tensor.
+std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
+  uint64_t width = tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype));
+  if (width == 0 || operand.written > 1 ||
+      (operand.rank > 0 && (!operand.dims || !operand.strides)))
+    return std::nullopt;
+  uint64_t last = 0;
+  bool is_empty = false;
+  for (uint32_t d = 0; d < operand.rank; ++d) {
+    int64_t extent = operand.dims[d], stride = operand.strides[d];
+    uint64_t way;
+    if (extent < 0 || stride < 0)
+      return std::nullopt;
+    is_empty |= extent == 0;
+    if (extent > 0 && (__builtin_mul_overflow(extent - 1, stride, &way) ||
+                       __builtin_add_overflow(last, way, &last)))
+      return std::nullopt;
+  }
+  uint64_t size;
+  if (is_empty)
+    return 0;
+  if (__builtin_add_overflow(last, 1, &last) ||
+      __builtin_mul_overflow(last, width, &size))
+    return std::nullopt;
+  return size;
+}
+
+bool valid_kernels(const tinh_artifact_t &artifact) {
+  for (uint32_t i = 0; i < artifact.num_kernels; ++i) {
+    const tinh_kernel_desc_t &kernel = artifact.kernels[i];
+    if (kernel.num_operands > 0 && !kernel.operands)
+      return false;
+    for (uint32_t k = 0; k < kernel.num_operands; ++k)
+      if (!operand_size(kernel.operands[k]))
+        return false;
+  }
+  return true;
+}
+
 /// Checks the steps of one function.
 class StepChecker {
 public:
@@ -157,14 +196,31 @@ private:
     return std::nullopt;
   }
 
-  /// Whether buffer `b` of step `s` begins in its memory in each iteration.
+  /// The bytes that step `s` uses from the beginning of buffer `b` on.
+  uint64_t bytes_of(uint32_t s, uint32_t b) const {
+    const tinh_step_t &step = function.steps[s];
+    switch (step.opcode) {
+    case TINH_OP_DISPATCH:
+      return *operand_size(artifact.kernels[step.kernel].operands[b]);
+    case TINH_OP_COPY:
+    case TINH_OP_ZERO:
+      return step.size;
+    case TINH_OP_BRANCH:
+      return 1;
+    default:
+      return sizeof(int64_t);
+    }
+  }
+
+  /// Whether buffer `b` of step `s` lies in its memory in each iteration.
   bool valid_buffer(uint32_t s, uint32_t b) const {
     const tinh_step_t &step = function.steps[s];
     const tinh_buffer_ref_t &buffer = step.buffers[b];
     if (buffer.space == TINH_SPACE_LOOP)
       return buffer.offset == 0 && loop_around(s, buffer.index) >= 0;
     std::optional<uint64_t> size = space_size(buffer);
-    if (!size || *size > INT64_MAX || buffer.offset > *size)
+    uint64_t used = bytes_of(s, b);
+    if (!size || *size > INT64_MAX || !lies_within(buffer.offset, used, *size))
       return false;
     auto first = static_cast<int64_t>(buffer.offset), last = first;
     for (uint32_t i = 0; i < step.num_strides; ++i) {
@@ -185,7 +241,7 @@ private:
           __builtin_add_overflow(end, way, &end))
         return false;
     }
-    return first >= 0 && static_cast<uint64_t>(last) <= *size;
+    return first >= 0 && lies_within(static_cast<uint64_t>(last), used, *size);
   }
 
   bool valid_buffers(uint32_t s) const {
@@ -223,7 +279,8 @@ private:
     switch (step.opcode) {
     case TINH_OP_DISPATCH:
       return step.num_chunks >= 1 && step.num_chunks <= INT64_MAX &&
-             step.kernel < artifact.num_kernels;
+             step.kernel < artifact.num_kernels &&
+             step.num_buffers == artifact.kernels[step.kernel].num_operands;
     case TINH_OP_COPY:
       return step.num_buffers == 2 && step.size <= INT64_MAX;
     case TINH_OP_ZERO:
@@ -280,7 +337,7 @@ static bool valid_init(const tinh_artifact_t &artifact,
 }
 
 bool valid_artifact(const tinh_artifact_t &artifact) {
-  if (!valid_variables(artifact))
+  if (!valid_variables(artifact) || !valid_kernels(artifact))
     return false;
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     const tinh_function_desc_t &function = artifact.functions[i];

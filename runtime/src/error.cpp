@@ -63,6 +63,8 @@ const char *tinh_status_name(tinh_status_t status) {
     return "TINH_INTERNAL";
   case TINH_INVALID_FILE:
     return "TINH_INVALID_FILE";
+  case TINH_NOT_FINITE:
+    return "TINH_NOT_FINITE";
   }
   return "?";
 }

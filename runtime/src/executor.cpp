@@ -49,6 +49,13 @@ Executor::Executor(std::shared_ptr<const Module> module,
   if (options.trace_path)
     trace.emplace(options.trace_path, options.threads);
   options.trace_path = nullptr; // The caller's.
+  if (options.check_numerics < TINH_CHECK_NOTHING ||
+      options.check_numerics > TINH_CHECK_NANS_AND_INFINITIES)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "check_numerics is none of the values of "
+                "tinh_check_numerics_t");
+  if (options.check_numerics != TINH_CHECK_NOTHING)
+    numerics.emplace(*loaded, options.check_numerics);
 
   ThreadPool::Options of_pool;
   of_pool.num_workers = options.parallel_for ? 1 : options.threads;
@@ -75,13 +82,13 @@ void Executor::make_memory() {
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     programs.emplace_back(*loaded, artifact.functions[i], options.threads,
-                          /*all_walk=*/options.parallel_for != nullptr);
+                          /*all_walk=*/goes_by_steps());
     arena_size = std::max(arena_size, artifact.functions[i].arena_size);
   }
   for (uint32_t worker = 0; worker < options.threads; ++worker)
     walks.emplace_back(programs);
   // One worker finishes a run before it starts the next.
-  bool overlap = options.threads > 1 && !options.parallel_for;
+  bool overlap = options.threads > 1 && !goes_by_steps();
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
   for (Arena &arena : arenas) {
     arena.memory = MappedMemory::anonymous(arena_size);
@@ -247,6 +254,9 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
   lock.lock();
   has_leader = false;
   release_place(run);
+  lock.unlock();
+  if (run.status != TINH_OK)
+    throw Error(run.status, run.why);
 }
 
 void Executor::wait_all() {

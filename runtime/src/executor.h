@@ -19,11 +19,13 @@
 #ifndef TINH_RUNTIME_EXECUTOR_H
 #define TINH_RUNTIME_EXECUTOR_H
 
+#include "check_numerics.h"
 #include "run.h"
 #include "state.h"
 #include "trace.h"
 #include "walk.h"
 
+#include <cstring>
 #include <deque>
 #include <optional>
 
@@ -83,15 +85,25 @@ private:
 
   uint32_t run_worker(Run &run, uint32_t worker);
   void walk_instructions(const Run &run, uint32_t worker);
-  void walk_by_external_pool(const Run &run);
   bool follow(const Run &run, uint32_t worker, const Instruction &control);
   bool decide(const Run &run, uint32_t worker, const Instruction &control);
   void execute(const Run &run, uint32_t worker, const Walk &walk,
                const Instruction &instruction);
 
+  /// Whether workers do one step after the other together, of one run at a
+  /// time.
+  bool goes_by_steps() const { return options.parallel_for || numerics; }
+  void run_by_steps(Run &run);
+  void walk_by_steps(const Run &run);
+  void for_each_worker(void (*task)(void *argument, uint32_t worker),
+                       void *argument);
+  void execute_step(const Run &run, uint32_t step);
+  NumericsCheck::Step checked_step(const Run &run, uint32_t step) const;
+
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
   std::optional<Trace> trace;
+  std::optional<NumericsCheck> numerics;
   std::optional<State> variables; ///< None once shut down.
   MappedMemory scratch_memory;
   uint64_t scratch_stride = 0;
@@ -123,6 +135,28 @@ private:
   std::unique_ptr<ThreadPool> pool;
   std::thread leader;
 };
+
+// Here, so that walks have it inline.
+inline void Executor::execute(const Run &run, uint32_t worker, const Walk &walk,
+                              const Instruction &instruction) {
+  int64_t begin = trace ? trace_clock() : 0;
+  void *const *buffers = walk.buffers(instruction);
+  if (instruction.kernel) {
+    char *scratch = scratch_memory.data() + scratch_stride * worker;
+    instruction.kernel(buffers, scratch, instruction.begin, instruction.end);
+  } else if (instruction.begin < instruction.end) {
+    auto size = static_cast<size_t>(instruction.end - instruction.begin);
+    if (instruction.opcode == TINH_OP_COPY)
+      std::memcpy(static_cast<char *>(buffers[1]) + instruction.begin,
+                  static_cast<const char *>(buffers[0]) + instruction.begin,
+                  size);
+    else
+      std::memset(static_cast<char *>(buffers[0]) + instruction.begin, 0, size);
+  }
+  if (trace && instruction.begin < instruction.end)
+    trace->add_step(worker, programs[run.function].function(), instruction.step,
+                    run.number, begin, trace_clock());
+}
 
 } // namespace tinh::runtime
 

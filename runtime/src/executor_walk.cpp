@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 #include "executor.h"
 
-#include <cstring>
 #include <pthread.h>
 
 namespace tinh::runtime {
@@ -63,6 +62,8 @@ void Executor::execute_parts(Run &run) {
     table[slot.entry] =
         static_cast<char *>(run.arguments.pointers[slot.argument]) +
         slot.offset;
+  if (goes_by_steps())
+    return run_by_steps(run);
   if (pool->num_workers() > 1)
     pool->publish(&run);
   next_base = run_worker(run, 0);
@@ -76,10 +77,7 @@ uint32_t Executor::run_worker(Run &run, uint32_t worker) {
   const Program &program = programs[run.function];
   Walk &walk = walks[worker];
   walk.begin(program, run.arena->tables[run.function].data(), run.base);
-  if (options.parallel_for)
-    walk_by_external_pool(run);
-  else
-    walk_instructions(run, worker);
+  walk_instructions(run, worker);
   uint32_t progress = walk.progress(program.function().num_steps + 1);
   // A caller that waits in place may destroy the run as soon as it sees this.
   bool completes_itself = run.completes_itself;
@@ -147,60 +145,6 @@ bool Executor::decide(const Run &run, uint32_t worker,
                     walk.began(loop.depth), now, iteration);
   walk.began(loop.depth) = now;
   return goes;
-}
-
-inline void Executor::execute(const Run &run, uint32_t worker, const Walk &walk,
-                              const Instruction &instruction) {
-  int64_t begin = trace ? trace_clock() : 0;
-  void *const *buffers = walk.buffers(instruction);
-  if (instruction.kernel) {
-    char *scratch = scratch_memory.data() + scratch_stride * worker;
-    instruction.kernel(buffers, scratch, instruction.begin, instruction.end);
-  } else if (instruction.begin < instruction.end) {
-    auto size = static_cast<size_t>(instruction.end - instruction.begin);
-    if (instruction.opcode == TINH_OP_COPY)
-      std::memcpy(static_cast<char *>(buffers[1]) + instruction.begin,
-                  static_cast<const char *>(buffers[0]) + instruction.begin,
-                  size);
-    else
-      std::memset(static_cast<char *>(buffers[0]) + instruction.begin, 0, size);
-  }
-  if (trace && instruction.begin < instruction.end)
-    trace->add_step(worker, programs[run.function].function(), instruction.step,
-                    run.number, begin, trace_clock());
-}
-
-/// One call of the program's pool for each step: such a pool need not have all
-/// workers running at once, so they may not wait for each other. This thread
-/// alone takes the branches.
-void Executor::walk_by_external_pool(const Run &run) {
-  struct Task {
-    Executor *executor;
-    const Run *run;
-    uint32_t step;
-  } task{this, &run, 0};
-  const Program &program = programs[run.function];
-  auto part = [](void *argument, uint32_t worker) {
-    Task &task = *static_cast<Task *>(argument);
-    Executor &self = *task.executor;
-    const auto &list = self.programs[task.run->function].instructions(worker);
-    uint32_t at = Program::index_at(list, task.step);
-    if (at < list.size() && list[at].step == task.step)
-      self.execute(*task.run, worker, self.walks[0], list[at]);
-  };
-  const std::vector<Instruction> &list = program.instructions(0);
-  while (task.step < program.function().num_steps) {
-    uint32_t opcode = program.function().steps[task.step].opcode;
-    if (opcode < TINH_OP_BRANCH) {
-      options.parallel_for(options.parallel_for_pool, options.threads, part,
-                           &task);
-      ++task.step;
-      continue;
-    }
-    const Instruction &control = list[Program::index_at(list, task.step)];
-    bool goes = decide(run, 0, control);
-    task.step = goes ? control.target_step : task.step + 1;
-  }
 }
 
 void Executor::leader_loop() {

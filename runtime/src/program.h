@@ -102,6 +102,8 @@ public:
 
   /// Those of `Instruction::loop`.
   const std::vector<Loop> &loops() const { return all_loops; }
+  /// The innermost one around a step, or kNoLoop.
+  uint32_t loop_around(uint32_t step) const { return loop_of[step]; }
   uint32_t depth() const { return max_depth; }
   uint32_t num_moving_addresses() const { return num_addresses; }
 

@@ -74,6 +74,10 @@ private:
   /// False if the caller waits for it in place.
   bool completes_itself = true;
   std::atomic<uint32_t> num_unfinished{0};
+
+  // Of one that goes by steps: how it has ended.
+  tinh_status_t status = TINH_OK;
+  std::string why;
 };
 
 } // namespace tinh::runtime

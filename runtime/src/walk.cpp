@@ -50,6 +50,14 @@ void Walk::place(const Loop &loop, size_t count) {
   }
 }
 
+std::vector<int64_t> Walk::iterations(uint32_t loop) const {
+  std::vector<int64_t> numbers;
+  if (loop != kNoLoop)
+    for (uint32_t d = 0; d <= program->loops()[loop].depth; ++d)
+      numbers.push_back(levels[d].iteration);
+  return numbers;
+}
+
 bool Walk::decide(const Instruction &control) {
   if (control.opcode == TINH_OP_BRANCH)
     return *static_cast<const uint8_t *>(buffers(control)[0]) == 0;

@@ -45,6 +45,8 @@ public:
   /// began.
   int64_t &iteration(uint32_t depth) { return levels[depth].iteration; }
   int64_t &began(uint32_t depth) { return levels[depth].began; }
+  /// Those of the loops around and of `loop` itself, the outermost first.
+  std::vector<int64_t> iterations(uint32_t loop) const;
 
 private:
   void place(const Loop &loop, size_t count);

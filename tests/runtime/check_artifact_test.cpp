@@ -55,14 +55,24 @@ protected:
   /// Whether function `f` of the artifact is accepted after `change` has
   /// altered copies of its steps, and step `s` its buffers and strides.
   template <typename Change> bool accepts(Function f, Change change) {
-    function = module.artifact().functions[f];
+    tinh_artifact_t artifact = module.artifact();
+    function = artifact.functions[f];
     steps.assign(function.steps, function.steps + function.num_steps);
+    kernels.assign(artifact.kernels, artifact.kernels + artifact.num_kernels);
     change();
     function.steps = steps.data();
-    tinh_artifact_t artifact = module.artifact();
+    artifact.kernels = kernels.data();
     artifact.functions = &function;
     artifact.num_functions = 1;
     return valid_artifact(artifact);
+  }
+
+  /// Of the kernel of step `s`.
+  std::vector<tinh_operand_desc_t> &operands_of(size_t s) {
+    tinh_kernel_desc_t &kernel = kernels[steps[s].kernel];
+    operands.assign(kernel.operands, kernel.operands + kernel.num_operands);
+    kernel.operands = operands.data();
+    return operands;
   }
 
   std::vector<tinh_buffer_ref_t> &buffers_of(size_t s) {
@@ -83,6 +93,8 @@ protected:
   std::vector<tinh_step_t> steps;
   std::vector<tinh_buffer_ref_t> buffers;
   std::vector<tinh_stride_t> strides;
+  std::vector<tinh_kernel_desc_t> kernels;
+  std::vector<tinh_operand_desc_t> operands;
 };
 
 } // namespace
@@ -139,6 +151,28 @@ TEST_F(CheckArtifact, BuffersExistInEachIteration) {
   EXPECT_FALSE(accepts(nested, [&] { buffers_of(3)[2].index = 2; }));
   EXPECT_FALSE(accepts(nested, [&] { buffers_of(3)[2].space = 99; }));
   EXPECT_FALSE(accepts(collatz, [&] { buffers_of(4)[0].offset = 1 << 20; }));
+}
+
+TEST_F(CheckArtifact, OperandsLieInTheirBuffers) {
+  static const int64_t longer[] = {17}, negative[] = {-1}, most[] = {INT64_MAX},
+                       wide[] = {2};
+  EXPECT_TRUE(accepts(nested, [&] { operands_of(3); }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[0].dims = longer; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[0].dims = negative; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[0].dims = most; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[0].dims = nullptr; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[3].strides = wide; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[3].strides = negative; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[3].strides = most; }));
+  EXPECT_FALSE(
+      accepts(nested, [&] { operands_of(3)[3].dtype = TINH_DTYPE_F64; }));
+  EXPECT_FALSE(accepts(nested, [&] { operands_of(3)[0].dtype = 99; }));
+  EXPECT_FALSE(
+      accepts(nested, [&] { --kernels[steps[3].kernel].num_operands; }));
+  EXPECT_FALSE(
+      accepts(nested, [&] { kernels[steps[3].kernel].operands = nullptr; }));
+  EXPECT_FALSE(accepts(prefix, [&] { ++steps[1].size; }));
+  EXPECT_FALSE(accepts(prefix, [&] { ++steps[5].size; }));
 }
 
 TEST_F(CheckArtifact, StepsHaveWhatTheyNeed) {

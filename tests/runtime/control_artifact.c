@@ -101,16 +101,30 @@ enum {
   NOTHING,
   NUM_KERNELS
 };
-static const tinh_kernel_desc_t kernels[] = {{"is_not_one", is_not_one, 0},
-                                             {"is_even", is_even, 0},
-                                             {"spread", spread, 0},
-                                             {"halve", halve, 0},
-                                             {"triple", triple, 0},
-                                             {"count", count, 0},
-                                             {"add", add, 0},
-                                             {"store_index", store_index, 0},
-                                             {"add_indices", add_indices, 0},
-                                             {"nothing", nothing, 0}};
+static const int64_t copies[] = {COPIES}, lines[] = {LINE}, row[] = {ROW},
+                     dense[] = {1};
+#define NUMBER(WRITTEN) {TINH_DTYPE_I64, WRITTEN, 0, 0, 0}
+#define NUMBERS(WRITTEN) {TINH_DTYPE_I64, WRITTEN, 1, copies, lines}
+#define CONDITION {TINH_DTYPE_BOOL, 1, 0, 0, 0}
+#define OF_ROW(WRITTEN) {TINH_DTYPE_F32, WRITTEN, 1, row, dense}
+static const tinh_operand_desc_t
+    is_not_one_operands[] = {NUMBERS(0), CONDITION},
+    is_even_operands[] = {NUMBERS(0), CONDITION},
+    spread_operands[] = {NUMBER(0), NUMBERS(1)},
+    halve_operands[] = {NUMBERS(1)}, triple_operands[] = {NUMBERS(1)},
+    count_operands[] = {NUMBER(1), NUMBER(0)},
+    add_operands[] = {OF_ROW(0), OF_ROW(0), OF_ROW(1)},
+    store_index_operands[] = {NUMBER(0), NUMBER(1)},
+    add_indices_operands[] = {OF_ROW(0), NUMBER(0), NUMBER(0), OF_ROW(1)};
+#define DESCRIBE(KERNEL)                                                       \
+  {#KERNEL, KERNEL, 0, sizeof KERNEL##_operands / sizeof *KERNEL##_operands,   \
+   KERNEL##_operands}
+static const tinh_kernel_desc_t kernels[] = {
+    DESCRIBE(is_not_one),  DESCRIBE(is_even),
+    DESCRIBE(spread),      DESCRIBE(halve),
+    DESCRIBE(triple),      DESCRIBE(count),
+    DESCRIBE(add),         DESCRIBE(store_index),
+    DESCRIBE(add_indices), {"nothing", nothing, 0, 0, 0}};
 
 #define KERNEL(KERNEL, WAIT, BUFFERS, CHUNKS)                                  \
   {TINH_OP_DISPATCH,                                                           \

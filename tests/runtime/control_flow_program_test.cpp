@@ -39,6 +39,7 @@ public:
     function.name = "f";
     function.num_steps = static_cast<uint32_t>(steps.size());
     function.steps = steps.data();
+    function.arena_size = 300'000;
     return function;
   }
 

@@ -58,12 +58,19 @@ static void count(void *const *buffers, void *scratch, int64_t begin,
 static void nothing(void *const *buffers, void *scratch, int64_t begin,
                     int64_t end) {}
 
+static const int64_t all[] = {N}, dense[] = {1};
+#define READ_ALL {TINH_DTYPE_F32, 0, 1, all, dense}
+#define WRITTEN_ALL {TINH_DTYPE_F32, 1, 1, all, dense}
+#define SCALAR(WRITTEN) {TINH_DTYPE_I64, WRITTEN, 0, 0, 0}
+static const tinh_operand_desc_t of_twice[] = {READ_ALL, WRITTEN_ALL},
+                                 of_shift[] = {READ_ALL, READ_ALL, WRITTEN_ALL},
+                                 of_count[] = {SCALAR(0), SCALAR(1), SCALAR(1)};
 static const tinh_kernel_desc_t kernels[] = {
-    {"twice", twice, CHUNK * sizeof(float)},
-    {"shift_add", shift_add, 0},
-    {"count", count, 0},
-    {"nothing", nothing, 0},
-    {"twice_late", twice_late, CHUNK * sizeof(float)}};
+    {"twice", twice, CHUNK * sizeof(float), 2, of_twice},
+    {"shift_add", shift_add, 0, 3, of_shift},
+    {"count", count, 0, 3, of_count},
+    {"nothing", nothing, 0, 0, 0},
+    {"twice_late", twice_late, CHUNK * sizeof(float), 2, of_twice}};
 
 static const tinh_tensor_desc_t main_inputs[] = {
     {"x", TINH_DTYPE_F32, 1, {N}, N * sizeof(float), TINH_NOT_VARIABLE}};

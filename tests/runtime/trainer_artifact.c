@@ -96,10 +96,32 @@ static void stamp(void *const *buffers, void *scratch, int64_t begin,
 }
 
 enum { EVALUATE, PREDICT, GRADIENTS, UPDATE_W, UPDATE_B, NEXT_STAMP, KERNELS };
+static const int64_t matrix[] = {BATCH, FEATURES}, rows[] = {FEATURES, 1},
+                     batch[] = {BATCH}, features[] = {FEATURES},
+                     stamps[] = {STAMPS}, dense[] = {1};
+#define MATRIX(WRITTEN) {TINH_DTYPE_F32, WRITTEN, 2, matrix, rows}
+#define VECTOR(WRITTEN, DIMS) {TINH_DTYPE_F32, WRITTEN, 1, DIMS, dense}
+#define SCALAR(WRITTEN) {TINH_DTYPE_F32, WRITTEN, 0, 0, 0}
+#define STAMP_OPERAND(WRITTEN) {TINH_DTYPE_I64, WRITTEN, 1, stamps, dense}
+static const tinh_operand_desc_t
+    evaluate_operands[] = {MATRIX(0), VECTOR(0, batch), VECTOR(0, features),
+                           SCALAR(0), SCALAR(1)},
+    predict_operands[] = {MATRIX(0), VECTOR(0, features), SCALAR(0),
+                          VECTOR(1, batch)},
+    gradients_operands[] = {MATRIX(0), VECTOR(0, batch), VECTOR(0, batch),
+                            VECTOR(1, features), SCALAR(1)},
+    update_w_operands[] = {VECTOR(0, features), VECTOR(0, features),
+                           VECTOR(0, features), VECTOR(1, features),
+                           VECTOR(1, features)},
+    update_b_operands[] = {SCALAR(0), SCALAR(0), SCALAR(0), SCALAR(1),
+                           SCALAR(1)},
+    stamp_operands[] = {STAMP_OPERAND(0), STAMP_OPERAND(1)};
+#define DESCRIBE(KERNEL)                                                       \
+  {#KERNEL, KERNEL, 0, sizeof KERNEL##_operands / sizeof *KERNEL##_operands,   \
+   KERNEL##_operands}
 static const tinh_kernel_desc_t kernels[] = {
-    {"evaluate", evaluate, 0},   {"predict", predict, 0},
-    {"gradients", gradients, 0}, {"update_w", update_w, 0},
-    {"update_b", update_b, 0},   {"stamp", stamp, 0}};
+    DESCRIBE(evaluate), DESCRIBE(predict),  DESCRIBE(gradients),
+    DESCRIBE(update_w), DESCRIBE(update_b), DESCRIBE(stamp)};
 
 #define F32(NAME, RANK, DIMS, SIZE) NAME, TINH_DTYPE_F32, RANK, DIMS, SIZE
 #define DIMS(...) {__VA_ARGS__}

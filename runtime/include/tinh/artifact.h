@@ -28,7 +28,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 4u
+#define TINH_ARTIFACT_VERSION 5u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -86,10 +86,21 @@ typedef struct tinh_note {
 typedef void (*tinh_kernel_fn)(void *const *buffers, void *scratch,
                                int64_t chunk_begin, int64_t chunk_end);
 
+/* A tensor that a kernel reads or writes, of any rank. */
+typedef struct tinh_operand_desc {
+  uint32_t dtype;   /* tinh_dtype_t */
+  uint32_t written; /* 1: it is written, all of it; 0: it is only read. */
+  uint32_t rank;
+  const int64_t *dims;    /* Elements; `rank` of them, as of the */
+  const int64_t *strides; /* strides, in elements too, none negative. */
+} tinh_operand_desc_t;
+
 typedef struct tinh_kernel_desc {
   const char *name; /* As its symbol, for traces and profilers. */
   tinh_kernel_fn function;
   uint64_t scratch_size;
+  uint32_t num_operands;
+  const tinh_operand_desc_t *operands; /* By buffer. */
 } tinh_kernel_desc_t;
 
 /* The memory in which a buffer lies. */

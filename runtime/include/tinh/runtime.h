@@ -70,7 +70,8 @@ typedef enum tinh_status {
   TINH_DEPENDENCY_FAILED = 9, /* A run that this one waits for failed. */
   TINH_ALREADY_STARTED = 10,  /* Too late to cancel or to settle. */
   TINH_INTERNAL = 11,         /* A defect of the runtime. */
-  TINH_INVALID_FILE = 12      /* Damaged, or of another model. */
+  TINH_INVALID_FILE = 12,     /* Damaged, or of another model. */
+  TINH_NOT_FINITE = 13 /* A NaN or infinity, where they are looked for. */
 } tinh_status_t;
 
 /* The message of the latest call on this thread that did not return TINH_OK;
@@ -195,6 +196,13 @@ typedef void (*tinh_parallel_for_fn)(void *pool, uint32_t count,
                                      void (*task)(void *argument, uint32_t i),
                                      void *argument);
 
+/* What floating-point results are searched for. */
+typedef enum tinh_check_numerics {
+  TINH_CHECK_NOTHING = 0,
+  TINH_CHECK_NANS = 1,
+  TINH_CHECK_NANS_AND_INFINITIES = 2
+} tinh_check_numerics_t;
+
 /* Fill it with tinh_context_options_init, then change what is to differ. */
 typedef struct tinh_context_options {
   /* Threads that compute a run together; 0: as many as the process may use,
@@ -218,6 +226,12 @@ typedef struct tinh_context_options {
    * written when the context is released; NULL: none. That it cannot be
    * written then is told by tinh_last_error alone. */
   const char *trace_path;
+  /* Look through what each step of a run has written. The run ends behind the
+   * first step with such a number, with TINH_NOT_FINITE and a message that says
+   * which numbers of which result, what the step computes, and whether what it
+   * reads was in order; variables that it has changed so far stay changed.
+   * Steps and runs are then computed one after the other. */
+  tinh_check_numerics_t check_numerics;
 } tinh_context_options_t;
 
 TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);
