@@ -122,17 +122,32 @@ static StringRef chooseStrategy(func::FuncOp kernel) {
   return matchTranspose(kernel) ? "transpose" : "rows";
 }
 
-LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
+/// Splits and packs, until each kernel is what its strategy wants.
+static LogicalResult prepareKernels(ModuleOp module, const Target &target) {
   OpBuilder b(module.getContext());
   SymbolTable symbols(module);
-  SmallVector<graph::DispatchOp> dispatches;
-  module.walk([&](graph::DispatchOp op) { dispatches.push_back(op); });
-  for (graph::DispatchOp dispatch : dispatches) {
+  SmallVector<graph::DispatchOp> worklist;
+  module.walk([&](graph::DispatchOp op) { worklist.push_back(op); });
+  std::reverse(worklist.begin(), worklist.end());
+  while (!worklist.empty()) {
+    graph::DispatchOp dispatch = worklist.pop_back_val();
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     if (!kernel)
       return dispatch.emitOpError("names no kernel function");
+    if (chooseStrategy(kernel) == "rows")
+      if (graph::DispatchOp stage = splitStage(b, symbols, kernel, dispatch)) {
+        worklist.append({dispatch, stage});
+        continue;
+      }
     packWeights(b, kernel, dispatch, target);
   }
+  return success();
+}
+
+LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
+  OpBuilder b(module.getContext());
+  if (failed(prepareKernels(module, target)))
+    return failure();
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel.isPrivate() || kernel.isExternal())
       continue;

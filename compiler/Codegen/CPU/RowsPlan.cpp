@@ -112,9 +112,14 @@ static bool pulledOnce(Value value) {
 }
 
 bool reducesLanes(linalg::GenericOp op) {
-  if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() == 0)
+  // Some inputs are there for their shape alone.
+  SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
+  auto read = llvm::find_if(inputs, [&](OpOperand *input) {
+    return !op.getMatchingBlockArgument(input).use_empty();
+  });
+  if (op.getNumReductionLoops() == 0 || read == inputs.end())
     return false;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap map = op.getMatchingIndexingMap(*read);
   if (map.getNumResults() == 0)
     return false;
   auto last = dyn_cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1));

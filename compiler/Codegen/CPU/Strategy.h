@@ -246,6 +246,13 @@ mlir::RankedTensorType packedType(const Contraction &contraction,
 void packWeights(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                  graph::DispatchOp dispatch, const Target &target);
 
+/// If `kernel`, which `dispatch` alone uses, were one chunk with much work, and
+/// a stage of it as a kernel of its own helped: makes it one. Returns its
+/// dispatch.
+graph::DispatchOp splitStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                             mlir::func::FuncOp kernel,
+                             graph::DispatchOp dispatch);
+
 /// Chooses strategies for all kernel functions of a module at phase `kernels`,
 /// packs the weights of contractions, and sets the kernels' attributes.
 mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,

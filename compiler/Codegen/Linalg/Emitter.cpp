@@ -46,7 +46,8 @@ Value Emitter::fill(Shape shape, Value scalar) {
       .getResult(0);
 }
 
-Value Emitter::reduce(Value init, ValueRange inputs, Maps maps, Body body) {
+SmallVector<Value> Emitter::reduceAll(ValueRange inits, ValueRange inputs,
+                                      Maps maps, Bodies body) {
   AffineMap result = maps.back();
   SmallVector<utils::IteratorType> iterators(result.getNumDims(),
                                              utils::IteratorType::reduction);
@@ -54,13 +55,19 @@ Value Emitter::reduce(Value init, ValueRange inputs, Maps maps, Body body) {
     iterators[cast<AffineDimExpr>(expr).getPosition()] =
         utils::IteratorType::parallel;
   auto generic = linalg::GenericOp::create(
-      b, init.getType(), inputs, init, maps, iterators,
+      b, TypeRange(inits), inputs, inits, maps, iterators,
       [&](OpBuilder &nested, Location location, ValueRange arguments) {
         ImplicitLocOpBuilder inner(location, nested);
         Scalars s(inner, isUnsigned);
         linalg::YieldOp::create(inner, body(s, arguments));
       });
-  return generic.getResult(0);
+  return generic.getResults();
+}
+
+Value Emitter::reduce(Value init, ValueRange inputs, Maps maps, Body body) {
+  return reduceAll(init, inputs, maps, [&](Scalars &s, ValueRange arguments) {
+    return SmallVector<Value>{body(s, arguments)};
+  })[0];
 }
 
 Value Emitter::parallel(Shape shape, Type element, ValueRange inputs, Maps maps,

@@ -23,6 +23,9 @@ namespace tinh::codegen {
 /// Computes one element of a generic's result from elements of its inputs; a
 /// reduction's gets the accumulated value as its last argument.
 using Body = llvm::function_ref<mlir::Value(Scalars &, mlir::ValueRange)>;
+/// The same for several results, and so several accumulated values.
+using Bodies = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+    Scalars &, mlir::ValueRange)>;
 
 /// Shape and element type of a tensor value.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
@@ -72,6 +75,10 @@ public:
   /// that of the result. Dimensions that the result's map leaves out are
   /// reductions.
   Value reduce(Value init, mlir::ValueRange inputs, Maps maps, Body body);
+  /// The same with several results, which have the same map.
+  llvm::SmallVector<Value> reduceAll(mlir::ValueRange inits,
+                                     mlir::ValueRange inputs, Maps maps,
+                                     Bodies body);
   /// Σ of products of the two inputs in `accumulator`; the inputs' elements are
   /// extended to it. The sum has the type `accumulator`.
   Value multiplyAdd(Shape shape, Type accumulator, Value x, Value y, Maps maps);

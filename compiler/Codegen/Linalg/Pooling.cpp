@@ -128,12 +128,12 @@ public:
         rank(static_cast<int64_t>(op.getKernel().size())),
         windows(shapeOf(dy)) {}
 
-  Value build() { return sumOverWindows(firstLargest(largest())); }
+  Value build() { return sumOverWindows(firstLargest()); }
 
 private:
-  Value overTaps(Value initial, ValueRange extra, Value outside, Body body);
-  Value largest();
-  Value firstLargest(Value largest);
+  Value firstLargest();
+  Value numberOf(Scalars &s, function_ref<Value(int64_t)> tap);
+  Value firstInside(Scalars &s, int64_t i);
   Value sumOverWindows(Value first);
   Value contribution(Scalars &s, Value first);
   int64_t axis(int64_t i) { return spatialAxis(op.getLayout(), i); }
@@ -147,53 +147,62 @@ private:
   ArrayRef<int64_t> windows; // dy's shape.
 };
 
-/// Combines the taps of each window, of x and of `extra`, which has dy's shape.
-Value MaxPoolGradient::overTaps(Value initial, ValueRange extra, Value outside,
-                                Body body) {
+/// Whether `x` is larger than `largest`, or the first NaN.
+static Value takesPlace(Scalars &s, Value x, Value largest) {
+  using arith::CmpFPredicate;
+  Value larger = arith::CmpFOp::create(s.b, CmpFPredicate::UGT, x, largest);
+  Value isNumber =
+      arith::CmpFOp::create(s.b, CmpFPredicate::ORD, largest, largest);
+  return arith::AndIOp::create(s.b, larger, isNumber);
+}
+
+/// The number of a tap of which `tap` gives the position along each dimension:
+/// taps are counted in row-major order.
+Value MaxPoolGradient::numberOf(Scalars &s, function_ref<Value(int64_t)> tap) {
+  Value number = tap(0);
+  for (int64_t i = 1; i < rank; ++i)
+    number = s.add(s.mul(number, s.index(op.getKernel()[i])), tap(i));
+  return s.fromIndex(number, tapType());
+}
+
+/// The first tap along dimension i that is not in the padding before x, in a
+/// body over the windows.
+Value MaxPoolGradient::firstInside(Scalars &s, int64_t i) {
+  int64_t dilation = op.getDilations()[i];
+  Value start = s.mul(Emitter::index(s, axis(i)), s.index(op.getStrides()[i]));
+  Value outside = s.max(s.sub(s.index(op.getPadding()[i]), start), s.index(0));
+  return arith::DivUIOp::create(s.b, s.add(outside, s.index(dilation - 1)),
+                                s.index(dilation));
+}
+
+/// One reduction carries the largest element so far and its tap. Padding, -∞,
+/// never takes their place: a window with nothing larger has its first tap
+/// inside of x.
+Value MaxPoolGradient::firstLargest() {
+  Scalars outer = e.scalars();
+  Value lowest = outer.lowest(element), none = outer.highest(tapType());
   int64_t dims = 2 + 2 * rank;
   Value padded = padSpatial(e, e.convert(x, element), op.getPadding(),
-                            op.getLayout(), outside);
+                            op.getLayout(), lowest);
   WindowMaps w(e, dims, op.getLayout(), /*firstKernel=*/rank + 2,
                op.getStrides(), op.getDilations());
   AffineExpr channel = e.dim(rank + 1);
   AffineMap output = w.output({channel});
-  SmallVector<Value> inputs{padded, e.empty(op.getKernel(), element)};
-  SmallVector<AffineMap> maps{w.input({channel}), e.map(dims, w.kernel())};
-  for (Value value : extra) {
-    inputs.push_back(value);
-    maps.push_back(output);
-  }
-  maps.push_back(output);
-  return e.reduce(e.fill(windows, initial), inputs, maps, body);
-}
-
-Value MaxPoolGradient::largest() {
-  Value lowest = e.scalars().lowest(element);
-  return overTaps(lowest, {}, lowest,
-                  [](Scalars &s, ValueRange v) { return s.max(v[2], v[0]); });
-}
-
-/// The taps are counted in row-major order.
-Value MaxPoolGradient::firstLargest(Value largest) {
-  Scalars outer = e.scalars();
-  Value none = outer.highest(tapType());
-  return overTaps(
-      none, largest, outer.lowest(element), [&](Scalars &s, ValueRange v) {
-        Value hit =
-            arith::OrIOp::create(s.b, s.equal(v[0], v[2]), s.isNan(v[0]));
-        Value tap = s.index(0);
-        for (int64_t i = 0; i < rank; ++i) {
-          Value k = Emitter::index(s, rank + 2 + i);
-          tap = s.add(s.mul(tap, s.index(op.getKernel()[i])), k);
-          Value at = s.add(
-              s.mul(Emitter::index(s, i + 1), s.index(op.getStrides()[i])),
-              s.mul(k, s.index(op.getDilations()[i])));
-          at = s.sub(at, s.index(op.getPadding()[i]));
-          int64_t extent = shapeOf(x)[axis(i)];
-          Value clamped = s.clampIndex(at, extent);
-          hit = arith::AndIOp::create(s.b, hit, s.equal(clamped, at));
-        }
-        return s.min(v[3], s.select(hit, s.fromIndex(tap, tapType()), none));
+  AffineMap maps[] = {w.input({channel}), e.map(dims, w.kernel()), output,
+                      output};
+  Value inits[] = {e.fill(windows, lowest), e.fill(windows, none)};
+  Value inputs[] = {padded, e.empty(op.getKernel(), element)};
+  auto found = e.reduceAll(
+      inits, inputs, maps, [&](Scalars &s, ValueRange v) -> SmallVector<Value> {
+        Value taken = takesPlace(s, v[0], v[2]);
+        Value tap = numberOf(
+            s, [&](int64_t i) { return Emitter::index(s, rank + 2 + i); });
+        return {s.select(taken, v[0], v[2]), s.select(taken, tap, v[3])};
+      });
+  return e.elementwise(
+      windows, tapType(), found[1], [&](Scalars &s, ValueRange v) {
+        Value first = numberOf(s, [&](int64_t i) { return firstInside(s, i); });
+        return s.select(s.equal(v[0], none), first, v[0]);
       });
 }
 

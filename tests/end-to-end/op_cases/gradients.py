@@ -160,6 +160,10 @@ max_pool_gradient_cases(
 max_pool_gradient_cases(
     "dmaxp35", (9, 25), (3, 3), (2, 2), (1,) * 4, (1, 1), channels=35
 )
+# Large enough for kernels of its two stages.
+max_pool_gradient_cases(
+    "dmaxplarge", (31, 33), (3, 3), (2, 2), (1,) * 4, (1, 1), channels=35
+)
 max_pool_gradient_cases(
     "dmaxpf16", (7, 8), (3, 3), (2, 2), (1,) * 4, (1, 1), dt=np.float16
 )
