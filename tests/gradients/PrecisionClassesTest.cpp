@@ -1,0 +1,83 @@
+//===- PrecisionClassesTest.cpp - Ops and mixed precision -----------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A new op must say how it takes part in mixed precision, and what the pass
+// makes of a model must still have gradients.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/gradients/Cases.h"
+
+#include "compiler/Transforms/LowerPrecision.h"
+#include "compiler/Transforms/Passes.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace tinh::test {
+
+using PrecisionClasses = GradientTest;
+
+TEST_F(PrecisionClasses, AllOpsOfModelsHaveOne) {
+  llvm::StringSet<> later{"kernel", "dispatch", "weight"};
+  for (mlir::RegisteredOperationName op :
+       context.getRegisteredOperationsByDialect("graph")) {
+    bool isOfModels =
+        !later.contains(op.stripDialect()) && op.stripDialect() != "variable";
+    EXPECT_EQ(transforms::precisionClassOf(op).has_value(), isOfModels)
+        << op.getStringRef().str();
+    if (op.hasInterface<graph::DifferentiableOpInterface>())
+      EXPECT_TRUE(transforms::precisionClassOf(op)) << op.getStringRef().str();
+  }
+}
+
+/// The case in f32, all of whose inputs have been rounded: ops that may take
+/// bf16 do.
+static std::string inMixedPrecision(const GradientCase &gradientCase) {
+  std::string text = functionOf(gradientCase);
+  for (size_t at = 0; (at = text.find("f64", at)) != std::string::npos;)
+    text.replace(at, 3, "f32");
+  return text;
+}
+
+static void roundArguments(mlir::func::FuncOp function) {
+  auto builder = mlir::OpBuilder::atBlockBegin(&function.front());
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
+    if (!type.getElementType().isF32())
+      continue;
+    mlir::Type low = type.clone(builder.getBF16Type());
+    auto down =
+        graph::CastOp::create(builder, function.getLoc(), low, argument);
+    auto back =
+        graph::CastOp::create(builder, function.getLoc(), type, down.getY());
+    argument.replaceAllUsesExcept(back.getY(), down);
+  }
+}
+
+class MixedPrecision : public GradientTest,
+                       public testing::WithParamInterface<GradientCase> {};
+
+TEST_P(MixedPrecision, HasGradients) {
+  auto module = parse(inMixedPrecision(GetParam()));
+  ASSERT_TRUE(module);
+  auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
+  auto type = main.getFunctionType();
+  roundArguments(main);
+  transforms::lowerPrecision(main, mlir::BFloat16Type::get(&context));
+  EXPECT_TRUE(succeeded(mlir::verify(*module))) << message;
+  EXPECT_EQ(main.getFunctionType(), type);
+  mlir::func::FuncOp gradient = differentiate(main);
+  ASSERT_TRUE(gradient) << message;
+  EXPECT_TRUE(succeeded(mlir::verify(*module))) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, MixedPrecision, testing::ValuesIn(allCases()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace tinh::test
