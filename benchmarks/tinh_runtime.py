@@ -72,6 +72,7 @@ class ContextOptions(c.Structure):
         ("parallel_for", c.c_void_p),
         ("parallel_for_pool", c.c_void_p),
         ("trace_path", c.c_char_p),
+        ("check_numerics", c.c_int),
     ]
 
 

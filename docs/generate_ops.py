@@ -94,7 +94,7 @@ def dedent(text):
 
 def type_name(records, record):
     """How a constraint on an operand, a result or an attribute is called."""
-    for wrapped in ("baseType", "baseAttr", "enum"):
+    for wrapped in ("baseType", "baseAttr", "enum", "constraint"):
         if record.get(wrapped):
             return type_name(records, records.get(record[wrapped]))
     if record["!name"] in TYPES:

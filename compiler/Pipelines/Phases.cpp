@@ -46,9 +46,11 @@ std::string phaseNames(Phase last) {
 /// values of their parameters, and folding them leaves new arithmetic on
 /// constants. Composites come first: moving factors through sums, as batch
 /// norms need, would take apart the erf of a GELU. Those of a model that is
-/// trained stay: they are another thing in training.
+/// trained stay, as dropouts do: they are another thing in training.
 static void buildNormalised(OpPassManager &pm, bool training) {
   pm.addPass(transforms::createSimplifyGraph());
+  if (!training)
+    pm.addPass(transforms::createForgetDropout());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createRecognizeComposites());
   if (!training)
@@ -62,6 +64,7 @@ static void buildNormalised(OpPassManager &pm, bool training) {
 /// that of one that is trained.
 static void buildDifferentiated(OpPassManager &pm) {
   pm.addPass(transforms::createFoldBatchNorm());
+  pm.addPass(transforms::createForgetDropout());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createSimplifyGraph());
 }

@@ -145,7 +145,9 @@ static FailureOr<SmallVector<func::FuncOp>> verifyEntries(ModuleOp module) {
 static bool belongs(Operation &op, Phase phase) {
   switch (phase) {
   case Phase::Optimised:
-    return belongs(op, Phase::Normalised) &&
+  case Phase::Differentiated:
+    return belongs(op, Phase::Normalised) && !isa<graph::DropoutOp>(op);
+    return belongs(op, Phase::Differentiated) &&
            !isa<graph::ConvTransposeOp, graph::VarianceOp,
                 graph::StopGradientOp, graph::CustomGradientOp>(op);
   case Phase::Fused:

@@ -146,6 +146,8 @@ FailureOr<std::vector<Tensor>> Interpreter::evaluateResults(Operation &op) {
     return evaluateCustom(custom);
   if (auto stop = dyn_cast<graph::StopGradientOp>(op))
     return copies(stop.getX());
+  if (auto dropout = dyn_cast<graph::DropoutOp>(op))
+    return copies(dropout.getX());
   auto kernel = dyn_cast<graph::KernelOp>(op);
   if (!kernel)
     return evaluateOne(op);

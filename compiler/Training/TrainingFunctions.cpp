@@ -6,219 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each function is a trace into which the model's @main is copied. The loss and
-// the optimizer's rule are then called on tensors that stand for its values, as
-// eager programs call them.
+// The loss and the optimizer are those of eager programs.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/Function/TraceBackend.h"
-#include "compiler/Eager/Function/TracedViews.h"
 #include "compiler/Gradients/Gradients.h"
+#include "compiler/Training/FunctionBuilder.h"
 #include "compiler/Training/Training.h"
-#include "compiler/Training/TrainingForm.h"
-#include "tinh/autograd.h"
 #include "tinh/losses.h"
 #include "tinh/optim.h"
 #include "tinh/runtime.hpp"
-
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
 namespace tinh::training {
 
-using eager::Dims;
-using eager::Ref;
-using eager::TensorAccess;
-using eager::TensorImpl;
-
 namespace {
-
-/// A new tensor of this type, without memory.
-Ref<TensorImpl> tensorOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  Dims dims;
-  for (int64_t extent : tensor.getShape())
-    dims.push_back(extent);
-  return eager::newTensor(dtypeOf(tensor.getElementType()), dims);
-}
 
 RankedTensorType typeOf(MLIRContext *context, const Loss::Target &target) {
   return RankedTensorType::get(
       SmallVector<int64_t>(target.shape.begin(), target.shape.end()),
       elementType(context, target.dtype));
-}
-
-/// A function while it is built: the model's inputs, what it is compared with,
-/// and variables, as tensors.
-class FunctionBuilder {
-public:
-  FunctionBuilder(func::FuncOp main, StringRef name)
-      : main(main), name(name), trace(main.getContext()), backend(trace),
-        scope(backend) {}
-
-  /// Copies the model; its batch norms normalise by their batch in training.
-  LogicalResult addModel(bool inTraining);
-  Tensor addInput(StringRef inputName, Type type);
-  Tensor addVariable(StringAttr variable, Type type);
-  /// What the model's result, or a value made of it, is.
-  Tensor tensor(Value value);
-  Value value(const Tensor &tensor) {
-    return trace.read(*TensorAccess::get(tensor));
-  }
-  void addResult(StringRef resultName, const Tensor &tensor) {
-    results.push_back(tensor);
-    resultNames.push_back(resultName.str());
-  }
-  OpBuilder &raw() { return trace.raw(); }
-  /// Ends the function and puts it before @main.
-  void finish();
-
-  std::vector<Tensor> outputs; ///< Of the model.
-  /// The model's variables, in the order of its arguments.
-  std::vector<std::pair<StringAttr, Tensor>> variables;
-
-private:
-  LogicalResult addNorm(graph::BatchNormOp norm);
-  void nameArguments(func::FuncOp function);
-  void dropPlaces(func::FuncOp function);
-
-  struct Argument {
-    StringAttr attribute; ///< graph.name or graph.variable, and
-    StringAttr name;      ///< its value.
-  };
-  Tensor addArgument(StringRef attribute, StringAttr argumentName, Type type);
-
-  func::FuncOp main;
-  StringRef name;
-  eager::Trace trace;
-  eager::TraceBackend backend;
-  eager::BackendScope scope;
-  NoGrad noTape;
-  std::vector<Argument> arguments;
-  std::vector<Tensor> results;
-  std::vector<std::string> resultNames;
-  IRMapping mapping; // From values of @main.
-};
-
-Tensor FunctionBuilder::addArgument(StringRef attribute,
-                                    StringAttr argumentName, Type type) {
-  arguments.push_back({raw().getStringAttr(attribute), argumentName});
-  return TensorAccess::share(*trace.addInput(*tensorOf(type)));
-}
-
-Tensor FunctionBuilder::addInput(StringRef inputName, Type type) {
-  return addArgument(graph::names::kName, raw().getStringAttr(inputName), type);
-}
-
-Tensor FunctionBuilder::addVariable(StringAttr variable, Type type) {
-  return addArgument(graph::names::kVariable, variable, type);
-}
-
-Tensor FunctionBuilder::tensor(Value value) {
-  return TensorAccess::share(*trace.hold(*tensorOf(value.getType()), value));
-}
-
-//===----------------------------------------------------------------------===//
-// The model
-//===----------------------------------------------------------------------===//
-
-/// Which argument of @main a running statistic is; null if `value` is none.
-BlockArgument statisticOf(func::FuncOp main, Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument && main.getArgAttr(argument.getArgNumber(),
-                                     graph::names::kVariable)
-             ? argument
-             : BlockArgument();
-}
-
-LogicalResult FunctionBuilder::addNorm(graph::BatchNormOp norm) {
-  auto copy = cast<graph::BatchNormOp>(raw().clone(*norm, mapping));
-  BlockArgument mean = statisticOf(main, norm.getMean());
-  BlockArgument variance = statisticOf(main, norm.getVariance());
-  if (!mean || !variance)
-    return success(); // Its statistics are computed, or given.
-  auto next = normaliseByBatch(copy);
-  if (failed(next))
-    return failure();
-  mapping.map(mean, next->mean);
-  mapping.map(variance, next->variance);
-  return success();
-}
-
-LogicalResult FunctionBuilder::addModel(bool inTraining) {
-  for (BlockArgument argument : main.getArguments()) {
-    unsigned i = argument.getArgNumber();
-    auto variable =
-        main.getArgAttrOfType<StringAttr>(i, graph::names::kVariable);
-    auto input = main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
-    Tensor tensor = variable ? addVariable(variable, argument.getType())
-                             : addInput(input, argument.getType());
-    if (variable)
-      variables.emplace_back(variable, tensor);
-    mapping.map(argument, value(tensor));
-  }
-  for (Operation &op : main.front().without_terminator()) {
-    auto norm = dyn_cast<graph::BatchNormOp>(op);
-    if (!norm || !inTraining)
-      raw().clone(op, mapping);
-    else if (failed(addNorm(norm)))
-      return failure();
-  }
-  // What the statistics are now.
-  for (auto [argument, variable] : llvm::zip_equal(
-           llvm::make_filter_range(main.getArguments(),
-                                   [&](BlockArgument argument) {
-                                     return !!statisticOf(main, argument);
-                                   }),
-           variables))
-    trace.write(*TensorAccess::get(variable.second), mapping.lookup(argument));
-  for (Value result : main.front().getTerminator()->getOperands())
-    outputs.push_back(tensor(mapping.lookup(result)));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// The end
-//===----------------------------------------------------------------------===//
-
-void FunctionBuilder::nameArguments(func::FuncOp function) {
-  unsigned result = 0;
-  for (; result < resultNames.size(); ++result)
-    function.setResultAttr(result, graph::names::kName,
-                           raw().getStringAttr(resultNames[result]));
-  for (auto [i, argument] : llvm::enumerate(arguments)) {
-    function.removeArgAttr(i, graph::names::kName);
-    function.setArgAttr(i, argument.attribute, argument.name);
-    if (!trace.arguments()[i].isChanged())
-      continue;
-    function.removeResultAttr(
-        result, StringAttr::get(function.getContext(), graph::names::kName));
-    function.setResultAttr(result++, graph::names::kVariable, argument.name);
-  }
-}
-
-/// Of an operation of the loss or the optimizer the name is of interest, not
-/// its place in the compiler's own code.
-void FunctionBuilder::dropPlaces(func::FuncOp function) {
-  function.walk([](Operation *op) {
-    auto name = dyn_cast<NameLoc>(op->getLoc());
-    if (name && isa<FileLineColLoc>(name.getChildLoc()))
-      op->setLoc(NameLoc::get(name.getName()));
-  });
-}
-
-void FunctionBuilder::finish() {
-  std::vector<const TensorImpl *> returned;
-  for (const Tensor &result : results)
-    returned.push_back(TensorAccess::get(result));
-  OwningOpRef<ModuleOp> module = trace.finish(returned);
-  auto function = module->lookupSymbol<func::FuncOp>(graph::names::kMain);
-  nameArguments(function);
-  function.setName(name);
-  function->setLoc(main.getLoc());
-  dropPlaces(function);
-  function->moveBefore(main);
 }
 
 //===----------------------------------------------------------------------===//

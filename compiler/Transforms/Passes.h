@@ -53,6 +53,9 @@ struct CompositeCounts {
 llvm::FailureOr<CompositeCounts>
 recognizeComposites(mlir::func::FuncOp function);
 
+/// Gives what dropouts give in a model that is run, their operand.
+void forgetDropout(mlir::func::FuncOp function);
+
 /// Drops what only gradients need to know: stop_gradient, custom_gradient.
 void forgetGradients(mlir::func::FuncOp function);
 

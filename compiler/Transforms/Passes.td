@@ -96,6 +96,14 @@ def RecognizeComposites : Pass<"recognize-composites", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ForgetDropout : Pass<"forget-dropout", "::mlir::func::FuncOp"> {
+  let summary = "Replace dropouts by their operands";
+  let description = [{
+    What they do in training was made of them before, in the functions that
+    train.
+  }];
+}
+
 def ForgetGradients : Pass<"forget-gradients", "::mlir::func::FuncOp"> {
   let summary = "Drop what only gradients need to know";
   let description = [{

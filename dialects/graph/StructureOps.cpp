@@ -58,6 +58,17 @@ LogicalResult ConstantOp::verify() {
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 //===----------------------------------------------------------------------===//
+// dropout
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::verify() {
+  double ratio = getRatio().convertToDouble();
+  if (ratio >= 0 && ratio <= 1)
+    return success();
+  return emitOpError() << "ratio is " << ratio << "; it must be from 0 to 1";
+}
+
+//===----------------------------------------------------------------------===//
 // kernel
 //===----------------------------------------------------------------------===//
 

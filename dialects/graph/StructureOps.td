@@ -103,6 +103,23 @@ def Graph_StopGradientOp : Graph_Op<"stop_gradient", [Pure, SameOperandsAndResul
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
+def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]> {
+  let summary = "The same tensor; what it drops while a model is trained";
+  let description = [{
+    A model that is run has its operand there. `graph-compile --train` makes the
+    function `train_step` zero each element with the probability `ratio`, from 0
+    to 1, and divide the others by 1 - `ratio`. Each such op draws numbers of its
+    own, so equal ones are not merged.
+
+    Example: `%y = graph.dropout %x ratio 0.5 : tensor<2x3xf32>`
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, F64Attr:$ratio);
+  // As if it allocated its result: it may be dead, but not merged or moved.
+  let results = (outs Res<Graph_FloatTensor, "", [MemAlloc]>:$y);
+  let assemblyFormat = "$x `ratio` $ratio attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def Graph_CustomGradientOp : Graph_Op<"custom_gradient", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
     RecursivelySpeculatable]> {

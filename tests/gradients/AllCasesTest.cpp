@@ -58,6 +58,7 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"yield", part},
       {"condition", part},
       {"stop_gradient", "has no gradient by definition"},
+      {"dropout", "is made of other ops before gradients are built"},
   };
   return reasons;
 }

@@ -11,6 +11,7 @@
 // RUN: not graph-compile %t/optimised-1.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED1
 // RUN: not graph-compile %t/optimised-2.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED2
 // RUN: not graph-compile %t/optimised-3.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED3
+// RUN: not graph-compile %t/optimised-4.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED4
 // RUN: not graph-compile %t/fused-1.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED1
 // RUN: not graph-compile %t/fused-2.mlir --from=fused --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=FUSED2
 // RUN: not graph-compile %t/kernels-1.mlir --from=kernels --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS1
@@ -101,6 +102,13 @@ func.func @main(%x: tensor<1x2x4xf32> {graph.name = "x"}, %w: tensor<2x3x2xf32> 
 // OPTIMISED3: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.stop_gradient' does not belong in @main in phase 'optimised'
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.stop_gradient %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- optimised-4.mlir
+// OPTIMISED4: {{:[0-9]+:[0-9]+}}: error: {{.*}}'graph.dropout' does not belong in @main in phase 'optimised'
+func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+  %0 = graph.dropout %x ratio 0.5 : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 

@@ -94,7 +94,8 @@ TEST_F(ControlFlow, ScanEndsEarlier) {
 /// Each iteration sees the values from above, and constants in files.
 TEST_F(ControlFlow, OpsWithGradientsOfTheirOwn) {
   EXPECT_EQ(evaluate(R"((%x: tensor<2xf32>) -> tensor<2xf32> {
-      %0 = graph.stop_gradient %x : tensor<2xf32>
+      %d = graph.dropout %x ratio 0.5 : tensor<2xf32>
+      %0 = graph.stop_gradient %d : tensor<2xf32>
       %1:2 = graph.custom_gradient (%0) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
       ^bb0(%a: tensor<2xf32>):
         %3 = graph.add %a, %x : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>

@@ -112,7 +112,7 @@ Action ModelOps::customAction(const Op &op) {
 Action ModelOps::controlFlow(const Op &op) {
   if (isa<graph::CustomGradientOp>(op.op))
     return customAction(op);
-  if (isa<graph::StopGradientOp>(op.op))
+  if (isa<graph::StopGradientOp, graph::DropoutOp>(op.op))
     return [in = op.in, out = op.out](Frame &frame) { give(frame, out, in); };
   if (isa<graph::IfOp>(op.op))
     return ifAction(op);

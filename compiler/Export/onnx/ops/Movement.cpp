@@ -127,6 +127,14 @@ Tensor scatterNd(NodeWriter &w, graph::ScatterNdOp op) {
 /// What it says is for gradients alone.
 Tensor stopGradient(NodeWriter &w) { return w.operand(0); }
 
+/// It drops when a program trains the model, and does not say so itself.
+Tensor dropout(NodeWriter &w, graph::DropoutOp op) {
+  Tensor x = w.operand(0);
+  Tensor ratio = w.scalar(Float32Type::get(op.getContext()),
+                          op.getRatio().convertToDouble());
+  return w.node("Dropout", {x, ratio}, w.type());
+}
+
 /// A range of integers, converted; with a step of 0, which ONNX does not allow,
 /// one number repeated.
 Tensor iota(NodeWriter &w, graph::IotaOp op) {
@@ -153,6 +161,7 @@ ArrayRef<OpEntry> movementWriters() {
       {"graph.reshape", reshape},
       {"graph.stop_gradient", stopGradient},
       entry<graph::ConcatOp, concat>(),
+      entry<graph::DropoutOp, dropout>(),
       entry<graph::GatherElementsOp, gatherElements>(),
       entry<graph::GatherNdOp, gatherNd>(),
       entry<graph::GatherOp, gather>(),

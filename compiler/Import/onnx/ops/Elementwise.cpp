@@ -119,25 +119,49 @@ Results castLike(NodeBuilder &b) {
   return {b.cast(b.input(0), b.element(b.input(1)))};
 }
 
-/// Inference: dropout passes its input through, as one that drops nothing does.
+/// The share that a Dropout drops in training; nothing, with an error, if it is
+/// not known or the node is to drop while the model is only run.
+std::optional<double> dropoutRatio(NodeBuilder &b) {
+  if (b.opset() < 12)
+    return b.floatAttribute("ratio", 0.5);
+  std::optional<double> ratio = 0.5;
+  if (b.has(1) && !b.has(2) && !b.file.isTrained &&
+      !b.graph.constantOf(b.input(1)))
+    ratio = 0; // A run computes it, and has no use for it.
+  else if (b.has(1))
+    ratio = b.number(1, "ratio");
+  std::optional<double> training = b.has(2) ? b.number(2, "training_mode") : 0;
+  if (!ratio || !training)
+    return std::nullopt;
+  if (*training == 0 || *ratio == 0 || b.file.isTrained)
+    return ratio;
+  b.fail("training_mode is not supported with a ratio of " +
+         std::to_string(*ratio) +
+         " in a model that is only run; export it in its evaluation form, or "
+         "compile it with --train");
+  return std::nullopt;
+}
+
+/// The mask says what is kept: all in inference. Who wants it gets what ones
+/// become, which is compared with 0 and multiplied with the input.
 Results dropout(NodeBuilder &b) {
-  if (b.has(2)) {
-    auto training = b.number(2, "training_mode");
-    std::optional<double> ratio = b.has(1) ? b.number(1, "ratio") : 0.5;
-    if (!training || !ratio)
-      return {Value()};
-    if (*training != 0 && *ratio != 0)
-      return {b.fail("training_mode is not supported with a ratio of " +
-                     std::to_string(*ratio) +
-                     "; export the model with a ratio of 0, "
-                     "or in its evaluation form")};
-  }
+  std::optional<double> ratio = dropoutRatio(b);
+  if (!ratio)
+    return {Value()};
+  if (*ratio < 0 || *ratio > 1)
+    return {b.fail("ratio is " + std::to_string(*ratio) +
+                   "; it must be from 0 to 1")};
   Value x = b.input(0);
-  Results results = {x};
-  if (b.wants(1))
-    results.push_back(b.broadcast(
-        b.scalar(IntegerType::get(b.graph.context(), 1), 1), b.shape(x)));
-  return results;
+  auto drop = [&](Value value) -> Value {
+    return b.create<graph::DropoutOp>({value}, {b.attr("ratio", *ratio)});
+  };
+  if (!b.wants(1))
+    return {drop(x)};
+  Value factors = drop(b.broadcast(b.scalarLike(x, 1), b.shape(x)));
+  Value mask = b.compare(graph::ComparePredicate::Greater, factors,
+                         b.scalarLike(factors, 0));
+  return {b.mul(x, factors),
+          b.opset() < 10 ? b.cast(mask, b.element(x)) : mask};
 }
 
 } // namespace

@@ -1,0 +1,88 @@
+//===- FunctionBuilder.h - A function of a training artifact ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A trace into which the model's @main is copied. The loss and the optimizer's
+// rule are then called on tensors that stand for its values, as eager programs
+// call them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_TRAINING_FUNCTIONBUILDER_H
+#define TINH_TRAINING_FUNCTIONBUILDER_H
+
+#include "compiler/Eager/Function/TraceBackend.h"
+#include "tinh/autograd.h"
+#include "tinh/random.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include <string>
+#include <vector>
+
+namespace tinh::training {
+
+/// A function while it is built: the model's inputs, what it is compared with,
+/// and variables, as tensors.
+class FunctionBuilder {
+public:
+  FunctionBuilder(mlir::func::FuncOp main, llvm::StringRef name)
+      : main(main), name(name), trace(main.getContext()), backend(trace),
+        scope(backend) {}
+
+  /// Copies the model. In training its batch norms normalise by their batch,
+  /// and its dropouts are random.
+  mlir::LogicalResult addModel(bool inTraining);
+  Tensor addInput(llvm::StringRef inputName, mlir::Type type);
+  Tensor addVariable(mlir::StringAttr variable, mlir::Type type);
+  /// What the model's result, or a value made of it, is.
+  Tensor tensor(mlir::Value value);
+  mlir::Value value(const Tensor &tensor) {
+    return trace.read(*eager::TensorAccess::get(tensor));
+  }
+  void addResult(llvm::StringRef resultName, const Tensor &tensor) {
+    results.push_back(tensor);
+    resultNames.push_back(resultName.str());
+  }
+  mlir::OpBuilder &raw() { return trace.raw(); }
+  /// Ends the function and puts it before @main.
+  void finish();
+
+  std::vector<Tensor> outputs; ///< Of the model.
+  /// The model's variables, in the order of its arguments.
+  std::vector<std::pair<mlir::StringAttr, Tensor>> variables;
+
+private:
+  mlir::LogicalResult addTrained(mlir::Operation &op);
+  mlir::LogicalResult addNorm(graph::BatchNormOp norm);
+  void addDropout(graph::DropoutOp op);
+  void declareGenerator();
+  void nameArguments(mlir::func::FuncOp function);
+  void dropPlaces(mlir::func::FuncOp function);
+
+  struct Argument {
+    mlir::StringAttr attribute; ///< graph.name or graph.variable, and
+    mlir::StringAttr name;      ///< its value.
+  };
+  Tensor addArgument(llvm::StringRef attribute, mlir::StringAttr argumentName,
+                     mlir::Type type);
+
+  mlir::func::FuncOp main;
+  llvm::StringRef name;
+  eager::Trace trace;
+  eager::TraceBackend backend;
+  eager::BackendScope scope;
+  NoGrad noTape;
+  Generator generator{0}; // A run's seed and counter are those of a variable.
+  std::vector<Argument> arguments;
+  std::vector<Tensor> results;
+  std::vector<std::string> resultNames;
+  mlir::IRMapping mapping; // From values of @main.
+};
+
+} // namespace tinh::training
+
+#endif // TINH_TRAINING_FUNCTIONBUILDER_H
