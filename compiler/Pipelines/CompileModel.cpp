@@ -15,6 +15,7 @@
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/MemoryBudget.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Training/Training.h"
 
@@ -68,6 +69,8 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
          training->mixedPrecision},
         info);
   }
+  if (!request.memoryBudget.empty())
+    options.phases.memoryBudget = parseMemoryBudget(request.memoryBudget);
   std::optional<KernelCache> cache;
   if (!request.cacheDirectory.empty())
     options.cache = &cache.emplace(request.cacheDirectory);
@@ -82,6 +85,12 @@ CompileResult compileModel(const CompileRequest &request) {
     result.messages.push_back(
         "error: the request names no " +
         std::string(request.model.empty() ? "model" : "output"));
+    return result;
+  }
+  if (!request.memoryBudget.empty() &&
+      !parseMemoryBudget(request.memoryBudget)) {
+    result.messages.push_back("error: " +
+                              malformedMemoryBudget(request.memoryBudget));
     return result;
   }
   DialectRegistry registry;

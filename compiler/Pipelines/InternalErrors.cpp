@@ -124,6 +124,8 @@ std::string Reproducer::commandFor(StringRef path) const {
   if (options.phases.training && phase < Phase::Differentiated)
     for (const std::string &option : options.phases.training->commandLine)
       add(" ", option);
+  if (options.phases.memoryBudget && phase < Phase::Optimised)
+    add(" --memory-budget=", options.phases.memoryBudget->text);
   if (!options.modelDirectory.empty())
     add(" --model-dir ", options.modelDirectory);
   if (job.output != "-")

@@ -10,6 +10,7 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InternalErrors.h"
+#include "compiler/Pipelines/MemoryBudget.h"
 #include "compiler/Pipelines/Stopwatch.h"
 #include "compiler/Transforms/Passes.h"
 
@@ -48,9 +49,9 @@ std::string phaseNames(Phase last) {
 /// norms need, would take apart the erf of a GELU. Those of a model that is
 /// trained stay, as dropouts do: they are another thing in training.
 static void buildNormalised(OpPassManager &pm, bool training) {
-  pm.addPass(transforms::createSimplifyGraph());
   if (!training)
     pm.addPass(transforms::createForgetDropout());
+  pm.addPass(transforms::createSimplifyGraph());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createRecognizeComposites());
   if (!training)
@@ -63,8 +64,8 @@ static void buildNormalised(OpPassManager &pm, bool training) {
 /// is only run has nothing of this left, unless its text in phase normalised is
 /// that of one that is trained.
 static void buildDifferentiated(OpPassManager &pm) {
-  pm.addPass(transforms::createFoldBatchNorm());
   pm.addPass(transforms::createForgetDropout());
+  pm.addPass(transforms::createFoldBatchNorm());
   pm.addPass(transforms::createFoldConstants());
   pm.addPass(transforms::createSimplifyGraph());
 }
@@ -146,7 +147,8 @@ static LogicalResult beginTraining(ModuleOp module, Phase phase,
 }
 
 static LogicalResult runPhase(ModuleOp module, Phase phase,
-                              const PhaseOptions &options) {
+                              const PhaseOptions &options,
+                              CompileReport &report) {
   auto fail = [&](const Twine &what) {
     return emitError(UnknownLoc::get(module.getContext()))
            << kInternalError << what << " '" << phaseName(phase) << "'";
@@ -159,6 +161,10 @@ static LogicalResult runPhase(ModuleOp module, Phase phase,
       (phase == Phase::LLVM && failed(lowerToLLVM(module, options.jobs))))
     // A pass may refuse its input, but not make what is invalid.
     return isValid(module) ? failure() : fail("invalid IR was made for phase");
+  // Last of all, since CSE would undo it.
+  if (phase == Phase::Optimised && options.memoryBudget &&
+      failed(fitMemoryBudget(module, options, report)))
+    return failure();
   if ((phase == Phase::LLVM && failed(verify(module))) ||
       failed(verifyPhase(module, phase)))
     return fail("this was made for phase");
@@ -172,7 +178,7 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase to,
     Stopwatch watch(report, ("phase " + phaseName(phase)).str());
     if (options.before)
       options.before(module, static_cast<Phase>(i - 1));
-    if (failed(runPhase(module, phase, options)))
+    if (failed(runPhase(module, phase, options, report)))
       return failure();
   }
   return success();

@@ -51,9 +51,19 @@ struct TrainingSteps {
   std::vector<std::string> commandLine;
 };
 
+/// What an arena and the variables may take together.
+struct MemoryBudget {
+  uint64_t bytes = 0;
+  /// If it is not 0: of what the largest function takes without a budget.
+  double share = 0;
+  std::string text; ///< As the user has written it.
+};
+
 struct PhaseOptions {
   /// Empty: the model is only run.
   std::optional<TrainingSteps> training;
+  /// Compute values again where a function would take more.
+  std::optional<MemoryBudget> memoryBudget;
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
   /// Say as remarks why ops were fused or not.

@@ -80,6 +80,18 @@ int64_t decomposeConvTranspose(mlir::func::FuncOp function);
 /// Repeats cheap ops for each of their readers; returns how many times.
 int64_t repeatCheapOps(mlir::func::FuncOp function);
 
+struct Rematerialisation {
+  /// What is live at most, without it and with it, as estimated.
+  uint64_t peakBefore = 0, peak = 0;
+  /// Kernels that are repeated.
+  int64_t repeated = 0;
+  uint64_t arithmeticBefore = 0, arithmetic = 0;
+};
+/// Repeats ops so that at most `limit` bytes of their kernels' results are live
+/// at a time, or as few more as can be. The kernels are those of `fuse`.
+Rematerialisation rematerialise(mlir::func::FuncOp function, uint64_t limit,
+                                bool fuse);
+
 struct KernelCounts {
   int64_t kernels = 0, constantKernels = 0;
 };

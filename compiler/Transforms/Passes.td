@@ -160,6 +160,31 @@ def RepeatCheapOps : Pass<"repeat-cheap-ops", "::mlir::func::FuncOp"> {
   ];
 }
 
+def Rematerialise : Pass<"rematerialise", "::mlir::func::FuncOp"> {
+  let summary = "Compute values again rather than keep them";
+  let description = [{
+    Where more than `limit` bytes would be live, values that have long to wait
+    for their next reader are computed again before it: those that free most for
+    the work that this takes, of the kernels that `form-kernels` will form. What
+    depends on chance or on variables stays the same: randomness is a value, and
+    a variable's next value comes after all that reads the old one.
+
+    Nothing is done about what a branch or a loop has inside. Where the limit
+    cannot be kept, what is live is brought as far down as can be.
+
+    Preconditions: no `cse` runs afterwards.
+  }];
+  let options = [
+    Option<"limit", "limit", "uint64_t", "0",
+           "Bytes that may be live, of results of kernels">,
+    Option<"fuse", "fuse", "bool", "true",
+           "As form-kernels will have it">
+  ];
+  let statistics = [
+    Statistic<"numRepeated", "repeated", "Kernels that are computed again">
+  ];
+}
+
 def ChannelsLast : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convert image-like ops to the channels-last layout";
   let description = [{

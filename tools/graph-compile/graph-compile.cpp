@@ -11,6 +11,7 @@
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/MemoryBudget.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Training/Training.h"
 
@@ -32,7 +33,7 @@ namespace {
 struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
   std::string target = "cpu";
-  std::string cacheDirectory;
+  std::string cacheDirectory, memoryBudget;
   std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
   bool train = false;
@@ -71,6 +72,14 @@ void printReport(const tinh::CompileReport &report) {
     line("arena, bytes", function.arenaSize);
     line("  without reuse", function.unplannedSize);
     line("  live-set lower bound", function.lowerBoundSize);
+    for (const tinh::RecomputationReport &done : report.recomputations)
+      if (done.function == function.name) {
+        line("  without the budget", done.unlimitedArenaSize);
+        line("kernels repeated", done.kernels);
+        llvm::outs() << llvm::formatv("{0,-22} {1,14:F1}\n",
+                                      "  more arithmetic, %",
+                                      100 * done.extraArithmetic);
+      }
   }
 }
 
@@ -205,6 +214,24 @@ bool checkLoadableWeights(const Arguments &arguments, tinh::Phase from) {
          fail("is about artifacts, not --emit=" + arguments.emit);
 }
 
+/// Reads --memory-budget and checks that there is something to do about it.
+bool checkMemoryBudget(Arguments &arguments, tinh::Phase from, tinh::Phase to) {
+  if (arguments.memoryBudget.empty())
+    return true;
+  auto fail = [](const llvm::Twine &what) {
+    llvm::errs() << "error: " << what << "\n";
+    return false;
+  };
+  auto &budget = arguments.compile.phases.memoryBudget;
+  budget = tinh::parseMemoryBudget(arguments.memoryBudget);
+  if (!budget)
+    return fail(tinh::malformedMemoryBudget(arguments.memoryBudget));
+  return (from < tinh::Phase::Optimised && to >= tinh::Phase::Optimised) ||
+         fail("--memory-budget is about phase 'optimised', which is not "
+              "between '" +
+              arguments.from + "' and '" + arguments.emit + "'");
+}
+
 int run(Arguments &arguments) {
   tinh::CompileJob job;
   for (const std::string &shape : arguments.shapes)
@@ -215,6 +242,7 @@ int run(Arguments &arguments) {
     }
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
+      !checkMemoryBudget(arguments, job.from, job.to) ||
       !checkLoadableWeights(arguments, job.from))
     return exit_usage;
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
@@ -314,6 +342,10 @@ void defineCode(CLI::App &app, Arguments &arguments) {
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
                  "LLVM's");
+  app.add_option("--memory-budget", arguments.memoryBudget,
+                 "what an arena and the variables may take together: 260MB, "
+                 "248MiB, or 60% of what they take without it; values are "
+                 "computed again where that takes less");
   app.add_flag("--loadable-weights", arguments.compile.loadableWeights,
                "carry what prepares the weights, so that the artifact can be "
                "loaded with others");

@@ -64,6 +64,11 @@ struct CompileRequest {
   /// Make an artifact that trains, with functions train_step, evaluate and
   /// predict in place of the model itself.
   std::optional<TrainingRequest> training;
+  /// What an arena and the variables may take together: "260000000", "260MB",
+  /// "248MiB", or "60%" of what they take without it. Values are computed again,
+  /// in the backward pass of a training step, rather than kept where a function
+  /// would take more. Empty: as much as it takes.
+  std::string memoryBudget;
   /// Make an artifact whose weights can be replaced when it is loaded
   /// (tinh_module_with_weights).
   bool loadableWeights = false;
@@ -101,12 +106,21 @@ struct FunctionReport {
   uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
 };
 
+/// What a memory budget has changed about a function.
+struct RecomputationReport {
+  std::string function;
+  size_t kernels = 0;         ///< That are computed again.
+  double extraArithmetic = 0; ///< As a share of what it was before.
+  uint64_t arenaSize = 0, unlimitedArenaSize = 0;
+};
+
 /// What a compilation did.
 struct CompileReport {
   std::vector<std::pair<std::string, double>> milliseconds; ///< By stage.
   size_t kernels = 0;
   std::vector<KernelReport> compiledKernels;
   std::vector<FunctionReport> functions;
+  std::vector<RecomputationReport> recomputations;
   /// Bytes of the weights and of the variables, which live from run to run.
   uint64_t weightsSize = 0, stateSize = 0;
 };

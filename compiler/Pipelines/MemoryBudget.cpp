@@ -1,0 +1,281 @@
+//===- MemoryBudget.cpp - Functions that fit into a given memory ----------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What counts is the arena that is planned. The pass rematerialise has an
+// estimate of it, from graph ops alone, and a limit for that: copies of the
+// module are taken through the phases up to the plan, which is no code
+// generation, until a limit is found with which the plan fits.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/MemoryBudget.h"
+
+#include "compiler/Transforms/Passes.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
+#include "tinh/artifact.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tinh {
+
+//===----------------------------------------------------------------------===//
+// Budgets in words
+//===----------------------------------------------------------------------===//
+
+std::optional<MemoryBudget> parseMemoryBudget(StringRef text) {
+  static const std::pair<StringLiteral, double> kUnits[] = {
+      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"KB", 1e3},
+      {"MB", 1e6},     {"GB", 1e9},     {"B", 1}};
+  MemoryBudget budget;
+  budget.text = text.str();
+  bool isShare = text.consume_back("%");
+  double factor = isShare ? 0.01 : 1;
+  for (auto [unit, bytes] : kUnits)
+    if (!isShare && text.consume_back(unit)) {
+      factor = bytes;
+      break;
+    }
+  double number = 0;
+  if (text.empty() || !llvm::isDigit(text.front()) ||
+      !llvm::isDigit(text.back()) || text.getAsDouble(number))
+    return std::nullopt;
+  number *= factor;
+  if (!(number > 0 && number < 0x1p62))
+    return std::nullopt;
+  if (isShare)
+    budget.share = number;
+  else
+    budget.bytes = static_cast<uint64_t>(number);
+  return budget;
+}
+
+std::string malformedMemoryBudget(StringRef text) {
+  return ("the memory budget is '" + text +
+          "'; expected bytes, such as 260000000, 260MB or 248MiB, or a share "
+          "of "
+          "what is taken without it, such as 60%")
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// Planned memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The memory of a module's functions.
+struct Memory {
+  llvm::StringMap<uint64_t> arenas;
+  uint64_t variables = 0;
+};
+
+} // namespace
+
+/// Plans a copy of `module`, which is in phase optimised.
+static FailureOr<Memory> planCopy(ModuleOp module,
+                                  const PhaseOptions &options) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PhaseOptions quiet = options;
+  quiet.memoryBudget.reset();
+  quiet.remarks = false;
+  quiet.before = {};
+  CompileReport ignored;
+  if (failed(runPhases(*copy, Phase::Optimised, Phase::Plan, quiet, ignored)))
+    return failure();
+  Memory memory;
+  for (auto function : copy->getOps<plan::FunctionOp>())
+    memory.arenas[function.getName()] = function.getArena();
+  for (auto variable : copy->getOps<plan::VariableOp>())
+    memory.variables += llvm::alignTo(graph::tensorSize(variable.getType()),
+                                      TINH_BUFFER_ALIGNMENT);
+  return memory;
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes one function fit into an arena.
+class ArenaFitter {
+public:
+  /// `arena` is what the function takes without this.
+  ArenaFitter(func::FuncOp function, uint64_t arena, uint64_t target,
+              const PhaseOptions &options)
+      : function(function), target(target), options(options), least(arena) {}
+
+  /// Changes the function if it can be made to fit.
+  LogicalResult run();
+
+  struct Attempt {
+    OwningOpRef<ModuleOp> module;
+    transforms::Rematerialisation result;
+    uint64_t arena = 0;
+  };
+  /// What fits, with the least arithmetic; nothing if nothing does.
+  std::optional<Attempt> best;
+  /// The smallest arena that was planned.
+  uint64_t leastArena() const { return least; }
+
+private:
+  FailureOr<Attempt> attempt(uint64_t limit);
+  std::optional<double> nextLimit(double limit, double arena) const;
+
+  func::FuncOp function;
+  uint64_t target;
+  const PhaseOptions &options;
+  uint64_t least;
+  /// Of the limits: the highest that fits, the lowest that is kept and does not
+  /// fit, and the highest that is not kept.
+  double fits = 0, misses = INFINITY, unreachable = -1;
+};
+
+} // namespace
+
+/// A module with this function, of those that are called, alone.
+FailureOr<ArenaFitter::Attempt> ArenaFitter::attempt(uint64_t limit) {
+  Attempt attempt;
+  attempt.module = function->getParentOfType<ModuleOp>().clone();
+  func::FuncOp copy;
+  for (auto other :
+       llvm::make_early_inc_range(attempt.module->getOps<func::FuncOp>()))
+    if (other.getName() == function.getName())
+      copy = other;
+    else if (graph::isEntry(other))
+      other.erase();
+  attempt.result = transforms::rematerialise(copy, limit, options.fuse);
+  auto memory = planCopy(*attempt.module, options);
+  if (failed(memory))
+    return failure();
+  attempt.arena = memory->arenas.lookup(function.getName());
+  return attempt;
+}
+
+/// The limit to try after `limit`; nothing if there is no use in another one.
+std::optional<double> ArenaFitter::nextLimit(double limit, double arena) const {
+  // Closer to the target, or to the least limit that can be kept, it is not
+  // worth looking further.
+  constexpr double kSlack = 0.02;
+  auto wanted = static_cast<double>(target);
+  // By as much as the plan is off.
+  double next = limit * std::min(wanted / std::max(arena, 1.0), 2.0);
+  if (best) {
+    if (arena <= wanted && arena > wanted * (1 - kSlack))
+      return std::nullopt;
+    if (next >= misses || next <= fits)
+      next = (fits + misses) / 2;
+    return misses - fits < fits * kSlack ? std::nullopt : std::optional(next);
+  }
+  if (unreachable < 0)
+    return std::min(next, limit * (1 - kSlack));
+  if (misses - unreachable < misses * kSlack)
+    return std::nullopt;
+  return next > unreachable && next < misses * (1 - kSlack)
+             ? next
+             : (unreachable + misses) / 2;
+}
+
+LogicalResult ArenaFitter::run() {
+  constexpr int kMostAttempts = 12;
+  std::optional<double> limit = static_cast<double>(target);
+  for (int i = 0; i < kMostAttempts && limit; ++i) {
+    auto tried = attempt(static_cast<uint64_t>(*limit));
+    if (failed(tried))
+      return failure();
+    auto arena = static_cast<double>(tried->arena);
+    least = std::min(least, tried->arena);
+    misses = std::min(misses, static_cast<double>(tried->result.peakBefore));
+    if (tried->arena <= target) {
+      fits = std::max(fits, *limit);
+      if (!best || tried->result.arithmetic < best->result.arithmetic)
+        best = std::move(*tried);
+    } else if (static_cast<double>(tried->result.peak) > *limit) {
+      unreachable = std::max(unreachable, *limit);
+    } else {
+      misses = std::min(misses, *limit);
+    }
+    limit = nextLimit(*limit, arena);
+  }
+  if (best)
+    function.getBody().takeBody(
+        best->module->lookupSymbol<func::FuncOp>(function.getName()).getBody());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// All functions
+//===----------------------------------------------------------------------===//
+
+static LogicalResult refuse(func::FuncOp function, uint64_t budget,
+                            uint64_t arena, uint64_t variables) {
+  std::string text = llvm::formatv(
+      "@{0} does not fit into the memory budget of {1:N} bytes: the least that "
+      "was reached is {2:N}, {3:N} for its arena and {4:N} for the variables; "
+      "allow that much, or make batches smaller",
+      function.getName(), budget, arena + variables, arena, variables);
+  return emitError(UnknownLoc::get(function.getContext()), text);
+}
+
+static void describe(const RecomputationReport &done, uint64_t variables,
+                     MLIRContext *context) {
+  std::string text = llvm::formatv(
+      "@{0} takes {1:N} bytes for its arena and the variables, not {2:N}: {3} "
+      "kernels are computed again, {4:F1} % more arithmetic",
+      done.function, done.arenaSize + variables,
+      done.unlimitedArenaSize + variables, done.kernels,
+      100 * done.extraArithmetic);
+  emitRemark(UnknownLoc::get(context), text);
+}
+
+LogicalResult fitMemoryBudget(ModuleOp module, const PhaseOptions &options,
+                              CompileReport &report) {
+  auto memory = planCopy(module, options);
+  if (failed(memory))
+    return failure();
+  uint64_t peak = 0, budget = options.memoryBudget->bytes;
+  for (const auto &[name, arena] : memory->arenas)
+    if (name != graph::names::kInit)
+      peak = std::max(peak, arena + memory->variables);
+  if (options.memoryBudget->share > 0)
+    budget = static_cast<uint64_t>(options.memoryBudget->share *
+                                   static_cast<double>(peak));
+  for (auto function : module.getOps<func::FuncOp>()) {
+    uint64_t arena = memory->arenas.lookup(function.getName());
+    if (!graph::isEntry(function) || arena + memory->variables <= budget)
+      continue;
+    uint64_t target = budget - std::min(budget, memory->variables);
+    ArenaFitter fitter(function, arena, target, options);
+    if (failed(fitter.run()))
+      return failure();
+    if (!fitter.best)
+      return refuse(function, budget, fitter.leastArena(), memory->variables);
+    const transforms::Rematerialisation &result = fitter.best->result;
+    auto before = static_cast<double>(result.arithmeticBefore);
+    report.recomputations.push_back(
+        {function.getName().str(), static_cast<size_t>(result.repeated),
+         static_cast<double>(result.arithmetic) / before - 1,
+         fitter.best->arena, arena});
+    describe(report.recomputations.back(), memory->variables,
+             module.getContext());
+  }
+  if (report.recomputations.empty())
+    emitRemark(UnknownLoc::get(module.getContext()),
+               llvm::formatv("{0:N} bytes for an arena and the variables are "
+                             "within the memory budget",
+                             peak)
+                   .str());
+  return success();
+}
+
+} // namespace tinh
