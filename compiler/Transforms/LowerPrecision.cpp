@@ -59,7 +59,8 @@ Classes makeClasses() {
       SigmoidOp, GeluOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, WhereOp,
       // What moves elements.
       ReshapeOp, BroadcastOp, TransposeOp, ConcatOp, SliceOp, PadOp, MaxPoolOp,
-      MaxPoolGradientOp, StopGradientOp>(classes, PrecisionClass::Follows);
+      MaxPoolGradientOp, StopGradientOp, DropoutOp>(classes,
+                                                    PrecisionClass::Follows);
   classify<
       // Statistics of many elements.
       BatchNormOp, LayerNormOp, LrnOp, AvgPoolOp,
