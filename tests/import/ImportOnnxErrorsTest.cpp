@@ -60,6 +60,43 @@ TEST_F(ImportOnnxErrors, Cycle) {
             "(Relu) needs node \"p\" (Add)");
 }
 
+TEST_F(ImportOnnxErrors, Sequences) {
+  auto messageOf = [this](const std::string &nodes) {
+    return importOnnx(model(kX23 + kY + R"(
+    initializer { name: "k" data_type: 7 int64_data: 3 }
+    initializer { name: "none" data_type: 7 int64_data: 0 }
+    initializer { name: "sizes" dims: 2 data_type: 7 int64_data: [2, 1] }
+    node { name: "s" op_type: "SplitToSequence" input: "x" output: "s" })" +
+                            nodes));
+  };
+  const std::string at = "error: node \"p\" (SequenceAt): ";
+  EXPECT_EQ(messageOf(R"(
+    node { name: "p" op_type: "SequenceAt" input: "s" input: "k" output: "y" })"),
+            at + "there is no tensor 3 in a sequence of 2");
+  EXPECT_EQ(messageOf(R"(
+    node { name: "p" op_type: "SequenceAt" input: "x" input: "k" output: "y" })"),
+            at + "input 0 is no sequence of tensors");
+  EXPECT_EQ(messageOf(R"(
+    node { name: "p" op_type: "Relu" input: "s" output: "y" })"),
+            "error: node \"p\" (Relu): \"s\" is a sequence; a tensor is needed "
+            "here");
+  EXPECT_EQ(
+      messageOf(R"(
+    node { name: "p" op_type: "Identity" input: "x" output: "y" }
+    output { name: "s" })"),
+      "error: output \"s\": \"s\" is a sequence; a tensor is needed here");
+  const std::string split =
+      "error: node \"p\" (SplitToSequence): cannot split ";
+  EXPECT_EQ(messageOf(R"(
+    node { name: "p" op_type: "SplitToSequence" input: "x" input: "none"
+           output: "y" })"),
+            split + "2 elements into pieces of 0");
+  EXPECT_EQ(messageOf(R"(
+    node { name: "p" op_type: "SplitToSequence" input: "x" input: "sizes"
+           output: "y" })"),
+            split + "2 elements into [2, 1]");
+}
+
 TEST_F(ImportOnnxErrors, MissingTensor) {
   EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
     node { name: "p" op_type: "Add" input: "x" input: "b" output: "y" })")),

@@ -130,6 +130,36 @@ TEST_F(ImportOnnx, SlicesBackwards) {
   expectContains(ir, "starts [0, 2] sizes [2, 3] steps [1, -1]");
 }
 
+TEST_F(ImportOnnx, TakesTensorsOutOfSequences) {
+  const std::string at = R"(
+    initializer { name: "one" data_type: 7 int64_data: 1 }
+    initializer { name: "last" data_type: 7 int64_data: -1 }
+    node { op_type: "SequenceAt" input: "s" input: "one" output: "a" }
+    node { op_type: "SequenceAt" input: "s" input: "last" output: "y" }
+    output { name: "a" })";
+  const std::string axis = R"(attribute { name: "axis" type: INT i: 1 } })";
+  std::string ir = importOnnx(model(kX23 + kY + at + R"(
+    initializer { name: "two" data_type: 7 int64_data: 2 }
+    node { op_type: "SplitToSequence" input: "x" input: "two" output: "s" )" +
+                                    axis));
+  expectContains(ir, "starts [0, 2] sizes [2, 1]");
+  ir = importOnnx(model(kX23 + kY + at + R"(
+    initializer { name: "sizes" dims: 2 data_type: 7 int64_data: [2, 1] }
+    node { op_type: "SplitToSequence" input: "x" input: "sizes" output: "s" )" +
+                        axis));
+  expectContains(ir, "starts [0, 2] sizes [2, 1]");
+  ir = importOnnx(model(kX23 + kY + at + R"(
+    node { op_type: "SplitToSequence" input: "x" output: "s"
+           attribute { name: "keepdims" type: INT i: 0 } )" +
+                        axis));
+  expectContains(ir, "starts [0, 2] sizes [2, 1]");
+  expectContains(ir, "tensor<2x1xf32> to tensor<2xf32>");
+  ir = importOnnx(model(kX23 + kY + at + R"(
+    node { op_type: "SequenceConstruct" input: "x" input: "z" output: "s" }
+    node { op_type: "Relu" input: "x" output: "z" })"));
+  expectContains(ir, "return %0, %0");
+}
+
 TEST_F(ImportOnnx, InlinesFunctions) {
   std::string ir = importOnnx(R"(
     ir_version: 8 opset_import { version: 18 }

@@ -33,12 +33,22 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
 
 bool GraphImporter::knows(StringRef name) const {
   return values.contains(name) || initializers.contains(name) ||
-         (parent && parent->knows(name));
+         sequences.contains(name) || (parent && parent->knows(name));
+}
+
+const Sequence *GraphImporter::findSequence(StringRef name) const {
+  if (auto it = sequences.find(name); it != sequences.end())
+    return &it->second;
+  return parent ? parent->findSequence(name) : nullptr;
 }
 
 Value GraphImporter::lookup(StringRef name) {
   if (auto it = values.find(name); it != values.end())
     return it->second;
+  if (findSequence(name)) {
+    error = ("\"" + name + "\" is a sequence; a tensor is needed here").str();
+    return {};
+  }
   auto tensor = initializers.find(name);
   if (tensor == initializers.end()) {
     if (Value value = parent ? parent->lookup(name) : Value())
@@ -192,7 +202,8 @@ bool GraphImporter::buildNode(const Node &node) {
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
   auto find = [&](StringRef name) { return lookup(name); };
-  NodeBuilder nodeBuilder(builder, node, file, find);
+  auto findTensors = [&](StringRef name) { return findSequence(name); };
+  NodeBuilder nodeBuilder(builder, node, file, find, findTensors);
   Results results;
   if (isControlFlow(node)) {
     results = buildControlFlow(nodeBuilder);
@@ -210,7 +221,17 @@ bool GraphImporter::buildNode(const Node &node) {
     std::string reason = nodeBuilder.takeError();
     return fail(node, reason.empty() ? std::string(error) : reason);
   }
-  for (int i = 0; i < node.proto->output_size(); ++i) {
+  return define(nodeBuilder, results);
+}
+
+/// Gives what a node has made its names.
+bool GraphImporter::define(const NodeBuilder &nodeBuilder,
+                           const Results &results) {
+  const Node &node = nodeBuilder.node;
+  if (nodeBuilder.sequenceResult && nodeBuilder.wants(0))
+    sequences[node.proto->output(0)] = *nodeBuilder.sequenceResult;
+  for (int i = nodeBuilder.sequenceResult ? 1 : 0;
+       i < node.proto->output_size(); ++i) {
     if (node.proto->output(i).empty())
       continue;
     if (i >= static_cast<int>(results.size()))
@@ -233,7 +254,8 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
   for (int i = 0; i < entry.minInputs; ++i) {
     if (!builder.has(i))
       return fail(node, "input " + Twine(i) + " is missing");
-    if (!lookup(node.proto->input(i)))
+    const std::string &name = node.proto->input(i);
+    if (!findSequence(name) && !lookup(name))
       return fail(node, std::string(error));
   }
   return true;

@@ -39,10 +39,12 @@ public:
 
 private:
   bool knows(llvm::StringRef name) const;
+  const Sequence *findSequence(llvm::StringRef name) const;
   bool fail(const Node &node, const llvm::Twine &what);
   bool checkSupported(const NodeList &list);
   std::string describeUnsupported() const;
   bool buildNode(const Node &node);
+  bool define(const NodeBuilder &node, const Results &results);
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
 
   // ControlFlow.cpp: nodes with subgraphs. The results have a null, after an
@@ -73,6 +75,7 @@ private:
   /// Where its nodes are built.
   mlir::Block *block;
   llvm::StringMap<mlir::Value> values;
+  llvm::StringMap<Sequence> sequences;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
 };
 

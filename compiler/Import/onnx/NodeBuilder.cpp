@@ -41,6 +41,13 @@ SmallVector<Value> NodeBuilder::inputs() {
   return values;
 }
 
+const Sequence *NodeBuilder::sequence(int i) {
+  const Sequence *found = has(i) ? findSequence(node.proto->input(i)) : nullptr;
+  if (!found)
+    fail("input " + Twine(i) + " is no sequence of tensors");
+  return found;
+}
+
 bool NodeBuilder::refuseOutputs(int first) {
   for (int i = first; i < numOutputs(); ++i)
     if (wants(i)) {
@@ -167,11 +174,13 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
   static const Table table = [] {
     Table result;
     for (ArrayRef<OpEntry> family :
-         {activationOps(), attentionOps(), constantOps(), contractionOps(),
-          einsumOps(), elementwiseOps(), lossOps(), movementOps(),
-          normalizationOps(), poolingOps(), quantizationOps(), recurrentOps(),
-          reductionOps(), resizeOps(), samplingOps(), scatterOps(),
-          selectionOps(), shapeOps(), signalOps()})
+         {activationOps(),  attentionOps(),    constantOps(),
+          contractionOps(), einsumOps(),       elementwiseOps(),
+          lossOps(),        movementOps(),     normalizationOps(),
+          poolingOps(),     quantizationOps(), recurrentOps(),
+          reductionOps(),   resizeOps(),       samplingOps(),
+          scatterOps(),     selectionOps(),    sequenceOps(),
+          shapeOps(),       signalOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

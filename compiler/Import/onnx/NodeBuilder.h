@@ -22,11 +22,18 @@ namespace tinh::onnx {
 
 using Results = llvm::SmallVector<mlir::Value, 1>;
 
+/// A sequence of ONNX whose tensors are known one by one. Graphs have tensors
+/// alone.
+using Sequence = llvm::SmallVector<mlir::Value, 0>;
+
 class NodeBuilder : public GraphOps {
 public:
-  NodeBuilder(GraphBuilder &graph, const Node &node, const ModelFile &file,
-              llvm::function_ref<mlir::Value(llvm::StringRef)> lookup)
-      : GraphOps(graph), node(node), file(file), lookup(lookup) {}
+  NodeBuilder(
+      GraphBuilder &graph, const Node &node, const ModelFile &file,
+      llvm::function_ref<mlir::Value(llvm::StringRef)> lookup,
+      llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence)
+      : GraphOps(graph), node(node), file(file), lookup(lookup),
+        findSequence(findSequence) {}
 
   const Node &node;
   const ModelFile &file;
@@ -45,6 +52,10 @@ public:
   /// Null only if the input is not there.
   mlir::Value input(int i);
   llvm::SmallVector<mlir::Value> inputs();
+  /// Null, with an error, if the input is no sequence.
+  const Sequence *sequence(int i);
+  /// What is given in place of results by ops that make a sequence.
+  std::optional<Sequence> sequenceResult;
   /// Reports outputs from `first` on, which the op does not have here.
   bool refuseOutputs(int first);
 
@@ -73,6 +84,7 @@ private:
                                                        llvm::StringRef what);
 
   llvm::function_ref<mlir::Value(llvm::StringRef)> lookup;
+  llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence;
 };
 
 using BuildFunction = Results (*)(NodeBuilder &);
@@ -104,6 +116,7 @@ llvm::ArrayRef<OpEntry> resizeOps();
 llvm::ArrayRef<OpEntry> samplingOps();
 llvm::ArrayRef<OpEntry> scatterOps();
 llvm::ArrayRef<OpEntry> selectionOps();
+llvm::ArrayRef<OpEntry> sequenceOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
 
