@@ -44,13 +44,14 @@ public:
   void on_epoch_end(Model &model, const Progress &progress) override {
     double score = scoreOf(progress, options.monitor);
     double gain = options.maximize ? score - best : best - score;
-    if (!hasBest || gain > options.min_delta) {
+    bool isBetter = !hasBest || gain > options.min_delta;
+    if (isBetter && std::isfinite(score)) {
       hasBest = true;
       best = score;
       epochsSince = 0;
       if (options.restore_best)
         keep(model);
-    } else if (++epochsSince > options.patience) {
+    } else if (++epochsSince >= options.patience) {
       model.stop_training();
     }
   }
@@ -59,8 +60,7 @@ public:
       model.network().load_state_dict(kept);
   }
 
-  /// "BEST EPOCHS": without the parameters of the best epoch, which are kept
-  /// from the next better one on.
+  /// "BEST EPOCHS".
   std::string state() const override {
     std::ostringstream text;
     text.precision(17);
@@ -72,6 +72,9 @@ public:
     std::istringstream text(state);
     hasBest = static_cast<bool>(text >> best >> epochsSince);
   }
+  /// The parameters of the best epoch.
+  StateDict tensors() const override { return kept; }
+  void set_tensors(const StateDict &tensors) override { kept = tensors; }
 
 private:
   void keep(Model &model) {
@@ -97,10 +100,9 @@ public:
   explicit CsvLog(std::string path) : path(std::move(path)) {}
 
   void on_epoch_end(Model &, const Progress &progress) override {
-    bool isNew = !file.is_open();
-    if (isNew)
-      file.open(path, goesOn ? std::ios::app : std::ios::trunc);
-    if (isNew && !goesOn) {
+    if (!file.is_open())
+      open();
+    if (file.tellp() == 0) {
       file << "epoch";
       for (const auto &[name, value] : progress.scores)
         file << ',' << name;
@@ -114,16 +116,27 @@ public:
     if (!file)
       throw Error(TINH_IO_ERROR,
                   "'" + path + "': cannot be written: " + std::strerror(errno));
+    size = static_cast<uint64_t>(file.tellp());
   }
-  std::string state() const override { return file.is_open() ? "open" : ""; }
+  /// The size of the file: rows that were written later, before training was
+  /// interrupted, are written again.
+  std::string state() const override { return std::to_string(size); }
   void set_state(const std::string &state) override {
-    goesOn = state == "open";
+    size = std::strtoull(state.c_str(), nullptr, 10);
   }
 
 private:
+  void open() {
+    std::error_code none;
+    if (std::filesystem::file_size(path, none) > size && !none)
+      std::filesystem::resize_file(path, size, none);
+    file.open(path, std::ios::app);
+    file.seekp(0, std::ios::end);
+  }
+
   std::string path;
   std::ofstream file;
-  bool goesOn = false;
+  uint64_t size = 0;
 };
 
 /// Gone with what is in it when this is.

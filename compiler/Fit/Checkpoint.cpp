@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The tensors of a checkpoint are model.NAME (parameters and buffers),
-// optimizer.NAME (its state_dict) and scores, the sums of the epoch so far. Its
-// metadata are text: epoch and batch of the next batch, the step of the
-// schedule, seed and counter of the random generators, and the state of the
-// callbacks, in order.
+// optimizer.NAME (its state_dict), scores, the sums of the epoch so far, and
+// those of the callbacks, callback.0.NAME. Its metadata are text: epoch and
+// batch of the next batch, the data that they are of, the step of the schedule,
+// seed and counter of the random generators, and the state of the callbacks, in
+// order.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Fit/Checkpoint.h"
@@ -28,7 +29,7 @@ namespace tinh {
 namespace {
 
 constexpr std::string_view kModel = "model.", kOptimizer = "optimizer.";
-constexpr const char *kScores = "scores";
+constexpr const char *kScores = "scores", *kCallback = "callback.";
 
 void append(StateDict &to, std::string_view prefix, const StateDict &state) {
   for (const NamedTensor &entry : state)
@@ -79,6 +80,8 @@ private:
 
 void Model::save_checkpoint(const std::string &path, At at) const {
   NoGrad guard;
+  if (impl->loader)
+    impl->requireFinite(); // Rather keep the file of better times.
   StateDict tensors;
   Metadata metadata;
   append(tensors, kModel, impl->network->state_dict(at));
@@ -100,8 +103,12 @@ void Model::save_checkpoint(const std::string &path, At at) const {
     put("generator." + std::to_string(i) + ".seed", generators[i].seed());
     put("generator." + std::to_string(i) + ".counter", generators[i].counter());
   }
-  for (size_t i = 0; i < impl->callbacks.size(); ++i)
-    metadata["callback." + std::to_string(i)] = impl->callbacks[i]->state();
+  for (size_t i = 0; i < impl->callbacks.size(); ++i) {
+    std::string name = kCallback + std::to_string(i);
+    metadata[name] = impl->callbacks[i]->state();
+    append(tensors, name + ".", impl->callbacks[i]->tensors());
+  }
+  metadata["data"] = impl->loader ? impl->data : "";
   save_safetensors(path, tensors, metadata, at);
 }
 
@@ -113,6 +120,11 @@ void Model::load_checkpoint(const std::string &path, At at) {
   Record record(metadata, path, at);
   DataLoader::Position position{record.number<int64_t>("epoch"),
                                 record.number<int64_t>("batch")};
+  if (impl->loader && !record.text("data").empty() &&
+      record.text("data") != impl->data)
+    eager::fail({"load_checkpoint", at}, "'", path, "' is of a training on ",
+                record.text("data"), ", and this is on ", impl->data,
+                "; go on with the same data and options");
   impl->network->load_state_dict(part(tensors, kModel), true, at);
   if (!impl->optimizer)
     impl->prepare(impl->example, at);
@@ -124,8 +136,11 @@ void Model::load_checkpoint(const std::string &path, At at) {
     generator.state()->seed = record.number<uint64_t>(name + ".seed");
     generator.state()->counter = record.number<uint64_t>(name + ".counter");
   }
-  for (size_t i = 0; i < impl->callbacks.size(); ++i)
-    impl->callbacks[i]->set_state(record.text("callback." + std::to_string(i)));
+  for (size_t i = 0; i < impl->callbacks.size(); ++i) {
+    std::string name = kCallback + std::to_string(i);
+    impl->callbacks[i]->set_state(record.text(name));
+    impl->callbacks[i]->set_tensors(part(tensors, name + "."));
+  }
   if (const Tensor *sums = find(tensors, kScores);
       sums && sums->shape() == impl->trainSums->tensor().shape())
     impl->trainSums->tensor().copy_(*sums);
@@ -147,6 +162,8 @@ public:
   void on_train_begin(Model &model) override {
     if (options.resume && std::filesystem::exists(path))
       model.load_checkpoint(path);
+    else
+      model.save_checkpoint(path); // Rather fail before the first epoch.
   }
   void on_batch_end(Model &model, const Progress &progress) override {
     if (options.batches > 0 && progress.batch % options.batches == 0)

@@ -43,8 +43,14 @@ std::vector<Tensor> TensorDataset::batch(const Tensor &numbers) const {
 }
 
 FunctionDataset::FunctionDataset(int64_t size, std::vector<Field> fields,
-                                 Make make)
-    : count(size), fields(std::move(fields)), make(std::move(make)) {}
+                                 Make make, At at)
+    : count(size), fields(std::move(fields)), make(std::move(make)) {
+  if (size < 0 || this->fields.empty() || !this->make)
+    refuse(at, "a dataset needs fields, a function that makes them and no "
+               "negative number of examples; found " +
+                   std::to_string(size) + " examples of " +
+                   std::to_string(this->fields.size()) + " fields");
+}
 
 std::vector<Tensor> FunctionDataset::batch(const Tensor &numbers) const {
   std::vector<Tensor> result;
@@ -93,6 +99,8 @@ private:
 
 std::shared_ptr<const Dataset> subset(std::shared_ptr<const Dataset> dataset,
                                       int64_t first, int64_t count, At at) {
+  if (!dataset)
+    refuse(at, "the dataset is null");
   if (first < 0 || count < 0 || first > dataset->size() - count)
     refuse(at, "a dataset of " + std::to_string(dataset->size()) +
                    " examples has no " + std::to_string(count) +
@@ -107,6 +115,8 @@ std::shared_ptr<const Dataset> subset(std::shared_ptr<const Dataset> dataset,
 DataLoader::DataLoader(std::shared_ptr<const Dataset> dataset,
                        DataLoaderOptions options, At at)
     : examples(std::move(dataset)), options(options) {
+  if (!examples)
+    refuse(at, "the dataset is null");
   if (options.batch_size < 1)
     refuse(at, "batch_size must be at least 1, found " +
                    std::to_string(options.batch_size));
@@ -122,8 +132,8 @@ DataLoader::DataLoader(std::vector<Tensor> fields, DataLoaderOptions options,
                  options, at) {}
 
 int64_t DataLoader::size() const {
-  int64_t missing = options.drop_last ? 0 : options.batch_size - 1;
-  return (examples->size() + missing) / options.batch_size;
+  int64_t count = examples->size(), whole = count / options.batch_size;
+  return whole + (!options.drop_last && count % options.batch_size != 0);
 }
 
 std::vector<Tensor> DataLoader::make(Position position) {

@@ -11,8 +11,10 @@
 #include "tinh/autograd.h"
 #include "tinh/function.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 namespace tinh {
 
@@ -20,9 +22,11 @@ namespace tinh {
 // Scores
 //===----------------------------------------------------------------------===//
 
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 ScoreSums::ScoreSums(const std::vector<Metric> &metrics)
     : metrics(metrics),
-      sums(zeros(static_cast<int64_t>(metrics.size()) + 2, float64)) {}
+      sums(zeros(static_cast<int64_t>(metrics.size()) + 3, float64)) {}
 
 void ScoreSums::clear() { sums.zero_(); }
 
@@ -34,15 +38,25 @@ void ScoreSums::add(const Tensor &loss, const Tensor &prediction,
   for (const Metric &metric : metrics)
     scores.push_back(metric.mean(prediction, target).to(float64));
   scores.push_back(ones({}, float64));
+  // A sum that is not finite stays so.
+  Tensor total = sums.select(0, 0) + scores[0] * count;
+  scores.push_back((abs(total) < kInfinity).to(float64));
   sums += stack(scores) * count;
+}
+
+std::optional<int64_t> ScoreSums::lastFinite() const {
+  std::vector<double> values = sums.to_vector<double>();
+  if (std::isfinite(values[0]))
+    return std::nullopt;
+  return static_cast<int64_t>(values.back());
 }
 
 Scores ScoreSums::means(const std::string &prefix) const {
   std::vector<double> values = sums.to_vector<double>();
-  Scores scores{{prefix + "loss", values[0] / values.back()}};
+  double examples = values[metrics.size() + 1];
+  Scores scores{{prefix + "loss", values[0] / examples}};
   for (size_t i = 0; i < metrics.size(); ++i)
-    scores.emplace_back(prefix + metrics[i].name,
-                        values[i + 1] / values.back());
+    scores.emplace_back(prefix + metrics[i].name, values[i + 1] / examples);
   return scores;
 }
 
@@ -50,10 +64,48 @@ Scores ScoreSums::means(const std::string &prefix) const {
 // Steps
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// Has a network compute as in inference while it lives.
+class Evaluating {
+public:
+  explicit Evaluating(nn::Module &network) {
+    for (const nn::Module::Named &entry : network.modules())
+      before.emplace_back(entry.module, entry.module->is_training());
+    network.eval();
+  }
+  ~Evaluating() {
+    for (auto [module, training] : before) // Parents first.
+      module->train(training);
+  }
+  Evaluating(const Evaluating &) = delete;
+
+private:
+  std::vector<std::pair<nn::Module *, bool>> before;
+};
+
+} // namespace
+
 void Model::Impl::requireCompiled(const char *operation, At at) const {
   if (!loss)
     eager::fail({operation, at},
                 "the model has no loss and no optimizer; call compile first");
+}
+
+void Model::Impl::requireFinite() const {
+  std::optional<int64_t> examples = trainSums->lastFinite();
+  if (!examples)
+    return;
+  auto [epoch, batch] = loader->position();
+  // An epoch that has ended is the one before that of the position.
+  throw Error(TINH_INVALID_ARGUMENT,
+              "fit: the loss is not finite in step " +
+                  std::to_string(*examples / batchSize + 1) + " of epoch " +
+                  std::to_string(batch == 0 ? epoch : epoch + 1) +
+                  "; check the data, also for labels out of range, or train "
+                  "with a lower learning rate; with CompileOptions::graph = "
+                  "false, operations say what they cannot compute, and with "
+                  "EngineOptions::check_numerics what gave the first NaN");
 }
 
 void Model::Impl::prepare(const Tensor &x, At at) {
@@ -62,10 +114,11 @@ void Model::Impl::prepare(const Tensor &x, At at) {
     return;
   if (!network->is_initialized()) {
     NoGrad guard;
-    network->eval();
+    Evaluating inference(*network);
     (*network)(x, at);
   }
-  optimizer = std::make_unique<optim::Optimizer>(network->parameters(at), rule);
+  optimizer =
+      std::make_unique<optim::Optimizer>(network->parameters(at), rule, at);
   if (options.schedule)
     scheduler =
         std::make_unique<optim::Scheduler>(*optimizer, options.schedule);
@@ -74,6 +127,11 @@ void Model::Impl::prepare(const Tensor &x, At at) {
 void Model::Impl::train(const Tensor &x, const Tensor &y) {
   Tensor prediction = (*network)(x);
   Tensor value = (*loss)(prediction, y);
+  if (!is_grad_required(value))
+    throw Error(TINH_INVALID_ARGUMENT,
+                "fit: no gradient gets from the loss to a parameter: all are "
+                "frozen, or an operation without a gradient, such as argmax or "
+                "a conversion to integers, is on every way");
   backward(value);
   if (options.clip_norm > 0)
     optim::clip_grad_norm(network->parameters(), options.clip_norm);
@@ -91,7 +149,7 @@ void Model::Impl::evaluate(const Tensor &x, const Tensor &y) {
 
 Scores Model::Impl::evaluateAll(DataLoader &batches,
                                 const std::string &prefix) {
-  network->eval();
+  Evaluating guard(*network);
   validationSums->clear();
   while (auto batch = batches.next())
     evaluateStep((*batch)[0], (*batch)[1]);
@@ -103,7 +161,10 @@ Scores Model::Impl::evaluateAll(DataLoader &batches,
 //===----------------------------------------------------------------------===//
 
 Model::Model(std::shared_ptr<nn::Module> network)
-    : impl(std::make_shared<Impl>(std::move(network))) {}
+    : impl(std::make_shared<Impl>(std::move(network))) {
+  if (!impl->network)
+    throw Error(TINH_INVALID_ARGUMENT, "a model needs a network, found null");
+}
 
 nn::Module &Model::network() const { return *impl->network; }
 
@@ -121,6 +182,13 @@ void Model::stop_training() { impl->stopping = true; }
 void Model::compile(Loss loss, optim::Rule rule, std::vector<Metric> metrics,
                     CompileOptions options) {
   Impl *model = impl.get();
+  if (!rule)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "compile: there is no optimizer, the rule is null");
+  if (!(options.clip_norm >= 0))
+    throw Error(TINH_INVALID_ARGUMENT, "compile: clip_norm is " +
+                                           std::to_string(options.clip_norm) +
+                                           "; it must be 0 or more");
   model->loss = std::move(loss);
   model->rule = std::move(rule);
   model->metrics = std::move(metrics);
@@ -165,7 +233,7 @@ Scores Model::evaluate(const Tensor &x, const Tensor &y, int64_t batch_size,
 
 Tensor Model::predict(const Tensor &x, int64_t batch_size, At at) {
   impl->requireCompiled("predict", at);
-  impl->network->eval();
+  Evaluating guard(*impl->network);
   DataLoader batches({x}, {.batch_size = batch_size}, at);
   std::vector<Tensor> results;
   while (auto batch = batches.next())
@@ -200,7 +268,10 @@ public:
   History run();
 
 private:
+  std::unique_ptr<DataLoader>
+  makeLoaders(std::shared_ptr<const Dataset> dataset, At at);
   void runEpoch();
+  [[noreturn]] void failIn(const Error &error) const;
   void endEpoch();
 
   Model &model;
@@ -235,13 +306,46 @@ Parts divide(std::shared_ptr<const Dataset> dataset, const FitOptions &options,
   return {subset(dataset, 0, kept), subset(dataset, kept, size - kept)};
 }
 
+void check(const Model::Impl &impl, const Dataset *dataset,
+           const FitOptions &options, At at) {
+  impl.requireCompiled("fit", at);
+  if (!dataset)
+    eager::fail({"fit", at}, "the dataset is null");
+  if (impl.loader)
+    eager::fail({"fit", at}, "the model is being trained, by the call of fit "
+                             "that this one is made in");
+  if (options.epochs < 0)
+    eager::fail({"fit", at}, "epochs is ", options.epochs,
+                "; it must be 0 or more");
+  if (std::ranges::find(options.callbacks, nullptr) != options.callbacks.end())
+    eager::fail({"fit", at}, "a callback is null");
+}
+
 Training::Training(Model &model, Model::Impl &impl,
                    std::shared_ptr<const Dataset> dataset,
                    const FitOptions &options, At at)
     : model(model), impl(impl), options(options), display(options.verbosity) {
-  impl.requireCompiled("fit", at);
+  check(impl, dataset.get(), options, at);
+  std::unique_ptr<DataLoader> loader = makeLoaders(std::move(dataset), at);
+  impl.callbacks = checkpointsLast(options.callbacks);
+  impl.stopping = false;
+  impl.trainSums->clear();
+  impl.loader = std::move(loader); // From here on it is being trained.
+}
+
+/// What the examples of fit and their order depend on.
+std::string describe(const Dataset &dataset, const FitOptions &options) {
+  return std::to_string(dataset.size()) + " examples in batches of " +
+         std::to_string(options.batch_size) +
+         (options.shuffle ? ", shuffled by seed " + std::to_string(options.seed)
+                          : "");
+}
+
+/// Of the examples for training; `validation` is made, too.
+std::unique_ptr<DataLoader>
+Training::makeLoaders(std::shared_ptr<const Dataset> dataset, At at) {
   Parts parts = divide(std::move(dataset), options, at);
-  impl.loader = std::make_unique<DataLoader>(
+  auto loader = std::make_unique<DataLoader>(
       parts.training,
       DataLoaderOptions{.batch_size = options.batch_size,
                         .shuffle = options.shuffle,
@@ -257,10 +361,10 @@ Training::Training(Model &model, Model::Impl &impl,
                 "examples must have two fields, an input and a "
                 "target; found ",
                 first.size());
-  impl.callbacks = checkpointsLast(options.callbacks);
-  impl.stopping = false;
-  impl.trainSums->clear();
   impl.prepare(first[0], at);
+  impl.data = describe(*parts.training, options);
+  impl.batchSize = options.batch_size;
+  return loader;
 }
 
 void Training::runEpoch() {
@@ -275,6 +379,8 @@ void Training::runEpoch() {
     if (impl.scheduler)
       impl.scheduler->step();
     progress.batch = loader.position().batch;
+    if (options.terminate_on_nan)
+      impl.requireFinite();
     progress.seconds =
         std::chrono::duration<double>(Clock::now() - start).count();
     display.batch(progress, *impl.trainSums);
@@ -286,7 +392,17 @@ void Training::runEpoch() {
       std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Says when the number was found that EngineOptions::check_numerics asks for.
+void Training::failIn(const Error &error) const {
+  if (error.status() != TINH_NOT_FINITE)
+    throw error;
+  throw Error(TINH_NOT_FINITE,
+              "fit: by batch " + std::to_string(progress.batch) + " of epoch " +
+                  std::to_string(progress.epoch + 1) + ", " + error.what());
+}
+
 void Training::endEpoch() {
+  impl.requireFinite();
   if (validation)
     for (auto &score : impl.evaluateAll(*validation, "val_"))
       progress.scores.push_back(std::move(score));
@@ -305,7 +421,11 @@ History Training::run() {
   progress.batches = impl.loader->size();
   while (impl.loader->position().epoch < options.epochs && !impl.stopping) {
     progress.epoch = impl.loader->position().epoch;
-    runEpoch();
+    try {
+      runEpoch();
+    } catch (const Error &error) {
+      failIn(error);
+    }
     if (impl.loader->position().epoch > progress.epoch)
       endEpoch();
   }

@@ -24,13 +24,18 @@ public:
   void clear();
   /// Adds the scores of a batch. May be traced.
   void add(const Tensor &loss, const Tensor &prediction, const Tensor &target);
+  /// Before how many examples the loss was finite for the last time, if it is
+  /// not any more; waits.
+  std::optional<int64_t> lastFinite() const;
   /// The means; waits. Names begin with `prefix`.
   Scores means(const std::string &prefix = "") const;
   const Tensor &tensor() const { return sums; }
 
 private:
   const std::vector<Metric> &metrics;
-  Tensor sums; ///< f64: of the loss, of each metric, and the examples.
+  /// f64: of the loss, of each metric, the examples, and those of them up to
+  /// which the sum of the loss is finite.
+  Tensor sums;
 };
 
 class Model::Impl {
@@ -55,11 +60,16 @@ public:
 
   // While fit runs.
   std::unique_ptr<DataLoader> loader;
+  /// What the position in the data is a position in, for checkpoints.
+  std::string data;
+  int64_t batchSize = 0;
   std::vector<CallbackPtr> callbacks;
   Tensor example;
   bool stopping = false;
 
   void requireCompiled(const char *operation, At at) const;
+  /// Refuses to go on where the loss of a step of this epoch was not finite.
+  void requireFinite() const;
   /// Makes the parameters whose sizes are found by a call, and the optimizer.
   void prepare(const Tensor &x, At at);
   void train(const Tensor &x, const Tensor &y);

@@ -117,6 +117,8 @@ TEST(DataLoader, RefusesWhatItCannotLoad) {
                Error);
   DataLoader loader({arange(3)});
   EXPECT_THROW(loader.seek({0, 2}), Error);
+  EXPECT_THROW(DataLoader(std::shared_ptr<const Dataset>()), Error);
+  EXPECT_THROW(FunctionDataset(-1, {{{}}}, [](int64_t, auto) {}), Error);
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <unistd.h>
 
@@ -188,13 +189,112 @@ TEST_F(Fit, StopsEarly) {
       early_stopping({.min_delta = 10, .patience = 2, .restore_best = true})};
   History history = net.model.fit(points.x, points.y, options);
   EXPECT_TRUE(history.stopped);
-  EXPECT_EQ(history.epochs.size(), 4u);
+  EXPECT_EQ(history.epochs.size(), 3u);
   Tensor tail = points.x.slice(0, 160), labels = points.y.slice(0, 160);
   EXPECT_NEAR(*find(net.model.evaluate(tail, labels), "loss"),
               *find(history.epochs[0], "val_loss"), 1e-6);
 
   options.callbacks = {early_stopping({.monitor = "val_recall"})};
   EXPECT_THROW(net.model.fit(points.x, points.y, options), Error);
+}
+
+/// Fails after an epoch, as a program that is killed after the logs were
+/// written and before the checkpoint is.
+struct Interrupt : Callback {
+  explicit Interrupt(int64_t epoch) : epoch(epoch) {}
+  void on_epoch_end(Model &, const Progress &progress) override {
+    if (progress.epoch == epoch)
+      throw std::runtime_error("interrupted");
+  }
+  int64_t epoch;
+};
+
+TEST_F(Fit, CallbacksGoOnFromACheckpoint) {
+  Points points;
+  auto run = [&](const std::string &name, int64_t interruptedAfter) {
+    Net net(true);
+    FitOptions options = quiet(6);
+    options.validation_split = 0.2;
+    options.callbacks = {
+        early_stopping(
+            {.min_delta = 10, .patience = 100, .restore_best = true}),
+        csv_log(path(name + ".csv")), checkpoint(path(name + ".safetensors")),
+        std::make_shared<Interrupt>(interruptedAfter)};
+    net.model.fit(points.x, points.y, options);
+    return valuesOf(net);
+  };
+  auto whole = run("whole", -1);
+  EXPECT_THROW(run("parts", 3), std::runtime_error);
+  EXPECT_EQ(run("parts", -1), whole); // The parameters of the first epoch.
+  EXPECT_EQ(read("parts.csv"), read("whole.csv"));
+}
+
+TEST_F(Fit, RefusesTheCheckpointOfOtherData) {
+  Points points;
+  Net net(true);
+  FitOptions options = quiet(1);
+  options.callbacks = {checkpoint(path("checkpoint.safetensors"))};
+  net.model.fit(points.x, points.y, options);
+  auto messageOf = [&](const Tensor &x, const Tensor &y) {
+    try {
+      net.model.fit(x, y, options);
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  options.epochs = 2;
+  options.seed = 7;
+  EXPECT_NE(messageOf(points.x, points.y)
+                .find("200 examples in batches of 32, shuffled by seed 0, and "
+                      "this is on 200 examples in batches of 32, shuffled by "
+                      "seed 7"),
+            std::string::npos);
+  options.seed = 0;
+  EXPECT_NE(messageOf(points.x.slice(0, 0, 100), points.y.slice(0, 0, 100)),
+            "");
+  EXPECT_EQ(messageOf(points.x, points.y), "");
+}
+
+TEST_F(Fit, SaysWhereTheLossIsNotFinite) {
+  Points points;
+  points.y[70] = 2; // No class. Of the third batch.
+  Net net(true);
+  FitOptions options = quiet(2);
+  options.shuffle = false;
+  std::string file = path("checkpoint.safetensors");
+  options.callbacks = {checkpoint(file, {.batches = 2})};
+  try {
+    net.model.fit(points.x, points.y, options);
+    FAIL() << "no error";
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what()).find("step 3 of epoch 1"),
+              std::string::npos)
+        << error.what();
+  }
+  Net other(true);
+  other.model.load_checkpoint(file); // That of the second step.
+  for (const std::vector<float> &values : valuesOf(other))
+    for (float value : values)
+      EXPECT_TRUE(std::isfinite(value));
+}
+
+TEST_F(Fit, KeepsModesWhereACallbackEvaluates) {
+  Points points;
+  struct Evaluate : Callback {
+    explicit Evaluate(const Points &points) : points(points) {}
+    void on_batch_end(Model &model, const Progress &) override {
+      model.evaluate(points.x, points.y);
+      EXPECT_TRUE(model.network().is_training());
+    }
+    const Points &points;
+  };
+  Net with(true), without(true);
+  FitOptions options = quiet(1);
+  without.model.fit(points.x, points.y, options);
+  options.callbacks = {std::make_shared<Evaluate>(points)};
+  with.model.fit(points.x, points.y, options);
+  EXPECT_EQ(valuesOf(with), valuesOf(without));
 }
 
 TEST_F(Fit, WritesLogs) {
@@ -233,6 +333,30 @@ TEST_F(Fit, RefusesWhatItCannotTrain) {
   EXPECT_THROW(model.fit(three, quiet(1)), Error);
   EXPECT_EQ(model.fit(points.x, points.x, quiet(1)).epochs.size(), 1u);
   EXPECT_THROW(metrics::make("precision"), Error);
+
+  EXPECT_THROW(Model(nullptr), Error);
+  EXPECT_THROW(model.compile(losses::make("mse"), nullptr), Error);
+  EXPECT_THROW(
+      model.compile(losses::make("mse"), optim::sgd(), {}, {.clip_norm = -1}),
+      Error);
+  EXPECT_THROW(model.fit(std::shared_ptr<const Dataset>(), quiet(1)), Error);
+  EXPECT_THROW(model.fit(points.x, points.x, quiet(-1)), Error);
+  options = quiet(1);
+  options.callbacks = {nullptr};
+  EXPECT_THROW(model.fit(points.x, points.x, options), Error);
+  struct Again : Callback {
+    void on_epoch_end(Model &model, const Progress &) override {
+      Points points;
+      model.fit(points.x, points.x, quiet(1));
+    }
+  };
+  options.callbacks = {std::make_shared<Again>()};
+  EXPECT_THROW(model.fit(points.x, points.x, options), Error);
+  options = quiet(1);
+  options.batch_size = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(model.fit(points.x, points.x, options).epochs.size(), 1u);
+  network->freeze();
+  EXPECT_THROW(model.fit(points.x, points.x, quiet(1)), Error);
 }
 
 TEST(Metrics, AreMeansOverExamples) {

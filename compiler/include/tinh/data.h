@@ -9,8 +9,8 @@
 // Examples are taken from a dataset in batches, in an order that a seed
 // decides:
 //
-//   tinh::DataLoader loader({images, labels}, {.batch_size = 32, .shuffle =
-//   true}); while (auto batch = loader.next())   // Once an epoch.
+//   tinh::DataLoader loader({images, labels}, {.shuffle = true});
+//   while (auto batch = loader.next())   // Once an epoch.
 //     train((*batch)[0], (*batch)[1]);
 //
 // A batch is queued on the engine some batches ahead, so that it is made while
@@ -69,7 +69,8 @@ public:
   using Make =
       std::function<void(int64_t number, std::span<std::byte *const> fields)>;
 
-  FunctionDataset(int64_t size, std::vector<Field> fields, Make make);
+  FunctionDataset(int64_t size, std::vector<Field> fields, Make make,
+                  At at = At::current());
   int64_t size() const override { return count; }
   std::vector<Tensor> batch(const Tensor &numbers) const override;
 

@@ -93,9 +93,11 @@ public:
   virtual void on_batch_end(Model &model, const Progress &progress) {}
   virtual void on_epoch_end(Model &model, const Progress &progress) {}
   virtual void on_train_end(Model &model) {}
-  /// What a checkpoint keeps of it, as text, and the opposite.
+  /// What a checkpoint keeps of it, as text and as tensors, and the opposite.
   virtual std::string state() const { return ""; }
   virtual void set_state(const std::string &state) {}
+  virtual StateDict tensors() const { return {}; }
+  virtual void set_tensors(const StateDict &tensors) {}
 };
 using CallbackPtr = std::shared_ptr<Callback>;
 
@@ -105,7 +107,8 @@ struct EarlyStoppingOptions {
   bool maximize = false;
   /// What counts as better.
   double min_delta = 0;
-  /// Epochs without anything better before training stops.
+  /// After so many epochs without anything better, and at least one, training
+  /// stops.
   int64_t patience = 0;
   /// Put the parameters of the best epoch back in the end.
   bool restore_best = false;
@@ -162,6 +165,9 @@ struct FitOptions {
   /// Examples for validation; may be null.
   std::shared_ptr<const Dataset> validation = {};
   std::vector<CallbackPtr> callbacks = {};
+  /// Look at the loss after each batch, which waits for it, and not only at the
+  /// end of an epoch: training ends at once when it is not finite.
+  bool terminate_on_nan = false;
   /// A bar with the scores on a terminal, a line an epoch elsewhere.
   Verbosity verbosity = Verbosity::Automatic;
 };
@@ -180,11 +186,12 @@ public:
   optim::Optimizer &optimizer() const;
 
   /// All parameters must have values, or get them at the first call. The
-  /// optimizer is a new one.
+  /// optimizer is a new one, made when fit is called first.
   void compile(Loss loss, optim::Rule rule, std::vector<Metric> metrics = {},
                CompileOptions options = {});
 
-  /// Datasets have two fields, inputs and targets.
+  /// Datasets have two fields, inputs and targets. A loss that is not finite is
+  /// an error at the end of the epoch, or where a checkpoint would be written.
   History fit(std::shared_ptr<const Dataset> dataset, FitOptions options = {},
               At at = At::current());
   History fit(const Tensor &x, const Tensor &y, FitOptions options = {},
@@ -201,8 +208,9 @@ public:
   /// Makes fit end after this batch, for callbacks.
   void stop_training();
   /// All that training depends on, to a file (.safetensors) and back; while fit
-  /// runs, with the position in its data. Names that the file lacks or has too
-  /// many, and shapes that differ, are errors.
+  /// runs, with the position in its data, which must then be the same, in the
+  /// same order. Names that the file lacks or has too many, and shapes that
+  /// differ, are errors.
   void save_checkpoint(const std::string &path, At at = At::current()) const;
   void load_checkpoint(const std::string &path, At at = At::current());
   /// Tensors of a batch, a row of the first example's: for logs of the graph.
