@@ -40,6 +40,8 @@
 #include "tinh/state_dict.h"
 #include "tinh/tensor.h"
 
+#include <concepts>
+#include <cstddef>
 #include <memory>
 
 namespace tinh::nn {
@@ -52,8 +54,10 @@ class Module;
 /// A shared module, which can be called.
 template <typename M> class Handle : public std::shared_ptr<M> {
 public:
-  using std::shared_ptr<M>::shared_ptr;
+  Handle() = default;
+  Handle(std::nullptr_t) {}
   template <typename Other>
+    requires std::convertible_to<Other *, M *>
   Handle(std::shared_ptr<Other> module)
       : std::shared_ptr<M>(std::move(module)) {}
 
