@@ -8,6 +8,7 @@
 #include "tinh/nn/layers.h"
 
 #include "compiler/Nn/Checks.h"
+#include "tinh/autograd.h"
 
 #include <cmath>
 
@@ -42,14 +43,29 @@ Tensor Linear::forward(const Tensor &x) { return linear(x, weight, bias); }
 // Embedding
 //===----------------------------------------------------------------------===//
 
-Embedding::Embedding(int64_t count, int64_t width) {
+Embedding::Embedding(int64_t count, int64_t width,
+                     std::optional<int64_t> given) {
   requireCount(count, "Embedding", "count");
   requireCount(width, "Embedding", "width");
-  register_parameter("weight", weight, {count, width}, init::normal());
+  if (given && (*given < -count || *given >= count))
+    throw Error(TINH_INVALID_ARGUMENT,
+                "Embedding: the row " + std::to_string(*given) +
+                    " of paddings is none of " + std::to_string(count));
+  if (given)
+    padding = *given < 0 ? *given + count : *given;
+  register_parameter("weight", weight, {count, width},
+                     [this](const Tensor &x, const Generator &generator) {
+                       init::normal()(x, generator);
+                       if (padding)
+                         x.select(0, *padding).zero_();
+                     });
 }
 
 Tensor Embedding::forward(const Tensor &indices) {
-  return embedding(weight, indices);
+  Tensor rows = embedding(weight, indices);
+  if (!padding)
+    return rows;
+  return where((indices == *padding).unsqueeze(-1), detach(rows), rows);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,12 +33,22 @@ RecurrentBase::RecurrentBase(int64_t width, int64_t hidden, int64_t gates,
   requireCount(hidden, "a recurrent layer", "hidden");
   requireCount(options.num_layers, "a recurrent layer", "num_layers");
   checkedDropout(options.dropout);
+  if (options.proj_size != 0 && states != 2)
+    throw Error(
+        TINH_INVALID_ARGUMENT,
+        "a recurrent layer: only an LSTM has projections; proj_size is " +
+            std::to_string(options.proj_size));
+  if (options.proj_size < 0 || options.proj_size >= hidden)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "an LSTM: proj_size is " + std::to_string(options.proj_size) +
+                    "; it must be less than the " + std::to_string(hidden) +
+                    " of hidden, or 0 for no projections");
   size_t directions = options.bidirectional ? 2 : 1;
   cells.resize(size_t(options.num_layers) * directions); // Not moved later.
   for (size_t i = 0; i < cells.size(); ++i) {
     size_t layer = i / directions;
     std::string suffix = "_l" + std::to_string(layer);
-    int64_t in = layer == 0 ? width : hidden * int64_t(directions);
+    int64_t in = layer == 0 ? width : outputs() * int64_t(directions);
     declare(i % directions ? suffix + "_reverse" : suffix, cells[i], in);
   }
 }
@@ -50,19 +60,22 @@ void RecurrentBase::declare(const std::string &suffix, Cell &cell,
   int64_t rows = gates * hidden;
   register_parameter("weight_ih" + suffix, cell.weight_ih, {rows, width},
                      first);
-  register_parameter("weight_hh" + suffix, cell.weight_hh, {rows, hidden},
+  register_parameter("weight_hh" + suffix, cell.weight_hh, {rows, outputs()},
                      first);
-  if (!options.bias)
-    return;
-  register_parameter("bias_ih" + suffix, cell.bias_ih, rows, first);
-  register_parameter("bias_hh" + suffix, cell.bias_hh, rows, first);
+  if (options.bias) {
+    register_parameter("bias_ih" + suffix, cell.bias_ih, rows, first);
+    register_parameter("bias_hh" + suffix, cell.bias_hh, rows, first);
+  }
+  if (options.proj_size)
+    register_parameter("weight_hr" + suffix, cell.weight_hr,
+                       {options.proj_size, hidden}, first);
 }
 
 void RecurrentBase::infer(const Shape &input) {
-  if (input.size() != 3)
+  if (input.size() != 2 && input.size() != 3)
     return;
   for (size_t i = 0; i < (options.bidirectional ? 2 : 1); ++i)
-    set_shape(cells[i].weight_ih, {gates * hidden, input[2]});
+    set_shape(cells[i].weight_ih, {gates * hidden, input[input.size() - 1]});
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,21 +115,28 @@ RecurrentResult RecurrentBase::runCell(const Cell &cell, const Tensor &x,
   return {isBackward ? flip(output, 0) : output, std::move(result.state)};
 }
 
-/// The given state, or zeros.
+/// The given state, or zeros, with a dimension for the batch.
 std::vector<Tensor>
 RecurrentBase::checkedState(const std::vector<Tensor> &state, const Tensor &x,
-                            At at) const {
-  Shape shape = {int64_t(cells.size()), x.size(1), hidden};
-  if (state.empty())
-    return std::vector<Tensor>(size_t(states), zeros(shape, x.dtype()));
-  bool fits = state.size() == size_t(states);
-  for (const Tensor &part : state)
-    fits = fits && part.shape(at) == shape;
+                            bool isSingle, At at) const {
+  std::vector<Tensor> checked;
+  bool fits = state.empty() || state.size() == size_t(states);
+  std::string expected;
+  for (size_t i = 0; i < size_t(states); ++i) {
+    int64_t width = i == 0 ? outputs() : hidden, layers = int64_t(cells.size());
+    Shape shape = {layers, x.size(1), width};
+    Shape given = isSingle ? Shape{layers, width} : shape;
+    fits = fits && (state.empty() || state[i].shape(at) == given);
+    expected += (i ? ", " : "") + to_string(given);
+    if (fits)
+      checked.push_back(state.empty() ? zeros(shape, x.dtype())
+                                      : state[i].reshape(shape));
+  }
   if (!fits)
-    throw Error(TINH_INVALID_ARGUMENT,
-                type_name() + ": the state must be " + std::to_string(states) +
-                    " tensors of shape " + to_string(shape));
-  return state;
+    throw Error(TINH_INVALID_ARGUMENT, type_name() + ": the state must be " +
+                                           std::to_string(states) +
+                                           " tensors of shape " + expected);
+  return checked;
 }
 
 /// One layer in all directions; its last states are added to `last`.
@@ -140,23 +160,31 @@ Tensor RecurrentBase::runLayer(size_t layer, const Tensor &x,
 
 RecurrentResult RecurrentBase::run(const Tensor &given,
                                    const std::vector<Tensor> &state, At at) {
-  if (given.dim() != 3)
+  bool isSingle = given.dim() == 2;
+  if (given.dim() != 3 && !isSingle)
     throw Error(TINH_INVALID_ARGUMENT,
                 type_name() + ": shape " + to_string(given.shape()) +
                     " must be " +
                     (options.batch_first ? "[N, length, width]"
-                                         : "[length, N, width]"));
-  Tensor x = options.batch_first ? given.transpose(0, 1) : given;
-  std::vector<Tensor> first = checkedState(state, x, at);
+                                         : "[length, N, width]") +
+                    ", or [length, width]");
+  bool isSwapped = options.batch_first && !isSingle;
+  Tensor x = isSingle    ? given.unsqueeze(1)
+             : isSwapped ? given.transpose(0, 1)
+                         : given;
+  std::vector<Tensor> first = checkedState(state, x, isSingle, at);
   std::vector<std::vector<Tensor>> last(size_t(states), std::vector<Tensor>{});
   for (int64_t layer = 0; layer < options.num_layers; ++layer) {
     if (layer > 0 && is_training() && options.dropout > 0)
       x = dropout(x, options.dropout, generator(at));
     x = runLayer(size_t(layer), x, first, last);
   }
-  RecurrentResult result{options.batch_first ? x.transpose(0, 1) : x, {}};
+  auto withoutBatch = [&](const Tensor &tensor) {
+    return isSingle ? tensor.squeeze(1) : tensor;
+  };
+  RecurrentResult result{isSwapped ? x.transpose(0, 1) : withoutBatch(x), {}};
   for (const std::vector<Tensor> &parts : last)
-    result.state.push_back(stack(parts));
+    result.state.push_back(withoutBatch(stack(parts)));
   return result;
 }
 
@@ -183,7 +211,8 @@ std::vector<Tensor> LSTM::step(const Cell &cell, const Tensor &input,
       chunk(input + linear(state[0], cell.weight_hh), 4, -1);
   Tensor kept = sigmoid(gates[1]) * state[1];
   Tensor c = muladd(sigmoid(gates[0]), tanh(gates[2]), kept);
-  return {sigmoid(gates[3]) * tanh(c), c};
+  Tensor h = sigmoid(gates[3]) * tanh(c);
+  return {cell.weight_hr.defined() ? linear(h, cell.weight_hr) : h, c};
 }
 
 GRU::GRU(int64_t width, int64_t hidden, const RecurrentOptions &options)

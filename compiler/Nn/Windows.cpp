@@ -26,9 +26,20 @@ static IntArray spread(const IntArray &given, int64_t dims) {
 }
 
 ConvBase::ConvBase(int64_t in, int64_t out, const IntArray &size, int64_t dims,
-                   ConvTransposeOptions given, bool isTransposed)
-    : options(std::move(given)), out(out), kernel(spread(size, dims)),
-      isTransposed(isTransposed) {
+                   ConvTransposeOptions given, PaddingMode mode,
+                   bool isTransposed)
+    : options(std::move(given)), mode(mode), out(out),
+      kernel(spread(size, dims)), isTransposed(isTransposed) {
+  if (mode != PaddingMode::Zeros) {
+    edge = options.padding;
+    options.padding = 0;
+    if (edge.size() != 1 && edge.size() != kernel.size() &&
+        edge.size() != 2 * kernel.size())
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "the padding " + to_string(edge) +
+                      " of a convolution must have one size, or " +
+                      std::to_string(dims) + " or twice as many");
+  }
   requireSize(in, "a convolution", "the number of input channels");
   requireCount(out, "a convolution", "the number of output channels");
   requireCount(options.groups, "a convolution", "groups");
@@ -63,32 +74,50 @@ void ConvBase::infer(const Shape &input) {
     set_shape(weight, weightShape(input[axis]));
 }
 
+Tensor ConvBase::padded(const Tensor &x) const {
+  size_t spatial = kernel.size();
+  if (mode == PaddingMode::Zeros || size_t(x.dim()) < spatial)
+    return x; // In the second case the convolution says what is wrong.
+  std::vector<int64_t> low(size_t(x.dim()), 0), high = low;
+  for (size_t i = 0, first = low.size() - spatial; i < spatial; ++i) {
+    size_t behind = edge.size() > spatial ? spatial + i : i;
+    low[first + i] = edge.size() == 1 ? edge[0] : edge[i];
+    high[first + i] = edge.size() == 1 ? edge[0] : edge[behind];
+  }
+  Padding how = mode == PaddingMode::Reflect    ? Padding::Reflect
+                : mode == PaddingMode::Circular ? Padding::Wrap
+                                                : Padding::Edge;
+  return pad(x, low, high, how);
+}
+
 static ConvTransposeOptions general(const ConvOptions &o) {
   return {o.stride, o.padding, 0, o.dilation, o.groups, o.bias};
 }
 
 Conv1d::Conv1d(int64_t in, int64_t out, const IntArray &kernel,
                const ConvOptions &options)
-    : ConvBase(in, out, kernel, 1, general(options), false) {}
+    : ConvBase(in, out, kernel, 1, general(options), options.padding_mode,
+               false) {}
 
 Tensor Conv1d::forward(const Tensor &x) {
-  return conv1d(x, weight, bias, options.stride, options.padding,
+  return conv1d(padded(x), weight, bias, options.stride, options.padding,
                 options.dilation, options.groups);
 }
 
 Conv2d::Conv2d(int64_t in, int64_t out, const IntArray &kernel,
                const ConvOptions &options)
-    : ConvBase(in, out, kernel, 2, general(options), false) {}
+    : ConvBase(in, out, kernel, 2, general(options), options.padding_mode,
+               false) {}
 
 Tensor Conv2d::forward(const Tensor &x) {
-  return conv2d(x, weight, bias, options.stride, options.padding,
+  return conv2d(padded(x), weight, bias, options.stride, options.padding,
                 options.dilation, options.groups);
 }
 
 ConvTranspose1d::ConvTranspose1d(int64_t in, int64_t out,
                                  const IntArray &kernel,
                                  const ConvTransposeOptions &options)
-    : ConvBase(in, out, kernel, 1, options, true) {}
+    : ConvBase(in, out, kernel, 1, options, PaddingMode::Zeros, true) {}
 
 Tensor ConvTranspose1d::forward(const Tensor &x) {
   return conv_transpose(x, weight, bias, options.stride, options.padding,
@@ -99,7 +128,7 @@ Tensor ConvTranspose1d::forward(const Tensor &x) {
 ConvTranspose2d::ConvTranspose2d(int64_t in, int64_t out,
                                  const IntArray &kernel,
                                  const ConvTransposeOptions &options)
-    : ConvBase(in, out, kernel, 2, options, true) {}
+    : ConvBase(in, out, kernel, 2, options, PaddingMode::Zeros, true) {}
 
 Tensor ConvTranspose2d::forward(const Tensor &x) {
   return conv_transpose(x, weight, bias, options.stride, options.padding,

@@ -235,6 +235,13 @@ TEST(Module, ModesReachAllModules) {
   expectError([&] { net(ones({1, 5})); }, "which has no variance");
 }
 
+TEST(Module, PaddingIsZerosAtFirst) {
+  auto words = nn::make<nn::Embedding>(4, 3, -1);
+  words->initialize(Generator(1));
+  EXPECT_TRUE(equal(words->weight.select(0, 3), zeros({3})));
+  EXPECT_GT(abs(words->weight.slice(0, 0, 3)).min().item<float>(), 0);
+}
+
 TEST(Module, DropoutDrawsFromItsGenerator) {
   auto drawn = [](nn::Handle<nn::Module> dropout) {
     return dropout(ones({50, 40}));
@@ -327,9 +334,23 @@ TEST(Module, SayWhatIsWrong) {
   expectError([] { nn::make<nn::Dropout>(2); }, "from 0 to 1");
   auto lstm = nn::make<nn::LSTM>(3, 4);
   lstm->initialize(Generator(1));
-  expectError([&] { lstm(ones({5, 3})); }, "[length, N, width]");
+  expectError([&] { lstm(ones({5})); },
+              "[length, N, width], or [length, width]");
+  expectError([&] { lstm(ones({5, 3}), std::vector(2, zeros({1, 2, 4}))); },
+              "2 tensors of shape [1, 4], [1, 4]");
+  expectError(
+      [] { nn::make<nn::GRU>(3, 4, nn::RecurrentOptions{.proj_size = 2}); },
+      "only an LSTM has projections");
+  expectError(
+      [] { nn::make<nn::LSTM>(3, 4, nn::RecurrentOptions{.proj_size = 4}); },
+      "less than the 4 of hidden");
+  expectError([] { nn::make<nn::Embedding>(3, 4, 3); }, "row 3 of paddings");
+  nn::ConvOptions odd{.padding = {1, 2, 3},
+                      .padding_mode = nn::PaddingMode::Circular};
+  expectError([&] { nn::make<nn::Conv2d>(1, 1, 3, odd); },
+              "one size, or 2 or twice as many");
   expectError([&] { lstm(ones({5, 2, 3}), std::vector{zeros({1, 2, 4})}); },
-              "2 tensors of shape [1, 2, 4]");
+              "2 tensors of shape [1, 2, 4], [1, 2, 4]");
 }
 
 //===----------------------------------------------------------------------===//

@@ -96,6 +96,21 @@ static std::map<std::string, RecordedModule> makeTable() {
                                    .batch_first = true,
                                    .norm_first = true};
   nn::RecurrentOptions noBias{.bias = false};
+  nn::RecurrentOptions projected{.num_layers = 2, .proj_size = 2};
+  nn::RecurrentOptions projectedBothWays{
+      .bias = false, .bidirectional = true, .proj_size = 3};
+  nn::ConvOptions reflecting{
+      .stride = 2, .padding = 2, .padding_mode = nn::PaddingMode::Reflect};
+  nn::ConvOptions replicating{.padding = {1, 2},
+                              .dilation = 2,
+                              .padding_mode = nn::PaddingMode::Replicate};
+  nn::ConvOptions circular{.padding = {2, 1},
+                           .padding_mode = nn::PaddingMode::Circular};
+  nn::MaxPoolOptions maxPool{
+      .stride = 2, .padding = 1, .dilation = 2, .ceil_mode = true};
+  nn::AvgPoolOptions avgPool{.stride = 2, .padding = 1, .ceil_mode = true};
+  nn::AvgPoolOptions avgPoolInside{
+      .stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false};
   IntArray wide = {3, 2};
   Shape rows = {3, 4};
   return {
@@ -135,6 +150,18 @@ static std::map<std::string, RecordedModule> makeTable() {
       {"gru", recurrent<nn::GRU>(3, 4)},
       {"gru_layers", recurrent<nn::GRU>(3, 4, layers)},
       {"gru_state", recurrent<nn::GRU>(3, 4)},
+      {"rnn_single", recurrent<nn::RNN>(3, 4)},
+      {"lstm_single", recurrent<nn::LSTM>(3, 4, layersFirst)},
+      {"gru_single_state", recurrent<nn::GRU>(3, 4)},
+      {"lstm_projected", recurrent<nn::LSTM>(3, 4, projected)},
+      {"lstm_projected_state", recurrent<nn::LSTM>(3, 4, projectedBothWays)},
+      {"embedding_padding", unary<nn::Embedding>(7, 3, -5)},
+      {"conv1d_reflect", unary<nn::Conv1d>(4, 3, 3, reflecting)},
+      {"conv2d_replicate", unary<nn::Conv2d>(4, 3, 3, replicating)},
+      {"conv2d_circular", unary<nn::Conv2d>(4, 2, 3, circular)},
+      {"max_pool2d_ceil", unary<nn::MaxPool2d>(2, maxPool)},
+      {"avg_pool2d_ceil", unary<nn::AvgPool2d>(3, avgPool)},
+      {"avg_pool2d_inside", unary<nn::AvgPool2d>(3, avgPoolInside)},
   };
 }
 

@@ -183,6 +183,51 @@ def modules():
     )
 
 
+def more_modules():
+    """Recorded last, so that the numbers of the others stay."""
+    r = module_record
+    image = lambda: rounded(2, 4, 5, 7)
+    yield r("rnn_single", nn.RNN(3, 4), rounded(5, 3))
+    yield r(
+        "lstm_single",
+        nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True),
+        rounded(5, 3),
+    )
+    yield r(
+        "gru_single_state", nn.GRU(3, 4), rounded(5, 3), rounded(1, 4), call=with_state
+    )
+    yield r("lstm_projected", nn.LSTM(3, 4, 2, proj_size=2), rounded(5, 2, 3))
+    yield r(
+        "lstm_projected_state",
+        nn.LSTM(3, 4, bias=False, bidirectional=True, proj_size=3),
+        rounded(5, 2, 3),
+        rounded(2, 2, 3),
+        rounded(2, 2, 4),
+        call=with_state,
+    )
+    yield r(
+        "embedding_padding",
+        nn.Embedding(7, 3, padding_idx=-5),
+        torch.tensor([[2, 0, 2], [6, 5, 0]]),
+    )
+    conv = lambda *a, how, **k: nn.Conv2d(4, *a, padding_mode=how, **k)
+    yield r(
+        "conv1d_reflect",
+        nn.Conv1d(4, 3, 3, 2, 2, padding_mode="reflect"),
+        rounded(2, 4, 6),
+    )
+    yield r(
+        "conv2d_replicate",
+        conv(3, 3, padding=(1, 2), dilation=2, how="replicate"),
+        image(),
+    )
+    yield r("conv2d_circular", conv(2, 3, padding=(2, 1), how="circular"), image())
+    yield r("max_pool2d_ceil", nn.MaxPool2d(2, 2, 1, 2, ceil_mode=True), image())
+    yield r("avg_pool2d_ceil", nn.AvgPool2d(3, 2, 1, ceil_mode=True), image())
+    inside = nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False)
+    yield r("avg_pool2d_inside", inside, image())
+
+
 # --- Losses ----------------------------------------------------------------
 
 
@@ -438,12 +483,14 @@ def schedules():
 
 def main():
     families = (modules, losses, weighted_losses, optimizers, clipping, schedules)
+    records = {family.__name__: list(family()) for family in families}
+    records["modules"] += more_modules()
     # Long lists on one line each, so that changes show.
     print("{")
-    for i, family in enumerate(families):
-        print(f'"{family.__name__}": [')
-        print(",\n".join(json.dumps(x) for x in family()))
-        print("]," if i + 1 < len(families) else "]")
+    for i, (name, entries) in enumerate(records.items()):
+        print(f'"{name}": [')
+        print(",\n".join(json.dumps(x) for x in entries))
+        print("]," if i + 1 < len(records) else "]")
     print("}")
 
 

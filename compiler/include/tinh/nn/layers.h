@@ -30,16 +30,20 @@ private:
   int64_t out;
 };
 
-/// Rows of weight by integer indices; normally distributed at first.
+/// Rows of weight by integer indices; normally distributed at first. The row
+/// `padding` (negative: from the end) is zeros at first and gets no gradient.
 class Embedding : public Module {
 public:
-  Embedding(int64_t count, int64_t width);
+  Embedding(int64_t count, int64_t width, std::optional<int64_t> padding = {});
   std::string type_name() const override { return "Embedding"; }
 
   Tensor weight; ///< [count, width]
 
 protected:
   Tensor forward(const Tensor &indices) override;
+
+private:
+  std::optional<int64_t> padding; // From the beginning.
 };
 
 /// While training, zeroes elements with the given probability and scales the

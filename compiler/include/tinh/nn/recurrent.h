@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of sequences [length, N, width], or [N, length, width] with `batch_first`. A
+// Of sequences [length, N, width], or [N, length, width] with `batch_first`; a
+// single one may be [length, width], and has states [layers · directions, …]. A
 // step is a body of tinh::scan: one loop in a traced function, however long the
 // sequence is.
 //
@@ -24,18 +25,20 @@ struct RecurrentOptions {
   bool batch_first = false;
   double dropout = 0; ///< Of what a layer gives to the next.
   bool bidirectional = false;
+  int64_t proj_size = 0; ///< Of an LSTM's h, which is projected; 0: hidden.
 };
 
 /// The outputs of the last layer, of each step, and the last states of all
-/// layers, [layers · directions, N, hidden]: h, and of LSTM c.
+/// layers, [layers · directions, N, hidden]: h, and of LSTM c. An h that is
+/// projected has that size.
 struct RecurrentResult {
   Tensor output;
   std::vector<Tensor> state;
 };
 
 /// What all have. Parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0,
-/// bias_hh_l0, with "_reverse" for the way back, and so on for each layer;
-/// their first values even in ±1/√hidden.
+/// bias_hh_l0, of projections weight_hr_l0, with "_reverse" for the way back,
+/// and so on for each layer; their first values even in ±1/√hidden.
 class RecurrentBase : public Module {
 public:
   using Module::operator();
@@ -52,7 +55,7 @@ protected:
 
   /// The parameters of one direction in one layer.
   struct Cell {
-    Tensor weight_ih, weight_hh, bias_ih, bias_hh;
+    Tensor weight_ih, weight_hh, bias_ih, bias_hh, weight_hr;
   };
   /// The next state from the last one and the input's part of all gates.
   virtual std::vector<Tensor> step(const Cell &cell, const Tensor &input,
@@ -63,7 +66,11 @@ protected:
 private:
   void declare(const std::string &suffix, Cell &cell, int64_t width);
   std::vector<Tensor> checkedState(const std::vector<Tensor> &state,
-                                   const Tensor &x, At at) const;
+                                   const Tensor &x, bool isSingle, At at) const;
+  /// Elements of h.
+  int64_t outputs() const {
+    return options.proj_size ? options.proj_size : hidden;
+  }
   RecurrentResult run(const Tensor &x, const std::vector<Tensor> &state, At at);
   Tensor runLayer(size_t layer, const Tensor &x,
                   const std::vector<Tensor> &state,

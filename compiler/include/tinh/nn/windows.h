@@ -16,10 +16,15 @@
 
 namespace tinh::nn {
 
+/// What lies in the padding: zeros, the elements before the edge backwards, the
+/// edge repeated, or the elements of the other end.
+enum class PaddingMode { Zeros, Reflect, Replicate, Circular };
+
 struct ConvOptions {
   IntArray stride = 1, padding = 0, dilation = 1;
   int64_t groups = 1;
   bool bias = true;
+  PaddingMode padding_mode = PaddingMode::Zeros;
 };
 struct ConvTransposeOptions {
   IntArray stride = 1, padding = 0, output_padding = 0, dilation = 1;
@@ -36,13 +41,18 @@ public:
 
 protected:
   ConvBase(int64_t in, int64_t out, const IntArray &kernel, int64_t dims,
-           ConvTransposeOptions options, bool isTransposed);
+           ConvTransposeOptions options, PaddingMode mode, bool isTransposed);
   void infer(const Shape &input) override;
+  /// x with the padding that is not zeros.
+  Tensor padded(const Tensor &x) const;
 
   ConvTransposeOptions options;
 
 private:
   Shape weightShape(int64_t in) const;
+
+  PaddingMode mode;
+  IntArray edge; ///< The padding, if it is not zeros.
 
   int64_t out;
   IntArray kernel;
