@@ -120,6 +120,12 @@ public:
   mlir::Value min(mlir::Value a, mlir::Value b) {
     return create<graph::MinOp>({a, b});
   }
+  /// Between bounds, either of which may be null. At them x has the gradient.
+  mlir::Value clamp(mlir::Value x, mlir::Value low, mlir::Value high) {
+    if (low)
+      x = create<graph::MaxOp>({x, low}, {unit("bound")});
+    return high ? create<graph::MinOp>({x, high}, {unit("bound")}) : x;
+  }
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b) {
     return create<graph::WhereOp>({condition, a, b});
   }

@@ -122,8 +122,20 @@ def Graph_SubOp : Graph_BinaryOp<"sub", "a - b">;
 def Graph_MulOp : Graph_BinaryOp<"mul", "a · b">;
 def Graph_DivOp : Graph_BinaryOp<"div", "a / b (integers truncate toward zero)">;
 def Graph_PowOp : Graph_BinaryOp<"pow", "a^b">;
-def Graph_MaxOp : Graph_BinaryOp<"max", "the larger of a and b (NaN if either is)">;
-def Graph_MinOp : Graph_BinaryOp<"min", "the smaller of a and b (NaN if either is)">;
+
+class Graph_ExtremeOp<string mnemonic, string formula>
+    : Graph_BinaryOp<mnemonic, formula> {
+  let description = "y = " # formula # [{. Shapes broadcast as in NumPy; both element
+    types are the same and the result's. Of equal elements a and b each get half of
+    the gradient; with `bound`, b is a bound of a, and a gets all of it.
+
+    Example: `%y = graph.}] # mnemonic #
+    [{ %a, %b : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>`}];
+  let arguments = (ins Graph_Tensor:$a, Graph_Tensor:$b, UnitAttr:$bound);
+}
+def Graph_MaxOp : Graph_ExtremeOp<"max", "the larger of a and b (NaN if either is)">;
+def Graph_MinOp : Graph_ExtremeOp<"min", "the smaller of a and b (NaN if either is)">;
+
 def Graph_ModOp : Graph_BinaryOp<"mod", "a - b·floor(a/b): the remainder with b's sign">;
 def Graph_FmodOp : Graph_BinaryOp<"fmod", "the remainder of a / b with a's sign, as C's fmod">;
 def Graph_AndOp : Graph_BinaryOp<"and", "a AND b, logical for i1, bitwise for integers">;

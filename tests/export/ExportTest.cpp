@@ -162,6 +162,23 @@ TEST_F(Export, RefusesAllThatOnnxCannotExpressAtOnce) {
   EXPECT_EQ(files(), Names());
 }
 
+TEST_F(Export, BoundsAreClips) {
+  std::string text = function(R"(
+    %c = graph.constant dense<2.0> : tensor<f32>
+    %0 = graph.max %x, %c {bound} : tensor<4xf32>, tensor<f32> -> tensor<4xf32>
+    %1 = graph.min %0, %c {bound} : tensor<4xf32>, tensor<f32> -> tensor<4xf32>
+    %2 = graph.max %1, %c : tensor<4xf32>, tensor<f32> -> tensor<4xf32>
+    %y = graph.min %2, %z {bound} : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>)",
+                              "%y", {"y"});
+  EXPECT_EQ(toOnnx(text), "");
+  Names types;
+  ::onnx::ModelProto model = readOnnx();
+  for (const ::onnx::NodeProto &node : model.graph().node())
+    types.push_back(node.op_type());
+  EXPECT_EQ(types, (Names{"Clip", "Clip", "Max", "Min"}));
+  EXPECT_EQ(model.graph().node(1).input(1), "");
+}
+
 TEST_F(Export, WritesWhatOpsWithGradientsOfTheirOwnCompute) {
   std::string text = function(R"(
     %0 = graph.stop_gradient %x : tensor<4xf32>

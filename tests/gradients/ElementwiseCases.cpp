@@ -120,6 +120,17 @@ TEST_F(ElementwiseGradients, HalvesAtTies) {
   }
 }
 
+TEST_F(ElementwiseGradients, AllOfItAtBounds) {
+  for (const char *op : {"max", "min"}) {
+    GradientCase bounded = binary(op);
+    bounded.ops.insert(bounded.ops.rfind(" : "), " {bound}");
+    auto found =
+        gradients(bounded, {Values(6, 1.5), Values(4, 1.5)}, Values(24, 1.0));
+    EXPECT_EQ(found[0], Values(6, 4.0)) << op;
+    EXPECT_EQ(found[1], Values(4, 0.0)) << op;
+  }
+}
+
 TEST_F(ElementwiseGradients, NothingAtKinks) {
   for (const char *op : {"abs", "relu", "sign"})
     EXPECT_EQ(gradients(unary(op), {Values(6, 0.0)}, Values(6, 1.0))[0],

@@ -37,7 +37,7 @@ static Value build(GraphOps &ops, ElementwiseOp op, ArrayRef<Value> x) {
     return wherePositive(ops, x[0], ops.mul(x[1], ops.sub(exponential, one)));
   }
   case ElementwiseOp::Clamp:
-    return ops.min(ops.max(x[0], x[1]), x[2]);
+    return ops.clamp(x[0], x[1], x[2]);
   case ElementwiseOp::MulAdd:
     return ops.add(ops.mul(x[0], x[1]), x[2]);
   default:

@@ -242,21 +242,26 @@ static void differentiatePow(Vjp<graph::PowOp> &vjp) {
   vjp.give(1, [&] { return ops.mul(vjp.dy(), slopeOfExponent(ops, vjp.op)); });
 }
 
-/// Everything to the operand that is the result, halves to equal ones.
+/// Everything to the operand that is the result; of equal ones halves, or all
+/// to the one that the other is a bound of.
 template <typename Op> static void differentiateExtreme(Vjp<Op> &vjp) {
   GraphOps &ops = vjp.ops;
   constexpr bool largest = std::is_same_v<Op, graph::MaxOp>;
-  auto share = [&](Value own, Value other) {
-    Value zero = ops.scalarLike(own, 0);
+  auto share = [&](Value own, Value other, double ofEqual) {
     Value loses = ops.compare(largest ? ComparePredicate::Less
                                       : ComparePredicate::Greater,
                               own, other);
-    Value half = ops.mul(vjp.dy(), ops.scalarLike(own, 0.5));
-    return ops.where(ops.compare(ComparePredicate::Equal, own, other), half,
-                     ops.where(loses, zero, vjp.dy()));
+    Value won = ops.where(loses, ops.scalarLike(own, 0), vjp.dy());
+    if (ofEqual == 1)
+      return won;
+    Value part = ops.mul(vjp.dy(), ops.scalarLike(own, ofEqual));
+    return ops.where(ops.compare(ComparePredicate::Equal, own, other), part,
+                     won);
   };
-  vjp.give(0, [&] { return share(vjp.op.getA(), vjp.op.getB()); });
-  vjp.give(1, [&] { return share(vjp.op.getB(), vjp.op.getA()); });
+  Value a = vjp.op.getA(), b = vjp.op.getB();
+  bool isBound = vjp.op.getBound();
+  vjp.give(0, [&] { return share(a, b, isBound ? 1 : 0.5); });
+  vjp.give(1, [&] { return share(b, a, isBound ? 0 : 0.5); });
 }
 
 /// a mod b = a - b·q with a whole number q.

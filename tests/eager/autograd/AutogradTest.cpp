@@ -123,6 +123,12 @@ TEST(Autograd, DetachesInTheSameMemory) {
   EXPECT_EQ(values(grad_of(x)), (Doubles{1, 4}));
 }
 
+TEST(Autograd, ClampPassesGradientsAtItsBounds) {
+  Tensor x = leaf({-2, -1, 0, 1.5, 2});
+  backward(sum(clamp(x, -1, 1.5)));
+  EXPECT_EQ(values(grad_of(x)), (Doubles{0, 1, 1, 1, 0}));
+}
+
 //===----------------------------------------------------------------------===//
 // grad
 //===----------------------------------------------------------------------===//

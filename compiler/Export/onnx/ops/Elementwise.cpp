@@ -71,11 +71,18 @@ Tensor logic(NodeWriter &w) {
   return w.node(name, w.operands(), w.type());
 }
 
-/// The larger of two booleans is their disjunction.
-template <bool larger> Tensor extremum(NodeWriter &w) {
+/// The larger of two booleans is their disjunction. With a bound, which Clip
+/// takes if it is one number, x has the gradient at it.
+template <typename Op> Tensor extremum(NodeWriter &w, Op op) {
+  constexpr bool larger = std::is_same_v<Op, graph::MaxOp>;
   if (w.operand(0).isBool())
     return w.node(larger ? "Or" : "And", w.operands(), w.type());
-  return same(w);
+  Tensor x = w.operand(0), limit = w.operand(1), none;
+  if (!op.getBound() || limit.rank() != 0)
+    return w.node(larger ? "Max" : "Min", w.operands(), w.type());
+  if (larger)
+    return w.node("Clip", {x, limit}, w.type());
+  return w.node("Clip", {x, none, limit}, w.type());
 }
 
 Type unsignedLike(Type element) {
@@ -219,8 +226,6 @@ ArrayRef<OpEntry> elementwiseWriters() {
       {"graph.isinf", same, "IsInf"},
       {"graph.isnan", same, "IsNaN"},
       {"graph.log", same, "Log"},
-      {"graph.max", extremum<true>, "Max"},
-      {"graph.min", extremum<false>, "Min"},
       {"graph.mod", mod},
       {"graph.mul", arithmetic, "Mul"},
       {"graph.neg", neg, "Neg"},
@@ -246,6 +251,8 @@ ArrayRef<OpEntry> elementwiseWriters() {
       {"graph.xor", logic, "Xor"},
       entry<graph::CompareOp, compare>(),
       entry<graph::GeluOp, gelu>(),
+      entry<graph::MaxOp, extremum<graph::MaxOp>>(),
+      entry<graph::MinOp, extremum<graph::MinOp>>(),
   };
   return entries;
 }

@@ -78,11 +78,7 @@ Results clip(NodeBuilder &b) {
     if (b.has(2))
       high = b.input(2);
   }
-  if (low)
-    x = b.max(x, low);
-  if (high)
-    x = b.min(x, high);
-  return {x};
+  return {b.clamp(x, low, high)};
 }
 
 Results isInf(NodeBuilder &b) {
