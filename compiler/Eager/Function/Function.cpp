@@ -72,6 +72,8 @@ std::unique_ptr<TracedGraph> traceFunction(const Function::Body &body,
     graph->capturedLeaves.push_back(argument.captured &&
                                     leafOf(*argument.captured));
     graph->gradientOf.push_back(argument.gradientOf);
+    if (argument.gradientOf && autograd.isCleared(i))
+      graph->cleared.push_back(*argument.gradientOf);
     graph->generators.push_back(argument.generator);
     if (argument.isChanged())
       graph->changed.push_back(i);
@@ -269,7 +271,11 @@ std::vector<Tensor> Function::Impl::call(const Body &body,
       return true;
     });
   }
-  return specialisation->compiled->call(arguments, {"function", at});
+  eager::Call call{"function", at};
+  std::vector<Tensor> results = specialisation->compiled->call(arguments, call);
+  for (size_t leaf : specialisation->graph->cleared)
+    eager::eagerAutograd().setGrad(arguments[leaf], {}, call);
+  return results;
 }
 
 FunctionStatistics Function::Impl::statistics() {

@@ -28,6 +28,8 @@ struct TracedGraph {
   std::vector<bool> capturedLeaves;
   /// For each argument, that of the leaf whose gradient it is.
   std::vector<std::optional<size_t>> gradientOf;
+  /// Of these, the arguments of leaves that have no gradient after a call.
+  std::vector<size_t> cleared;
   /// Whether gradients are added up in all leaves among the arguments.
   bool followsLeaves = false;
   /// For each argument, the random generator.

@@ -152,6 +152,13 @@ void TraceAutograd::clear(Leaf &leaf, const Call &call) {
   leaf.isCleared = !trace.isNested();
 }
 
+bool TraceAutograd::isCleared(size_t index) const {
+  const TracedMemory *memory = trace.arguments()[index].memory.get();
+  return llvm::any_of(leaves, [&](const Leaf &leaf) {
+    return leaf.isCleared && trace.memoryOf(*leaf.gradient).get() == memory;
+  });
+}
+
 void TraceAutograd::setGrad(const Tensor &x, const Tensor &gradient,
                             const Call &call) {
   Leaf *leaf = find(x, call);

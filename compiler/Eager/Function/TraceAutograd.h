@@ -56,6 +56,8 @@ public:
   /// Whether backward() went to all leaves: another set of these is another
   /// graph.
   bool followsLeaves() const { return hasFollowedLeaves; }
+  /// Whether argument `index` is a gradient that the function leaves cleared.
+  bool isCleared(size_t index) const;
 
 private:
   /// A memory that gradients are added up in.

@@ -145,6 +145,22 @@ TEST(TracedBackward, SeesWhatIsDoneToGradientsBetweenCalls) {
   expectClose(grad_of(w), w.clone() * 2);
 }
 
+TEST(TracedBackward, LeavesNoGradientAfterZeroGrad) {
+  Tensor w = requires_grad(numbers({4})), v = requires_grad(numbers({4}));
+  auto step = function([&] {
+    backward(sum(square(w) + square(v)));
+    Tensor moved = grad_of(w).clone();
+    zero_grad(w);
+    return moved;
+  });
+  for (int calls = 1; calls <= 2; ++calls) {
+    expectClose(step(), w.clone() * 2); // It begins with none each time.
+    EXPECT_FALSE(grad_of(w).defined());
+    expectClose(grad_of(v), v.clone() * 2 * calls);
+  }
+  EXPECT_EQ(step.statistics().traces, 1u);
+}
+
 TEST(TracedBackward, NeedsALeaf) {
   Tensor w = numbers({4});
   auto step = function([&] { backward(sum(square(w))); });
