@@ -118,95 +118,98 @@ public:
   /// Changes the function if it can be made to fit.
   LogicalResult run();
 
-  struct Attempt {
+  struct Fit {
     OwningOpRef<ModuleOp> module;
     transforms::Rematerialisation result;
     uint64_t arena = 0;
   };
   /// What fits, with the least arithmetic; nothing if nothing does.
-  std::optional<Attempt> best;
-  /// The smallest arena that was planned.
+  std::optional<Fit> best;
+  /// The smallest arena that was planned, if nothing fits.
   uint64_t leastArena() const { return least; }
 
 private:
+  /// What came of a limit: bytes that are live, as estimated, and the arena.
+  struct Attempt {
+    uint64_t peak, arena;
+  };
   FailureOr<Attempt> attempt(uint64_t limit);
-  std::optional<double> nextLimit(double limit, double arena) const;
+  LogicalResult findLimit();
+  LogicalResult findLeast();
 
+  /// What is closer than this is not worth being tried.
+  static constexpr double kSlack = 0.02;
   func::FuncOp function;
   uint64_t target;
   const PhaseOptions &options;
   uint64_t least;
-  /// Of the limits: the highest that fits, the lowest that is kept and does not
-  /// fit, and the highest that is not kept.
-  double fits = 0, misses = INFINITY, unreachable = -1;
 };
 
 } // namespace
 
-/// A module with this function, of those that are called, alone.
+/// Plans a module with this function, of those that are called, alone.
 FailureOr<ArenaFitter::Attempt> ArenaFitter::attempt(uint64_t limit) {
-  Attempt attempt;
-  attempt.module = function->getParentOfType<ModuleOp>().clone();
+  OwningOpRef<ModuleOp> module = function->getParentOfType<ModuleOp>().clone();
   func::FuncOp copy;
-  for (auto other :
-       llvm::make_early_inc_range(attempt.module->getOps<func::FuncOp>()))
+  for (auto other : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
     if (other.getName() == function.getName())
       copy = other;
     else if (graph::isEntry(other))
       other.erase();
-  attempt.result = transforms::rematerialise(copy, limit, options.fuse);
-  auto memory = planCopy(*attempt.module, options);
+  auto result = transforms::rematerialise(copy, limit, options.fuse);
+  auto memory = planCopy(*module, options);
   if (failed(memory))
     return failure();
-  attempt.arena = memory->arenas.lookup(function.getName());
-  return attempt;
+  uint64_t arena = memory->arenas.lookup(function.getName());
+  if (arena <= target && (!best || result.arithmetic < best->result.arithmetic))
+    best = Fit{std::move(module), result, arena};
+  return Attempt{result.peak, arena};
 }
 
-/// The limit to try after `limit`; nothing if there is no use in another one.
-std::optional<double> ArenaFitter::nextLimit(double limit, double arena) const {
-  // Closer to the target, or to the least limit that can be kept, it is not
-  // worth looking further.
-  constexpr double kSlack = 0.02;
-  auto wanted = static_cast<double>(target);
-  // By as much as the plan is off.
-  double next = limit * std::min(wanted / std::max(arena, 1.0), 2.0);
-  if (best) {
-    if (arena <= wanted && arena > wanted * (1 - kSlack))
-      return std::nullopt;
-    if (next >= misses || next <= fits)
-      next = (fits + misses) / 2;
-    return misses - fits < fits * kSlack ? std::nullopt : std::optional(next);
-  }
-  if (unreachable < 0)
-    return std::min(next, limit * (1 - kSlack));
-  if (misses - unreachable < misses * kSlack)
-    return std::nullopt;
-  return next > unreachable && next < misses * (1 - kSlack)
-             ? next
-             : (unreachable + misses) / 2;
-}
-
-LogicalResult ArenaFitter::run() {
-  constexpr int kMostAttempts = 12;
-  std::optional<double> limit = static_cast<double>(target);
-  for (int i = 0; i < kMostAttempts && limit; ++i) {
-    auto tried = attempt(static_cast<uint64_t>(*limit));
+/// Looks for the highest limit with which the plan fits.
+LogicalResult ArenaFitter::findLimit() {
+  constexpr int kMostAttempts = 6;
+  double fits = 0, misses = INFINITY;
+  auto wanted = static_cast<double>(target), limit = wanted;
+  for (int i = 0; i < kMostAttempts; ++i) {
+    auto tried = attempt(static_cast<uint64_t>(limit));
     if (failed(tried))
       return failure();
     auto arena = static_cast<double>(tried->arena);
-    least = std::min(least, tried->arena);
-    misses = std::min(misses, static_cast<double>(tried->result.peakBefore));
-    if (tried->arena <= target) {
-      fits = std::max(fits, *limit);
-      if (!best || tried->result.arithmetic < best->result.arithmetic)
-        best = std::move(*tried);
-    } else if (static_cast<double>(tried->result.peak) > *limit) {
-      unreachable = std::max(unreachable, *limit);
-    } else {
-      misses = std::min(misses, *limit);
-    }
-    limit = nextLimit(*limit, arena);
+    (arena <= wanted ? fits : misses) = limit;
+    bool isClose = arena <= wanted && arena > wanted * (1 - kSlack);
+    bool isHopeless = !best && static_cast<double>(tried->peak) > limit;
+    if (isClose || isHopeless || misses - fits < fits * kSlack)
+      break;
+    // By as much as the plan is off, but not by too little.
+    limit *= best ? wanted / std::max(arena, 1.0)
+                  : std::min(wanted / arena, 1 - kSlack);
+    if (best && (limit <= fits || limit >= misses))
+      limit = (fits + std::min(misses, 2 * fits)) / 2;
   }
+  return success();
+}
+
+/// Goes down to the lowest limit that can be kept, on a way that does not
+/// depend on the target: what it says is the least can be had.
+LogicalResult ArenaFitter::findLeast() {
+  double unreachable = 0, reachable = static_cast<double>(least);
+  least = UINT64_MAX;
+  while (!best && reachable - unreachable > reachable * kSlack) {
+    double limit = (unreachable + reachable) / 2;
+    auto tried = attempt(static_cast<uint64_t>(limit));
+    if (failed(tried))
+      return failure();
+    least = std::min(least, tried->arena);
+    (static_cast<double>(tried->peak) <= limit ? reachable : unreachable) =
+        limit;
+  }
+  return success();
+}
+
+LogicalResult ArenaFitter::run() {
+  if (failed(findLimit()) || (!best && failed(findLeast())))
+    return failure();
   if (best)
     function.getBody().takeBody(
         best->module->lookupSymbol<func::FuncOp>(function.getName()).getBody());

@@ -323,11 +323,13 @@ Rematerialisation rematerialise(func::FuncOp function, uint64_t limit,
   result.peakBefore = planning::withoutRecomputing(problem).peak;
   result.peak = plan.peak;
   result.repeated = plan.order.size() - groups.size();
+  DenseSet<Operation *> constantOps = findConstantOps(function);
   auto sum = [&](auto steps) {
     uint64_t arithmetic = 0;
     for (uint32_t step : steps)
       for (Operation *op : groups[step])
-        arithmetic += arithmeticOf(op);
+        if (!constantOps.contains(op))
+          arithmetic += arithmeticOf(op);
     return arithmetic;
   };
   result.arithmeticBefore = sum(llvm::seq<uint32_t>(0, groups.size()));

@@ -126,6 +126,21 @@ class ErrorsTest(tool_test.ToolTest):
         said = {"mixed_precision": "f16"}
         self.fails(self.train(*train, training=said), '"f16" is not supported')
 
+    def test_memory_budget(self):
+        train = ("--train", "--loss=mse", "--optimizer=sgd")
+        done = self.train(*train, "--memory-budget=200B")
+        self.fails(
+            done,
+            "@train_step does not fit into the memory budget of 200 bytes",
+            "the least that was reached is ",
+            "make batches smaller",
+        )
+        for text in ("much", "12XB", "-1", "0", "1e999", "%", "GB", "1 MB", "5 %"):
+            done = self.train(*train, f"--memory-budget={text}")
+            self.assertEqual(done.returncode, 2, text)
+            self.assertIn(f"the memory budget is '{text}'", done.stderr)
+            self.assertIn("expected bytes, such as", done.stderr)
+
     def test_key_of_a_file(self):
         for training, message in (
             ([], '"training": expected an object'),
@@ -147,6 +162,8 @@ class ErrorsTest(tool_test.ToolTest):
                 ["--train", "--loss=mse", "--optimizer=sgd", "--emit=onnx"],
                 "--emit=onnx writes models as they are read",
             ),
+            (["--memory-budget=1GB", "--emit=graph"], "about phase 'optimised'"),
+            (["--memory-budget=1GB", "--from=optimised"], "about phase 'optimised'"),
             (
                 ["--train", "--loss=mse", "--optimizer=sgd", "--from=fused"],
                 "--train takes models in phase graph or normalised",
