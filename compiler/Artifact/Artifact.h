@@ -43,7 +43,15 @@ struct Tensor {
   int32_t variable = TINH_NOT_VARIABLE; // Index into Contents::variables.
 };
 
+/// A kernel that one thread runs by itself, outside of any function.
+struct Conversion {
+  uint32_t kernel = TINH_NO_KERNEL;
+  uint64_t chunks = 0;
+};
+
 struct Variable : Tensor {
+  uint64_t storedSize = 0; // Its bytes in the state.
+  Conversion pack, unpack; // From its type to how it is stored, and back.
   uint64_t initialOffset = TINH_INITIALLY_ZERO; // In the weights.
   bool trainable = false;
 };

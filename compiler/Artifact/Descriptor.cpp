@@ -132,11 +132,17 @@ private:
                       i32(static_cast<uint32_t>(tensor.variable))});
   }
 
+  Constant *describe(const Conversion &conversion) {
+    return structure({i32(conversion.kernel), i64(conversion.chunks)});
+  }
+
   Constant *describe(const Variable &variable) {
     return structure({text(variable.name), i32(variable.dtype),
                       i32(variable.dims.size()), extents(variable),
                       i64(variable.size), i64(variable.offset),
-                      i64(variable.initialOffset), i32(variable.trainable)});
+                      i64(variable.initialOffset), i32(variable.trainable),
+                      i64(variable.storedSize), describe(variable.pack),
+                      describe(variable.unpack)});
   }
 
   Constant *describe(const Step &step) {

@@ -46,6 +46,11 @@ struct MergeKernelsPass : impl::MergeKernelsBase<MergeKernelsPass> {
 int64_t mergeKernels(ModuleOp module) {
   llvm::DenseSet<StringRef> dispatched;
   module.walk([&](graph::DispatchOp op) { dispatched.insert(op.getKernel()); });
+  for (auto variable : module.getOps<graph::VariableOp>())
+    if (variable.getStored()) {
+      dispatched.insert(*variable.getPack());
+      dispatched.insert(*variable.getUnpack());
+    }
 
   llvm::StringMap<func::FuncOp> firsts;
   llvm::DenseMap<StringAttr, func::FuncOp> replacements;
@@ -64,6 +69,18 @@ int64_t mergeKernels(ModuleOp module) {
     if (found != replacements.end())
       op.setKernel(found->second.getSymName());
   });
+  auto replacement = [&](FlatSymbolRefAttr kernel) {
+    auto found =
+        kernel ? replacements.find(kernel.getAttr()) : replacements.end();
+    return found == replacements.end() ? kernel
+                                       : FlatSymbolRefAttr::get(found->second);
+  };
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    if (!variable.getStored())
+      continue;
+    variable.setPackAttr(replacement(variable.getPackAttr()));
+    variable.setUnpackAttr(replacement(variable.getUnpackAttr()));
+  }
   for (func::FuncOp function : duplicates)
     function.erase();
   return duplicates.size();

@@ -291,11 +291,19 @@ void Outliner::outlineFrom(func::FuncOp from) {
 }
 
 void Outliner::outlineInitialValues() {
-  for (auto variable : module.getOps<graph::VariableOp>())
-    if (!variable.isInitiallyZero())
-      addWeight(
-          argumentFor(variable.getValue(),
-                      NameLoc::get(variable.getNameAttr(), variable.getLoc())));
+  builder.setInsertionPointToEnd(&init.getBody().front());
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    if (variable.isInitiallyZero())
+      continue;
+    Location location = NameLoc::get(variable.getNameAttr(), variable.getLoc());
+    Value value = argumentFor(variable.getValue(), location);
+    if (variable.getStored())
+      value = graph::DispatchOp::create(builder, location,
+                                        TypeRange(variable.getStoredType()),
+                                        *variable.getPack(), ValueRange(value))
+                  .getResult(0);
+    addWeight(value);
+  }
 }
 
 int64_t Outliner::run() {

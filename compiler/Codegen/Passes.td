@@ -104,6 +104,26 @@ def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
   ];
 }
 
+def LayOutVariables : Pass<"lay-out-variables", "::mlir::ModuleOp"> {
+  let summary = "Let variables lie as the products that read them want them";
+  let description = [{
+    A variable that products read as weights is stored packed for the CPU that the
+    module's `graph.cpu` names, together with those that are updated at the same
+    indices, if the functions then move fewer elements; kernels that update it work
+    on packed memory. `graph.variable` names the type and the kernels that pack and
+    unpack what programs see.
+
+    Preconditions: each kernel function is named by one `graph.dispatch`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"numLaidOut", "num-laid-out", "Number of variables with a layout">
+  ];
+}
+
 def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   let summary = "Decide how each kernel function's code is made";
   let description = [{

@@ -294,6 +294,21 @@ static LogicalResult planInit(ModuleOp module) {
   return success();
 }
 
+/// Whether `value`, of @init, is what `variable` begins with, as it is stored.
+static bool isInitialValue(Value value, func::FuncOp init,
+                           graph::VariableOp variable) {
+  if (variable.getStored()) {
+    auto packing = value.getDefiningOp<graph::DispatchOp>();
+    if (!packing || packing.getKernelAttr() != variable.getPackAttr())
+      return false;
+    value = packing.getInputs()[0];
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         init.getArgAttr(argument.getArgNumber(), graph::names::kSource) ==
+             variable.getValue();
+}
+
 /// The weight that @init gives the value of `variable`.
 static plan::WeightOp findInitial(ModuleOp module, func::FuncOp init,
                                   graph::VariableOp variable) {
@@ -301,14 +316,26 @@ static plan::WeightOp findInitial(ModuleOp module, func::FuncOp init,
     return {};
   ValueRange results = init.getBody().front().getTerminator()->getOperands();
   for (auto [result, weight] :
-       llvm::zip_equal(results, module.getOps<plan::WeightOp>())) {
-    auto argument = dyn_cast<BlockArgument>(result);
-    if (argument &&
-        init.getArgAttr(argument.getArgNumber(), graph::names::kSource) ==
-            variable.getValue())
+       llvm::zip_equal(results, module.getOps<plan::WeightOp>()))
+    if (isInitialValue(result, init, variable))
       return weight;
-  }
   return {};
+}
+
+/// The layout of a variable that is not stored in its own type.
+static plan::LayoutAttr describeLayout(ModuleOp module,
+                                       graph::VariableOp variable) {
+  if (!variable.getStored())
+    return {};
+  auto chunks = [&](FlatSymbolRefAttr kernel) {
+    return module.lookupSymbol<func::FuncOp>(kernel)
+        ->getAttrOfType<IntegerAttr>(graph::names::kChunks)
+        .getInt();
+  };
+  return plan::LayoutAttr::get(
+      module.getContext(), variable.getStoredType(), variable.getPackAttr(),
+      chunks(variable.getPackAttr()), variable.getUnpackAttr(),
+      chunks(variable.getUnpackAttr()));
 }
 
 /// Variables begin as weights, or as zeros.
@@ -328,7 +355,8 @@ static LogicalResult planVariables(ModuleOp module) {
     OpBuilder builder(variable);
     plan::VariableOp::create(builder, variable.getLoc(), variable.getNameAttr(),
                              initial, TypeAttr::get(variable.getType()),
-                             variable.getTrainableAttr());
+                             variable.getTrainableAttr(),
+                             describeLayout(module, variable));
     variable.erase();
   }
   return success();

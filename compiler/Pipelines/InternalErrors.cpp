@@ -121,6 +121,8 @@ std::string Reproducer::commandFor(StringRef path) const {
   out << " --from=" << phaseName(phase) << " --emit=" << phaseName(job.to);
   if (!options.phases.fuse)
     out << " --no-fuse";
+  if (options.phases.plainVariables && phase < Phase::Kernels)
+    out << " --plain-variables";
   if (options.phases.training && phase < Phase::Differentiated)
     for (const std::string &option : options.phases.training->commandLine)
       add(" ", option);

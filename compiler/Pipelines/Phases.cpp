@@ -90,14 +90,17 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(transforms::createRepeatCheapOps());
 }
 
-/// Strategies change a kernel for its own dispatch, as views do that they
+/// Variables are laid out before strategies are chosen, which then pack what
+/// remains. Strategies change a kernel for its own dispatch, as views do that they
 /// depend on: equal ones are merged after it. Packing adds work on constants,
 /// so @init is split off then, too: after merging, since equal work on the same
 /// constant makes one weight.
-static void buildKernels(OpPassManager &pm, bool fuse) {
+static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   pm.addPass(codegen::createLowerKernels());
-  if (fuse) // Without, each op has memory of its own.
+  if (options.fuse) // Without, each op has memory of its own.
     pm.addPass(codegen::createFormViews());
+  if (!options.plainVariables)
+    pm.addPass(codegen::createLayOutVariables());
   pm.addPass(codegen::createChooseStrategies());
   pm.addPass(codegen::createMergeKernels());
   pm.addPass(codegen::createOutlineConstants());
@@ -121,7 +124,7 @@ static void buildPhase(PassManager &pm, Phase phase,
     return pm.addNestedPass<func::FuncOp>(
         transforms::createFormKernels(forming));
   case Phase::Kernels:
-    return buildKernels(pm, options.fuse);
+    return buildKernels(pm, options);
   case Phase::Plan:
     return pm.addPass(codegen::createPlanMemory());
   default:

@@ -66,6 +66,9 @@ struct PhaseOptions {
   std::optional<MemoryBudget> memoryBudget;
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
+  /// Store variables as their types say, so that programs can give memory for
+  /// them, and not as the products want them that read them.
+  bool plainVariables = false;
   /// Say as remarks why ops were fused or not.
   bool remarks = false;
   /// Threads that compile kernels; 0: as many as there are CPUs.

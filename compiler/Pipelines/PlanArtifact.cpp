@@ -13,6 +13,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -39,16 +41,13 @@ static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
 
 /// The names of the model's nodes in `location`, with a space between them.
 static std::string nodeNames(Location location) {
-  std::string names;
+  llvm::SetVector<StringRef> names;
   location->walk([&](Location inner) {
-    if (auto name = dyn_cast<NameLoc>(inner)) {
-      if (!names.empty())
-        names += ' ';
-      names += name.getName().getValue();
-    }
+    if (auto name = dyn_cast<NameLoc>(inner))
+      names.insert(name.getName().getValue());
     return WalkResult::advance();
   });
-  return names;
+  return llvm::join(names, " ");
 }
 
 namespace {
@@ -61,6 +60,8 @@ public:
       variables[variable.name] = i;
   }
   void add(plan::FunctionOp function);
+  /// Adds the kernels that variables in layouts of their own go through.
+  void addConversions(ModuleOp module);
   /// Adds @init as the function that takes parameters.
   void addInit(plan::FunctionOp init);
 
@@ -69,7 +70,7 @@ private:
   std::vector<std::optional<uint64_t>> placeConstants(plan::FunctionOp init);
   std::vector<artifact::Tensor> describe(ArrayAttr tensors);
   artifact::Step describeStep(Operation &op);
-  uint32_t kernel(plan::DispatchOp dispatch);
+  uint32_t kernel(Operation *user, FlatSymbolRefAttr name, uint64_t scratch);
 
   artifact::Contents &contents;
   llvm::StringMap<uint32_t> kernels, variables;
@@ -125,8 +126,13 @@ std::vector<artifact::Tensor> Describer::describe(ArrayAttr tensors) {
   std::vector<artifact::Tensor> result;
   for (auto tensor : tensors.getAsRange<plan::TensorAttr>()) {
     tinh::describe(result.emplace_back(), tensor.getName(), tensor.getType());
-    if (tensor.getVariable())
-      result.back().variable = variables.at(tensor.getName());
+    if (!tensor.getVariable())
+      continue;
+    // It has the type that programs see.
+    uint32_t index = variables.at(tensor.getName());
+    result.back() = contents.variables[index];
+    result.back().offset = 0;
+    result.back().variable = index;
   }
   return result;
 }
@@ -146,16 +152,33 @@ std::vector<artifact::Operand> operandsOf(func::FuncOp kernel) {
   return operands;
 }
 
-uint32_t Describer::kernel(plan::DispatchOp dispatch) {
+uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
+                           uint64_t scratch) {
   auto [known, isNew] =
-      kernels.try_emplace(dispatch.getKernel(), contents.kernels.size());
+      kernels.try_emplace(name.getValue(), contents.kernels.size());
   if (isNew) {
-    auto code = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-        dispatch, dispatch.getKernelAttr());
+    auto code = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(user, name);
     contents.kernels.push_back(
-        {dispatch.getKernel().str(), dispatch.getScratch(), operandsOf(code)});
+        {name.getValue().str(), scratch, operandsOf(code)});
   }
   return known->second;
+}
+
+void Describer::addConversions(ModuleOp module) {
+  for (auto op : module.getOps<plan::VariableOp>()) {
+    std::optional<plan::LayoutAttr> layout = op.getLayout();
+    if (!layout)
+      continue;
+    artifact::Variable &variable =
+        contents.variables[variables.at(op.getName())];
+    auto add = [&](artifact::Conversion &conversion, FlatSymbolRefAttr name,
+                   int64_t chunks) {
+      conversion = {kernel(op, name, /*scratch=*/0),
+                    static_cast<uint64_t>(chunks)};
+    };
+    add(variable.pack, layout->getPack(), layout->getPackChunks());
+    add(variable.unpack, layout->getUnpack(), layout->getUnpackChunks());
+  }
 }
 
 artifact::Step Describer::describeStep(Operation &op) {
@@ -164,7 +187,8 @@ artifact::Step Describer::describeStep(Operation &op) {
   step.label = nodeNames(op.getLoc());
   plan::StepAccess access = plan::accessOf(&op);
   if (auto dispatch = dyn_cast<plan::DispatchOp>(op)) {
-    step.kernel = kernel(dispatch);
+    step.kernel =
+        kernel(dispatch, dispatch.getKernelAttr(), dispatch.getScratch());
     step.chunks = dispatch.getChunks();
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
@@ -291,7 +315,9 @@ static void describeVariables(ModuleOp module, artifact::Contents &contents) {
     variable.trainable = op.getTrainable();
     if (op.getInitial())
       variable.initialOffset = op.getInitial()->getOffset();
-    contents.stateSize += llvm::alignTo(variable.size, TINH_BUFFER_ALIGNMENT);
+    variable.storedSize = graph::tensorSize(op.getStoredType());
+    contents.stateSize +=
+        llvm::alignTo(variable.storedSize, TINH_BUFFER_ALIGNMENT);
   }
 }
 
@@ -311,6 +337,7 @@ artifact::Contents describeArtifact(ModuleOp module,
   for (auto function : module.getOps<plan::FunctionOp>())
     if (function.getSymName() != graph::names::kInit)
       describer.add(function);
+  describer.addConversions(module);
   auto init = module.lookupSymbol<plan::FunctionOp>(graph::names::kInit);
   if (init && takesParameters(init))
     describer.addInit(init);

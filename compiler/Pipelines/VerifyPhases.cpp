@@ -125,7 +125,8 @@ static LogicalResult verifyEntry(func::FuncOp function,
 static FailureOr<SmallVector<func::FuncOp>> verifyEntries(ModuleOp module) {
   llvm::StringMap<Type> variables;
   for (auto variable : module.getOps<graph::VariableOp>())
-    if (!variables.try_emplace(variable.getName(), variable.getType()).second)
+    if (!variables.try_emplace(variable.getName(), variable.getStoredType())
+             .second)
       return variable.emitError()
              << "variable " << variable.getNameAttr() << " is declared twice";
   SmallVector<func::FuncOp> entries;
@@ -144,9 +145,9 @@ static FailureOr<SmallVector<func::FuncOp>> verifyEntries(ModuleOp module) {
 /// Whether `op` may stand in a function body of `phase`.
 static bool belongs(Operation &op, Phase phase) {
   switch (phase) {
-  case Phase::Optimised:
   case Phase::Differentiated:
     return belongs(op, Phase::Normalised) && !isa<graph::DropoutOp>(op);
+  case Phase::Optimised:
     return belongs(op, Phase::Differentiated) &&
            !isa<graph::ConvTransposeOp, graph::VarianceOp,
                 graph::StopGradientOp, graph::CustomGradientOp>(op);
@@ -226,7 +227,8 @@ static LogicalResult verifyPlannedVariables(ModuleOp module) {
     weights.insert(weight.getBuffer());
   llvm::StringMap<Type> variables;
   for (auto variable : module.getOps<plan::VariableOp>()) {
-    if (!variables.try_emplace(variable.getName(), variable.getType()).second)
+    if (!variables.try_emplace(variable.getName(), variable.getStoredType())
+             .second)
       return variable.emitError()
              << "variable " << variable.getNameAttr() << " is declared twice";
     if (variable.getInitial() && !weights.contains(*variable.getInitial()))
@@ -234,6 +236,12 @@ static LogicalResult verifyPlannedVariables(ModuleOp module) {
              << "begins as " << plan::toString(*variable.getInitial())
              << ", which is no weight";
   }
+  for (auto variable : module.getOps<plan::VariableOp>())
+    if (std::optional<plan::LayoutAttr> layout = variable.getLayout())
+      for (FlatSymbolRefAttr kernel : {layout->getPack(), layout->getUnpack()})
+        if (!module.lookupSymbol(kernel.getAttr()))
+          return variable.emitError()
+                 << "kernel '" << kernel.getValue() << "' does not exist";
   for (auto function : module.getOps<plan::FunctionOp>())
     for (Attribute input : function.getInputs()) {
       auto tensor = cast<plan::TensorAttr>(input);

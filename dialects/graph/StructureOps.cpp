@@ -183,7 +183,32 @@ LogicalResult CustomGradientOp::verify() {
 }
 
 LogicalResult VariableOp::verify() {
+  if (bool(getStored()) != bool(getPack()) ||
+      bool(getStored()) != bool(getUnpack()))
+    return emitOpError("has a type in which it is stored, a kernel that packs "
+                       "it and one that unpacks it, or none of them");
+  if (getStoredType().getElementType() != getType().getElementType())
+    return emitOpError() << "is stored as " << getStoredType()
+                         << ", with other elements than it has";
   return verifyConstant([&] { return emitOpError(); }, getValue());
+}
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto check = [&](FlatSymbolRefAttr kernel, Type from,
+                   Type to) -> LogicalResult {
+    auto function =
+        symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, kernel);
+    if (function && function.getArgumentTypes() == ArrayRef(from) &&
+        function.getResultTypes() == ArrayRef(to))
+      return success();
+    return emitOpError() << "there is no kernel function '" << kernel.getValue()
+                         << "' from " << from << " to " << to;
+  };
+  if (!getStored())
+    return success();
+  if (failed(check(getPackAttr(), getType(), getStoredType())))
+    return failure();
+  return check(getUnpackAttr(), getStoredType(), getType());
 }
 
 bool VariableOp::isInitiallyZero() {

@@ -150,7 +150,8 @@ def Graph_CustomGradientOp : Graph_Op<"custom_gradient", [
   let hasVerifier = 1;
 }
 
-def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
+def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A tensor that lives from run to run";
   let description = [{
     Parameters, an optimizer's state, running statistics. A function reads it by
@@ -158,14 +159,40 @@ def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
     value as a result with the same attribute. `value` is what it begins with.
     Optimizers change those that are `trainable`.
 
-    Example: `graph.variable "conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32> trainable`
+    From phase `kernels` on, functions may have it in another type, `stored`, as
+    `pack` makes it of a tensor of its own type; `unpack` does the opposite.
+
+    Examples:
+    ```mlir
+    graph.variable "conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32> trainable
+    graph.variable "w1" = #graph.external<"model.onnx", 1620, 400000> : tensor<1000x100xf32> trainable
+        stored tensor<4x1000x32xf32> pack @matmul_0_pack unpack @matmul_0_unpack
+    ```
   }];
-  let arguments = (ins StrAttr:$name, TypedAttrInterface:$value, UnitAttr:$trainable);
-  let assemblyFormat = "$name `=` $value (`trainable` $trainable^)? attr-dict";
+  let arguments = (ins StrAttr:$name, TypedAttrInterface:$value, UnitAttr:$trainable,
+                       OptionalAttr<TypeAttrOf<AnyStaticShapeTensor>>:$stored,
+                       OptionalAttr<FlatSymbolRefAttr>:$pack,
+                       OptionalAttr<FlatSymbolRefAttr>:$unpack);
+  let builders = [
+    OpBuilder<(ins "::mlir::StringAttr":$name, "::mlir::TypedAttr":$value,
+                   CArg<"::mlir::UnitAttr", "{}">:$trainable), [{
+      build($_builder, $_state, name, value, trainable, ::mlir::TypeAttr(),
+            ::mlir::FlatSymbolRefAttr(), ::mlir::FlatSymbolRefAttr());
+    }]>
+  ];
+  let assemblyFormat = [{
+    $name `=` $value (`trainable` $trainable^)?
+    (`stored` $stored^ `pack` $pack `unpack` $unpack)? attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getType() {
       return ::mlir::cast<::mlir::RankedTensorType>(getValue().getType());
+    }
+    /// The type in which functions have it.
+    ::mlir::RankedTensorType getStoredType() {
+      return getStored() ? ::mlir::cast<::mlir::RankedTensorType>(*getStored())
+                         : getType();
     }
     /// Whether all bytes are 0 at first.
     bool isInitiallyZero();

@@ -44,8 +44,16 @@ BufferAttr WeightOp::getBuffer() {
 LogicalResult VariableOp::verify() {
   if (failed(verifyTensor(*this, getType())))
     return failure();
+  std::optional<LayoutAttr> layout = getLayout();
+  if (layout && failed(verifyTensor(*this, layout->getType())))
+    return failure();
+  if (layout &&
+      (layout->getPackChunks() < 1 || layout->getUnpackChunks() < 1 ||
+       layout->getType().getElementType() != getElementTypeOrSelf(getType())))
+    return emitOpError("has a layout with other elements than its own, or "
+                       "kernels of no chunks");
   std::optional<BufferAttr> initial = getInitial();
-  int64_t size = graph::tensorSize(getType());
+  int64_t size = graph::tensorSize(getStoredType());
   if (!initial ||
       (initial->getSpace() == Space::Weights && initial->isContiguous() &&
        !initial->moves() && initial->getSize() == size))

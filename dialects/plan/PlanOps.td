@@ -132,6 +132,26 @@ def Plan_TensorAttr : AttrDef<Plan_Dialect, "Tensor"> {
       }]>];
 }
 
+def Plan_LayoutAttr : AttrDef<Plan_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "how a variable lies in memory";
+  let description = [{
+    The type in which functions have a variable, and the kernels, with their
+    numbers of chunks, that turn the variable's own type into it and back. They
+    need no scratch memory.
+
+    Example: `#plan.layout<tensor<4x1000x32xf32>, pack @matmul_0_pack chunks 16, unpack @matmul_0_unpack chunks 16>`
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$type,
+                        "::mlir::FlatSymbolRefAttr":$pack, "int64_t":$packChunks,
+                        "::mlir::FlatSymbolRefAttr":$unpack,
+                        "int64_t":$unpackChunks);
+  let assemblyFormat = [{
+    `<` $type `,` `pack` $pack `chunks` $packChunks `,` `unpack` $unpack
+    `chunks` $unpackChunks `>`
+  }];
+}
+
 def Plan_BufferArray : TypedArrayAttrBase<Plan_BufferAttr, "buffers">;
 def Plan_TensorArray : TypedArrayAttrBase<Plan_TensorAttr, "tensors">;
 
@@ -170,15 +190,28 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
     it among their inputs and, if they change it, their outputs. Optimizers
     change those that are `trainable`.
 
-    Example: `plan.variable "conv1.weight" = weights[0 to 37632] : tensor<64x3x7x7xf32> trainable`
+    Examples:
+    ```mlir
+    plan.variable "conv1.weight" = weights[0 to 37632] : tensor<64x3x7x7xf32> trainable
+    plan.variable "w1" = weights[0 to 512000] : tensor<1000x100xf32> trainable
+        layout <tensor<4x1000x32xf32>, pack @matmul_0_pack chunks 8, unpack @matmul_0_unpack chunks 8>
+    ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<Plan_BufferAttr>:$initial,
-                       TypeAttrOf<AnyStaticShapeTensor>:$type, UnitAttr:$trainable);
+                       TypeAttrOf<AnyStaticShapeTensor>:$type, UnitAttr:$trainable,
+                       OptionalAttr<Plan_LayoutAttr>:$layout);
   let assemblyFormat = [{
     $name (`=` custom<Buffer>($initial)^)? `:` $type (`trainable` $trainable^)?
-    attr-dict
+    (`layout` $layout^)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type in which functions have it.
+    ::mlir::RankedTensorType getStoredType() {
+      return getLayout() ? getLayout()->getType()
+                         : ::mlir::cast<::mlir::RankedTensorType>(getType());
+    }
+  }];
 }
 
 def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,

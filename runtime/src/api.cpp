@@ -204,7 +204,7 @@ static const tinh_buffer_t *check_variables(const Module &module,
 class ArgumentPlacer {
 public:
   ArgumentPlacer(Executor &executor, const tinh_run_options_t *options)
-      : state(executor.state()),
+      : module(executor.module()), state(executor.state()),
         variables(check_variables(executor.module(), options)) {}
 
   /// Those of the function that are no variables are in `buffers`.
@@ -235,10 +235,17 @@ private:
 
   void *variable(const tinh_tensor_desc_t &tensor) {
     auto index = static_cast<uint32_t>(tensor.variable);
-    return variables ? check(tensor, "variable", variables[index])
-                     : state.variable(index);
+    if (!variables)
+      return state.variable(index);
+    if (module.variable(index).pack.kernel != TINH_NO_KERNEL)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  std::string("variable '") + tensor.name +
+                      "' has a layout of its own and lies in the context "
+                      "only; compile the model with --plain-variables");
+    return check(tensor, "variable", variables[index]);
   }
 
+  const Module &module;
   State &state;
   const tinh_buffer_t *variables;
   std::vector<void *> placed;

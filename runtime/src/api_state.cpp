@@ -46,12 +46,11 @@ tinh_status_t tinh_module_variable_info(const tinh_module_t *module,
   });
 }
 
-/// The variable's bytes, once its number and `size` are known to be right.
-static char *find(State &state, const Module &module, uint32_t variable,
-                  const void *data, size_t size) {
+/// Throws unless there is such a variable and it has `size` bytes.
+static void check(const Module &module, uint32_t variable, const void *data,
+                  size_t size) {
   const tinh_variable_desc_t &desc = module.variable(variable);
   check_buffer(info_of(desc), "variable", {const_cast<void *>(data), size});
-  return state.variable(variable);
 }
 
 tinh_status_t tinh_context_read_variable(tinh_context_t *context,
@@ -61,9 +60,9 @@ tinh_status_t tinh_context_read_variable(tinh_context_t *context,
     require(context, "context");
     Executor &executor = *context->executor;
     executor.with_state([&](State &state) {
-      const char *from = find(state, executor.module(), variable, data, size);
+      check(executor.module(), variable, data, size);
       if (size)
-        std::memcpy(data, from, size);
+        state.read(variable, data);
     });
   });
 }
@@ -75,9 +74,9 @@ tinh_status_t tinh_context_write_variable(tinh_context_t *context,
     require(context, "context");
     Executor &executor = *context->executor;
     executor.with_state([&](State &state) {
-      char *to = find(state, executor.module(), variable, data, size);
+      check(executor.module(), variable, data, size);
       if (size)
-        std::memcpy(to, data, size);
+        state.write(variable, data);
     });
   });
 }

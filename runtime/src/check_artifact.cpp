@@ -81,6 +81,21 @@ uint64_t aligned_size(uint64_t size) {
   return rest ? size - rest + TINH_BUFFER_ALIGNMENT : size;
 }
 
+/// Whether the variable is stored in its own type or has kernels for both
+/// directions.
+bool valid_conversions(const tinh_artifact_t &artifact,
+                       const tinh_variable_desc_t &variable) {
+  const tinh_conversion_t &pack = variable.pack, &unpack = variable.unpack;
+  if (pack.kernel == TINH_NO_KERNEL && unpack.kernel == TINH_NO_KERNEL)
+    return variable.stored_size == variable.size;
+  auto valid = [&](const tinh_conversion_t &conversion) {
+    return conversion.kernel < artifact.num_kernels &&
+           artifact.kernels[conversion.kernel].scratch_size == 0 &&
+           conversion.num_chunks > 0 && conversion.num_chunks <= INT64_MAX;
+  };
+  return valid(pack) && valid(unpack) && variable.size <= INT64_MAX;
+}
+
 /// Variables have names of their own and memory of their own.
 bool valid_variables(const tinh_artifact_t &artifact) {
   std::set<std::string_view> names;
@@ -89,16 +104,17 @@ bool valid_variables(const tinh_artifact_t &artifact) {
     const tinh_variable_desc_t &variable = artifact.variables[i];
     if (!valid_type(variable) || !names.insert(variable.name).second ||
         variable.offset % TINH_BUFFER_ALIGNMENT != 0 ||
-        variable.size > INT64_MAX ||
-        !lies_within(variable.offset, aligned_size(variable.size),
+        variable.stored_size > INT64_MAX ||
+        !valid_conversions(artifact, variable) ||
+        !lies_within(variable.offset, aligned_size(variable.stored_size),
                      artifact.state_size))
       return false;
     if (variable.initial_offset != TINH_INITIALLY_ZERO &&
-        !lies_within(variable.initial_offset, variable.size,
+        !lies_within(variable.initial_offset, variable.stored_size,
                      artifact.weights_size))
       return false;
-    if (variable.size != 0 &&
-        !places.emplace(variable.offset, variable.offset + variable.size)
+    if (variable.stored_size != 0 &&
+        !places.emplace(variable.offset, variable.offset + variable.stored_size)
              .second)
       return false;
   }
@@ -177,6 +193,14 @@ private:
     return depth < loops.size() ? loops[loops.size() - 1 - depth] : -1;
   }
 
+  /// The bytes that the tensor has in memory: a variable may be stored in
+  /// another way than its type says.
+  uint64_t memory_of(const tinh_tensor_desc_t &tensor) const {
+    return tensor.variable == TINH_NOT_VARIABLE
+               ? tensor.size
+               : artifact.variables[tensor.variable].stored_size;
+  }
+
   /// The bytes of the memory that `buffer` lies in.
   std::optional<uint64_t> space_size(const tinh_buffer_ref_t &buffer) const {
     switch (buffer.space) {
@@ -186,11 +210,11 @@ private:
       return artifact.weights_size;
     case TINH_SPACE_INPUT:
       if (buffer.index < function.num_inputs)
-        return function.inputs[buffer.index].size;
+        return memory_of(function.inputs[buffer.index]);
       return std::nullopt;
     case TINH_SPACE_OUTPUT:
       if (buffer.index < function.num_outputs)
-        return function.outputs[buffer.index].size;
+        return memory_of(function.outputs[buffer.index]);
       return std::nullopt;
     }
     return std::nullopt;

@@ -34,21 +34,55 @@ void State::reset() {
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &variable = artifact.variables[i];
     char *to = memory.data() + variable.offset;
-    if (variable.size == 0)
+    if (variable.stored_size == 0)
       continue;
     if (variable.initial_offset == TINH_INITIALLY_ZERO)
-      std::memset(to, 0, variable.size);
+      std::memset(to, 0, variable.stored_size);
     else
       std::memcpy(to, module.weights() + variable.initial_offset,
-                  variable.size);
+                  variable.stored_size);
   }
+}
+
+/// Runs the kernel that makes `to` of `from`, or copies `size` bytes if there
+/// is none.
+static void convert(const tinh_artifact_t &artifact,
+                    const tinh_conversion_t &conversion, uint64_t size,
+                    const void *from, void *to) {
+  if (conversion.kernel == TINH_NO_KERNEL) {
+    if (size)
+      std::memcpy(to, from, size);
+    return;
+  }
+  void *const buffers[] = {const_cast<void *>(from), to}; // Only read.
+  artifact.kernels[conversion.kernel].function(
+      buffers, nullptr, 0, static_cast<int64_t>(conversion.num_chunks));
+}
+
+void State::read(uint32_t index, void *data) {
+  const tinh_variable_desc_t &desc = module.artifact().variables[index];
+  convert(module.artifact(), desc.unpack, desc.size, variable(index), data);
+}
+
+void State::write(uint32_t index, const void *data) {
+  const tinh_variable_desc_t &desc = module.artifact().variables[index];
+  convert(module.artifact(), desc.pack, desc.size, data, variable(index));
 }
 
 void State::save(const std::string &path, MetadataToWrite metadata) {
   const tinh_artifact_t &artifact = module.artifact();
   std::vector<tinh_safetensors_tensor_t> tensors;
-  for (uint32_t i = 0; i < artifact.num_variables; ++i)
-    tensors.push_back({info_of(artifact.variables[i]), variable(i), 0});
+  std::vector<MappedMemory> unpacked;
+  for (uint32_t i = 0; i < artifact.num_variables; ++i) {
+    const tinh_variable_desc_t &desc = artifact.variables[i];
+    const void *data = variable(i);
+    if (desc.unpack.kernel != TINH_NO_KERNEL) {
+      unpacked.push_back(MappedMemory::anonymous(desc.size));
+      read(i, unpacked.back().data());
+      data = unpacked.back().data();
+    }
+    tensors.push_back({info_of(desc), data, 0});
+  }
   write_tensors(path, tensors, metadata);
 }
 
@@ -90,9 +124,16 @@ void State::load(const std::string &path) {
                                        "': it is the state of another model" +
                                        problems);
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
-    const tinh_variable_desc_t &desc = artifact.variables[i];
-    if (desc.size)
-      std::memcpy(variable(i), file.data(*file.find(desc.name)), desc.size);
+    const TensorFile::Tensor &tensor = *file.find(artifact.variables[i].name);
+    const char *data = file.data(tensor);
+    MappedMemory aligned;
+    if (reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(tensor.dtype)) {
+      // A file need not align its tensors as kernels want them.
+      aligned = MappedMemory::anonymous(artifact.variables[i].size);
+      std::memcpy(aligned.data(), data, artifact.variables[i].size);
+      data = aligned.data();
+    }
+    write(i, data);
   }
 }
 

@@ -25,8 +25,12 @@ class State {
 public:
   explicit State(const Module &module);
 
-  /// Where variable `index` lies. Any thread may ask.
+  /// Where variable `index` lies, as it is stored. Any thread may ask.
   char *variable(uint32_t index);
+
+  /// Copies variable `index`, in its own type, to `data`, and back.
+  void read(uint32_t index, void *data);
+  void write(uint32_t index, const void *data);
 
   /// Gives all variables their initial values.
   void reset();

@@ -197,10 +197,32 @@ TEST_F(CheckVariables, HavePlacesOfTheirOwn) {
   EXPECT_FALSE(accepts([&] { variables[1].offset = 256 + 64; }));
   EXPECT_FALSE(accepts([&] { variables[1].offset = UINT64_MAX - 63; }));
   EXPECT_FALSE(accepts([&] { variables[4].size = UINT64_MAX; }));
+  EXPECT_FALSE(accepts([&] { variables[4].stored_size = UINT64_MAX; }));
   EXPECT_FALSE(accepts([&] { artifact.state_size -= 64; }));
   EXPECT_FALSE(accepts([&] { variables[0].initial_offset = 4096; }));
   EXPECT_TRUE(accepts([&] { variables[0].initial_offset = 4096 - 16; }));
   EXPECT_FALSE(accepts([&] { variables[0].dtype = 99; }));
+}
+
+TEST_F(CheckVariables, HaveKernelsForBothDirectionsOrNone) {
+  auto store = [&](uint32_t pack, uint32_t unpack, uint64_t chunks) {
+    variables[0].pack = {pack, chunks};
+    variables[0].unpack = {unpack, chunks};
+  };
+  EXPECT_TRUE(accepts([&] { store(0, 1, 1); }));
+  EXPECT_TRUE(accepts([&] {
+    store(0, 1, 1);
+    variables[0].stored_size += 16;
+  }));
+  EXPECT_FALSE(accepts([&] { variables[0].stored_size += 16; }));
+  EXPECT_FALSE(accepts([&] { store(0, 1, 0); }));
+  EXPECT_FALSE(accepts([&] { store(0, 1, UINT64_MAX); }));
+  EXPECT_FALSE(accepts([&] { store(0, TINH_NO_KERNEL, 1); }));
+  EXPECT_FALSE(accepts([&] { store(artifact.num_kernels, 1, 1); }));
+  EXPECT_FALSE(accepts([&] {
+    store(0, 1, 1);
+    variables[0].stored_size = 128; // Into the next one.
+  }));
 }
 
 TEST_F(CheckVariables, AreWhatFunctionsSay) {

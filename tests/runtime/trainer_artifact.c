@@ -131,13 +131,15 @@ static const tinh_kernel_desc_t kernels[] = {
 #define TYPE_B F32("b", 0, DIMS(0), 4)
 #define TYPE_STAMP "stamp", TINH_DTYPE_I64, 1, DIMS(STAMPS), STAMPS * 8
 
+/* Stored as its type says. */
+#define PLAIN(SIZE) SIZE, {TINH_NO_KERNEL, 0}, {TINH_NO_KERNEL, 0}
 static const tinh_variable_desc_t variables[] = {
-    {TYPE_W, 0, 0, 1},
-    {TYPE_B, 64, TINH_INITIALLY_ZERO, 1},
+    {TYPE_W, 0, 0, 1, PLAIN(FEATURES * 4)},
+    {TYPE_B, 64, TINH_INITIALLY_ZERO, 1, PLAIN(4)},
     {F32("w.moment", 1, DIMS(FEATURES), FEATURES * 4), 128, TINH_INITIALLY_ZERO,
-     0},
-    {F32("b.moment", 0, DIMS(0), 4), 192, TINH_INITIALLY_ZERO, 0},
-    {TYPE_STAMP, 256, TINH_INITIALLY_ZERO, 0}};
+     0, PLAIN(FEATURES * 4)},
+    {F32("b.moment", 0, DIMS(0), 4), 192, TINH_INITIALLY_ZERO, 0, PLAIN(4)},
+    {TYPE_STAMP, 256, TINH_INITIALLY_ZERO, 0, PLAIN(STAMPS * 8)}};
 #define STATE_SIZE (256 + STAMPS * 8)
 
 /* train_step: variables stand before, between and behind the others. */

@@ -356,6 +356,9 @@ void defineCode(CLI::App &app, Arguments &arguments) {
   add_jobs(app, &arguments.compile.phases.jobs);
   app.add_flag("!--no-fuse", arguments.compile.phases.fuse,
                "one kernel for each op");
+  app.add_flag("--plain-variables", arguments.compile.phases.plainVariables,
+               "store variables as their types say, so that a program can give "
+               "memory for them");
   app.add_option("--cache-dir", arguments.cacheDirectory,
                  "keep compiled kernels there, not in $XDG_CACHE_HOME/tinh or "
                  "~/.cache/tinh");

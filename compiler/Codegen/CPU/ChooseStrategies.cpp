@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/OuterProducts.h"
+#include "compiler/Codegen/CPU/Packing.h"
 #include "compiler/Codegen/CPU/Scatter.h"
+#include "compiler/Codegen/CPU/SplitStages.h"
 #include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
 
@@ -45,9 +47,7 @@ static void setInplace(OpBuilder &b, func::FuncOp kernel) {
     kernel->setAttr(graph::names::kInplace, b.getArrayAttr(pairs));
 }
 
-/// Whether packing the right-hand side for each chunk pays: enough rows read
-/// it.
-static bool worthPacking(const Contraction &c) {
+bool isWorthTiling(const Contraction &c) {
   return c.extentOf(c.m) >= 8 && c.extents[c.n] >= 8;
 }
 
@@ -62,7 +62,7 @@ static bool unpacksArgument(const Contraction &c, int64_t index,
   }
   return cast<BlockArgument>(value).getArgNumber() == index &&
          c.weightsMap.isProjectedPermutation() &&
-         value.getType() == packedType(c, target);
+         value.getType() == planPacking(c, target).packed;
 }
 
 std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
@@ -71,7 +71,8 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
     auto contraction = matchContraction(kernel);
     auto packed = kernel->getAttrOfType<IntegerAttr>(graph::names::kPacked);
     if (!contraction ||
-        (packed && !unpacksArgument(*contraction, packed.getInt(), target)))
+        (packed && !unpacksArgument(*contraction, packed.getInt(), target)) ||
+        !hasWholeVectors(contraction->result, contraction->lanes(target)))
       return std::nullopt;
     ContractionPlan plan =
         planContraction(*contraction, target, /*packed=*/bool(packed));
@@ -108,10 +109,10 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
   return Division{plan.chunks, plan.scratch};
 }
 
-static StringRef chooseStrategy(func::FuncOp kernel) {
+StringRef chooseStrategy(func::FuncOp kernel) {
   bool packed = kernel->hasAttr(graph::names::kPacked);
   auto contraction = matchContraction(kernel);
-  if (contraction && (packed || worthPacking(*contraction)))
+  if (contraction && (packed || isWorthTiling(*contraction)))
     return "contraction";
   if (matchOuterProducts(kernel))
     return "outer-products";
@@ -134,11 +135,19 @@ static LogicalResult prepareKernels(ModuleOp module, const Target &target) {
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     if (!kernel)
       return dispatch.emitOpError("names no kernel function");
-    if (chooseStrategy(kernel) == "rows")
-      if (graph::DispatchOp stage = splitStage(b, symbols, kernel, dispatch)) {
-        worklist.append({dispatch, stage});
-        continue;
-      }
+    StringRef strategy = chooseStrategy(kernel);
+    graph::DispatchOp stage;
+    if (strategy == "rows") {
+      stage = splitStage(b, symbols, kernel, dispatch);
+      if (!stage)
+        stage = splitReduction(b, symbols, kernel, dispatch);
+    } else if (strategy == "outer-products") {
+      stage = splitSums(b, symbols, kernel, dispatch, target);
+    }
+    if (stage) {
+      worklist.append({dispatch, stage});
+      continue;
+    }
     packWeights(b, kernel, dispatch, target);
   }
   return success();

@@ -27,9 +27,19 @@ FailureOr<Target> targetOf(ModuleOp module) {
 namespace tinh::codegen {
 #define GEN_PASS_DEF_CHOOSESTRATEGIES
 #define GEN_PASS_DEF_EMITKERNELS
+#define GEN_PASS_DEF_LAYOUTVARIABLES
 #include "compiler/Codegen/Passes.h.inc"
 
 namespace {
+
+struct LayOutVariables : impl::LayOutVariablesBase<LayOutVariables> {
+  void runOnOperation() override {
+    auto target = cpu::targetOf(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    numLaidOut += cpu::layOutVariables(getOperation(), *target);
+  }
+};
 
 struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
   void runOnOperation() override {

@@ -90,6 +90,10 @@ struct RowsPlan {
   mlir::RankedTensorType resultType(size_t i) const {
     return llvm::cast<mlir::RankedTensorType>(written[i].value.getType());
   }
+  /// As many of the last dimensions of all results are one for the lanes: the
+  /// index of the last one runs over all of them.
+  int64_t merged = 1;
+  llvm::SmallVector<int64_t> mergedShape(llvm::ArrayRef<int64_t> shape) const;
   /// Leading dimensions that all of the kernel's tensors share.
   int64_t rank = 0;
   /// The dimension of the one result that lanes lie along, if that is not the
@@ -106,6 +110,9 @@ struct RowsPlan {
   int64_t stagesScratch = 0, scratch = 0;
 };
 RowsPlan planRows(mlir::func::FuncOp kernel);
+/// How many of the last dimensions of these results of a kernel without stages
+/// are better one.
+int64_t mergedDimensions(llvm::ArrayRef<WrittenValue> written);
 /// Whether lanes should lie along the reduction: its first input is contiguous
 /// there.
 bool reducesLanes(mlir::linalg::GenericOp op);
@@ -150,8 +157,15 @@ struct Contraction {
 /// on.
 bool isSumOfProducts(mlir::linalg::GenericOp op);
 /// What the kernel reads of the result of `op`: a reshape in which the groups
-/// of a convolution are merged with their channels, or the result itself.
+/// of a convolution are merged with their channels, either of the two in panels
+/// of its last dimension, or the result itself.
 mlir::Value mergedResult(mlir::linalg::GenericOp op);
+/// The indices in `result`, a `mergedResult`, of what stands at `at` of the
+/// product.
+Indices indicesInResult(Pull &pull, mlir::Value product, mlir::Value result,
+                        Indices at);
+/// Whether no vector of so many columns lies across panels of `result`.
+bool hasWholeVectors(mlir::Value result, int64_t lanes);
 
 /// The plan of a kernel whose one reduction is a sum of products, followed by
 /// what is element-wise: `assignRoles(op, input)` says what each loop is to it
@@ -175,6 +189,9 @@ std::optional<Plan> matchProducts(
 }
 /// The kernel's one contraction if this strategy can compute the kernel.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);
+/// Whether so many rows read the weights, and so many columns there are, that
+/// register tiles of packed weights pay.
+bool isWorthTiling(const Contraction &contraction);
 /// Width of a panel of packed weights.
 int64_t panelWidth(const Contraction &contraction, const Target &target);
 
@@ -187,13 +204,24 @@ struct ContractionPlan {
   int64_t panelsPerGroup;
   bool staged; // The input is copied to scratch memory first.
   llvm::SmallVector<int64_t> slab; // Its shape there.
-  int64_t slabOffset = 0;          // Of the slab, and
-  int64_t weightsOffset; // of the chunk's own panels in scratch memory.
+  bool readsWeights; // Those that are not packed, where they lie.
+  /// Iterations of the outermost loop over k that are summed at a time. Sums
+  /// wait in scratch memory in between.
+  int64_t depthPerBlock;
+  int64_t sumsPerBlock() const {
+    return panelsPerGroup * linesPerBlock * tilesPerBlock * tileRows *
+           panelWidth;
+  }
+  // In scratch memory: of the slab, the chunk's own panels and its sums.
+  int64_t slabOffset = 0, weightsOffset = 0, sumsOffset = 0;
   int64_t chunks, scratch;
 };
 /// `packed`: the weights are a packed operand of the kernel.
 ContractionPlan planContraction(const Contraction &contraction,
                                 const Target &target, bool packed);
+/// Whether weights that are no constants are better packed once before than by
+/// each chunk.
+bool isWorthPackingBefore(const Contraction &contraction, const Target &target);
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
 
@@ -237,21 +265,17 @@ mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
 /// The target that the module's `graph.cpu` names.
 mlir::FailureOr<Target> targetOf(mlir::ModuleOp module);
 
-/// The type of the contraction's weights where they are packed.
-mlir::RankedTensorType packedType(const Contraction &contraction,
-                                  const Target &target);
-
 /// Packs constant weights that `dispatch` hands to `kernel`, which it alone
 /// uses, as the kernel's strategy wants them: the packing becomes a dispatch.
 void packWeights(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                  graph::DispatchOp dispatch, const Target &target);
 
-/// If `kernel`, which `dispatch` alone uses, were one chunk with much work, and
-/// a stage of it as a kernel of its own helped: makes it one. Returns its
-/// dispatch.
-graph::DispatchOp splitStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                             mlir::func::FuncOp kernel,
-                             graph::DispatchOp dispatch);
+/// The strategy that computes `kernel` best.
+llvm::StringRef chooseStrategy(mlir::func::FuncOp kernel);
+
+/// Lets variables lie as the products that read them want them; returns how
+/// many do. Each kernel function is named by one dispatch.
+int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
 
 /// Chooses strategies for all kernel functions of a module at phase `kernels`,
 /// packs the weights of contractions, and sets the kernels' attributes.

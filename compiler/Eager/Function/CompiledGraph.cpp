@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/CompiledGraph.h"
 
+#include "compiler/Eager/CheckNumerics.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Support/Files.h"
@@ -34,6 +35,7 @@ uint32_t compileToFile(ModuleOp module, GraphContext &context,
                        const std::string &name, const std::string &path) {
   CompileOptions options;
   options.modelName = name;
+  options.phases.plainVariables = true; // Tensors have their memory.
   std::optional<KernelCache> cache;
   if (std::string directory = KernelCache::defaultDirectory();
       !directory.empty())
@@ -102,19 +104,35 @@ Piece pieceOf(const TensorImpl &tensor) {
 
 } // namespace
 
+const Context &CompiledGraph::contextFor(tinh_check_numerics_t check) {
+  if (check == TINH_CHECK_NOTHING)
+    return context;
+  std::lock_guard lock(mutex);
+  ContextOptions wanted = options;
+  wanted.check_numerics = check;
+  return checking.try_emplace(check, module, wanted).first->second;
+}
+
 struct CompiledGraph::Run {
   std::shared_ptr<CompiledGraph> graph;
+  tinh_check_numerics_t check;
+  std::optional<Call> gradientOf;
   std::vector<Piece> variables, inputs, outputs;
 
   uint32_t numChunks() const { return 1; }
   bool mayTakeLong() const { return true; }
   void run(uint32_t, uint32_t, Worker &worker) {
     worker.expectDelay();
-    if (variables.empty())
-      graph->context.run(buffersOf(inputs), buffersOf(outputs));
-    else
-      graph->context.run_on(buffersOf(variables), buffersOf(inputs),
-                            buffersOf(outputs));
+    const Context &context = graph->contextFor(check);
+    try {
+      if (variables.empty())
+        context.run(buffersOf(inputs), buffersOf(outputs));
+      else
+        context.run_on(buffersOf(variables), buffersOf(inputs),
+                       buffersOf(outputs));
+    } catch (const Error &error) {
+      throw Error(error.status(), error.what() + GradientOf::text(gradientOf));
+    }
   }
   static std::vector<tinh_buffer_t> buffersOf(const std::vector<Piece> &from) {
     std::vector<tinh_buffer_t> buffers;
@@ -127,7 +145,12 @@ struct CompiledGraph::Run {
 void CompiledGraph::launch(std::span<const TensorImpl *const> arguments,
                            std::span<const TensorImpl *const> results,
                            const Call &call) {
-  Run run{shared_from_this(), {}, {}, {}};
+  Run run{shared_from_this(),
+          Engine::get().checkNumerics(),
+          GradientOf::get(),
+          {},
+          {},
+          {}};
   std::vector<Storage *> reads, writes;
   for (size_t index : changed) {
     run.variables.push_back(pieceOf(*arguments[index]));

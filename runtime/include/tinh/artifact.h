@@ -28,7 +28,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 5u
+#define TINH_ARTIFACT_VERSION 6u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -182,10 +182,23 @@ typedef struct tinh_tensor_desc {
 
 #define TINH_NOT_VARIABLE (-1)
 
+/* A kernel that turns one tensor, buffers[0], into another one, buffers[1]. It
+ * needs no scratch memory. */
+typedef struct tinh_conversion {
+  uint32_t kernel; /* Index into the artifact's kernels, or TINH_NO_KERNEL. */
+  uint64_t num_chunks;
+} tinh_conversion_t;
+
+#define TINH_NO_KERNEL UINT32_MAX
+
 /* A tensor that lives from run to run, in the state that each context has. As
  * an input of a function it is read; as an output it is what the function
  * leaves in it. Both are the same memory: the memory plan writes nothing there
- * that a step still wants to read. */
+ * that a step still wants to read.
+ *
+ * In the state, and as an initial value, it may lie in another way than its
+ * type says, which is all that programs and files get to see: `pack` then turns
+ * what they have into what is stored, and `unpack` does the opposite. */
 typedef struct tinh_variable_desc {
   const char *name; /* Unique. */
   uint32_t dtype;
@@ -198,6 +211,8 @@ typedef struct tinh_variable_desc {
                               TINH_INITIALLY_ZERO. */
   uint32_t trainable;      /* 1: a parameter that gradients change; 0: what
                               goes with them, such as moments. */
+  uint64_t stored_size;    /* Its bytes in the state. */
+  tinh_conversion_t pack, unpack; /* Both or neither. */
 } tinh_variable_desc_t;
 
 #define TINH_INITIALLY_ZERO UINT64_MAX
