@@ -108,11 +108,20 @@ double OptionReader::number(const char *name, double otherwise) {
 
 int64_t OptionReader::integer(const char *name, int64_t otherwise) {
   const OptionValue *given = take(name);
-  if (!given)
-    return otherwise;
-  std::optional<double> value = numberOf(*given);
+  return given ? integerOf(name, *given) : otherwise;
+}
+
+int64_t OptionReader::integer(const char *name) {
+  if (const OptionValue *given = take(name))
+    return integerOf(name, *given);
+  eager::fail(call, what, ": option ", name, " is missing");
+}
+
+int64_t OptionReader::integerOf(const char *name,
+                                const OptionValue &given) const {
+  std::optional<double> value = numberOf(given);
   if (!value || *value != std::floor(*value) || std::abs(*value) > 0x1p53)
-    failValue(name, "an integer", *given);
+    failValue(name, "an integer", given);
   return static_cast<int64_t>(*value);
 }
 

@@ -27,6 +27,8 @@ public:
 
   double number(const char *name, double otherwise);
   int64_t integer(const char *name, int64_t otherwise);
+  /// Throws if the option is not given.
+  int64_t integer(const char *name);
   bool flag(const char *name, bool otherwise);
   /// Integers as "30:60:90".
   std::vector<int64_t> integers(const char *name);
@@ -38,6 +40,7 @@ public:
 
 private:
   const OptionValue *take(const char *name);
+  int64_t integerOf(const char *name, const OptionValue &given) const;
   [[noreturn]] void failValue(const char *name, const char *expected,
                               const OptionValue &found) const;
 

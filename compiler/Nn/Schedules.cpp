@@ -14,10 +14,17 @@
 using namespace tinh;
 using namespace tinh::optim;
 
-Schedule optim::step_schedule(int64_t stepSize, double gamma) {
-  int64_t size = std::max<int64_t>(stepSize, 1);
-  return [size, gamma](double initial, int64_t step) {
-    return initial * std::pow(gamma, step / size);
+/// What a number of steps must be.
+static void requireSteps(const char *schedule, const char *what, int64_t steps,
+                         At at) {
+  if (steps < 1)
+    eager::fail({schedule, at}, what, " is ", steps, "; it must be 1 or more");
+}
+
+Schedule optim::step_schedule(int64_t stepSize, double gamma, At at) {
+  requireSteps("optim::step_schedule", "step_size", stepSize, at);
+  return [stepSize, gamma](double initial, int64_t step) {
+    return initial * std::pow(gamma, step / stepSize);
   };
 }
 
@@ -34,18 +41,20 @@ Schedule optim::exponential_schedule(double gamma) {
   return step_schedule(1, gamma);
 }
 
-Schedule optim::cosine_schedule(int64_t steps, double minimum) {
+Schedule optim::cosine_schedule(int64_t steps, double minimum, At at) {
+  requireSteps("optim::cosine_schedule", "steps", steps, at);
   return [steps, minimum](double initial, int64_t step) {
-    double part = double(step) / double(std::max<int64_t>(steps, 1));
+    double part = double(step) / double(steps);
     double share = (1 + std::cos(std::numbers::pi * std::min(part, 1.0))) / 2;
     return minimum + (initial - minimum) * share;
   };
 }
 
 Schedule optim::linear_schedule(int64_t steps, double startFactor,
-                                double endFactor) {
+                                double endFactor, At at) {
+  requireSteps("optim::linear_schedule", "steps", steps, at);
   return [=](double initial, int64_t step) {
-    double part = double(step) / double(std::max<int64_t>(steps, 1));
+    double part = double(step) / double(steps);
     return initial * std::lerp(startFactor, endFactor, std::min(part, 1.0));
   };
 }
@@ -80,31 +89,31 @@ Schedule optim::sequential_schedule(std::vector<Schedule> schedules,
 
 using nn::OptionReader;
 
-static Schedule makeStep(OptionReader &options) {
-  int64_t size = options.integer("step_size", 1);
-  return step_schedule(size, options.number("gamma", 0.1));
+static Schedule makeStep(OptionReader &options, At at) {
+  int64_t size = options.integer("step_size");
+  return step_schedule(size, options.number("gamma", 0.1), at);
 }
-static Schedule makeMultiStep(OptionReader &options) {
+static Schedule makeMultiStep(OptionReader &options, At) {
   std::vector<int64_t> milestones = options.integers("milestones");
   return multi_step_schedule(milestones, options.number("gamma", 0.1));
 }
-static Schedule makeExponential(OptionReader &options) {
+static Schedule makeExponential(OptionReader &options, At) {
   return exponential_schedule(options.number("gamma", 0.9));
 }
-static Schedule makeCosine(OptionReader &options) {
-  int64_t steps = options.integer("steps", 1);
-  return cosine_schedule(steps, options.number("minimum", 0));
+static Schedule makeCosine(OptionReader &options, At at) {
+  int64_t steps = options.integer("steps");
+  return cosine_schedule(steps, options.number("minimum", 0), at);
 }
-static Schedule makeLinear(OptionReader &options) {
-  int64_t steps = options.integer("steps", 1);
+static Schedule makeLinear(OptionReader &options, At at) {
+  int64_t steps = options.integer("steps");
   double start = options.number("start_factor", 1.0 / 3);
-  return linear_schedule(steps, start, options.number("end_factor", 1));
+  return linear_schedule(steps, start, options.number("end_factor", 1), at);
 }
-static Schedule makeConstant(OptionReader &) {
+static Schedule makeConstant(OptionReader &, At) {
   return [](double initial, int64_t) { return initial; };
 }
 
-using Maker = Schedule (*)(OptionReader &options);
+using Maker = Schedule (*)(OptionReader &options, At at);
 static const std::vector<std::pair<std::string, Maker>> kSchedules = {
     {"constant", makeConstant},    {"step", makeStep},
     {"multi_step", makeMultiStep}, {"exponential", makeExponential},
@@ -116,13 +125,14 @@ Schedule optim::make_schedule(std::string_view name, const Options &options,
   eager::Call call{"optim::make_schedule", at};
   Maker maker = nn::entryOf(kSchedules, name, "schedule", call);
   OptionReader reader(name, options, call);
-  Schedule schedule = maker(reader);
+  Schedule schedule = maker(reader, at);
   int64_t warmup = reader.integer("warmup", 0);
   reader.finish();
   if (warmup <= 0)
     return schedule;
   double first = 1 / double(warmup);
-  return sequential_schedule({linear_schedule(warmup - 1, first, 1), schedule},
+  int64_t rising = std::max<int64_t>(warmup - 1, 1);
+  return sequential_schedule({linear_schedule(rising, first, 1, at), schedule},
                              {warmup}, at);
 }
 

@@ -215,6 +215,13 @@ TEST(Optimizers, SayWhatIsWrong) {
   expectError(
       [] { optim::make_schedule("multi_step", {{"milestones", "3:x"}}); },
       "integers separated by colons");
+  expectError([] { optim::make_schedule("cosine"); },
+              "cosine: option steps is missing");
+  expectError([] { optim::make_schedule("step", {{"step_size", 0}}); },
+              "step_size is 0; it must be 1 or more");
+  expectError([] { optim::cosine_schedule(-1); },
+              "steps is -1; it must be 1 or more");
+  EXPECT_EQ(optim::make_schedule("constant", {{"warmup", 1}})(2, 0), 2);
   Tensor x = zeros(2);
   expectError([&] { optim::Optimizer({x, x}, optim::sgd()); },
               "are the same tensor");

@@ -216,16 +216,18 @@ void clip_grad_value(std::span<const Tensor> parameters, double limit,
 using Schedule = std::function<double(double initial, int64_t step)>;
 
 /// · gamma every `step_size` steps.
-Schedule step_schedule(int64_t step_size, double gamma = 0.1);
+Schedule step_schedule(int64_t step_size, double gamma = 0.1,
+                       At at = At::current());
 /// · gamma at each of the milestones.
 Schedule multi_step_schedule(std::vector<int64_t> milestones,
                              double gamma = 0.1);
 Schedule exponential_schedule(double gamma);
 /// From the initial rate to `minimum` in half a cosine over `steps`.
-Schedule cosine_schedule(int64_t steps, double minimum = 0);
+Schedule cosine_schedule(int64_t steps, double minimum = 0,
+                         At at = At::current());
 /// From initial · start_factor to initial · end_factor over `steps`, and on so.
 Schedule linear_schedule(int64_t steps, double start_factor = 1.0 / 3,
-                         double end_factor = 1);
+                         double end_factor = 1, At at = At::current());
 /// Each schedule begins with the rate that the one before gives.
 Schedule chained_schedule(std::vector<Schedule> schedules);
 /// One after the other: the i-th begins anew, with the initial rate, at
