@@ -132,9 +132,10 @@ Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
   if (linkage == Linkage::Relocatable)
     arguments.push_back("--relocatable");
   else // Only the descriptor is exported: kernels, members of an archive, keep
-       // local names for profilers.
+       // local names for profilers. The runtime tells libraries that have been
+       // loaded apart by their build IDs.
     arguments.insert(arguments.end(),
-                     {"-shared", "--build-id=none", "--hash-style=gnu", "-z",
+                     {"-shared", "--build-id=fast", "--hash-style=gnu", "-z",
                       "noexecstack", "-z", "now", "--exclude-libs=ALL"});
   arguments.insert(arguments.end(), {"--whole-archive", archiveName.c_str()});
   static std::mutex mutex; // LLD's state is global.

@@ -17,7 +17,9 @@
 #include "error.h"
 
 #include <cstring>
+#include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <vector>
 
 namespace tinh::runtime {
@@ -162,6 +164,43 @@ tinh_note_t read_note(const File &file, const std::string &path) {
   }
   fail(TINH_INVALID_ARTIFACT, path,
        "it is a shared library but no model: it has no Tinh note");
+}
+
+std::string notes_of(const File &file, const std::string &path) {
+  std::string notes;
+  for (const Elf64_Phdr &header : read_program_headers(file, path)) {
+    if (header.p_type != PT_NOTE || header.p_filesz > kMaxNoteSegment)
+      continue;
+    std::string segment(header.p_filesz, '\0');
+    if (!file.read_at(header.p_offset, segment.data(), segment.size()))
+      fail_truncated(path);
+    notes += segment;
+  }
+  return notes;
+}
+
+std::string notes_of(void *library) {
+  struct Found {
+    const link_map *map = nullptr;
+    std::string notes;
+  } found;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &found.map) != 0)
+    return "";
+  auto append = [](dl_phdr_info *info, size_t, void *data) {
+    auto *result = static_cast<Found *>(data);
+    if (info->dlpi_addr != result->map->l_addr)
+      return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+      const Elf64_Phdr &header = info->dlpi_phdr[i];
+      if (header.p_type == PT_NOTE && header.p_filesz <= kMaxNoteSegment)
+        result->notes.append(
+            reinterpret_cast<const char *>(info->dlpi_addr + header.p_vaddr),
+            header.p_filesz);
+    }
+    return 1;
+  };
+  dl_iterate_phdr(append, &found);
+  return found.notes;
 }
 
 } // namespace tinh::runtime

@@ -22,6 +22,13 @@ namespace tinh::runtime {
 /// Throws INVALID_ARTIFACT or INCOMPATIBLE with a message that names `path`.
 tinh_note_t read_note(const File &file, const std::string &path);
 
+/// All notes of the artifact `file`, which read_note has accepted. The build
+/// ID, a digest of the code, is among them.
+std::string notes_of(const File &file, const std::string &path);
+
+/// Those of a library that dlopen has given, from memory.
+std::string notes_of(void *library);
+
 /// Throws INCOMPATIBLE unless this runtime has the note's version, and this
 /// machine what the code needs; `what` names the artifact.
 void check_compatible(const tinh_note_t &note, const std::string &what);

@@ -89,6 +89,15 @@ Module::Module(const std::string &path) {
   if (!library)
     throw Error(TINH_INVALID_ARTIFACT,
                 "cannot load '" + path + "': " + dlerror());
+  if (notes_of(library) != notes_of(file, path)) {
+    // Of a path that is loaded already, dlopen does not look at the file again.
+    dlclose(library);
+    throw Error(TINH_INVALID_ARTIFACT,
+                "cannot load '" + path +
+                    "': another artifact was loaded from this path, and is "
+                    "still in use; release its module first, or give the new "
+                    "one another path");
+  }
   descriptor = static_cast<const tinh_artifact_t *>(
       dlsym(library, TINH_ARTIFACT_SYMBOL));
   if (!descriptor || descriptor->version != TINH_ARTIFACT_VERSION ||

@@ -10,6 +10,7 @@ usage: PYTHONPATH=tests/support:benchmarks python tests/training/training_test.p
 
 import json
 import pathlib
+import shutil
 import sys
 
 import numpy as np
@@ -250,6 +251,23 @@ class TrainingTest(tool_test.ToolTest):
                 run()
             results.append(float(result["loss"]))
         self.assertEqual(*results)
+
+    def test_artifact_that_replaces_a_loaded_one(self):
+        """Is refused as long as the library that is loaded has its path."""
+        network = Network()
+        feed = {"x": network.x, "target": network.t}
+        path = self.compile_step(network, "--loss=mse", "--optimizer=sgd")
+        first = Model(LIBRARY, path, 1, "evaluate")
+        Model(LIBRARY, path, 1, "evaluate")  # The same file once more.
+        self.compile_step(network, "--loss=l1", "--optimizer=sgd")
+        with self.assertRaisesRegex(RuntimeError, "still in use"):
+            Model(LIBRARY, path, 1, "evaluate")
+        other = path.with_name("other.so")
+        shutil.copy(path, other)
+        second = Model(LIBRARY, other, 1, "evaluate")
+        self.assertNotEqual(
+            float(first.run(feed)["loss"]), float(second.run(feed)["loss"])
+        )
 
     def test_rate_is_a_variable(self):
         """The same code goes for any learning rate."""
