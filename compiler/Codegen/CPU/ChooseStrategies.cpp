@@ -47,10 +47,6 @@ static void setInplace(OpBuilder &b, func::FuncOp kernel) {
     kernel->setAttr(graph::names::kInplace, b.getArrayAttr(pairs));
 }
 
-bool isWorthTiling(const Contraction &c) {
-  return c.extentOf(c.m) >= 8 && c.extents[c.n] >= 8;
-}
-
 /// Whether the weights of `c` are the argument `index` of the kernel, unpacked.
 static bool unpacksArgument(const Contraction &c, int64_t index,
                             const Target &target) {

@@ -5,6 +5,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A product is cut into blocks of rows by groups of panels, one for each chunk.
+// What a division costs is estimated in cycles: each block of rows packs the
+// group's panels, if nobody has packed them, each group of panels stages the
+// block's rows, if they have to be, and the fewer chunks there are, the longer
+// some workers wait for others in the end. Where weights are packed and rows
+// are read where they lie, nothing but the last counts.
+//
+// All of k is summed in registers, unless the input's rows lie side by side:
+// then each step of k reads from another page, and only so much of k is done at
+// a time that what a tile has read is still there for the next one.
+//
+//===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,14 +67,6 @@ static bool startsFromZero(linalg::GenericOp op) {
 
 bool isSumOfProducts(linalg::GenericOp op) {
   return isMultiplyAdd(op) && startsFromZero(op);
-}
-
-Value mergedResult(linalg::GenericOp op) {
-  Value result = op.getResult(0);
-  if (result.hasOneUse())
-    if (auto merged = dyn_cast<tensor::CollapseShapeOp>(*result.user_begin()))
-      return merged.getResult();
-  return result;
 }
 
 static bool usesDim(AffineMap map, unsigned dim) {
@@ -139,9 +144,12 @@ int64_t panelWidth(const Contraction &c, const Target &target) {
 /// all tiles of `extent` rows take the least time.
 static int64_t chooseTileRows(int64_t extent, int64_t vectors,
                               const Target &target) {
+  // As many lines as a set of the first-level cache has: rows may be apart by
+  // multiples of a page.
+  constexpr int64_t kMostRows = 12;
   int64_t most =
       std::min(extent, (target.vectorRegisters - vectors - 1) / vectors);
-  most = std::min<int64_t>(std::max<int64_t>(most, 1), 14);
+  most = std::clamp<int64_t>(most, 1, kMostRows);
   auto cost = [&](int64_t rows) {
     // Under four accumulators a unit waits for the latency of its FMAs.
     return std::max<int64_t>(rows * vectors, 8) + vectors;
@@ -172,9 +180,11 @@ int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
   return value() - zero;
 }
 
-/// The part of the input that a block of lines reads, at `columns` of each.
+/// The part of the input that a block of lines reads, at `columns` of each and
+/// `depth` iterations of the outermost loop over k.
 static SmallVector<int64_t> slabShape(const Contraction &c,
-                                      int64_t linesPerBlock, int64_t columns) {
+                                      int64_t linesPerBlock, int64_t columns,
+                                      int64_t depth) {
   SmallVector<int64_t> shape;
   for (AffineExpr expr : c.inputMap.getResults()) {
     int64_t extent = 1;
@@ -182,6 +192,8 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
       int64_t range = c.extents[dim];
       if (llvm::is_contained(c.batch, dim))
         range = 1;
+      else if (dim == c.k.front())
+        range = depth;
       else if (dim == c.m.back())
         range = columns;
       else if (llvm::is_contained(c.m, dim))
@@ -197,78 +209,260 @@ static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
   return ShapedType::getNumElements(slab) * c.elementBytes();
 }
 
-ContractionPlan planContraction(const Contraction &c, const Target &target,
-                                bool packed) {
+namespace {
+
+class ContractionPlanner {
+public:
+  ContractionPlanner(const Contraction &c, const Target &target, bool packed)
+      : c(c), target(target), packed(packed), depth(c.extentOf(c.k)),
+        inner(c.extents[c.m.back()]) {}
+
+  ContractionPlan plan();
+  /// Whether weights that are not packed had better be, by a kernel before.
+  bool packsBefore();
+
+private:
+  void chooseTiles();
+  void chooseOperands();
+  void divideEvenly();
+  void divide();
+  void setBlocks(int64_t lineBlocks, int64_t tileBlocks, int64_t groups);
+  void chooseDepth();
+  void placeScratch();
+  double work() const {
+    return 2.0 * p.outer * p.lines * inner * c.extents[c.n] * depth;
+  }
+  /// Chunks of at least a million operations, some 32 of them.
+  int64_t wantedChunks() const {
+    return std::clamp<int64_t>(work() / 1e6, 1, 32);
+  }
+  bool hasLargeWeights() const {
+    return depth * c.extents[c.n] * c.elementBytes() > (1 << 20);
+  }
+  /// Cycles of all workers together for what a division adds to the products.
+  double divisionCost(int64_t rowBlocks, int64_t groups) const;
+  double idleCost(int64_t chunks) const;
+  SmallVector<int64_t> slab() const {
+    return slabShape(c, p.linesPerBlock,
+                     std::min(p.tilesPerBlock * p.tileRows, inner),
+                     p.depthPerBlock);
+  }
+
+  const Contraction &c;
+  const Target &target;
+  bool packed;
+  int64_t depth, inner;
+  bool rowsAdjacent; // In the input's memory.
+  bool isMatrix = false;
   ContractionPlan p;
+};
+
+} // namespace
+
+/// Slabs of this size stay in the second-level cache.
+static constexpr int64_t kMostSlab = 512 << 10;
+
+void ContractionPlanner::chooseTiles() {
   p.panelWidth = panelWidth(c, target);
-  int64_t n = c.extents[c.n];
-  p.panels = llvm::divideCeil(n, p.panelWidth);
-  int64_t inner = c.extents[c.m.back()];
+  p.panels = llvm::divideCeil(c.extents[c.n], p.panelWidth);
   p.tileRows = chooseTileRows(inner, p.panelWidth / c.lanes(target), target);
   p.tiles = llvm::divideCeil(inner, p.tileRows);
   p.lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
   ArrayRef<unsigned> outer = c.m;
   p.outer = c.extentOf(c.batch) *
             c.extentOf(outer.drop_back(std::min<size_t>(2, outer.size())));
+}
 
-  int64_t depth = c.extentOf(c.k);
-  double work = 2.0 * p.outer * p.lines * inner * n * depth;
-  // Chunks of at least a million operations, some 32 of them.
-  int64_t wanted = std::clamp<int64_t>(work / 1e6, 1, 32);
+/// Whether `value` can be read where it lies, vectors along `loop`.
+static bool hasVectors(const Contraction &c, Value value, AffineMap map,
+                       unsigned loop) {
+  auto strides = stridesInArgument(value);
+  if (!strides || getElementTypeOrSelf(value) != c.element())
+    return false;
+  int64_t stride = 0;
+  for (auto [expr, step] : llvm::zip(map.getResults(), *strides))
+    stride += loopCoefficient(expr, loop, c.extents.size()) * step;
+  return stride == 1;
+}
+
+/// Whether so few rows read the weights, and these lie so, that packing them
+/// does not pay.
+static bool canReadWeights(const Contraction &c) {
+  constexpr int64_t kMostRows = 16;
+  return c.extentOf(c.m) <= kMostRows && c.extents[c.n] >= 8 &&
+         c.weightsMap.isProjectedPermutation() &&
+         hasVectors(c, c.weights, c.weightsMap, c.n);
+}
+
+bool isWorthTiling(const Contraction &c) {
+  return canReadWeights(c) || (c.extentOf(c.m) >= 8 && c.extents[c.n] >= 8);
+}
+
+void ContractionPlanner::chooseOperands() {
   p.staged = !stridesInArgument(c.input) ||
              getElementTypeOrSelf(c.input) != c.element();
+  rowsAdjacent = !p.staged && hasVectors(c, c.input, c.inputMap, c.m.back()) &&
+                 !hasVectors(c, c.input, c.inputMap, c.k.back());
+  p.readsWeights = !packed && canReadWeights(c);
+}
 
+void ContractionPlanner::setBlocks(int64_t lineBlocks, int64_t tileBlocks,
+                                   int64_t groups) {
+  p.linesPerBlock = llvm::divideCeil(p.lines, lineBlocks);
+  p.tilesPerBlock = llvm::divideCeil(p.tiles, tileBlocks);
+  p.panelsPerGroup = llvm::divideCeil(p.panels, groups);
+}
+
+/// Nothing is copied but, maybe, lines of images: as many chunks as are wanted.
+void ContractionPlanner::divideEvenly() {
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
   auto split = [&](int64_t &blocks, int64_t available) {
     int64_t have = p.outer * lineBlocks * tileBlocks * groups;
-    int64_t more = llvm::divideCeil(wanted, have);
+    int64_t more = llvm::divideCeil(wantedChunks(), have);
     blocks = std::clamp<int64_t>(more, 1, available);
   };
   // Large weights are read once if the panels are divided among the chunks,
   // small ones stay in the cache whatever is divided.
-  bool largeWeights = depth * n * c.elementBytes() > (1 << 20) || !packed;
-  if (largeWeights)
+  if (hasLargeWeights())
     split(groups, p.panels);
-  // What a chunk has packed should serve many rows.
-  if (packed || p.lines > 8)
-    split(lineBlocks, packed ? p.lines : p.lines / 8);
-  // Tiles of one line share a slab, unless that makes no more sense.
-  bool splitsLine =
-      packed && (!p.staged ||
-                 (p.lines == 1 &&
-                  !c.inputMap.getResults().back().isFunctionOfDim(c.m.back())));
-  if (splitsLine)
+  split(lineBlocks, p.lines);
+  // Tiles of one line share a slab.
+  if (!p.staged)
     split(tileBlocks, p.tiles);
-  if (!largeWeights)
+  if (!hasLargeWeights())
     split(groups, p.panels);
-
-  p.linesPerBlock = llvm::divideCeil(p.lines, lineBlocks);
-  p.tilesPerBlock = llvm::divideCeil(p.tiles, tileBlocks);
-  // The slab has to stay in the second-level cache.
-  constexpr int64_t kMostSlab = 512 << 10;
-  auto slab = [&] {
-    return slabShape(c, p.linesPerBlock,
-                     std::min(p.tilesPerBlock * p.tileRows, inner));
-  };
+  setBlocks(lineBlocks, tileBlocks, groups);
   while (p.staged && p.linesPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
     p.linesPerBlock = (p.linesPerBlock + 1) / 2;
-  while (p.staged && splitsLine && p.tilesPerBlock > 1 &&
-         slabBytes(c, slab()) > kMostSlab)
-    p.tilesPerBlock = (p.tilesPerBlock + 1) / 2;
-  p.panelsPerGroup = llvm::divideCeil(p.panels, groups);
+}
+
+double ContractionPlanner::divisionCost(int64_t rowBlocks,
+                                        int64_t groups) const {
+  // Cycles to load, maybe convert, and store an element, and to load one that
+  // is not in the second-level cache.
+  constexpr double kPack = 0.3, kStage = 0.4, kLoad = 0.2;
+  double each = 0;
+  if (!packed && !p.readsWeights)
+    each = kPack;
+  else if (hasLargeWeights())
+    each = kLoad;
+  double cost = each * p.outer * rowBlocks * depth * c.extents[c.n];
+  if (p.staged)
+    cost += kStage * p.outer * groups * depth * p.lines * inner;
+  return cost;
+}
+
+/// In the end some workers wait for others, for half a chunk each.
+double ContractionPlanner::idleCost(int64_t chunks) const {
+  double cycles = work() / (4 * c.lanes(target));
+  return cycles / 2 / std::min(chunks, wantedChunks());
+}
+
+/// Each chunk packs its panels, or stages its rows: the division into blocks of
+/// rows and groups of panels that costs least.
+void ContractionPlanner::divide() {
+  double least = std::numeric_limits<double>::infinity();
+  int64_t bestRows = 1, bestGroups = 1,
+          mostRows = p.lines > 1 ? p.lines : p.tiles;
+  int64_t wanted = wantedChunks();
+  for (int64_t rows = 1; rows <= std::min(mostRows, wanted); ++rows) {
+    int64_t groups = std::clamp<int64_t>(
+        llvm::divideCeil(wanted, p.outer * rows), 1, p.panels);
+    for (; groups >= 1; groups /= 2) {
+      double cost =
+          divisionCost(rows, groups) + idleCost(p.outer * rows * groups);
+      if (cost < least) {
+        least = cost;
+        bestRows = rows;
+        bestGroups = groups;
+      }
+    }
+  }
+  setBlocks(p.lines > 1 ? bestRows : 1, p.lines > 1 ? 1 : bestRows, bestGroups);
+}
+
+/// How much of k is summed at a time.
+void ContractionPlanner::chooseDepth() {
+  // Of a column of the input each step of k reads a cache line, in a page of
+  // its own: those of a tile stay in the first-level cache for the next one.
+  constexpr int64_t kColumnDepth = 512;
+  // Weights that lie as a matrix are read a few rows at a time: whole pages.
+  constexpr int64_t kMatrixDepth = 16, kMatrixBytes = 1 << 20;
+  constexpr int64_t kLeastSlabDepth = 64;
+  int64_t extent = p.depthPerBlock, below = depth / extent, most = extent;
+  auto limit = [&](int64_t steps) {
+    most = std::min(most, std::max<int64_t>(steps / below, 1));
+  };
+  if (rowsAdjacent)
+    limit(kColumnDepth);
+  if (p.readsWeights &&
+      depth * c.extents[c.n] * c.elementBytes() > kMatrixBytes)
+    limit(kMatrixDepth);
+  if (p.staged && (isMatrix || !packed)) {
+    int64_t perStep = slabBytes(c, slab()) / extent;
+    limit(std::max(kMostSlab / 2 / std::max<int64_t>(perStep, 1) * below,
+                   kLeastSlabDepth));
+  }
+  p.depthPerBlock = llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+}
+
+void ContractionPlanner::placeScratch() {
+  int64_t bytes = c.elementBytes(), extent = c.extents[c.k.front()];
   p.scratch = 0;
   if (p.staged) {
     p.slab = slab();
     p.scratch = alignBytes(slabBytes(c, p.slab));
   }
   p.weightsOffset = p.scratch;
-  if (!packed)
-    p.scratch +=
-        alignBytes(p.panelsPerGroup * depth * p.panelWidth * c.elementBytes());
+  if (!packed && !p.readsWeights)
+    p.scratch += alignBytes(p.panelsPerGroup * (depth / extent) *
+                            p.depthPerBlock * p.panelWidth * bytes);
+  p.sumsOffset = p.scratch;
+  if (p.depthPerBlock < extent)
+    p.scratch += alignBytes(p.sumsPerBlock() * bytes);
+}
+
+ContractionPlan ContractionPlanner::plan() {
+  chooseTiles();
+  chooseOperands();
+  p.depthPerBlock = c.extents[c.k.front()];
+  // Windows of several lines share what is staged; rows do not.
+  isMatrix = p.lines == 1;
+  if (packed && !(p.staged && isMatrix))
+    divideEvenly();
+  else
+    divide();
+  chooseDepth();
+  placeScratch();
   p.chunks = p.outer * llvm::divideCeil(p.lines, p.linesPerBlock) *
              llvm::divideCeil(p.tiles, p.tilesPerBlock) *
              llvm::divideCeil(p.panels, p.panelsPerGroup);
   return p;
+}
+
+bool ContractionPlanner::packsBefore() {
+  if (!isWorthTiling(c) || canReadWeights(c))
+    return false;
+  plan();
+  auto last = dyn_cast<AffineDimExpr>(c.weightsMap.getResults().back());
+  if (!last || last.getPosition() != c.n)
+    return true;
+  // Each element is stored for others to read it, and others wait for that.
+  constexpr double kPackBefore = 1, kDispatch = 20e3;
+  double elements = 1.0 * c.extentOf(c.batch) * depth * c.extents[c.n];
+  int64_t groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
+  int64_t rowBlocks = p.chunks / p.outer / groups;
+  return divisionCost(rowBlocks, groups) + idleCost(p.chunks) >
+         kPackBefore * elements + kDispatch + idleCost(wantedChunks());
+}
+
+ContractionPlan planContraction(const Contraction &c, const Target &target,
+                                bool packed) {
+  return ContractionPlanner(c, target, packed).plan();
+}
+
+bool isWorthPackingBefore(const Contraction &c, const Target &target) {
+  return ContractionPlanner(c, target, /*packed=*/false).packsBefore();
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,7 +492,8 @@ int64_t contractionStageScratch(const Contraction &c) {
   int64_t depth = c.extentOf(c.k);
   // Panels of any CPU are at most 64 wide.
   int64_t lines = c.m.size() > 1 ? c.extents[c.m[c.m.size() - 2]] : 1;
-  int64_t slab = slabBytes(c, slabShape(c, lines, c.extents[c.m.back()]));
+  int64_t slab = slabBytes(
+      c, slabShape(c, lines, c.extents[c.m.back()], c.extents[c.k.front()]));
   return alignBytes(slab) +
          llvm::alignTo(c.extents[c.n], 64) * depth * c.elementBytes();
 }
@@ -311,7 +506,10 @@ ContractionPlan planContractionStage(const Contraction &c, const Target &target,
   plan.tilesPerBlock = plan.tiles;
   plan.panelsPerGroup = plan.panels;
   plan.staged = true;
-  plan.slab = slabShape(c, plan.lines, c.extents[c.m.back()]);
+  plan.readsWeights = false;
+  plan.depthPerBlock = c.extents[c.k.front()];
+  plan.slab =
+      slabShape(c, plan.lines, c.extents[c.m.back()], plan.depthPerBlock);
   plan.slabOffset = scratchOffset;
   plan.weightsOffset = scratchOffset + alignBytes(slabBytes(c, plan.slab));
   return plan;

@@ -189,8 +189,8 @@ std::optional<Plan> matchProducts(
 }
 /// The kernel's one contraction if this strategy can compute the kernel.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel);
-/// Whether so many rows read the weights, and so many columns there are, that
-/// register tiles of packed weights pay.
+/// Whether register tiles pay where the weights are not packed: so many rows
+/// read them, or they are read where they lie.
 bool isWorthTiling(const Contraction &contraction);
 /// Width of a panel of packed weights.
 int64_t panelWidth(const Contraction &contraction, const Target &target);

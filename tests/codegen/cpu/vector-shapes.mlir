@@ -4,7 +4,7 @@
 // What lanes and registers are used for where a simpler choice would be slow.
 
 // One long padded line is cut, so that a chunk's slab stays in the cache.
-// CHOOSE: func.func private @conv_0({{.*}}graph.chunks = 31 : i64, graph.packed = 1 : i64, graph.scratch = 63360 : i64, graph.strategy = "contraction"
+// CHOOSE: func.func private @conv_0({{.*}}graph.chunks = 32 : i64, graph.packed = 1 : i64, graph.scratch = 62080 : i64, graph.strategy = "contraction"
 
 // Rows lie along the loop that has more than one iteration.
 // EMIT-LABEL: func.func @matmul_0(
