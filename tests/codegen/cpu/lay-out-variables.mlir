@@ -1,0 +1,85 @@
+// RUN: graph-opt %s --lower-kernels --lay-out-variables | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants | FileCheck %s --check-prefix=KERNELS
+// RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants --plan-memory | FileCheck %s --check-prefix=PLAN
+
+// A weight lies as the product wants it that reads it, and its momentum, which
+// is updated with it, lies alike. The names of what programs see stay.
+// CHECK:      graph.variable "w" = dense<5.000000e-01> : tensor<1000x100xf32> trainable
+// CHECK-SAME:   stored tensor<4x1000x32xf32> pack @[[PACK:.*]] unpack @[[UNPACK:.*]]
+// CHECK:      graph.variable "m" = dense<0.000000e+00> : tensor<1000x100xf32>
+// CHECK-SAME:   stored tensor<4x1000x32xf32> pack @[[PACK]] unpack @[[UNPACK]]
+
+// A product that computes next values stores panels, and what is element-wise
+// runs along them: nothing is packed, and both are written in place.
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME:    tensor<4x1000x32xf32> {graph.variable = "w"}
+// CHECK:         %[[Y:.*]] = graph.dispatch @matmul_0(%{{.*}}, %arg2)
+// CHECK:         %[[M:.*]] = graph.dispatch @matmul_mul_add_0({{.*}}) : (tensor<64x1000xf32>, tensor<64x100xf32>, tensor<4x1000x32xf32>) -> tensor<4x1000x32xf32>
+// CHECK:         %[[W:.*]] = graph.dispatch @mul_add_0(%[[M]], %arg2) : (tensor<4x1000x32xf32>, tensor<4x1000x32xf32>) -> tensor<4x1000x32xf32>
+// CHECK:         return %[[Y]], %[[W]], %[[M]]
+
+// What reads it in another way unpacks it.
+// CHECK-LABEL: func.func @sums
+// CHECK:         %[[PLAIN:.*]] = graph.dispatch @[[UNPACK]](%arg0) : (tensor<4x1000x32xf32>) -> tensor<1000x100xf32>
+// CHECK:         graph.dispatch @reduce_0(%[[PLAIN]])
+
+// KERNELS-LABEL: func.func @init
+// KERNELS:         graph.dispatch @[[PACK:.*]](%arg0) : (tensor<1000x100xf32>) -> tensor<4x1000x32xf32>
+// KERNELS-LABEL: func.func private @matmul_mul_add_0
+// KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 2, 0>]
+// KERNELS-SAME:    graph.strategy = "contraction"
+// KERNELS-LABEL: func.func private @mul_add_0
+// KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 0, 0>, array<i64: 1, 0>]
+// KERNELS-SAME:    graph.strategy = "rows"
+
+// PLAN:      plan.variable "w" = weights[0 to 512000] : tensor<1000x100xf32> trainable layout <tensor<4x1000x32xf32>, pack @{{.*}} chunks {{.*}}, unpack @{{.*}} chunks
+// PLAN-NEXT: plan.variable "m" : tensor<1000x100xf32> layout <tensor<4x1000x32xf32>
+// PLAN-LABEL: plan.function @train_step
+// PLAN:         arena 0 unplanned 0
+// PLAN:         plan.dispatch @mul_add_0 {{.*}}writes(input 2[0 to 512000] inplace 1)
+
+// Without a reader that is a product, or with few rows, it stays as it is.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-SAME:    tensor<64x64xf32> {graph.variable = "v"}
+
+module attributes {graph.cpu = "x86-64-v4"} {
+  graph.variable "w" = dense<0.5> : tensor<1000x100xf32> trainable
+  graph.variable "m" = dense<0.0> : tensor<1000x100xf32>
+  graph.variable "v" = dense<0.0> : tensor<64x64xf32>
+  func.func @train_step(%x: tensor<64x1000xf32> {graph.name = "x"}, %d: tensor<64x100xf32> {graph.name = "d"},
+                        %w: tensor<1000x100xf32> {graph.variable = "w"}, %m: tensor<1000x100xf32> {graph.variable = "m"})
+      -> (tensor<64x100xf32> {graph.name = "y"}, tensor<1000x100xf32> {graph.variable = "w"}, tensor<1000x100xf32> {graph.variable = "m"}) {
+    %y = graph.kernel (%a = %x, %b = %w) : (tensor<64x1000xf32>, tensor<1000x100xf32>) -> tensor<64x100xf32> {
+      %0 = graph.matmul %a, %b : tensor<64x1000xf32>, tensor<1000x100xf32> -> tensor<64x100xf32>
+      graph.yield %0 : tensor<64x100xf32>
+    }
+    %m1 = graph.kernel (%a = %x, %b = %d, %c = %m) : (tensor<64x1000xf32>, tensor<64x100xf32>, tensor<1000x100xf32>) -> tensor<1000x100xf32> {
+      %k = graph.constant dense<0.9> : tensor<f32>
+      %0 = graph.matmul %a, %b transpose_a : tensor<64x1000xf32>, tensor<64x100xf32> -> tensor<1000x100xf32>
+      %1 = graph.mul %c, %k : tensor<1000x100xf32>, tensor<f32> -> tensor<1000x100xf32>
+      %2 = graph.add %1, %0 : tensor<1000x100xf32>, tensor<1000x100xf32> -> tensor<1000x100xf32>
+      graph.yield %2 : tensor<1000x100xf32>
+    }
+    %w1 = graph.kernel (%a = %m1, %b = %w) : (tensor<1000x100xf32>, tensor<1000x100xf32>) -> tensor<1000x100xf32> {
+      %k = graph.constant dense<-0.1> : tensor<f32>
+      %0 = graph.mul %a, %k : tensor<1000x100xf32>, tensor<f32> -> tensor<1000x100xf32>
+      %1 = graph.add %0, %b : tensor<1000x100xf32>, tensor<1000x100xf32> -> tensor<1000x100xf32>
+      graph.yield %1 : tensor<1000x100xf32>
+    }
+    return %y, %w1, %m1 : tensor<64x100xf32>, tensor<1000x100xf32>, tensor<1000x100xf32>
+  }
+  func.func @sums(%w: tensor<1000x100xf32> {graph.variable = "w"}) -> (tensor<100xf32> {graph.name = "s"}) {
+    %s = graph.kernel (%a = %w) : (tensor<1000x100xf32>) -> tensor<100xf32> {
+      %0 = graph.reduce sum %a axes [0] : tensor<1000x100xf32> -> tensor<100xf32>
+      graph.yield %0 : tensor<100xf32>
+    }
+    return %s : tensor<100xf32>
+  }
+  func.func @few_rows(%x: tensor<2x64xf32> {graph.name = "x"}, %v: tensor<64x64xf32> {graph.variable = "v"}) -> (tensor<2x64xf32> {graph.name = "y"}) {
+    %y = graph.kernel (%a = %x, %b = %v) : (tensor<2x64xf32>, tensor<64x64xf32>) -> tensor<2x64xf32> {
+      %0 = graph.matmul %a, %b : tensor<2x64xf32>, tensor<64x64xf32> -> tensor<2x64xf32>
+      graph.yield %0 : tensor<2x64xf32>
+    }
+    return %y : tensor<2x64xf32>
+  }
+}
