@@ -96,8 +96,8 @@ static FailureOr<Memory> planCopy(ModuleOp module,
   for (auto function : copy->getOps<plan::FunctionOp>())
     memory.arenas[function.getName()] = function.getArena();
   for (auto variable : copy->getOps<plan::VariableOp>())
-    memory.variables += llvm::alignTo(graph::tensorSize(variable.getType()),
-                                      TINH_BUFFER_ALIGNMENT);
+    memory.variables += llvm::alignTo(
+        graph::tensorSize(variable.getStoredType()), TINH_BUFFER_ALIGNMENT);
   return memory;
 }
 
@@ -147,15 +147,10 @@ private:
 
 } // namespace
 
-/// Plans a module with this function, of those that are called, alone.
+/// The whole module is planned, since functions share the variables' layouts.
 FailureOr<ArenaFitter::Attempt> ArenaFitter::attempt(uint64_t limit) {
   OwningOpRef<ModuleOp> module = function->getParentOfType<ModuleOp>().clone();
-  func::FuncOp copy;
-  for (auto other : llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
-    if (other.getName() == function.getName())
-      copy = other;
-    else if (graph::isEntry(other))
-      other.erase();
+  auto copy = module->lookupSymbol<func::FuncOp>(function.getName());
   auto result = transforms::rematerialise(copy, limit, options.fuse);
   auto memory = planCopy(*module, options);
   if (failed(memory))
