@@ -13,6 +13,7 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/PlanArtifact.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -243,6 +244,7 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
                          graph::names::kChunks, graph::names::kScratch})
     if (Attribute value = kernel->getAttr(name))
       (*lowered)->setAttr(name, value);
+  (*lowered)->setAttr(kOperands, TypeAttr::get(operandTypes(kernel)));
   OpBuilder(kernel).insert(lowered.release());
   kernel.erase();
   return success();

@@ -138,17 +138,21 @@ std::vector<artifact::Tensor> Describer::describe(ArrayAttr tensors) {
 }
 
 /// What a kernel reads, then what it writes.
-std::vector<artifact::Operand> operandsOf(func::FuncOp kernel) {
+std::vector<artifact::Operand> operandsOf(Operation *kernel) {
   std::vector<artifact::Operand> operands;
-  auto add = [&](Type type, ArrayRef<int64_t> strides, bool written) {
-    auto tensor = cast<RankedTensorType>(type);
-    operands.push_back({dtypeOf(tensor.getElementType()), written,
-                        tensor.getShape().vec(), strides.vec()});
+  auto add = [&](Type type, bool written) {
+    auto memory = cast<MemRefType>(type);
+    auto [strides, offset] = memory.getStridesAndOffset();
+    operands.push_back({dtypeOf(memory.getElementType()),
+                        written,
+                        memory.getShape().vec(),
+                        {strides.begin(), strides.end()}});
   };
-  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
-    add(type, graph::argumentStrides(kernel, i), false);
-  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    add(type, graph::resultStrides(kernel, i), true);
+  FunctionType types = operandTypes(kernel);
+  for (Type type : types.getInputs())
+    add(type, false);
+  for (Type type : types.getResults())
+    add(type, true);
   return operands;
 }
 
@@ -157,7 +161,7 @@ uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
   auto [known, isNew] =
       kernels.try_emplace(name.getValue(), contents.kernels.size());
   if (isNew) {
-    auto code = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(user, name);
+    Operation *code = SymbolTable::lookupNearestSymbolFrom(user, name);
     contents.kernels.push_back(
         {name.getValue().str(), scratch, operandsOf(code)});
   }
@@ -326,6 +330,25 @@ static bool takesParameters(plan::FunctionOp init) {
                       [](plan::TensorAttr input) {
                         return isa<graph::ParameterAttr>(input.getValue());
                       });
+}
+
+FunctionType operandTypes(Operation *kernel) {
+  auto function = dyn_cast<func::FuncOp>(kernel);
+  if (!function)
+    return cast<FunctionType>(
+        kernel->getAttrOfType<TypeAttr>(kOperands).getValue());
+  MLIRContext *context = kernel->getContext();
+  auto memory = [&](Type type, ArrayRef<int64_t> strides) -> Type {
+    auto tensor = cast<RankedTensorType>(type);
+    return MemRefType::get(tensor.getShape(), tensor.getElementType(),
+                           StridedLayoutAttr::get(context, 0, strides));
+  };
+  SmallVector<Type> reads, writes;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    reads.push_back(memory(type, graph::argumentStrides(function, i)));
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    writes.push_back(memory(type, graph::resultStrides(function, i)));
+  return FunctionType::get(context, reads, writes);
 }
 
 artifact::Contents describeArtifact(ModuleOp module,

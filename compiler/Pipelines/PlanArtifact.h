@@ -14,6 +14,13 @@
 
 namespace tinh {
 
+/// Of a kernel in phase llvm, a TypeAttr: what operandTypes gives.
+inline constexpr llvm::StringLiteral kOperands = "plan.operands";
+
+/// Where a kernel of phase plan or llvm finds what it reads and what it writes:
+/// from memrefs to memrefs.
+mlir::FunctionType operandTypes(mlir::Operation *kernel);
+
 /// What the artifact of `module` (phase Plan or LLVM) holds: the weights, all
 /// functions but @init, and the kernels that they run.
 artifact::Contents describeArtifact(mlir::ModuleOp module,

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Phases.h"
+#include "compiler/Pipelines/PlanArtifact.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "tinh/artifact.h"
@@ -255,6 +256,12 @@ static LogicalResult verifyPlannedVariables(ModuleOp module) {
   return success();
 }
 
+/// Whether it is known at which distance elements lie.
+static bool isStridedMemory(Type type) {
+  auto memory = dyn_cast<MemRefType>(type);
+  return memory && memory.hasStaticShape() && memory.isStrided();
+}
+
 /// A kernel of phase `llvm`: a module with a function of its own name and the
 /// runtime's signature.
 static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
@@ -268,6 +275,15 @@ static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
     return kernel.emitError()
            << "has no function '" << dispatch.getKernel()
            << "' of (buffers, scratch, first chunk, last chunk)";
+  auto operands = kernel->getAttrOfType<TypeAttr>(kOperands);
+  auto types = operands ? dyn_cast<FunctionType>(operands.getValue()) : nullptr;
+  if (!types || types.getNumInputs() != dispatch.getReads().size() ||
+      types.getNumResults() != dispatch.getWrites().size() ||
+      !llvm::all_of(
+          llvm::concat<const Type>(types.getInputs(), types.getResults()),
+          isStridedMemory))
+    return kernel.emitError()
+           << "has no types of its operands as its " << kOperands;
   return success();
 }
 

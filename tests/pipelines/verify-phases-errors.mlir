@@ -32,6 +32,7 @@
 // RUN: not graph-compile %t/llvm-1.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM1
 // RUN: not graph-compile %t/llvm-2.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM2
 // RUN: not graph-compile %t/llvm-3.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM3
+// RUN: not graph-compile %t/llvm-4.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM4
 
 //--- graph-1.mlir
 // GRAPH1: {{:[0-9]+:[0-9]+}}: error: {{.*}}the module has no function to run, such as @main
@@ -350,6 +351,20 @@ plan.function @main
 }
 module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   llvm.func @k(%x: !llvm.ptr) {
+    llvm.return
+  }
+}
+
+//--- llvm-4.mlir
+// LLVM4: {{:[0-9]+:[0-9]+}}: error: {{.*}}has no types of its operands as its plan.operands
+plan.function @main
+    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    arena 0 unplanned 0 lower_bound 0 {
+  %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
+}
+module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64,
+                      plan.operands = (memref<8xf32>) -> ()} {
+  llvm.func @k(%x: !llvm.ptr, %y: !llvm.ptr, %begin: i64, %end: i64) {
     llvm.return
   }
 }

@@ -57,6 +57,7 @@ public:
     if (scalars.empty())
       throw UserError("the function " + function +
                       " has no loss, an f32 or f64 scalar, as its output");
+    find_classes(module);
     for (Slot &slot : slots) {
       slot.inputs = data.make_batch();
       for (const tinh_tensor_info_t &output : outputs) {
@@ -82,6 +83,10 @@ public:
     data.fill(order, index, slot.inputs);
     slot.epoch = epoch;
     slot.index = index;
+    auto first =
+        order.begin() + static_cast<ptrdiff_t>(index * data.batch_size());
+    slot.samples.assign(first,
+                        first + static_cast<ptrdiff_t>(data.batch_size()));
     slot.future.emplace(
         context.submit(slot.inputs.buffers, slot.outputs, {}, function));
   }
@@ -115,24 +120,78 @@ private:
     std::vector<tinh_buffer_t> outputs;
     std::optional<Future> future;
     uint64_t epoch = 0, index = 0;
+    std::vector<uint64_t> samples;
   };
 
   void finish(Slot &slot) {
     if (!slot.future)
       return;
-    slot.future->wait();
-    slot.future.reset();
+    wait_for(slot);
     for (size_t i : scalars) {
       double value = scalar_of(outputs[i], slot.memory[i].data());
       if (i == scalars[0] && !std::isfinite(value))
-        throw UserError("the " + std::string(outputs[i].name) + " is " +
-                        std::to_string(value) + " in step " +
-                        std::to_string(slot.index + 1) + " of epoch " +
-                        std::to_string(slot.epoch + 1) +
-                        "; check the data, or train with a lower learning "
-                        "rate");
+        fail(slot,
+             "the " + std::string(outputs[i].name) + " is " +
+                 (std::isnan(value) ? "nan" : std::to_string(value)),
+             "check the data, or train with a lower learning rate; "
+             "--check-numerics names what gave the first such number");
       totals[i] += value;
     }
+  }
+
+  void wait_for(Slot &slot) {
+    try {
+      slot.future->wait();
+    } catch (const Error &error) {
+      if (error.status() != TINH_NOT_FINITE)
+        throw;
+      fail(slot, "a number is not finite", error.what());
+    }
+    slot.future.reset();
+  }
+
+  [[noreturn]] void fail(const Slot &slot, const std::string &what,
+                         const std::string &advice) const {
+    std::string label = wrong_label(slot);
+    throw UserError(what + " in step " + std::to_string(slot.index + 1) +
+                    " of epoch " + std::to_string(slot.epoch + 1) +
+                    (label.empty() ? "" : ": " + label) + "; " + advice);
+  }
+
+  /// No kernel fails: for a label that is no class the loss is NaN.
+  std::string wrong_label(const Slot &slot) const {
+    if (!target)
+      return "";
+    const std::vector<char> &memory = slot.inputs.memory[*target];
+    size_t width = sizeof(int64_t), count = memory.size() / width;
+    for (size_t i = 0; i < count; ++i) {
+      int64_t label;
+      std::memcpy(&label, &memory[i * width], width);
+      if (label < 0 || label >= classes)
+        return "the target of sample " +
+               std::to_string(slot.samples[i * slot.samples.size() / count]) +
+               " is " + std::to_string(label) +
+               ", and the model has the classes 0 to " +
+               std::to_string(classes - 1);
+    }
+    return "";
+  }
+
+  /// If the targets are classes, how many the model tells apart.
+  void find_classes(const Module &module) {
+    auto inputs = module.inputs(function);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].name == std::string("target") &&
+          inputs[i].dtype == TINH_DTYPE_I64)
+        target = i;
+    uint32_t predict = 0;
+    if (!target ||
+        tinh_module_find_function(module.handle(), "predict", &predict))
+      return target.reset();
+    tinh_tensor_info_t prediction = module.outputs(predict).at(0);
+    if (prediction.rank == 0)
+      return target.reset();
+    classes = prediction.dims[prediction.rank == 1 ? 0 : 1];
   }
 
   const Context &context;
@@ -140,6 +199,8 @@ private:
   const std::vector<tinh_tensor_info_t> outputs;
   const Dataset data;
   std::array<Slot, 2> slots;
+  std::optional<size_t> target; ///< The input of classes, if there is one.
+  int64_t classes = 0;
   std::vector<size_t> scalars; ///< The outputs that are summed.
   std::vector<double> totals;
 };
@@ -156,6 +217,8 @@ public:
            const TrainOptions &options)
       : context(context), options(options),
         steps(module, context, "train_step", "--data", options.data) {
+    if (options.seed)
+      seed(module, *options.seed);
     const Dataset &data = steps.dataset();
     if (options.batch && *options.batch != data.batch_size())
       throw UserError("--batch " + std::to_string(*options.batch) +
@@ -184,6 +247,16 @@ public:
   }
 
 private:
+  /// Makes the generator of the model's random numbers begin with `number`.
+  void seed(const Module &module, uint64_t number) {
+    uint32_t variable = 0;
+    if (tinh_module_find_variable(module.handle(), "random.generator",
+                                  &variable))
+      throw UserError("--seed: the model draws no random numbers");
+    uint64_t state[] = {number, /*counter=*/0};
+    context.write_variable(variable, {state, sizeof state});
+  }
+
   Metadata metadata() {
     const Dataset &data = steps.dataset();
     std::string sums;
@@ -322,9 +395,14 @@ private:
 
 } // namespace
 
-void train(const Module &module, const Context &context,
-           const TrainOptions &options) {
-  Training(module, context, options).run();
+void train(const RunOptions &options) {
+  Module module(options.artifact);
+  Context context(module, options.context());
+  if (!options.load_state.empty())
+    context.load_state(options.load_state);
+  Training(module, context, options.training).run();
+  if (!options.save_state.empty())
+    context.save_state(options.save_state);
 }
 
 } // namespace tinh::tools

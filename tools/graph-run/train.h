@@ -13,27 +13,13 @@
 #ifndef TINH_TOOLS_TRAIN_H
 #define TINH_TOOLS_TRAIN_H
 
-#include "tinh/runtime.hpp"
-
-#include <optional>
-#include <string>
+#include "options.h"
 
 namespace tinh::tools {
 
-struct TrainOptions {
-  std::string data, validation; ///< Files, with commas between them.
-  uint64_t epochs = 1;
-  std::optional<uint64_t> batch; ///< What the user believes it to be.
-  std::optional<uint64_t> shuffle;
-  std::string checkpoint;
-  uint64_t checkpoint_steps = 0; ///< 0: after each epoch alone.
-  bool resume = false;
-};
-
-/// Trains the state of `context`. Prints a line for each epoch and, on a
-/// terminal, how far it is.
-void train(const Module &module, const Context &context,
-           const TrainOptions &options);
+/// Trains an artifact's state. Prints a line for each epoch and, on a terminal,
+/// how far it is.
+void train(const RunOptions &options);
 
 } // namespace tinh::tools
 

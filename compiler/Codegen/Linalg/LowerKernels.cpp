@@ -83,6 +83,7 @@ public:
   /// Fills the function; afterwards the kernel may be replaced.
   LogicalResult lowerBody();
   /// Puts a dispatch in the kernel's place.
+  Location placeOfAll();
   void replaceKernel(StringRef name);
 
   func::FuncOp function;
@@ -206,12 +207,22 @@ LogicalResult KernelFunction::lowerBody() {
   return success();
 }
 
+/// The places in the model of all that the kernel computes.
+Location KernelFunction::placeOfAll() {
+  SmallVector<Location> places;
+  for (Operation &op : block.without_terminator())
+    if (!isa<ConstantOp>(op))
+      places.push_back(op.getLoc());
+  return places.empty() ? kernel.getLoc()
+                        : FusedLoc::get(kernel.getContext(), places);
+}
+
 void KernelFunction::replaceKernel(StringRef name) {
   OpBuilder builder(kernel);
   auto types =
       llvm::map_to_vector(outputs, [](Value value) { return value.getType(); });
-  auto dispatch = graph::DispatchOp::create(builder, kernel.getLoc(), types,
-                                            name, inputs.getArrayRef());
+  auto dispatch = graph::DispatchOp::create(builder, placeOfAll(), types, name,
+                                            inputs.getArrayRef());
   Operation *yield = block.getTerminator();
   for (auto [result, value] :
        llvm::zip_equal(kernel.getResults(), yield->getOperands()))

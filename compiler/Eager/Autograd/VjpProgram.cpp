@@ -241,7 +241,9 @@ void VjpProgram::requireGradient(const Call &call) const {
 SmallVector<Tensor, 2>
 VjpProgram::run(MutableArrayRef<Tensor> inputs, MutableArrayRef<Tensor> outputs,
                 MutableArrayRef<Tensor> gradients) const {
-  const Actions &actions = gradEnabled ? *recorded : *fused;
+  // Where numbers are checked, each operation is to be named by itself.
+  bool isChecked = Engine::get().checkNumerics() != TINH_CHECK_NOTHING;
+  const Actions &actions = gradEnabled || isChecked ? *recorded : *fused;
   Frame frame = actions.ops.constants();
   const std::vector<size_t> &arguments = actions.sequence.arguments;
   size_t next = 0;

@@ -9,6 +9,7 @@
 
 #include "compiler/Eager/Autograd/GradMode.h"
 #include "compiler/Eager/Autograd/ViewNodes.h"
+#include "compiler/Eager/CheckNumerics.h"
 #include "compiler/Eager/Tensor/Support.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -150,6 +151,7 @@ void Walk::visit(Arrived arrived) {
         return wants(input);
       }))
     return;
+  GradientOf scope(node.call);
   node.differentiate(*this, arrived.gradients);
   if (!options.retain_graph && !options.create_graph)
     node.freeSaved();

@@ -20,7 +20,7 @@ namespace tinh::eager {
 
 class Kernel;
 
-class EagerBackend final : public Backend {
+class EagerBackend : public Backend {
 public:
   // Elementwise.cpp
   void elementwise(ElementwiseOp op, std::span<const Input> inputs,

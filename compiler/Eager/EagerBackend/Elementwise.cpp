@@ -9,7 +9,7 @@
 // From operands of any strides to kernels of rows.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CheckingBackend.h"
 #include "compiler/Eager/EagerBackend/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
@@ -120,5 +120,7 @@ void EagerBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
 Backend &eager::eagerBackend() {
   // Never destroyed: static tensors may outlive anything else.
   static auto *backend = new EagerBackend;
-  return *backend;
+  static auto *checking = new CheckingBackend;
+  bool checks = Engine::get().checkNumerics() != TINH_CHECK_NOTHING;
+  return checks ? *checking : *backend;
 }

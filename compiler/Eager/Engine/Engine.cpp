@@ -469,6 +469,7 @@ void Engine::configure(const EngineOptions &options) {
     Lock lock(mutex);
     chosen = complete;
     mode = complete.mode;
+    wantedCheck = complete.check_numerics;
   }
   startWorkers();
 }

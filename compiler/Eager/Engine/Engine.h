@@ -95,6 +95,10 @@ public:
 
   void configure(const EngineOptions &options);
   EngineOptions options();
+  /// As in the options.
+  tinh_check_numerics_t checkNumerics() const {
+    return wantedCheck.load(std::memory_order_relaxed);
+  }
 
 private:
   using Lock = std::unique_lock<std::mutex>;
@@ -193,6 +197,7 @@ private:
 
   // What callers read and workers seldom write.
   alignas(64) std::atomic<EngineMode> mode{EngineMode::Asynchronous};
+  std::atomic<tinh_check_numerics_t> wantedCheck{TINH_CHECK_NOTHING};
   std::atomic<uint64_t> maxOperations{0}, maxBytes{0};
   /// Workers that will look at the queue soon, for they are neither asleep nor
   /// within an operation that may take long.

@@ -14,7 +14,9 @@
 #include "tinh/runtime.hpp"
 #include "tinh/tensor_types.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace tinh::eager {
@@ -40,11 +42,17 @@ private:
 
   CompiledGraph(Module module, const ContextOptions &options,
                 std::vector<size_t> changed)
-      : module(std::move(module)), context(this->module, options),
-        changed(std::move(changed)) {}
+      : module(std::move(module)), options(options),
+        context(this->module, options), changed(std::move(changed)) {}
+
+  const Context &contextFor(tinh_check_numerics_t check);
 
   Module module;
+  ContextOptions options;
   Context context;
+  std::mutex mutex;
+  /// Those that look at numbers, made when they are first wanted.
+  std::map<tinh_check_numerics_t, Context> checking;
   std::vector<size_t> changed;
 };
 

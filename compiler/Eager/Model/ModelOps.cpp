@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Model/ModelOps.h"
 
+#include "compiler/Eager/CheckNumerics.h"
 #include "compiler/Eager/EagerBackend/EagerBackend.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
@@ -158,8 +159,9 @@ Action ModelOps::fused(const Op &op, const ElementwiseFusion::Kernel &kernel) {
       SmallVector<Input, kMaxElementwiseInputs> inputs;
       for (size_t input : in)
         inputs.push_back({&use(frame[input], call), {}});
-      queueElementwise(code, {inputs.data(), inputs.size()}, use(y, call),
-                       call);
+      std::span<const Input> read(inputs.data(), inputs.size());
+      queueElementwise(code, read, use(y, call), call);
+      checkNumerics(read, use(y, call), call);
     }
     frame[out] = y;
   };

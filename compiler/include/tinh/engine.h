@@ -54,6 +54,12 @@ struct EngineOptions {
   /// Write the names of kernels that are compiled from now on to
   /// /tmp/perf-PID.map, where Linux's `perf` looks for them.
   bool perf_map = false;
+  /// Look through the floating-point results of each operation for NaNs, or for
+  /// infinities as well. The first operation that gives one fails, with
+  /// TINH_NOT_FINITE and a message that says where in the result it is, whether
+  /// the operands were in order and, in a backward pass, of which operation it
+  /// is the gradient. Compiled functions tell the kernel and its operations.
+  tinh_check_numerics_t check_numerics = TINH_CHECK_NOTHING;
 };
 
 /// Waits until all operations are done and goes on with `options`.

@@ -107,6 +107,7 @@ class Usage(GraphRun):
             ["--runs", "many"],
             ["--threads", "-1"],
             ["--in-flight", "0"],
+            ["--check-numerics=inf"],
             ["--input"],
             ["second.so"],
         ):
@@ -266,6 +267,31 @@ class Runs(GraphRun):
             )
             self.assertEqual(y, expected(self.x), options)
             (folder / "y.npy").unlink()
+
+    def test_numbers_that_are_not_finite(self):
+        numbers = [0.0] * SIZE
+        numbers[70] = float("inf")
+        path = self.file(npy(numbers))
+        arguments = ("--input", f"x={path}", "--in-flight", "3", "--runs", "7")
+        self.succeeds(*arguments)
+        self.succeeds(*arguments, "--check-numerics=nan")
+        self.fails(
+            "main: step 0 of 3: kernel 'twice', of the nodes 'Double_0', gave "
+            "infinity at [70], the first of 1 among 1024 numbers of its result 0, "
+            "f32 [1024]; it had read infinity at [70], the first of 1 among 1024 "
+            "numbers of its operand 0, the input 'x', f32 [1024]",
+            *arguments,
+            "--check-numerics",
+        )
+        numbers[70] = 3e38
+        path = self.file(npy(numbers))
+        self.fails(
+            "main: step 0 of 3: kernel 'twice', of the nodes 'Double_0', gave "
+            "infinity at [70], the first of 1 among 1024 numbers of its result 0, "
+            "f32 [1024]; all that it had read was finite",
+            *arguments,
+            "--check-numerics=all",
+        )
 
     def test_outputs_that_cannot_be_written(self):
         taken = self.folder / "taken"

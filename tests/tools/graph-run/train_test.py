@@ -235,6 +235,30 @@ class Train(unittest.TestCase):
         self.rows[19][2] = float("nan")
         self.write("x", self.rows)
         self.fails("the loss is nan in step 3 of epoch 1; check the data")
+        self.fails("--check-numerics names what gave the first such number")
+
+    def test_the_first_number_that_is_not_finite(self):
+        """Its step is named, and the last good checkpoint stays."""
+        good = ("--checkpoint", "good", "--checkpoint-steps", 2, "--threads", 2)
+        self.train(*good)
+        checked = ("--check-numerics", *good[2:])
+        self.train(*checked, "--checkpoint", "checked")
+        self.assertEqual(self.state("checked"), self.state("good"))
+        self.rows[3 * 8 + 5][2] = float("nan")
+        self.write("x", self.rows)
+        self.fails(
+            "a number is not finite in step 4 of epoch 1; train_step: step 0 of 6: "
+            "kernel 'predict', of the nodes 'PREDICT', gave NaN at [5], the first "
+            "of 1 among 8 numbers of its result 0, f32 [8]; it had read NaN at "
+            "[5, 2], the first of 1 among 32 numbers of its operand 0, the input "
+            "'x', f32 [8, 4]\n",
+            *checked,
+            "--checkpoint",
+            "kept",
+        )
+        metadata, tensors = self.state("kept")
+        self.assertEqual(metadata["tinh.step"], "2")
+        self.assertEqual(struct.unpack("<q", tensors["stamp"][-8:]), (2,))
 
     def test_checkpoints_that_do_not_fit(self):
         self.train("--shuffle", 1, "--checkpoint", "state", "--save-state", "plain")

@@ -1,0 +1,66 @@
+//===- options.h - What the command line asks for ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_GRAPH_RUN_OPTIONS_H
+#define TINH_GRAPH_RUN_OPTIONS_H
+
+#include "tinh/runtime.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tinh::tools {
+
+struct TrainOptions {
+  std::string data, validation; ///< Files, with commas between them.
+  uint64_t epochs = 1;
+  std::optional<uint64_t> batch; ///< What the user believes it to be.
+  std::optional<uint64_t> shuffle;
+  std::optional<uint64_t> seed; ///< Of the model's random numbers.
+  std::string checkpoint;
+  uint64_t checkpoint_steps = 0; ///< 0: after each epoch alone.
+  bool resume = false;
+};
+
+struct RunOptions {
+  std::string artifact;
+  std::string function = "main";
+  std::vector<std::string> inputs;
+  std::string output_dir;
+  std::string trace;
+  std::string load_weights, load_state, save_state;
+  std::string check_numerics; ///< "nan", "all", or nothing.
+  uint32_t threads = 0;
+  uint32_t runs = 1;
+  uint32_t warmup = 0;
+  uint32_t in_flight = 1;
+  bool list = false;
+  bool train = false;
+  bool percentiles = false;
+  bool json = false;
+  TrainOptions training;
+
+  /// Of the context that runs.
+  ContextOptions context() const {
+    ContextOptions wanted;
+    wanted.threads = threads;
+    if (!train)
+      wanted.max_in_flight = in_flight;
+    if (!check_numerics.empty())
+      wanted.check_numerics = check_numerics == "nan"
+                                  ? TINH_CHECK_NANS
+                                  : TINH_CHECK_NANS_AND_INFINITIES;
+    if (!trace.empty())
+      wanted.trace_path = trace.c_str();
+    return wanted;
+  }
+};
+
+} // namespace tinh::tools
+
+#endif // TINH_GRAPH_RUN_OPTIONS_H

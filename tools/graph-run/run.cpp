@@ -1,0 +1,183 @@
+//===- run.cpp - Runs of a function, and their times ------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "run.h"
+
+#include "inputs.h"
+#include "npy.h"
+#include "report.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+namespace tinh::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The buffers of one run in flight.
+struct Slot {
+  explicit Slot(const std::vector<tinh_tensor_info_t> &tensors) {
+    for (const tinh_tensor_info_t &tensor : tensors) {
+      memory.emplace_back(tensor.size);
+      outputs.push_back(buffer(memory.back()));
+    }
+  }
+  std::vector<std::vector<char>> memory;
+  std::vector<tinh_buffer_t> outputs;
+  std::optional<Future> future;
+  Clock::time_point begin, end;
+};
+
+struct Inputs {
+  Inputs(const std::vector<std::string> &arguments,
+         const std::vector<tinh_tensor_info_t> &tensors) {
+    auto sources = parse_inputs(arguments, tensors);
+    for (const tinh_tensor_info_t &tensor : tensors) {
+      memory.push_back(make_input(tensor, sources[tensor.name]));
+      buffers.push_back(buffer(memory.back()));
+    }
+  }
+  std::vector<std::vector<char>> memory;
+  std::vector<tinh_buffer_t> buffers;
+};
+
+/// Runs of a function with as many in flight as there are slots.
+class Runner {
+public:
+  Runner(const Context &context, uint32_t function, const Inputs &inputs,
+         std::vector<Slot> &slots)
+      : context(context), function(function), inputs(inputs), slots(slots) {}
+
+  /// Times in order of submission, each from submission to result.
+  std::vector<double> run(uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      Slot &slot = slots[i % slots.size()];
+      if (i >= slots.size())
+        finish(slot);
+      start(slot);
+    }
+    uint32_t left =
+        static_cast<uint32_t>(std::min<size_t>(count, slots.size()));
+    for (uint32_t i = count - left; i < count; ++i)
+      finish(slots[i % slots.size()]);
+    return std::move(times);
+  }
+
+private:
+  /// One run alone is computed on this thread, too.
+  void start(Slot &slot) {
+    slot.begin = Clock::now();
+    if (slots.size() > 1) {
+      slot.future.emplace(
+          context.submit(inputs.buffers, slot.outputs, {}, function));
+      return;
+    }
+    context.run(inputs.buffers, slot.outputs, function);
+    slot.end = Clock::now();
+  }
+
+  void finish(Slot &slot) {
+    if (slot.future) {
+      slot.future->wait();
+      slot.future.reset();
+      slot.end = Clock::now();
+    }
+    times.push_back(
+        std::chrono::duration<double, std::milli>(slot.end - slot.begin)
+            .count());
+  }
+
+  const Context &context;
+  const uint32_t function;
+  const Inputs &inputs;
+  std::vector<Slot> &slots;
+  std::vector<double> times;
+};
+
+} // namespace
+
+static void make_directory(const std::string &directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    throw UserError("cannot make the directory '" + directory +
+                    "': " + error.message());
+}
+
+static void write_outputs(const std::string &directory,
+                          const std::vector<tinh_tensor_info_t> &tensors,
+                          const Slot &slot) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::string name = tensors[i].name;
+    std::replace(name.begin(), name.end(), '/', '_');
+    std::string message;
+    if (!write_npy(directory + "/" + name + ".npy", tensors[i].dtype,
+                   {tensors[i].dims, tensors[i].dims + tensors[i].rank},
+                   slot.memory[i].data(), slot.memory[i].size(), &message))
+      throw UserError(message);
+  }
+}
+
+static Module load(const RunOptions &options) {
+  Module module(options.artifact);
+  if (options.load_weights.empty())
+    return module;
+  return module.with_weights(options.load_weights);
+}
+
+/// All runs, in a context of their own.
+static Timings measure(const RunOptions &options, const Module &module,
+                       uint32_t function, const Inputs &inputs,
+                       std::vector<Slot> &slots) {
+  Timings timings;
+  {
+    Context context(module, options.context());
+    if (!options.load_state.empty())
+      context.load_state(options.load_state);
+    std::vector<double> times = Runner(context, function, inputs, slots)
+                                    .run(options.warmup + options.runs);
+    if (!options.save_state.empty())
+      context.save_state(options.save_state);
+    timings.model = module.info().model;
+    timings.threads = context.info().threads;
+    timings.first_ms = times.front();
+    timings.runs_ms.assign(times.begin() + options.warmup, times.end());
+    timings.arena_bytes = module.function_info(function).arena_size;
+  }
+  // That the trace could not be written is told here alone. No other call has
+  // failed on this thread.
+  if (*tinh_last_error())
+    throw UserError(tinh_last_error());
+  return timings;
+}
+
+void run(const RunOptions &options) {
+  Module module = load(options);
+  if (options.list)
+    return print_module(module.handle());
+  uint32_t function = module.find_function(options.function);
+  Inputs inputs(options.inputs, module.inputs(function));
+  if (!options.output_dir.empty())
+    make_directory(options.output_dir); // Rather fail before the runs.
+  auto outputs = module.outputs(function);
+  std::vector<Slot> slots;
+  for (uint32_t i = 0; i < options.in_flight; ++i)
+    slots.emplace_back(outputs);
+  Timings timings = measure(options, module, function, inputs, slots);
+  if (!options.output_dir.empty()) {
+    uint32_t last = options.warmup + options.runs - 1;
+    write_outputs(options.output_dir, outputs, slots[last % slots.size()]);
+  }
+  if (options.json)
+    print_json(timings);
+  else
+    print_timings(timings, options.percentiles);
+}
+
+} // namespace tinh::tools

@@ -1,0 +1,21 @@
+//===- run.h - Runs of a function, and their times --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_GRAPH_RUN_RUN_H
+#define TINH_GRAPH_RUN_RUN_H
+
+#include "options.h"
+
+namespace tinh::tools {
+
+/// Loads an artifact, fills the inputs of a function, runs it as often as
+/// asked, and writes outputs and times; or lists what the artifact has.
+void run(const RunOptions &options);
+
+} // namespace tinh::tools
+
+#endif // TINH_GRAPH_RUN_RUN_H
