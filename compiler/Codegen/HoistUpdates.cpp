@@ -10,12 +10,14 @@
 // In that order all gradients would be live at one time. An update comes
 // instead as soon as its operands are there and what reads the old values is
 // done: a gradient dies at once, and the new value is written over the old one.
+// What is computed for an update alone moves with it.
 // Only if the new value is used before that, it is copied in the end.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/FunctionPlanner.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -30,9 +32,12 @@ public:
   void run();
 
 private:
+  using Group = llvm::SmallSetVector<Operation *, 4>;
+
   void findVariables();
-  Operation *lastBefore(Operation *op);
-  void readersOf(Value value, Operation *user, Operation *&last);
+  void addSources(Operation *op, Group &group);
+  Operation *lastBefore(const Group &group);
+  void readersOf(Value value, const Group &group, Operation *&last);
 
   func::FuncOp function;
   Block &block;
@@ -54,43 +59,68 @@ void UpdateHoister::findVariables() {
   }
 }
 
+/// Adds the dispatches that compute something for `op` alone, and then itself.
+void UpdateHoister::addSources(Operation *op, Group &group) {
+  for (Value operand : op->getOperands()) {
+    auto source = operand.getDefiningOp<graph::DispatchOp>();
+    if (source && source->getBlock() == &block && !updates.contains(source) &&
+        llvm::all_of(source->getUsers(),
+                     [&](Operation *user) { return user == op; }))
+      addSources(source, group);
+  }
+  group.insert(op);
+}
+
 /// Makes `last` the op of the block that is the last one to read `value`, or a
-/// view of it, if none is later and it is not `user`.
-void UpdateHoister::readersOf(Value value, Operation *user, Operation *&last) {
+/// view of it, if none is later and it is not in `group`.
+void UpdateHoister::readersOf(Value value, const Group &group,
+                              Operation *&last) {
   for (Operation *reader : value.getUsers()) {
     Operation *inBlock = block.findAncestorOpInBlock(*reader);
-    if (inBlock == user || inBlock == block.getTerminator())
+    if (group.contains(inBlock) || inBlock == block.getTerminator())
       continue;
     if (isa<graph::ReshapeOp, graph::SliceOp>(inBlock))
-      readersOf(inBlock->getResult(0), user, last);
+      readersOf(inBlock->getResult(0), group, last);
     if (!last || last->isBeforeInBlock(inBlock))
       last = inBlock;
   }
 }
 
-/// The op that `op` has to come after; null if there is none.
-Operation *UpdateHoister::lastBefore(Operation *op) {
+/// The op that an update, the last one of `group`, has to come after; null if
+/// there is none.
+Operation *UpdateHoister::lastBefore(const Group &group) {
   Operation *last = nullptr;
-  for (Value operand : op->getOperands())
-    if (Operation *source = operand.getDefiningOp();
-        source && (!last || last->isBeforeInBlock(source)))
-      last = source;
-  for (Value old : updates[op])
-    readersOf(old, op, last);
+  for (Operation *op : group)
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && !group.contains(source) &&
+          (!last || last->isBeforeInBlock(source)))
+        last = source;
+  for (Value old : updates[group.back()])
+    readersOf(old, group, last);
   return last;
 }
 
 void UpdateHoister::run() {
   findVariables();
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!updates.contains(&op))
-      continue;
-    Operation *last = lastBefore(&op);
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    if (updates.contains(&op))
+      ops.push_back(&op);
+  for (Operation *op : ops) {
+    Group group;
+    addSources(op, group);
+    Operation *last = lastBefore(group);
     auto comesAfter = [&](Operation *user) {
       return last->isBeforeInBlock(block.findAncestorOpInBlock(*user));
     };
-    if (last && llvm::all_of(op.getUsers(), comesAfter))
-      op.moveAfter(last);
+    if (!last || !llvm::all_of(op->getUsers(), comesAfter))
+      continue;
+    for (Operation *moved : group)
+      if (last->isBeforeInBlock(moved)) {
+        moved->moveAfter(last);
+        last = moved;
+      }
   }
 }
 

@@ -37,6 +37,23 @@ func.func @in_place(%x: tensor<8xf32> {graph.name = "x"}, %w: tensor<8xf32> {gra
   return %y, %next : tensor<8xf32>, tensor<8xf32>
 }
 
+// What is computed for an update alone comes with it.
+// CHECK-LABEL: plan.function @with_source
+// CHECK: %[[P:.*]] = plan.dispatch @add {{.*}}reads(input 0[0 to 32], input 1[0 to 32])
+// CHECK-NEXT: %[[G:.*]] = plan.dispatch @relu after %[[P]]
+// CHECK-NEXT: plan.dispatch @add after %[[G]] {{.*}}writes(input 1[0 to 32] inplace 0)
+// CHECK-NEXT: plan.dispatch @relu
+// CHECK-NEXT: plan.dispatch @relu {{.*}}writes(output 0[0 to 32])
+func.func @with_source(%x: tensor<8xf32> {graph.name = "x"}, %w: tensor<8xf32> {graph.variable = "w"})
+    -> (tensor<8xf32> {graph.name = "y"}, tensor<8xf32> {graph.variable = "w"}) {
+  %p = graph.dispatch @add(%x, %w) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %q = graph.dispatch @relu(%p) : (tensor<8xf32>) -> tensor<8xf32>
+  %y = graph.dispatch @relu(%q) : (tensor<8xf32>) -> tensor<8xf32>
+  %g = graph.dispatch @relu(%p) : (tensor<8xf32>) -> tensor<8xf32>
+  %next = graph.dispatch @add(%w, %g) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %y, %next : tensor<8xf32>, tensor<8xf32>
+}
+
 // A kernel that reads the old value elsewhere than at the index that it writes
 // has its result copied in the end.
 // CHECK-LABEL: plan.function @not_in_place

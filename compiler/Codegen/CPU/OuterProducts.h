@@ -73,8 +73,10 @@ struct OuterProductsPlan {
   int64_t slidingOffset, plainOffset;
   int64_t rowBlocks, laneBlocks, chunks, scratch;
 };
+/// With at least `enoughChunks` where there is work for them.
 OuterProductsPlan planOuterProducts(const OuterProducts &products,
-                                    const Target &target);
+                                    const Target &target,
+                                    int64_t enoughChunks = 8);
 mlir::LogicalResult emitOuterProducts(EmittedKernel &kernel,
                                       const Target &target);
 

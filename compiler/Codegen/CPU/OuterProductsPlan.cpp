@@ -145,9 +145,8 @@ static void chooseLanes(const OuterProducts &p, const Target &target,
 /// Blocks of rows and lanes: their sums stay in the second-level cache, with
 /// room for the factors.
 static void chooseBlocks(const OuterProducts &p, const Target &target,
-                         OuterProductsPlan &plan) {
+                         int64_t enoughChunks, OuterProductsPlan &plan) {
   constexpr int64_t kSumsBytes = 192 << 10, kMost = 128, kLeastRows = 16;
-  constexpr int64_t kEnoughChunks = 8;
   int64_t width = target.vectorBytes / p.elementBytes();
   const auto &ofLanes = plan.lanesSlide ? p.sliding : p.plain;
   const auto &ofRows = plan.lanesSlide ? p.plain : p.sliding;
@@ -172,7 +171,7 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
         taps * plan.rowsPerBlock * plan.lanesPerBlock * p.elementBytes();
     double work = 2.0 * p.extentOf(p.sums) * taps * plan.rowsPerBlock *
                   plan.lanesPerBlock;
-    return bytes <= kSumsBytes && (plan.chunks >= kEnoughChunks || work < 4e6);
+    return bytes <= kSumsBytes && (plan.chunks >= enoughChunks || work < 4e6);
   };
   while (!choose()) {
     if (mostRows >= mostLanes && mostRows > kLeastRows)
@@ -225,10 +224,11 @@ static SmallVector<int64_t> slabShape(const OuterProducts &p,
 }
 
 OuterProductsPlan planOuterProducts(const OuterProducts &p,
-                                    const Target &target) {
+                                    const Target &target,
+                                    int64_t enoughChunks) {
   OuterProductsPlan plan;
   chooseLanes(p, target, plan);
-  chooseBlocks(p, target, plan);
+  chooseBlocks(p, target, enoughChunks, plan);
   chooseSums(p, plan);
   int64_t bytes = p.elementBytes();
   int64_t rows = rowStride(plan.paddedRows, bytes);

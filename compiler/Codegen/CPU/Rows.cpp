@@ -202,8 +202,8 @@ private:
 
   LogicalResult emitResult(Value value, const Buffer &buffer,
                            ArrayRef<LaneIndex> row, Value block) {
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(value.getType()).getShape();
+    SmallVector<int64_t> shape =
+        plan.mergedShape(cast<RankedTensorType>(value.getType()).getShape());
     if (llvm::is_contained(shape, 0))
       return success();
     // A concatenation is the sum of its pieces, each with its own loops.
@@ -247,6 +247,7 @@ private:
     Pull pull = makePull(lanes);
     Value start = pull.mul(block, plan.blockSize);
     Indices indices(row.begin(), row.end());
+    indices.append(plan.merged - 1, {pull.index(0), 0, 1});
     int64_t tail = extent % plan.blockSize;
     if (tail == 0)
       return forLanes(plan.blockSize, lanes, start, indices, body);

@@ -222,6 +222,16 @@ static int64_t commonRank(const RowsPlan &plan) {
   return rank;
 }
 
+SmallVector<int64_t> RowsPlan::mergedShape(ArrayRef<int64_t> shape) const {
+  SmallVector<int64_t> result(shape);
+  for (int64_t i = 1; i < merged; ++i) {
+    int64_t &extent = result[shape.size() - 1 - i];
+    result.back() *= extent;
+    extent = 1;
+  }
+  return result;
+}
+
 /// Rows of a kernel without stages: all dimensions but the one for lanes.
 static void chooseElementwiseRows(RowsPlan &plan) {
   int64_t rank = commonRank(plan);
@@ -229,7 +239,10 @@ static void chooseElementwiseRows(RowsPlan &plan) {
   for (size_t i = 0; i < plan.written.size(); ++i)
     hasLanes |= plan.resultType(i).getRank() == rank;
   plan.rank = hasLanes && rank > 0 ? rank - 1 : rank;
-  if (plan.written.size() == 1) {
+  plan.merged = mergedDimensions(plan.written);
+  if (plan.merged > 1)
+    plan.rank = std::min(plan.rank, plan.resultType(0).getRank() - plan.merged);
+  else if (plan.written.size() == 1) {
     plan.lane = laneDimension(plan.written[0].value);
     plan.rank = std::clamp<int64_t>(plan.lane, 0, plan.rank);
   }
@@ -292,9 +305,11 @@ static void chooseBlocks(RowsPlan &plan) {
   int64_t block =
       std::max(kWork / plan.reduced / kLeastBlock, int64_t(1)) * kLeastBlock;
   RankedTensorType first = plan.resultType(0);
-  plan.blockSize = first.getRank() > plan.rank ? first.getShape().back() : 1;
+  plan.blockSize = first.getRank() > plan.rank
+                       ? plan.mergedShape(first.getShape()).back()
+                       : 1;
   if (!plan.stages.empty() || plan.rows >= kEnoughRows ||
-      first.getRank() != plan.rank + 1 || plan.blockSize <= block)
+      first.getRank() != plan.rank + plan.merged || plan.blockSize <= block)
     return;
   for (size_t i = 1; i < plan.written.size(); ++i)
     if (plan.resultType(i).getShape() != first.getShape())

@@ -11,7 +11,7 @@
 // becomes a kernel of its own, and its result an operand.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CPU/SplitStages.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -119,9 +119,7 @@ static SmallVector<Value> handedOver(linalg::GenericOp stage) {
   return values;
 }
 
-/// Elements of the largest tensor that `kernel` computes or reduces, apart from
-/// what `without` depends on.
-static int64_t largestValue(func::FuncOp kernel, Operation *without = nullptr) {
+int64_t largestValue(func::FuncOp kernel, Operation *without) {
   llvm::DenseSet<Operation *> others;
   if (without)
     others = dependencies(without);
@@ -136,13 +134,12 @@ static int64_t largestValue(func::FuncOp kernel, Operation *without = nullptr) {
   return most;
 }
 
-/// Lets a dispatch of its own compute `values`, which `stage` returns for
-/// `inputs`.
-static graph::DispatchOp dispatchStage(OpBuilder &b, func::FuncOp kernel,
-                                       graph::DispatchOp dispatch,
-                                       func::FuncOp stage,
-                                       ArrayRef<unsigned> inputs,
-                                       ArrayRef<Value> values) {
+graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
+                                func::FuncOp kernel, graph::DispatchOp dispatch,
+                                ValueRange values) {
+  SmallVector<unsigned> inputs;
+  func::FuncOp stage = outlineStage(b, kernel, values, inputs);
+  symbols.insert(stage, kernel->getIterator());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(dispatch);
   auto operands = llvm::map_to_vector(inputs, [&](unsigned input) {
@@ -175,11 +172,9 @@ graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
       continue;
     SmallVector<unsigned> inputs;
     OwningOpRef<func::FuncOp> stage = outlineStage(b, kernel, values, inputs);
-    if (planRows(*stage).chunks == 1 &&
-        largestValue(kernel, values[0].getDefiningOp()) < kLeastElements)
-      continue;
-    symbols.insert(*stage, kernel->getIterator());
-    return dispatchStage(b, kernel, dispatch, stage.release(), inputs, values);
+    if (planRows(*stage).chunks > 1 ||
+        largestValue(kernel, values[0].getDefiningOp()) >= kLeastElements)
+      return dispatchStage(b, symbols, kernel, dispatch, values);
   }
   return {};
 }

@@ -40,7 +40,43 @@ func.func @small(%x: tensor<30x25xf32> {graph.name = "x"}) -> (tensor<30x25xf32>
   return %0 : tensor<30x25xf32>
 }
 
+// Few weights and many positions: parts of the sum are a kernel of their own.
+// CHECK-LABEL: func.func @weight_gradient(
+// CHECK: %[[PARTS:.*]] = graph.dispatch @conv_weight_gradient_0_stage(%arg0, %arg1) : (tensor<4x40x40x16xf32>, tensor<4x40x40x32xf32>) -> tensor<4x32x16x3x3xf32>
+// CHECK: graph.dispatch @conv_weight_gradient_0(%[[PARTS]]) : (tensor<4x32x16x3x3xf32>) -> tensor<32x16x3x3xf32>
+func.func @weight_gradient(%x: tensor<4x40x40x16xf32> {graph.name = "x"}, %dy: tensor<4x40x40x32xf32> {graph.name = "dy"})
+    -> (tensor<32x16x3x3xf32> {graph.name = "dw"}) {
+  %0 = graph.kernel (%a = %x, %b = %dy) : (tensor<4x40x40x16xf32>, tensor<4x40x40x32xf32>) -> tensor<32x16x3x3xf32> {
+    %1 = graph.conv_weight_gradient %a, %b kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] groups 1 channels_last : tensor<4x40x40x16xf32>, tensor<4x40x40x32xf32> -> tensor<32x16x3x3xf32>
+    graph.yield %1 : tensor<32x16x3x3xf32>
+  }
+  return %0 : tensor<32x16x3x3xf32>
+}
+
+// A long reduction of its own is divided as well; that of a prime number of rows
+// only along another dimension.
+// CHECK-LABEL: func.func @sums(
+// CHECK: %[[ROWS:.*]] = graph.dispatch @reduce_0_stage(%arg0) : (tensor<4000x32xf32>) -> tensor<10x32xf32>
+// CHECK: graph.dispatch @reduce_0(%[[ROWS]]) : (tensor<10x32xf32>) -> tensor<32xf32>
+// CHECK: %[[PRIME:.*]] = graph.dispatch @reduce_1_stage(%arg1) : (tensor<397x20x16xf32>) -> tensor<20x16xf32>
+// CHECK: graph.dispatch @reduce_1(%[[PRIME]]) : (tensor<20x16xf32>) -> tensor<16xf32>
+func.func @sums(%x: tensor<4000x32xf32> {graph.name = "x"}, %z: tensor<397x20x16xf32> {graph.name = "z"})
+    -> (tensor<32xf32> {graph.name = "a"}, tensor<16xf32> {graph.name = "b"}) {
+  %0 = graph.kernel (%a = %x) : (tensor<4000x32xf32>) -> tensor<32xf32> {
+    %1 = graph.reduce sum %a axes [0] : tensor<4000x32xf32> -> tensor<32xf32>
+    graph.yield %1 : tensor<32xf32>
+  }
+  %2 = graph.kernel (%a = %z) : (tensor<397x20x16xf32>) -> tensor<16xf32> {
+    %3 = graph.reduce max %a axes [0, 1] : tensor<397x20x16xf32> -> tensor<16xf32>
+    graph.yield %3 : tensor<16xf32>
+  }
+  return %0, %2 : tensor<32xf32>, tensor<16xf32>
+}
+
 // CHECK: func.func private @max_pool_gradient_0_stage
 // CHECK-SAME: graph.strategy = "windows"
 // CHECK: func.func private @max_pool_gradient_0(
 // CHECK-SAME: graph.strategy = "rows"
+// CHECK: func.func private @conv_weight_gradient_0_stage
+// CHECK-SAME: graph.chunks = 8
+// CHECK-SAME: graph.strategy = "outer-products"

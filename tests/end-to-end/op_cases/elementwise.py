@@ -279,3 +279,26 @@ for s, a in {
                 return a.astype(DTYPES[t])
 
         case(f"cast_{s}_{t}", "%y = graph.cast %0 : t0 to ty", f, a, tol=1e-3)
+
+# Short last dimensions, which lanes go through as if they were one.
+for name, a, b in [
+    ("all", (37, 11, 3, 3), (37, 11, 3, 3)),
+    ("rows", (4001, 3), (4001, 3)),
+    ("channels", (9, 70, 3, 5), (70, 1, 1)),
+    ("not", (9, 70, 3, 5), (5,)),
+    ("middle", (9, 70, 3, 5), (3, 1)),
+    ("scalar", (2, 600, 7), ()),
+]:
+    case(
+        "merged_" + name,
+        "%z = graph.sub %0, %1 : t0, t1 -> t0\n%y = graph.relu %z : t0",
+        lambda x, y: np.maximum(x - y, 0),
+        draw(*a),
+        draw(*b),
+    )
+case(
+    "merged_reduce",
+    "%y = graph.reduce sum %0 axes [0] : t0 -> ty",
+    lambda x: x.sum(0),
+    draw(40, 30, 7, 3),
+)

@@ -94,6 +94,26 @@ conv_weight_gradient_cases(
 conv_weight_gradient_cases(
     "dwmany", 17, 33, (11, 7), (3, 3), (1, 1), (1,) * 4, (1, 1), batch=9
 )
+# Sums that are divided into parts, as many as images or fewer.
+conv_weight_gradient_cases(
+    "dwparts4", 20, 36, (40, 41), (3, 3), (1, 1), (1,) * 4, (1, 1), batch=4, tol=1e-3
+)
+conv_weight_gradient_cases(
+    "dwparts3", 3, 40, (53, 52), (5, 5), (2, 2), (2,) * 4, (1, 1), batch=6, tol=1e-3
+)
+conv_weight_gradient_cases(
+    "dwpartsf64",
+    17,
+    9,
+    (40, 40),
+    (3, 3),
+    (1, 1),
+    (1,) * 4,
+    (1, 1),
+    batch=2,
+    dt=np.float64,
+    tol=1e-11,
+)
 conv_weight_gradient_cases("dw1x1", 70, 40, (9, 8), (1, 1), (2, 2), (0,) * 4, (1, 1))
 conv_weight_gradient_cases(
     "dw3d", 9, 18, (4, 5, 4), (2, 3, 2), (1, 2, 1), (1, 0, 0, 0, 1, 1), (1, 1, 2)

@@ -42,6 +42,35 @@ case(
     draw(30, 4, dt=np.float16),
     tol=1e-3,
 )
+# Long ones, which are divided into parts.
+for shape, ax in [
+    ((4000, 33), (0,)),
+    ((397, 20, 17), (0, 1)),
+    ((3, 80000), (1,)),
+    ((70001,), (0,)),
+    ((300, 300), (0, 1)),
+]:
+    for k, f in {"sum": np.sum, "max": np.max, "mean": np.mean}.items():
+        case(
+            f"red_long_{k}{shape}",
+            f"%y = graph.reduce {k} %0 axes {ints(ax)} : t0 -> ty",
+            lambda x, f=f, ax=ax: f(x.astype(np.float64), axis=ax).astype(np.float32),
+            draw(*shape, lo=-0.1, hi=1),
+            tol=1e-4,
+        )
+case(
+    "red_long_i32",
+    "%y = graph.reduce sum %0 axes [0] : t0 -> ty",
+    lambda x: x.sum(0, dtype=np.int32),
+    draw(4000, 33, lo=-99, hi=99).astype(np.int32),
+)
+case(
+    "red_long_f16",
+    "%y = graph.reduce mean %0 axes [0] : t0 -> ty",
+    lambda x: x.astype(np.float64).mean(0).astype(np.float16),
+    draw(4000, 33, dt=np.float16),
+    tol=1e-3,
+)
 case("red_max_nan", "%y = graph.reduce max %0 axes [0] : t0 -> ty", np.max, SPECIAL)
 case(
     "red_sum_u8",

@@ -1,0 +1,50 @@
+//===- SplitStages.h - Kernels that become two ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where work could be shared among more workers if some of a kernel were done
+// before the rest. Each function takes a kernel and the dispatch that alone
+// uses it, and returns the new dispatch before that; null if it changed
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_SPLITSTAGES_H
+#define TINH_CODEGEN_CPU_SPLITSTAGES_H
+
+#include "compiler/Codegen/CPU/Strategy.h"
+
+namespace tinh::cpu {
+
+/// Elements of the largest tensor that `kernel` computes or reduces, apart from
+/// what `without` depends on.
+int64_t largestValue(mlir::func::FuncOp kernel,
+                     mlir::Operation *without = nullptr);
+
+/// Lets a kernel of its own compute `values`, which are of one op.
+graph::DispatchOp dispatchStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                                mlir::func::FuncOp kernel,
+                                graph::DispatchOp dispatch,
+                                mlir::ValueRange values);
+
+/// The same for a stage of a kernel that would be one chunk with much work.
+graph::DispatchOp splitStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                             mlir::func::FuncOp kernel,
+                             graph::DispatchOp dispatch);
+
+/// The same for the parts of a long sum of outer products.
+graph::DispatchOp splitSums(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                            mlir::func::FuncOp kernel,
+                            graph::DispatchOp dispatch, const Target &target);
+
+/// The same for the parts of a long reduction that is most of a kernel of rows.
+graph::DispatchOp splitReduction(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                                 mlir::func::FuncOp kernel,
+                                 graph::DispatchOp dispatch);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_SPLITSTAGES_H
