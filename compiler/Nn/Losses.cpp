@@ -153,70 +153,79 @@ static Loss::Target classTarget(const Shape &prediction, DType) {
   return {int64, shape};
 }
 
-using Maker = Loss (*)(std::string name, OptionReader &options);
+/// Errors of the loss are told with the place `at` where it was made.
+using Maker = Loss (*)(std::string name, OptionReader &options, At at);
 
 static const std::vector<std::pair<std::string, Maker>> kLosses = {
     {"mse",
-     [](std::string name, OptionReader &options) {
-       return Loss(name, [how = reductionOf(options)](auto &x, auto &t) {
-         return mse_loss(x, t, how);
+     [](std::string name, OptionReader &options, At at) {
+       return Loss(name, [at, how = reductionOf(options)](auto &x, auto &t) {
+         return mse_loss({x, at}, {t, at}, how);
        });
      }},
     {"l1",
-     [](std::string name, OptionReader &options) {
-       return Loss(name, [how = reductionOf(options)](auto &x, auto &t) {
-         return l1_loss(x, t, how);
+     [](std::string name, OptionReader &options, At at) {
+       return Loss(name, [at, how = reductionOf(options)](auto &x, auto &t) {
+         return l1_loss({x, at}, {t, at}, how);
        });
      }},
     {"huber",
-     [](std::string name, OptionReader &options) {
+     [](std::string name, OptionReader &options, At at) {
        double delta = options.number("delta", 1);
-       return Loss(name, [delta, how = reductionOf(options)](auto &x, auto &t) {
-         return huber_loss(x, t, delta, how);
-       });
+       return Loss(name,
+                   [at, delta, how = reductionOf(options)](auto &x, auto &t) {
+                     return huber_loss({x, at}, {t, at}, delta, how);
+                   });
      }},
     {"smooth_l1",
-     [](std::string name, OptionReader &options) {
+     [](std::string name, OptionReader &options, At at) {
        double beta = options.number("beta", 1);
-       return Loss(name, [beta, how = reductionOf(options)](auto &x, auto &t) {
-         return smooth_l1_loss(x, t, beta, how);
-       });
+       return Loss(name,
+                   [at, beta, how = reductionOf(options)](auto &x, auto &t) {
+                     return smooth_l1_loss({x, at}, {t, at}, beta, how);
+                   });
      }},
     {"cross_entropy",
-     [](std::string name, OptionReader &options) {
+     [](std::string name, OptionReader &options, At at) {
        CrossEntropyOptions all;
        all.label_smoothing = options.number("label_smoothing", 0);
        all.ignore_index = options.integer("ignore_index", -100);
        bool areProbabilities = options.flag("probabilities", false);
        all.reduction = reductionOf(options);
        return Loss(
-           name, [all](auto &x, auto &t) { return cross_entropy(x, t, all); },
+           name,
+           [at, all](auto &x, auto &t) {
+             return cross_entropy({x, at}, {t, at}, all);
+           },
            areProbabilities ? nullptr : classTarget);
      }},
     {"bce_with_logits",
-     [](std::string name, OptionReader &options) {
+     [](std::string name, OptionReader &options, At at) {
        BinaryCrossEntropyOptions all;
        all.reduction = reductionOf(options);
-       return Loss(name, [all](auto &x, auto &t) {
-         return binary_cross_entropy_with_logits(x, t, all);
+       return Loss(name, [at, all](auto &x, auto &t) {
+         return binary_cross_entropy_with_logits({x, at}, {t, at}, all);
        });
      }},
     {"nll",
-     [](std::string name, OptionReader &options) {
+     [](std::string name, OptionReader &options, At at) {
        CrossEntropyOptions all;
        all.ignore_index = options.integer("ignore_index", -100);
        all.reduction = reductionOf(options);
        return Loss(
-           name, [all](auto &x, auto &t) { return nll_loss(x, t, all); },
+           name,
+           [at, all](auto &x, auto &t) {
+             return nll_loss({x, at}, {t, at}, all);
+           },
            classTarget);
      }},
     {"kl_div",
-     [](std::string name, OptionReader &options) {
+     [](std::string name, OptionReader &options, At at) {
        bool logTarget = options.flag("log_target", false);
-       return Loss(name,
-                   [logTarget, how = reductionOf(options)](auto &x, auto &t) {
-                     return kl_div(x, t, logTarget, how);
-                   });
+       return Loss(
+           name, [at, logTarget, how = reductionOf(options)](auto &x, auto &t) {
+             return kl_div({x, at}, {t, at}, logTarget, how);
+           });
      }},
 };
 
@@ -224,7 +233,7 @@ Loss losses::make(std::string_view name, const Options &options, At at) {
   Call call{"losses::make", at};
   Maker maker = nn::entryOf(kLosses, name, "loss", call);
   OptionReader reader(name, options, call);
-  Loss loss = maker(std::string(name), reader);
+  Loss loss = maker(std::string(name), reader, at);
   reader.finish();
   return loss;
 }

@@ -74,14 +74,28 @@ private:
   Loss loss;
   optim::Rule rule;
   llvm::StringSet<> trainable;
+  llvm::StringSet<> ofTheModel; ///< The names of its variables.
 };
+
+/// `name`, or name.1, name.2 … where the model has it already.
+std::string freeName(const llvm::Twine &name, const llvm::StringSet<> &taken) {
+  std::string result = name.str();
+  for (int64_t i = 1; taken.contains(result); ++i)
+    result = (name + "." + llvm::Twine(i)).str();
+  return result;
+}
 
 /// The prediction is the model's first output.
 FailureOr<Tensor> TrainingBuilder::addLoss(FunctionBuilder &function) {
   auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);
   Loss::Target like = loss.target(Shape(std::span(prediction.getShape())),
                                   DType(dtypeOf(prediction.getElementType())));
-  Tensor target = function.addInput("target", typeOf(main.getContext(), like));
+  llvm::StringSet<> inputs;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName))
+      inputs.insert(name.getValue());
+  Tensor target = function.addInput(freeName("target", inputs),
+                                    typeOf(main.getContext(), like));
   Tensor value = loss(function.outputs[0], target);
   if (value.shape().size() == 0)
     return value;
@@ -95,7 +109,7 @@ Tensor TrainingBuilder::declare(FunctionBuilder &function,
                                 double initial) {
   OpBuilder builder(main);
   auto tensor = cast<RankedTensorType>(type);
-  StringAttr attribute = builder.getStringAttr(name);
+  StringAttr attribute = builder.getStringAttr(freeName(name, ofTheModel));
   graph::VariableOp::create(
       builder, main.getLoc(), attribute,
       DenseElementsAttr::get(
@@ -214,7 +228,11 @@ LogicalResult TrainingBuilder::buildEvaluate() {
   FailureOr<Tensor> value = addLoss(function);
   if (failed(value))
     return failure();
-  function.addResult("loss", *value);
+  llvm::StringSet<> results;
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    results.insert(main.getResultAttrOfType<StringAttr>(i, graph::names::kName)
+                       .getValue());
+  function.addResult(freeName("loss", results), *value);
   addOutputs(function);
   function.finish();
   return success();
@@ -230,9 +248,11 @@ LogicalResult TrainingBuilder::buildPredict() {
 }
 
 LogicalResult TrainingBuilder::run() {
-  for (auto variable : module.getOps<graph::VariableOp>())
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    ofTheModel.insert(variable.getName());
     if (variable.getTrainable())
       trainable.insert(variable.getName());
+  }
   if (main.getNumResults() == 0 ||
       !gradients::isDifferentiable(main.getResultTypes()[0]))
     return main.emitError("the model's first output, which the loss is about, "

@@ -49,6 +49,11 @@ class ErrorsTest(tool_test.ToolTest):
         self.refuses("mse", "sgd,lr=fast", 'option lr is "fast"', "number")
         self.refuses("mse,reduction=none", "sgd", '"mse" is not one number')
 
+    def test_losses_name_no_place_in_the_compiler(self):
+        self.refuses("huber,delta=0", "sgd", ": huber_loss: delta is 0")
+        done = self.train("--train", "--loss=huber,delta=0", "--optimizer=sgd")
+        self.assertNotIn("cpp:", done.stderr)
+
     def test_what_is_trained(self):
         for option, message in (
             ("--trainable=fc*", 'no weight of the model fits "fc*"'),

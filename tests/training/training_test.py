@@ -269,6 +269,38 @@ class TrainingTest(tool_test.ToolTest):
             float(first.run(feed)["loss"]), float(second.run(feed)["loss"])
         )
 
+    def test_names_that_the_model_has(self):
+        """Those of the functions and of the optimizer give way."""
+        model = {
+            "tinh": 1,
+            "name": "names",
+            "inputs": [{"name": "target", "dtype": "f32", "shape": [2, 3]}],
+            "weights": [
+                {"name": n, "dtype": "f32", "shape": [3], "data": [1, 2, 3]}
+                for n in ("optimizer.step", "optimizer.lr")
+            ],
+            "nodes": [
+                {
+                    "op": "mul",
+                    "inputs": ["target", "optimizer.step"],
+                    "outputs": ["a"],
+                },
+                {"op": "mul", "inputs": ["a", "optimizer.lr"], "outputs": ["loss"]},
+            ],
+            "outputs": ["loss"],
+        }
+        path = self.compile_model(model, "--loss=mse", "--optimizer=sgd,lr=0.01")
+        step = Model(LIBRARY, path, 1, "train_step")
+        self.assertEqual([i[0] for i in step.inputs], ["target", "target.1"])
+        ones = np.ones((2, 3), np.float32)
+        first = float(step.run({"target": ones, "target.1": ones})["loss"])
+        self.assertLess(
+            float(step.run({"target": ones, "target.1": ones})["loss"]), first
+        )
+        self.assertEqual(float(step.read_variable("optimizer.step.1", ())), 2)
+        evaluate = Model(LIBRARY, path, 1, "evaluate")
+        self.assertEqual([o[0] for o in evaluate.outputs], ["loss.1", "loss"])
+
     def test_rate_is_a_variable(self):
         """The same code goes for any learning rate."""
         network = Network()
