@@ -17,7 +17,9 @@
 //
 // if %x is in memory anyway: to read it again, and to subtract again, costs no
 // more than to read %0, which then is never written. A cast to wider floats is
-// repeated in any case: its operand is what should lie in memory.
+// repeated in any case: its operand is what should lie in memory. A cast of an
+// argument to narrower floats is, too, so that no copy of a weight waits for
+// the backward pass: what reads it packs it anew anyhow.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
@@ -79,31 +81,31 @@ bool isWorthRepeating(Operation *op, const SetVector<Operation *> &readers) {
                        [&](Operation *user) { return user != op; }));
 }
 
-/// The readers of a cast to wider floats that should compute it themselves;
-/// none if there is one reader, which does so if it can.
-SmallVector<Operation *>
-wideningReaders(CastOp cast, const SetVector<Operation *> &readers) {
-  SmallVector<Operation *> able;
-  if (readers.size() > 1 && !isConstantExpression(cast.getX()))
-    llvm::copy_if(readers, std::back_inserter(able), [&](Operation *reader) {
-      return reader->getBlock() == cast->getBlock() &&
-             canComputeOperands(reader);
-    });
-  // The last one keeps the op itself.
-  if (able.size() == readers.size() && !able.empty())
-    able.pop_back();
-  return able;
+/// Whether a cast rounds what the function is given, which is in memory.
+bool roundsArgument(CastOp cast) {
+  auto to = dyn_cast<FloatType>(tensorType(cast.getY()).getElementType());
+  auto from = dyn_cast<FloatType>(tensorType(cast.getX()).getElementType());
+  return from && to && to.getWidth() < from.getWidth() &&
+         isa<BlockArgument>(cast.getX()) &&
+         isa<func::FuncOp>(cast->getParentOp());
 }
 
 /// The readers of `op` that get copies of it.
 SmallVector<Operation *> readersWithCopies(Operation *op) {
   SetVector<Operation *> readers;
   readers.insert(op->user_begin(), op->user_end());
-  if (auto cast = dyn_cast<CastOp>(op); cast && isWidening(cast))
-    return wideningReaders(cast, readers);
-  if (!isWorthRepeating(op, readers))
+  auto cast = dyn_cast<CastOp>(op);
+  bool widens = cast && isWidening(cast) && !isConstantExpression(cast.getX());
+  if (widens || (cast && roundsArgument(cast)))
+    readers.remove_if([&](Operation *reader) {
+      return reader->getBlock() != op->getBlock() ||
+             (widens && !canComputeOperands(reader));
+    });
+  else if (isWorthRepeating(op, readers))
+    readers.pop_back(); // It keeps the op itself.
+  else
     return {};
-  return SmallVector<Operation *>(readers.getArrayRef().drop_back());
+  return readers.takeVector();
 }
 
 struct RepeatCheapOpsPass : impl::RepeatCheapOpsBase<RepeatCheapOpsPass> {
@@ -122,12 +124,15 @@ int64_t repeatCheapOps(func::FuncOp function) {
   });
   int64_t count = 0;
   for (Operation *op : llvm::reverse(ops)) {
-    for (Operation *reader : readersWithCopies(op)) {
+    SmallVector<Operation *> readers = readersWithCopies(op);
+    for (Operation *reader : readers) {
       OpBuilder builder(reader);
       Operation *copy = builder.clone(*op);
       reader->replaceUsesOfWith(op->getResult(0), copy->getResult(0));
       ++count;
     }
+    if (!readers.empty() && op->use_empty())
+      op->erase();
   }
   return count;
 }

@@ -58,3 +58,26 @@ func.func @widening(%a: tensor<16x16xbf16>, %b: tensor<16x16xf32>) -> (tensor<16
   %6 = graph.matmul %0, %b : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
   return %1, %2, %3, %4, %5, %6 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
 }
+
+// -----
+
+// Each product rounds the weights where it reads them, but not in a loop.
+// CHECK-LABEL: func.func @rounding
+// CHECK: %[[W:.*]] = graph.cast %arg0
+// CHECK: graph.scan
+// CHECK: graph.matmul {{.*}}, %[[W]]
+// CHECK: %[[A:.*]] = graph.cast %arg0
+// CHECK-NEXT: %[[Y:.*]] = graph.matmul %{{.*}}, %[[A]]
+// CHECK-NEXT: %[[B:.*]] = graph.cast %arg0
+// CHECK-NEXT: graph.matmul %[[Y]], %[[B]]
+// CHECK-NOT: graph.cast
+func.func @rounding(%w: tensor<16x16xf32>, %x: tensor<16x16xbf16>) -> tensor<16x16xbf16> {
+  %0 = graph.cast %w : tensor<16x16xf32> to tensor<16x16xbf16>
+  %1 = graph.scan %i length 3 carry (%h = %x) : (tensor<16x16xbf16>) -> tensor<16x16xbf16> {
+    %4 = graph.matmul %h, %0 : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xbf16>
+    graph.yield %4 : tensor<16x16xbf16>
+  }
+  %2 = graph.matmul %1, %0 : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xbf16>
+  %3 = graph.matmul %2, %0 transpose_b : tensor<16x16xbf16>, tensor<16x16xbf16> -> tensor<16x16xbf16>
+  return %3 : tensor<16x16xbf16>
+}

@@ -27,22 +27,30 @@ namespace tinh::cpu {
 // Register tiles
 //===----------------------------------------------------------------------===//
 
+/// Vector `v` of the columns whose row in the panels begins at `rowAt`, as the
+/// sums have it.
+Value ContractionEmitter::loadColumns(Value rowAt, int64_t v) {
+  Type element = cast<MemRefType>(weights.memref.getType()).getElementType();
+  VectorType type = vectorType().clone(element);
+  Value at = scalar.add(rowAt, scalar.index(v * lanes)), columns;
+  if (masks.empty()) {
+    columns = vector::LoadOp::create(b, loc, type, weights.memref, at);
+  } else {
+    Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+    columns = vector::MaskedLoadOp::create(b, loc, type, weights.memref, at,
+                                           masks[v], zero);
+  }
+  if (type == vectorType())
+    return columns;
+  return arith::ExtFOp::create(b, loc, vectorType(), columns);
+}
+
 /// One step of k: a vector of each panel column times each row's element.
 void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
                                   Values &sums) {
   Values columns, rowAt;
-  for (int64_t v = 0; v < vectors; ++v) {
-    Value at = scalar.add(weightsAt, scalar.index(v * lanes));
-    if (masks.empty()) {
-      columns.push_back(
-          vector::LoadOp::create(b, loc, vectorType(), weights.memref, at));
-      continue;
-    }
-    Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                           b.getZeroAttr(vectorType()));
-    columns.push_back(vector::MaskedLoadOp::create(
-        b, loc, vectorType(), weights.memref, at, masks[v], zero));
-  }
+  for (int64_t v = 0; v < vectors; ++v)
+    columns.push_back(loadColumns(weightsAt, v));
   int64_t stride = inputStride(c.m.back());
   for (int64_t r = 0; r < rows; ++r)
     rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));

@@ -104,6 +104,7 @@ private:
   mlir::FailureOr<Values> addProducts(size_t level, Value inputAt,
                                       Value weightsAt, int64_t count,
                                       int64_t rows, mlir::ValueRange sums);
+  Value loadColumns(Value rowAt, int64_t v);
   void multiply(Value inputAt, Value weightsAt, int64_t rows, Values &sums);
   llvm::LogicalResult emitEpilogue(const Indices &dims, Value panel,
                                    int64_t rows, mlir::ValueRange sums);

@@ -36,7 +36,7 @@ struct Packing {
 };
 Packing planPacking(const Contraction &contraction, const Target &target);
 
-/// Packed weights, as the sums have them, from those of the contraction.
+/// Packed weights from those of the contraction: as the sums have them, or bf16.
 mlir::Value packPanels(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value weights, const Packing &packing);
 /// The contraction's weights from packed ones.
