@@ -75,6 +75,17 @@ class MixedPrecisionTest(tool_test.ToolTest):
         options = ["--loss=cross_entropy", "--optimizer=sgd,lr=0.05,momentum=0.9"]
         self.compare(model, {"x": x, "target": labels}, options, cnn.STEPS, 0.03)
 
+    def test_dropout(self):
+        """Elements are dropped at random; the same ones as in f32."""
+        network = Network()
+        model = network.json()
+        model["nodes"][3]["inputs"][0] = "d"
+        drop = {"op": "dropout", "inputs": ["h"], "outputs": ["d"]}
+        model["nodes"].insert(3, {**drop, "attributes": {"ratio": 0.1}})
+        feed = {"x": network.x, "target": network.labels}
+        options = ["--loss=cross_entropy", "--optimizer=sgd,lr=0.1"]
+        self.compare(model, feed, options, 50, 0.03)
+
     def test_forward_pass(self):
         """Each product reads bf16, and its result is rounded; loss and results
         are f32."""
