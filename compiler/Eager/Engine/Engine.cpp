@@ -17,14 +17,11 @@
 #include "compiler/Eager/Engine/Dependencies.h"
 #include "compiler/Eager/Engine/Pool.h"
 #include "compiler/Eager/FreeList.h"
-#include "runtime/src/cpu_count.h"
 #include "runtime/src/futex.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <unistd.h>
 
 namespace tinh::eager {
 
@@ -32,47 +29,12 @@ using runtime::spin_until;
 
 thread_local Worker *Engine::current = nullptr;
 
-// As many as a storage can count (Storage::kWrite).
-static constexpr uint64_t kMostOperations = 100'000;
 // Bytes accessed by an operation of one piece from which on it takes so long
 // that another worker should look after the queue.
 static constexpr uint64_t kLongWeight = 256 << 10;
 // For how long callers look whether what they wait for is done before they
 // sleep.
 static constexpr std::chrono::microseconds kCallerSpin{20};
-
-Engine &Engine::get() {
-  // Never destroyed: static tensors may outlive anything else.
-  static Engine &engine = *new Engine;
-  return engine;
-}
-
-/// What is queued is done before the program ends; static objects that are
-/// destroyed after that need no threads.
-void Engine::finishAtExit() {
-  if (current)
-    return; // A function that the engine runs ends the program.
-  EngineOptions options = get().options();
-  options.mode = EngineMode::Synchronous;
-  options.workers = 1;
-  get().configure(options);
-}
-
-/// The objects of a thread that ends the program are destroyed before all
-/// static ones, even those that compiling kernels has made since.
-struct Engine::AtMainThreadEnd {
-  ~AtMainThreadEnd() {
-    if (gettid() == getpid())
-      finishAtExit();
-  }
-};
-
-Engine::Engine() {
-  configure({});
-  static thread_local AtMainThreadEnd atMainThreadEnd;
-  static_cast<void>(&atMainThreadEnd);
-  std::atexit(finishAtExit); // For programs that another thread ends.
-}
 
 using Nodes = FreeList<sizeof(Operation), alignof(Operation)>;
 
@@ -430,6 +392,12 @@ bool Engine::isDone() const {
          pushed.load(std::memory_order_acquire);
 }
 
+/// For all that is queued, whatever its errors.
+void Engine::waitUntilDone() {
+  Lock lock(mutex);
+  block(lock, [this] { return isDone(); });
+}
+
 void Engine::waitAll() {
   if (current && current->operation)
     throw Error(TINH_INVALID_ARGUMENT,
@@ -440,43 +408,6 @@ void Engine::waitAll() {
   Lock lock(mutex);
   if (Ref<OperationError> error = std::exchange(firstError, nullptr))
     throw Error(error->status, error->message);
-}
-
-//===----------------------------------------------------------------------===//
-// Configuration
-//===----------------------------------------------------------------------===//
-
-void Engine::configure(const EngineOptions &options) {
-  if (current && current->operation)
-    throw Error(TINH_INVALID_ARGUMENT,
-                describe(current->operation->call,
-                         "a function that the engine runs configures it"));
-  std::lock_guard only(configuring);
-  {
-    Lock lock(mutex);
-    block(lock, [this] { return isDone(); });
-  }
-  stopWorkers();
-  EngineOptions complete = options;
-  if (complete.workers == 0)
-    complete.workers = runtime::available_cpus();
-  uint64_t operations = complete.max_queued_operations;
-  maxOperations =
-      operations ? std::min(operations, kMostOperations) : kMostOperations;
-  maxBytes = complete.max_queued_bytes ? complete.max_queued_bytes : UINT64_MAX;
-  Pool::get().setLimit(complete.memory_limit);
-  {
-    Lock lock(mutex);
-    chosen = complete;
-    mode = complete.mode;
-    wantedCheck = complete.check_numerics;
-  }
-  startWorkers();
-}
-
-EngineOptions Engine::options() {
-  Lock lock(mutex);
-  return chosen;
 }
 
 std::string describe(const Call &call, std::string_view message) {
@@ -491,19 +422,3 @@ std::string describe(const Call &call, std::string_view message) {
 }
 
 } // namespace tinh::eager
-
-namespace tinh {
-
-using eager::Engine;
-using eager::Pool;
-
-void configure(const EngineOptions &options) {
-  Engine::get().configure(options);
-}
-EngineOptions engine_options() { return Engine::get().options(); }
-void wait_all() { Engine::get().waitAll(); }
-MemoryStatistics memory_statistics() { return Pool::get().statistics(); }
-void reset_peak_memory() { Pool::get().resetPeak(); }
-void trim_memory() { Pool::get().trim(); }
-
-} // namespace tinh

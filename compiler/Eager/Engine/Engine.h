@@ -155,6 +155,7 @@ private:
   static void refuseWithin(const Operation &operation, const Worker *outer);
   void wait(Storage &storage, uint64_t uses);
   bool isDone() const;
+  void waitUntilDone();
   template <typename Condition> void waitUntil(Condition condition);
   template <typename Condition> bool help(Condition condition);
   template <typename Condition> void block(Lock &lock, Condition condition);
