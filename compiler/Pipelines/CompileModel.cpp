@@ -45,6 +45,7 @@ CompileOptions convert(const CompileRequest &request) {
   options.cpu = request.cpu;
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
+  options.phases.plainVariables = request.plainVariables;
   options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
   options.loadableWeights = request.loadableWeights;

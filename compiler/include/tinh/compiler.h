@@ -79,6 +79,9 @@ struct CompileRequest {
   unsigned jobs = 0;
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
+  /// Store variables as their types say, so that runs can have memory of the
+  /// program for them, and not as the products want them that read them.
+  bool plainVariables = false;
   /// The folder of the cache of compiled kernels, made when it is needed;
   /// empty: compile all. Programs may share it.
   std::string cacheDirectory;

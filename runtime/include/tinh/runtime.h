@@ -295,7 +295,9 @@ typedef struct tinh_run_options {
    * of the context's state, which the run then neither reads nor changes: it is
    * the caller who keeps others from that memory meanwhile. NULL: the state.
    * Otherwise one buffer for each variable; for one that the function does not
-   * have it may be empty, with data NULL. */
+   * have it may be empty, with data NULL. INVALID_ARGUMENT if the artifact
+   * stores one that it has in a layout of its own: graph-compile's
+   * --plain-variables makes those that do not. */
   const tinh_buffer_t *variables;
   uint32_t num_variables;
 } tinh_run_options_t;
