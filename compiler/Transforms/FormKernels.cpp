@@ -26,6 +26,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/FusionCosts.h"
+#include "compiler/Transforms/FusionRoles.h"
 #include "compiler/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -43,61 +44,6 @@ namespace tinh::transforms {
 namespace {
 
 using namespace graph;
-
-//===----------------------------------------------------------------------===//
-// What may be fused
-//===----------------------------------------------------------------------===//
-
-bool isElementwise(Operation *op) { return op->hasTrait<ElementwiseOpTrait>(); }
-
-bool isMovement(Operation *op) {
-  return isa<BroadcastOp, TransposeOp, ConcatOp, SliceOp, PadOp, GatherOp,
-             GatherElementsOp, GatherNdOp, IotaOp>(op);
-}
-
-bool isAnchor(Operation *op) { return !isElementwise(op) && !isMovement(op); }
-
-bool isContraction(Operation *op) { return isa<MatmulOp, ConvOp>(op); }
-
-/// Whether no element of the anchor's operand is read for two of its results,
-/// other than along the outputs of a contraction.
-bool readsOnce(Operation *anchor) {
-  auto disjoint = [](ArrayRef<int64_t> kernel, ArrayRef<int64_t> strides) {
-    return llvm::all_of(llvm::zip_equal(kernel, strides), [](auto pair) {
-      return std::get<0>(pair) <= std::get<1>(pair);
-    });
-  };
-  if (auto pool = dyn_cast<MaxPoolOp>(anchor))
-    return disjoint(pool.getKernel(), pool.getStrides());
-  if (auto pool = dyn_cast<AvgPoolOp>(anchor)) {
-    auto y = tensorType(pool.getY());
-    bool first = pool.getLayout() == Layout::ChannelsFirst;
-    ArrayRef<int64_t> spatial = first ? y.getShape().drop_front(2)
-                                      : y.getShape().drop_front().drop_back();
-    return llvm::all_of(spatial, [](int64_t extent) { return extent == 1; }) ||
-           disjoint(pool.getKernel(), pool.getStrides());
-  }
-  if (auto conv = dyn_cast<ConvOp>(anchor))
-    return llvm::all_of(tensorType(conv.getWeights()).getShape().drop_front(2),
-                        [](int64_t extent) { return extent == 1; });
-  return isa<MatmulOp, ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
-             AttentionOp>(anchor);
-}
-
-/// Whether kernels that take `op` in would compute it again for each of several
-/// indices at which they read it: chains of such ops double with each link.
-bool isReadAtSeveralIndices(Operation *op) {
-  return isElementwise(op) && !op->hasOneUse() &&
-         llvm::any_of(op->getUsers(), [](Operation *user) {
-           return isMovement(user) && !isa<BroadcastOp>(user);
-         });
-}
-
-/// A constant that each kernel gets for itself: one value.
-bool isCloned(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant && isa<SplatElementsAttr>(constant.getValue());
-}
 
 //===----------------------------------------------------------------------===//
 // Groups
