@@ -13,10 +13,12 @@ using namespace mlir;
 
 namespace tinh::training {
 
-/// How much of a running statistic a batch replaces: PyTorch's default.
-static constexpr double kMomentum = 0.1;
-
 FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm) {
+  double momentum = norm.getMomentum().convertToDouble();
+  if (!(momentum >= 0 && momentum <= 1))
+    return norm.emitError() << "the momentum of a batch norm must be between 0 "
+                               "and 1 to train it, found "
+                            << momentum;
   GraphBuilder builder(OpBuilder(norm), norm.getLoc());
   GraphOps ops(builder);
   Value x = norm.getX();
@@ -33,8 +35,8 @@ FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm) {
   Value mean = ops.reduce(graph::ReduceKind::Mean, x, axes, false);
   Value variance = ops.create<graph::VarianceOp>({x}, {ops.attr("axes", axes)});
   auto move = [&](Value running, Value now, double factor) {
-    Value kept = ops.mul(running, ops.scalarLike(running, 1 - kMomentum));
-    Value moved = ops.mul(now, ops.scalarLike(now, kMomentum * factor));
+    Value kept = ops.mul(running, ops.scalarLike(running, momentum));
+    Value moved = ops.mul(now, ops.scalarLike(now, (1 - momentum) * factor));
     return ops.add(kept, moved);
   };
   // The running variance is that of the population, as PyTorch has it.

@@ -55,6 +55,9 @@ def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
     y = (x - mean) / sqrt(variance + epsilon) · scale + bias, a vector over the
     channels each. The channels are dimension 1 (channels_first) or the last.
 
+    `momentum` is for training: the part of the running mean and variance that a
+    batch leaves as it was; 0.9 where nothing is said.
+
     Example:
     ```mlir
     %y = graph.batch_norm %x, %scale, %bias, %mean, %variance epsilon 1.000000e-05
@@ -64,11 +67,13 @@ def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
                        Graph_FloatTensor:$bias, Graph_FloatTensor:$mean,
                        Graph_FloatTensor:$variance, F64Attr:$epsilon,
+                       DefaultValuedAttr<F64Attr, "0.9">:$momentum,
                        Graph_Layout:$layout);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $scale `,` $bias `,` $mean `,` $variance
-      `epsilon` $epsilon $layout attr-dict `:` type($x) `,`
-      type($scale) `,` type($bias) `,` type($mean) `,` type($variance)}];
+      `epsilon` $epsilon (`momentum` $momentum^)? $layout attr-dict
+      `:` type($x) `,` type($scale) `,` type($bias) `,` type($mean) `,`
+      type($variance)}];
 }
 
 def Graph_LrnOp : Graph_InferredOp<"lrn"> {

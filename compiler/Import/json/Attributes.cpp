@@ -126,6 +126,8 @@ Attribute defaultFor(StringRef name, int64_t rank, MLIRContext &context) {
     return b.getI64IntegerAttr(0);
   if (name == "epsilon")
     return b.getF64FloatAttr(1e-5);
+  if (name == "momentum")
+    return b.getF64FloatAttr(0.9);
   if (name == "layout")
     return graph::LayoutAttr::get(&context, graph::Layout::ChannelsFirst);
   return {};

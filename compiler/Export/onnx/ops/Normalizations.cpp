@@ -63,8 +63,10 @@ Tensor layerNorm(NodeWriter &w, graph::LayerNormOp op) {
 Tensor batchNorm(NodeWriter &w, graph::BatchNormOp op) {
   std::vector<Tensor> inputs = w.operands();
   inputs[0] = w.toOrder(inputs[0], op.getLayout());
-  Tensor y = w.node("BatchNormalization", inputs, inputs[0].type,
-                    {attribute("epsilon", op.getEpsilon().convertToDouble())});
+  Tensor y =
+      w.node("BatchNormalization", inputs, inputs[0].type,
+             {attribute("epsilon", op.getEpsilon().convertToDouble()),
+              attribute("momentum", op.getMomentum().convertToDouble())});
   return w.fromOrder(y, op.getLayout());
 }
 

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/NodeBuilder.h"
 
+#include <charconv>
+#include <cstdlib>
+
 using namespace mlir;
 
 namespace tinh::onnx {
@@ -75,6 +78,13 @@ Results batchNormInTraining(NodeBuilder &b) {
   return results;
 }
 
+/// Files hold f32, and 1 - 0.9 is meant to be 0.1.
+double asWritten(double value) {
+  char text[32] = {};
+  std::to_chars(text, std::end(text) - 1, static_cast<float>(value));
+  return std::strtod(text, nullptr);
+}
+
 Results batchNorm(NodeBuilder &b) {
   Value x = b.input(0);
   bool training = b.intAttribute("training_mode", 0);
@@ -88,8 +98,10 @@ Results batchNorm(NodeBuilder &b) {
   for (int i = 1; i < 5; ++i)
     operands.push_back(b.cast(b.input(i), b.element(x)));
   Results results = {b.create<graph::BatchNormOp>(
-      operands, {b.attr("epsilon", b.floatAttribute("epsilon", 1e-5f)),
-                 b.channelsFirst()})};
+      operands,
+      {b.attr("epsilon", b.floatAttribute("epsilon", 1e-5f)),
+       b.attr("momentum", asWritten(b.floatAttribute("momentum", 0.9f))),
+       b.channelsFirst()})};
   for (int i = 1; i < b.numOutputs(); ++i) // The running statistics.
     results.push_back(b.input(i + 2));
   return results;
