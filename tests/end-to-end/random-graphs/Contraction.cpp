@@ -183,8 +183,10 @@ bool makeConvBlock(Generator &g) {
   if (g.chance(0.5)) {
     Value scale = parameter(0.5, 2), bias = parameter(-1, 1);
     Value mean = parameter(-1, 1), variance = parameter(0.5, 2);
-    value = g.create<BatchNormOp>(value, scale, bias, mean, variance,
-                                  APFloat(1e-3), layout);
+    Builder attributes(value.getContext());
+    value = g.create<BatchNormOp>(
+        value, scale, bias, mean, variance, attributes.getF64FloatAttr(1e-3),
+        /*momentum=*/FloatAttr(), LayoutAttr::get(value.getContext(), layout));
   } else {
     Shape shape(layout == Layout::ChannelsFirst ? y.rank() - 1 : 1, 1);
     shape[0] = channels;
