@@ -105,8 +105,9 @@ Tensor tinh::dropout(Operand x, double probability,
   if (probability == 0)
     return tensor.clone(x.at);
   double scale = probability < 1 ? 1 / (1 - probability) : 0;
+  // Of what gradients need, booleans take the least memory.
   Tensor kept = drawn(Draw::Bernoulli, real(1 - probability), real(0),
-                      toArray(impl.sizes), impl.dtype, generator, call);
-  Tensor factors = mul(sameCall(kept, call), scale);
-  return mul(sameCall(tensor, call), sameCall(factors, call));
+                      toArray(impl.sizes), boolean, generator, call);
+  Tensor scaled = mul(sameCall(tensor, call), scale);
+  return where(sameCall(kept, call), sameCall(scaled, call), 0);
 }
