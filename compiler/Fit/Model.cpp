@@ -220,21 +220,21 @@ static std::shared_ptr<const Dataset> pair(const Tensor &x, const Tensor &y,
 }
 
 Scores Model::evaluate(std::shared_ptr<const Dataset> dataset,
-                       int64_t batch_size, At at) {
+                       int64_t batchSize, At at) {
   impl->requireCompiled("evaluate", at);
-  DataLoader batches(std::move(dataset), {.batch_size = batch_size}, at);
+  DataLoader batches(std::move(dataset), {.batch_size = batchSize}, at);
   return impl->evaluateAll(batches, "");
 }
 
-Scores Model::evaluate(const Tensor &x, const Tensor &y, int64_t batch_size,
+Scores Model::evaluate(const Tensor &x, const Tensor &y, int64_t batchSize,
                        At at) {
-  return evaluate(pair(x, y, at), batch_size, at);
+  return evaluate(pair(x, y, at), batchSize, at);
 }
 
-Tensor Model::predict(const Tensor &x, int64_t batch_size, At at) {
+Tensor Model::predict(const Tensor &x, int64_t batchSize, At at) {
   impl->requireCompiled("predict", at);
   Evaluating guard(*impl->network);
-  DataLoader batches({x}, {.batch_size = batch_size}, at);
+  DataLoader batches({x}, {.batch_size = batchSize}, at);
   std::vector<Tensor> results;
   while (auto batch = batches.next())
     results.push_back(impl->predictStep(batch->front()));
