@@ -18,17 +18,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kRows = 16, kDepth = 5, kColumns = 21; // No whole panel.
+constexpr size_t kRows = 64, kDepth = 5, kColumns = 21; // No whole panel.
 
 // y = x · w; w becomes w - xᵀ · y.
 constexpr const char *kModel = R"(
 graph.variable "w" = dense<0.5> : tensor<5x21xf32> trainable
-func.func @step(%x: tensor<16x5xf32> {graph.name = "x"}, %w: tensor<5x21xf32> {graph.variable = "w"})
-    -> (tensor<16x21xf32> {graph.name = "y"}, tensor<5x21xf32> {graph.variable = "w"}) {
-  %y = graph.matmul %x, %w : tensor<16x5xf32>, tensor<5x21xf32> -> tensor<16x21xf32>
-  %g = graph.matmul %x, %y transpose_a : tensor<16x5xf32>, tensor<16x21xf32> -> tensor<5x21xf32>
+func.func @step(%x: tensor<64x5xf32> {graph.name = "x"}, %w: tensor<5x21xf32> {graph.variable = "w"})
+    -> (tensor<64x21xf32> {graph.name = "y"}, tensor<5x21xf32> {graph.variable = "w"}) {
+  %y = graph.matmul %x, %w : tensor<64x5xf32>, tensor<5x21xf32> -> tensor<64x21xf32>
+  %g = graph.matmul %x, %y transpose_a : tensor<64x5xf32>, tensor<64x21xf32> -> tensor<5x21xf32>
   %n = graph.sub %w, %g : tensor<5x21xf32>, tensor<5x21xf32> -> tensor<5x21xf32>
-  return %y, %n : tensor<16x21xf32>, tensor<5x21xf32>
+  return %y, %n : tensor<64x21xf32>, tensor<5x21xf32>
 }
 )";
 
@@ -42,7 +42,7 @@ protected:
     std::ofstream(directory / "model.mlir") << kModel;
     std::iota(x.begin(), x.end(), -40.0F);
     for (float &value : x)
-      value /= 100;
+      value /= 1000;
   }
   void TearDown() override { fs::remove_all(directory); }
 
@@ -111,9 +111,9 @@ TEST_F(LayoutsTest, MemoryOfTheProgramHasNone) {
     FAIL();
   } catch (const tinh::Error &error) {
     EXPECT_EQ(error.status(), TINH_INVALID_ARGUMENT);
-    EXPECT_NE(std::string(error.what())
-                  .find("variable 'w' has a layout of its own"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(error.what()).find("variable 'w' has a layout of its own"),
+        std::string::npos)
         << error.what();
   }
   plain.run_on({tinh::buffer(w)}, {tinh::buffer(x)}, {tinh::buffer(y)});

@@ -20,7 +20,7 @@ from tinh_runtime import Model
 
 LIBRARY = None  # libtinh_runtime.so.
 PLAIN = "--plain-variables"
-N, INPUTS, HIDDEN, OUTPUTS = 24, 37, 45, 19  # None fills panels.
+N, INPUTS, HIDDEN, OUTPUTS = 64, 37, 45, 19  # None fills panels.
 OPTIMIZERS = [
     "sgd,lr=0.05",
     "sgd,lr=0.05,momentum=0.9,nesterov=true",

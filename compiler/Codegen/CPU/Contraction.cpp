@@ -234,6 +234,29 @@ LogicalResult ContractionEmitter::emitBlock(Indices dims, const Block &block) {
   return emitDepth(dims, block, {extent - last, /*isLast=*/true});
 }
 
+/// Emits the body for all panels of the block; of the product's last one only
+/// the vectors that have columns are computed.
+LogicalResult ContractionEmitter::forPanels(const Block &block, Body body) {
+  int64_t all = plan.panelWidth / lanes, last = plan.panels - 1;
+  int64_t used =
+      llvm::divideCeil(c.extents[c.n] - last * plan.panelWidth, lanes);
+  if (used == all)
+    return loop(block.panel, block.panelEnd, 1, body);
+  Value wholeEnd = minimum(block.panelEnd, scalar.index(last));
+  if (last > 0 && failed(loop(block.panel, wholeEnd, 1, body)))
+    return failure();
+  Value hasLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, block.panelEnd,
+                            scalar.index(plan.panels));
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), hasLast, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  vectors = used;
+  LogicalResult result = body(scalar.index(last));
+  vectors = all;
+  return result;
+}
+
 LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
                                             const Depth &depth) {
   if (failed(findInput(dims, block)) ||
@@ -258,7 +281,7 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
     dims[c.m.back()].base = scalar.index(whole * plan.tileRows);
     return emitTile(dims, block, panel, tail, depth);
   };
-  return loop(block.panel, block.panelEnd, 1, [&](Value panel) {
+  return forPanels(block, [&](Value panel) {
     return loop(block.line, block.lineEnd, 1, [&](Value line) {
       if (auto lines = lineLoop())
         dims[*lines].base = line;

@@ -92,6 +92,7 @@ private:
 
   // Sums (Contraction.cpp).
   llvm::LogicalResult emitBlock(Indices dims, const Block &block);
+  llvm::LogicalResult forPanels(const Block &block, Body body);
   llvm::LogicalResult emitDepth(Indices dims, const Block &block,
                                 const Depth &depth);
   llvm::LogicalResult emitTile(const Indices &dims, const Block &block,
@@ -118,7 +119,7 @@ private:
   Pull scalar;
   const llvm::DenseMap<Value, Buffer> &buffers;
   Finish finish;
-  int64_t lanes, vectors;
+  int64_t lanes, vectors; // Of the panel that is being computed.
   Buffer input;
   Buffer weights;              // How far loops over k move in it,
   int64_t panelStride;         // and panels,

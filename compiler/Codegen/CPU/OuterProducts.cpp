@@ -316,9 +316,7 @@ LogicalResult OuterProductsEmitter::finish(Value sumsAt, Value mask) {
       isVector
           ? Value(vector::LoadOp::create(b, loc, vectorType(), sums, sumsAt))
           : Value(memref::LoadOp::create(b, loc, sums, sumsAt));
-  if (auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>())
-    at = pull.merge(at, merged.getSrcType().getShape(),
-                    merged.getReassociationIndices());
+  at = indicesInResult(pull, p.op->getResult(0), p.result, at);
   pull.registers[p.result] = {sum, !isVector, {}};
   return storeResults(kernel, pull, at);
 }
