@@ -87,6 +87,33 @@ Dimension planDimension(ConvTransposeOp op, int64_t i, int64_t in,
   return d;
 }
 
+/// The taps of one phase, from the last one to the first, and the padding of
+/// its convolution.
+struct Phase {
+  Extents starts, sizes, steps, before, after;
+};
+
+using Phases = SmallVector<Phase, 0>;
+
+/// Adds what a dimension is to its phase `number`; false if that cannot have a
+/// convolution of its own.
+bool addDimension(Phase &phase, const Dimension &d, int64_t number) {
+  // Tap t of the phase is number - lead + t · stride of the kernel.
+  int64_t begin = number - d.lead;
+  int64_t first = begin < 0 ? llvm::divideCeil(-begin, d.stride) : 0;
+  int64_t start = begin + first * d.stride;
+  if (start >= d.kernel)
+    return false;
+  int64_t count = llvm::divideCeil(d.kernel - start, d.stride);
+  int64_t missing = d.taps - first - count;
+  phase.starts.push_back(start + (count - 1) * d.stride);
+  phase.sizes.push_back(count);
+  phase.steps.push_back(-d.stride);
+  phase.before.push_back(d.before - missing * d.dilation);
+  phase.after.push_back(d.after - first * d.dilation);
+  return phase.before.back() >= 0 && phase.after.back() >= 0;
+}
+
 /// Builds what one op becomes, in its place.
 class Decomposition {
 public:
@@ -100,7 +127,11 @@ public:
                                          y.getDimSize(spatial + i)));
   }
 
-  Value run() { return cut(interleave(convolve(arrangeWeights()))); }
+  Value run() {
+    std::optional<Phases> phases = separatePhases();
+    return cut(interleave(phases ? convolveEach(*phases)
+                                 : convolve(arrangeWeights())));
+  }
 
 private:
   Value pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high);
@@ -111,6 +142,8 @@ private:
   Value flipTaps(Value weights);
   Value arrangeWeights();
   Value convolve(Value weights);
+  std::optional<Phases> separatePhases();
+  Value convolveEach(ArrayRef<Phase> phases);
   Value interleave(Value phases);
   Value cut(Value whole);
 
@@ -228,6 +261,61 @@ Value Decomposition::convolve(Value weights) {
   return ConvOp::create(builder, loc, op.getX(), weights, ones, padding,
                         dilations, groups, op.getLayout())
       .getY();
+}
+
+/// The phases, in row-major order, if each should have its own convolution: if
+/// the zeros were much of the work, and vectors end where its channels do.
+std::optional<Phases> Decomposition::separatePhases() {
+  constexpr int64_t kVector = 16;
+  int64_t filled = 1, kernel = 1, count = 1;
+  for (const Dimension &d : dimensions) {
+    filled *= d.taps * d.stride;
+    kernel *= d.kernel;
+    count *= d.stride;
+    if (d.spread != 1)
+      return std::nullopt;
+  }
+  if (groups != 1 || outputs % kVector != 0 || filled * 3 < kernel * 4)
+    return std::nullopt;
+  Extents channels(tensorType(op.getWeights()).getShape().take_front(2));
+  Phases phases;
+  for (int64_t number = 0; number < count; ++number) {
+    Phase phase{{0, 0}, channels, {1, 1}, {}, {}};
+    int64_t rest = number, below = count;
+    for (const Dimension &d : dimensions) {
+      below /= d.stride;
+      if (!addDimension(phase, d, rest / below))
+        return std::nullopt;
+      rest %= below;
+    }
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+/// The outputs of each phase as channels.
+Value Decomposition::convolveEach(ArrayRef<Phase> phases) {
+  int64_t rank = dimensions.size();
+  Extents ones(rank, 1), dilations, order = {1, 0};
+  for (auto [i, d] : llvm::enumerate(dimensions)) {
+    dilations.push_back(d.dilation);
+    order.push_back(2 + i);
+  }
+  SmallVector<Value> outputsOf;
+  for (const Phase &phase : phases) {
+    Value taps = SliceOp::create(builder, loc, op.getWeights(), phase.starts,
+                                 phase.sizes, phase.steps)
+                     .getY();
+    Value weights = TransposeOp::create(builder, loc, taps, order).getY();
+    Extents padding(phase.before);
+    padding.append(phase.after);
+    outputsOf.push_back(ConvOp::create(builder, loc, op.getX(), weights, ones,
+                                       padding, dilations, groups,
+                                       op.getLayout())
+                            .getY());
+  }
+  bool first = op.getLayout() == Layout::ChannelsFirst;
+  return ConcatOp::create(builder, loc, outputsOf, first ? 1 : rank + 1).getY();
 }
 
 /// Moves each phase from the channels to its dimension, after the steps.

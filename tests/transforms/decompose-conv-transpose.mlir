@@ -91,3 +91,27 @@ func.func @far(%x: tensor<1x5x2xf32>, %w: tensor<2x3x2xf32>) -> tensor<1x4x3xf32
   %0 = graph.conv_transpose %x, %w strides [2] padding [3, 3] output_padding [0] dilations [1] groups 1 channels_last : tensor<1x5x2xf32>, tensor<2x3x2xf32> -> tensor<1x4x3xf32>
   return %0 : tensor<1x4x3xf32>
 }
+
+// -----
+
+// Three taps and two phases, as in the gradient of a convolution with strides:
+// zeros would be almost half of the work, so that each phase has its own taps.
+// CHECK-LABEL: func.func @phases
+// CHECK-NEXT: %[[S0:.*]] = graph.slice %arg1 starts [0, 0, 1, 1] sizes [8, 16, 1, 1] steps [1, 1, -2, -2]
+// CHECK-NEXT: %[[W0:.*]] = graph.transpose %[[S0]] [1, 0, 2, 3]
+// CHECK-NEXT: %[[P0:.*]] = graph.conv %arg0, %[[W0]] strides [1, 1] padding [0, 0, 0, 0]
+// CHECK: graph.slice %arg1 starts [0, 0, 1, 2] sizes [8, 16, 1, 2] steps [1, 1, -2, -2]
+// CHECK: %[[P1:.*]] = graph.conv {{.*}} padding [0, 0, 0, 1]
+// CHECK: graph.slice %arg1 starts [0, 0, 2, 1] sizes [8, 16, 2, 1] steps [1, 1, -2, -2]
+// CHECK: %[[P2:.*]] = graph.conv {{.*}} padding [0, 0, 1, 0]
+// CHECK: graph.slice %arg1 starts [0, 0, 2, 2] sizes [8, 16, 2, 2] steps [1, 1, -2, -2]
+// CHECK: %[[P3:.*]] = graph.conv {{.*}} padding [0, 0, 1, 1]
+// CHECK-NEXT: graph.concat %[[P0]], %[[P1]], %[[P2]], %[[P3]] axis 3 : {{.*}} -> tensor<1x5x6x64xf32>
+// CHECK-NEXT: graph.reshape
+// CHECK-NEXT: graph.transpose %{{.*}} [0, 2, 1, 3, 4]
+// CHECK-NEXT: graph.reshape %{{.*}} to tensor<1x10x12x16xf32>
+// CHECK-NEXT: return
+func.func @phases(%x: tensor<1x5x6x8xf32>, %w: tensor<8x16x3x3xf32>) -> tensor<1x10x12x16xf32> {
+  %0 = graph.conv_transpose %x, %w strides [2, 2] padding [1, 1, 1, 1] output_padding [1, 1] dilations [1, 1] groups 1 channels_last : tensor<1x5x6x8xf32>, tensor<8x16x3x3xf32> -> tensor<1x10x12x16xf32>
+  return %0 : tensor<1x10x12x16xf32>
+}

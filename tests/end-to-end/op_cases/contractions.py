@@ -49,6 +49,51 @@ case(
     draw(4, 3),
     draw(5, 4),
 )
+# Tiles and panels that are partly empty, sums in parts, and so few rows that
+# the right-hand side is read where it lies.
+for m, n, k in [
+    (1, 100, 33),
+    (7, 33, 13),
+    (13, 17, 100),
+    (1, 300, 1031),
+    (13, 300, 1031),
+    (33, 100, 1031),
+]:
+    for ta, tb in itertools.product([False, True], repeat=2):
+        case(
+            f"matmul_{'t' if ta else 'n'}{'t' if tb else 'n'}_{m}x{n}x{k}",
+            MATMUL.format(
+                "transpose_a " * ta + "transpose_b" * tb,
+            ),
+            lambda a, b, ta=ta, tb=tb: (
+                (a.T if ta else a).astype(np.float64)
+                @ (b.T if tb else b).astype(np.float64)
+            ).astype(np.float32),
+            draw(*((k, m) if ta else (m, k))),
+            draw(*((n, k) if tb else (k, n))),
+            tol=1e-4,
+        )
+for name, dtype, tolerance in [
+    ("f16", np.float16, 2e-3),
+    ("f64", np.float64, 1e-12),
+]:
+    case(
+        f"matmul_parts_{name}",
+        MATMUL.format("transpose_a"),
+        lambda a, b, dtype=dtype: (
+            a.T.astype(np.float64) @ b.astype(np.float64)
+        ).astype(dtype),
+        draw(6007, 13, dt=dtype),
+        draw(6007, 17, dt=dtype),
+        tol=tolerance,
+    )
+case(
+    "matmul_batch_few_rows",
+    MATMUL.format(""),
+    np.matmul,
+    draw(3, 5, 40),
+    draw(3, 40, 37),
+)
 for a, b in [
     ((0, 3, 4), (0, 4, 5)),
     ((0, 4), (4, 5)),
@@ -256,6 +301,29 @@ conv_transpose_cases(
     (2, 2, 1),
     (0, 1, 1) * 2,
     (0, 1, 0),
+    (1,) * 3,
+    1,
+)
+# A convolution for each phase.
+conv_transpose_cases(
+    "convtphases", 7, 16, (5, 6), (3, 3), (2, 2), (1,) * 4, (1, 1), (1, 1), 1
+)
+conv_transpose_cases(
+    "convtphases0", 5, 16, (4, 5), (3, 3), (2, 2), (0, 1, 1, 0), (0, 1), (1, 1), 1
+)
+conv_transpose_cases(
+    "convtphases5", 5, 32, (4, 5), (5, 3), (2, 1), (2, 1) * 2, (0, 0), (1, 2), 1
+)
+conv_transpose_cases("convtphases3", 3, 16, (9,), (7,), (3,), (4, 2), (2,), (1,), 1)
+conv_transpose_cases(
+    "convtphases3d",
+    3,
+    16,
+    (3, 2, 4),
+    (3, 3, 3),
+    (2, 2, 2),
+    (1,) * 6,
+    (1, 0, 1),
     (1,) * 3,
     1,
 )
