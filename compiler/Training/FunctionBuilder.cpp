@@ -28,6 +28,13 @@ static Ref<TensorImpl> tensorOf(Type type) {
   return eager::newTensor(dtypeOf(tensor.getElementType()), dims);
 }
 
+std::string freeName(const llvm::Twine &name, const llvm::StringSet<> &taken) {
+  std::string result = name.str();
+  for (int64_t i = 1; taken.contains(result); ++i)
+    result = (name + "." + llvm::Twine(i)).str();
+  return result;
+}
+
 Tensor FunctionBuilder::addArgument(StringRef attribute,
                                     StringAttr argumentName, Type type) {
   arguments.push_back({raw().getStringAttr(attribute), argumentName});
@@ -103,7 +110,12 @@ void FunctionBuilder::declareGenerator() {
   if (trace.arguments().size() == arguments.size())
     return; // Nothing was drawn.
   const eager::Trace::Argument &used = trace.arguments().back();
-  StringAttr variable = raw().getStringAttr("random.generator");
+  llvm::StringSet<> weights;
+  for (auto weight :
+       main->getParentOfType<ModuleOp>().getOps<graph::VariableOp>())
+    weights.insert(weight.getName());
+  StringAttr variable =
+      raw().getStringAttr(freeName("random.generator", weights));
   auto words = [&](uint64_t seed, uint64_t counter) {
     return DenseElementsAttr::get(used.memory->type, ArrayRef{seed, counter});
   };

@@ -19,11 +19,15 @@
 #include "tinh/random.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <string>
 #include <vector>
 
 namespace tinh::training {
+
+/// `name`, or name.1, name.2 … where the model has it already.
+std::string freeName(const llvm::Twine &name, const llvm::StringSet<> &taken);
 
 /// A function while it is built: the model's inputs, what it is compared with,
 /// and variables, as tensors.

@@ -77,14 +77,6 @@ private:
   llvm::StringSet<> ofTheModel; ///< The names of its variables.
 };
 
-/// `name`, or name.1, name.2 … where the model has it already.
-std::string freeName(const llvm::Twine &name, const llvm::StringSet<> &taken) {
-  std::string result = name.str();
-  for (int64_t i = 1; taken.contains(result); ++i)
-    result = (name + "." + llvm::Twine(i)).str();
-  return result;
-}
-
 /// The prediction is the model's first output.
 FailureOr<Tensor> TrainingBuilder::addLoss(FunctionBuilder &function) {
   auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);

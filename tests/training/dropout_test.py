@@ -214,6 +214,17 @@ class DropoutTest(tool_test.ToolTest):
             'node "drop"', "ratio is -0.5", "from 0 to 1",
         )
 
+    def test_a_weight_of_the_same_name(self):
+        self.save(0.25)
+        model = onnx.load(self.folder / "model.onnx")
+        model.graph.node[0].input[1] = GENERATOR
+        model.graph.initializer[0].name = GENERATOR
+        onnx.save(model, self.folder / "model.onnx")
+        self.compile_step()
+        listed = self.run_tool("graph-run", "step1.so", "--list").stdout
+        self.assertRegex(listed, r"trained random\.generator +f32 250")
+        self.assertRegex(listed, r"kept +random\.generator\.1 +u64 2")
+
     def test_loops(self):
         self.save(0.25)
         self.compile("model.onnx", "model.mlir", "--emit=graph")
