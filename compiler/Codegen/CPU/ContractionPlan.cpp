@@ -1,4 +1,4 @@
-//===- ContractionPlan.cpp - Recognising and cutting products ---*- C++ -*-===//
+//===- ContractionPlan.cpp - Cutting products -------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -20,115 +20,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Strategy.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
-
 using namespace mlir;
 
 namespace tinh::cpu {
-
-//===----------------------------------------------------------------------===//
-// Recognition
-//===----------------------------------------------------------------------===//
-
-/// The argument of a body that `value` is, or is converted from.
-static Value convertedArgument(Value value) {
-  auto convert = value.getDefiningOp<arith::ExtFOp>();
-  return convert ? convert.getIn() : value;
-}
-
-/// Whether the body is acc + a · b in f32 or f64, to which a and b may be
-/// converted.
-static bool isMultiplyAdd(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return false;
-  Block *body = op.getBody();
-  auto sum =
-      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || (!sum.getType().isF32() && !sum.getType().isF64()))
-    return false;
-  Value accumulator = body->getArgument(2);
-  Value other = sum.getLhs() == accumulator   ? sum.getRhs()
-                : sum.getRhs() == accumulator ? sum.getLhs()
-                                              : Value();
-  auto product = other ? other.getDefiningOp<arith::MulFOp>() : nullptr;
-  if (!product)
-    return false;
-  Value a = body->getArgument(0), b = body->getArgument(1);
-  Value lhs = convertedArgument(product.getLhs()),
-        rhs = convertedArgument(product.getRhs());
-  return (lhs == a && rhs == b) || (lhs == b && rhs == a);
-}
-
-static bool startsFromZero(linalg::GenericOp op) {
-  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
-}
-
-bool isSumOfProducts(linalg::GenericOp op) {
-  return isMultiplyAdd(op) && startsFromZero(op);
-}
-
-static bool usesDim(AffineMap map, unsigned dim) {
-  return map.isFunctionOfDim(dim);
-}
-
-/// Fills in the loops' roles with operand `w` as the weights.
-static std::optional<Contraction> assignRoles(linalg::GenericOp op,
-                                              unsigned w) {
-  OpOperand *weights = op.getDpsInputOperand(w);
-  OpOperand *input = op.getDpsInputOperand(1 - w);
-  Contraction c{op,
-                op.getResult(0),
-                input->get(),
-                op.getMatchingIndexingMap(input),
-                weights->get(),
-                op.getMatchingIndexingMap(weights),
-                0,
-                {},
-                {},
-                {},
-                op.getStaticLoopRanges()};
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (llvm::is_contained(c.extents, 0)) // Nothing to cut into tiles.
-    return std::nullopt;
-  if (!output.isProjectedPermutation() || output.getNumResults() < 2 ||
-      !c.weightsMap.isProjectedPermutation(/*allowZeroInResults=*/true))
-    return std::nullopt;
-  c.n = output.getDimPosition(output.getNumResults() - 1);
-  if (!usesDim(c.weightsMap, c.n) || usesDim(c.inputMap, c.n))
-    return std::nullopt;
-  for (unsigned i = 0; i + 1 < output.getNumResults(); ++i) {
-    unsigned dim = output.getDimPosition(i);
-    if (!usesDim(c.weightsMap, dim))
-      c.m.push_back(dim);
-    else if (usesDim(c.inputMap, dim))
-      c.batch.push_back(dim);
-    else
-      return std::nullopt;
-  }
-  if (c.m.empty())
-    return std::nullopt;
-  // Rows of a tile lie along the last of these: one that has some.
-  auto isUnit = [&](unsigned dim) { return c.extents[dim] == 1; };
-  unsigned last = c.m.back();
-  llvm::erase_if(c.m, isUnit);
-  if (c.m.empty())
-    c.m = {last};
-  op.getReductionDims(c.k);
-  for (unsigned dim : c.k)
-    if (!usesDim(c.weightsMap, dim) || !usesDim(c.inputMap, dim))
-      return std::nullopt;
-  return c;
-}
-
-std::optional<Contraction> matchContraction(func::FuncOp kernel) {
-  return matchProducts<Contraction>(kernel, 1, assignRoles);
-}
-
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
 
 int64_t panelWidth(const Contraction &c, const Target &target) {
   int64_t lanes = c.lanes(target), n = c.extents[c.n];
@@ -165,19 +59,6 @@ static int64_t chooseTileRows(int64_t extent, int64_t vectors,
     }
   }
   return best;
-}
-
-int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
-  SmallVector<AffineExpr> at(numLoops,
-                             getAffineConstantExpr(0, expr.getContext()));
-  auto value = [&] {
-    return cast<AffineConstantExpr>(
-               simplifyAffineExpr(expr.replaceDims(at), 0, 0))
-        .getValue();
-  };
-  int64_t zero = value();
-  at[dim] = getAffineConstantExpr(1, expr.getContext());
-  return value() - zero;
 }
 
 /// The part of the input that a block of lines reads, at `columns` of each and
@@ -403,7 +284,11 @@ void ContractionPlanner::chooseDepth() {
     limit(std::max(kMostSlab / 2 / std::max<int64_t>(perStep, 1) * below,
                    kLeastSlabDepth));
   }
-  p.depthPerBlock = llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+  // The innermost loop is unrolled by four.
+  int64_t even = llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+  if (below == 1)
+    even = llvm::alignTo(even, 4);
+  p.depthPerBlock = std::min(extent, even);
 }
 
 void ContractionPlanner::placeScratch() {
@@ -468,25 +353,6 @@ bool isWorthPackingBefore(const Contraction &c, const Target &target) {
 //===----------------------------------------------------------------------===//
 // Products within a kernel of rows
 //===----------------------------------------------------------------------===//
-
-std::optional<Contraction> matchContractionStage(linalg::GenericOp op) {
-  if (op.getNumReductionLoops() == 0 || !isSumOfProducts(op))
-    return std::nullopt;
-  for (unsigned w : {1u, 0u}) {
-    auto c = assignRoles(op, w);
-    if (!c || c->m.size() > 2 || c->extents[c->n] < 8 ||
-        c->extents[c->m.back()] < 8)
-      continue;
-    // The rows have to follow the batch dimensions.
-    AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-    bool ordered = true;
-    for (unsigned i = 0; i < c->batch.size(); ++i)
-      ordered &= output.getDimPosition(i) == c->batch[i];
-    if (ordered)
-      return c;
-  }
-  return std::nullopt;
-}
 
 int64_t contractionStageScratch(const Contraction &c) {
   int64_t depth = c.extentOf(c.k);

@@ -314,6 +314,12 @@ conv_transpose_cases(
 conv_transpose_cases(
     "convtphases5", 5, 32, (4, 5), (5, 3), (2, 1), (2, 1) * 2, (0, 0), (1, 2), 1
 )
+conv_transpose_cases(
+    "convtphases1", 7, 16, (5, 6), (1, 1), (2, 2), (0,) * 4, (1, 1), (1, 1), 1
+)
+conv_transpose_cases(
+    "convtphases2", 7, 16, (5, 6), (2, 1), (3, 2), (1, 0) * 2, (1, 0), (1, 1), 1
+)
 conv_transpose_cases("convtphases3", 3, 16, (9,), (7,), (3,), (4, 2), (2,), (1,), 1)
 conv_transpose_cases(
     "convtphases3d",
