@@ -15,6 +15,7 @@
 #include "train.h"
 
 #include <cstdio>
+#include <limits>
 
 using namespace tinh::tools;
 
@@ -76,6 +77,7 @@ static void define_state(CLI::App &app, RunOptions &options) {
 
 static void define_training(CLI::App &app, TrainOptions &training) {
   CLI::Option *train = app.get_option("--train");
+  CLI::Range any_seed(int64_t{0}, std::numeric_limits<int64_t>::max());
   app.get_option("--data")->needs(train);
   auto add = [&](const char *name, auto &value, const char *help) {
     return app.add_option(name, value, help)->needs(train);
@@ -85,21 +87,26 @@ static void define_training(CLI::App &app, TrainOptions &training) {
       ->type_name("X.npy,Y.npy");
   add("--epochs", training.epochs,
       "how often to go through the samples, in all")
+      ->check(CLI::Range(0, 1000000000))
       ->capture_default_str();
   add("--batch", training.batch,
-      "samples in a step; what the artifact was compiled for, or an error");
+      "samples in a step; what the artifact was compiled for, or an error")
+      ->check(CLI::Range(1, 1000000000));
   add("--shuffle", training.shuffle,
       "another order of the samples in each epoch, from a seed")
+      ->check(any_seed)
       ->type_name("SEED");
   add("--seed", training.seed,
       "which random numbers the model draws, such as those of dropouts; 0 if "
-      "not given");
+      "not given")
+      ->check(any_seed);
   CLI::Option *checkpoint = add("--checkpoint", training.checkpoint,
                                 "write variables and position to a "
                                 ".safetensors file after each epoch")
                                 ->type_name("FILE");
   add("--checkpoint-steps", training.checkpoint_steps,
       "write it also after so many steps")
+      ->check(CLI::Range(0, 1000000000))
       ->needs(checkpoint);
   app.add_flag("--resume", training.resume,
                "go on from the checkpoint, if it is there")

@@ -233,7 +233,7 @@ public:
   void run() {
     if (options.resume)
       resume();
-    if (!std::filesystem::exists(options.checkpoint))
+    if (!std::filesystem::is_regular_file(options.checkpoint))
       save(); // Rather fail before the first epoch.
     describe();
     while (position.epoch < options.epochs) {

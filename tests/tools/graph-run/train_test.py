@@ -231,6 +231,23 @@ class Train(unittest.TestCase):
         self.fails("compiled for batches of 8; compile", "--batch", 32)
         self.train("--batch", 8)
 
+    def test_numbers_out_of_range(self):
+        for option, value in (
+            ("--epochs", -1),
+            ("--epochs", 10**20),
+            ("--batch", -8),
+            ("--shuffle", -3),
+            ("--seed", -1),
+            ("--checkpoint-steps", -1),
+        ):
+            self.fails(option, option, value, "--checkpoint", "c", code=2)
+
+    def test_a_checkpoint_that_is_a_folder(self):
+        (self.folder / "c").mkdir()
+        done = self.run_tool("--checkpoint", "c")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("not a regular file", done.stderr)
+
     def test_a_loss_that_is_no_number(self):
         self.rows[19][2] = float("nan")
         self.write("x", self.rows)
@@ -269,6 +286,15 @@ class Train(unittest.TestCase):
         self.fails("its samples is 100, and is 80 now", "--shuffle", 1, *resume)
         self.fails(
             "its batch is not known", "--checkpoint", "plain", "--resume"
+        )
+        other = safetensors(w=([5], [0] * 5), v=([1], [0]))
+        (self.folder / "other").write_bytes(other)
+        self.fails(
+            "cannot load the state from 'other': it is the state of another model; it "
+            "lacks 'b'; its 'v' is no variable of the model; its 'w' is f32 [5], and "
+            "f32 [4] is expected",
+            "--load-state",
+            "other",
         )
         (self.folder / "state").write_text("nonsense")
         self.fails("not a safetensors file", "--shuffle", 1, *resume)
