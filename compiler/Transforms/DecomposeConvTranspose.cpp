@@ -91,6 +91,10 @@ Dimension planDimension(ConvTransposeOp op, int64_t i, int64_t in,
 /// its convolution.
 struct Phase {
   Extents starts, sizes, steps, before, after;
+  /// Which phase it is of each dimension.
+  Extents numbers;
+
+  bool isEmpty() const { return llvm::is_contained(sizes, 0); }
 };
 
 using Phases = SmallVector<Phase, 0>;
@@ -102,16 +106,16 @@ bool addDimension(Phase &phase, const Dimension &d, int64_t number) {
   int64_t begin = number - d.lead;
   int64_t first = begin < 0 ? llvm::divideCeil(-begin, d.stride) : 0;
   int64_t start = begin + first * d.stride;
-  if (start >= d.kernel)
-    return false;
-  int64_t count = llvm::divideCeil(d.kernel - start, d.stride);
+  int64_t count =
+      start < d.kernel ? llvm::divideCeil(d.kernel - start, d.stride) : 0;
   int64_t missing = d.taps - first - count;
+  phase.numbers.push_back(number);
   phase.starts.push_back(start + (count - 1) * d.stride);
   phase.sizes.push_back(count);
   phase.steps.push_back(-d.stride);
   phase.before.push_back(d.before - missing * d.dilation);
   phase.after.push_back(d.after - first * d.dilation);
-  return phase.before.back() >= 0 && phase.after.back() >= 0;
+  return count == 0 || (phase.before.back() >= 0 && phase.after.back() >= 0);
 }
 
 /// Builds what one op becomes, in its place.
@@ -129,8 +133,11 @@ public:
 
   Value run() {
     std::optional<Phases> phases = separatePhases();
-    return cut(interleave(phases ? convolveEach(*phases)
-                                 : convolve(arrangeWeights())));
+    if (!phases)
+      return cut(interleave(convolve(arrangeWeights())));
+    if (phases->size() == 1)
+      return cut(placeBetweenZeros(phases->front()));
+    return cut(interleave(convolveEach(*phases)));
   }
 
 private:
@@ -143,7 +150,9 @@ private:
   Value arrangeWeights();
   Value convolve(Value weights);
   std::optional<Phases> separatePhases();
+  Value convolve(const Phase &phase);
   Value convolveEach(ArrayRef<Phase> phases);
+  Value placeBetweenZeros(const Phase &phase);
   Value interleave(Value phases);
   Value cut(Value whole);
 
@@ -264,7 +273,8 @@ Value Decomposition::convolve(Value weights) {
 }
 
 /// The phases, in row-major order, if each should have its own convolution: if
-/// the zeros were much of the work, and vectors end where its channels do.
+/// the zeros were much of the work, and vectors end where its channels do. Only
+/// one is left where all others have no taps.
 std::optional<Phases> Decomposition::separatePhases() {
   constexpr int64_t kVector = 16;
   int64_t filled = 1, kernel = 1, count = 1;
@@ -280,7 +290,7 @@ std::optional<Phases> Decomposition::separatePhases() {
   Extents channels(tensorType(op.getWeights()).getShape().take_front(2));
   Phases phases;
   for (int64_t number = 0; number < count; ++number) {
-    Phase phase{{0, 0}, channels, {1, 1}, {}, {}};
+    Phase phase{{0, 0}, channels, {1, 1}, {}, {}, {}};
     int64_t rest = number, below = count;
     for (const Dimension &d : dimensions) {
       below /= d.stride;
@@ -290,32 +300,61 @@ std::optional<Phases> Decomposition::separatePhases() {
     }
     phases.push_back(phase);
   }
+  int64_t empty = llvm::count_if(phases, [](auto &p) { return p.isEmpty(); });
+  if (empty == count - 1)
+    llvm::erase_if(phases, [](const Phase &phase) { return phase.isEmpty(); });
+  else if (empty > 0)
+    return std::nullopt;
   return phases;
 }
 
-/// The outputs of each phase as channels.
-Value Decomposition::convolveEach(ArrayRef<Phase> phases) {
+Value Decomposition::convolve(const Phase &phase) {
   int64_t rank = dimensions.size();
-  Extents ones(rank, 1), dilations, order = {1, 0};
+  Extents ones(rank, 1), dilations, padding(phase.before), order = {1, 0};
   for (auto [i, d] : llvm::enumerate(dimensions)) {
     dilations.push_back(d.dilation);
     order.push_back(2 + i);
   }
+  padding.append(phase.after);
+  Value taps = SliceOp::create(builder, loc, op.getWeights(), phase.starts,
+                               phase.sizes, phase.steps)
+                   .getY();
+  Value weights = TransposeOp::create(builder, loc, taps, order).getY();
+  return ConvOp::create(builder, loc, op.getX(), weights, ones, padding,
+                        dilations, groups, op.getLayout())
+      .getY();
+}
+
+/// The outputs of each phase as channels.
+Value Decomposition::convolveEach(ArrayRef<Phase> phases) {
   SmallVector<Value> outputsOf;
-  for (const Phase &phase : phases) {
-    Value taps = SliceOp::create(builder, loc, op.getWeights(), phase.starts,
-                                 phase.sizes, phase.steps)
-                     .getY();
-    Value weights = TransposeOp::create(builder, loc, taps, order).getY();
-    Extents padding(phase.before);
-    padding.append(phase.after);
-    outputsOf.push_back(ConvOp::create(builder, loc, op.getX(), weights, ones,
-                                       padding, dilations, groups,
-                                       op.getLayout())
-                            .getY());
-  }
+  for (const Phase &phase : phases)
+    outputsOf.push_back(convolve(phase));
   bool first = op.getLayout() == Layout::ChannelsFirst;
-  return ConcatOp::create(builder, loc, outputsOf, first ? 1 : rank + 1).getY();
+  int64_t axis = first ? 1 : dimensions.size() + 1;
+  return ConcatOp::create(builder, loc, outputsOf, axis).getY();
+}
+
+/// The outputs of one phase with zeros in the place of all others.
+Value Decomposition::placeBetweenZeros(const Phase &phase) {
+  Value outputsOf = convolve(phase);
+  Extents joined(tensorType(op.getY()).getShape()), split, low, high;
+  auto append = [&](int64_t extent, int64_t before, int64_t after) {
+    split.push_back(extent);
+    low.push_back(before);
+    high.push_back(after);
+  };
+  for (auto [i, extent] : llvm::enumerate(tensorType(outputsOf).getShape())) {
+    append(extent, 0, 0);
+    int64_t dim = static_cast<int64_t>(i) - spatial;
+    if (dim < 0 || dim >= static_cast<int64_t>(dimensions.size()))
+      continue;
+    int64_t stride = dimensions[dim].stride;
+    append(1, phase.numbers[dim], stride - 1 - phase.numbers[dim]);
+    joined[i] = extent * stride;
+  }
+  Value apart = reshapeTo(builder, loc, outputsOf, split);
+  return reshapeTo(builder, loc, pad(apart, low, high), joined);
 }
 
 /// Moves each phase from the channels to its dimension, after the steps.

@@ -115,3 +115,17 @@ func.func @phases(%x: tensor<1x5x6x8xf32>, %w: tensor<8x16x3x3xf32>) -> tensor<1
   %0 = graph.conv_transpose %x, %w strides [2, 2] padding [1, 1, 1, 1] output_padding [1, 1] dilations [1, 1] groups 1 channels_last : tensor<1x5x6x8xf32>, tensor<8x16x3x3xf32> -> tensor<1x10x12x16xf32>
   return %0 : tensor<1x10x12x16xf32>
 }
+
+// -----
+
+// One tap: all phases but one are zeros.
+// CHECK-LABEL: func.func @zeros
+// CHECK: graph.conv %arg0, %{{.*}} padding [0, 0, 0, 0] {{.*}} -> tensor<1x5x6x16xf32>
+// CHECK: graph.reshape %{{.*}} to tensor<1x5x1x6x1x16xf32>
+// CHECK: graph.pad %{{.*}} low [0, 0, 0, 0, 0, 0] high [0, 0, 1, 0, 1, 0] constant
+// CHECK-NEXT: graph.reshape %{{.*}} to tensor<1x10x12x16xf32>
+// CHECK-NEXT: return
+func.func @zeros(%x: tensor<1x5x6x8xf32>, %w: tensor<8x16x1x1xf32>) -> tensor<1x10x12x16xf32> {
+  %0 = graph.conv_transpose %x, %w strides [2, 2] padding [0, 0, 0, 0] output_padding [1, 1] dilations [1, 1] groups 1 channels_last : tensor<1x5x6x8xf32>, tensor<8x16x1x1xf32> -> tensor<1x10x12x16xf32>
+  return %0 : tensor<1x10x12x16xf32>
+}
