@@ -157,9 +157,7 @@ class MemoryBudgetTest(tool_test.ToolTest):
                 self.assertEqual(taken, step["arena, bytes"] + state)
                 self.assertLessEqual(taken, share / 100 * peak)
                 np.testing.assert_allclose(found, losses, rtol=1e-4)
-                np.testing.assert_allclose(
-                    weights_found, weights, rtol=1e-3, atol=1e-4
-                )
+                np.testing.assert_allclose(weights_found, weights, rtol=1e-3, atol=1e-4)
                 # What it cost is said.
                 self.assertEqual(step["without the budget"], arena)
                 self.assertGreater(step["kernels repeated"], 0)
