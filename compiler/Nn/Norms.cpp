@@ -47,14 +47,14 @@ Tensor BatchNormBase::forward(const Tensor &x) {
   bool hasRank = x.dim() == dims + 2 || (dims == 1 && x.dim() == 2);
   if (!hasRank)
     throw Error(TINH_INVALID_ARGUMENT,
-                type_name() + ": shape " + to_string(x.shape()) +
+                "shape " + to_string(x.shape()) +
                     (dims == 1 ? " must be [N, C] or [N, C, length]"
                                : " must be [N, C, height, width]"));
   if (!is_training() && options.track_running_stats)
     return batch_norm(x, running_mean, running_var, weight, bias, options.eps);
   if (x.numel() <= x.size(1))
     throw Error(TINH_INVALID_ARGUMENT,
-                type_name() + ": shape " + to_string(x.shape()) +
+                "shape " + to_string(x.shape()) +
                     " has one value by channel, which has no variance; train "
                     "with larger batches, or call eval()");
   if (num_batches_tracked.defined())
