@@ -177,8 +177,7 @@ bool PrecisionLowering::followsLow(Operation *op) {
   return any;
 }
 
-/// The number cast to the lower precision; one cast for all readers, where the
-/// value is made.
+/// `value` in the lower precision: one cast for all readers, where it is made.
 Value PrecisionLowering::rounded(Value value) {
   if (isLow(value))
     return value.getDefiningOp<CastOp>().getX();
