@@ -49,14 +49,14 @@ def read_state(path):
 class Layers:
     """y = relu(x · w1 + b1) · w2ᵀ + b2."""
 
-    def __init__(self, dtype="f32"):
+    def __init__(self, dtype="f32", inputs=INPUTS, hidden=HIDDEN):
         random = np.random.default_rng(7)
         self.dtype = np.float64 if dtype == "f64" else np.float32
         self.name = dtype
         shapes = {
-            "w1": (INPUTS, HIDDEN),
-            "b1": (HIDDEN,),
-            "w2": (OUTPUTS, HIDDEN),
+            "w1": (inputs, hidden),
+            "b1": (hidden,),
+            "w2": (OUTPUTS, hidden),
             "b2": (OUTPUTS,),
         }
         self.weights = {
@@ -64,7 +64,7 @@ class Layers:
             for name, shape in shapes.items()
         }
         self.feed = {
-            "x": random.normal(size=(N, INPUTS)).astype(self.dtype),
+            "x": random.normal(size=(N, inputs)).astype(self.dtype),
             "target": random.normal(size=(N, OUTPUTS)).astype(self.dtype),
         }
 
@@ -76,7 +76,9 @@ class Layers:
         return {
             "tinh": 1,
             "name": "layers",
-            "inputs": [{"name": "x", "dtype": self.name, "shape": [N, INPUTS]}],
+            "inputs": [
+                {"name": "x", "dtype": self.name, "shape": list(self.feed["x"].shape)}
+            ],
             "weights": [
                 {
                     "name": name,
@@ -131,6 +133,11 @@ class LayoutTest(tool_test.ToolTest):
             for cpu in ("native", "x86-64-v3"):
                 with self.subTest(optimizer=optimizer, cpu=cpu):
                     self.compare(Layers(), optimizer, f"--cpu={cpu}")
+
+    def test_products_of_few_rows(self):
+        # Their tiles are wider than the panels in which they store.
+        for hidden in (70, 100, 128):
+            self.compare(Layers(inputs=3, hidden=hidden), "adam,lr=0.01")
 
     def test_doubles(self):
         self.compare(Layers("f64"), "adam,lr=0.01")

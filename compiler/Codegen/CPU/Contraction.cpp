@@ -109,12 +109,21 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
   return products;
 }
 
+/// What follows the product, of a panel's columns. A result in panels has zeros
+/// for what is left of the last one, for kernels that go through all of it.
 LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
                                                int64_t rows, ValueRange sums) {
-  for (int64_t v = 0; v < vectors; ++v) {
+  std::optional<int64_t> columns = columnsOfPanels(c.result);
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  int64_t stored = vectors, all = plan.panelWidth / lanes;
+  if (columns && vectors < all) // The last one.
+    stored =
+        std::min(all, (*columns - (plan.panels - 1) * plan.panelWidth) / lanes);
+  for (int64_t v = 0; v < stored; ++v) {
     Value column =
         scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
-    Value mask = columnMask(column);
+    Value mask = columns ? Value() : columnMask(column);
     for (int64_t r = 0; r < rows; ++r) {
       Indices at;
       AffineMap output = c.op.getMatchingIndexingMap(c.op.getDpsInitOperand(0));
@@ -128,7 +137,7 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
       Pull pull(b, loc, lanes);
       pull.mask = mask;
       pull.buffers = buffers;
-      if (failed(finish(pull, sums[r * vectors + v], at)))
+      if (failed(finish(pull, v < vectors ? sums[r * vectors + v] : zero, at)))
         return failure();
     }
   }

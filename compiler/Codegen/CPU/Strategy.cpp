@@ -249,10 +249,16 @@ Indices indicesInResult(Pull &pull, Value product, Value result, Indices at) {
   return at;
 }
 
-bool hasWholeVectors(Value result, int64_t lanes) {
+std::optional<int64_t> columnsOfPanels(Value result) {
   auto generic = result.getDefiningOp<linalg::GenericOp>();
-  bool hasPanels = generic && generic.getNumReductionLoops() == 0;
-  return !hasPanels ||
+  if (!generic || generic.getNumReductionLoops() > 0)
+    return std::nullopt;
+  auto split = generic.getDpsInputs()[0].getDefiningOp<tensor::ExpandShapeOp>();
+  return split.getSrcType().getShape().back();
+}
+
+bool hasWholeVectors(Value result, int64_t lanes) {
+  return !columnsOfPanels(result) ||
          cast<RankedTensorType>(result.getType()).getShape().back() % lanes ==
              0;
 }

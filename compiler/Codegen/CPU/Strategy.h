@@ -164,6 +164,9 @@ mlir::Value mergedResult(mlir::linalg::GenericOp op);
 /// product.
 Indices indicesInResult(Pull &pull, mlir::Value product, mlir::Value result,
                         Indices at);
+/// The columns of all panels of `result`, a `mergedResult`; nothing if it has
+/// none.
+std::optional<int64_t> columnsOfPanels(mlir::Value result);
 /// Whether no vector of so many columns lies across panels of `result`.
 bool hasWholeVectors(mlir::Value result, int64_t lanes);
 
