@@ -161,16 +161,16 @@ public:
 
   void on_train_begin(Model &model) override {
     if (options.resume && std::filesystem::exists(path))
-      model.load_checkpoint(path);
+      model.load_checkpoint(path, At{});
     else
-      model.save_checkpoint(path); // Rather fail before the first epoch.
+      model.save_checkpoint(path, At{}); // Rather fail before the first epoch.
   }
   void on_batch_end(Model &model, const Progress &progress) override {
     if (options.batches > 0 && progress.batch % options.batches == 0)
-      model.save_checkpoint(path);
+      model.save_checkpoint(path, At{});
   }
   void on_epoch_end(Model &model, const Progress &) override {
-    model.save_checkpoint(path);
+    model.save_checkpoint(path, At{});
   }
 
 private:
