@@ -113,9 +113,13 @@ private:
   double work() const {
     return 2.0 * p.outer * p.lines * inner * c.extents[c.n] * depth;
   }
-  /// Chunks of at least a million operations, some 32 of them.
+  /// Chunks of at least a million operations, some 32 of them. To load or store
+  /// an element takes as long as some operations with it.
   int64_t wantedChunks() const {
-    return std::clamp<int64_t>(work() / 1e6, 1, 32);
+    constexpr int64_t kLeast = 16;
+    double rows = p.outer * std::max(p.lines * inner, kLeast);
+    double operations = 2.0 * rows * c.extents[c.n] * std::max(depth, kLeast);
+    return std::clamp<int64_t>(operations / 1e6, 1, 32);
   }
   bool hasLargeWeights() const {
     return depth * c.extents[c.n] * c.elementBytes() > (1 << 20);
