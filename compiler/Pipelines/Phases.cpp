@@ -99,7 +99,7 @@ static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   pm.addPass(codegen::createLowerKernels());
   if (options.fuse) // Without, each op has memory of its own.
     pm.addPass(codegen::createFormViews());
-  if (!options.plainVariables)
+  if (options.fuse && !options.plainVariables)
     pm.addPass(codegen::createLayOutVariables());
   pm.addPass(codegen::createChooseStrategies());
   pm.addPass(codegen::createMergeKernels());

@@ -6,12 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See the header.
+// See the header. A variable that lies in another way than its type says is
+// looked at as programs see it: there may be elements in between that mean
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "check_numerics.h"
 
 #include "error.h"
+#include "state.h"
 #include "tensor.h"
 
 namespace tinh::runtime {
@@ -21,15 +24,54 @@ std::optional<NumericsCheck::Finding> NumericsCheck::find(const Step &step,
   const tinh_step_t &desc = step.function.steps[step.number];
   const tinh_kernel_desc_t &kernel = artifact.kernels[desc.kernel];
   for (uint32_t i = 0; i < kernel.num_operands; ++i) {
-    const tinh_operand_desc_t &operand = kernel.operands[i];
-    if ((operand.written != 0) != written)
+    if ((kernel.operands[i].written != 0) != written)
       continue;
-    NumberArray array = {step.buffers[i], operand.dtype, operand.rank,
-                         operand.dims, operand.strides};
-    if (auto numbers = find_not_finite(array, wanted))
+    if (auto numbers = search(step, i))
       return Finding{i, std::move(*numbers)};
   }
   return std::nullopt;
+}
+
+std::optional<NotFinite> NumericsCheck::search(const Step &step,
+                                               uint32_t operand) const {
+  const tinh_step_t &desc = step.function.steps[step.number];
+  const void *data = step.buffers[operand];
+  const tinh_variable_desc_t *variable = stored_apart(step, operand);
+  if (!variable) {
+    const tinh_operand_desc_t &type =
+        artifact.kernels[desc.kernel].operands[operand];
+    return find_not_finite(
+        {data, type.dtype, type.rank, type.dims, type.strides}, wanted);
+  }
+  MappedMemory plain = MappedMemory::anonymous(variable->size);
+  convert(artifact, variable->unpack, variable->size, data, plain.data());
+  int64_t strides[TINH_MAX_RANK], stride = 1;
+  for (uint32_t i = variable->rank; i-- > 0; stride *= variable->dims[i])
+    strides[i] = stride;
+  return find_not_finite(
+      {plain.data(), variable->dtype, variable->rank, variable->dims, strides},
+      wanted);
+}
+
+/// The input or output of the function that the operand is, or null.
+const tinh_tensor_desc_t *NumericsCheck::tensor_of(const Step &step,
+                                                   uint32_t operand) const {
+  const tinh_buffer_ref_t &buffer =
+      step.function.steps[step.number].buffers[operand];
+  return buffer.space == TINH_SPACE_INPUT ? &step.function.inputs[buffer.index]
+         : buffer.space == TINH_SPACE_OUTPUT
+             ? &step.function.outputs[buffer.index]
+             : nullptr;
+}
+
+/// The variable that the operand is, if it is packed; else null.
+const tinh_variable_desc_t *
+NumericsCheck::stored_apart(const Step &step, uint32_t operand) const {
+  const tinh_tensor_desc_t *tensor = tensor_of(step, operand);
+  if (!tensor || tensor->variable == TINH_NOT_VARIABLE)
+    return nullptr;
+  const tinh_variable_desc_t &variable = artifact.variables[tensor->variable];
+  return variable.unpack.kernel == TINH_NO_KERNEL ? nullptr : &variable;
 }
 
 void NumericsCheck::before(const Step &step) {
@@ -43,18 +85,14 @@ void NumericsCheck::after(const Step &step) const {
 
 /// "result 0, the output 'loss', f32 []"
 std::string NumericsCheck::describe(const Step &step, uint32_t operand) const {
-  const tinh_function_desc_t &function = step.function;
-  const tinh_step_t &desc = function.steps[step.number];
+  const tinh_step_t &desc = step.function.steps[step.number];
   const tinh_kernel_desc_t &kernel = artifact.kernels[desc.kernel];
   const tinh_operand_desc_t &type = kernel.operands[operand];
   uint32_t number = 0;
   for (uint32_t i = 0; i < operand; ++i)
     number += kernel.operands[i].written == type.written;
   const tinh_buffer_ref_t &buffer = desc.buffers[operand];
-  const tinh_tensor_desc_t *tensor =
-      buffer.space == TINH_SPACE_INPUT    ? &function.inputs[buffer.index]
-      : buffer.space == TINH_SPACE_OUTPUT ? &function.outputs[buffer.index]
-                                          : nullptr;
+  const tinh_tensor_desc_t *tensor = tensor_of(step, operand);
   std::string text =
       (type.written ? "result " : "operand ") + std::to_string(number);
   if (buffer.space == TINH_SPACE_WEIGHTS)
@@ -65,7 +103,10 @@ std::string NumericsCheck::describe(const Step &step, uint32_t operand) const {
              : buffer.space == TINH_SPACE_INPUT    ? "input"
                                                    : "output") +
             " '" + tensor->name + "'";
-  return text + ", " + type_text(type.dtype, type.dims, type.rank);
+  text += ", ";
+  if (const tinh_variable_desc_t *variable = stored_apart(step, operand))
+    return text + type_text(variable->dtype, variable->dims, variable->rank);
+  return text + type_text(type.dtype, type.dims, type.rank);
 }
 
 std::string NumericsCheck::message(const Step &step,

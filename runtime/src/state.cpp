@@ -44,11 +44,9 @@ void State::reset() {
   }
 }
 
-/// Runs the kernel that makes `to` of `from`, or copies `size` bytes if there
-/// is none.
-static void convert(const tinh_artifact_t &artifact,
-                    const tinh_conversion_t &conversion, uint64_t size,
-                    const void *from, void *to) {
+void convert(const tinh_artifact_t &artifact,
+             const tinh_conversion_t &conversion, uint64_t size,
+             const void *from, void *to) {
   if (conversion.kernel == TINH_NO_KERNEL) {
     if (size)
       std::memcpy(to, from, size);

@@ -21,6 +21,12 @@
 
 namespace tinh::runtime {
 
+/// Runs the kernel that makes `to` of `from`, or copies `size` bytes if there
+/// is none.
+void convert(const tinh_artifact_t &artifact,
+             const tinh_conversion_t &conversion, uint64_t size,
+             const void *from, void *to);
+
 class State {
 public:
   explicit State(const Module &module);

@@ -120,6 +120,36 @@ class NumericsTest(tool_test.ToolTest):
         done = self.train_model("mse", x, y, "--epochs", 3)
         self.fails(done, "the loss is nan in step 1 of epoch 2; check the data")
 
+    def test_columns_that_are_none(self):
+        """Ten columns lie in panels of sixteen; 0/0 beside them is no number."""
+        values = [((7 * i) % 11 - 5) / 10 for i in range(16 * 10)]
+        weight = {"name": "w", "dtype": "f32", "shape": [16, 10], "data": values}
+        model = {
+            "tinh": 1,
+            "name": "layer",
+            "inputs": [{"name": "x", "dtype": "f32", "shape": [8, 16]}],
+            "weights": [weight],
+            "nodes": [
+                {"op": "matmul", "name": "only", "inputs": ["x", "w"], "outputs": ["y"]}
+            ],
+            "outputs": ["y"],
+        }
+        (self.folder / "model.json").write_text(json.dumps(model))
+        x = npy([((5 * i) % 13 - 6) / 7 for i in range(8 * 16)], (8, 16))
+        (self.folder / "x.npy").write_bytes(x)
+        (self.folder / "y.npy").write_bytes(npy([9000.0] * 80, (8, 10)))
+
+        def train(optimizer, *options):
+            loss = "--loss=mse"
+            self.compile("model.json", "t.so", "--train", loss, optimizer)
+            data = ["--data", "x.npy,y.npy", "--epochs", 3, "--check-numerics"]
+            return self.run_tool("graph-run", "t.so", "--train", *data, *options)
+
+        done = train("--optimizer=adam,lr=0.01,eps=0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = train("--optimizer=sgd,lr=3e38")
+        self.fails(done, " among 160 numbers of its result 0", "the variable 'w', f32 [16, 10]")
+
     def test_labels_out_of_range(self):
         self.write("relu")
         x = [float(i % 5) for i in range(24)]
