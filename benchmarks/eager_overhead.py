@@ -129,6 +129,11 @@ def make_systems(build, threads):
     }
 
 
+# Seconds before each turn, in which the threads of the last one, which look for
+# more work, go to sleep.
+PAUSE = 0.25
+
+
 def measure(systems, case, rounds):
     """The medians by system, in nanoseconds; systems take turns."""
     times = {name: [] for name in systems}
@@ -136,6 +141,7 @@ def measure(systems, case, rounds):
         for name, system in systems.items():
             if system is None:
                 continue
+            time.sleep(PAUSE)
             total, calls = system.measure(case)
             if round_number < 2:
                 continue  # To warm up.

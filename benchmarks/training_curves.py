@@ -28,8 +28,8 @@ def optimizers(task):
     return {
         "sgd": f"sgd,lr={lr:g}",
         "momentum": f"sgd,lr={lr / 10:g},momentum=0.9",
-        "adam": "adam,lr=0.001",
-        "adamw": "adamw,lr=0.001",
+        "adam": "adam,lr=0.0001",
+        "adamw": "adamw,lr=0.0001",
     }
 
 
