@@ -37,7 +37,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
       arena 0 unplanned 0 lower_bound 0 {
     %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 64]) writes(output 0[0 to 64])
   }
-  module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+  module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", plan.operands = (memref<16xi32>) -> memref<16xi32>} {
     llvm.func @k(%buffers: !llvm.ptr, %scratch: !llvm.ptr, %begin: i64, %end: i64) {
       %0 = llvm.load %buffers : !llvm.ptr -> !llvm.ptr
       %1 = llvm.load %0 : !llvm.ptr -> vector<16xi32>
