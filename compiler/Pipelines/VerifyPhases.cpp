@@ -283,7 +283,11 @@ static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
           llvm::concat<const Type>(types.getInputs(), types.getResults()),
           isStridedMemory))
     return kernel.emitError()
-           << "has no types of its operands as its " << kOperands;
+           << "does not say in '" << kOperands
+           << "' what memory its operands are: the function type (memref<…>, "
+              "…) -> (memref<…>, …) of the "
+           << dispatch.getReads().size() << " that its dispatch reads and the "
+           << dispatch.getWrites().size() << " that it writes";
   return success();
 }
 

@@ -162,6 +162,13 @@ TEST_F(Export, RefusesAllThatOnnxCannotExpressAtOnce) {
   EXPECT_EQ(files(), Names());
 }
 
+static Names opTypes(const ::onnx::ModelProto &model) {
+  Names types;
+  for (const ::onnx::NodeProto &node : model.graph().node())
+    types.push_back(node.op_type());
+  return types;
+}
+
 TEST_F(Export, BoundsAreClips) {
   std::string text = function(R"(
     %c = graph.constant dense<2.0> : tensor<f32>
@@ -171,11 +178,8 @@ TEST_F(Export, BoundsAreClips) {
     %y = graph.min %2, %z {bound} : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>)",
                               "%y", {"y"});
   EXPECT_EQ(toOnnx(text), "");
-  Names types;
   ::onnx::ModelProto model = readOnnx();
-  for (const ::onnx::NodeProto &node : model.graph().node())
-    types.push_back(node.op_type());
-  EXPECT_EQ(types, (Names{"Clip", "Clip", "Max", "Min"}));
+  EXPECT_EQ(opTypes(model), (Names{"Clip", "Clip", "Max", "Min"}));
   EXPECT_EQ(model.graph().node(1).input(1), "");
 }
 
@@ -192,11 +196,8 @@ TEST_F(Export, WritesWhatOpsWithGradientsOfTheirOwnCompute) {
     })",
                               "%y", {"y"});
   EXPECT_EQ(toOnnx(text), "");
-  Names types;
   ::onnx::ModelProto model = readOnnx();
-  for (const ::onnx::NodeProto &node : model.graph().node())
-    types.push_back(node.op_type());
-  EXPECT_EQ(types, (Names{"Identity", "Add", "Identity"}));
+  EXPECT_EQ(opTypes(model), (Names{"Identity", "Add", "Identity"}));
   expectContains(toJson(text),
                  "graph.custom_gradient (the format has no gradients of the "
                  "model's own");
