@@ -81,52 +81,6 @@ uint64_t aligned_size(uint64_t size) {
   return rest ? size - rest + TINH_BUFFER_ALIGNMENT : size;
 }
 
-/// Whether the variable is stored in its own type or has kernels for both
-/// directions.
-bool valid_conversions(const tinh_artifact_t &artifact,
-                       const tinh_variable_desc_t &variable) {
-  const tinh_conversion_t &pack = variable.pack, &unpack = variable.unpack;
-  if (pack.kernel == TINH_NO_KERNEL && unpack.kernel == TINH_NO_KERNEL)
-    return variable.stored_size == variable.size;
-  auto valid = [&](const tinh_conversion_t &conversion) {
-    return conversion.kernel < artifact.num_kernels &&
-           artifact.kernels[conversion.kernel].scratch_size == 0 &&
-           conversion.num_chunks > 0 && conversion.num_chunks <= INT64_MAX;
-  };
-  return valid(pack) && valid(unpack) && variable.size <= INT64_MAX;
-}
-
-/// Variables have names of their own and memory of their own.
-bool valid_variables(const tinh_artifact_t &artifact) {
-  std::set<std::string_view> names;
-  std::map<uint64_t, uint64_t> places; // Their ends by their beginnings.
-  for (uint32_t i = 0; i < artifact.num_variables; ++i) {
-    const tinh_variable_desc_t &variable = artifact.variables[i];
-    if (!valid_type(variable) || !names.insert(variable.name).second ||
-        variable.offset % TINH_BUFFER_ALIGNMENT != 0 ||
-        variable.stored_size > INT64_MAX ||
-        !valid_conversions(artifact, variable) ||
-        !lies_within(variable.offset, aligned_size(variable.stored_size),
-                     artifact.state_size))
-      return false;
-    if (variable.initial_offset != TINH_INITIALLY_ZERO &&
-        !lies_within(variable.initial_offset, variable.stored_size,
-                     artifact.weights_size))
-      return false;
-    if (variable.stored_size != 0 &&
-        !places.emplace(variable.offset, variable.offset + variable.stored_size)
-             .second)
-      return false;
-  }
-  uint64_t end = 0;
-  for (auto [begin, next] : places) {
-    if (begin < end)
-      return false;
-    end = next;
-  }
-  return true;
-}
-
 /// The bytes from the first element of an operand to behind the last one;
 /// nothing if it is no tensor.
 std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
@@ -163,6 +117,67 @@ bool valid_kernels(const tinh_artifact_t &artifact) {
     for (uint32_t k = 0; k < kernel.num_operands; ++k)
       if (!operand_size(kernel.operands[k]))
         return false;
+  }
+  return true;
+}
+
+/// Whether `conversion` is a kernel that reads no more than `from` bytes
+/// of one tensor and writes no more than `to` bytes of another one.
+bool valid_conversion(const tinh_artifact_t &artifact,
+                      const tinh_conversion_t &conversion, uint64_t from,
+                      uint64_t to) {
+  if (conversion.kernel >= artifact.num_kernels || conversion.num_chunks == 0 ||
+      conversion.num_chunks > INT64_MAX)
+    return false;
+  const tinh_kernel_desc_t &kernel = artifact.kernels[conversion.kernel];
+  if (kernel.scratch_size != 0 || kernel.num_operands != 2)
+    return false;
+  const tinh_operand_desc_t &read = kernel.operands[0],
+                            &written = kernel.operands[1];
+  return !read.written && written.written && *operand_size(read) <= from &&
+         *operand_size(written) <= to;
+}
+
+/// Whether the variable is stored in its own type or has kernels for both
+/// directions. The kernels' operands have been checked.
+bool valid_conversions(const tinh_artifact_t &artifact,
+                       const tinh_variable_desc_t &variable) {
+  uint64_t size = variable.size, stored = variable.stored_size;
+  if (variable.pack.kernel == TINH_NO_KERNEL &&
+      variable.unpack.kernel == TINH_NO_KERNEL)
+    return stored == size;
+  return size <= INT64_MAX &&
+         valid_conversion(artifact, variable.pack, size, stored) &&
+         valid_conversion(artifact, variable.unpack, stored, size);
+}
+
+/// Variables have names of their own and memory of their own.
+bool valid_variables(const tinh_artifact_t &artifact) {
+  std::set<std::string_view> names;
+  std::map<uint64_t, uint64_t> places; // Their ends by their beginnings.
+  for (uint32_t i = 0; i < artifact.num_variables; ++i) {
+    const tinh_variable_desc_t &variable = artifact.variables[i];
+    if (!valid_type(variable) || !names.insert(variable.name).second ||
+        variable.offset % TINH_BUFFER_ALIGNMENT != 0 ||
+        variable.stored_size > INT64_MAX ||
+        !valid_conversions(artifact, variable) ||
+        !lies_within(variable.offset, aligned_size(variable.stored_size),
+                     artifact.state_size))
+      return false;
+    if (variable.initial_offset != TINH_INITIALLY_ZERO &&
+        !lies_within(variable.initial_offset, variable.stored_size,
+                     artifact.weights_size))
+      return false;
+    if (variable.stored_size != 0 &&
+        !places.emplace(variable.offset, variable.offset + variable.stored_size)
+             .second)
+      return false;
+  }
+  uint64_t end = 0;
+  for (auto [begin, next] : places) {
+    if (begin < end)
+      return false;
+    end = next;
   }
   return true;
 }
@@ -361,7 +376,7 @@ static bool valid_init(const tinh_artifact_t &artifact,
 }
 
 bool valid_artifact(const tinh_artifact_t &artifact) {
-  if (!valid_variables(artifact) || !valid_kernels(artifact))
+  if (!valid_kernels(artifact) || !valid_variables(artifact))
     return false;
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     const tinh_function_desc_t &function = artifact.functions[i];

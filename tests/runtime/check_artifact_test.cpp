@@ -30,11 +30,13 @@ protected:
     artifact = module.artifact();
     variables.assign(artifact.variables,
                      artifact.variables + artifact.num_variables);
+    kernels.assign(artifact.kernels, artifact.kernels + artifact.num_kernels);
     function = artifact.functions[0];
     inputs.assign(function.inputs, function.inputs + function.num_inputs);
     outputs.assign(function.outputs, function.outputs + function.num_outputs);
     change();
     artifact.variables = variables.data();
+    artifact.kernels = kernels.data();
     function.inputs = inputs.data();
     function.outputs = outputs.data();
     artifact.functions = &function;
@@ -42,11 +44,38 @@ protected:
     return valid_artifact(artifact);
   }
 
+  /// Stores "w", which is four floats, as panels: the two kernels behind all
+  /// others make panels of it and the opposite.
+  void store_in_panels() {
+    static const int64_t shape[] = {4}, panels[] = {5, 4}, unit[] = {1},
+                         rows[] = {4, 1};
+    operands = {{TINH_DTYPE_F32, 0, 1, shape, unit},
+                {TINH_DTYPE_F32, 1, 2, panels, rows},
+                {TINH_DTYPE_F32, 0, 2, panels, rows},
+                {TINH_DTYPE_F32, 1, 1, shape, unit}};
+    uint32_t pack = artifact.num_kernels, unpack = pack + 1;
+    for (uint32_t k : {pack, unpack}) {
+      kernels.push_back(kernels[0]);
+      kernels[k].num_operands = 2;
+      kernels[k].operands = &operands[k == pack ? 0 : 2];
+    }
+    artifact.num_kernels += 2;
+    variables[0].stored_size = 80;
+    variables[0].pack = {pack, 1};
+    variables[0].unpack = {unpack, 1};
+    // What lies behind it makes room.
+    for (size_t v = 1; v < variables.size(); ++v)
+      variables[v].offset += 64;
+    artifact.state_size += 64;
+  }
+
   Toy toy{{}, false, TRAINER_ARTIFACT};
   Module module{toy.path()};
   tinh_artifact_t artifact;
   tinh_function_desc_t function;
   std::vector<tinh_variable_desc_t> variables;
+  std::vector<tinh_kernel_desc_t> kernels;
+  std::vector<tinh_operand_desc_t> operands; // Of those that turn "w".
   std::vector<tinh_tensor_desc_t> inputs, outputs;
 };
 
@@ -205,24 +234,58 @@ TEST_F(CheckVariables, HavePlacesOfTheirOwn) {
 }
 
 TEST_F(CheckVariables, HaveKernelsForBothDirectionsOrNone) {
-  auto store = [&](uint32_t pack, uint32_t unpack, uint64_t chunks) {
-    variables[0].pack = {pack, chunks};
-    variables[0].unpack = {unpack, chunks};
+  auto accepts_after = [&](auto change) {
+    return accepts([&] {
+      store_in_panels();
+      change(variables[0].pack, variables[0].unpack);
+    });
   };
-  EXPECT_TRUE(accepts([&] { store(0, 1, 1); }));
-  EXPECT_TRUE(accepts([&] {
-    store(0, 1, 1);
-    variables[0].stored_size += 16;
-  }));
+  using Conversion = tinh_conversion_t;
+  auto both = [](uint64_t chunks) {
+    return [=](Conversion &pack, Conversion &unpack) {
+      pack.num_chunks = unpack.num_chunks = chunks;
+    };
+  };
   EXPECT_FALSE(accepts([&] { variables[0].stored_size += 16; }));
-  EXPECT_FALSE(accepts([&] { store(0, 1, 0); }));
-  EXPECT_FALSE(accepts([&] { store(0, 1, UINT64_MAX); }));
-  EXPECT_FALSE(accepts([&] { store(0, TINH_NO_KERNEL, 1); }));
-  EXPECT_FALSE(accepts([&] { store(artifact.num_kernels, 1, 1); }));
-  EXPECT_FALSE(accepts([&] {
-    store(0, 1, 1);
-    variables[0].stored_size = 128; // Into the next one.
+  EXPECT_TRUE(accepts_after(both(1)));
+  EXPECT_FALSE(accepts_after(both(0)));
+  EXPECT_FALSE(accepts_after(both(UINT64_MAX)));
+  EXPECT_FALSE(accepts_after(
+      [](Conversion &pack, auto &) { pack.kernel = TINH_NO_KERNEL; }));
+  EXPECT_FALSE(accepts_after(
+      [](auto &, Conversion &unpack) { unpack.kernel = TINH_NO_KERNEL; }));
+  EXPECT_FALSE(accepts_after(
+      [](auto &, Conversion &unpack) { ++unpack.kernel; })); // There is none.
+  EXPECT_FALSE(accepts_after(
+      [&](auto &, auto &) { variables[0].stored_size = 192; })); // Into "b".
+}
+
+TEST_F(CheckVariables, AreWhatTheirKernelsReadAndWrite) {
+  auto accepts_after = [&](auto change) {
+    return accepts([&] {
+      store_in_panels();
+      change(variables[0]);
+    });
+  };
+  using Variable = tinh_variable_desc_t;
+  // More room than is used is no fault, less is.
+  EXPECT_TRUE(accepts_after([](Variable &w) { w.stored_size = 96; }));
+  EXPECT_FALSE(accepts_after([](Variable &w) { w.stored_size = 76; }));
+  EXPECT_FALSE(accepts_after([](Variable &w) { std::swap(w.pack, w.unpack); }));
+  EXPECT_FALSE(accepts_after([&](Variable &w) {
+    w.pack.kernel = 0; // Of five operands.
   }));
+  EXPECT_FALSE(accepts_after(
+      [&](Variable &w) { kernels[w.pack.kernel].num_operands = 1; }));
+  EXPECT_FALSE(accepts_after(
+      [&](Variable &w) { kernels[w.unpack.kernel].scratch_size = 64; }));
+  static const int64_t longer[] = {5};
+  for (size_t k : {0, 3})
+    EXPECT_FALSE(accepts_after([&](Variable &) { operands[k].dims = longer; }));
+  for (size_t k : {0, 1, 2, 3})
+    EXPECT_FALSE(accepts_after([&](Variable &) { operands[k].written ^= 1; }));
+  for (size_t k : {0, 1, 2, 3})
+    EXPECT_FALSE(accepts_after([&](Variable &) { operands[k].dtype = 99; }));
 }
 
 TEST_F(CheckVariables, AreWhatFunctionsSay) {
