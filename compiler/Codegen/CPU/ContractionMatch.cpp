@@ -14,44 +14,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// The argument of a body that `value` is, or is converted from.
-static Value convertedArgument(Value value) {
-  auto convert = value.getDefiningOp<arith::ExtFOp>();
-  return convert ? convert.getIn() : value;
-}
-
-/// Whether the body is acc + a · b in f32 or f64, to which a and b may be
-/// converted.
-static bool isMultiplyAdd(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return false;
-  Block *body = op.getBody();
-  auto sum =
-      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || (!sum.getType().isF32() && !sum.getType().isF64()))
-    return false;
-  Value accumulator = body->getArgument(2);
-  Value other = sum.getLhs() == accumulator   ? sum.getRhs()
-                : sum.getRhs() == accumulator ? sum.getLhs()
-                                              : Value();
-  auto product = other ? other.getDefiningOp<arith::MulFOp>() : nullptr;
-  if (!product)
-    return false;
-  Value a = body->getArgument(0), b = body->getArgument(1);
-  Value lhs = convertedArgument(product.getLhs()),
-        rhs = convertedArgument(product.getRhs());
-  return (lhs == a && rhs == b) || (lhs == b && rhs == a);
-}
-
-static bool startsFromZero(linalg::GenericOp op) {
-  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
-}
-
-bool isSumOfProducts(linalg::GenericOp op) {
-  return isMultiplyAdd(op) && startsFromZero(op);
-}
-
 static bool usesDim(AffineMap map, unsigned dim) {
   return map.isFunctionOfDim(dim);
 }

@@ -14,9 +14,11 @@
 #ifndef TINH_CODEGEN_CPU_SCAN_H
 #define TINH_CODEGEN_CPU_SCAN_H
 
-#include "compiler/Codegen/CPU/Pull.h"
+#include "compiler/Codegen/Kernel/Pull.h"
 
 namespace tinh::cpu {
+
+using namespace codegen; // What all devices have in common.
 
 /// Sums along `axis` of the elements up to each; in reverse, from each on.
 struct Scan {

@@ -14,12 +14,14 @@
 #ifndef TINH_CODEGEN_CPU_SIZED_H
 #define TINH_CODEGEN_CPU_SIZED_H
 
-#include "compiler/Codegen/CPU/Pull.h"
 #include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/Kernel/Pull.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tinh::cpu {
+
+using namespace codegen; // What all devices have in common.
 
 /// Such a kernel while code for it is being emitted.
 struct SizedKernel {

@@ -24,21 +24,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// The memory that a tensor with `strides` reaches over.
-static MemRefType flatType(RankedTensorType tensor, ArrayRef<int64_t> strides) {
-  int64_t size = tensor.getNumElements() ? 1 : 0;
-  for (auto [extent, stride] : llvm::zip_equal(tensor.getShape(), strides))
-    size += size ? (extent - 1) * stride : 0;
-  return MemRefType::get({size}, memoryType(tensor.getElementType()));
-}
-
-/// The strides of operand `i` of `kernel`: its arguments, then its results.
-static SmallVector<int64_t> operandStrides(func::FuncOp kernel, unsigned i) {
-  unsigned inputs = kernel.getNumArguments();
-  return i < inputs ? graph::argumentStrides(kernel, i)
-                    : graph::resultStrides(kernel, i - inputs);
-}
-
 Buffer EmittedKernel::operand(unsigned i) {
   return {function.getArgument(i), operandStrides(source, i), {}};
 }
@@ -84,103 +69,6 @@ LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
     pull.registers[value] = *element;
   }
   return success();
-}
-
-linalg::GenericOp onlyReduction(func::FuncOp kernel) {
-  linalg::GenericOp found;
-  bool one = true;
-  kernel.walk([&](linalg::GenericOp op) {
-    if (op.getNumReductionLoops() == 0)
-      return;
-    one = !found;
-    found = op;
-  });
-  return one ? found : linalg::GenericOp();
-}
-
-BlockArgument reshapedArgument(Value value) {
-  while (auto *op = value.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      return {};
-    value = op->getOperand(0);
-  }
-  return cast<BlockArgument>(value);
-}
-
-/// Strides of a tensor of `shape` where each group of its dimensions is one
-/// with these strides.
-static SmallVector<int64_t>
-splitStrides(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
-             ArrayRef<ReassociationIndices> groups) {
-  SmallVector<int64_t> split(shape.size(), 1);
-  for (auto [stride, group] : llvm::zip_equal(strides, groups)) {
-    int64_t each = stride;
-    for (int64_t dim : llvm::reverse(group)) {
-      split[dim] = each;
-      each *= shape[dim];
-    }
-  }
-  return split;
-}
-
-/// The opposite: nothing if the dimensions of a group are not one in memory.
-static std::optional<SmallVector<int64_t>>
-mergeStrides(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
-             ArrayRef<ReassociationIndices> groups) {
-  SmallVector<int64_t> merged;
-  for (ArrayRef<int64_t> group : groups) {
-    int64_t stride = 1, extent = 1;
-    for (int64_t dim : llvm::reverse(group)) {
-      if (shape[dim] == 1)
-        continue;
-      if (extent == 1)
-        stride = strides[dim];
-      else if (strides[dim] != stride * extent)
-        return std::nullopt;
-      extent *= shape[dim];
-    }
-    merged.push_back(stride);
-  }
-  return merged;
-}
-
-std::optional<SmallVector<int64_t>> stridesInArgument(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto kernel = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    return graph::argumentStrides(kernel, argument.getArgNumber());
-  }
-  Operation *op = value.getDefiningOp();
-  if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-    return std::nullopt;
-  auto strides = stridesInArgument(op->getOperand(0));
-  if (!strides)
-    return std::nullopt;
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    return splitStrides(expand.getResultType().getShape(), *strides,
-                        expand.getReassociationIndices());
-  auto collapse = cast<tensor::CollapseShapeOp>(op);
-  return mergeStrides(collapse.getSrcType().getShape(), *strides,
-                      collapse.getReassociationIndices());
-}
-
-std::optional<SmallVector<int64_t>>
-stridesInResult(func::FuncOp kernel, unsigned result, Value value) {
-  Value outer = kernel.getBody().front().getTerminator()->getOperand(result);
-  std::optional<SmallVector<int64_t>> strides =
-      graph::resultStrides(kernel, result);
-  while (strides && outer != value) {
-    Operation *op = outer.getDefiningOp();
-    if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(op))
-      strides = mergeStrides(expand.getResultType().getShape(), *strides,
-                             expand.getReassociationIndices());
-    else if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(op))
-      strides = splitStrides(collapse.getSrcType().getShape(), *strides,
-                             collapse.getReassociationIndices());
-    else
-      return std::nullopt;
-    outer = op->getOperand(0);
-  }
-  return strides;
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,37 +149,6 @@ bool hasWholeVectors(Value result, int64_t lanes) {
   return !columnsOfPanels(result) ||
          cast<RankedTensorType>(result.getType()).getShape().back() % lanes ==
              0;
-}
-
-bool isReadAtItsIndex(Value value) {
-  auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  SmallVector<Value> worklist{value};
-  llvm::DenseSet<Value> seen;
-  while (!worklist.empty()) {
-    Value next = worklist.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    for (OpOperand &use : next.getUses()) {
-      if (isa<func::ReturnOp>(use.getOwner()))
-        continue;
-      auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
-      if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
-          !op.getMatchingIndexingMap(&use).isIdentity() ||
-          cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
-          !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-        return false;
-      worklist.push_back(op.getResult(0));
-    }
-  }
-  return true;
-}
-
-bool resultsFollowElementwise(func::FuncOp kernel, Value value) {
-  auto shape = cast<RankedTensorType>(value.getType()).getShape();
-  return isReadAtItsIndex(value) &&
-         llvm::all_of(kernel.getResultTypes(), [&](Type type) {
-           return cast<RankedTensorType>(type).getShape() == shape;
-         });
 }
 
 /// What the kernel's attributes say must be what its strategy does: callers

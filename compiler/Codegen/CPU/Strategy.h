@@ -14,13 +14,16 @@
 #ifndef TINH_CODEGEN_CPU_STRATEGY_H
 #define TINH_CODEGEN_CPU_STRATEGY_H
 
-#include "compiler/Codegen/CPU/Pull.h"
 #include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Pull.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tinh::cpu {
+
+using namespace codegen; // What all devices have in common.
 
 /// A kernel function while code for it is being emitted: its operands as flat
 /// memory, the worker's scratch memory and the chunks to compute.
@@ -45,29 +48,6 @@ struct EmittedKernel {
 /// Stores the kernel's results at `at`, pulled on what `pull` has in registers.
 mlir::LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
                                  const Indices &at);
-
-/// The one reduction in `kernel`; null if there is none or more than one.
-mlir::linalg::GenericOp onlyReduction(mlir::func::FuncOp kernel);
-
-/// The kernel's argument that `value` is a reshape of, or itself; null if it is
-/// neither.
-mlir::BlockArgument reshapedArgument(mlir::Value value);
-
-/// Whether all that is computed from `value` follows element by element, at the
-/// same index.
-bool isReadAtItsIndex(mlir::Value value);
-
-/// Whether all results of `kernel` have the shape of `value` and follow from it
-/// element by element, at the same index.
-bool resultsFollowElementwise(mlir::func::FuncOp kernel, mlir::Value value);
-
-/// Strides, in the memory of an argument of the kernel, of a value that is that
-/// argument or a reshape of it; nothing if it is neither, or no strides say
-/// where its elements lie.
-std::optional<llvm::SmallVector<int64_t>> stridesInArgument(mlir::Value value);
-/// The same for a value that result `result` of the kernel is a reshape of.
-std::optional<llvm::SmallVector<int64_t>>
-stridesInResult(mlir::func::FuncOp kernel, unsigned result, mlir::Value value);
 
 /// Rounds up to the alignment of buffers.
 inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
@@ -153,9 +133,6 @@ struct Contraction {
     return product;
   }
 };
-/// Whether `op` sums up products of its two inputs, in f32 or f64, from zero
-/// on.
-bool isSumOfProducts(mlir::linalg::GenericOp op);
 /// What the kernel reads of the result of `op`: a reshape in which the groups
 /// of a convolution are merged with their channels, either of the two in panels
 /// of its last dimension, or the result itself.
@@ -207,7 +184,7 @@ struct ContractionPlan {
   int64_t panelsPerGroup;
   bool staged; // The input is copied to scratch memory first.
   llvm::SmallVector<int64_t> slab; // Its shape there.
-  bool readsWeights; // Those that are not packed, where they lie.
+  bool readsWeights;               // Those that are not packed, where they lie.
   /// Iterations of the outermost loop over k that are summed at a time. Sums
   /// wait in scratch memory in between.
   int64_t depthPerBlock;

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Pull.h"
+#include "compiler/Codegen/Kernel/Pull.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +14,7 @@
 
 using namespace mlir;
 
-namespace tinh::cpu {
+namespace tinh::codegen {
 
 //===----------------------------------------------------------------------===//
 // Element by element
@@ -257,4 +257,4 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   return LaneValue{total, true, {}};
 }
 
-} // namespace tinh::cpu
+} // namespace tinh::codegen

@@ -16,10 +16,10 @@
 // Indices are lane-affine: lane l of a vector stands at base + l · stride.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_PULL_H
-#define TINH_CODEGEN_CPU_PULL_H
+#ifndef TINH_CODEGEN_KERNEL_PULL_H
+#define TINH_CODEGEN_KERNEL_PULL_H
 
-#include "compiler/Codegen/CPU/Loops.h"
+#include "compiler/Codegen/Kernel/Loops.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -28,7 +28,7 @@
 
 #include <functional>
 
-namespace tinh::cpu {
+namespace tinh::codegen {
 
 /// One dimension's index for all lanes: base + lane · stride.
 struct LaneIndex {
@@ -172,6 +172,6 @@ std::optional<Combiner> matchCombiner(mlir::linalg::GenericOp op);
 /// The element type in memory: booleans are bytes.
 mlir::Type memoryType(mlir::Type element);
 
-} // namespace tinh::cpu
+} // namespace tinh::codegen
 
-#endif // TINH_CODEGEN_CPU_PULL_H
+#endif // TINH_CODEGEN_KERNEL_PULL_H

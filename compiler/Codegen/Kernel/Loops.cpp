@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Loops.h"
+#include "compiler/Codegen/Kernel/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tinh::cpu {
+namespace tinh::codegen {
 
 FailureOr<SmallVector<Value>>
 buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
@@ -71,4 +71,4 @@ Value firstLanes(OpBuilder &b, Location loc, Value count, int64_t lanes) {
   return vector::CreateMaskOp::create(b, loc, type, count);
 }
 
-} // namespace tinh::cpu
+} // namespace tinh::codegen

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Pull.h"
+#include "compiler/Codegen/Kernel/Pull.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -19,7 +19,7 @@
 
 using namespace mlir;
 
-namespace tinh::cpu {
+namespace tinh::codegen {
 
 Type memoryType(Type element) {
   return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
@@ -480,4 +480,4 @@ FailureOr<LaneValue> Pull::concat(tensor::ConcatOp op, const Indices &indices) {
   return from(0, 0);
 }
 
-} // namespace tinh::cpu
+} // namespace tinh::codegen

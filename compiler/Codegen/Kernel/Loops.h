@@ -5,12 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_LOOPS_H
-#define TINH_CODEGEN_CPU_LOOPS_H
+#ifndef TINH_CODEGEN_KERNEL_LOOPS_H
+#define TINH_CODEGEN_KERNEL_LOOPS_H
 
 #include "mlir/IR/Builders.h"
 
-namespace tinh::cpu {
+namespace tinh::codegen {
 
 /// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration
 /// values and leaves the builder after it; returns the loop's results.
@@ -42,6 +42,6 @@ mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc, int64_t count,
 mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value count, int64_t lanes);
 
-} // namespace tinh::cpu
+} // namespace tinh::codegen
 
-#endif // TINH_CODEGEN_CPU_LOOPS_H
+#endif // TINH_CODEGEN_KERNEL_LOOPS_H
