@@ -322,20 +322,33 @@ static plan::WeightOp findInitial(ModuleOp module, func::FuncOp init,
   return {};
 }
 
-/// The layout of a variable that is not stored in its own type.
-static plan::LayoutAttr describeLayout(ModuleOp module,
-                                       graph::VariableOp variable) {
+/// The chunks of a kernel that packs or unpacks `variable`; nothing, with an
+/// error, if no strategy has been chosen for it that needs no scratch memory.
+static std::optional<int64_t> conversionChunks(graph::VariableOp variable,
+                                               FlatSymbolRefAttr name) {
+  Operation *kernel = SymbolTable::lookupNearestSymbolFrom(variable, name);
+  auto chunks = kernel->getAttrOfType<IntegerAttr>(graph::names::kChunks);
+  auto scratch = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
+  if (chunks && scratch && scratch.getInt() == 0)
+    return chunks.getInt();
+  variable.emitError() << "kernel '" << name.getValue() << "', which variable "
+                       << variable.getNameAttr() << " goes through, must have "
+                       << graph::names::kChunks << " and "
+                       << graph::names::kScratch << " = 0";
+  return std::nullopt;
+}
+
+/// The layout of a variable: null if it is stored in its own type.
+static FailureOr<plan::LayoutAttr> describeLayout(graph::VariableOp variable) {
   if (!variable.getStored())
-    return {};
-  auto chunks = [&](FlatSymbolRefAttr kernel) {
-    return module.lookupSymbol<func::FuncOp>(kernel)
-        ->getAttrOfType<IntegerAttr>(graph::names::kChunks)
-        .getInt();
-  };
-  return plan::LayoutAttr::get(
-      module.getContext(), variable.getStoredType(), variable.getPackAttr(),
-      chunks(variable.getPackAttr()), variable.getUnpackAttr(),
-      chunks(variable.getUnpackAttr()));
+    return plan::LayoutAttr();
+  auto pack = conversionChunks(variable, variable.getPackAttr());
+  auto unpack = conversionChunks(variable, variable.getUnpackAttr());
+  if (!pack || !unpack)
+    return failure();
+  return plan::LayoutAttr::get(variable.getContext(), variable.getStoredType(),
+                               variable.getPackAttr(), *pack,
+                               variable.getUnpackAttr(), *unpack);
 }
 
 /// Variables begin as weights, or as zeros.
@@ -352,11 +365,13 @@ static LogicalResult planVariables(ModuleOp module) {
                << variable.getNameAttr() << " begins with";
       initial = weight.getBuffer();
     }
+    FailureOr<plan::LayoutAttr> layout = describeLayout(variable);
+    if (failed(layout))
+      return failure();
     OpBuilder builder(variable);
     plan::VariableOp::create(builder, variable.getLoc(), variable.getNameAttr(),
                              initial, TypeAttr::get(variable.getType()),
-                             variable.getTrainableAttr(),
-                             describeLayout(module, variable));
+                             variable.getTrainableAttr(), *layout);
     variable.erase();
   }
   return success();

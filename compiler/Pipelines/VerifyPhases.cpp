@@ -237,12 +237,6 @@ static LogicalResult verifyPlannedVariables(ModuleOp module) {
              << "begins as " << plan::toString(*variable.getInitial())
              << ", which is no weight";
   }
-  for (auto variable : module.getOps<plan::VariableOp>())
-    if (std::optional<plan::LayoutAttr> layout = variable.getLayout())
-      for (FlatSymbolRefAttr kernel : {layout->getPack(), layout->getUnpack()})
-        if (!module.lookupSymbol(kernel.getAttr()))
-          return variable.emitError()
-                 << "kernel '" << kernel.getValue() << "' does not exist";
   for (auto function : module.getOps<plan::FunctionOp>())
     for (Attribute input : function.getInputs()) {
       auto tensor = cast<plan::TensorAttr>(input);
@@ -256,29 +250,37 @@ static LogicalResult verifyPlannedVariables(ModuleOp module) {
   return success();
 }
 
-/// Whether it is known at which distance elements lie.
+/// Whether it is known how far elements lie apart, as an artifact says it.
 static bool isStridedMemory(Type type) {
   auto memory = dyn_cast<MemRefType>(type);
-  return memory && memory.hasStaticShape() && memory.isStrided();
+  if (!memory || !memory.hasStaticShape() ||
+      !memory.getElementType().isIntOrFloat())
+    return false;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(memory.getStridesAndOffset(strides, offset)) &&
+         llvm::all_of(strides, [](int64_t stride) {
+           return !ShapedType::isDynamic(stride) && stride >= 0;
+         });
 }
 
-/// A kernel of phase `llvm`: a module with a function of its own name and the
-/// runtime's signature.
-static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
-  auto kernel = module.lookupSymbol<ModuleOp>(dispatch.getKernel());
+/// A kernel of phase `llvm`, as `user` needs it: a module with a function of
+/// its own name and the runtime's signature.
+static LogicalResult verifyLowered(Operation *user, StringRef name,
+                                   size_t numReads, size_t numWrites) {
+  auto kernel = user->getParentOfType<ModuleOp>().lookupSymbol<ModuleOp>(name);
   if (!kernel)
-    return dispatch.emitError() << "kernel '" << dispatch.getKernel()
-                                << "' is no module of LLVM functions";
-  auto function =
-      kernel.lookupSymbol<FunctionOpInterface>(dispatch.getKernel());
+    return user->emitError()
+           << "kernel '" << name << "' is no module of LLVM functions";
+  auto function = kernel.lookupSymbol<FunctionOpInterface>(name);
   if (!function || function.isExternal() || function.getNumArguments() != 4)
     return kernel.emitError()
-           << "has no function '" << dispatch.getKernel()
+           << "has no function '" << name
            << "' of (buffers, scratch, first chunk, last chunk)";
   auto operands = kernel->getAttrOfType<TypeAttr>(kOperands);
   auto types = operands ? dyn_cast<FunctionType>(operands.getValue()) : nullptr;
-  if (!types || types.getNumInputs() != dispatch.getReads().size() ||
-      types.getNumResults() != dispatch.getWrites().size() ||
+  if (!types || types.getNumInputs() != numReads ||
+      types.getNumResults() != numWrites ||
       !llvm::all_of(
           llvm::concat<const Type>(types.getInputs(), types.getResults()),
           isStridedMemory))
@@ -286,27 +288,48 @@ static LogicalResult verifyLowered(plan::DispatchOp dispatch, ModuleOp module) {
            << "does not say in '" << kOperands
            << "' what memory its operands are: the function type (memref<…>, "
               "…) -> (memref<…>, …) of the "
-           << dispatch.getReads().size() << " that its dispatch reads and the "
-           << dispatch.getWrites().size() << " that it writes";
+           << numReads << " that it reads and the " << numWrites
+           << " that it writes, with constant strides";
+  return success();
+}
+
+/// The kernel that a step or a variable names, in the form of `phase`.
+static LogicalResult verifyKernel(Operation *user, StringRef name,
+                                  size_t numReads, size_t numWrites,
+                                  Phase phase) {
+  if (phase == Phase::LLVM)
+    return verifyLowered(user, name, numReads, numWrites);
+  auto module = user->getParentOfType<ModuleOp>();
+  if (module.lookupSymbol<func::FuncOp>(name))
+    return success();
+  return user->emitError() << "kernel '" << name
+                           << "' is no function over linalg";
+}
+
+/// Those of steps, and those that variables in layouts of their own go through.
+static LogicalResult verifyKernels(ModuleOp module, Phase phase) {
+  for (auto function : module.getOps<plan::FunctionOp>())
+    for (auto dispatch : function.getOps<plan::DispatchOp>())
+      if (failed(verifyKernel(dispatch, dispatch.getKernel(),
+                              dispatch.getReads().size(),
+                              dispatch.getWrites().size(), phase)))
+        return failure();
+  for (auto variable : module.getOps<plan::VariableOp>())
+    if (std::optional<plan::LayoutAttr> layout = variable.getLayout())
+      for (FlatSymbolRefAttr kernel : {layout->getPack(), layout->getUnpack()})
+        if (failed(verifyKernel(variable, kernel.getValue(), /*numReads=*/1,
+                                /*numWrites=*/1, phase)))
+          return failure();
   return success();
 }
 
 static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
-  bool any = false;
-  for (auto function : module.getOps<plan::FunctionOp>()) {
-    any |= function.getSymName() != graph::names::kInit;
-    for (auto dispatch : function.getOps<plan::DispatchOp>()) {
-      if (phase == Phase::LLVM && failed(verifyLowered(dispatch, module)))
-        return failure();
-      if (phase == Phase::Plan &&
-          !module.lookupSymbol<func::FuncOp>(dispatch.getKernel()))
-        return dispatch.emitError() << "kernel '" << dispatch.getKernel()
-                                    << "' is no function over linalg";
-    }
-  }
-  if (!any)
+  if (llvm::all_of(module.getOps<plan::FunctionOp>(), [](auto function) {
+        return function.getSymName() == graph::names::kInit;
+      }))
     return module.emitError("the module has no plan.function to run");
-  return success(succeeded(verifyWeights(module)) &&
+  return success(succeeded(verifyKernels(module, phase)) &&
+                 succeeded(verifyWeights(module)) &&
                  succeeded(verifyPlannedVariables(module)));
 }
 

@@ -62,6 +62,47 @@ LogicalResult VariableOp::verify() {
                        << "; expected the " << size << " bytes of a weight";
 }
 
+/// What a user of `kernel` takes its numbers to be must be what it says.
+static LogicalResult verifyNumbers(Operation *user, Operation *kernel,
+                                   StringAttr kernelName, int64_t chunks,
+                                   int64_t scratch) {
+  for (auto [name, value] : {std::pair(graph::names::kChunks, chunks),
+                             std::pair(graph::names::kScratch, scratch)}) {
+    auto expected = kernel->getAttrOfType<IntegerAttr>(name);
+    if (!expected)
+      return user->emitOpError()
+             << "kernel '" << kernelName.getValue() << "' has no " << name;
+    if (expected.getInt() != value)
+      return user->emitOpError()
+             << "kernel '" << kernelName.getValue() << "' has " << name << " = "
+             << expected.getInt() << ", not " << value;
+  }
+  return success();
+}
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto check = [&](FlatSymbolRefAttr name, int64_t chunks, Type from,
+                   Type to) -> LogicalResult {
+    Operation *kernel = symbols.lookupNearestSymbolFrom(*this, name);
+    auto function = dyn_cast_if_present<FunctionOpInterface>(kernel);
+    bool fits = function ? function.getArgumentTypes() == ArrayRef(from) &&
+                               function.getResultTypes() == ArrayRef(to)
+                         : isa_and_present<ModuleOp>(kernel);
+    if (!fits)
+      return emitOpError() << "there is no kernel '" << name.getValue()
+                           << "' from " << from << " to " << to;
+    return verifyNumbers(*this, kernel, name.getAttr(), chunks, /*scratch=*/0);
+  };
+  std::optional<LayoutAttr> layout = getLayout();
+  if (!layout)
+    return success();
+  if (failed(check(layout->getPack(), layout->getPackChunks(), getType(),
+                   layout->getType())))
+    return failure();
+  return check(layout->getUnpack(), layout->getUnpackChunks(),
+               layout->getType(), getType());
+}
+
 //===----------------------------------------------------------------------===//
 // function
 //===----------------------------------------------------------------------===//
@@ -212,18 +253,8 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "'" << getKernel() << "' is no kernel, but '"
                          << kernel->getName() << "'";
   }
-  for (auto [name, value] :
-       {std::pair(graph::names::kChunks, getChunksAttr()),
-        std::pair(graph::names::kScratch, getScratchAttr())}) {
-    auto expected = kernel->getAttrOfType<IntegerAttr>(name);
-    if (!expected)
-      return emitOpError() << "kernel '" << getKernel() << "' has no " << name;
-    if (expected.getInt() != value.getInt())
-      return emitOpError() << "kernel '" << getKernel() << "' has " << name
-                           << " = " << expected.getInt() << ", not "
-                           << value.getInt();
-  }
-  return success();
+  return verifyNumbers(*this, kernel, getKernelAttr().getAttr(), getChunks(),
+                       getScratch());
 }
 
 //===----------------------------------------------------------------------===//

@@ -183,7 +183,8 @@ def Plan_WeightOp : Plan_Op<"weight", [HasParent<"::mlir::ModuleOp">]> {
   }];
 }
 
-def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::mlir::ModuleOp">]> {
+def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::mlir::ModuleOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A tensor that lives from run to run";
   let description = [{
     It begins as the bytes of a weight or, without one, of zeros. Functions have

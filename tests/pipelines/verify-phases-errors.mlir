@@ -356,7 +356,7 @@ module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
 }
 
 //--- llvm-4.mlir
-// LLVM4: {{:[0-9]+:[0-9]+}}: error: {{.*}}does not say in 'plan.operands' what memory its operands are: {{.*}} of the 1 that its dispatch reads and the 1 that it writes
+// LLVM4: {{:[0-9]+:[0-9]+}}: error: {{.*}}does not say in 'plan.operands' what memory its operands are: {{.*}} of the 1 that it reads and the 1 that it writes, with constant strides
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 0 unplanned 0 lower_bound 0 {
