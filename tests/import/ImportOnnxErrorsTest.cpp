@@ -76,10 +76,22 @@ TEST_F(ImportOnnxErrors, Sequences) {
   EXPECT_EQ(messageOf(R"(
     node { name: "p" op_type: "SequenceAt" input: "x" input: "k" output: "y" })"),
             at + "input 0 is no sequence of tensors");
-  EXPECT_EQ(messageOf(R"(
-    node { name: "p" op_type: "Relu" input: "s" output: "y" })"),
-            "error: node \"p\" (Relu): \"s\" is a sequence; a tensor is needed "
-            "here");
+  // Wherever the sequence stands: Clip's last input is optional.
+  const std::pair<std::string, std::string> kTakeTensors[] = {
+      {"Relu", R"(input: "s")"},
+      {"Flatten", R"(input: "s")"},
+      {"Split", R"(input: "s")"},
+      {"Gather", R"(input: "s" input: "k")"},
+      {"Gather", R"(input: "x" input: "s")"},
+      {"Concat", R"(input: "x" input: "s")"},
+      {"SequenceConstruct", R"(input: "x" input: "s")"},
+      {"SequenceAt", R"(input: "s" input: "s")"},
+      {"Clip", R"(input: "x" input: "" input: "s")"}};
+  for (const auto &[op, inputs] : kTakeTensors)
+    EXPECT_EQ(messageOf("node { name: \"p\" op_type: \"" + op + "\" " + inputs +
+                        " output: \"y\" }"),
+              "error: node \"p\" (" + op +
+                  "): \"s\" is a sequence; a tensor is needed here");
   EXPECT_EQ(
       messageOf(R"(
     node { name: "p" op_type: "Identity" input: "x" output: "y" }

@@ -242,7 +242,8 @@ bool GraphImporter::define(const NodeBuilder &nodeBuilder,
   return true;
 }
 
-/// Each required input has a value before the op is built.
+/// Each required input is there, and each that is given has a value, before the
+/// op is built. A sequence that is none is reported by the op that takes it.
 bool GraphImporter::checkInputs(const NodeBuilder &builder,
                                 const OpEntry &entry) {
   const Node &node = builder.node;
@@ -251,11 +252,14 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
       (entry.maxInputs >= 0 && inputs > entry.maxInputs))
     return fail(node, "expected " + describeArity(entry) + ", found " +
                           Twine(inputs));
-  for (int i = 0; i < entry.minInputs; ++i) {
-    if (!builder.has(i))
-      return fail(node, "input " + Twine(i) + " is missing");
-    const std::string &name = node.proto->input(i);
-    if (!findSequence(name) && !lookup(name))
+  for (int i = 0; i < inputs; ++i) {
+    if (!builder.has(i)) {
+      if (i < entry.minInputs)
+        return fail(node, "input " + Twine(i) + " is missing");
+      continue;
+    }
+    bool isSequence = i == 0 && entry.takesSequence;
+    if (!isSequence && !lookup(node.proto->input(i)))
       return fail(node, std::string(error));
   }
   return true;

@@ -97,6 +97,8 @@ struct OpEntry {
   /// Negative: any number.
   int maxInputs;
   BuildFunction build;
+  /// Whether its first input is a sequence; all others are tensors.
+  bool takesSequence = false;
 };
 
 llvm::ArrayRef<OpEntry> activationOps();

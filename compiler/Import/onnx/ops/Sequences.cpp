@@ -101,7 +101,7 @@ Results sequenceAt(NodeBuilder &b) {
 
 ArrayRef<OpEntry> sequenceOps() {
   static const OpEntry entries[] = {
-      {"SequenceAt", 11, 2, 2, sequenceAt},
+      {"SequenceAt", 11, 2, 2, sequenceAt, /*takesSequence=*/true},
       {"SequenceConstruct", 11, 1, -1, sequenceConstruct},
       {"SplitToSequence", 11, 1, 2, splitToSequence},
   };
