@@ -54,6 +54,7 @@ struct Variable : Tensor {
   Conversion pack, unpack; // From its type to how it is stored, and back.
   uint64_t initialOffset = TINH_INITIALLY_ZERO; // In the weights.
   bool trainable = false;
+  tinh_device_t device = TINH_DEVICE_CPU; // Whose memory it lies in.
 };
 
 struct Step {
@@ -73,6 +74,9 @@ struct Function {
   std::vector<Tensor> inputs, outputs;
   std::vector<Step> steps;
   uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
+  // Of the arena on the GPU.
+  uint64_t deviceArenaSize = 0, deviceUnplannedSize = 0,
+           deviceLowerBoundSize = 0;
 };
 
 struct Operand {
@@ -85,6 +89,8 @@ struct Kernel {
   std::string name; // The symbol of its code.
   uint64_t scratchSize = 0;
   std::vector<Operand> operands; // What it reads, then what it writes.
+  tinh_device_t device = TINH_DEVICE_CPU;
+  uint32_t threads = 0; // CUDA: of a block.
 };
 
 struct Contents {
@@ -96,7 +102,7 @@ struct Contents {
   std::vector<Tensor> weights;
   uint64_t weightsSize = 0;
   std::vector<Variable> variables;
-  uint64_t stateSize = 0;
+  uint64_t stateSize = 0, deviceStateSize = 0;
   /// Computes the weights from the parameters, its inputs.
   std::optional<Function> init;
 };

@@ -44,7 +44,8 @@ public:
          text(contents.model), array(kernels), i32(functions.size()),
          i32(variables.size()), array(functions), array(variables),
          i64(contents.weightsSize), i64(contents.stateSize),
-         contents.init ? hold(describe(*contents.init)) : null()});
+         contents.init ? hold(describe(*contents.init)) : null(),
+         i64(contents.deviceStateSize)});
     if (options.linkage == Linkage::Relocatable) {
       exported(structure({linkedNote(), hold(descriptor),
                           options.externalWeights ? null() : linkedWeights()}),
@@ -87,6 +88,7 @@ private:
     return hold(ConstantArray::get(
         ArrayType::get(elements[0]->getType(), elements.size()), elements));
   }
+  /// The function or, of a kernel for GPUs, the image of this name.
   Constant *code(StringRef name) {
     auto *type = FunctionType::get(Type::getVoidTy(context), false);
     auto callee = module.getOrInsertFunction(name, type);
@@ -120,9 +122,12 @@ private:
       operands.push_back(structure(
           {i32(operand.dtype), i32(operand.written), i32(operand.dims.size()),
            numbers(operand.dims), numbers(operand.strides)}));
-    return structure({text(kernel.name), code(kernel.name),
+    bool onCpu = kernel.device == TINH_DEVICE_CPU;
+    Constant *symbol = code(kernel.name);
+    return structure({text(kernel.name), onCpu ? symbol : null(),
                       i64(kernel.scratchSize), i32(operands.size()),
-                      array(operands)});
+                      array(operands), i32(kernel.device), i32(kernel.threads),
+                      onCpu ? null() : symbol});
   }
 
   Constant *describe(const Tensor &tensor) {
@@ -142,7 +147,7 @@ private:
                       i64(variable.size), i64(variable.offset),
                       i64(variable.initialOffset), i32(variable.trainable),
                       i64(variable.storedSize), describe(variable.pack),
-                      describe(variable.unpack)});
+                      describe(variable.unpack), i32(variable.device)});
   }
 
   Constant *describe(const Step &step) {
@@ -171,11 +176,13 @@ private:
     bool mutates = any_of(function.outputs, [](const Tensor &tensor) {
       return tensor.variable != TINH_NOT_VARIABLE;
     });
-    return structure({text(function.name), i32(inputs.size()),
-                      i32(outputs.size()), array(inputs), array(outputs),
-                      i32(steps.size()), i32(mutates), array(steps),
-                      i64(function.arenaSize), i64(function.unplannedSize),
-                      i64(function.lowerBoundSize)});
+    return structure(
+        {text(function.name), i32(inputs.size()), i32(outputs.size()),
+         array(inputs), array(outputs), i32(steps.size()), i32(mutates),
+         array(steps), i64(function.arenaSize), i64(function.unplannedSize),
+         i64(function.lowerBoundSize), i64(function.deviceArenaSize),
+         i64(function.deviceUnplannedSize),
+         i64(function.deviceLowerBoundSize)});
   }
 
   void exported(Constant *value, StringRef name) {

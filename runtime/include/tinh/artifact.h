@@ -28,7 +28,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 6u
+#define TINH_ARTIFACT_VERSION 7u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -95,12 +95,29 @@ typedef struct tinh_operand_desc {
   const int64_t *strides; /* strides, in elements too, none negative. */
 } tinh_operand_desc_t;
 
+typedef enum tinh_device {
+  TINH_DEVICE_CPU = 0,
+  TINH_DEVICE_CUDA = 1 /* A GPU of NVIDIA's. */
+} tinh_device_t;
+
+/* What stands before the code of one kernel for GPUs, as the driver takes it: a
+ * fat binary with a kernel of the name in its description, whose parameters are
+ * the operands' addresses in GPU memory. Aligned to 16 bytes. */
+typedef struct tinh_image {
+  uint64_t size; /* Bytes of the code, which begins behind this structure. */
+  uint64_t reserved;
+} tinh_image_t;
+
 typedef struct tinh_kernel_desc {
-  const char *name; /* As its symbol, for traces and profilers. */
-  tinh_kernel_fn function;
-  uint64_t scratch_size;
+  const char *name;        /* As its symbol, for traces and profilers. */
+  tinh_kernel_fn function; /* CPU; NULL otherwise. */
+  uint64_t scratch_size;   /* CUDA: the dynamic shared memory of a block. */
   uint32_t num_operands;
   const tinh_operand_desc_t *operands; /* By buffer. */
+  uint32_t device;                     /* tinh_device_t: where it runs. */
+  uint32_t threads;          /* CUDA: of a block, which computes one chunk; a
+                                multiple of 32, at most 1024. CPU: 0. */
+  const tinh_image_t *image; /* CUDA; NULL otherwise. */
 } tinh_kernel_desc_t;
 
 /* The memory in which a buffer lies. */
@@ -110,8 +127,10 @@ typedef enum tinh_space {
                              its `init` writes. */
   TINH_SPACE_INPUT = 2,   /* `offset` into the function's input `index`. */
   TINH_SPACE_OUTPUT = 3,  /* `offset` into the function's output `index`. */
-  TINH_SPACE_LOOP = 4     /* The number, an int64_t from 0, of the iteration of
+  TINH_SPACE_LOOP = 4,    /* The number, an int64_t from 0, of the iteration of
                              the loop at depth `index`; only read. */
+  TINH_SPACE_DEVICE = 5,  /* `offset` into the run's arena on the GPU. */
+  TINH_SPACE_DEVICE_WEIGHTS = 6 /* `offset` into the weights, in GPU memory. */
 } tinh_space_t;
 
 typedef struct tinh_buffer_ref {
@@ -213,6 +232,8 @@ typedef struct tinh_variable_desc {
                               goes with them, such as moments. */
   uint64_t stored_size;    /* Its bytes in the state. */
   tinh_conversion_t pack, unpack; /* Both or neither. */
+  uint32_t device; /* tinh_device_t: whose memory it lies in; `offset` is
+                      into the state that is there. */
 } tinh_variable_desc_t;
 
 #define TINH_INITIALLY_ZERO UINT64_MAX
@@ -227,8 +248,11 @@ typedef struct tinh_function_desc {
   uint32_t mutates_state; /* 1: variables are among its outputs. */
   const tinh_step_t *steps;
   uint64_t arena_size;
-  uint64_t unplanned_size;   /* The sum of its intermediate buffers, and */
-  uint64_t lower_bound_size; /* its live-set lower bound: for reports. */
+  uint64_t unplanned_size;    /* The sum of its intermediate buffers, and */
+  uint64_t lower_bound_size;  /* its live-set lower bound: for reports. */
+  uint64_t device_arena_size; /* The same of its arena on the GPU. */
+  uint64_t device_unplanned_size;
+  uint64_t device_lower_bound_size;
 } tinh_function_desc_t;
 
 typedef struct tinh_artifact {
@@ -242,11 +266,12 @@ typedef struct tinh_artifact {
   const tinh_function_desc_t *functions;
   const tinh_variable_desc_t *variables;
   uint64_t weights_size;
-  uint64_t state_size; /* Of all variables, each aligned. */
+  uint64_t state_size; /* Of all variables of the CPU, each aligned. */
   /* Computes the weights anew from the model's parameters, its inputs, for a
    * program that has others; or NULL. It has no outputs: its steps write to the
    * weights, of which it reads what is no parameter. */
   const tinh_function_desc_t *init;
+  uint64_t device_state_size; /* Of all variables of the GPU. */
 } tinh_artifact_t;
 
 /* An artifact in an object file, to be linked into a program: what the symbol
