@@ -99,6 +99,34 @@ class Layers:
         }
 
 
+class LayersWithSums(Layers):
+    """The same, and the sum of w1, and those of its columns and of its rows times x,
+    in b: the gradient of w1 has terms that are alike in all rows or columns."""
+
+    def json(self):
+        model = super().json()
+
+        def node(op, inputs, output, **attributes):
+            return {
+                "op": op,
+                "inputs": inputs,
+                "outputs": [output],
+                "attributes": attributes,
+            }
+
+        model["nodes"][1]["inputs"] = ["a4", "b1"]
+        model["nodes"][1:1] = [
+            node("reduce", ["w1"], "s1", kind="sum", axes=[0, 1], keepdims=True),
+            node("reduce", ["w1"], "s2", kind="sum", axes=[0], keepdims=True),
+            node("reduce", ["w1"], "s3", kind="sum", axes=[1], keepdims=True),
+            node("matmul", ["x", "s3"], "s4"),
+            node("add", ["a", "s1"], "a2"),
+            node("add", ["a2", "s2"], "a3"),
+            node("add", ["a3", "s4"], "a4"),
+        ]
+        return model
+
+
 class LayoutTest(tool_test.ToolTest):
     def compile_layers(self, layers, optimizer, *options, emit="so"):
         self.files = getattr(self, "files", 0) + 1
@@ -138,6 +166,11 @@ class LayoutTest(tool_test.ToolTest):
         # Their tiles are wider than the panels in which they store.
         for hidden in (70, 100, 128):
             self.compare(Layers(inputs=3, hidden=hidden), "adam,lr=0.01")
+
+    def test_gradients_alike_in_rows_or_columns(self):
+        for optimizer in ("sgd,lr=0.001", "adam,lr=0.001"):
+            for cpu in ("native", "x86-64-v3"):
+                self.compare(LayersWithSums(), optimizer, f"--cpu={cpu}")
 
     def test_doubles(self):
         self.compare(Layers("f64"), "adam,lr=0.01")

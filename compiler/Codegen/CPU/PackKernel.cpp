@@ -46,7 +46,7 @@ private:
   Value pack(Value plain);
   Value packGeneric(linalg::GenericOp op);
   Value packProduct(linalg::GenericOp op);
-  Value broadcast(OpOperand &operand, linalg::GenericOp op);
+  Value packBroadcast(OpOperand &operand, linalg::GenericOp op);
   void eraseDead();
 
   OpBuilder &b;
@@ -79,22 +79,22 @@ Packing KernelPacker::packingOf(Type element) const {
   return result;
 }
 
-/// An operand of `op` with all dimensions of its result.
-Value KernelPacker::broadcast(OpOperand &operand, linalg::GenericOp op) {
+/// An operand of `op` with all dimensions of its result, in panels.
+Value KernelPacker::packBroadcast(OpOperand &operand, linalg::GenericOp op) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   ArrayRef<int64_t> shape = packing.plain.getShape();
-  Value empty = tensor::EmptyOp::create(b, loc, shape,
-                                        getElementTypeOrSelf(operand.get()));
+  Type element = getElementTypeOrSelf(operand.get());
+  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
   AffineMap maps[] = {
       map, AffineMap::getMultiDimIdentityMap(shape.size(), b.getContext())};
   SmallVector<utils::IteratorType> iterators(shape.size(),
                                              utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), operand.get(), empty, maps, iterators,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(b, loc, arguments[0]);
-             })
-      .getResult(0);
+  auto whole = linalg::GenericOp::create(
+      b, loc, empty.getType(), operand.get(), empty, maps, iterators,
+      [](OpBuilder &b, Location loc, ValueRange arguments) {
+        linalg::YieldOp::create(b, loc, arguments[0]);
+      });
+  return packPanels(b, loc, whole.getResult(0), packingOf(element));
 }
 
 Value KernelPacker::packGeneric(linalg::GenericOp op) {
@@ -107,7 +107,7 @@ Value KernelPacker::packGeneric(linalg::GenericOp op) {
     bool isScalar = map.getNumResults() == 0;
     inputs.push_back(isScalar           ? operand->get()
                      : map.isIdentity() ? pack(operand->get())
-                                        : pack(broadcast(*operand, op)));
+                                        : packBroadcast(*operand, op));
     maps.push_back(isScalar ? AffineMap::get(rank, 0, b.getContext())
                             : identity);
   }

@@ -42,9 +42,18 @@
 // CHECK-LABEL: func.func @few_rows
 // CHECK-SAME:    tensor<64x64xf32> {graph.variable = "v"}
 
+// What an update repeats for each row or column is read as it is.
+// CHECK-LABEL: func.func @scale
+// CHECK:         graph.dispatch @mul_mul_0({{.*}}) : (tensor<100xf32>, tensor<1000x1xf32>, tensor<4x1000x32xf32>) -> tensor<4x1000x32xf32>
+
+// KERNELS-LABEL: func.func private @mul_mul_0
+// KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 2, 0>]
+// KERNELS-SAME:    graph.strategy = "rows"
+
 module attributes {graph.cpu = "x86-64-v4"} {
   graph.variable "w" = dense<0.5> : tensor<1000x100xf32> trainable
   graph.variable "m" = dense<0.0> : tensor<1000x100xf32>
+  graph.variable "u" = dense<0.5> : tensor<1000x100xf32> trainable
   graph.variable "v" = dense<0.0> : tensor<64x64xf32>
   func.func @train_step(%x: tensor<64x1000xf32> {graph.name = "x"}, %d: tensor<64x100xf32> {graph.name = "d"},
                         %w: tensor<1000x100xf32> {graph.variable = "w"}, %m: tensor<1000x100xf32> {graph.variable = "m"})
@@ -81,5 +90,19 @@ module attributes {graph.cpu = "x86-64-v4"} {
       graph.yield %0 : tensor<2x64xf32>
     }
     return %y : tensor<2x64xf32>
+  }
+  func.func @scale(%x: tensor<64x1000xf32> {graph.name = "x"}, %columns: tensor<100xf32> {graph.name = "columns"},
+                   %rows: tensor<1000x1xf32> {graph.name = "rows"}, %u: tensor<1000x100xf32> {graph.variable = "u"})
+      -> (tensor<64x100xf32> {graph.name = "y"}, tensor<1000x100xf32> {graph.variable = "u"}) {
+    %y = graph.kernel (%a = %x, %b = %u) : (tensor<64x1000xf32>, tensor<1000x100xf32>) -> tensor<64x100xf32> {
+      %0 = graph.matmul %a, %b : tensor<64x1000xf32>, tensor<1000x100xf32> -> tensor<64x100xf32>
+      graph.yield %0 : tensor<64x100xf32>
+    }
+    %u1 = graph.kernel (%a = %columns, %b = %rows, %c = %u) : (tensor<100xf32>, tensor<1000x1xf32>, tensor<1000x100xf32>) -> tensor<1000x100xf32> {
+      %0 = graph.mul %c, %a : tensor<1000x100xf32>, tensor<100xf32> -> tensor<1000x100xf32>
+      %1 = graph.mul %0, %b : tensor<1000x100xf32>, tensor<1000x1xf32> -> tensor<1000x100xf32>
+      graph.yield %1 : tensor<1000x100xf32>
+    }
+    return %y, %u1 : tensor<64x100xf32>, tensor<1000x100xf32>
   }
 }
