@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 
@@ -79,34 +78,6 @@ bool lies_within(uint64_t offset, uint64_t size, uint64_t total) {
 uint64_t aligned_size(uint64_t size) {
   uint64_t rest = size % TINH_BUFFER_ALIGNMENT;
   return rest ? size - rest + TINH_BUFFER_ALIGNMENT : size;
-}
-
-/// The bytes from the first element of an operand to behind the last one;
-/// nothing if it is no tensor.
-std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
-  uint64_t width = tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype));
-  if (width == 0 || operand.written > 1 ||
-      (operand.rank > 0 && (!operand.dims || !operand.strides)))
-    return std::nullopt;
-  uint64_t last = 0;
-  bool is_empty = false;
-  for (uint32_t d = 0; d < operand.rank; ++d) {
-    int64_t extent = operand.dims[d], stride = operand.strides[d];
-    uint64_t way;
-    if (extent < 0 || stride < 0)
-      return std::nullopt;
-    is_empty |= extent == 0;
-    if (extent > 0 && (__builtin_mul_overflow(extent - 1, stride, &way) ||
-                       __builtin_add_overflow(last, way, &last)))
-      return std::nullopt;
-  }
-  uint64_t size;
-  if (is_empty)
-    return 0;
-  if (__builtin_add_overflow(last, 1, &last) ||
-      __builtin_mul_overflow(last, width, &size))
-    return std::nullopt;
-  return size;
 }
 
 bool valid_kernels(const tinh_artifact_t &artifact) {
@@ -361,6 +332,32 @@ std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function) {
   if (innermost >= 0)
     return {};
   return enclosing;
+}
+
+std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
+  uint64_t width = tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype));
+  if (width == 0 || operand.written > 1 ||
+      (operand.rank > 0 && (!operand.dims || !operand.strides)))
+    return std::nullopt;
+  uint64_t last = 0;
+  bool is_empty = false;
+  for (uint32_t d = 0; d < operand.rank; ++d) {
+    int64_t extent = operand.dims[d], stride = operand.strides[d];
+    uint64_t way;
+    if (extent < 0 || stride < 0)
+      return std::nullopt;
+    is_empty |= extent == 0;
+    if (extent > 0 && (__builtin_mul_overflow(extent - 1, stride, &way) ||
+                       __builtin_add_overflow(last, way, &last)))
+      return std::nullopt;
+  }
+  uint64_t size;
+  if (is_empty)
+    return 0;
+  if (__builtin_add_overflow(last, 1, &last) ||
+      __builtin_mul_overflow(last, width, &size))
+    return std::nullopt;
+  return size;
 }
 
 /// It takes parameters, each once and under its name, and gives nothing.

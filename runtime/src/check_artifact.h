@@ -15,11 +15,16 @@
 
 #include "tinh/artifact.h"
 
+#include <optional>
 #include <vector>
 
 namespace tinh::runtime {
 
 bool valid_artifact(const tinh_artifact_t &artifact);
+
+/// The bytes from the first element of an operand to behind the last one;
+/// nothing if it is no tensor.
+std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand);
 
 /// For each step, and for the end of the function, the LOOP that it lies in;
 /// -1 for none. A LOOP lies outside its loop and a NEXT inside. Empty if loops

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "check_numerics.h"
 
+#include "check_artifact.h"
 #include "error.h"
 #include "state.h"
 #include "tensor.h"
@@ -64,14 +65,20 @@ const tinh_tensor_desc_t *NumericsCheck::tensor_of(const Step &step,
              : nullptr;
 }
 
-/// The variable that the operand is, if it is packed; else null.
+/// The variable that the operand is, if it is packed; else null, as for a part
+/// of one: what is not as large as the variable's memory is not all of it.
 const tinh_variable_desc_t *
 NumericsCheck::stored_apart(const Step &step, uint32_t operand) const {
   const tinh_tensor_desc_t *tensor = tensor_of(step, operand);
   if (!tensor || tensor->variable == TINH_NOT_VARIABLE)
     return nullptr;
   const tinh_variable_desc_t &variable = artifact.variables[tensor->variable];
-  return variable.unpack.kernel == TINH_NO_KERNEL ? nullptr : &variable;
+  const tinh_step_t &desc = step.function.steps[step.number];
+  const tinh_operand_desc_t &type =
+      artifact.kernels[desc.kernel].operands[operand];
+  bool is_all = operand_size(type) == variable.stored_size;
+  return variable.unpack.kernel != TINH_NO_KERNEL && is_all ? &variable
+                                                            : nullptr;
 }
 
 void NumericsCheck::before(const Step &step) {

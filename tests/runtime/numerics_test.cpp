@@ -11,9 +11,13 @@
 //===----------------------------------------------------------------------===//
 #include "numerics.h"
 
+#include "check_artifact.h"
+#include "check_numerics.h"
+#include "error.h"
 #include "trainer.h"
 
 #include <cmath>
+#include <cstring>
 #include <gmock/gmock.h>
 
 using namespace tinh::runtime;
@@ -233,6 +237,116 @@ TEST_F(Trainer, KnowsWhatCanBeChecked) {
   options.check_numerics = static_cast<tinh_check_numerics_t>(3);
   EXPECT_TRUE(fails(TINH_INVALID_ARGUMENT, "check_numerics",
                     [&] { tinh::Context(module, options); }));
+}
+
+/// Rows of three that lie in rows of four, all of which one kernel reads, and
+/// the second of which another one does.
+class PackedVariable : public testing::Test {
+protected:
+  static void unpack(void *const *buffers, void *, int64_t, int64_t) {
+    for (int row = 0; row < 2; ++row)
+      std::memcpy(static_cast<float *>(buffers[1]) + row * 3,
+                  static_cast<const float *>(buffers[0]) + row * 4, 12);
+  }
+
+  void SetUp() override {
+    for (uint32_t i : {0, 1}) {
+      kernels[kAll + i].name = i ? "row" : "all";
+      kernels[kUnpack + i].name = i ? "pack" : "unpack";
+      kernels[kAll + i].num_operands = kernels[kUnpack + i].num_operands = 2;
+      kernels[kAll + i].operands = &operands[2 * i];
+      kernels[kUnpack + i].operands = &operands[4 + 2 * i];
+      steps[i].kernel = kAll + i;
+      steps[i].wait_for = -1;
+      steps[i].num_buffers = 2;
+      steps[i].buffers = &references[2 * i];
+      steps[i].num_chunks = 1;
+    }
+    kernels[kUnpack].function = unpack;
+    w.name = input.name = "w";
+    output.name = "y";
+    w.dtype = input.dtype = output.dtype = TINH_DTYPE_F32;
+    w.rank = input.rank = 2;
+    w.dims[0] = input.dims[0] = 2;
+    w.dims[1] = input.dims[1] = 3;
+    w.size = input.size = 24;
+    w.initial_offset = TINH_INITIALLY_ZERO;
+    w.stored_size = 32;
+    w.unpack = {kUnpack, 1};
+    w.pack = {kPack, 1};
+    output.size = 4;
+    output.variable = TINH_NOT_VARIABLE;
+    function.name = "f";
+    function.inputs = &input;
+    function.outputs = &output;
+    function.steps = steps;
+    function.num_inputs = function.num_outputs = 1;
+    function.num_steps = 2;
+    artifact.kernels = kernels;
+    artifact.num_kernels = 4;
+    artifact.functions = &function;
+    artifact.variables = &w;
+    artifact.num_functions = artifact.num_variables = 1;
+    artifact.version = note.version = TINH_ARTIFACT_VERSION;
+    artifact.state_size = 64;
+    ASSERT_TRUE(valid_artifact(artifact));
+  }
+
+  /// What is said if step `number` reads `memory` and gives NaN.
+  std::string check(uint32_t number) {
+    tinh_model_t model = {&note, &artifact, nullptr};
+    Module module(model, nullptr);
+    NumericsCheck numerics(module, TINH_CHECK_NANS);
+    float result = NAN;
+    void *buffers[] = {memory.data() + 4 * number, &result};
+    NumericsCheck::Step step = {function, number, buffers, {}};
+    try {
+      numerics.before(step);
+      numerics.after(step);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  enum : uint32_t { kAll, kRow, kUnpack, kPack };
+  static constexpr int64_t plain[] = {2, 3}, packed[] = {2, 4}, row[] = {4},
+                           by_3[] = {3, 1}, by_4[] = {4, 1}, dense[] = {1};
+  const tinh_operand_desc_t operands[8] = {
+      {TINH_DTYPE_F32, 0, 2, packed, by_4},
+      {TINH_DTYPE_F32, 1, 0, nullptr, nullptr},
+      {TINH_DTYPE_F32, 0, 1, row, dense},
+      {TINH_DTYPE_F32, 1, 0, nullptr, nullptr},
+      {TINH_DTYPE_F32, 0, 2, packed, by_4},
+      {TINH_DTYPE_F32, 1, 2, plain, by_3},
+      {TINH_DTYPE_F32, 0, 2, plain, by_3},
+      {TINH_DTYPE_F32, 1, 2, packed, by_4}};
+  const tinh_buffer_ref_t references[4] = {{TINH_SPACE_INPUT, 0, 0},
+                                           {TINH_SPACE_OUTPUT, 0, 0},
+                                           {TINH_SPACE_INPUT, 0, 16},
+                                           {TINH_SPACE_OUTPUT, 0, 0}};
+  std::vector<float> memory = {1, 2, 3, NAN, 4, 5, 6, NAN};
+  tinh_kernel_desc_t kernels[4] = {};
+  tinh_step_t steps[2] = {};
+  tinh_tensor_desc_t input = {}, output = {};
+  tinh_variable_desc_t w = {};
+  tinh_function_desc_t function = {};
+  tinh_artifact_t artifact = {};
+  tinh_note_t note = {};
+};
+
+TEST_F(PackedVariable, IsLookedAtAsProgramsSeeIt) {
+  EXPECT_THAT(check(0), HasSubstr("nothing that it had read was NaN"));
+  memory[5] = NAN;
+  EXPECT_THAT(check(0), HasSubstr("NaN at [1, 1], the first of 1 among 6 "
+                                  "numbers of its operand 0, the variable "
+                                  "'w', f32 [2, 3]"));
+}
+
+TEST_F(PackedVariable, IsLookedAtAsItLiesInParts) {
+  EXPECT_THAT(check(1), HasSubstr("NaN at [3], the first of 1 among 4 numbers "
+                                  "of its operand 0, the variable 'w', f32 "
+                                  "[4]"));
 }
 
 } // namespace
