@@ -85,29 +85,25 @@ Module::Module(const std::string &path) {
   // Without a slash dlopen would search the library path.
   std::string file_name =
       path.find('/') == std::string::npos ? "./" + path : path;
-  library = dlopen(file_name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library.reset(dlopen(file_name.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library)
     throw Error(TINH_INVALID_ARTIFACT,
                 "cannot load '" + path + "': " + dlerror());
-  if (notes_of(library) != notes_of(file, path)) {
-    // Of a path that is loaded already, dlopen does not look at the file again.
-    dlclose(library);
+  // Of a path that is loaded already, dlopen does not look at the file again.
+  if (notes_of(library.get()) != notes_of(file, path))
     throw Error(TINH_INVALID_ARTIFACT,
                 "cannot load '" + path +
                     "': another artifact was loaded from this path, and is "
                     "still in use; release its module first, or give the new "
                     "one another path");
-  }
   descriptor = static_cast<const tinh_artifact_t *>(
-      dlsym(library, TINH_ARTIFACT_SYMBOL));
+      dlsym(library.get(), TINH_ARTIFACT_SYMBOL));
   if (!descriptor || descriptor->version != TINH_ARTIFACT_VERSION ||
       descriptor->weights_size != note.weights_size ||
-      !valid_artifact(*descriptor)) {
-    dlclose(library);
+      !valid_artifact(*descriptor))
     throw Error(TINH_INVALID_ARTIFACT,
                 "cannot load '" + path + "': its description '" +
                     TINH_ARTIFACT_SYMBOL + "' is missing or damaged");
-  }
 }
 
 Module::Module(const tinh_model_t &model, const char *weights_path)
@@ -136,10 +132,7 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
   weights_data = mapped_weights.data();
 }
 
-Module::~Module() {
-  if (library)
-    dlclose(library);
-}
+void Module::Close::operator()(void *handle) const { dlclose(handle); }
 
 /// Item `index` of `count`; throws INVALID_ARGUMENT if there is no such.
 template <typename Item>

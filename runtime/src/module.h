@@ -32,7 +32,6 @@ public:
   /// .safetensors file at `path`.
   Module(const std::shared_ptr<const Module> &other, const std::string &path);
   Module(const Module &) = delete;
-  ~Module();
 
   const tinh_artifact_t &artifact() const { return *descriptor; }
   const char *cpu() const { return note.cpu; }
@@ -53,7 +52,10 @@ private:
   std::shared_ptr<const Module> loaded_by;
   MappedMemory mapped_weights; // Empty if they are linked.
   char *weights_data = nullptr;
-  void *library = nullptr;
+  struct Close {
+    void operator()(void *handle) const;
+  };
+  std::unique_ptr<void, Close> library;
   const tinh_artifact_t *descriptor = nullptr;
 };
 

@@ -122,13 +122,15 @@ void State::load(const std::string &path) {
                                        "': it is the state of another model" +
                                        problems);
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
-    const TensorFile::Tensor &tensor = *file.find(artifact.variables[i].name);
+    const tinh_variable_desc_t &variable = artifact.variables[i];
+    const TensorFile::Tensor &tensor = *file.find(variable.name);
     const char *data = file.data(tensor);
     MappedMemory aligned;
-    if (reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(tensor.dtype)) {
+    if (variable.pack.kernel != TINH_NO_KERNEL &&
+        reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(tensor.dtype)) {
       // A file need not align its tensors as kernels want them.
-      aligned = MappedMemory::anonymous(artifact.variables[i].size);
-      std::memcpy(aligned.data(), data, artifact.variables[i].size);
+      aligned = MappedMemory::anonymous(variable.size);
+      std::memcpy(aligned.data(), data, variable.size);
       data = aligned.data();
     }
     write(i, data);
