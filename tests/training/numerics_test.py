@@ -150,25 +150,41 @@ class NumericsTest(tool_test.ToolTest):
         done = train("--optimizer=sgd,lr=3e38")
         self.fails(done, " among 160 numbers of its result 0", "the variable 'w', f32 [16, 10]")
 
+    def train_classes(self, x, labels, *options):
+        y = npy(labels, (8,), "<i8", "q")
+        return self.train_model("cross_entropy", x, y, *options)
+
     def test_labels_out_of_range(self):
-        self.write("relu")
         x = [float(i % 5) for i in range(24)]
         labels = [0, 1, 2, 0, 1, 2, 0, 1]
+        for name in ("x", "target"):  # The loss's own one is then target.1.
+            self.write("relu")
+            file = self.folder / "model.json"
+            file.write_text(file.read_text().replace('"x"', f'"{name}"'))
+            labels[6] = 0
+            done = self.train_classes(x, labels, "--check-numerics")
+            self.assertEqual(done.returncode, 0)
+            for label in (3, -1):
+                labels[6] = label
+                message = (
+                    f"in step 2 of epoch 1: the target of sample 6 is {label}, "
+                    "which is wrong unless it is the loss's ignore_index: the "
+                    "model has the classes 0 to 2; "
+                )
+                self.fails(self.train_classes(x, labels), "the loss is nan " + message)
+                done = self.train_classes(x, labels, "--check-numerics")
+                self.fails(done, "a number is not finite " + message, "gave NaN at [2]")
 
-        def train(*options):
-            y = npy(labels, (8,), "<i8", "q")
-            return self.train_model("cross_entropy", x, y, *options)
-
-        self.assertEqual(train("--check-numerics").returncode, 0)
-        for label in (3, -1):
-            labels[6] = label
-            message = (
-                f"in step 2 of epoch 1: the target of sample 6 is {label}, and the "
-                "model has the classes 0 to 2; "
-            )
-            self.fails(train(), "the loss is nan " + message)
-            done = train("--check-numerics")
-            self.fails(done, "a number is not finite " + message, "gave NaN at [2]")
+    def test_labels_that_are_ignored(self):
+        self.write("relu")
+        x = [float(i % 5) for i in range(24)]
+        labels = [0, 1, 2, 0, -100, 2, 0, 1]
+        self.assertEqual(self.train_classes(x, labels).returncode, 0)
+        x[21] = float("nan")
+        self.fails(
+            self.train_classes(x, labels),
+            "the loss is nan in step 2 of epoch 1; check the data",
+        )
 
 
 if __name__ == "__main__":

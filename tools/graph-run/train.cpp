@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <unistd.h>
 
 namespace tinh::tools {
@@ -158,7 +159,8 @@ private:
                     (label.empty() ? "" : ": " + label) + "; " + advice);
   }
 
-  /// No kernel fails: for a label that is no class the loss is NaN.
+  /// No kernel fails: for a label that is no class the loss is NaN, but for one
+  /// that it ignores, which only the model knows.
   std::string wrong_label(const Slot &slot) const {
     if (!target)
       return "";
@@ -167,27 +169,32 @@ private:
     for (size_t i = 0; i < count; ++i) {
       int64_t label;
       std::memcpy(&label, &memory[i * width], width);
-      if (label < 0 || label >= classes)
+      if (label != kIgnored && (label < 0 || label >= classes))
         return "the target of sample " +
                std::to_string(slot.samples[i * slot.samples.size() / count]) +
                " is " + std::to_string(label) +
-               ", and the model has the classes 0 to " +
+               ", which is wrong unless it is the loss's ignore_index: the "
+               "model has the classes 0 to " +
                std::to_string(classes - 1);
     }
     return "";
   }
 
-  /// If the targets are classes, how many the model tells apart.
+  /// If the targets are classes, how many the model tells apart. The target is
+  /// what a prediction does without.
   void find_classes(const Module &module) {
+    uint32_t predict = 0;
+    if (tinh_module_find_function(module.handle(), "predict", &predict))
+      return;
+    std::set<std::string> others;
+    for (const tinh_tensor_info_t &input : module.inputs(predict))
+      others.insert(input.name);
     auto inputs = module.inputs(function);
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].name == std::string("target") &&
-          inputs[i].dtype == TINH_DTYPE_I64)
+      if (!others.count(inputs[i].name) && inputs[i].dtype == TINH_DTYPE_I64)
         target = i;
-    uint32_t predict = 0;
-    if (!target ||
-        tinh_module_find_function(module.handle(), "predict", &predict))
-      return target.reset();
+    if (!target)
+      return;
     tinh_tensor_info_t prediction = module.outputs(predict).at(0);
     if (prediction.rank == 0)
       return target.reset();
@@ -199,6 +206,8 @@ private:
   const std::vector<tinh_tensor_info_t> outputs;
   const Dataset data;
   std::array<Slot, 2> slots;
+  /// What losses ignore if they are not told otherwise.
+  static constexpr int64_t kIgnored = -100;
   std::optional<size_t> target; ///< The input of classes, if there is one.
   int64_t classes = 0;
   std::vector<size_t> scalars; ///< The outputs that are summed.
