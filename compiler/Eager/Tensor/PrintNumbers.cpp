@@ -58,8 +58,9 @@ static Decimal parse(const char *text, size_t size) {
 /// `precision` digits after the point, correctly rounded, as in %e.
 static std::string scientific(double value, int precision) {
   char text[64];
-  int size = std::snprintf(text, sizeof text, "%.*e", precision, value);
-  return {text, static_cast<size_t>(size)};
+  auto [end, _] = std::to_chars(text, std::end(text), value,
+                                std::chars_format::scientific, precision);
+  return {text, end};
 }
 
 /// The fewest digits that give the number back, in its own dtype.
@@ -77,7 +78,8 @@ static Decimal shortest(double value, DType dtype) {
   }
   for (int precision = 0;; ++precision) {
     std::string digits = scientific(value, precision);
-    double back = std::strtod(digits.c_str(), nullptr);
+    double back = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), back);
     back = dtype == float16 ? halfToFloat(floatToHalf(float(back)))
                             : bfloat16ToFloat(floatToBfloat16(float(back)));
     if (back == value)
@@ -104,8 +106,9 @@ static std::string roundedPositional(double value, DType dtype) {
   if (decimal.fraction() <= kPrecision)
     return positional(decimal);
   char text[64];
-  std::snprintf(text, sizeof text, "%.*f", kPrecision, value);
-  std::string digits = text;
+  auto [end, _] = std::to_chars(text, std::end(text), value,
+                                std::chars_format::fixed, kPrecision);
+  std::string digits(text, end);
   digits.erase(digits.find_last_not_of('0') + 1);
   return digits;
 }

@@ -8,7 +8,6 @@
 #include "compiler/Import/onnx/NodeBuilder.h"
 
 #include <charconv>
-#include <cstdlib>
 
 using namespace mlir;
 
@@ -80,9 +79,11 @@ Results batchNormInTraining(NodeBuilder &b) {
 
 /// Files hold f32, and 1 - 0.9 is meant to be 0.1.
 double asWritten(double value) {
-  char text[32] = {};
-  std::to_chars(text, std::end(text) - 1, static_cast<float>(value));
-  return std::strtod(text, nullptr);
+  char text[32];
+  auto [end, _] =
+      std::to_chars(text, std::end(text), static_cast<float>(value));
+  std::from_chars(text, end, value);
+  return value;
 }
 
 Results batchNorm(NodeBuilder &b) {
