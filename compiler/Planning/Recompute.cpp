@@ -406,10 +406,6 @@ void Search::removeNeedless() {
 
 } // namespace
 
-Recomputation withoutRecomputing(const Computations &problem) {
-  return Search(problem).take();
-}
-
 Recomputation planRecomputation(const Computations &problem, uint64_t limit) {
   Search search(problem);
   search.run(limit);

@@ -52,12 +52,10 @@ struct Recomputation {
   uint64_t peak = 0;
 };
 
-/// The steps in their own order, without repeating any; those that overwrite
-/// something come as soon as they can.
-Recomputation withoutRecomputing(const Computations &problem);
-
 /// Repeats steps until at most `limit` bytes are live, or no further step
-/// helps; tries to do it at little cost. Deterministic.
+/// helps; tries to do it at little cost. Deterministic. What is not repeated
+/// keeps its order, but for steps that overwrite something: these come as soon
+/// as they can.
 Recomputation planRecomputation(const Computations &problem, uint64_t limit);
 
 } // namespace tinh::planning

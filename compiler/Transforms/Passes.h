@@ -81,8 +81,8 @@ int64_t decomposeConvTranspose(mlir::func::FuncOp function);
 int64_t repeatCheapOps(mlir::func::FuncOp function);
 
 struct Rematerialisation {
-  /// What is live at most, without it and with it, as estimated.
-  uint64_t peakBefore = 0, peak = 0;
+  /// What is live at most, as estimated.
+  uint64_t peak = 0;
   /// Kernels that are repeated.
   int64_t repeated = 0;
   uint64_t arithmeticBefore = 0, arithmetic = 0;

@@ -320,7 +320,6 @@ Rematerialisation rematerialise(func::FuncOp function, uint64_t limit,
   planning::Computations problem = StepFinder(function, groups).find();
   planning::Recomputation plan = planning::planRecomputation(problem, limit);
   Rematerialisation result;
-  result.peakBefore = planning::withoutRecomputing(problem).peak;
   result.peak = plan.peak;
   result.repeated = plan.order.size() - groups.size();
   DenseSet<Operation *> constantOps = findConstantOps(function);

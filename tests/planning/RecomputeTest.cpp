@@ -44,6 +44,11 @@ Computations chain(uint32_t layers, uint64_t size) {
   return problem;
 }
 
+/// The steps in their own order, each once.
+Recomputation withoutRecomputing(const Computations &problem) {
+  return planRecomputation(problem, UINT64_MAX);
+}
+
 /// Runs the steps, with numbers in place of tensors; what each step computes
 /// for the first time.
 std::vector<uint64_t> run(const Computations &problem,
