@@ -98,14 +98,14 @@ void Model::Impl::requireFinite() const {
     return;
   auto [epoch, batch] = loader->position();
   // An epoch that has ended is the one before that of the position.
-  throw Error(TINH_INVALID_ARGUMENT,
-              "fit: the loss is not finite in step " +
-                  std::to_string(*examples / batchSize + 1) + " of epoch " +
-                  std::to_string(batch == 0 ? epoch : epoch + 1) +
-                  "; check the data, also for labels out of range, or train "
-                  "with a lower learning rate; with CompileOptions::graph = "
-                  "false, operations say what they cannot compute, and with "
-                  "EngineOptions::check_numerics what gave the first NaN");
+  throw LossNotFinite(
+      "fit: the loss is not finite in step " +
+      std::to_string(*examples / batchSize + 1) + " of epoch " +
+      std::to_string(batch == 0 ? epoch : epoch + 1) +
+      "; check the data, also for labels out of range, or train with a lower "
+      "learning rate; with CompileOptions::graph = false, operations say what "
+      "they cannot compute, and with EngineOptions::check_numerics what gave "
+      "the first NaN");
 }
 
 void Model::Impl::prepare(const Tensor &x, At at) {
@@ -395,7 +395,7 @@ void Training::runEpoch() {
 /// Says when the number was found that EngineOptions::check_numerics asks for.
 void Training::failIn(const Error &error) const {
   if (error.status() != TINH_NOT_FINITE)
-    throw error;
+    throw;
   throw Error(TINH_NOT_FINITE,
               "fit: by batch " + std::to_string(progress.batch) + " of epoch " +
                   std::to_string(progress.epoch + 1) + ", " + error.what());
@@ -423,6 +423,8 @@ History Training::run() {
     progress.epoch = impl.loader->position().epoch;
     try {
       runEpoch();
+    } catch (const LossNotFinite &) {
+      throw;
     } catch (const Error &error) {
       failIn(error);
     }

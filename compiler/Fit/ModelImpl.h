@@ -38,6 +38,14 @@ private:
   Tensor sums;
 };
 
+/// Apart from what EngineOptions::check_numerics finds, whose place in the
+/// training is not known where it is found.
+class LossNotFinite : public Error {
+public:
+  explicit LossNotFinite(const std::string &message)
+      : Error(TINH_NOT_FINITE, message) {}
+};
+
 class Model::Impl {
 public:
   explicit Impl(std::shared_ptr<nn::Module> network)

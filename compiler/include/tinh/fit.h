@@ -191,7 +191,8 @@ public:
                CompileOptions options = {});
 
   /// Datasets have two fields, inputs and targets. A loss that is not finite is
-  /// an error at the end of the epoch, or where a checkpoint would be written.
+  /// an error, TINH_NOT_FINITE, at the end of the epoch, or where a checkpoint
+  /// would be written.
   History fit(std::shared_ptr<const Dataset> dataset, FitOptions options = {},
               At at = At::current());
   History fit(const Tensor &x, const Tensor &y, FitOptions options = {},
