@@ -20,10 +20,7 @@ using runtime::NotFinite;
 thread_local const Call *GradientOf::current = nullptr;
 
 std::string GradientOf::text(const std::optional<Call> &call) {
-  if (!call)
-    return "";
-  std::string place = describe(*call, "");
-  return ", in the gradient of " + place.substr(0, place.size() - 2);
+  return call ? ", in the gradient of " + place(*call) : "";
 }
 
 namespace {

@@ -410,15 +410,17 @@ void Engine::waitAll() {
     throw Error(error->status, error->message);
 }
 
-std::string describe(const Call &call, std::string_view message) {
-  std::string text = std::string(call.name) + ": " + std::string(message);
-  if (call.at.line() ==
-      0) // Asked for by the compiler, at no place in a program.
-    return text;
+std::string place(const Call &call) {
+  if (call.at.line() == 0) // Asked for by the compiler, not by a program.
+    return call.name;
   const char *file = call.at.file_name();
   const char *slash = std::strrchr(file, '/');
   return std::string(slash ? slash + 1 : file) + ":" +
-         std::to_string(call.at.line()) + ": " + text;
+         std::to_string(call.at.line()) + ": " + call.name;
+}
+
+std::string describe(const Call &call, std::string_view message) {
+  return (place(call) + ": ").append(message);
 }
 
 } // namespace tinh::eager

@@ -32,7 +32,10 @@ struct Call {
   std::source_location at;
 };
 
-/// `message` with the operation and the place of the call before it.
+/// The place of the call, if it has one, and the operation.
+std::string place(const Call &call);
+
+/// `message` with the place of the call before it.
 std::string describe(const Call &call, std::string_view message);
 
 enum class AccessKind : uint8_t {
