@@ -132,8 +132,9 @@ private:
 
   func::FuncOp function;
   FloatType low;
-  llvm::DenseSet<Value> parameters;   // Computed of variables and constants.
-  llvm::DenseMap<Value, Value> casts; // From f32.
+  llvm::DenseSet<Value> parameters;      // Computed of variables and constants.
+  llvm::DenseMap<Value, bool> roundable; // Of these, as far as it is known.
+  llvm::DenseMap<Value, Value> casts;    // From f32.
   int64_t count = 0;
 };
 
@@ -151,15 +152,18 @@ void PrecisionLowering::findParameters(Operation *op) {
 /// Whether no number of a parameter is rounded to an infinity, such as f32's
 /// lowest one in masks. Weights, which may lie in files, are not so large.
 bool PrecisionLowering::canRound(Value parameter) {
+  auto [known, isNew] = roundable.try_emplace(parameter, true);
   auto constant = parameter.getDefiningOp<ConstantOp>();
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
-  return !elements || llvm::all_of(elements, [&](APFloat number) {
-    bool isFinite = number.isFinite(), losesInfo;
-    number.convert(low.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                   &losesInfo);
-    return isFinite == number.isFinite();
-  });
+  if (!isNew || !constant)
+    return known->second;
+  if (auto elements = dyn_cast<DenseFPElementsAttr>(constant.getValue()))
+    known->second = llvm::all_of(elements, [&](APFloat number) {
+      bool isFinite = number.isFinite(), losesInfo;
+      number.convert(low.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                     &losesInfo);
+      return isFinite == number.isFinite();
+    });
+  return known->second;
 }
 
 /// Whether one operand has been rounded and the others, but for parameters,
