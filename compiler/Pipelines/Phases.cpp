@@ -91,10 +91,10 @@ static void buildOptimised(OpPassManager &pm) {
 }
 
 /// Variables are laid out before strategies are chosen, which then pack what
-/// remains. Strategies change a kernel for its own dispatch, as views do that they
-/// depend on: equal ones are merged after it. Packing adds work on constants,
-/// so @init is split off then, too: after merging, since equal work on the same
-/// constant makes one weight.
+/// remains. Strategies change a kernel for its own dispatch, as views do that
+/// they depend on: equal ones are merged after it. Packing adds work on
+/// constants, so @init is split off then, too: after merging, since equal work
+/// on the same constant makes one weight.
 static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   pm.addPass(codegen::createLowerKernels());
   if (options.fuse) // Without, each op has memory of its own.
