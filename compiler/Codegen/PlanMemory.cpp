@@ -126,9 +126,12 @@ void FunctionBuilder::createDispatch(const PlannedStep &step, Value after) {
   auto integer = [&](StringRef name) {
     return kernel->getAttrOfType<IntegerAttr>(name).getInt();
   };
+  IntegerAttr threads;
+  if (graph::isOnCuda(kernel))
+    threads = kernel->getAttrOfType<IntegerAttr>(graph::names::kThreads);
   plan::DispatchOp::create(
       builder, step.location, builder.getType<plan::StepType>(),
-      kernel.getName(), after, integer(graph::names::kChunks),
+      kernel.getName(), after, integer(graph::names::kChunks), threads,
       integer(graph::names::kScratch), builder.getArrayAttr(reads),
       builder.getArrayAttr(writes), inplace);
 }
@@ -369,9 +372,10 @@ static LogicalResult planVariables(ModuleOp module) {
     if (failed(layout))
       return failure();
     OpBuilder builder(variable);
-    plan::VariableOp::create(builder, variable.getLoc(), variable.getNameAttr(),
-                             initial, TypeAttr::get(variable.getType()),
-                             variable.getTrainableAttr(), *layout);
+    plan::VariableOp::create(
+        builder, variable.getLoc(), variable.getNameAttr(), initial,
+        TypeAttr::get(variable.getType()), variable.getTrainableAttr(),
+        variable.isOnCuda() ? builder.getUnitAttr() : UnitAttr(), *layout);
     variable.erase();
   }
   return success();

@@ -47,8 +47,32 @@ static StringRef cpuOf(ModuleOp module) {
   return name ? name.getValue() : "native";
 }
 
+/// The attributes of a module that is compiled for GPUs, too.
+static LogicalResult annotateCuda(ModuleOp module, Phase phase,
+                                  const CudaOptions &options) {
+  Builder builder(module.getContext());
+  auto strings = [&](const std::vector<std::string> &list) {
+    return builder.getStrArrayAttr(
+        SmallVector<StringRef>(list.begin(), list.end()));
+  };
+  // Kernels have devices, and their strategies are for these, from there on.
+  bool known = module->hasAttr(graph::names::kCuda);
+  if (phase >= Phase::Kernels && (!known || !options.place.empty()))
+    return fail(module, "the model in phase '" + phaseName(phase) +
+                            "' has its kernels on the devices where they are; "
+                            "choose GPUs and places in an earlier phase");
+  module->setAttr(graph::names::kCuda, strings(options.chips));
+  if (options.allowTf32)
+    module->setAttr(graph::names::kAllowTf32, builder.getUnitAttr());
+  if (!options.place.empty())
+    module->setAttr(graph::names::kPlace, strings(options.place));
+  return success();
+}
+
 LogicalResult annotateModule(ModuleOp module, Phase phase,
                              const CompileOptions &options) {
+  if (options.cuda && failed(annotateCuda(module, phase, *options.cuda)))
+    return failure();
   StringRef cpu = options.cpu.empty() ? cpuOf(module) : StringRef(options.cpu);
   if (failed(findTarget(module, cpu)))
     return failure();

@@ -25,10 +25,30 @@ namespace tinh {
 
 class KernelCache;
 
+/// GPUs of NVIDIA's, beside the CPU.
+struct CudaOptions {
+  /// What the artifact has code for: sm_75, …, compute_75, which is PTX for
+  /// what comes after it, or "emulated" alone.
+  std::vector<std::string> chips;
+  static std::vector<std::string> defaultChips() {
+    return {"sm_75",  "sm_80",  "sm_86",     "sm_89",
+            "sm_90a", "sm_100", "compute_75"};
+  }
+  /// Products of f32 may read tf32.
+  bool allowTf32 = false;
+  /// PATTERN=DEVICE: kernels with an op or a node of the model of such a name
+  /// go to "cpu" or "cuda"; of several rules the last one that fits counts.
+  std::vector<std::string> place;
+  /// The CUDA toolkit's folder; empty: where CUDA_HOME says, or a usual place.
+  std::string toolkit;
+};
+
 struct CompileOptions {
   /// The CPU: native, x86-64-v3, x86-64-v4 or a name of LLVM's; empty: the one
   /// that the module names, or native.
   std::string cpu;
+  /// Run kernels on GPUs; if there is nothing, what the module says is kept.
+  std::optional<CudaOptions> cuda;
   /// The model's name, kept in the artifact; empty: the one that the module
   /// has, which readModel takes from the file's name if nothing else gives it
   /// one.
@@ -69,8 +89,8 @@ mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::StringRef path,
                                             mlir::MLIRContext &context);
 
 /// Records in `module`, which is in `phase`, what its text must say for the
-/// phases that follow: the CPU and the model's name. Fails, with a message, for
-/// an unknown CPU, or one that comes too late.
+/// phases that follow: the CPU, the GPUs and the model's name. Fails, with a
+/// message, for an unknown CPU, or one that comes too late.
 mlir::LogicalResult annotateModule(mlir::ModuleOp module, Phase phase,
                                    const CompileOptions &options);
 

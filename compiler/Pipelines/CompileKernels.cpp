@@ -240,8 +240,9 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
           argument.setLoc(kernel.getLoc());
   });
   lowered->setSymName(kernel.getSymName());
-  for (StringRef name : {graph::names::kCpu, graph::names::kStrategy,
-                         graph::names::kChunks, graph::names::kScratch})
+  for (StringRef name :
+       {graph::names::kCpu, graph::names::kStrategy, graph::names::kChunks,
+        graph::names::kScratch, graph::names::kDevice, graph::names::kThreads})
     if (Attribute value = kernel->getAttr(name))
       (*lowered)->setAttr(name, value);
   (*lowered)->setAttr(kOperands, TypeAttr::get(operandTypes(kernel)));

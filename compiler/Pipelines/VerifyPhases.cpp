@@ -156,10 +156,11 @@ static bool belongs(Operation &op, Phase phase) {
     return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op);
   case Phase::Kernels:
     return isa<graph::WeightOp, graph::ReshapeOp, graph::SliceOp,
-               graph::ConcatOp, graph::DispatchOp>(op);
+               graph::ConcatOp, graph::DispatchOp, graph::TransferOp>(op);
   default:
     return isa_and_present<graph::GraphDialect>(op.getDialect()) &&
-           !isa<graph::KernelOp, graph::DispatchOp, graph::WeightOp>(op);
+           !isa<graph::KernelOp, graph::DispatchOp, graph::WeightOp,
+                graph::TransferOp>(op);
   }
 }
 
@@ -273,10 +274,14 @@ static LogicalResult verifyLowered(Operation *user, StringRef name,
     return user->emitError()
            << "kernel '" << name << "' is no module of LLVM functions";
   auto function = kernel.lookupSymbol<FunctionOpInterface>(name);
-  if (!function || function.isExternal() || function.getNumArguments() != 4)
+  bool onCuda = graph::isOnCuda(kernel);
+  size_t arguments = onCuda ? numReads + numWrites : 4;
+  if (!function || function.isExternal() ||
+      function.getNumArguments() != arguments)
     return kernel.emitError()
-           << "has no function '" << name
-           << "' of (buffers, scratch, first chunk, last chunk)";
+           << "has no function '" << name << "' of "
+           << (onCuda ? "the addresses of its operands"
+                      : "(buffers, scratch, first chunk, last chunk)");
   auto operands = kernel->getAttrOfType<TypeAttr>(kOperands);
   auto types = operands ? dyn_cast<FunctionType>(operands.getValue()) : nullptr;
   if (!types || types.getNumInputs() != numReads ||

@@ -59,6 +59,22 @@ inline constexpr llvm::StringLiteral kPacked = "graph.packed";
 inline constexpr llvm::StringLiteral kCpu = "graph.cpu";
 /// Of a module: the model's name (StringAttr).
 inline constexpr llvm::StringLiteral kModel = "graph.model";
+/// Of a module: the chips of NVIDIA's that it is compiled for beside the CPU
+/// (ArrayAttr of StringAttr); without it there is no GPU.
+inline constexpr llvm::StringLiteral kCuda = "graph.cuda";
+/// Of such a module: products of f32 may read tf32 (UnitAttr).
+inline constexpr llvm::StringLiteral kAllowTf32 = "graph.allow_tf32";
+/// Of such a module: which kernels go where, "PATTERN=DEVICE" (ArrayAttr of
+/// StringAttr).
+inline constexpr llvm::StringLiteral kPlace = "graph.place";
+/// The device that a kernel is for: kOnCuda, or the CPU without it.
+inline constexpr llvm::StringLiteral kDevice = "graph.device";
+/// Of a kernel for GPUs: the threads of a block, which computes one of its
+/// chunks (I64Attr).
+inline constexpr llvm::StringLiteral kThreads = "graph.threads";
+/// The devices' names.
+inline constexpr llvm::StringLiteral kOnCpu = "cpu";
+inline constexpr llvm::StringLiteral kOnCuda = "cuda";
 /// The function of a model that is only run, and the one that prepares the
 /// weights.
 inline constexpr llvm::StringLiteral kMain = "main";
@@ -69,6 +85,12 @@ inline constexpr llvm::StringLiteral kInit = "init";
 /// that are public but @init.
 inline bool isEntry(mlir::SymbolOpInterface function) {
   return function.isPublic() && function.getName() != names::kInit;
+}
+
+/// Whether a kernel runs on the GPU: a graph.kernel, its function, or a module
+/// of functions in the LLVM dialect.
+inline bool isOnCuda(mlir::Operation *kernel) {
+  return kernel->hasAttr(names::kDevice);
 }
 
 /// Marks ops that compute each result element from operand elements at the

@@ -157,6 +157,17 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
+// transfer
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransferOp::verify() {
+  if (getDevice() == names::kOnCpu || getDevice() == names::kOnCuda)
+    return success();
+  return emitOpError() << "goes to \"" << getDevice() << "\"; expected \""
+                       << names::kOnCpu << "\" or \"" << names::kOnCuda << "\"";
+}
+
+//===----------------------------------------------------------------------===//
 // custom_gradient, variable
 //===----------------------------------------------------------------------===//
 
@@ -183,6 +194,12 @@ LogicalResult CustomGradientOp::verify() {
 }
 
 LogicalResult VariableOp::verify() {
+  if (getDevice() && *getDevice() != names::kOnCuda)
+    return emitOpError() << "is on \"" << *getDevice() << "\"; expected \""
+                         << names::kOnCuda << "\", or nothing for the CPU";
+  if (getDevice() && getStored())
+    return emitOpError("is on the GPU, where variables are stored in their own "
+                       "type");
   if (bool(getStored()) != bool(getPack()) ||
       bool(getStored()) != bool(getUnpack()))
     return emitOpError("has a type in which it is stored, a kernel that packs "

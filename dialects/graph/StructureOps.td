@@ -91,6 +91,25 @@ def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
   let assemblyFormat = "$name attr-dict `:` type($y)";
 }
 
+def Graph_TransferOp : Graph_Op<"transfer", [Pure, SameOperandsAndResultType]> {
+  let summary = "The same tensor in the memory of another device";
+  let description = [{
+    The operands and results of a dispatch lie on the device of its kernel;
+    arguments and results of functions lie on the CPU, unless they are variables
+    `on "cuda"`, and so do conditions and numbers of iterations. Constants and
+    weights can be read on both devices.
+
+    Example: `%d = graph.transfer %x to "cuda" : tensor<64x1000xf32>`
+  }];
+  let arguments = (ins Graph_Tensor:$x, StrAttr:$device);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x `to` $device attr-dict `:` type($x)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isToCuda() { return getDevice() == names::kOnCuda; }
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // What is said about gradients, and what training changes
 //===----------------------------------------------------------------------===//
@@ -160,28 +179,32 @@ def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">,
     Optimizers change those that are `trainable`.
 
     From phase `kernels` on, functions may have it in another type, `stored`, as
-    `pack` makes it of a tensor of its own type; `unpack` does the opposite.
+    `pack` makes it of a tensor of its own type; `unpack` does the opposite. Or it
+    lies in the memory of the GPU, `on "cuda"`, in its own type.
 
     Examples:
     ```mlir
     graph.variable "conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32> trainable
     graph.variable "w1" = #graph.external<"model.onnx", 1620, 400000> : tensor<1000x100xf32> trainable
         stored tensor<4x1000x32xf32> pack @matmul_0_pack unpack @matmul_0_unpack
+    graph.variable "w2" = dense<0.0> : tensor<8xf32> trainable on "cuda"
     ```
   }];
   let arguments = (ins StrAttr:$name, TypedAttrInterface:$value, UnitAttr:$trainable,
+                       OptionalAttr<StrAttr>:$device,
                        OptionalAttr<TypeAttrOf<AnyStaticShapeTensor>>:$stored,
                        OptionalAttr<FlatSymbolRefAttr>:$pack,
                        OptionalAttr<FlatSymbolRefAttr>:$unpack);
   let builders = [
     OpBuilder<(ins "::mlir::StringAttr":$name, "::mlir::TypedAttr":$value,
                    CArg<"::mlir::UnitAttr", "{}">:$trainable), [{
-      build($_builder, $_state, name, value, trainable, ::mlir::TypeAttr(),
-            ::mlir::FlatSymbolRefAttr(), ::mlir::FlatSymbolRefAttr());
+      build($_builder, $_state, name, value, trainable, ::mlir::StringAttr(),
+            ::mlir::TypeAttr(), ::mlir::FlatSymbolRefAttr(),
+            ::mlir::FlatSymbolRefAttr());
     }]>
   ];
   let assemblyFormat = [{
-    $name `=` $value (`trainable` $trainable^)?
+    $name `=` $value (`trainable` $trainable^)? (`on` $device^)?
     (`stored` $stored^ `pack` $pack `unpack` $unpack)? attr-dict
   }];
   let hasVerifier = 1;
@@ -194,6 +217,7 @@ def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">,
       return getStored() ? ::mlir::cast<::mlir::RankedTensorType>(*getStored())
                          : getType();
     }
+    bool isOnCuda() { return getDevice().has_value(); }
     /// Whether all bytes are 0 at first.
     bool isInitiallyZero();
   }];

@@ -39,6 +39,37 @@ LogicalResult verifyInteger(Operation *op, NamedAttribute attribute,
   return success();
 }
 
+LogicalResult verifyStrings(Operation *op, NamedAttribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (list && !list.empty() && llvm::all_of(list, llvm::IsaPred<StringAttr>))
+    return success();
+  return fail(op, attribute) << "must be a list of strings, at least one";
+}
+
+LogicalResult verifyUnit(Operation *op, NamedAttribute attribute) {
+  if (isa<UnitAttr>(attribute.getValue()))
+    return success();
+  return fail(op, attribute) << "has no value";
+}
+
+LogicalResult verifyDevice(Operation *op, NamedAttribute attribute) {
+  auto device = dyn_cast<StringAttr>(attribute.getValue());
+  if (device && device.getValue() == names::kOnCuda)
+    return success();
+  return fail(op, attribute) << "must be \"" << names::kOnCuda
+                             << "\"; what is for the CPU has none";
+}
+
+LogicalResult verifyThreads(Operation *op, NamedAttribute attribute) {
+  constexpr int64_t kWarp = 32, kMost = 1024;
+  auto value = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (value && value.getType().isSignlessInteger(64) && value.getInt() >= 1 &&
+      value.getInt() <= kMost && value.getInt() % kWarp == 0)
+    return success();
+  return fail(op, attribute)
+         << "must be an i64, a multiple of " << kWarp << " up to " << kMost;
+}
+
 LogicalResult verifyPacked(Operation *op, NamedAttribute attribute) {
   if (failed(verifyInteger(op, attribute, 0)))
     return failure();
@@ -98,6 +129,14 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attribute.getName();
   if (name == names::kCpu || name == names::kModel || name == names::kStrategy)
     return verifyString(op, attribute);
+  if (name == names::kCuda || name == names::kPlace)
+    return verifyStrings(op, attribute);
+  if (name == names::kAllowTf32)
+    return verifyUnit(op, attribute);
+  if (name == names::kDevice)
+    return verifyDevice(op, attribute);
+  if (name == names::kThreads)
+    return verifyThreads(op, attribute);
   if (name == names::kChunks)
     return verifyInteger(op, attribute, 1);
   if (name == names::kScratch)

@@ -71,8 +71,8 @@ static ParseResult parseRange(AsmParser &parser, BufferAttr &buffer) {
     return failure();
   std::optional<Space> space = symbolizeSpace(keyword);
   if (!space)
-    return parser.emitError(loc, "expected arena, weights, input, output or "
-                                 "loop");
+    return parser.emitError(loc, "expected arena, weights, input, output, "
+                                 "loop, device or device_weights");
   if (isIndexed(*space) && parser.parseInteger(index))
     return failure();
   if (parser.parseLSquare())
@@ -231,25 +231,59 @@ static ParseResult parseTensors(OpAsmParser &parser, StringRef keyword,
   return success();
 }
 
-static void printSizes(OpAsmPrinter &printer, Operation *, IntegerAttr arena,
+/// "64 unplanned 128 lower_bound 64", behind the arena's keyword.
+static void printArena(OpAsmPrinter &printer, IntegerAttr arena,
                        IntegerAttr unplanned, IntegerAttr lowerBound) {
-  printLine(printer);
-  printer << "arena " << arena.getInt() << " unplanned " << unplanned.getInt()
+  printer << arena.getInt() << " unplanned " << unplanned.getInt()
           << " lower_bound " << lowerBound.getInt();
 }
 
-static ParseResult parseSizes(OpAsmParser &parser, IntegerAttr &arena,
+static ParseResult parseArena(OpAsmParser &parser, IntegerAttr &arena,
                               IntegerAttr &unplanned, IntegerAttr &lowerBound) {
-  auto parseSize = [&](StringRef keyword, IntegerAttr &attribute) {
+  auto parseSize = [&](IntegerAttr &attribute) {
     int64_t size;
-    if (parser.parseKeyword(keyword) || parser.parseInteger(size))
+    if (parser.parseInteger(size))
       return failure();
     attribute = parser.getBuilder().getI64IntegerAttr(size);
     return success();
   };
-  return failure(failed(parseSize("arena", arena)) ||
-                 failed(parseSize("unplanned", unplanned)) ||
-                 failed(parseSize("lower_bound", lowerBound)));
+  return failure(failed(parseSize(arena)) || parser.parseKeyword("unplanned") ||
+                 failed(parseSize(unplanned)) ||
+                 parser.parseKeyword("lower_bound") ||
+                 failed(parseSize(lowerBound)));
+}
+
+static void printSizes(OpAsmPrinter &printer, Operation *, IntegerAttr arena,
+                       IntegerAttr unplanned, IntegerAttr lowerBound) {
+  printLine(printer);
+  printer << "arena ";
+  printArena(printer, arena, unplanned, lowerBound);
+}
+
+static ParseResult parseSizes(OpAsmParser &parser, IntegerAttr &arena,
+                              IntegerAttr &unplanned, IntegerAttr &lowerBound) {
+  return failure(parser.parseKeyword("arena") ||
+                 parseArena(parser, arena, unplanned, lowerBound));
+}
+
+static void printDeviceSizes(OpAsmPrinter &printer, Operation *,
+                             IntegerAttr arena, IntegerAttr unplanned,
+                             IntegerAttr lowerBound) {
+  if (arena.getInt() == 0 && unplanned.getInt() == 0 &&
+      lowerBound.getInt() == 0)
+    return;
+  printLine(printer);
+  printer << "device_arena ";
+  printArena(printer, arena, unplanned, lowerBound);
+}
+
+static ParseResult parseDeviceSizes(OpAsmParser &parser, IntegerAttr &arena,
+                                    IntegerAttr &unplanned,
+                                    IntegerAttr &lowerBound) {
+  if (succeeded(parser.parseOptionalKeyword("device_arena")))
+    return parseArena(parser, arena, unplanned, lowerBound);
+  arena = unplanned = lowerBound = parser.getBuilder().getI64IntegerAttr(0);
+  return success();
 }
 
 static void printBuffer(OpAsmPrinter &printer, Operation *, BufferAttr buffer) {

@@ -52,6 +52,9 @@ LogicalResult VariableOp::verify() {
        layout->getType().getElementType() != getElementTypeOrSelf(getType())))
     return emitOpError("has a layout with other elements than its own, or "
                        "kernels of no chunks");
+  if (layout && getOnDevice())
+    return emitOpError("is on the device, where variables lie as their types "
+                       "say, but has a layout");
   std::optional<BufferAttr> initial = getInitial();
   int64_t size = graph::tensorSize(getStoredType());
   if (!initial ||
@@ -63,9 +66,24 @@ LogicalResult VariableOp::verify() {
 }
 
 /// What a user of `kernel` takes its numbers to be must be what it says.
+/// `threads` is there if it is to run on the GPU.
 static LogicalResult verifyNumbers(Operation *user, Operation *kernel,
                                    StringAttr kernelName, int64_t chunks,
-                                   int64_t scratch) {
+                                   int64_t scratch,
+                                   std::optional<int64_t> threads = {}) {
+  if (graph::isOnCuda(kernel) != threads.has_value())
+    return user->emitOpError()
+           << "kernel '" << kernelName.getValue() << "' is for the "
+           << (threads ? "CPU, which has no blocks of threads"
+                       : "GPU, which needs the threads of a block");
+  if (threads) {
+    auto expected = kernel->getAttrOfType<IntegerAttr>(graph::names::kThreads);
+    if (!expected || expected.getInt() != *threads)
+      return user->emitOpError()
+             << "kernel '" << kernelName.getValue() << "' has blocks of "
+             << (expected ? expected.getInt() : 0) << " threads, not "
+             << *threads;
+  }
   for (auto [name, value] : {std::pair(graph::names::kChunks, chunks),
                              std::pair(graph::names::kScratch, scratch)}) {
     auto expected = kernel->getAttrOfType<IntegerAttr>(name);
@@ -111,7 +129,8 @@ void FunctionOp::build(OpBuilder &builder, OperationState &state,
                        StringRef name, ArrayAttr inputs, ArrayAttr outputs) {
   build(builder, state, builder.getStringAttr(name), inputs, outputs,
         builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
-        builder.getI64IntegerAttr(0));
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
   state.regions.front()->emplaceBlock();
 }
 
@@ -123,10 +142,10 @@ void FunctionOp::build(OpBuilder &builder, OperationState &state,
 /// which the function's verifier knows.
 static LogicalResult verifyWrites(Operation *op, ArrayRef<BufferAttr> writes) {
   for (BufferAttr buffer : writes)
-    if (buffer.getSpace() == Space::Weights || buffer.getSpace() == Space::Loop)
+    if (buffer.isWeight() || buffer.getSpace() == Space::Loop)
       return op->emitOpError()
              << "writes " << toString(buffer)
-             << ", but only the arena, outputs and variables may be written";
+             << ", but only arenas, outputs and variables may be written";
   return success();
 }
 
@@ -254,7 +273,7 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          << kernel->getName() << "'";
   }
   return verifyNumbers(*this, kernel, getKernelAttr().getAttr(), getChunks(),
-                       getScratch());
+                       getScratch(), getThreads());
 }
 
 //===----------------------------------------------------------------------===//

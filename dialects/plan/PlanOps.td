@@ -24,7 +24,8 @@ def Plan_Dialect : Dialect {
     steps, on which bytes. Memory has four spaces: the inputs and the outputs of
     a function, which its caller provides; the weights, which lie in the
     artifact; and the arena, which each run has for itself. In a loop there is
-    also the number of its iteration.
+    also the number of its iteration. A GPU has an arena of each run, `device`,
+    and a copy of the weights, `device_weights`.
 
     An input may be a variable, which lives from run to run. A function that has
     it among its outputs, too, writes its next value in its place: there is one
@@ -49,7 +50,9 @@ def Plan_Space : I32EnumAttr<"Space", "the memory that a buffer lies in", [
     I32EnumAttrCase<"Weights", 1, "weights">,
     I32EnumAttrCase<"Input", 2, "input">,
     I32EnumAttrCase<"Output", 3, "output">,
-    I32EnumAttrCase<"Loop", 4, "loop">
+    I32EnumAttrCase<"Loop", 4, "loop">,
+    I32EnumAttrCase<"Device", 5, "device">,
+    I32EnumAttrCase<"DeviceWeights", 6, "device_weights">
   ]> {
   let cppNamespace = "::tinh::plan";
   let genSpecializedAttr = 0;
@@ -98,6 +101,10 @@ def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
       return isContiguous() ? 1 : (getSize() - getRun()) / getPitch() + 1;
     }
     bool moves() const { return !getStrides().empty(); }
+    /// Whether it lies among the weights, of either device.
+    bool isWeight() const {
+      return getSpace() == Space::Weights || getSpace() == Space::DeviceWeights;
+    }
     /// The same bytes with other strides; those of 0 at the end are left out.
     BufferAttr withStrides(::llvm::ArrayRef<int64_t> strides) const;
     /// Whether the two, if they have the same strides, may have a byte in common
@@ -189,21 +196,23 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::mlir::ModuleOp">,
   let description = [{
     It begins as the bytes of a weight or, without one, of zeros. Functions have
     it among their inputs and, if they change it, their outputs. Optimizers
-    change those that are `trainable`.
+    change those that are `trainable`. One that is `on_device` lies in the memory
+    of the GPU, and so do the inputs and outputs that it is.
 
     Examples:
     ```mlir
     plan.variable "conv1.weight" = weights[0 to 37632] : tensor<64x3x7x7xf32> trainable
     plan.variable "w1" = weights[0 to 512000] : tensor<1000x100xf32> trainable
         layout <tensor<4x1000x32xf32>, pack @matmul_0_pack chunks 8, unpack @matmul_0_unpack chunks 8>
+    plan.variable "w2" : tensor<8xf32> trainable on_device
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<Plan_BufferAttr>:$initial,
                        TypeAttrOf<AnyStaticShapeTensor>:$type, UnitAttr:$trainable,
-                       OptionalAttr<Plan_LayoutAttr>:$layout);
+                       UnitAttr:$on_device, OptionalAttr<Plan_LayoutAttr>:$layout);
   let assemblyFormat = [{
     $name (`=` custom<Buffer>($initial)^)? `:` $type (`trainable` $trainable^)?
-    (`layout` $layout^)? attr-dict
+    (`on_device` $on_device^)? (`layout` $layout^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -236,7 +245,10 @@ def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
 
     `arena` is the memory that a run needs for intermediate tensors, in bytes;
     `unplanned` what it would need had each its own, and `lower_bound` the most
-    that is live at one time.
+    that is live at one time. `device_arena` and what follows it are the same of a
+    GPU's memory, where something lies there. Kernels for the GPU run on what lies
+    there, other kernels, branches and loops on what does not, and copies lead from
+    one to the other.
 
     Example:
     ```mlir
@@ -254,7 +266,9 @@ def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Plan_TensorArray:$inputs,
                        Plan_TensorArray:$outputs, I64Attr:$arena,
-                       I64Attr:$unplanned, I64Attr:$lower_bound);
+                       I64Attr:$unplanned, I64Attr:$lower_bound,
+                       I64Attr:$device_arena, I64Attr:$device_unplanned,
+                       I64Attr:$device_lower_bound);
   let regions = (region SizedRegion<1>:$body);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
                                  "::mlir::ArrayAttr":$inputs,
@@ -262,7 +276,9 @@ def Plan_FunctionOp : Plan_Op<"function", [IsolatedFromAbove, Symbol,
   let assemblyFormat = [{
     $sym_name `` custom<Tensors>("\"inputs\"", $inputs)
     `` custom<Tensors>("\"outputs\"", $outputs)
-    `` custom<Sizes>($arena, $unplanned, $lower_bound) attr-dict-with-keyword $body
+    `` custom<Sizes>($arena, $unplanned, $lower_bound)
+    `` custom<DeviceSizes>($device_arena, $device_unplanned, $device_lower_bound)
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -285,19 +301,26 @@ def Plan_DispatchOp : Plan_StepOp<"dispatch",
     that lies where an input does is marked with that input's number: the kernel
     must allow it (`graph.inplace`). An operand with `graph.strides` lies in rows.
 
-    Example:
+    A kernel for the GPU, and it alone, has `threads`: each chunk is a block of as
+    many, and `scratch` the shared memory that such a block has.
+
+    Examples:
     ```mlir
     %7 = plan.dispatch @add_relu_0 after %6 chunks 8 scratch 0
         reads(arena[0 to 802816], arena[802816 to 1605632])
         writes(arena[0 to 802816] inplace 0)
+    %8 = plan.dispatch @relu_1 after %7 chunks 784 threads 256 scratch 0
+        reads(device[0 to 802816]) writes(device[0 to 802816] inplace 0)
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Optional<Plan_Step>:$after,
-                       I64Attr:$chunks, I64Attr:$scratch,
+                       I64Attr:$chunks, OptionalAttr<I64Attr>:$threads,
+                       I64Attr:$scratch,
                        Plan_BufferArray:$reads, Plan_BufferArray:$writes,
                        DenseI64ArrayAttr:$inplace);
   let assemblyFormat = [{
-    $kernel (`after` $after^)? `chunks` $chunks `scratch` $scratch
+    $kernel (`after` $after^)? `chunks` $chunks (`threads` $threads^)?
+    `scratch` $scratch
     `reads` `` custom<Reads>($reads)
     `writes` `` custom<Writes>($writes, $inplace)
     attr-dict
@@ -309,9 +332,11 @@ def Plan_CopyOp : Plan_StepOp<"copy"> {
   let summary = "Bytes that are copied";
   let description = [{
     A result of the model or of a branch that no kernel writes there, such as an
-    input or a weight, or the first or next value of what a loop carries.
+    input or a weight, or the first or next value of what a loop carries; or what
+    another device is to read.
 
-    Example: `%3 = plan.copy after %2 output 0[0 to 64] to output 1[0 to 64]`
+    Examples: `%3 = plan.copy after %2 output 0[0 to 64] to output 1[0 to 64]`,
+    `%0 = plan.copy input 0[0 to 64] to device[0 to 64]`
   }];
   let arguments = (ins Optional<Plan_Step>:$after, Plan_BufferAttr:$source,
                        Plan_BufferAttr:$target);

@@ -52,6 +52,8 @@ public:
 
 private:
   LogicalResult verifyVariables();
+  bool isOnDevice(BufferAttr buffer);
+  LogicalResult verifyDevices(const Step &step);
   std::optional<int64_t> spaceSize(BufferAttr buffer);
   LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
@@ -75,6 +77,7 @@ private:
   /// the outputs' inputs, where they lie.
   llvm::SmallDenseSet<int64_t> changed;
   llvm::SmallDenseMap<int64_t, int64_t> inputOf;
+  llvm::SmallDenseSet<StringAttr> onDevice; // Variables that are.
   DenseMap<Operation *, int64_t> numbers;
   std::vector<Step> steps;
   std::vector<Open> open;
@@ -126,6 +129,46 @@ LogicalResult Verifier::verifyWritable(Operation &step, BufferAttr buffer) {
 }
 
 //===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+bool Verifier::isOnDevice(BufferAttr buffer) {
+  auto isVariable = [&](ArrayAttr tensors) {
+    if (buffer.getIndex() >= tensors.size())
+      return false; // It does not exist, as verifyExists says.
+    auto tensor = cast<TensorAttr>(tensors[buffer.getIndex()]);
+    return tensor.getVariable() && onDevice.contains(tensor.getName());
+  };
+  switch (buffer.getSpace()) {
+  case Space::Device:
+  case Space::DeviceWeights:
+    return true;
+  case Space::Input:
+    return isVariable(function.getInputs());
+  case Space::Output:
+    return isVariable(function.getOutputs());
+  default:
+    return false;
+  }
+}
+
+/// A device finds nothing in the memory of another one; copies and zeros are
+/// made in that of any.
+LogicalResult Verifier::verifyDevices(const Step &step) {
+  if (isa<CopyOp, ZeroOp>(step.op))
+    return success();
+  auto dispatch = dyn_cast<DispatchOp>(step.op);
+  bool onGpu = dispatch && dispatch.getThreads();
+  for (BufferAttr buffer :
+       llvm::concat<const BufferAttr>(step.access.reads, step.access.writes))
+    if (isOnDevice(buffer) != onGpu)
+      return step.op->emitOpError()
+             << "accesses " << toString(buffer) << ", which lies in the memory "
+             << "of the " << (onGpu ? "CPU, on the GPU" : "GPU, on the CPU");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Bytes exist
 //===----------------------------------------------------------------------===//
 
@@ -140,6 +183,8 @@ std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
   switch (buffer.getSpace()) {
   case Space::Arena:
     return function.getArena();
+  case Space::Device:
+    return function.getDeviceArena();
   case Space::Input:
     return argument(function.getInputs());
   case Space::Output:
@@ -151,6 +196,7 @@ std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
       return std::nullopt;
     return 8;
   case Space::Weights:
+  case Space::DeviceWeights:
     break;
   }
   auto weight = weightEnds.upper_bound(buffer.getOffset());
@@ -166,7 +212,7 @@ LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
     return success();
   auto error = step.emitOpError() << "accesses " << toString(buffer);
   StringRef space = stringifySpace(buffer.getSpace());
-  if (buffer.getSpace() == Space::Weights)
+  if (buffer.isWeight())
     return error << ", which is no weight";
   if (buffer.getSpace() == Space::Output && inputOf.contains(buffer.getIndex()))
     return error << ", a variable, which lies at input "
@@ -197,9 +243,10 @@ LogicalResult Verifier::verifyBuffer(Operation &step, BufferAttr buffer) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
-  if ((buffer.getSpace() != Space::Arena &&
-       buffer.getSpace() != Space::Output) ||
-      buffer.getSize() == 0)
+  bool isWritten = buffer.getSpace() == Space::Arena ||
+                   buffer.getSpace() == Space::Device ||
+                   buffer.getSpace() == Space::Output;
+  if (!isWritten || buffer.getSize() == 0)
     return success();
   // Several steps may write the parts of a tensor; and a buffer that moves may
   // find what has been written as a whole.
@@ -366,6 +413,8 @@ LogicalResult Verifier::verifyNesting(Operation &op) {
 }
 
 LogicalResult Verifier::verifyAccesses(const Step &step) {
+  if (failed(verifyDevices(step)))
+    return failure();
   for (BufferAttr buffer :
        llvm::concat<const BufferAttr>(step.access.reads, step.access.writes))
     if (failed(verifyBuffer(*step.op, buffer)))
@@ -403,8 +452,12 @@ void Verifier::begin(Operation &op) {
 LogicalResult Verifier::run() {
   if (failed(verifyVariables()))
     return failure();
-  for (auto weight : function->getParentOfType<ModuleOp>().getOps<WeightOp>())
+  auto module = function->getParentOfType<ModuleOp>();
+  for (auto weight : module.getOps<WeightOp>())
     weightEnds[weight.getOffset()] = weight.getBuffer().getEnd();
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getOnDevice())
+      onDevice.insert(variable.getNameAttr());
   for (Operation &op : function.getBody().front()) {
     if (!isa<PlanDialect>(op.getDialect()))
       return op.emitOpError() << "is no step of a plan";
@@ -427,7 +480,9 @@ LogicalResult Verifier::run() {
 LogicalResult FunctionOp::verifyRegions() {
   if (getBody().front().getNumArguments())
     return emitOpError("expected a body without arguments");
-  for (int64_t size : {getArena(), getUnplanned(), getLowerBound()})
+  for (int64_t size :
+       {getArena(), getUnplanned(), getLowerBound(), getDeviceArena(),
+        getDeviceUnplanned(), getDeviceLowerBound()})
     if (size < 0)
       return emitOpError("expected sizes that are not negative");
   return Verifier(*this).run();

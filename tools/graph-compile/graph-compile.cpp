@@ -38,6 +38,7 @@ struct Arguments {
   bool report = false, timing = false, verbose = false, noCache = false;
   bool train = false;
   tinh::training::TrainingOptions training;
+  tinh::CudaOptions cuda;
   tinh::CompileOptions compile;
 };
 
@@ -232,6 +233,25 @@ bool checkMemoryBudget(Arguments &arguments, tinh::Phase from, tinh::Phase to) {
               arguments.from + "' and '" + arguments.emit + "'");
 }
 
+/// Whether the options about GPUs come with --target=cuda.
+bool checkCuda(Arguments &arguments) {
+  auto fail = [](const llvm::Twine &what) {
+    llvm::errs() << "error: " << what << "\n";
+    return false;
+  };
+  tinh::CudaOptions &cuda = arguments.cuda;
+  if (arguments.target == "cpu")
+    return (cuda.chips.empty() && cuda.place.empty() && !cuda.allowTf32 &&
+            cuda.toolkit.empty()) ||
+           fail("--cuda-chips, --place, --allow-tf32 and --cuda-path are about "
+                "--target=cuda");
+  if (cuda.chips.empty())
+    cuda.chips = tinh::CudaOptions::defaultChips();
+  arguments.compile.cuda = cuda;
+  return !isFormat(arguments.emit) ||
+         fail("--target=cuda is about artifacts, not --emit=" + arguments.emit);
+}
+
 int run(Arguments &arguments) {
   tinh::CompileJob job;
   for (const std::string &shape : arguments.shapes)
@@ -243,7 +263,7 @@ int run(Arguments &arguments) {
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
-      !checkLoadableWeights(arguments, job.from))
+      !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
     llvm::errs() << "error: the output '" << arguments.output
@@ -336,8 +356,9 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
-  app.add_option("--target", arguments.target, "what runs the kernels: cpu")
-      ->check(CLI::IsMember({"cpu"}))
+  app.add_option("--target", arguments.target,
+                 "what runs the kernels: cpu, or cuda for a GPU of NVIDIA's")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
@@ -365,6 +386,25 @@ void defineCode(CLI::App &app, Arguments &arguments) {
   app.add_flag("--no-cache", arguments.noCache,
                "compile all kernels anew and keep none")
       ->excludes("--cache-dir");
+}
+
+void defineCuda(CLI::App &app, Arguments &arguments) {
+  app.add_option("--cuda-chips", arguments.cuda.chips,
+                 "the GPUs that the artifact has code for, such as "
+                 "sm_80,sm_90a,compute_90, the last one being PTX for later "
+                 "ones; sm_75 to sm_100 and compute_75 if not given")
+      ->delimiter(',');
+  app.add_option(
+      "--place", arguments.cuda.place,
+      "PATTERN=DEVICE, such as 'gather*=cpu': kernels with such an "
+      "op, or such a node of the model, run on cpu or cuda; the last "
+      "option that fits counts");
+  app.add_flag("--allow-tf32", arguments.cuda.allowTf32,
+               "products of f32 on the GPU may read tf32, 10 bits of the "
+               "operands' mantissas");
+  app.add_option("--cuda-path", arguments.cuda.toolkit,
+                 "the CUDA toolkit's folder, if it is not $CUDA_HOME or "
+                 "/usr/local/cuda");
 }
 
 void defineReports(CLI::App &app, Arguments &arguments) {
@@ -397,6 +437,7 @@ int main(int argc, char **argv) {
   defineModel(app, arguments);
   defineTraining(app, arguments);
   defineCode(app, arguments);
+  defineCuda(app, arguments);
   defineReports(app, arguments);
   if (auto done = parse(app, argc, argv))
     return *done;

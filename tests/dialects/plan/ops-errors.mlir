@@ -167,7 +167,7 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{writes weights[0 to 32], but only the arena, outputs and variables may be written}}
+  // expected-error @+1 {{writes weights[0 to 32], but only arenas, outputs and variables may be written}}
   plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(weights[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
@@ -436,7 +436,7 @@ plan.function @main
 plan.function @main
     inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 96 unplanned 0 lower_bound 0 {
-  // expected-error @+1 {{expected arena, weights, input, output or loop}}
+  // expected-error @+1 {{expected arena, weights, input, output, loop, device or device_weights}}
   plan.dispatch @k chunks 1 scratch 0 reads(stack[0 to 32]) writes(output 0[0 to 32])
 }
 
