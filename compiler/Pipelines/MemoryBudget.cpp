@@ -62,8 +62,7 @@ std::optional<MemoryBudget> parseMemoryBudget(StringRef text) {
 std::string malformedMemoryBudget(StringRef text) {
   return ("the memory budget is '" + text +
           "'; expected bytes, such as 260000000, 260MB or 248MiB, or a share "
-          "of "
-          "what is taken without it, such as 60%")
+          "of what is taken without it, such as 60%")
       .str();
 }
 
@@ -77,6 +76,11 @@ namespace {
 struct Memory {
   llvm::StringMap<uint64_t> arenas;
   uint64_t variables = 0;
+
+  /// With the variables.
+  uint64_t takenBy(func::FuncOp function) const {
+    return arenas.lookup(function.getName()) + variables;
+  }
 };
 
 } // namespace
@@ -121,7 +125,7 @@ public:
   struct Fit {
     OwningOpRef<ModuleOp> module;
     transforms::Rematerialisation result;
-    uint64_t arena = 0;
+    Memory memory;
   };
   /// What fits, with the least arithmetic; nothing if nothing does.
   std::optional<Fit> best;
@@ -157,7 +161,7 @@ FailureOr<ArenaFitter::Attempt> ArenaFitter::attempt(uint64_t limit) {
     return failure();
   uint64_t arena = memory->arenas.lookup(function.getName());
   if (arena <= target && (!best || result.arithmetic < best->result.arithmetic))
-    best = Fit{std::move(module), result, arena};
+    best = Fit{std::move(module), result, std::move(*memory)};
   return Attempt{result.peak, arena};
 }
 
@@ -236,36 +240,71 @@ static void describe(const RecomputationReport &done, uint64_t variables,
   emitRemark(UnknownLoc::get(context), text);
 }
 
+/// What moves elements alone is no arithmetic.
+static double extraArithmetic(const transforms::Rematerialisation &result) {
+  return result.arithmeticBefore == 0
+             ? 0
+             : static_cast<double>(result.arithmetic) /
+                       static_cast<double>(result.arithmeticBefore) -
+                   1;
+}
+
+/// Makes one function after the other fit, and reports all but the arenas.
+/// `memory` is that of the module, and stays so.
+static LogicalResult fitFunctions(ModuleOp module, uint64_t budget,
+                                  Memory &memory, const PhaseOptions &options,
+                                  CompileReport &report) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!graph::isEntry(function) || memory.takenBy(function) <= budget)
+      continue;
+    uint64_t target = budget - std::min(budget, memory.variables);
+    ArenaFitter fitter(function, memory.arenas.lookup(function.getName()),
+                       target, options);
+    if (failed(fitter.run()))
+      return failure();
+    if (!fitter.best)
+      return refuse(function, budget, fitter.leastArena(), memory.variables);
+    memory = std::move(fitter.best->memory);
+    const transforms::Rematerialisation &result = fitter.best->result;
+    report.recomputations.push_back({function.getName().str(),
+                                     static_cast<size_t>(result.repeated),
+                                     extraArithmetic(result)});
+  }
+  return success();
+}
+
+/// The most that a function of `module` takes.
+static uint64_t largest(ModuleOp module, const Memory &memory) {
+  uint64_t most = 0;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (graph::isEntry(function))
+      most = std::max(most, memory.takenBy(function));
+  return most;
+}
+
 LogicalResult fitMemoryBudget(ModuleOp module, const PhaseOptions &options,
                               CompileReport &report) {
   auto memory = planCopy(module, options);
   if (failed(memory))
     return failure();
-  uint64_t peak = 0, budget = options.memoryBudget->bytes;
-  for (const auto &[name, arena] : memory->arenas)
-    if (name != graph::names::kInit)
-      peak = std::max(peak, arena + memory->variables);
+  const Memory unlimited = *memory;
+  uint64_t peak = largest(module, unlimited);
+  uint64_t budget = options.memoryBudget->bytes;
   if (options.memoryBudget->share > 0)
     budget = static_cast<uint64_t>(options.memoryBudget->share *
                                    static_cast<double>(peak));
-  for (auto function : module.getOps<func::FuncOp>()) {
-    uint64_t arena = memory->arenas.lookup(function.getName());
-    if (!graph::isEntry(function) || arena + memory->variables <= budget)
-      continue;
-    uint64_t target = budget - std::min(budget, memory->variables);
-    ArenaFitter fitter(function, arena, target, options);
-    if (failed(fitter.run()))
-      return failure();
-    if (!fitter.best)
-      return refuse(function, budget, fitter.leastArena(), memory->variables);
-    const transforms::Rematerialisation &result = fitter.best->result;
-    auto before = static_cast<double>(result.arithmeticBefore);
-    report.recomputations.push_back(
-        {function.getName().str(), static_cast<size_t>(result.repeated),
-         static_cast<double>(result.arithmetic) / before - 1,
-         fitter.best->arena, arena});
-    describe(report.recomputations.back(), memory->variables,
-             module.getContext());
+  if (failed(fitFunctions(module, budget, *memory, options, report)))
+    return failure();
+  // A function that was changed may have changed the layouts of variables, and
+  // so what others take that were made to fit before it.
+  for (auto function : module.getOps<func::FuncOp>())
+    if (graph::isEntry(function) && memory->takenBy(function) > budget)
+      return refuse(function, budget, memory->arenas.lookup(function.getName()),
+                    memory->variables);
+  for (RecomputationReport &done : report.recomputations) {
+    done.arenaSize = memory->arenas.lookup(done.function);
+    done.unlimitedArenaSize = unlimited.arenas.lookup(done.function);
+    describe(done, memory->variables, module.getContext());
   }
   if (report.recomputations.empty())
     emitRemark(UnknownLoc::get(module.getContext()),

@@ -53,7 +53,18 @@ TEST(MemoryBudget, NoBudgets) {
     EXPECT_FALSE(parseMemoryBudget(text)) << text;
 }
 
-/// Compiles a function one of whose values waits for the last op.
+/// One of its values waits for the last op.
+const std::string kMain = R"(
+  func.func @main(%x: tensor<64x64xf32> {graph.name = "x"})
+      -> (tensor<64x64xf32> {graph.name = "y"}) {
+    %0 = graph.relu %x : tensor<64x64xf32>
+    %1 = graph.matmul %0, %x : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    %2 = graph.softmax %1 axis 1 : tensor<64x64xf32>
+    %3 = graph.softmax %2 axis 0 : tensor<64x64xf32>
+    %4 = graph.matmul %3, %0 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    return %4 : tensor<64x64xf32>
+  })";
+
 class CompileWithBudget : public testing::Test {
 protected:
   void SetUp() override {
@@ -61,18 +72,13 @@ protected:
         (fs::temp_directory_path() / "tinh-budget-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     directory = pattern;
-    std::ofstream(directory / "model.mlir") << R"(
-      func.func @main(%x: tensor<64x64xf32> {graph.name = "x"})
-          -> (tensor<64x64xf32> {graph.name = "y"}) {
-        %0 = graph.relu %x : tensor<64x64xf32>
-        %1 = graph.matmul %0, %x : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-        %2 = graph.softmax %1 axis 1 : tensor<64x64xf32>
-        %3 = graph.softmax %2 axis 0 : tensor<64x64xf32>
-        %4 = graph.matmul %3, %0 : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
-        return %4 : tensor<64x64xf32>
-      })";
+    write(kMain);
   }
   void TearDown() override { fs::remove_all(directory); }
+
+  void write(const std::string &text) {
+    std::ofstream(directory / "model.mlir") << text;
+  }
 
   CompileResult compile(const std::string &budget) {
     CompileRequest request;
@@ -105,6 +111,41 @@ TEST_F(CompileWithBudget, ComputesAgain) {
   EXPECT_LT(done.extraArithmetic, 0.01);
   ASSERT_EQ(less.messages.size(), 1u);
   EXPECT_NE(less.messages[0].find("remark: @main takes "), std::string::npos);
+}
+
+TEST_F(CompileWithBudget, FitsAllFunctions) {
+  std::string other = kMain;
+  other.replace(other.find("@main"), 5, "@other");
+  write(kMain + other);
+  CompileResult result = compile("40KB");
+  ASSERT_TRUE(result.succeeded()) << result.messages.front();
+  ASSERT_EQ(result.report.recomputations.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const RecomputationReport &done = result.report.recomputations[i];
+    EXPECT_EQ(done.function, result.report.functions[i].name);
+    EXPECT_EQ(done.arenaSize, result.report.functions[i].arenaSize);
+    EXPECT_EQ(done.unlimitedArenaSize, 49152u);
+    EXPECT_LE(done.arenaSize, 40'000u);
+  }
+}
+
+/// Elements that are only moved are no arithmetic, once or twice.
+TEST_F(CompileWithBudget, RepeatsWhatIsNoArithmetic) {
+  write(R"(
+    func.func @main(%x: tensor<64x64xi64> {graph.name = "x"})
+        -> (tensor<64x64xi64> {graph.name = "y"}) {
+      %0 = graph.gather_elements %x, %x axis 0 : tensor<64x64xi64>, tensor<64x64xi64> -> tensor<64x64xi64>
+      %1 = graph.gather_elements %0, %x axis 1 : tensor<64x64xi64>, tensor<64x64xi64> -> tensor<64x64xi64>
+      %2 = graph.gather_elements %1, %x axis 0 : tensor<64x64xi64>, tensor<64x64xi64> -> tensor<64x64xi64>
+      %3 = graph.gather_elements %2, %x axis 1 : tensor<64x64xi64>, tensor<64x64xi64> -> tensor<64x64xi64>
+      %4 = graph.gather_elements %3, %0 axis 0 : tensor<64x64xi64>, tensor<64x64xi64> -> tensor<64x64xi64>
+      return %4 : tensor<64x64xi64>
+    })");
+  CompileResult result = compile("70KB");
+  ASSERT_TRUE(result.succeeded()) << result.messages.front();
+  ASSERT_EQ(result.report.recomputations.size(), 1u);
+  EXPECT_EQ(result.report.recomputations[0].kernels, 1u);
+  EXPECT_EQ(result.report.recomputations[0].extraArithmetic, 0);
 }
 
 TEST_F(CompileWithBudget, SaysWhatIsWrong) {
