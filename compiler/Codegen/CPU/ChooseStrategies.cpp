@@ -76,7 +76,9 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
   }
   if (strategy == "outer-products") {
     auto products = matchOuterProducts(kernel);
-    if (!products)
+    if (!products ||
+        !hasWholeVectors(products->result,
+                         target.vectorBytes / products->elementBytes()))
       return std::nullopt;
     OuterProductsPlan plan = planOuterProducts(*products, target);
     return Division{plan.chunks, plan.scratch};
@@ -107,10 +109,14 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
 
 StringRef chooseStrategy(func::FuncOp kernel) {
   bool packed = kernel->hasAttr(graph::names::kPacked);
+  auto products = matchOuterProducts(kernel);
+  // What slides is staged once for all taps.
+  if (products && !products->taps.empty())
+    return "outer-products";
   auto contraction = matchContraction(kernel);
   if (contraction && (packed || isWorthTiling(*contraction)))
     return "contraction";
-  if (matchOuterProducts(kernel))
+  if (products)
     return "outer-products";
   if (matchWindows(kernel))
     return "windows";
@@ -144,7 +150,7 @@ static LogicalResult prepareKernels(ModuleOp module, const Target &target) {
       worklist.append({dispatch, stage});
       continue;
     }
-    packWeights(b, kernel, dispatch, target);
+    packWeights(b, symbols, kernel, dispatch, target);
   }
   return success();
 }

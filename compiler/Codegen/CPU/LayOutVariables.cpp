@@ -30,18 +30,13 @@
 // functions move least, and none if that is its own.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Packing.h"
+#include "compiler/Codegen/CPU/VariableLayouts.h"
 
-#include "dialects/graph/Graph.h"
-
-#include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 
 using namespace mlir;
 
 namespace tinh::cpu {
-
-namespace {
 
 /// How often elements are moved: in a function that changes variables, which
 /// runs again and again, it counts more than in others.
@@ -49,78 +44,6 @@ constexpr int64_t kMutating = 8;
 /// What moving elements costs: with vectors from and to memory, and if these
 /// have to be turned.
 constexpr int64_t kMove = 2, kTurn = 4;
-
-/// A layout, and the kernel of a product that wants it.
-struct Candidate {
-  Packing packing;
-  func::FuncOp kernel;
-};
-
-/// What would follow from a layout of some variables.
-struct Proposal {
-  Packing packing;
-  func::FuncOp kernel; // That wants it.
-  llvm::SetVector<StringAttr> variables;
-  /// Dispatches whose results are packed, and which operands of them are.
-  llvm::MapVector<Operation *, llvm::SmallBitVector> updates;
-  /// What is packed: arguments, and results of these dispatches.
-  llvm::SetVector<Value> values;
-  /// Results that are made plain and packed then.
-  llvm::SetVector<Value> packedAfter;
-  int64_t gain = 0;
-};
-
-class VariableLayouts {
-public:
-  VariableLayouts(ModuleOp module, const Target &target)
-      : module(module), target(target), symbols(module),
-        b(module.getContext()) {}
-  /// Returns the number of variables that have got layouts.
-  int64_t run();
-
-private:
-  // What the functions do.
-  void collect();
-  func::FuncOp kernelOf(graph::DispatchOp dispatch);
-  std::optional<Contraction> productOf(OpOperand &use);
-  SmallVector<Candidate> candidates(StringAttr variable);
-
-  // What a layout would change.
-  std::optional<Proposal> propose(StringAttr variable,
-                                  const Candidate &candidate);
-  bool isReadPacked(const Proposal &proposal, OpOperand &use);
-  void addVariable(Proposal &proposal, StringAttr variable);
-  void addResult(Proposal &proposal, Value value);
-  bool addUpdate(Proposal &proposal, graph::DispatchOp update);
-  llvm::SmallBitVector packedOperands(graph::DispatchOp update,
-                                      const Packing &packing);
-  void addOperand(Proposal &proposal, Value value);
-  void countReaders(Proposal &proposal, Value value);
-  int64_t weightOf(Value value);
-
-  // The change.
-  void apply(Proposal &proposal);
-  void createKernels(Proposal &proposal);
-  void changeReaders(Proposal &proposal, Value value);
-  void changeUpdate(Operation *update, const llvm::SmallBitVector &operands,
-                    Proposal &proposal);
-  void packAfter(Proposal &proposal, Value value);
-  void changeDeclarations(const Proposal &proposal);
-  Value convert(Value value, StringRef kernel, Type type);
-
-  ModuleOp module;
-  const Target &target;
-  SymbolTable symbols;
-  OpBuilder b;
-  SmallVector<func::FuncOp> functions;
-  llvm::MapVector<StringAttr, graph::VariableOp> variables;
-  DenseMap<StringAttr, SmallVector<Value>> arguments, results;
-  DenseMap<Value, StringAttr> variableOf; // Of arguments.
-  /// Of the layout that is being applied.
-  func::FuncOp pack, unpack;
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // What the functions do
@@ -151,36 +74,84 @@ func::FuncOp VariableLayouts::kernelOf(graph::DispatchOp dispatch) {
   return symbols.lookup<func::FuncOp>(dispatch.getKernel());
 }
 
-/// The product that reads the value, and nothing else of it, as weights.
-std::optional<Contraction> VariableLayouts::productOf(OpOperand &use) {
+/// The product that reads the value, and nothing else of it, as weights. A
+/// convolution with a filter for each channel is none: it loads its weights
+/// once for many outputs, so that no layout would pay.
+std::optional<Product> VariableLayouts::productOf(OpOperand &use) {
   auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
   if (!dispatch)
     return std::nullopt;
   func::FuncOp kernel = kernelOf(dispatch);
   BlockArgument argument = kernel.getArgument(use.getOperandNumber());
   auto c = matchContraction(kernel);
-  if (!c || c->weights != argument || !argument.hasOneUse() ||
-      !c->weightsMap.isProjectedPermutation() || !isWorthTiling(*c) ||
-      kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides) ||
-      getElementTypeOrSelf(argument) != c->element())
+  if (!c || chooseStrategy(kernel) != "contraction" ||
+      reshapedArgument(c->weights) != argument || !argument.hasOneUse() ||
+      !c->weights.hasOneUse() || !c->weightsMap.isProjectedPermutation() ||
+      kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides))
     return std::nullopt;
-  return c;
+  Packing packing = planPacking(*c, target);
+  packing.logical = cast<RankedTensorType>(argument.getType());
+  bool canReshape =
+      packing.logical.getShape() == packing.plain.getShape() ||
+      getReassociationIndicesForReshape(packing.logical, packing.plain);
+  // Elements of which sums make others are packed anew each time.
+  if (!canReshape ||
+      packing.packed.getElementType() != packing.logical.getElementType())
+    return std::nullopt;
+  return Product{kernel, *c, packing};
+}
+
+/// The dispatch that makes other floating-point numbers of those that it reads.
+graph::DispatchOp VariableLayouts::castOf(OpOperand &use) {
+  auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
+  if (!dispatch || dispatch->getNumOperands() != 1 ||
+      dispatch->getNumResults() != 1)
+    return {};
+  func::FuncOp kernel = kernelOf(dispatch);
+  auto from = cast<RankedTensorType>(kernel.getArgumentTypes()[0]),
+       to = cast<RankedTensorType>(kernel.getResultTypes()[0]);
+  bool casts = from.getElementType() != to.getElementType() &&
+               isa<FloatType>(from.getElementType()) &&
+               isa<FloatType>(to.getElementType()) &&
+               from.getShape() == to.getShape() &&
+               isReadAtItsIndex(kernel.getArgument(0));
+  return casts ? dispatch : graph::DispatchOp();
+}
+
+/// Whether what reads the value moves elements before a product packs them, as
+/// slices do for the parts of a transposed convolution: that happens at once.
+bool VariableLayouts::isPackedBehind(OpOperand &use) {
+  OpOperand *next = &use;
+  while (!productOf(*next)) {
+    auto dispatch = dyn_cast<graph::DispatchOp>(next->getOwner());
+    if (!dispatch || dispatch->getNumResults() != 1 ||
+        !findMovement(dispatch.getResult(0)))
+      return false;
+    next = &*dispatch.getResult(0).use_begin();
+  }
+  return next != &use;
 }
 
 SmallVector<Candidate> VariableLayouts::candidates(StringAttr variable) {
   SmallVector<Candidate> found;
+  Type element = getElementTypeOrSelf(variables[variable].getType());
+  auto add = [&](OpOperand &use) {
+    auto product = productOf(use);
+    if (!product)
+      return;
+    Packing packing = product->packing.of(element);
+    auto isSame = [&](const Candidate &known) {
+      return known.packing == packing;
+    };
+    if (llvm::none_of(found, isSame))
+      found.push_back({packing, product->kernel});
+  };
   for (Value argument : arguments.lookup(variable))
     for (OpOperand &use : argument.getUses()) {
-      auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
-      auto product = productOf(use);
-      if (!product)
-        continue;
-      Packing packing = planPacking(*product, target);
-      auto isSame = [&](const Candidate &known) {
-        return known.packing == packing;
-      };
-      if (llvm::none_of(found, isSame))
-        found.push_back({packing, kernelOf(dispatch)});
+      add(use);
+      if (graph::DispatchOp cast = castOf(use))
+        for (OpOperand &reader : cast.getResult(0).getUses())
+          add(reader);
     }
   return found;
 }
@@ -201,9 +172,30 @@ void VariableLayouts::addVariable(Proposal &proposal, StringAttr variable) {
   if (!proposal.variables.insert(variable))
     return;
   for (Value argument : arguments.lookup(variable))
-    proposal.values.insert(argument);
+    addValue(proposal, argument);
   for (Value result : results.lookup(variable))
     addResult(proposal, result);
+}
+
+/// `value` is packed. So is what is cast for a product that wants it so.
+void VariableLayouts::addValue(Proposal &proposal, Value value) {
+  if (!proposal.values.insert(value))
+    return;
+  for (OpOperand &use : value.getUses()) {
+    graph::DispatchOp cast = castOf(use);
+    if (!cast)
+      continue;
+    Packing packing = proposal.packingOf(cast.getResult(0));
+    auto wants = [&](OpOperand &reader) {
+      auto product = productOf(reader);
+      return product && product->packing == packing;
+    };
+    if (!llvm::any_of(cast.getResult(0).getUses(), wants) ||
+        !addUpdate(proposal, cast))
+      continue;
+    if (cast.getResult(0).hasOneUse()) // Else that would cast and pack at once.
+      proposal.gain -= weightOf(value) * kMove;
+  }
 }
 
 /// `value` is to be packed, whether it is made so or packed afterwards.
@@ -217,6 +209,13 @@ void VariableLayouts::addResult(Proposal &proposal, Value value) {
   proposal.gain -= weightOf(value) * kTurn;
 }
 
+/// Whether tensors of `type` can be packed as others are.
+static bool isPackable(Type type, const Packing &packing) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getShape() == packing.logical.getShape() &&
+         isa<FloatType>(tensor.getElementType());
+}
+
 /// The operands that are read at the index of a result, and so packed if that
 /// is.
 llvm::SmallBitVector VariableLayouts::packedOperands(graph::DispatchOp update,
@@ -224,7 +223,7 @@ llvm::SmallBitVector VariableLayouts::packedOperands(graph::DispatchOp update,
   func::FuncOp kernel = kernelOf(update);
   llvm::SmallBitVector operands(kernel.getNumArguments());
   for (BlockArgument argument : kernel.getArguments())
-    if (argument.getType() == packing.plain && isReadAtItsIndex(argument) &&
+    if (isPackable(argument.getType(), packing) && isReadAtItsIndex(argument) &&
         !kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
       operands.set(argument.getArgNumber());
   return operands;
@@ -234,7 +233,7 @@ llvm::SmallBitVector VariableLayouts::packedOperands(graph::DispatchOp update,
 static bool keepsStrategy(func::FuncOp kernel, func::FuncOp packed,
                           const Target &target) {
   StringRef strategy = chooseStrategy(kernel);
-  return strategy != "outer-products" && strategy == chooseStrategy(packed) &&
+  return strategy == chooseStrategy(packed) &&
          divideKernel(packed, strategy, target);
 }
 
@@ -242,7 +241,7 @@ static bool keepsStrategy(func::FuncOp kernel, func::FuncOp packed,
 bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
   func::FuncOp kernel = kernelOf(update);
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    if (type != proposal.packing.plain ||
+    if (!isPackable(type, proposal.packing) ||
         kernel.getResultAttr(i, graph::names::kStrides))
       return false;
   llvm::SmallBitVector operands = packedOperands(update, proposal.packing);
@@ -253,7 +252,7 @@ bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
     return false;
   proposal.updates[update] = operands;
   for (Value result : update.getResults())
-    proposal.values.insert(result);
+    addValue(proposal, result);
   for (unsigned i : operands.set_bits())
     addOperand(proposal, update.getInputs()[i]);
   return true;
@@ -262,7 +261,7 @@ bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
 /// What is read packed by an update.
 void VariableLayouts::addOperand(Proposal &proposal, Value value) {
   StringAttr variable = variableOf.lookup(value);
-  if (variable && variables[variable].getType() == proposal.packing.plain)
+  if (variable && variables[variable].getType() == proposal.packing.logical)
     return addVariable(proposal, variable);
   addResult(proposal, value);
 }
@@ -280,31 +279,41 @@ bool VariableLayouts::isReadPacked(const Proposal &proposal, OpOperand &use) {
   return variable && proposal.variables.contains(variable);
 }
 
+/// What `reader` has to do more than now if it finds what it reads as `packing`
+/// says.
+int64_t VariableLayouts::costOf(const Product &reader, const Packing &packing) {
+  const Packing &own = reader.packing;
+  auto costFrom = [&](int64_t lane) {
+    return own.lane() == lane ? kMove : kTurn;
+  };
+  // Which dimension is contiguous.
+  int64_t last = own.plain.getRank() - 1;
+  while (last > 0 && own.plain.getDimSize(last) == 1)
+    --last;
+  bool readsPlain = planContraction(reader.contraction, target,
+                                    /*packed=*/false)
+                        .readsWeights;
+  int64_t before = readsPlain ? 0 : costFrom(last);
+  return own == packing ? -before : costFrom(packing.lane()) - before;
+}
+
 /// Adds what the readers of a packed value save, or have to do.
 void VariableLayouts::countReaders(Proposal &proposal, Value value) {
   for (OpOperand &use : value.getUses()) {
     if (isReadPacked(proposal, use))
       continue;
     int64_t cost = kTurn;
-    if (auto product = productOf(use)) {
-      Packing own = planPacking(*product, target);
-      auto costFrom = [&](int64_t lane) {
-        return own.lane() == lane ? kMove : kTurn;
-      };
-      bool readsPlain =
-          planContraction(*product, target, /*packed=*/false).readsWeights;
-      int64_t before = readsPlain ? 0 : costFrom(own.plain.getRank() - 1);
-      cost = own == proposal.packing
-                 ? -before
-                 : costFrom(proposal.packing.lane()) - before;
-    }
+    if (auto product = productOf(use))
+      cost = costOf(*product, proposal.packingOf(value));
+    else if (isPackedBehind(use))
+      cost = 0;
     proposal.gain -= weightOf(value) * cost;
   }
 }
 
 std::optional<Proposal> VariableLayouts::propose(StringAttr variable,
                                                  const Candidate &candidate) {
-  if (variables[variable].getType() != candidate.packing.plain)
+  if (variables[variable].getType() != candidate.packing.logical)
     return std::nullopt;
   Proposal proposal;
   proposal.packing = candidate.packing;
@@ -319,104 +328,8 @@ std::optional<Proposal> VariableLayouts::propose(StringAttr variable,
 }
 
 //===----------------------------------------------------------------------===//
-// The change
+// The choice
 //===----------------------------------------------------------------------===//
-
-/// Kernels from the plain type to the packed one and back.
-void VariableLayouts::createKernels(Proposal &proposal) {
-  const Packing &packing = proposal.packing;
-  Location loc = proposal.kernel.getLoc();
-  auto create = [&](StringRef suffix, Type from, Type to, auto convert) {
-    std::string name = (proposal.kernel.getName() + suffix).str();
-    auto kernel = func::FuncOp::create(loc, name, b.getFunctionType(from, to));
-    kernel.setPrivate();
-    symbols.insert(kernel);
-    b.setInsertionPointToStart(kernel.addEntryBlock());
-    Value result = convert(b, loc, kernel.getArgument(0), packing);
-    func::ReturnOp::create(b, loc, result);
-    return kernel;
-  };
-  pack = create("_pack", packing.plain, packing.packed, packPanels);
-  unpack = create("_unpack", packing.packed, packing.plain, unpackPanels);
-}
-
-Value VariableLayouts::convert(Value value, StringRef kernel, Type type) {
-  return graph::DispatchOp::create(b, value.getLoc(), TypeRange(type), kernel,
-                                   ValueRange(value))
-      .getResult(0);
-}
-
-/// Lets what reads `value`, which becomes packed, find it so.
-void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    if (!isReadPacked(proposal, use))
-      uses.push_back(&use);
-  for (OpOperand *use : uses) {
-    auto product = productOf(*use);
-    if (product && planPacking(*product, target) == proposal.packing) {
-      auto dispatch = cast<graph::DispatchOp>(use->getOwner());
-      readPacked(b, kernelOf(dispatch), *product, proposal.packing);
-      continue;
-    }
-    // Each has what it reads for itself: what packs that in another way does
-    // both at once.
-    Block &block = *value.getParentBlock();
-    b.setInsertionPoint(block.findAncestorOpInBlock(*use->getOwner()));
-    use->set(convert(value, unpack.getName(), proposal.packing.plain));
-  }
-}
-
-void VariableLayouts::changeUpdate(Operation *update,
-                                   const llvm::SmallBitVector &operands,
-                                   Proposal &proposal) {
-  auto dispatch = cast<graph::DispatchOp>(update);
-  func::FuncOp kernel = kernelOf(dispatch);
-  (void)packKernel(b, kernel, proposal.packing, operands); // As it was tried.
-  for (auto [result, type] :
-       llvm::zip_equal(dispatch.getResults(), kernel.getResultTypes()))
-    result.setType(type);
-}
-
-/// Lets the updates read packed what they make plain themselves.
-void VariableLayouts::packAfter(Proposal &proposal, Value value) {
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    if (isReadPacked(proposal, use))
-      uses.push_back(&use);
-  b.setInsertionPointAfterValue(value);
-  Value packed = convert(value, pack.getName(), proposal.packing.packed);
-  for (OpOperand *use : uses)
-    use->set(packed);
-}
-
-void VariableLayouts::changeDeclarations(const Proposal &proposal) {
-  for (StringAttr name : proposal.variables) {
-    graph::VariableOp variable = variables[name];
-    variable.setStored(proposal.packing.packed);
-    variable.setPack(pack.getName());
-    variable.setUnpack(unpack.getName());
-    for (Value argument : arguments.lookup(name))
-      argument.setType(proposal.packing.packed);
-  }
-  for (func::FuncOp function : functions) {
-    Block &body = function.getBody().front();
-    function.setFunctionType(b.getFunctionType(
-        body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
-  }
-}
-
-void VariableLayouts::apply(Proposal &proposal) {
-  createKernels(proposal);
-  for (Value value : proposal.values)
-    changeReaders(proposal, value);
-  for (Value value : proposal.packedAfter)
-    if (!proposal.values.contains(value))
-      packAfter(proposal, value);
-  for (auto &[update, operands] : proposal.updates)
-    changeUpdate(update, operands, proposal);
-  changeDeclarations(proposal);
-}
 
 int64_t VariableLayouts::run() {
   collect();

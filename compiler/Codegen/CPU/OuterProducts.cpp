@@ -80,10 +80,13 @@ private:
   FailureOr<Values> multiply(size_t level, Value rowsAt, Value columnsAt,
                              Value sumsEnd, ValueRange state);
   int64_t step(const Factor &factor, const Slab &slab, unsigned loop) const;
+  bool storesVectors() const;
   LogicalResult store();
-  LogicalResult storeRows();
-  LogicalResult storeTaps(size_t level, Value plane, Value row, Value column);
-  LogicalResult finish(Value sumsAt, Value mask);
+  LogicalResult storeVectors();
+  LogicalResult storeLine(Value line, Value firstColumn);
+  LogicalResult storeElements();
+  LogicalResult eachTap(size_t level, Value plane, Value row, Body body);
+  LogicalResult finish(Value sum, Value mask);
 
   EmittedKernel &kernel;
   const OuterProducts &p;
@@ -301,73 +304,107 @@ OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Computes the kernel's results from the sums from `sumsAt` on: one, or a
-/// vector of them, whose indices `dims` has.
-LogicalResult OuterProductsEmitter::finish(Value sumsAt, Value mask) {
+/// Computes the kernel's results from `sum`, one or a vector, whose indices
+/// `dims` has.
+LogicalResult OuterProductsEmitter::finish(Value sum, Value mask) {
   AffineMap output = p.output();
   Indices at;
   for (unsigned i = 0; i < output.getNumResults(); ++i)
     at.push_back(dims[output.getDimPosition(i)]);
-  bool isVector = at.back().stride != 0;
+  bool isVector = isa<VectorType>(sum.getType());
   Pull pull(b, loc, isVector ? lanes : 1);
   kernel.bindInputs(pull);
   pull.mask = mask;
-  Value sum =
-      isVector
-          ? Value(vector::LoadOp::create(b, loc, vectorType(), sums, sumsAt))
-          : Value(memref::LoadOp::create(b, loc, sums, sumsAt));
   at = indicesInResult(pull, p.op->getResult(0), p.result, at);
   pull.registers[p.result] = {sum, !isVector, {}};
   return storeResults(kernel, pull, at);
 }
 
-/// The sums of all taps from loop `level` on, which are `plane` before.
-LogicalResult OuterProductsEmitter::storeTaps(size_t level, Value plane,
-                                              Value row, Value column) {
+/// Runs `body` for all taps from loop `level` on, which are `plane` before,
+/// with the place of the sums of `row`.
+LogicalResult OuterProductsEmitter::eachTap(size_t level, Value plane,
+                                            Value row, Body body) {
   constexpr int64_t kUnrolled = 8;
   if (level == p.taps.size()) {
     Value sumsAt = scalar.mul(plane, plan.paddedRows * plan.paddedLanes);
-    sumsAt = scalar.add(sumsAt, scalar.mul(row, plan.paddedLanes));
-    return finish(scalar.add(sumsAt, column), {});
+    return body(scalar.add(sumsAt, scalar.mul(row, plan.paddedLanes)));
   }
   unsigned dim = p.taps[level];
   int64_t extent = p.extents[dim];
   bool isRow = level >= outerTaps().size();
-  auto storeTap = [&](Value tap) {
+  auto withTap = [&](Value tap) {
     dims[dim].base = tap;
     if (isRow)
-      return storeTaps(level + 1, plane,
-                       scalar.add(row, scalar.mul(tap, p.extents[rows.loop])),
-                       column);
-    return storeTaps(level + 1, scalar.add(scalar.mul(plane, extent), tap), row,
-                     column);
+      return eachTap(level + 1, plane,
+                     scalar.add(row, scalar.mul(tap, p.extents[rows.loop])),
+                     body);
+    return eachTap(level + 1, scalar.add(scalar.mul(plane, extent), tap), row,
+                   body);
   };
-  if (extent > kUnrolled)
-    return loop(extent, 1, storeTap);
+  // Neighbours in memory, if the results end with the taps.
+  if (extent > kUnrolled || storesVectors())
+    return loop(extent, 1, withTap);
   for (int64_t tap = 0; tap < extent; ++tap)
-    if (failed(storeTap(scalar.index(tap))))
+    if (failed(withTap(scalar.index(tap))))
       return failure();
   return success();
 }
 
-/// Results that are contiguous along the lanes.
-LogicalResult OuterProductsEmitter::storeRows() {
+/// Results along the lanes, from the sums at `line` on. Those in panels have
+/// zeros for what is left of the last one, for kernels that go through all of
+/// it.
+LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
+  auto goTo = [&](Value column) {
+    dims[columns.loop] = {scalar.add(firstColumn, column), 1, lanes};
+    return scalar.add(line, column);
+  };
+  Value whole = scalar.mul(
+      b.createOrFold<arith::DivUIOp>(loc, columnCount, scalar.index(lanes)),
+      lanes);
+  auto storeWhole = [&](Value column) {
+    Value at = goTo(column);
+    return finish(vector::LoadOp::create(b, loc, vectorType(), sums, at), {});
+  };
+  if (failed(loop(scalar.index(0), whole, lanes, storeWhole)))
+    return failure();
+  std::optional<int64_t> all = columnsOfPanels(p.result);
+  Value end = columnCount;
+  if (all) {
+    Value left = sub(scalar.index(p.extents[columns.loop]), firstColumn);
+    Value isLast = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                 left, columnCount);
+    end = b.createOrFold<arith::SelectOp>(
+        loc, isLast, sub(scalar.index(*all), firstColumn), columnCount);
+  }
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  return loop(whole, end, lanes, [&](Value column) {
+    Value count = sub(columnCount, minimum(column, columnCount));
+    Value mask = firstLanes(b, loc, count, lanes), at = goTo(column);
+    Value sum = vector::MaskedLoadOp::create(b, loc, vectorType(), sums,
+                                             ValueRange(at), mask, zero);
+    return finish(sum, all ? Value() : mask);
+  });
+}
+
+/// Whether results are contiguous along the lanes.
+bool OuterProductsEmitter::storesVectors() const {
+  return isLast(p.output(), columns.loop);
+}
+
+LogicalResult OuterProductsEmitter::storeVectors() {
   Value firstRow = dims[rows.loop].base, firstColumn = dims[columns.loop].base;
-  return loop(scalar.index(0), rowCount, 1, [&](Value row) {
-    dims[rows.loop].base = scalar.add(firstRow, row);
-    Value line = scalar.mul(row, plan.paddedLanes);
-    return loop(scalar.index(0), columnCount, lanes, [&](Value column) {
-      dims[columns.loop] = {scalar.add(firstColumn, column), 1, 1};
-      Value mask = firstLanes(b, loc, sub(columnCount, column), lanes);
-      return finish(scalar.add(line, column), mask);
+  return eachTap(0, scalar.index(0), scalar.index(0), [&](Value sumsAt) {
+    return loop(scalar.index(0), rowCount, 1, [&](Value row) {
+      dims[rows.loop].base = scalar.add(firstRow, row);
+      Value line = scalar.add(sumsAt, scalar.mul(row, plan.paddedLanes));
+      return storeLine(line, firstColumn);
     });
   });
 }
 
-LogicalResult OuterProductsEmitter::store() {
-  AffineMap output = p.output();
-  if (output.getDimPosition(output.getNumResults() - 1) == columns.loop)
-    return storeRows();
+/// One element after the other, in the order in which the results lie.
+LogicalResult OuterProductsEmitter::storeElements() {
   Value firstRow = dims[rows.loop].base, firstColumn = dims[columns.loop].base;
   auto eachRow = [&](Body body) {
     return loop(scalar.index(0), rowCount, 1, [&](Value row) {
@@ -382,11 +419,13 @@ LogicalResult OuterProductsEmitter::store() {
     });
   };
   auto storeAt = [&](Value row, Value column) {
-    return storeTaps(0, scalar.index(0), row, column);
+    return eachTap(0, scalar.index(0), row, [&](Value sumsAt) {
+      Value at = scalar.add(sumsAt, column);
+      return finish(memref::LoadOp::create(b, loc, sums, at), {});
+    });
   };
-  // In the order in which the results lie.
   auto position = [&](const Factor &factor) {
-    return *output.getResultPosition(
+    return *p.output().getResultPosition(
         getAffineDimExpr(factor.loop, b.getContext()));
   };
   if (position(rows) < position(columns))
@@ -396,6 +435,10 @@ LogicalResult OuterProductsEmitter::store() {
   return eachColumn([&](Value column) {
     return eachRow([&](Value row) { return storeAt(row, column); });
   });
+}
+
+LogicalResult OuterProductsEmitter::store() {
+  return storesVectors() ? storeVectors() : storeElements();
 }
 
 //===----------------------------------------------------------------------===//

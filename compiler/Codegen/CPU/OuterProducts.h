@@ -55,6 +55,8 @@ struct OuterProducts {
   }
 };
 std::optional<OuterProducts> matchOuterProducts(mlir::func::FuncOp kernel);
+/// Whether the last result of `map` is this loop alone.
+bool isLast(mlir::AffineMap map, unsigned loop);
 
 struct OuterProductsPlan {
   bool lanesSlide; // The sliding factor gives the lanes, else the rows.

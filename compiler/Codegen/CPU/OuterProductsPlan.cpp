@@ -23,7 +23,7 @@ static bool isIndexedBy(AffineMap map, unsigned loop) {
   });
 }
 
-static bool isLast(AffineMap map, unsigned loop) {
+bool isLast(AffineMap map, unsigned loop) {
   auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
   return dim && dim.getPosition() == loop;
 }
@@ -134,8 +134,11 @@ static void chooseLanes(const OuterProducts &p, const Target &target,
     return static_cast<double>(extent) / llvm::alignTo(extent, lanes);
   };
   AffineMap output = p.output();
-  plan.lanesSlide = p.taps.empty() ? isLast(output, p.sliding.loop)
-                                   : fill(p.sliding) >= 0.8 * fill(p.plain);
+  if (p.taps.empty() || isLast(output, p.plain.loop))
+    plan.lanesSlide = isLast(output, p.sliding.loop);
+  else // Results that end with a tap are stored one by one.
+    plan.lanesSlide = isLast(output, p.sliding.loop) ||
+                      fill(p.sliding) >= 0.8 * fill(p.plain);
   plan.tapsPerRow = 1;
   int64_t rows = p.extents[p.sliding.loop];
   if (!plan.lanesSlide && mergesTaps(p) && rows < 16)

@@ -42,10 +42,10 @@ public:
   LogicalResult run(const llvm::SmallBitVector &arguments);
 
 private:
-  Packing packingOf(Type element) const;
   Value pack(Value plain);
   Value packGeneric(linalg::GenericOp op);
-  Value packProduct(linalg::GenericOp op);
+  Value packProduct(Value result, linalg::GenericOp op);
+  linalg::GenericOp reductionOf(Value value);
   Value packBroadcast(OpOperand &operand, linalg::GenericOp op);
   void eraseDead();
 
@@ -72,29 +72,12 @@ bool isElementwise(linalg::GenericOp op) {
 
 } // namespace
 
-Packing KernelPacker::packingOf(Type element) const {
-  Packing result = packing;
-  result.plain = result.plain.clone(element);
-  result.packed = result.packed.clone(element);
-  return result;
-}
-
 /// An operand of `op` with all dimensions of its result, in panels.
 Value KernelPacker::packBroadcast(OpOperand &operand, linalg::GenericOp op) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  ArrayRef<int64_t> shape = packing.plain.getShape();
-  Type element = getElementTypeOrSelf(operand.get());
-  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
-  AffineMap maps[] = {
-      map, AffineMap::getMultiDimIdentityMap(shape.size(), b.getContext())};
-  SmallVector<utils::IteratorType> iterators(shape.size(),
-                                             utils::IteratorType::parallel);
-  auto whole = linalg::GenericOp::create(
-      b, loc, empty.getType(), operand.get(), empty, maps, iterators,
-      [](OpBuilder &b, Location loc, ValueRange arguments) {
-        linalg::YieldOp::create(b, loc, arguments[0]);
-      });
-  return packPanels(b, loc, whole.getResult(0), packingOf(element));
+  Value whole = moveElements(b, loc, operand.get(), packing.logical.getShape(),
+                             map.getResults());
+  return packPanels(b, loc, whole, packing.of(getElementTypeOrSelf(whole)));
 }
 
 Value KernelPacker::packGeneric(linalg::GenericOp op) {
@@ -122,16 +105,16 @@ Value KernelPacker::packGeneric(linalg::GenericOp op) {
   return result.getResult(0);
 }
 
-/// The result of a reduction: it is computed as columns, so that panels are
-/// stored as they lie.
-Value KernelPacker::packProduct(linalg::GenericOp op) {
+/// `result`, what `op` reduces to, maybe reshaped: it is computed as columns,
+/// so that panels are stored as they lie.
+Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
   OpOperand *init = op.getDpsInitOperand(0);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  Packing columns = packingOf(type.getElementType());
+  Packing columns = packing.of(type.getElementType());
   auto fill = init->get().getDefiningOp<linalg::FillOp>();
   AffineMap output = op.getMatchingIndexingMap(init);
   if (op.getNumResults() != 1 || !fill || !output.isProjectedPermutation())
-    return packPanels(b, loc, op.getResult(0), columns);
+    return packPanels(b, loc, result, columns);
   SmallVector<int64_t> shape;
   SmallVector<AffineExpr> exprs;
   for (auto [i, dim] : llvm::enumerate(packing.toColumns)) {
@@ -140,17 +123,32 @@ Value KernelPacker::packProduct(linalg::GenericOp op) {
     columns.toColumns[i] = i;
   }
   columns.plain = RankedTensorType::get(shape, type.getElementType());
+  columns.logical = columns.plain;
   Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
   Value zero =
       linalg::FillOp::create(b, loc, fill.getInputs(), empty).getResult(0);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = AffineMap::get(output.getNumDims(), 0, exprs, b.getContext());
-  auto result =
+  auto product =
       linalg::GenericOp::create(b, loc, columns.plain, op.getDpsInputs(), zero,
                                 maps, op.getIteratorTypesArray());
   IRMapping mapping;
-  op.getRegion().cloneInto(&result.getRegion(), mapping);
-  return packPanels(b, loc, result.getResult(0), columns);
+  op.getRegion().cloneInto(&product.getRegion(), mapping);
+  return packPanels(b, loc, product.getResult(0), columns);
+}
+
+/// The reduction that `value` is the result of, in the shape that is packed;
+/// null if there is none.
+linalg::GenericOp KernelPacker::reductionOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto merged = value.getDefiningOp<tensor::CollapseShapeOp>();
+  if (type.getShape() != packing.plain.getShape() && merged)
+    value = merged.getSrc();
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  bool isProduct = op && op.getNumReductionLoops() > 0 &&
+                   cast<RankedTensorType>(value.getType()).getShape() ==
+                       packing.plain.getShape();
+  return isProduct ? op : linalg::GenericOp();
 }
 
 Value KernelPacker::pack(Value plain) {
@@ -165,15 +163,15 @@ Value KernelPacker::pack(Value plain) {
   auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
   if (generic && isElementwise(generic))
     result = packGeneric(generic);
-  else if (generic && generic.getNumReductionLoops() > 0)
-    result = packProduct(generic);
+  else if (auto reduction = reductionOf(plain))
+    result = packProduct(plain, reduction);
   else if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))
     result =
         linalg::FillOp::create(b, loc, fill.getInputs(), empty()).getResult(0);
   else if (isa_and_present<tensor::EmptyOp>(op))
     result = empty();
   else
-    result = packPanels(b, loc, plain, packingOf(element));
+    result = packPanels(b, loc, plain, packing.of(element));
   return packed[plain] = result;
 }
 
@@ -194,7 +192,7 @@ LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
   SmallVector<BlockArgument> read;
   for (unsigned i : arguments.set_bits()) {
     BlockArgument argument = body.getArgument(i);
-    Type type = packingOf(getElementTypeOrSelf(argument)).packed;
+    Type type = packing.of(getElementTypeOrSelf(argument)).packed;
     packed[argument] =
         UnrealizedConversionCastOp::create(b, loc, type, argument).getResult(0);
     read.push_back(argument);
@@ -208,7 +206,7 @@ LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
     };
     if (!llvm::all_of(argument.getUsers(), isStand))
       return failure();
-    argument.setType(packingOf(getElementTypeOrSelf(argument)).packed);
+    argument.setType(packing.of(getElementTypeOrSelf(argument)).packed);
     for (Operation *stand : llvm::make_early_inc_range(argument.getUsers())) {
       stand->getResult(0).replaceAllUsesWith(argument);
       stand->erase();

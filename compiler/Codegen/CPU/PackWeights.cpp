@@ -31,6 +31,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
 
@@ -58,9 +59,7 @@ static Value reshapeLike(OpBuilder &b, Value value, Value source) {
   return b.clone(*op, mapping)->getResult(0);
 }
 
-/// The dispatch that `value` is the one result of, if nobody else reads it and
-/// its kernel makes each element of one: what packs them does that as well.
-static graph::DispatchOp findMovement(Value value) {
+graph::DispatchOp findMovement(Value value) {
   auto dispatch = value.getDefiningOp<graph::DispatchOp>();
   if (!dispatch || !value.hasOneUse() || dispatch->getNumResults() != 1 ||
       dispatch->getNumOperands() != 1)
@@ -81,22 +80,29 @@ static graph::DispatchOp findMovement(Value value) {
   return moves ? dispatch : graph::DispatchOp();
 }
 
+/// The movements that lead to `value`, the last one first.
+static SmallVector<graph::DispatchOp> findMovements(Value value) {
+  SmallVector<graph::DispatchOp> movements;
+  while (graph::DispatchOp movement = findMovement(value)) {
+    movements.push_back(movement);
+    value = movement.getInputs()[0];
+  }
+  return movements;
+}
+
 /// Erases a dispatch whose result nobody reads, and its kernel if that was the
 /// last one.
-static void eraseDispatch(graph::DispatchOp dispatch) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      dispatch, dispatch.getKernelAttr());
-  auto module = dispatch->getParentOfType<ModuleOp>();
+static void eraseDispatch(SymbolTable &symbols, graph::DispatchOp dispatch) {
+  Operation *kernel = symbols.lookup(dispatch.getKernel());
   dispatch.erase();
-  if (SymbolTable::symbolKnownUseEmpty(kernel, module))
-    kernel.erase();
+  if (SymbolTable::symbolKnownUseEmpty(kernel, symbols.getOp()))
+    symbols.erase(kernel);
 }
 
 /// What the kernel of `dispatch` gives for `source`.
-static Value inlineKernel(OpBuilder &b, graph::DispatchOp dispatch,
-                          Value source) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      dispatch, dispatch.getKernelAttr());
+static Value inlineKernel(OpBuilder &b, SymbolTable &symbols,
+                          graph::DispatchOp dispatch, Value source) {
+  auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
   Block &body = kernel.getBody().front();
   IRMapping mapping;
   mapping.map(body.getArgument(0), source);
@@ -122,13 +128,66 @@ static void changeArgument(OpBuilder &b, func::FuncOp kernel, Value weights,
                                            kernel.getResultTypes()));
 }
 
+namespace {
+
+/// Packs the weights that a dispatch hands to its kernel.
+class WeightPacker {
+public:
+  WeightPacker(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+               graph::DispatchOp dispatch, const Target &target)
+      : b(b), symbols(symbols), kernel(kernel), dispatch(dispatch),
+        target(target), loc(kernel.getLoc()) {}
+
+  void packContraction();
+  void packWindows();
+
+private:
+  using Convert = function_ref<Value(Value)>;
+  std::optional<unsigned> replace(Value weights, bool mayChange, Convert pack,
+                                  Convert unpack);
+  Value dispatchPacking(Value operand, Value weights,
+                        ArrayRef<graph::DispatchOp> movements, Convert pack);
+
+  OpBuilder &b;
+  SymbolTable &symbols;
+  func::FuncOp kernel;
+  graph::DispatchOp dispatch;
+  const Target &target;
+  Location loc;
+};
+
+} // namespace
+
+/// Lets a dispatch apply `movements`, the reshapes of `weights` and `pack` to
+/// `operand`.
+Value WeightPacker::dispatchPacking(Value operand, Value weights,
+                                    ArrayRef<graph::DispatchOp> movements,
+                                    Convert pack) {
+  auto function = func::FuncOp::create(
+      loc, (kernel.getName() + "_pack").str(),
+      b.getFunctionType(operand.getType(), operand.getType()));
+  function.setPrivate();
+  symbols.insert(function, Block::iterator(kernel));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Value source = function.getArgument(0);
+  for (graph::DispatchOp movement : llvm::reverse(movements))
+    source = inlineKernel(b, symbols, movement, source);
+  Value packed = pack(reshapeLike(b, weights, source));
+  func::ReturnOp::create(b, loc, packed);
+  function.setFunctionType(
+      b.getFunctionType(operand.getType(), packed.getType()));
+  b.setInsertionPoint(dispatch);
+  return graph::DispatchOp::create(b, dispatch.getLoc(),
+                                   TypeRange(packed.getType()),
+                                   function.getName(), ValueRange(operand))
+      .getResult(0);
+}
+
 /// If `weights` are an argument, which may be reshaped, and constant unless
 /// they `mayChange`: lets a dispatch apply `pack` to them, and the kernel read
 /// what `unpack` makes of the result. Returns the argument's number.
-static std::optional<unsigned>
-replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
-               Value weights, bool mayChange, function_ref<Value(Value)> pack,
-               function_ref<Value(Value)> unpack) {
+std::optional<unsigned> WeightPacker::replace(Value weights, bool mayChange,
+                                              Convert pack, Convert unpack) {
   BlockArgument argument = reshapedArgument(weights);
   if (!argument || !argument.hasOneUse() || !weights.hasOneUse())
     return std::nullopt;
@@ -137,78 +196,45 @@ replaceWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
   bool isPart = bool(kernel.getArgAttr(index, graph::names::kStrides));
   if (!isConstant(operand) && (!mayChange || isPart))
     return std::nullopt;
-
-  Location loc = kernel.getLoc();
-  graph::DispatchOp movement;
+  SmallVector<graph::DispatchOp> movements;
   if (!isConstant(operand))
-    movement = findMovement(operand);
-  if (movement)
-    operand = movement.getInputs()[0];
-  b.setInsertionPoint(kernel);
-  auto function = func::FuncOp::create(
-      b, loc, (kernel.getName() + "_pack").str(),
-      b.getFunctionType(operand.getType(), argument.getType()));
-  function.setPrivate();
-  b.setInsertionPointToStart(function.addEntryBlock());
-  Value source = function.getArgument(0);
-  if (movement)
-    source = inlineKernel(b, movement, source);
-  Value packed = pack(reshapeLike(b, weights, source));
-  func::ReturnOp::create(b, loc, packed);
-  function.setFunctionType(
-      b.getFunctionType(operand.getType(), packed.getType()));
-
+    movements = findMovements(operand);
+  if (!movements.empty())
+    operand = movements.back().getInputs()[0];
+  Value packed = dispatchPacking(operand, weights, movements, pack);
   changeArgument(b, kernel, weights, packed.getType(), unpack);
-  b.setInsertionPoint(dispatch);
-  auto packing = graph::DispatchOp::create(
-      b, dispatch.getLoc(), TypeRange(packed.getType()), function.getName(),
-      ValueRange(operand));
-  dispatch.getInputsMutable()[index].set(packing.getResult(0));
-  if (movement)
-    eraseDispatch(movement);
+  dispatch.getInputsMutable()[index].set(packed);
+  for (graph::DispatchOp movement : movements)
+    eraseDispatch(symbols, movement);
   return index;
 }
 
-/// Packs the weights of the contraction in `kernel`.
-static void packContraction(OpBuilder &b, func::FuncOp kernel,
-                            graph::DispatchOp dispatch, const Target &target) {
+/// Packs the weights of the contraction in the kernel.
+void WeightPacker::packContraction() {
   auto c = matchContraction(kernel);
   if (!c || !c->weightsMap.isProjectedPermutation())
     return;
   Packing packing = planPacking(*c, target);
-  Location loc = kernel.getLoc();
   BlockArgument argument = reshapedArgument(c->weights);
   // What moves them, if anything does, packs them, too.
   bool mayChange =
       isWorthPackingBefore(*c, target) ||
       (argument && isWorthTiling(*c) &&
        findMovement(dispatch.getInputs()[argument.getArgNumber()]));
-  auto index = replaceWeights(
-      b, kernel, dispatch, c->weights, mayChange,
+  auto index = replace(
+      c->weights, mayChange,
       [&](Value weights) { return packPanels(b, loc, weights, packing); },
       [&](Value packed) { return unpackPanels(b, loc, packed, packing); });
   if (index)
     kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(*index));
 }
 
-void readPacked(OpBuilder &b, func::FuncOp kernel, const Contraction &c,
-                const Packing &packing) {
-  unsigned index = reshapedArgument(c.weights).getArgNumber();
-  Location loc = kernel.getLoc();
-  changeArgument(b, kernel, c.weights, packing.packed, [&](Value packed) {
-    return unpackPanels(b, loc, packed, packing);
-  });
-  kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(index));
-}
-
 /// Moves the channels of constant weights under a window to the end, where the
 /// lanes want them: [C, kernel…] becomes [kernel…, C].
-static void packWindows(OpBuilder &b, func::FuncOp kernel,
-                        graph::DispatchOp dispatch) {
+void WeightPacker::packWindows() {
   auto w = matchWindows(kernel);
   if (!w)
     return;
-  Location loc = kernel.getLoc();
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
     auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
@@ -222,17 +248,32 @@ static void packWindows(OpBuilder &b, func::FuncOp kernel,
     order.push_back(*channels);
     for (auto [i, dim] : llvm::enumerate(order))
       back[dim] = i;
-    replaceWeights(
-        b, kernel, dispatch, operand->get(), /*mayChange=*/false,
+    replace(
+        operand->get(), /*mayChange=*/false,
         [&](Value weights) { return permute(b, loc, weights, order); },
         [&](Value packed) { return permute(b, loc, packed, back); });
   }
 }
 
-void packWeights(OpBuilder &b, func::FuncOp kernel, graph::DispatchOp dispatch,
-                 const Target &target) {
-  packContraction(b, kernel, dispatch, target);
-  packWindows(b, kernel, dispatch);
+void packWeights(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+                 graph::DispatchOp dispatch, const Target &target) {
+  WeightPacker packer(b, symbols, kernel, dispatch, target);
+  // Outer products read both factors where they lie.
+  if (chooseStrategy(kernel) != "outer-products")
+    packer.packContraction();
+  packer.packWindows();
+}
+
+void readPacked(OpBuilder &b, func::FuncOp kernel, const Contraction &c,
+                const Packing &packing) {
+  unsigned index = reshapedArgument(c.weights).getArgNumber();
+  Location loc = kernel.getLoc();
+  Packing own = packing;
+  own.logical = own.plain;
+  changeArgument(b, kernel, c.weights, packing.packed, [&](Value packed) {
+    return unpackPanels(b, loc, packed, own);
+  });
+  kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(index));
 }
 
 } // namespace tinh::cpu

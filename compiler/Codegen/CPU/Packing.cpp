@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/Packing.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/AffineExpr.h"
 
 using namespace mlir;
@@ -18,12 +19,9 @@ namespace tinh::cpu {
 // Moving elements
 //===----------------------------------------------------------------------===//
 
-/// A generic over `source`, whose dimension i is `exprs[i]`, with a body that
-/// makes an element of type `element` of one of the source's.
-static Value mapElements(OpBuilder &b, Location loc, Value source,
-                         ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
-                         Type element,
-                         function_ref<Value(OpBuilder &, Value)> body) {
+Value mapElements(OpBuilder &b, Location loc, Value source,
+                  ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
+                  Type element, ElementBody body) {
   Value empty = tensor::EmptyOp::create(b, loc, shape, element);
   AffineMap maps[] = {
       AffineMap::get(shape.size(), 0, exprs, b.getContext()),
@@ -38,6 +36,12 @@ static Value mapElements(OpBuilder &b, Location loc, Value source,
       .getResult(0);
 }
 
+Value moveElements(OpBuilder &b, Location loc, Value source,
+                   ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs) {
+  return mapElements(b, loc, source, shape, exprs, getElementTypeOrSelf(source),
+                     [](OpBuilder &, Value x) { return x; });
+}
+
 Value permute(OpBuilder &b, Location loc, Value source,
               ArrayRef<int64_t> permutation) {
   auto type = cast<RankedTensorType>(source.getType());
@@ -47,8 +51,7 @@ Value permute(OpBuilder &b, Location loc, Value source,
     shape.push_back(type.getDimSize(from));
     exprs[from] = b.getAffineDimExpr(i);
   }
-  return mapElements(b, loc, source, shape, exprs, type.getElementType(),
-                     [](OpBuilder &, Value x) { return x; });
+  return moveElements(b, loc, source, shape, exprs);
 }
 
 /// `source` with elements of another floating-point type.
@@ -73,9 +76,18 @@ static Value convert(OpBuilder &b, Location loc, Value source, Type element) {
 // Panels
 //===----------------------------------------------------------------------===//
 
+Packing Packing::of(Type element) const {
+  Packing result = *this;
+  for (RankedTensorType *type :
+       {&result.logical, &result.plain, &result.packed})
+    *type = type->clone(element);
+  return result;
+}
+
 Packing planPacking(const Contraction &c, const Target &target) {
   Packing p;
   p.plain = cast<RankedTensorType>(c.weights.getType());
+  p.logical = p.plain;
   p.batch = c.batch.size();
   p.n = c.extents[c.n];
   p.width = panelWidth(c, target);
@@ -129,8 +141,22 @@ static SmallVector<int64_t> packedOrder(const Packing &p) {
   return order;
 }
 
+/// `value`, of the shape of `from`, in that of `to`: one splits or merges
+/// dimensions of the other.
+static Value reshape(OpBuilder &b, Location loc, Value value,
+                     RankedTensorType from, RankedTensorType to) {
+  if (from.getShape() == to.getShape())
+    return value;
+  Type type = to.clone(getElementTypeOrSelf(value));
+  auto groups = *getReassociationIndicesForReshape(from, to);
+  if (from.getRank() < to.getRank())
+    return tensor::ExpandShapeOp::create(b, loc, type, value, groups);
+  return tensor::CollapseShapeOp::create(b, loc, type, value, groups);
+}
+
 Value packPanels(OpBuilder &b, Location loc, Value weights, const Packing &p) {
   Type element = p.packed.getElementType();
+  weights = reshape(b, loc, weights, p.logical, p.plain);
   weights = convert(b, loc, weights, element);
   SmallVector<int64_t> shape(p.plain.getShape());
   if (p.isPadded()) {
@@ -166,7 +192,59 @@ Value unpackPanels(OpBuilder &b, Location loc, Value packed, const Packing &p) {
     value =
         tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, steps);
   }
-  return convert(b, loc, value, p.plain.getElementType());
+  value = convert(b, loc, value, p.plain.getElementType());
+  return reshape(b, loc, value, p.plain, p.logical);
+}
+
+/// The dimensions of packed weights that a dimension of `plain` has become.
+static SmallVector<int64_t> packedDims(const Packing &p, int64_t dim) {
+  SmallVector<int64_t> order = packedOrder(p), dims;
+  int64_t first = dim + (dim > p.lane());
+  for (int64_t split = first; split <= first + (dim == p.lane()); ++split)
+    dims.push_back(llvm::find(order, split) - order.begin());
+  return dims;
+}
+
+/// Whole panels of one dimension as whole panels of another are squares that
+/// are turned.
+static Value turnPanels(OpBuilder &b, Location loc, Value packed,
+                        const Packing &from, const Packing &to) {
+  // The dimension of the new panels becomes two.
+  auto type = cast<RankedTensorType>(packed.getType());
+  int64_t split = packedDims(from, to.lane())[0];
+  SmallVector<int64_t> shape(type.getShape());
+  shape[split] = to.panels;
+  shape.insert(shape.begin() + split + 1, to.width);
+  Value source = tensor::ExpandShapeOp::create(
+      b, loc, type.clone(shape), packed, panelGroups(type.getRank(), split));
+  auto behindSplit = [&](int64_t dim) { return dim + (dim > split); };
+  // That of the old ones becomes one.
+  SmallVector<int64_t> order;
+  SmallVector<ReassociationIndices> groups;
+  for (auto [i, dim] : llvm::enumerate(to.toColumns)) {
+    if (static_cast<int64_t>(i) == to.batch) {
+      groups.push_back({static_cast<int64_t>(order.size())});
+      order.push_back(split);
+    }
+    groups.emplace_back();
+    SmallVector<int64_t> dims = packedDims(from, dim);
+    for (int64_t part : dim == to.lane() ? ArrayRef(split + 1) : dims) {
+      groups.back().push_back(order.size());
+      order.push_back(dim == to.lane() ? part : behindSplit(part));
+    }
+  }
+  return tensor::CollapseShapeOp::create(b, loc, permute(b, loc, source, order),
+                                         groups);
+}
+
+Value repackPanels(OpBuilder &b, Location loc, Value packed,
+                   const Packing &from, const Packing &to) {
+  bool canTurn = from.plain == to.plain && from.lane() != to.lane() &&
+                 !from.isPadded() && !to.isPadded() &&
+                 from.packed.getElementType() == to.packed.getElementType();
+  if (canTurn)
+    return turnPanels(b, loc, packed, from, to);
+  return packPanels(b, loc, unpackPanels(b, loc, packed, from), to);
 }
 
 } // namespace tinh::cpu

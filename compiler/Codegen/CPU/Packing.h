@@ -22,8 +22,10 @@ namespace tinh::cpu {
 
 /// How packed weights relate to those of a contraction.
 struct Packing {
-  mlir::RankedTensorType plain, packed;
-  int64_t batch; // Dimensions of both, the first ones of `packed`.
+  /// What is packed, and what a contraction reads: that, maybe reshaped.
+  mlir::RankedTensorType logical, plain;
+  mlir::RankedTensorType packed;
+  int64_t batch; // Dimensions of `plain`, the first ones of `packed`.
   int64_t n, panels, width;
   /// Dimensions of `plain` in the order batch…, k…, n.
   llvm::SmallVector<int64_t> toColumns;
@@ -33,28 +35,52 @@ struct Packing {
   bool isPadded() const { return panels * width != n; }
   /// The dimension of `plain` that panels are of.
   int64_t lane() const { return toColumns.back(); }
+  /// The same for other elements, which are packed as they are.
+  Packing of(mlir::Type element) const;
 };
+/// The packing of the contraction's weights.
 Packing planPacking(const Contraction &contraction, const Target &target);
 
-/// Packed weights from those of the contraction: as the sums have them, or bf16.
+/// Packed weights from what is packed: as the sums have them, or bf16.
 mlir::Value packPanels(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value weights, const Packing &packing);
-/// The contraction's weights from packed ones.
+/// What was packed from packed weights.
 mlir::Value unpackPanels(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Value packed, const Packing &packing);
+/// Weights packed in another way.
+mlir::Value repackPanels(mlir::OpBuilder &b, mlir::Location loc,
+                         mlir::Value packed, const Packing &from,
+                         const Packing &to);
 
-/// Lets `kernel`, whose weights are an argument, read them packed.
+/// Lets `kernel`, whose weights are an argument or a reshape of one, read them
+/// packed.
 void readPacked(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                 const Contraction &contraction, const Packing &packing);
 
-/// Lets `kernel`, whose results have the type of plain weights but for their
-/// elements', return them packed and read `arguments` packed. Fails, and leaves
-/// it half done, if it reads one of these otherwise than at the index of a
-/// result.
+/// The dispatch that `value` is the one result of, if nobody else reads it and
+/// its kernel makes each element of one: what packs them does that as well.
+graph::DispatchOp findMovement(mlir::Value value);
+
+/// Lets `kernel`, whose results have the shape of what is packed, return them
+/// packed and read `arguments` packed. Fails, and leaves it half done, if it
+/// reads one of these otherwise than at the index of a result.
 mlir::LogicalResult packKernel(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                                const Packing &packing,
                                const llvm::SmallBitVector &arguments);
 
+/// An element of a result from one of the source's.
+using ElementBody =
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value)>;
+/// A generic over `source`, whose dimension i is `exprs[i]`, with a body that
+/// makes an element of type `element` of one of the source's.
+mlir::Value mapElements(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::Value source, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<mlir::AffineExpr> exprs,
+                        mlir::Type element, ElementBody body);
+/// The same with the source's elements as they are.
+mlir::Value moveElements(mlir::OpBuilder &b, mlir::Location loc,
+                         mlir::Value source, llvm::ArrayRef<int64_t> shape,
+                         llvm::ArrayRef<mlir::AffineExpr> exprs);
 /// `source` with its dimensions in another order.
 mlir::Value permute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value source,
                     llvm::ArrayRef<int64_t> permutation);

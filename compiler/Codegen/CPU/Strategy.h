@@ -247,8 +247,9 @@ mlir::FailureOr<Target> targetOf(mlir::ModuleOp module);
 
 /// Packs constant weights that `dispatch` hands to `kernel`, which it alone
 /// uses, as the kernel's strategy wants them: the packing becomes a dispatch.
-void packWeights(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
-                 graph::DispatchOp dispatch, const Target &target);
+void packWeights(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
+                 const Target &target);
 
 /// The strategy that computes `kernel` best.
 llvm::StringRef chooseStrategy(mlir::func::FuncOp kernel);
