@@ -141,6 +141,10 @@ llvm::Expected<Object> makeDescriptor(const Contents &contents,
 llvm::Expected<Object> link(llvm::ArrayRef<Object> kernels,
                             const Object &descriptor, Linkage linkage);
 
+/// A shared object of one object file, with all that this exports. What it does
+/// not define is looked up when it is loaded.
+llvm::Expected<Object> linkLibrary(const Object &object);
+
 /// Writes the artifact to `path`, and its companion file if the weights are
 /// external. Both appear whole or not at all.
 llvm::Error write(const Contents &contents, llvm::ArrayRef<Object> kernels,

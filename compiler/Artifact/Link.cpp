@@ -114,6 +114,26 @@ static Expected<Object> hideKernels(const Object &object) {
   return result;
 }
 
+/// Runs LLD, which gets `-o` and a name for what it writes.
+static Expected<Object> runLinker(ArrayRef<const char *> options) {
+  PipeReader output;
+  if (Error error = output.start())
+    return error;
+  std::string name = output.name(), messages;
+  std::vector<const char *> arguments = {"ld.lld", "-o", name.c_str(),
+                                         "--threads=1"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  static std::mutex mutex; // LLD's state is global.
+  std::lock_guard lock(mutex);
+  raw_string_ostream stream(messages);
+  lld::Result result =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0)
+    return output.finish();
+  return createStringError("internal error: cannot link the kernels: " +
+                           StringRef(messages).trim());
+}
+
 Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
                       Linkage linkage) {
   auto archive = makeArchive(kernels);
@@ -122,13 +142,8 @@ Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
   auto single = MemoryFile::create(bytesOf(descriptor));
   if (!single)
     return single.takeError();
-  PipeReader output;
-  if (Error error = output.start())
-    return error;
-  std::string outputName = output.name(), archiveName = archive->name(),
-              singleName = single->name();
-  std::vector<const char *> arguments = {"ld.lld", "-o", outputName.c_str(),
-                                         singleName.c_str(), "--threads=1"};
+  std::string archiveName = archive->name(), singleName = single->name();
+  std::vector<const char *> arguments = {singleName.c_str()};
   if (linkage == Linkage::Relocatable)
     arguments.push_back("--relocatable");
   else // Only the descriptor is exported: kernels, members of an archive, keep
@@ -138,18 +153,19 @@ Expected<Object> link(ArrayRef<Object> kernels, const Object &descriptor,
                      {"-shared", "--build-id=fast", "--hash-style=gnu", "-z",
                       "noexecstack", "-z", "now", "--exclude-libs=ALL"});
   arguments.insert(arguments.end(), {"--whole-archive", archiveName.c_str()});
-  static std::mutex mutex; // LLD's state is global.
-  std::lock_guard lock(mutex);
-  std::string messages;
-  raw_string_ostream stream(messages);
-  lld::Result result =
-      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode == 0 && linkage == Linkage::Relocatable)
-    return hideKernels(output.finish());
-  if (result.retCode == 0)
-    return output.finish();
-  return createStringError("internal error: cannot link the kernels: " +
-                           StringRef(messages).trim());
+  Expected<Object> result = runLinker(arguments);
+  if (!result || linkage == Linkage::Shared)
+    return result;
+  return hideKernels(*result);
+}
+
+Expected<Object> linkLibrary(const Object &object) {
+  auto file = MemoryFile::create(bytesOf(object));
+  if (!file)
+    return file.takeError();
+  std::string name = file->name();
+  return runLinker(
+      {name.c_str(), "-shared", "--hash-style=gnu", "-z", "noexecstack"});
 }
 
 } // namespace tinh::artifact

@@ -1,0 +1,322 @@
+//===- Emulate.cpp - GPU kernels for the CPU --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// x86 takes pointers of all of a GPU's address spaces for plain ones, so loads,
+// stores and atomic operations stay as they are. Shared memory becomes a part
+// of the block's, which the emulator has; intrinsics become what
+// EmulateIntrinsics.h makes of them.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Emulate.h"
+
+#include "compiler/Artifact/Artifact.h"
+#include "compiler/Codegen/CUDA/EmulateIntrinsics.h"
+#include "compiler/Codegen/CUDA/EmulatorAbi.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/ReplaceConstant.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace tinh::cuda {
+
+namespace {
+
+/// Makes the code of a CPU of one kernel's module.
+class Emulation {
+public:
+  Emulation(Module &module, const TargetMachine &machine)
+      : module(module), machine(machine) {}
+
+  Error run() {
+    if (Error error = findKernel())
+      return error;
+    retarget();
+    placeSharedMemory();
+    if (Error error = replaceCalls())
+      return error;
+    if (Error error = checkDeclarations())
+      return error;
+    describe(makeEntry());
+    std::string problem;
+    raw_string_ostream stream(problem);
+    if (verifyModule(module, &stream))
+      return refuse("invalid code: " + problem);
+    return Error::success();
+  }
+
+private:
+  Error refuse(const Twine &reason) const {
+    return createStringError(
+        "cannot emulate the kernel '" +
+        (kernel ? kernel->getName() : StringRef(module.getName())) +
+        "': " + reason);
+  }
+  Error findKernel();
+  void retarget();
+  void placeSharedMemory();
+  void moveToBlock(GlobalVariable &variable, uint64_t offset);
+  Error replaceCalls();
+  Value *emulate(CallInst &call, StringRef name);
+  Error checkDeclarations() const;
+  Function *makeEntry();
+  void describe(Function *entry);
+  Constant *describeParameters();
+
+  Module &module;
+  const TargetMachine &machine;
+  Function *kernel = nullptr;
+  EmulatedSites sites;
+  uint64_t staticShared = 0;
+};
+
+} // namespace
+
+Error Emulation::findKernel() {
+  for (Function &function : module) {
+    if (function.getCallingConv() != CallingConv::PTX_Kernel ||
+        function.isDeclaration())
+      continue;
+    if (kernel)
+      return refuse("the module has a second one, '" + function.getName() +
+                    "'");
+    kernel = &function;
+  }
+  if (!kernel)
+    return refuse("the module has no ptx_kernel function");
+  for (Argument &argument : kernel->args())
+    if (argument.hasByValAttr())
+      return refuse("it has parameters in memory");
+  return Error::success();
+}
+
+/// Takes everything that is said for a GPU alone out of the module.
+void Emulation::retarget() {
+  StripDebugInfo(module);
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  for (StringRef name : {"nvvm.annotations", "nvvmir.version"})
+    if (NamedMDNode *node = module.getNamedMetadata(name))
+      module.eraseNamedMetadata(node);
+  for (StringRef name : {"llvm.used", "llvm.compiler.used"})
+    if (GlobalVariable *list = module.getNamedGlobal(name))
+      list->eraseFromParent();
+  for (Function &function : module) {
+    if (function.isIntrinsic())
+      continue;
+    function.setCallingConv(CallingConv::C);
+    function.setDSOLocal(false);
+    for (StringRef name : {"target-cpu", "target-features"})
+      function.removeFnAttr(name);
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.setLinkage(GlobalValue::InternalLinkage);
+    function.setVisibility(GlobalValue::DefaultVisibility);
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<CallBase>(&instruction))
+        call->setCallingConv(CallingConv::C);
+  }
+}
+
+/// Replaces a variable in shared memory by a place in the block's.
+void Emulation::moveToBlock(GlobalVariable &variable, uint64_t offset) {
+  convertUsersOfConstantsToInstructions({&variable});
+  DenseMap<Function *, Value *> addresses;
+  for (Use &use : make_early_inc_range(variable.uses())) {
+    Function *function = cast<Instruction>(use.getUser())->getFunction();
+    Value *&address = addresses[function];
+    if (!address) {
+      IRBuilder<> b(&*function->getEntryBlock().getFirstInsertionPt());
+      Value *block = callPure(b, "tinh_emu_shared", b.getPtrTy(), {});
+      address = b.CreateAddrSpaceCast(
+          b.CreateConstGEP1_64(b.getInt8Ty(), block, offset),
+          variable.getType());
+    }
+    use.set(address);
+  }
+  variable.eraseFromParent();
+}
+
+void Emulation::placeSharedMemory() {
+  SmallVector<GlobalVariable *> shared;
+  for (GlobalVariable &variable : module.globals())
+    if (variable.getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED)
+      shared.push_back(&variable);
+  // What is declared alone is dynamic memory, and lies behind the rest.
+  auto dynamic = std::stable_partition(
+      shared.begin(), shared.end(),
+      [](GlobalVariable *variable) { return !variable->isDeclaration(); });
+  const DataLayout &layout = module.getDataLayout();
+  for (GlobalVariable *variable : make_range(shared.begin(), dynamic)) {
+    uint64_t offset =
+        alignTo(staticShared, variable->getAlign().valueOrOne().value());
+    staticShared = offset + layout.getTypeAllocSize(variable->getValueType());
+    moveToBlock(*variable, offset);
+  }
+  staticShared = alignTo(staticShared, emulator::kSharedAlignment);
+  for (GlobalVariable *variable : make_range(dynamic, shared.end()))
+    moveToBlock(*variable, staticShared);
+}
+
+Value *Emulation::emulate(CallInst &call, StringRef name) {
+  IRBuilder<> b(&call);
+  if (Value *value = emulateThreads(b, call, name, sites))
+    return value;
+  if (Value *value = emulateMemory(b, call, name, sites))
+    return value;
+  return emulateMath(b, call, name);
+}
+
+Error Emulation::replaceCalls() {
+  SmallVector<CallInst *> calls;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<CallInst>(&instruction))
+        calls.push_back(call);
+  for (CallInst *call : calls) {
+    if (auto *code = dyn_cast<InlineAsm>(call->getCalledOperand()))
+      return refuse("inline assembly '" + code->getAsmString() + "'");
+    Function *callee = call->getCalledFunction();
+    if (!callee)
+      return refuse("an indirect call");
+    StringRef name = callee->getName();
+    if (!name.consume_front("llvm.nvvm."))
+      continue;
+    Value *value = emulate(*call, name);
+    if (!value)
+      return refuse("emulators do not know the intrinsic '" +
+                    callee->getName() + "'");
+    if (!call->getType()->isVoidTy())
+      call->replaceAllUsesWith(value);
+    call->eraseFromParent();
+  }
+  return Error::success();
+}
+
+/// What is left must be LLVM's own or the emulator's.
+Error Emulation::checkDeclarations() const {
+  for (const Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic() &&
+        !function.use_empty() && !function.getName().starts_with("tinh_emu_"))
+      return refuse("the function '" + function.getName() +
+                    "' is not defined; is libdevice linked?");
+  return Error::success();
+}
+
+/// A function that calls the kernel with parameters from memory.
+Function *Emulation::makeEntry() {
+  LLVMContext &context = module.getContext();
+  IRBuilder<> b(context);
+  Function *entry = Function::Create(
+      FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, /*isVarArg=*/false),
+      GlobalValue::InternalLinkage, "entry", module);
+  entry->addFnAttr("target-cpu", machine.getTargetCPU());
+  entry->addFnAttr("target-features", machine.getTargetFeatureString());
+  b.SetInsertPoint(BasicBlock::Create(context, "", entry));
+  SmallVector<Value *> values;
+  for (Argument &argument : kernel->args()) {
+    Value *slot = b.CreateConstGEP1_32(b.getPtrTy(), entry->getArg(0),
+                                       argument.getArgNo());
+    Value *address = b.CreateLoad(b.getPtrTy(), slot);
+    values.push_back(b.CreateLoad(argument.getType(), address));
+  }
+  b.CreateCall(kernel, values);
+  b.CreateRetVoid();
+  return entry;
+}
+
+static GlobalVariable *makeConstant(Module &module, Constant *value,
+                                    const Twine &name, bool isExported) {
+  return new GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                            isExported ? GlobalValue::ExternalLinkage
+                                       : GlobalValue::InternalLinkage,
+                            value, name);
+}
+
+Constant *Emulation::describeParameters() {
+  IRBuilder<> b(module.getContext());
+  const DataLayout &layout = module.getDataLayout();
+  SmallVector<Constant *> list;
+  for (Argument &argument : kernel->args())
+    list.push_back(ConstantStruct::getAnon(
+        {b.getInt32(layout.getTypeStoreSize(argument.getType())),
+         b.getInt32(argument.getType()->isPointerTy())}));
+  auto *type = StructType::get(b.getInt32Ty(), b.getInt32Ty());
+  return makeConstant(
+      module, ConstantArray::get(ArrayType::get(type, list.size()), list),
+      "parameters", /*isExported=*/false);
+}
+
+/// Adds the emulator::Image.
+void Emulation::describe(Function *entry) {
+  IRBuilder<> b(module.getContext());
+  Constant *name =
+      ConstantDataArray::getString(module.getContext(), kernel->getName());
+  Constant *image = ConstantStruct::getAnon(
+      {b.getInt32(emulator::kImageVersion), b.getInt32(kernel->arg_size()),
+       makeConstant(module, name, "name", /*isExported=*/false),
+       describeParameters(), entry, b.getInt32(sites.barriers),
+       b.getInt32(sites.waits), b.getInt32(staticShared), b.getInt32(0)});
+  makeConstant(module, image, emulator::kImageSymbol, /*isExported=*/true);
+}
+
+/// Optimises and compiles.
+static Expected<artifact::Object> emitObject(Module &module,
+                                             TargetMachine &machine) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager graphs;
+  ModuleAnalysisManager modules;
+  PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
+      .run(module, modules);
+  artifact::Object object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager emitter;
+  if (machine.addPassesToEmitFile(emitter, stream, nullptr,
+                                  CodeGenFileType::ObjectFile))
+    return createStringError("internal error: no object code emission");
+  emitter.run(module);
+  return object;
+}
+
+Expected<SmallVector<char, 0>> emulateDevice(std::unique_ptr<Module> device,
+                                             const cpu::Target &target) {
+  cpu::Target rounding = target; // Its bf16 is rounded as on a GPU.
+  rounding.features += target.features.empty() ? "" : ",";
+  rounding.features += "-avx512bf16,-avxneconvert,-avx512fp16";
+  std::unique_ptr<TargetMachine> machine = cpu::makeTargetMachine(rounding);
+  if (!machine)
+    return createStringError("this LLVM cannot generate x86-64 code");
+  machine->Options.AllowFPOpFusion = FPOpFusion::Standard;
+  if (Error error = Emulation(*device, *machine).run())
+    return error;
+  Expected<artifact::Object> object = emitObject(*device, *machine);
+  if (!object)
+    return object.takeError();
+  return artifact::linkLibrary(*object);
+}
+
+} // namespace tinh::cuda

@@ -1,0 +1,124 @@
+//===- EmulatorAbi.h - Between emulated kernels and emulators ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An emulated kernel is the optimised code of a GPU kernel, compiled for the
+// CPU as an ELF shared object. It exports kImageSymbol, an Image, and calls the
+// functions below for all that a CPU has not: an emulator defines them and
+// calls Image::entry once for each thread of each block, on a stack of its own.
+//
+// Operations of a warp name the lanes that take part in a mask, as on the GPU,
+// and complete when all of these are there. Operands and results of several
+// registers are arrays of 32-bit words, in the order of the PTX instruction.
+//
+// Sites count the barriers of an image, and apart from them the waits for
+// asynchronous copies, in the order of its code: an emulator can leave one out.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_EMULATORABI_H
+#define TINH_CODEGEN_CUDA_EMULATORABI_H
+
+#include <cstdint>
+
+namespace tinh::emulator {
+
+inline constexpr char kImageSymbol[] = "tinh_emu_image";
+inline constexpr uint32_t kImageVersion = 1;
+
+struct Parameter {
+  uint32_t size;    // Bytes.
+  uint32_t pointer; // 1: an address in global memory.
+};
+
+struct Image {
+  uint32_t version; // kImageVersion
+  uint32_t numParameters;
+  const char *kernel; // Its name.
+  const Parameter *parameters;
+  /// Runs one thread; gets the address of each parameter.
+  void (*entry)(void *const *parameters);
+  uint32_t numBarriers;
+  uint32_t numWaits;
+  /// Bytes at the beginning of a block's shared memory that belong to variables
+  /// of the kernel; dynamic shared memory follows.
+  uint32_t staticShared;
+  uint32_t reserved;
+};
+
+/// Where dynamic shared memory begins, and so staticShared, is a multiple of
+/// it.
+inline constexpr uint32_t kSharedAlignment = 1024;
+
+enum class Register : uint32_t {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  Laneid,
+  Warpid
+};
+enum class Shuffle : uint32_t { Up, Down, Butterfly, Index };
+enum class Vote : uint32_t { All, Any, Uniform, Ballot };
+enum class BarrierVote : uint32_t { Count, And, Or };
+enum class Reduction : uint32_t { Add, Min, Max, Umin, Umax, And, Or, Xor };
+/// Types of a matrix product's factors, and of its sums if not f32.
+enum class Multiply : uint32_t { F16, F16InF16, Bf16, Tf32 };
+enum class Rounded : uint32_t { Add, Multiply, Fma, Divide, Sqrt };
+enum class Rounding : uint32_t { Zero, Down, Up };
+
+extern "C" {
+uint32_t tinh_emu_register(Register which);
+/// The shared memory of the block.
+char *tinh_emu_shared();
+
+/// `threads` is 0 for all of the block.
+void tinh_emu_barrier(uint32_t site, uint32_t barrier, uint32_t threads);
+uint32_t tinh_emu_barrier_vote(uint32_t site, uint32_t barrier,
+                               uint32_t threads, BarrierVote vote,
+                               uint32_t predicate);
+void tinh_emu_warp_barrier(uint32_t site, uint32_t mask);
+
+/// The lower half is the value, the upper one whether it is another lane's.
+uint64_t tinh_emu_shuffle(Shuffle mode, uint32_t mask, uint32_t value,
+                          uint32_t lane, uint32_t clamp);
+uint32_t tinh_emu_vote(Vote vote, uint32_t mask, uint32_t predicate);
+/// The lanes with the same value.
+uint32_t tinh_emu_match(uint32_t mask, uint64_t value);
+uint32_t tinh_emu_reduce(Reduction reduction, uint32_t mask, uint32_t value);
+
+/// Bytes from `read` on are zeros.
+void tinh_emu_copy_async(void *shared, const void *global, uint32_t size,
+                         uint32_t read);
+void tinh_emu_copy_commit();
+/// Until at most `groups` are on their way.
+void tinh_emu_copy_wait(uint32_t site, uint32_t groups);
+
+/// ldmatrix.m8n8 of `count` matrices of b16.
+void tinh_emu_load_matrix(const void *row, uint32_t count, uint32_t transposed,
+                          uint32_t *result);
+/// mma.m16n8k`depth`: operands are A, B and C.
+void tinh_emu_multiply(Multiply kind, uint32_t depth, const uint32_t *operands,
+                       uint32_t *result);
+
+uint32_t tinh_emu_permute(uint32_t low, uint32_t high, uint32_t selector);
+float tinh_emu_rounded_f32(Rounded operation, Rounding rounding, float a,
+                           float b, float c);
+double tinh_emu_rounded_f64(Rounded operation, Rounding rounding, double a,
+                            double b, double c);
+}
+
+} // namespace tinh::emulator
+
+#endif // TINH_CODEGEN_CUDA_EMULATORABI_H
