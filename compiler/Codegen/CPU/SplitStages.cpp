@@ -42,7 +42,7 @@ static llvm::DenseSet<Operation *> dependencies(Operation *stage) {
 /// Makes a kernel, outside of any module, of what computes `results`, which are
 /// of one op, from those arguments of `kernel` whose numbers `inputs` receives.
 static func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel,
-                                 ValueRange results,
+                                 StringRef suffix, ValueRange results,
                                  SmallVectorImpl<unsigned> &inputs) {
   llvm::DenseSet<Operation *> ops = dependencies(results[0].getDefiningOp());
   auto isRead = [&](BlockArgument argument) {
@@ -60,7 +60,7 @@ static func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel,
   OpBuilder::InsertionGuard guard(b);
   b.clearInsertionPoint();
   auto stage = func::FuncOp::create(
-      b, results[0].getLoc(), (kernel.getName() + "_stage").str(),
+      b, results[0].getLoc(), (kernel.getName() + suffix).str(),
       b.getFunctionType(types, results.getTypes()));
   stage.setPrivate();
   b.setInsertionPointToStart(stage.addEntryBlock());
@@ -136,9 +136,9 @@ int64_t largestValue(func::FuncOp kernel, Operation *without) {
 
 graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
                                 func::FuncOp kernel, graph::DispatchOp dispatch,
-                                ValueRange values) {
+                                StringRef suffix, ValueRange values) {
   SmallVector<unsigned> inputs;
-  func::FuncOp stage = outlineStage(b, kernel, values, inputs);
+  func::FuncOp stage = outlineStage(b, kernel, suffix, values, inputs);
   symbols.insert(stage, kernel->getIterator());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(dispatch);
@@ -159,6 +159,7 @@ graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
 
 graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
                              func::FuncOp kernel, graph::DispatchOp dispatch) {
+  constexpr StringLiteral kSuffix = "_stage";
   // What one worker does in less time than it takes to share it.
   constexpr int64_t kLeastElements = 1 << 15;
   if (largestValue(kernel) < kLeastElements)
@@ -171,10 +172,11 @@ graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
     if (values.empty())
       continue;
     SmallVector<unsigned> inputs;
-    OwningOpRef<func::FuncOp> stage = outlineStage(b, kernel, values, inputs);
+    OwningOpRef<func::FuncOp> stage =
+        outlineStage(b, kernel, kSuffix, values, inputs);
     if (planRows(*stage).chunks > 1 ||
         largestValue(kernel, values[0].getDefiningOp()) >= kLeastElements)
-      return dispatchStage(b, symbols, kernel, dispatch, values);
+      return dispatchStage(b, symbols, kernel, dispatch, kSuffix, values);
   }
   return {};
 }

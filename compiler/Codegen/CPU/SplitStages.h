@@ -24,10 +24,12 @@ namespace tinh::cpu {
 int64_t largestValue(mlir::func::FuncOp kernel,
                      mlir::Operation *without = nullptr);
 
-/// Lets a kernel of its own compute `values`, which are of one op.
+/// Lets a kernel of its own compute `values`, which are of one op. Its name
+/// ends in `suffix`.
 graph::DispatchOp dispatchStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
                                 mlir::func::FuncOp kernel,
                                 graph::DispatchOp dispatch,
+                                mlir::StringRef suffix,
                                 mlir::ValueRange values);
 
 /// The same for a stage of a kernel that would be one chunk with much work.

@@ -148,7 +148,7 @@ static graph::DispatchOp dispatchParts(OpBuilder &b, SymbolTable &symbols,
   Value reduced = reduceParts(b, op, loop, parts, matchCombiner(op)->neutral);
   op.getResult(0).replaceAllUsesWith(combineParts(b, op, reduced));
   op.erase();
-  return dispatchStage(b, symbols, kernel, dispatch, reduced);
+  return dispatchStage(b, symbols, kernel, dispatch, "_parts", reduced);
 }
 
 graph::DispatchOp splitSums(OpBuilder &b, SymbolTable &symbols,

@@ -42,7 +42,7 @@ func.func @small(%x: tensor<30x25xf32> {graph.name = "x"}) -> (tensor<30x25xf32>
 
 // Few weights and many positions: parts of the sum are a kernel of their own.
 // CHECK-LABEL: func.func @weight_gradient(
-// CHECK: %[[PARTS:.*]] = graph.dispatch @conv_weight_gradient_0_stage(%arg0, %arg1) : (tensor<4x40x40x16xf32>, tensor<4x40x40x32xf32>) -> tensor<4x32x16x3x3xf32>
+// CHECK: %[[PARTS:.*]] = graph.dispatch @conv_weight_gradient_0_parts(%arg0, %arg1) : (tensor<4x40x40x16xf32>, tensor<4x40x40x32xf32>) -> tensor<4x32x16x3x3xf32>
 // CHECK: graph.dispatch @conv_weight_gradient_0(%[[PARTS]]) : (tensor<4x32x16x3x3xf32>) -> tensor<32x16x3x3xf32>
 func.func @weight_gradient(%x: tensor<4x40x40x16xf32> {graph.name = "x"}, %dy: tensor<4x40x40x32xf32> {graph.name = "dy"})
     -> (tensor<32x16x3x3xf32> {graph.name = "dw"}) {
@@ -56,9 +56,9 @@ func.func @weight_gradient(%x: tensor<4x40x40x16xf32> {graph.name = "x"}, %dy: t
 // A long reduction of its own is divided as well; that of a prime number of rows
 // only along another dimension.
 // CHECK-LABEL: func.func @sums(
-// CHECK: %[[ROWS:.*]] = graph.dispatch @reduce_0_stage(%arg0) : (tensor<4000x32xf32>) -> tensor<10x32xf32>
+// CHECK: %[[ROWS:.*]] = graph.dispatch @reduce_0_parts(%arg0) : (tensor<4000x32xf32>) -> tensor<10x32xf32>
 // CHECK: graph.dispatch @reduce_0(%[[ROWS]]) : (tensor<10x32xf32>) -> tensor<32xf32>
-// CHECK: %[[PRIME:.*]] = graph.dispatch @reduce_1_stage(%arg1) : (tensor<397x20x16xf32>) -> tensor<20x16xf32>
+// CHECK: %[[PRIME:.*]] = graph.dispatch @reduce_1_parts(%arg1) : (tensor<397x20x16xf32>) -> tensor<20x16xf32>
 // CHECK: graph.dispatch @reduce_1(%[[PRIME]]) : (tensor<20x16xf32>) -> tensor<16xf32>
 func.func @sums(%x: tensor<4000x32xf32> {graph.name = "x"}, %z: tensor<397x20x16xf32> {graph.name = "z"})
     -> (tensor<32xf32> {graph.name = "a"}, tensor<16xf32> {graph.name = "b"}) {
@@ -77,6 +77,6 @@ func.func @sums(%x: tensor<4000x32xf32> {graph.name = "x"}, %z: tensor<397x20x16
 // CHECK-SAME: graph.strategy = "windows"
 // CHECK: func.func private @max_pool_gradient_0(
 // CHECK-SAME: graph.strategy = "rows"
-// CHECK: func.func private @conv_weight_gradient_0_stage
+// CHECK: func.func private @conv_weight_gradient_0_parts
 // CHECK-SAME: graph.chunks = 8
 // CHECK-SAME: graph.strategy = "outer-products"
