@@ -9,6 +9,9 @@
 
 #include "compiler/Codegen/CPU/ObjectCode.h"
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CUDA/DeviceCode.h"
+#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/Toolkit.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
@@ -28,8 +31,8 @@ using namespace mlir;
 namespace tinh {
 
 /// A kernel as a module of its own: the unit that is compiled, alone and on any
-/// thread. Its text determines the code: it names the CPU that the kernel's
-/// strategy was chosen for, which those of @init do not run on.
+/// thread. Its text determines the code: it names the CPU or the chips that the
+/// kernel's strategy was chosen for; those of @init do not run on that CPU.
 static std::string kernelText(Operation *kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -37,9 +40,15 @@ static std::string kernelText(Operation *kernel) {
   if (isa<ModuleOp>(kernel)) {
     kernel->print(stream, flags);
   } else {
-    Attribute cpu = kernel->getParentOp()->getAttr(graph::names::kCpu);
-    stream << "module attributes {" << graph::names::kCpu << " = " << cpu
-           << "} {\n";
+    SmallVector<StringRef> names{graph::names::kCpu};
+    if (graph::isOnCuda(kernel))
+      names = {graph::names::kCuda, graph::names::kAllowTf32};
+    NamedAttrList target;
+    for (StringRef name : names)
+      if (Attribute value = kernel->getParentOp()->getAttr(name))
+        target.set(name, value);
+    stream << "module attributes " << target.getDictionary(kernel->getContext())
+           << " {\n";
     kernel->print(stream, flags);
     stream << "\n}\n";
   }
@@ -47,6 +56,12 @@ static std::string kernelText(Operation *kernel) {
 }
 
 namespace {
+
+/// What kernels are compiled for, and by.
+struct CodeTarget {
+  cpu::Target cpu;
+  std::optional<cuda::Toolkit> toolkit; ///< For kernels on GPUs.
+};
 
 /// Why a kernel was not compiled.
 struct KernelError {
@@ -85,12 +100,11 @@ public:
   FailureOr<ModuleOp> lower() {
     if (!module)
       return failure();
-    if (module->getOps<func::FuncOp>().empty())
+    auto functions = module->getOps<func::FuncOp>();
+    if (functions.empty())
       return *module;
-    auto target = cpu::targetOf(*module);
-    if (failed(target) || failed(codegen::lowerRows(*module)))
-      return failure();
-    auto lowered = cpu::lowerKernelsToLLVM(*module, *target);
+    auto lowered =
+        graph::isOnCuda(*functions.begin()) ? lowerForGpu() : lowerForCpu();
     if (failed(lowered))
       return failure();
     module = std::move(*lowered);
@@ -98,21 +112,49 @@ public:
     return *module;
   }
 
-  FailureOr<artifact::Object> compile(const cpu::Target &target) {
+  FailureOr<artifact::Object> compile(const CodeTarget &target) {
     auto lowered = lower();
     if (failed(lowered))
       return failure();
-    auto object = cpu::emitObject(*lowered, target);
+    auto object = graph::isOnCuda(*lowered)
+                      ? emitImage(*lowered, target)
+                      : cpu::emitObject(*lowered, target.cpu);
     // What was given in the LLVM dialect may be wrong, what was made must not.
     error.internal |= failed(object) && isOurs;
     return object;
   }
 
 private:
+  FailureOr<OwningOpRef<ModuleOp>> lowerForCpu() {
+    auto target = cpu::targetOf(*module);
+    if (failed(target) || failed(codegen::lowerRows(*module)))
+      return failure();
+    return cpu::lowerKernelsToLLVM(*module, *target);
+  }
+
+  FailureOr<OwningOpRef<ModuleOp>> lowerForGpu() {
+    auto target = cuda::targetOf(*module);
+    if (failed(target))
+      return failure();
+    return cuda::lowerKernelsToNVVM(*module, *target);
+  }
+
+  static FailureOr<artifact::Object> emitImage(ModuleOp lowered,
+                                               const CodeTarget &target) {
+    auto chips = cuda::targetOf(lowered);
+    if (failed(chips))
+      return failure();
+    auto object = cuda::emitImage(lowered, *chips, target.toolkit, target.cpu);
+    if (object)
+      return std::move(*object);
+    return lowered.emitError(llvm::toString(object.takeError()));
+  }
+
   static DialectRegistry registry() {
     DialectRegistry registry;
     registry.insert<graph::GraphDialect>();
     cpu::registerCodegenDialects(registry);
+    cuda::registerCodegenDialects(registry);
     codegen::registerLowerToLinalgModels(registry);
     return registry;
   }
@@ -127,7 +169,7 @@ private:
 } // namespace
 
 static FailureOr<artifact::Object>
-compileKernel(StringRef text, const cpu::Target &target, KernelError &error) {
+compileKernel(StringRef text, const CodeTarget &target, KernelError &error) {
   FailureOr<artifact::Object> object = failure();
   auto crash =
       runSafely([&] { object = KernelModule(text, error).compile(target); });
@@ -138,13 +180,14 @@ compileKernel(StringRef text, const cpu::Target &target, KernelError &error) {
 
 /// The kernel's code from the cache or, failing that, from the compiler.
 static FailureOr<artifact::Object>
-findOrCompile(StringRef text, const cpu::Target &target, KernelCache *cache,
+findOrCompile(StringRef text, const CodeTarget &target, KernelCache *cache,
               KernelReport &report, KernelError &error) {
   auto start = std::chrono::steady_clock::now();
   std::string key;
   std::optional<artifact::Object> found;
   if (cache) {
-    key = cache->key(text, target);
+    std::string toolkit = target.toolkit ? target.toolkit->identity() : "";
+    key = cache->key((text + toolkit).str(), target.cpu);
     found = cache->load(key);
   }
   report.cached = found.has_value();
@@ -165,7 +208,8 @@ llvm::Expected<artifact::Object> findOrCompileKernel(StringRef text,
                                                      KernelCache *cache) {
   KernelReport report;
   KernelError error;
-  auto object = findOrCompile(text, target, cache, report, error);
+  auto object =
+      findOrCompile(text, {target, std::nullopt}, cache, report, error);
   if (failed(object))
     return llvm::createStringError("a kernel cannot be compiled: " +
                                    error.message);
@@ -181,10 +225,38 @@ static void finishCache(KernelCache &cache, MLIRContext *context) {
   cache.prune();
 }
 
+/// `cpu` and, if there are kernels on real GPUs, the toolkit.
+static FailureOr<CodeTarget> findTarget(ModuleOp module,
+                                        const artifact::Contents &contents,
+                                        const cpu::Target &cpu,
+                                        const CompileOptions &options) {
+  CodeTarget target{cpu, std::nullopt};
+  if (llvm::none_of(contents.kernels, [](const artifact::Kernel &kernel) {
+        return kernel.device == TINH_DEVICE_CUDA;
+      }))
+    return target;
+  auto chips = cuda::targetOf(module);
+  if (failed(chips))
+    return failure();
+  auto toolkit =
+      cuda::findToolkit(options.cuda ? options.cuda->toolkit : std::string());
+  if (toolkit)
+    target.toolkit = std::move(*toolkit);
+  else if (chips->isEmulated()) // Its library of functions may be missing.
+    llvm::consumeError(toolkit.takeError());
+  else
+    return emitError(UnknownLoc::get(module.getContext()),
+                     llvm::toString(toolkit.takeError()));
+  return target;
+}
+
 FailureOr<std::vector<artifact::Object>>
 compileKernels(ModuleOp module, const artifact::Contents &contents,
-               const cpu::Target &target, const CompileOptions &options,
+               const cpu::Target &cpu, const CompileOptions &options,
                CompileReport &report) {
+  auto target = findTarget(module, contents, cpu, options);
+  if (failed(target))
+    return failure();
   size_t count = contents.kernels.size();
   std::vector<std::string> texts(count);
   std::vector<KernelError> errors(count);
@@ -202,8 +274,8 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.phases.jobs));
   for (size_t i = 0; i < count; ++i)
     pool.async([&, i] {
-      results[i] =
-          findOrCompile(texts[i], target, options.cache, reports[i], errors[i]);
+      results[i] = findOrCompile(texts[i], *target, options.cache, reports[i],
+                                 errors[i]);
       std::lock_guard lock(mutex);
       if (options.progress)
         options.progress("compiling kernels", ++finished, count);

@@ -24,6 +24,14 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+FailureOr<Target> targetOf(ModuleOp module) {
+  auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
+  auto target = lookupTarget(name ? name.getValue() : "native");
+  if (target)
+    return *target;
+  return module.emitError(llvm::toString(target.takeError()));
+}
+
 Buffer EmittedKernel::operand(unsigned i) {
   return {function.getArgument(i), operandStrides(source, i), {}};
 }

@@ -1,4 +1,4 @@
-//===- Passes.cpp - The CPU strategies as passes ----------------*- C++ -*-===//
+//===- StrategyPasses.cpp - The strategies as passes ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,21 +8,10 @@
 #include "compiler/Codegen/Passes.h"
 
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CUDA/Strategy.h"
 #include "dialects/graph/Graph.h"
 
 using namespace mlir;
-
-namespace tinh::cpu {
-
-FailureOr<Target> targetOf(ModuleOp module) {
-  auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
-  auto target = lookupTarget(name ? name.getValue() : "native");
-  if (target)
-    return *target;
-  return module.emitError(llvm::toString(target.takeError()));
-}
-
-} // namespace tinh::cpu
 
 namespace tinh::codegen {
 #define GEN_PASS_DEF_CHOOSESTRATEGIES
@@ -43,12 +32,31 @@ struct LayOutVariables : impl::LayOutVariablesBase<LayOutVariables> {
 
 struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
   void runOnOperation() override {
-    auto target = cpu::targetOf(getOperation());
-    if (failed(target) ||
-        failed(cpu::chooseStrategies(getOperation(), *target)))
+    ModuleOp module = getOperation();
+    auto target = cpu::targetOf(module);
+    if (failed(target) || failed(cpu::chooseStrategies(module, *target)))
+      return signalPassFailure();
+    if (!module->hasAttr(graph::names::kCuda))
+      return;
+    auto chips = cuda::targetOf(module);
+    if (failed(chips) || failed(cuda::chooseStrategies(module, *chips)))
       signalPassFailure();
   }
 };
+
+/// Into a gpu.module of `emitted`.
+static LogicalResult emitForGpus(ModuleOp module, ModuleOp emitted) {
+  auto target = cuda::targetOf(module);
+  if (failed(target))
+    return failure();
+  OpBuilder b = OpBuilder::atBlockEnd(emitted.getBody());
+  auto device = gpu::GPUModuleOp::create(b, module.getLoc(), "device");
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (graph::isOnCuda(kernel) &&
+        failed(cuda::emitKernel(kernel, device, *target)))
+      return failure();
+  return success();
+}
 
 struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
   void runOnOperation() override {
@@ -59,8 +67,12 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
     OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
     for (auto kernel : module.getOps<func::FuncOp>())
       if (kernel->hasAttr(graph::names::kStrategy) &&
+          !graph::isOnCuda(kernel) &&
           failed(cpu::emitKernel(kernel, *emitted, *target)))
         return signalPassFailure();
+    if (module->hasAttr(graph::names::kCuda) &&
+        failed(emitForGpus(module, *emitted)))
+      return signalPassFailure();
     module.getBodyRegion().takeBody(emitted->getBodyRegion());
   }
 };

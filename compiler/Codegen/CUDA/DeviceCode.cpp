@@ -1,0 +1,384 @@
+//===- DeviceCode.cpp - From kernel functions to code for GPUs --*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/DeviceCode.h"
+
+#include "compiler/Codegen/CUDA/Emulate.h"
+#include "compiler/Codegen/CUDA/Strategy.h"
+#include "dialects/graph/Graph.h"
+#include "tinh/artifact.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+void registerCodegenDialects(DialectRegistry &registry) {
+  registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertFuncToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
+  NVVM::registerConvertGpuToNVVMInterface(registry);
+  registerGPUDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+//===----------------------------------------------------------------------===//
+// The LLVM and NVVM dialects
+//===----------------------------------------------------------------------===//
+
+/// The shared memory of a launch's size, which the conversion declares as a
+/// symbol of the module's own, is outside of it.
+static void exportSharedMemory(Operation *module) {
+  module->walk([](LLVM::GlobalOp global) {
+    auto array = dyn_cast<LLVM::LLVMArrayType>(global.getType());
+    if (global.getAddrSpace() != NVVM::NVVMMemorySpace::Shared || !array ||
+        array.getNumElements() != 0)
+      return;
+    global.setLinkage(LLVM::Linkage::External);
+    global.setAlignment(128);
+  });
+}
+
+/// Math ops on vectors become ops on each of their elements, as libdevice has
+/// functions of these; square roots are to be rounded as IEEE 754 says, not
+/// approximated.
+static void prepareMath(Operation *module) {
+  SmallVector<Operation *> worklist;
+  module->walk([&](Operation *op) {
+    if (isa_and_present<math::MathDialect>(op->getDialect()) &&
+        op->getNumResults() == 1)
+      worklist.push_back(op);
+  });
+  for (Operation *op : worklist) {
+    OpBuilder b(op);
+    auto element = [&](ValueRange operands, Type type) -> Value {
+      if (isa<math::SqrtOp>(op))
+        return LLVM::SqrtOp::create(b, op->getLoc(), operands);
+      if (isa<math::TruncOp>(op))
+        return LLVM::FTruncOp::create(b, op->getLoc(), operands);
+      OperationState state(op->getLoc(), op->getName(), operands, type,
+                           op->getAttrs());
+      return b.create(state)->getResult(0);
+    };
+    Type type = op->getResult(0).getType();
+    Value result;
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      result = ub::PoisonOp::create(b, op->getLoc(), vector);
+      for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+        SmallVector<Value> operands;
+        for (Value operand : op->getOperands())
+          operands.push_back(
+              vector::ExtractOp::create(b, op->getLoc(), operand, i));
+        result = vector::InsertOp::create(
+            b, op->getLoc(), element(operands, vector.getElementType()), result,
+            i);
+      }
+    } else if (isa<math::SqrtOp, math::TruncOp>(op)) {
+      result = element(op->getOperands(), type);
+    } else {
+      continue;
+    }
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+}
+
+/// Indices fit into 32 bits if all memory does: then they cost half as much.
+static unsigned indexBits(gpu::GPUModuleOp module) {
+  unsigned bits = 32;
+  for (auto function : module.getOps<gpu::GPUFuncOp>())
+    for (Type type : function.getArgumentTypes())
+      if (cast<MemRefType>(type).getNumElements() >= int64_t(1) << 30)
+        bits = 64;
+  return bits;
+}
+
+static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
+  prepareMath(device);
+  PassManager pm(module.getContext());
+  OpPassManager &nested = pm.nest<gpu::GPUModuleOp>();
+  nested.addPass(createCSEPass());
+  nested.addPass(createCanonicalizerPass());
+  nested.addPass(createLoopInvariantCodeMotionPass());
+  nested.addPass(createSCFToControlFlowPass());
+  ConvertGpuOpsToNVVMOpsOptions options;
+  options.indexBitwidth = indexBits(device);
+  options.useBarePtrCallConv = true;
+  nested.addPass(createConvertGpuOpsToNVVMOps(options));
+  nested.addPass(createReconcileUnrealizedCastsPass());
+  nested.addPass(createCanonicalizerPass());
+  nested.addPass(createCSEPass());
+  if (failed(pm.run(module)))
+    return failure();
+  exportSharedMemory(module);
+  return success();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToNVVM(ModuleOp module,
+                                                    const Target &target) {
+  OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
+  OpBuilder b = OpBuilder::atBlockEnd(result->getBody());
+  auto device = gpu::GPUModuleOp::create(b, module.getLoc(), "device");
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (graph::isOnCuda(kernel) && failed(emitKernel(kernel, device, target)))
+      return failure();
+  if (failed(convertToNVVM(*result, device)))
+    return module.emitError("internal error: no NVVM dialect for the kernels");
+  result->getBody()->getOperations().splice(result->getBody()->end(),
+                                            device.getBody()->getOperations());
+  device.erase();
+  (*result)->setAttr(graph::names::kDevice,
+                     b.getStringAttr(graph::names::kOnCuda));
+  for (StringRef name : {graph::names::kCuda, graph::names::kAllowTf32})
+    if (Attribute value = module->getAttr(name))
+      (*result)->setAttr(name, value);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM IR
+//===----------------------------------------------------------------------===//
+
+static llvm::Error fail(const llvm::Twine &message) {
+  return llvm::createStringError(message);
+}
+
+/// Links what the module calls of CUDA's library of math functions.
+static llvm::Error linkLibdevice(llvm::Module &module, StringRef path) {
+  bool calls = llvm::any_of(module, [](const llvm::Function &function) {
+    return function.isDeclaration() && function.getName().starts_with("__nv_");
+  });
+  if (!calls)
+    return llvm::Error::success();
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> library =
+      llvm::getLazyIRFileModule(path, diagnostic, module.getContext());
+  if (!library)
+    return fail("cannot read '" + path + "': " + diagnostic.getMessage());
+  library->setTargetTriple(module.getTargetTriple());
+  library->setDataLayout(module.getDataLayout());
+  bool failed = llvm::Linker::linkModules(
+      module, std::move(library), llvm::Linker::LinkOnlyNeeded,
+      [](llvm::Module &linked, const llvm::StringSet<> &names) {
+        llvm::internalizeModule(linked, [&](const llvm::GlobalValue &value) {
+          return !value.hasName() || !names.contains(value.getName());
+        });
+      });
+  return failed ? fail("cannot link '" + path + "'") : llvm::Error::success();
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+/// Nothing may be left that only a linker could find: ptxas would take it.
+static llvm::Error checkNoExterns(const llvm::Module &module) {
+  std::vector<std::string> names;
+  for (const llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic())
+      names.push_back(function.getName().str());
+  if (names.empty())
+    return llvm::Error::success();
+  return fail("the code for GPUs calls what CUDA's library does not have: " +
+              llvm::join(names, ", "));
+}
+
+/// The optimised device code of `nvvmModule`, for the chip of `machine`. What
+/// it calls of CUDA's library is linked if there is a toolkit.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+makeDeviceModule(ModuleOp nvvmModule, llvm::LLVMContext &context,
+                 llvm::TargetMachine &machine, const Toolkit *toolkit) {
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(nvvmModule, context);
+  if (!module)
+    return fail("no LLVM IR for the kernel");
+  module->setTargetTriple(machine.getTargetTriple());
+  module->setDataLayout(machine.createDataLayout());
+  if (toolkit)
+    if (llvm::Error error = linkLibdevice(*module, toolkit->libdevice))
+      return error;
+  optimise(*module, machine);
+  return module;
+}
+
+//===----------------------------------------------------------------------===//
+// Code for chips
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+findMachine(StringRef chip) {
+  if (std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(chip))
+    return machine;
+  return fail("this LLVM cannot generate code for " + chip);
+}
+
+/// Adds what `machine` makes of `module` to `output`.
+static llvm::Error emitFile(llvm::Module &module, llvm::TargetMachine &machine,
+                            llvm::CodeGenFileType type,
+                            SmallVectorImpl<char> &output) {
+  llvm::raw_svector_ostream stream(output);
+  llvm::legacy::PassManager emitter;
+  if (machine.addPassesToEmitFile(emitter, stream, nullptr, type))
+    return fail("this LLVM cannot emit such files");
+  emitter.run(module);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> emitPtx(ModuleOp nvvmModule, StringRef chip,
+                                    const Toolkit &toolkit) {
+  auto machine = findMachine(chip);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto module = makeDeviceModule(nvvmModule, context, **machine, &toolkit);
+  if (!module)
+    return module.takeError();
+  SmallVector<char, 0> ptx;
+  llvm::Error error = llvm::joinErrors(
+      checkNoExterns(**module),
+      emitFile(**module, **machine, llvm::CodeGenFileType::AssemblyFile, ptx));
+  if (error)
+    return error;
+  return std::string(ptx.begin(), ptx.end());
+}
+
+/// A fat binary for all chips of `target`.
+static llvm::Expected<SmallVector<char, 0>>
+compileForChips(ModuleOp nvvmModule, const Target &target,
+                const Toolkit &toolkit) {
+  // What the oldest chip can do is all that the kernel needs.
+  auto ptx = emitPtx(nvvmModule, "sm_75", toolkit);
+  if (!ptx)
+    return ptx.takeError();
+  std::vector<ChipCode> codes;
+  for (const std::string &chip : target.chips) {
+    if (StringRef(chip).starts_with("compute_")) {
+      codes.push_back({chip, *ptx});
+      continue;
+    }
+    auto code = assemble(toolkit, *ptx, chip);
+    if (!code)
+      return code.takeError();
+    codes.push_back({chip, std::move(*code)});
+  }
+  return makeFatBinary(toolkit, codes);
+}
+
+/// The shared object that an emulator runs: of code for sm_80, so that it has
+/// asynchronous copies.
+static llvm::Expected<SmallVector<char, 0>>
+compileForEmulator(ModuleOp nvvmModule, const Toolkit *toolkit,
+                   const cpu::Target &cpu) {
+  auto machine = findMachine("sm_80");
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto module = makeDeviceModule(nvvmModule, context, **machine, toolkit);
+  if (!module)
+    return module.takeError();
+  return emulateDevice(std::move(*module), cpu);
+}
+
+/// An object with a tinh_image_t of these bytes as the hidden symbol `name`.
+static llvm::Expected<SmallVector<char, 0>>
+wrapImage(ArrayRef<char> bytes, StringRef name, llvm::TargetMachine &machine) {
+  llvm::LLVMContext context;
+  llvm::Module module("image", context);
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  auto *i64 = llvm::Type::getInt64Ty(context);
+  static_assert(sizeof(tinh_image_t) == 16);
+  llvm::Constant *image = llvm::ConstantStruct::getAnon(
+      {llvm::ConstantInt::get(i64, bytes.size()),
+       llvm::ConstantInt::get(i64, 0),
+       llvm::ConstantDataArray::getString(
+           context, StringRef(bytes.data(), bytes.size()), /*AddNull=*/false)});
+  auto *global =
+      new llvm::GlobalVariable(module, image->getType(), true,
+                               llvm::GlobalValue::ExternalLinkage, image, name);
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  global->setAlignment(llvm::Align(16));
+  SmallVector<char, 0> object;
+  if (llvm::Error error =
+          emitFile(module, machine, llvm::CodeGenFileType::ObjectFile, object))
+    return error;
+  return object;
+}
+
+llvm::Expected<SmallVector<char, 0>>
+emitImage(ModuleOp nvvmModule, const Target &target,
+          const std::optional<Toolkit> &toolkit, const cpu::Target &cpu) {
+  auto kernels = llvm::make_filter_range(
+      nvvmModule.getOps<LLVM::LLVMFuncOp>(),
+      [](LLVM::LLVMFuncOp f) { return !f.isExternal(); });
+  if (!llvm::hasSingleElement(kernels))
+    return fail("an image is of one kernel, but there is not one function");
+  if (!toolkit && !target.isEmulated())
+    return fail("there is no CUDA toolkit");
+  const Toolkit *found = toolkit ? &*toolkit : nullptr;
+  auto image = target.isEmulated()
+                   ? compileForEmulator(nvvmModule, found, cpu)
+                   : compileForChips(nvvmModule, target, *found);
+  if (!image)
+    return image.takeError();
+  return wrapImage(*image, (*kernels.begin()).getName(),
+                   *cpu::makeTargetMachine(cpu));
+}
+
+} // namespace tinh::cuda

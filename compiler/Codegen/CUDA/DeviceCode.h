@@ -1,0 +1,45 @@
+//===- DeviceCode.h - From kernel functions to code for GPUs ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_DEVICECODE_H
+#define TINH_CODEGEN_CUDA_DEVICECODE_H
+
+#include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/CUDA/Target.h"
+#include "compiler/Codegen/CUDA/Toolkit.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tinh::cuda {
+
+/// Dialects that code generation for GPUs uses beside those of the CPU, with
+/// their translations.
+void registerCodegenDialects(mlir::DialectRegistry &registry);
+
+/// A module of functions in the LLVM and NVVM dialects, one for each kernel
+/// function of `module` (phase `kernels` or `plan`) that runs on the GPU, which
+/// names the chips that it is for.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+lowerKernelsToNVVM(mlir::ModuleOp module, const Target &target);
+
+/// PTX of such a module for one chip.
+llvm::Expected<std::string> emitPtx(mlir::ModuleOp nvvmModule,
+                                    llvm::StringRef chip,
+                                    const Toolkit &toolkit);
+
+/// An ELF object for the CPU with a tinh_image_t of the one kernel in
+/// `nvvmModule`, for all chips of `target`, as a hidden symbol of the kernel's
+/// name. For chips of GPUs there must be a toolkit.
+llvm::Expected<llvm::SmallVector<char, 0>>
+emitImage(mlir::ModuleOp nvvmModule, const Target &target,
+          const std::optional<Toolkit> &toolkit, const cpu::Target &cpu);
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_DEVICECODE_H

@@ -1,0 +1,207 @@
+//===- Strategy.cpp - How the code of a kernel for GPUs is made -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Strategy.h"
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Layout.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+FailureOr<Target> targetOf(ModuleOp module) {
+  SmallVector<StringRef> chips;
+  if (auto list = module->getAttrOfType<ArrayAttr>(graph::names::kCuda))
+    for (Attribute chip : list)
+      if (auto name = dyn_cast<StringAttr>(chip))
+        chips.push_back(name.getValue());
+  auto target = lookupTarget(chips);
+  if (!target)
+    return module.emitError(llvm::toString(target.takeError()));
+  target->allowTf32 = module->hasAttr(graph::names::kAllowTf32);
+  return *target;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+static StringRef chooseStrategy(func::FuncOp kernel) { return "threads"; }
+
+std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
+                                     const Target &target) {
+  if (strategy == "threads")
+    return divideThreads(kernel);
+  return std::nullopt;
+}
+
+/// An input may share memory with the one result where each element is read by
+/// the thread alone that writes it, before it does.
+static void setInplace(OpBuilder &b, func::FuncOp kernel) {
+  if (kernel.getNumResults() != 1 ||
+      kernel.getResultAttr(0, graph::names::kStrides))
+    return;
+  auto result = cast<RankedTensorType>(kernel.getResultTypes()[0]);
+  SmallVector<Attribute> pairs;
+  for (BlockArgument argument : kernel.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (!argument.use_empty() && isReadAtItsIndex(argument) &&
+        type.getShape() == result.getShape() &&
+        graph::tensorSize(type) == graph::tensorSize(result) &&
+        !kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
+      pairs.push_back(b.getDenseI64ArrayAttr({argument.getArgNumber(), 0}));
+  }
+  if (!pairs.empty())
+    kernel->setAttr(graph::names::kInplace, b.getArrayAttr(pairs));
+}
+
+LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
+  OpBuilder b(module.getContext());
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    if (!graph::isOnCuda(kernel) || kernel.isExternal())
+      continue;
+    StringRef strategy = chooseStrategy(kernel);
+    auto division = divideKernel(kernel, strategy, target);
+    if (!division)
+      return kernel.emitError("internal error: strategy '")
+             << strategy << "' cannot divide this kernel";
+    kernel->setAttr(graph::names::kStrategy, b.getStringAttr(strategy));
+    kernel->setAttr(graph::names::kChunks,
+                    b.getI64IntegerAttr(division->blocks));
+    kernel->setAttr(graph::names::kThreads,
+                    b.getI64IntegerAttr(division->threads));
+    kernel->setAttr(graph::names::kScratch,
+                    b.getI64IntegerAttr(division->shared));
+    setInplace(b, kernel);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+/// Operands that share no bytes with one that is written: they can be read
+/// through the cache for what is constant.
+static bool mayBeWritten(func::FuncOp kernel, unsigned operand) {
+  if (operand >= kernel.getNumArguments())
+    return true;
+  auto pairs = kernel->getAttrOfType<ArrayAttr>(graph::names::kInplace);
+  return pairs && llvm::any_of(pairs, [&](Attribute pair) {
+           return cast<DenseI64ArrayAttr>(pair)[0] == operand;
+         });
+}
+
+Buffer EmittedKernel::operand(unsigned i) {
+  return {function.getArgument(i), operandStrides(source, i), {}};
+}
+
+void EmittedKernel::bindInputs(Pull &pull) {
+  for (BlockArgument argument : source.getArguments())
+    pull.buffers[argument] = operand(argument.getArgNumber());
+}
+
+Buffer EmittedKernel::sharedBuffer(OpBuilder &b, int64_t offset,
+                                   ArrayRef<int64_t> shape, Type element) {
+  Location loc = source.getLoc();
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto all = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
+                             MemRefLayoutAttrInterface(), space);
+  SmallVector<int64_t> strides = graph::denseStrides(shape);
+  auto flat = flatType(RankedTensorType::get(shape, element), strides);
+  auto type = MemRefType::get(flat.getShape(), flat.getElementType(),
+                              MemRefLayoutAttrInterface(), space);
+  Value memory = gpu::DynamicSharedMemoryOp::create(b, loc, all);
+  Value at = arith::ConstantIndexOp::create(b, loc, offset);
+  return {memref::ViewOp::create(b, loc, type, memory, at, ValueRange()),
+          strides,
+          {}};
+}
+
+void EmittedKernel::barrier(OpBuilder &b) {
+  gpu::BarrierOp::create(b, source.getLoc());
+}
+
+/// What the kernel's attributes say must be what its strategy does: they are
+/// what it is launched with.
+static LogicalResult checkDivision(func::FuncOp kernel, StringRef strategy,
+                                   const Target &target) {
+  auto number = [&](StringRef name) {
+    auto value = kernel->getAttrOfType<IntegerAttr>(name);
+    return value ? value.getInt() : -1;
+  };
+  Division given{number(graph::names::kChunks), number(graph::names::kThreads),
+                 number(graph::names::kScratch)};
+  auto division = divideKernel(kernel, strategy, target);
+  if (!division)
+    return kernel.emitError("strategy '")
+           << strategy << "' cannot compute this kernel for GPUs";
+  if (*division == given)
+    return success();
+  return kernel.emitError("strategy '")
+         << strategy << "' makes " << division->blocks << " blocks of "
+         << division->threads << " threads with " << division->shared
+         << " bytes of shared memory, not " << given.blocks << " of "
+         << given.threads << " with " << given.shared;
+}
+
+/// An empty gpu.func of the kernel's name, with its operands as flat memory.
+static gpu::GPUFuncOp createFunction(func::FuncOp kernel,
+                                     gpu::GPUModuleOp module, int64_t threads) {
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  SmallVector<Type> types;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
+    types.push_back(flatType(cast<RankedTensorType>(type),
+                             operandStrides(kernel, types.size())));
+  auto function = gpu::GPUFuncOp::create(b, kernel.getLoc(), kernel.getName(),
+                                         b.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  for (unsigned i = 0; i < types.size(); ++i) {
+    if (mayBeWritten(kernel, i))
+      continue;
+    function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+    function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
+  }
+  b.setInsertionPointToEnd(&function.getBody().front());
+  gpu::ReturnOp::create(b, kernel.getLoc());
+  return function;
+}
+
+FailureOr<gpu::GPUFuncOp>
+emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
+  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
+  if (!strategy)
+    return kernel.emitError("no strategy has been chosen for this kernel");
+  if (failed(checkDivision(kernel, strategy.getValue(), target)))
+    return failure();
+  auto threads = kernel->getAttrOfType<IntegerAttr>(graph::names::kThreads);
+  gpu::GPUFuncOp function = createFunction(kernel, module, threads.getInt());
+  OpBuilder b(&function.getBody().front(), function.getBody().front().begin());
+  Location loc = kernel.getLoc();
+  EmittedKernel emitted{kernel, function,
+                        gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
+                        gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x)};
+  auto emit =
+      llvm::StringSwitch<LogicalResult (*)(EmittedKernel &, const Target &)>(
+          strategy.getValue())
+          .Case("threads", emitThreads)
+          .Default(nullptr);
+  if (succeeded(emit(emitted, target)))
+    return function;
+  return kernel.emitError("internal error: strategy '")
+         << strategy.getValue() << "' has no code for this kernel";
+}
+
+} // namespace tinh::cuda
