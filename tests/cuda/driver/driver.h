@@ -1,0 +1,149 @@
+//===- driver.h - What the functions of the fake driver share ---*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_TESTS_CUDA_DRIVER_DRIVER_H
+#define TINH_TESTS_CUDA_DRIVER_DRIVER_H
+
+#include "image.h"
+#include "runtime/src/cuda/driver.h"
+#include "work.h"
+
+#include <functional>
+#include <mutex>
+#include <sstream>
+
+namespace tinh::fake {
+
+using namespace tinh::runtime::cuda;
+
+constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400;
+
+struct Function;
+
+struct Module {
+  std::unique_ptr<LoadedImage> image;
+  std::map<std::string, std::unique_ptr<Function>> functions;
+};
+
+struct Function {
+  std::string name;
+  const emulator::Image *image = nullptr; // Null if nothing is to run.
+  uint64_t maxDynamicShared = 48 << 10;
+};
+
+struct StreamObject {
+  std::shared_ptr<Stream> queue = std::make_shared<Stream>();
+  std::shared_ptr<Work> last;
+};
+
+struct Event {
+  std::shared_ptr<Work> recorded;
+  bool timed = true;
+};
+
+struct Graph;
+
+struct GraphNode {
+  Graph *graph = nullptr;
+  size_t index = 0;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes;
+  std::vector<Operation> operations;
+};
+
+struct GraphExec {
+  const Graph *graph = nullptr;
+  std::map<const GraphNode *, size_t> indices; // Of the graph's nodes, then.
+  std::shared_ptr<const std::vector<Operation>> operations;
+  std::shared_ptr<Work> last; // Of this graph: one runs at a time.
+};
+
+/// All that there is, under one lock.
+struct State {
+  State();
+  ~State();
+  static State &get();
+
+  /// The object behind a handle; null, and a line in the log, if there is none.
+  template <typename Object>
+  Object *find(std::map<void *, std::unique_ptr<Object>> &all, void *handle,
+               const char *what);
+  template <typename Object>
+  Object *add(std::map<void *, std::unique_ptr<Object>> &all);
+  /// Whether this thread has a current context.
+  static bool hasContext();
+  /// "leak …" for all that is still there.
+  std::string describeLeaks() const;
+
+  std::mutex mutex;
+  Gpu gpu;
+  int retained = 0;
+  std::map<void *, std::unique_ptr<Module>> modules;
+  std::map<void *, std::unique_ptr<StreamObject>> streams;
+  std::map<void *, std::unique_ptr<Event>> events;
+  std::map<void *, std::unique_ptr<Graph>> graphs;
+  std::map<void *, std::unique_ptr<GraphExec>> execs;
+};
+
+template <typename Object>
+Object *State::add(std::map<void *, std::unique_ptr<Object>> &all) {
+  auto object = std::make_unique<Object>();
+  Object *result = object.get();
+  all[result] = std::move(object);
+  return result;
+}
+
+template <typename Object>
+Object *State::find(std::map<void *, std::unique_ptr<Object>> &all,
+                    void *handle, const char *what) {
+  auto found = all.find(handle);
+  if (found != all.end())
+    return found->second.get();
+  gpu.log.misuse(std::string("there is no such ") + what);
+  return nullptr;
+}
+
+/// What is written into the log of one call.
+using Words = std::ostringstream;
+
+/// Whether a call needs a context that is current.
+enum class Needs { Nothing, Context };
+
+/// Runs `body`, which gives the call's code, unless the call is to fail.
+CUresult call(const char *function, Needs needs,
+              const std::function<CUresult(State &, Words &)> &body);
+
+/// Where `address` lies, as the GPU sees it: memory that is not the driver's is
+/// the host's.
+Place placeOf(const State &driver, uint64_t address);
+
+/// The kernel of a launch, checked; null and a line in the log if it is wrong.
+bool makeKernel(State &driver, const KernelNodeParams &parameters,
+                Operation &result);
+
+/// The queue of a stream.
+StreamObject *findStream(State &driver, CUstream stream);
+
+/// Puts one operation into the queue of a stream.
+CUresult enqueue(State &driver, CUstream stream, Operation operation);
+
+} // namespace tinh::fake
+
+// All that the runtime calls, with the types that it knows.
+#define TINH_DECLARE(name, parameters)                                         \
+  extern "C" __attribute__((                                                   \
+      visibility("default"))) tinh::runtime::cuda::CUresult name parameters;
+namespace tinh::runtime::cuda {
+TINH_CUDA_DRIVER_FUNCTIONS(TINH_DECLARE)
+} // namespace tinh::runtime::cuda
+#undef TINH_DECLARE
+
+#define TINH_DRIVER extern "C" __attribute__((visibility("default")))
+
+#endif // TINH_TESTS_CUDA_DRIVER_DRIVER_H

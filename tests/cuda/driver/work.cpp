@@ -1,0 +1,204 @@
+//===- work.cpp - What is queued for the fake GPU ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "work.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tinh::fake {
+
+void Log::clear() {
+  text.clear();
+  calls.clear();
+}
+
+std::string Operation::describe() const {
+  switch (kind) {
+  case Kind::Kernel:
+    return "kernel " + kernel;
+  case Kind::Copy:
+    return std::string("copy ") +
+           (from.kind == MemoryKind::Host ? "host" : "device") + " to " +
+           (to.kind == MemoryKind::Host ? "host " : "device ") +
+           std::to_string(size);
+  case Kind::Fill:
+    return "fill " + std::to_string(size);
+  case Kind::Nothing:
+    return "event";
+  }
+  __builtin_unreachable();
+}
+
+void Gpu::configure(const Settings &wanted) {
+  settings = wanted;
+  failure = 0;
+  log.clear();
+  random.seed(unsigned(settings.seed) + 1);
+}
+
+std::shared_ptr<Work>
+Gpu::queue(const std::shared_ptr<Stream> &stream,
+           std::shared_ptr<const std::vector<Operation>> operations,
+           std::vector<std::shared_ptr<Work>> after) {
+  auto work = std::make_shared<Work>();
+  work->number = ++queued;
+  work->left = operations->size();
+  work->executed.resize(work->left);
+  work->operations = std::move(operations);
+  work->after = std::move(after);
+  stream->push_back(work);
+  if (std::find(streams.begin(), streams.end(), stream) == streams.end())
+    streams.push_back(stream);
+  retire();
+  return work;
+}
+
+void Gpu::retire() {
+  for (auto &stream : streams)
+    while (!stream->empty() && stream->front()->isDone())
+      stream->pop_front();
+  std::erase_if(streams, [](const auto &stream) { return stream->empty(); });
+}
+
+std::vector<Gpu::Candidate> Gpu::findCandidates() const {
+  std::vector<Candidate> candidates;
+  for (const auto &stream : streams) {
+    const std::shared_ptr<Work> &work = stream->front();
+    if (!std::all_of(work->after.begin(), work->after.end(),
+                     [](const auto &other) { return other->isDone(); }))
+      continue;
+    for (size_t i = 0; i < work->operations->size(); ++i) {
+      const auto &after = (*work->operations)[i].after;
+      if (!work->executed[i] &&
+          std::all_of(after.begin(), after.end(),
+                      [&](size_t j) { return work->executed[j]; }))
+        candidates.push_back({work, i});
+    }
+  }
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate &a, const Candidate &b) {
+              return std::pair(a.work->number, a.operation) <
+                     std::pair(b.work->number, b.operation);
+            });
+  return candidates;
+}
+
+bool Gpu::advance() {
+  std::vector<Candidate> candidates = findCandidates();
+  if (candidates.empty())
+    return false;
+  size_t choice = 0;
+  if (settings.schedule == Schedule::Newest)
+    choice = candidates.size() - 1;
+  else if (settings.schedule == Schedule::Random)
+    choice = random() % candidates.size();
+  Candidate &chosen = candidates[choice];
+  const Operation &operation = (*chosen.work->operations)[chosen.operation];
+  if (failure == 0)
+    execute(operation);
+  chosen.work->executed[chosen.operation] = true;
+  if (--chosen.work->left == 0)
+    chosen.work->end = std::chrono::steady_clock::now();
+  retire();
+  return true;
+}
+
+bool Gpu::finish(const Work &work) {
+  while (!work.isDone())
+    if (!advance()) {
+      log.misuse("the host waits for work that can never run");
+      return false;
+    }
+  return true;
+}
+
+void Gpu::finishAll() {
+  while (advance())
+    ;
+  if (!isIdle())
+    log.misuse("work waits for other work in a circle");
+}
+
+bool Gpu::isIdle() const { return streams.empty(); }
+
+std::string Gpu::checkKernel(const Operation &operation) const {
+  const emulator::Image *image = operation.launch.image;
+  if (!image)
+    return {};
+  for (uint32_t i = 0; i < image->numParameters; ++i) {
+    if (!image->parameters[i].pointer)
+      continue;
+    MemoryKind kind;
+    if (!memory.find(reinterpret_cast<void *>(operation.parameters[i]), kind))
+      return "operand " + std::to_string(i) + " of kernel '" +
+             operation.kernel + "' is no memory of the GPU";
+  }
+  return {};
+}
+
+std::string Gpu::check(const Operation &operation) const {
+  auto checkPlace = [&](const Place &place, const char *what) {
+    // Any memory of the host may be copied, if slowly; all that it can be is
+    // known of the GPU's.
+    if (place.kind == MemoryKind::Host ||
+        memory.contains(place.address, operation.size, MemoryKind::Device))
+      return std::string();
+    return operation.describe() + ": the " + what +
+           " is not within an allocation";
+  };
+  std::string problem;
+  switch (operation.kind) {
+  case Operation::Kind::Kernel:
+    return checkKernel(operation);
+  case Operation::Kind::Copy:
+    problem = checkPlace(operation.from, "source");
+    [[fallthrough]];
+  case Operation::Kind::Fill:
+    return problem.empty() ? checkPlace(operation.to, "destination") : problem;
+  case Operation::Kind::Nothing:
+    return {};
+  }
+  __builtin_unreachable();
+}
+
+static void fill(const Operation &operation) {
+  for (size_t i = 0; i < operation.size; i += operation.elementSize)
+    std::memcpy(operation.to.address + i, &operation.value,
+                operation.elementSize);
+}
+
+static std::string runKernel(const Operation &operation,
+                             const Settings &settings) {
+  Launch launch = operation.launch;
+  for (const uint64_t &value : operation.parameters)
+    launch.parameters.push_back(const_cast<uint64_t *>(&value));
+  return runKernel(launch, settings);
+}
+
+void Gpu::execute(const Operation &operation) {
+  if (operation.kind != Operation::Kind::Nothing)
+    log.add("runs " + operation.describe());
+  std::string problem = check(operation);
+  if (problem.empty()) {
+    if (operation.kind == Operation::Kind::Copy)
+      std::memmove(operation.to.address, operation.from.address,
+                   operation.size);
+    else if (operation.kind == Operation::Kind::Fill)
+      fill(operation);
+    else if (operation.launch.image)
+      problem = runKernel(operation, settings);
+  }
+  if (problem.empty())
+    problem = memory.checkGuards();
+  if (problem.empty())
+    return;
+  log.misuse(problem);
+  failure = 719; // CUDA_ERROR_LAUNCH_FAILED
+}
+
+} // namespace tinh::fake
