@@ -29,6 +29,10 @@ namespace tinh::codegen {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Codegen/Passes.h.inc"
 
+/// Gives the kernels of `module` devices and counts the values that other devices
+/// get.
+mlir::LogicalResult placeKernels(mlir::ModuleOp module, int64_t *numTransfers);
+
 /// Turns the kernels of `module` into functions and dispatches of them.
 mlir::LogicalResult lowerKernels(mlir::ModuleOp module, int64_t *numKernels);
 
@@ -50,6 +54,9 @@ mlir::LogicalResult outlineConstants(mlir::ModuleOp module, int64_t *numMoved);
 /// Turns @main and @init of `module`, and the weights between them, into a
 /// plan.
 mlir::LogicalResult planMemory(mlir::ModuleOp module);
+
+/// Tells the kernels for GPUs in a plan how their operands are aligned.
+void setAlignments(mlir::ModuleOp module);
 
 } // namespace tinh::codegen
 

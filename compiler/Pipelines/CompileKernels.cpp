@@ -257,6 +257,7 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   auto target = findTarget(module, contents, cpu, options);
   if (failed(target))
     return failure();
+  codegen::setAlignments(module);
   size_t count = contents.kernels.size();
   std::vector<std::string> texts(count);
   std::vector<KernelError> errors(count);
@@ -324,6 +325,7 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
 }
 
 LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
+  codegen::setAlignments(module);
   SmallVector<func::FuncOp> kernels(module.getOps<func::FuncOp>());
   std::vector<std::string> texts(kernels.size());
   std::vector<KernelError> errors(kernels.size());

@@ -72,6 +72,9 @@ inline constexpr llvm::StringLiteral kDevice = "graph.device";
 /// Of a kernel for GPUs: the threads of a block, which computes one of its
 /// chunks (I64Attr).
 inline constexpr llvm::StringLiteral kThreads = "graph.threads";
+/// Of a kernel for GPUs, from phase plan on: what the addresses of its operands
+/// are multiples of, in bytes (DenseI64ArrayAttr).
+inline constexpr llvm::StringLiteral kAlignments = "graph.alignments";
 /// The devices' names.
 inline constexpr llvm::StringLiteral kOnCpu = "cpu";
 inline constexpr llvm::StringLiteral kOnCuda = "cuda";

@@ -81,6 +81,16 @@ LogicalResult verifyPacked(Operation *op, NamedAttribute attribute) {
          << "names argument " << index << ", which does not exist";
 }
 
+LogicalResult verifyAlignments(Operation *op, NamedAttribute attribute) {
+  auto values = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  auto isPowerOfTwo = [](int64_t value) {
+    return value > 0 && llvm::isPowerOf2_64(value);
+  };
+  if (values && llvm::all_of(values.asArrayRef(), isPowerOfTwo))
+    return success();
+  return fail(op, attribute) << "must be an array of powers of 2, in bytes";
+}
+
 LogicalResult verifyInplace(Operation *op, NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   auto pairs = dyn_cast<ArrayAttr>(attribute.getValue());
@@ -137,6 +147,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
     return verifyDevice(op, attribute);
   if (name == names::kThreads)
     return verifyThreads(op, attribute);
+  if (name == names::kAlignments)
+    return verifyAlignments(op, attribute);
   if (name == names::kChunks)
     return verifyInteger(op, attribute, 1);
   if (name == names::kScratch)

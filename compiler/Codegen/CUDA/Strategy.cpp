@@ -34,12 +34,16 @@ FailureOr<Target> targetOf(ModuleOp module) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-static StringRef chooseStrategy(func::FuncOp kernel) { return "threads"; }
+static StringRef chooseStrategy(func::FuncOp kernel) {
+  return isWorthTiling(kernel) ? "contraction" : "threads";
+}
 
 std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
                                      const Target &target) {
   if (strategy == "threads")
     return divideThreads(kernel);
+  if (strategy == "contraction")
+    return divideContraction(kernel);
   return std::nullopt;
 }
 
@@ -101,7 +105,12 @@ static bool mayBeWritten(func::FuncOp kernel, unsigned operand) {
 }
 
 Buffer EmittedKernel::operand(unsigned i) {
-  return {function.getArgument(i), operandStrides(source, i), {}};
+  Buffer buffer{function.getArgument(i), operandStrides(source, i), {}};
+  auto alignments =
+      source->getAttrOfType<DenseI64ArrayAttr>(graph::names::kAlignments);
+  if (alignments && i < alignments.asArrayRef().size())
+    buffer.alignment = alignments[i];
+  return buffer;
 }
 
 void EmittedKernel::bindInputs(Pull &pull) {
@@ -197,6 +206,7 @@ emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
       llvm::StringSwitch<LogicalResult (*)(EmittedKernel &, const Target &)>(
           strategy.getValue())
           .Case("threads", emitThreads)
+          .Case("contraction", emitContraction)
           .Default(nullptr);
   if (succeeded(emit(emitted, target)))
     return function;

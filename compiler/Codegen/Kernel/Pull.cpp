@@ -131,16 +131,32 @@ LaneValue Pull::affineValue(LaneIndex lane) {
 
 static LaneIndex linearIndex(Pull &pull, const Buffer &buffer,
                              const Indices &indices) {
-  LaneIndex linear{pull.index(0), 0, 1};
+  LaneIndex linear{pull.index(0), 0, 1 << 20};
   for (auto [i, lane] : llvm::enumerate(indices)) {
     Value base = lane.base;
-    if (!buffer.origin.empty() && !isConstantIntValue(buffer.origin[i], 0))
+    int64_t alignment = lane.alignment;
+    if (!buffer.origin.empty() && !isConstantIntValue(buffer.origin[i], 0)) {
       base = pull.builder().createOrFold<arith::SubIOp>(pull.location(), base,
                                                         buffer.origin[i]);
+      alignment = 1;
+    }
+    linear.alignment =
+        std::gcd(linear.alignment, alignment * buffer.strides[i]);
     linear.base = pull.add(linear.base, pull.mul(base, buffer.strides[i]));
     linear.stride += lane.stride * buffer.strides[i];
   }
   return linear;
+}
+
+/// What the address of a vector of `element` at `at` is known to be a multiple
+/// of.
+static llvm::MaybeAlign alignmentAt(const Buffer &buffer, Type element,
+                                    const LaneIndex &at) {
+  if (buffer.alignment == 0)
+    return {};
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  return llvm::Align(llvm::MinAlign(
+      buffer.alignment, std::max<int64_t>(at.alignment, 1) * bytes));
 }
 
 /// How far each lane's element lies from the first one's.
@@ -170,7 +186,9 @@ FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
     auto type = VectorType::get({lanes}, memory);
     Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
     if (at.stride == 1 && !mask) {
-      value = vector::LoadOp::create(b, loc, type, buffer.memref, at.base);
+      value = vector::LoadOp::create(b, loc, type, buffer.memref, at.base,
+                                     /*nontemporal=*/false,
+                                     alignmentAt(buffer, memory, at));
     } else if (at.stride == 1) {
       value = vector::MaskedLoadOp::create(b, loc, type, buffer.memref, at.base,
                                            mask, zero);
@@ -209,7 +227,9 @@ LogicalResult Pull::store(LaneValue value, const Buffer &buffer,
   else if (mask)
     vector::MaskedStoreOp::create(b, loc, buffer.memref, at.base, mask, vector);
   else
-    vector::StoreOp::create(b, loc, vector, buffer.memref, at.base);
+    vector::StoreOp::create(
+        b, loc, vector, buffer.memref, at.base, /*nontemporal=*/false,
+        alignmentAt(buffer, getElementTypeOrSelf(vector), at));
   return success();
 }
 

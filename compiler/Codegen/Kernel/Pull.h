@@ -54,6 +54,9 @@ struct Buffer {
   mlir::Value memref;
   llvm::SmallVector<int64_t> strides;
   llvm::SmallVector<mlir::Value> origin; // Empty for zeros.
+  /// What the address of its first element is a multiple of, in bytes; 0 if
+  /// that is not known.
+  int64_t alignment = 0;
 };
 
 class Pull {
