@@ -16,6 +16,7 @@
 
 #include <array>
 #include <chrono>
+#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -321,14 +322,11 @@ private:
   void describe() const {
     const Dataset &data = steps.dataset();
     uint64_t left = data.num_samples() % data.batch_size();
-    std::string rest;
+    std::printf("%" PRIu64 " samples, %" PRIu64 " batches of %" PRIu64,
+                data.num_samples(), data.num_batches(), data.batch_size());
     if (left)
-      rest = ", " + std::to_string(left) + " left out of each epoch";
-    std::printf("%llu samples, %llu batches of %llu%s\n",
-                static_cast<unsigned long long>(data.num_samples()),
-                static_cast<unsigned long long>(data.num_batches()),
-                static_cast<unsigned long long>(data.batch_size()),
-                rest.c_str());
+      std::printf(", %" PRIu64 " left out of each epoch", left);
+    std::printf("\n");
     std::fflush(stdout);
   }
 
@@ -358,11 +356,10 @@ private:
     if (!terminal || now - shown < std::chrono::milliseconds(200))
       return;
     shown = now;
-    std::printf("\repoch %llu of %llu: step %llu of %llu\x1b[K",
-                static_cast<unsigned long long>(position.epoch + 1),
-                static_cast<unsigned long long>(options.epochs),
-                static_cast<unsigned long long>(position.step),
-                static_cast<unsigned long long>(steps.dataset().num_batches()));
+    std::printf("\repoch %" PRIu64 " of %" PRIu64 ": step %" PRIu64
+                " of %" PRIu64 "\x1b[K",
+                position.epoch + 1, options.epochs, position.step,
+                steps.dataset().num_batches());
     std::fflush(stdout);
   }
 
@@ -373,13 +370,11 @@ private:
     std::string text = steps.means(count);
     if (validation)
       text += "; validation " + evaluate();
-    std::printf("%sepoch %llu of %llu: %s (%.3f ms a step)\n",
-                isatty(STDOUT_FILENO) ? "\r\x1b[K" : "",
-                static_cast<unsigned long long>(position.epoch + 1),
-                static_cast<unsigned long long>(options.epochs), text.c_str(),
-                1000 * seconds /
-                    static_cast<double>(std::max<uint64_t>(
-                        count - std::min(count, first_step), 1)));
+    auto done = static_cast<double>(
+        std::max<uint64_t>(count - std::min(count, first_step), 1));
+    std::printf("%sepoch %" PRIu64 " of %" PRIu64 ": %s (%.3f ms a step)\n",
+                isatty(STDOUT_FILENO) ? "\r\x1b[K" : "", position.epoch + 1,
+                options.epochs, text.c_str(), 1000 * seconds / done);
     std::fflush(stdout);
   }
 
