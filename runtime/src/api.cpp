@@ -62,10 +62,16 @@ tinh_status_t tinh_module_info(const tinh_module_t *module,
     require(module, "module");
     require(out_info, "out_info");
     const tinh_artifact_t &artifact = module->module->artifact();
-    *out_info = {artifact.model,        artifact.producer,
-                 module->module->cpu(), artifact.num_functions,
-                 artifact.num_kernels,  artifact.num_variables,
-                 artifact.weights_size, artifact.state_size};
+    *out_info = {artifact.model,
+                 artifact.producer,
+                 module->module->cpu(),
+                 artifact.num_functions,
+                 artifact.num_kernels,
+                 artifact.num_variables,
+                 artifact.weights_size,
+                 artifact.state_size,
+                 cuda::needs_device(artifact),
+                 artifact.device_state_size};
   });
 }
 
@@ -113,7 +119,10 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
                  desc.mutates_state != 0,
                  desc.arena_size,
                  desc.unplanned_size,
-                 desc.lower_bound_size};
+                 desc.lower_bound_size,
+                 desc.device_arena_size,
+                 desc.device_unplanned_size,
+                 desc.device_lower_bound_size};
   });
 }
 
@@ -149,6 +158,23 @@ tinh_status_t tinh_module_output_info(const tinh_module_t *module,
     require(out_info, "out_info");
     const tinh_function_desc_t &desc = module->module->function(function);
     *out_info = tensor_info(desc.outputs, desc.num_outputs, output, "output");
+  });
+}
+
+tinh_status_t tinh_cuda_device_count(uint32_t *out_count) {
+  return guarded([&] {
+    require(out_count, "out_count");
+    *out_count = cuda::device_count();
+  });
+}
+
+tinh_status_t tinh_cuda_device_info(uint32_t device,
+                                    tinh_cuda_device_info_t *out_info) {
+  return guarded([&] {
+    require(out_info, "out_info");
+    tinh_cuda_device_info_t info;
+    cuda::describe_device(device, info);
+    *out_info = info;
   });
 }
 
@@ -237,6 +263,11 @@ private:
     auto index = static_cast<uint32_t>(tensor.variable);
     if (!variables)
       return state.variable(index);
+    if (module.variable(index).device != TINH_DEVICE_CPU)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  std::string("variable '") + tensor.name +
+                      "' lies on the GPU, in the context only; compile the "
+                      "model with --place to have it on the CPU");
     if (module.variable(index).pack.kernel != TINH_NO_KERNEL)
       throw Error(TINH_INVALID_ARGUMENT,
                   std::string("variable '") + tensor.name +

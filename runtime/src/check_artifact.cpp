@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "check_artifact.h"
 
+#include "cuda/schedule.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -80,10 +81,21 @@ uint64_t aligned_size(uint64_t size) {
   return rest ? size - rest + TINH_BUFFER_ALIGNMENT : size;
 }
 
+/// Whether a kernel has code for the device that it is for, and says how it is
+/// to be called there.
+bool valid_code(const tinh_kernel_desc_t &kernel) {
+  if (kernel.device == TINH_DEVICE_CPU)
+    return kernel.function && kernel.threads == 0 && !kernel.image;
+  return kernel.device == TINH_DEVICE_CUDA && kernel.name && !kernel.function &&
+         kernel.image && kernel.image->size != 0 && kernel.threads != 0 &&
+         kernel.threads % 32 == 0 && kernel.threads <= 1024 &&
+         kernel.scratch_size <= INT32_MAX;
+}
+
 bool valid_kernels(const tinh_artifact_t &artifact) {
   for (uint32_t i = 0; i < artifact.num_kernels; ++i) {
     const tinh_kernel_desc_t &kernel = artifact.kernels[i];
-    if (kernel.num_operands > 0 && !kernel.operands)
+    if (!valid_code(kernel) || (kernel.num_operands > 0 && !kernel.operands))
       return false;
     for (uint32_t k = 0; k < kernel.num_operands; ++k)
       if (!operand_size(kernel.operands[k]))
@@ -101,7 +113,8 @@ bool valid_conversion(const tinh_artifact_t &artifact,
       conversion.num_chunks > INT64_MAX)
     return false;
   const tinh_kernel_desc_t &kernel = artifact.kernels[conversion.kernel];
-  if (kernel.scratch_size != 0 || kernel.num_operands != 2)
+  if (kernel.device != TINH_DEVICE_CPU || kernel.scratch_size != 0 ||
+      kernel.num_operands != 2)
     return false;
   const tinh_operand_desc_t &read = kernel.operands[0],
                             &written = kernel.operands[1];
@@ -117,7 +130,7 @@ bool valid_conversions(const tinh_artifact_t &artifact,
   if (variable.pack.kernel == TINH_NO_KERNEL &&
       variable.unpack.kernel == TINH_NO_KERNEL)
     return stored == size;
-  return size <= INT64_MAX &&
+  return variable.device == TINH_DEVICE_CPU && size <= INT64_MAX &&
          valid_conversion(artifact, variable.pack, size, stored) &&
          valid_conversion(artifact, variable.unpack, stored, size);
 }
@@ -125,32 +138,39 @@ bool valid_conversions(const tinh_artifact_t &artifact,
 /// Variables have names of their own and memory of their own.
 bool valid_variables(const tinh_artifact_t &artifact) {
   std::set<std::string_view> names;
-  std::map<uint64_t, uint64_t> places; // Their ends by their beginnings.
+  // Of each device: their ends by their beginnings.
+  std::map<uint64_t, uint64_t> places[2];
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &variable = artifact.variables[i];
+    if (variable.device > TINH_DEVICE_CUDA)
+      return false;
+    uint64_t state_size = variable.device == TINH_DEVICE_CUDA
+                              ? artifact.device_state_size
+                              : artifact.state_size;
     if (!valid_type(variable) || !names.insert(variable.name).second ||
         variable.offset % TINH_BUFFER_ALIGNMENT != 0 ||
         variable.stored_size > INT64_MAX ||
         !valid_conversions(artifact, variable) ||
         !lies_within(variable.offset, aligned_size(variable.stored_size),
-                     artifact.state_size))
+                     state_size))
       return false;
     if (variable.initial_offset != TINH_INITIALLY_ZERO &&
         !lies_within(variable.initial_offset, variable.stored_size,
                      artifact.weights_size))
       return false;
     if (variable.stored_size != 0 &&
-        !places.emplace(variable.offset, variable.offset + variable.stored_size)
+        !places[variable.device]
+             .emplace(variable.offset, variable.offset + variable.stored_size)
              .second)
       return false;
   }
-  uint64_t end = 0;
-  for (auto [begin, next] : places) {
-    if (begin < end)
-      return false;
-    end = next;
-  }
-  return true;
+  return std::none_of(
+      std::begin(places), std::end(places), [](auto &of_device) {
+        return std::adjacent_find(of_device.begin(), of_device.end(),
+                                  [](const auto &a, const auto &b) {
+                                    return b.first < a.second;
+                                  }) != of_device.end();
+      });
 }
 
 /// Checks the steps of one function.
@@ -165,7 +185,8 @@ public:
     if (enclosing.empty())
       return false;
     for (uint32_t s = 0; s < function.num_steps; ++s)
-      if (!valid_order(s) || !valid_operation(s) || !valid_buffers(s))
+      if (!valid_order(s) || !valid_operation(s) || !valid_buffers(s) ||
+          !valid_devices(s))
         return false;
     return true;
   }
@@ -192,7 +213,10 @@ private:
     switch (buffer.space) {
     case TINH_SPACE_ARENA:
       return function.arena_size;
+    case TINH_SPACE_DEVICE:
+      return function.device_arena_size;
     case TINH_SPACE_WEIGHTS:
+    case TINH_SPACE_DEVICE_WEIGHTS:
       return artifact.weights_size;
     case TINH_SPACE_INPUT:
       if (buffer.index < function.num_inputs)
@@ -266,6 +290,27 @@ private:
     for (uint32_t b = 0; b < step.num_buffers; ++b)
       if (!valid_buffer(s, b))
         return false;
+    return true;
+  }
+
+  /// Whether the buffers of step `s` lie where what does it can reach them: a
+  /// kernel's with the kernel, what decides the way with the CPU. Copies go
+  /// from anywhere to anywhere, but the weights are in both memories already.
+  bool valid_devices(uint32_t s) const {
+    const tinh_step_t &step = function.steps[s];
+    bool of_gpu = cuda::on_device(artifact, function, step);
+    if (of_gpu && &function == artifact.init)
+      return false;
+    if (of_gpu && step.opcode == TINH_OP_DISPATCH &&
+        step.num_chunks > INT32_MAX)
+      return false;
+    for (uint32_t b = 0; b < step.num_buffers; ++b) {
+      const tinh_buffer_ref_t &buffer = step.buffers[b];
+      if (step.opcode == TINH_OP_COPY
+              ? of_gpu && buffer.space == TINH_SPACE_WEIGHTS
+              : cuda::on_device(artifact, function, buffer) != of_gpu)
+        return false;
+    }
     return true;
   }
 

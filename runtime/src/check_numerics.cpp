@@ -41,6 +41,14 @@ std::optional<NotFinite> NumericsCheck::search(const Step &step,
   if (!variable) {
     const tinh_operand_desc_t &type =
         artifact.kernels[desc.kernel].operands[operand];
+    MappedMemory copy;
+    if (step.device) {
+      uint64_t size = *operand_size(type);
+      copy = MappedMemory::anonymous(size);
+      step.device->download(copy.data(), reinterpret_cast<uintptr_t>(data),
+                            size, "a tensor to be checked");
+      data = copy.data();
+    }
     return find_not_finite(
         {data, type.dtype, type.rank, type.dims, type.strides}, wanted);
   }

@@ -65,6 +65,10 @@ const char *tinh_status_name(tinh_status_t status) {
     return "TINH_INVALID_FILE";
   case TINH_NOT_FINITE:
     return "TINH_NOT_FINITE";
+  case TINH_NO_DEVICE:
+    return "TINH_NO_DEVICE";
+  case TINH_DEVICE_ERROR:
+    return "TINH_DEVICE_ERROR";
   }
   return "?";
 }

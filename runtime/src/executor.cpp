@@ -64,6 +64,9 @@ Executor::Executor(std::shared_ptr<const Module> module,
     of_pool.spin = std::chrono::microseconds(options.spin_us);
   else if (options.threads <= available_cpus())
     of_pool.spin = kDefaultSpin;
+  if (cuda::needs_device(loaded->artifact()))
+    gpu = cuda::LoadedModule::get(*loaded, options.cuda_device);
+  spin = of_pool.spin;
   make_memory();
   pool = std::make_unique<ThreadPool>(of_pool);
 }
@@ -74,27 +77,34 @@ void Executor::make_memory() {
   const tinh_artifact_t &artifact = loaded->artifact();
   uint64_t scratch = 0;
   for (uint32_t i = 0; i < artifact.num_kernels; ++i)
-    scratch = std::max(scratch, artifact.kernels[i].scratch_size);
+    if (artifact.kernels[i].device == TINH_DEVICE_CPU)
+      scratch = std::max(scratch, artifact.kernels[i].scratch_size);
   constexpr uint64_t kPage = 4096;
   scratch_stride = (scratch + kPage - 1) / kPage * kPage;
   scratch_memory = MappedMemory::anonymous(scratch_stride * options.threads);
-  variables.emplace(*loaded);
+  variables.emplace(*loaded, gpu.get());
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     programs.emplace_back(*loaded, artifact.functions[i], options.threads,
                           /*all_walk=*/goes_by_steps());
     arena_size = std::max(arena_size, artifact.functions[i].arena_size);
+    device_arena_size =
+        std::max(device_arena_size, artifact.functions[i].device_arena_size);
   }
   for (uint32_t worker = 0; worker < options.threads; ++worker)
     walks.emplace_back(programs);
   // One worker finishes a run before it starts the next.
-  bool overlap = options.threads > 1 && !goes_by_steps();
+  bool overlap = (options.threads > 1 || gpu) && !goes_by_steps();
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
   for (Arena &arena : arenas) {
-    arena.memory = MappedMemory::anonymous(arena_size);
-    for (const Program &program : programs)
-      arena.tables.push_back(
-          program.address_table(*loaded, arena.memory.data()));
+    if (gpu) {
+      make_device_arena(arena);
+    } else {
+      arena.memory = MappedMemory::anonymous(arena_size);
+      for (const Program &program : programs)
+        arena.tables.push_back(
+            program.address_table({arena.memory.data(), loaded->weights()}));
+    }
     free_arenas.push_back(&arena);
   }
 }
@@ -106,6 +116,9 @@ tinh_context_info_t Executor::info() const {
   info.arena_size = arena_size;
   info.num_arenas = static_cast<uint32_t>(arenas.size());
   info.scratch_size = scratch_stride * options.threads;
+  info.uses_cuda = gpu != nullptr;
+  info.cuda_device = options.cuda_device;
+  info.device_arena_size = device_arena_size;
   return info;
 }
 
@@ -153,6 +166,8 @@ Executor::submit(uint32_t function, Arguments arguments,
     wait_for_room(lock);
     if (!leader.joinable())
       leader = std::thread(&Executor::leader_loop, this);
+    if (gpu && !completer.joinable())
+      completer = std::thread(&Executor::completer_loop, this);
     queue.push_back(run);
     ++num_in_flight;
     run->keep_self = run;
@@ -250,9 +265,22 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
   start(run);
   lock.unlock();
   execute_parts(run);
-  pool->wait_for_others(0, next_base);
-  lock.lock();
-  has_leader = false;
+  if (uses_device(run) && !goes_by_steps()) {
+    if (!programs[function].on_leader())
+      pool->wait_for_others(0, next_base);
+    // Others may start while this thread waits for the GPU.
+    lock.lock();
+    has_leader = false;
+    if (!queue.empty())
+      signal_work();
+    lock.unlock();
+    complete_on_device(run);
+    lock.lock();
+  } else {
+    pool->wait_for_others(0, next_base);
+    lock.lock();
+    has_leader = false;
+  }
   release_place(run);
   lock.unlock();
   if (run.status != TINH_OK)
@@ -307,6 +335,14 @@ void Executor::shut_down() {
   }
   if (leader.joinable())
     leader.join();
+  if (completer.joinable()) {
+    {
+      std::lock_guard lock(completing_mutex);
+      no_more_completing = true;
+      completing_changed.notify_one();
+    }
+    completer.join();
+  }
   pool.reset();
   try {
     if (trace)
@@ -320,6 +356,7 @@ void Executor::shut_down() {
   programs.clear();
   variables.reset();
   scratch_memory = {};
+  gpu.reset();
   loaded.reset();
 }
 

@@ -77,6 +77,7 @@ private:
   std::shared_ptr<Run> next_run();
   void start(Run &run);
   void execute_parts(Run &run);
+  void publish_and_run(Run &run);
   void leader_loop();
   void wait_for_work(Lock &lock);
   void signal_work();
@@ -84,17 +85,34 @@ private:
   void release_place(Run &run);
 
   uint32_t run_worker(Run &run, uint32_t worker);
-  void walk_instructions(const Run &run, uint32_t worker);
+  void walk_instructions(Run &run, uint32_t worker);
+  void tell(uint32_t worker, uint32_t progress);
   bool follow(const Run &run, uint32_t worker, const Instruction &control);
   bool decide(const Run &run, uint32_t worker, const Instruction &control);
   void execute(const Run &run, uint32_t worker, const Walk &walk,
                const Instruction &instruction);
+
+  // With a GPU; in executor_device.cpp.
+  void make_device_arena(Arena &arena);
+  void execute_with_device(Run &run);
+  void begin_on_device(Run &run);
+  void give_to_device(Run &run, const Walk &walk,
+                      const Instruction &instruction);
+  void finish_on_device(Run &run);
+  void complete_on_device(Run &run);
+  void part_done(Run &run);
+  void completer_loop();
+  template <typename What> void try_on_device(Run &run, What &&what);
+  bool uses_device(const Run &run) const {
+    return gpu && programs[run.function].uses_device();
+  }
 
   /// Whether workers do one step after the other together, of one run at a
   /// time.
   bool goes_by_steps() const { return options.parallel_for || numerics; }
   void run_by_steps(Run &run);
   void walk_by_steps(const Run &run);
+  void execute_device_step(const Run &run, uint32_t step);
   void for_each_worker(void (*task)(void *argument, uint32_t worker),
                        void *argument);
   void execute_step(const Run &run, uint32_t step);
@@ -102,12 +120,14 @@ private:
 
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
+  std::shared_ptr<const cuda::LoadedModule> gpu; ///< If the module needs one.
   std::optional<Trace> trace;
   std::optional<NumericsCheck> numerics;
   std::optional<State> variables; ///< None once shut down.
   MappedMemory scratch_memory;
   uint64_t scratch_stride = 0;
-  uint64_t arena_size = 0;
+  uint64_t arena_size = 0, device_arena_size = 0;
+  std::chrono::microseconds spin{0};
   std::vector<Program> programs;
   std::vector<Walk> walks; ///< The workers'.
   std::vector<Arena> arenas;
@@ -134,6 +154,13 @@ private:
 
   std::unique_ptr<ThreadPool> pool;
   std::thread leader;
+
+  // Runs that worker 0 is done with and the GPU is not.
+  std::mutex completing_mutex;
+  std::condition_variable completing_changed;
+  std::deque<Run *> completing;
+  bool no_more_completing = false;
+  std::thread completer;
 };
 
 // Here, so that walks have it inline.

@@ -20,9 +20,19 @@ namespace tinh::runtime {
 void Executor::run_by_steps(Run &run) {
   walks[0].begin(programs[run.function], run.arena->tables[run.function].data(),
                  run.base);
-  run.status = guarded([&] { walk_by_steps(run); });
-  if (run.status != TINH_OK)
-    run.why = tinh_last_error();
+  if (run.status == TINH_OK) {
+    run.status = guarded([&] {
+      walk_by_steps(run);
+      if (uses_device(run)) {
+        run.arena->device->finish();
+        run.arena->device->complete();
+      }
+    });
+    if (run.status != TINH_OK)
+      run.why = tinh_last_error();
+  }
+  if (run.status != TINH_OK && uses_device(run))
+    run.arena->device->abandon();
   if (run.completes_itself)
     complete(run, run.status, run.why);
 }
@@ -32,6 +42,12 @@ void Executor::walk_by_steps(const Run &run) {
   const tinh_function_desc_t &function = program.function();
   const std::vector<Instruction> &list = program.instructions(0);
   for (uint32_t step = 0; step < function.num_steps;) {
+    if (program.schedule().on_device(step)) {
+      execute_device_step(run, step++);
+      continue;
+    }
+    if (program.uses_device())
+      run.arena->device->wait(function.num_steps);
     if (function.steps[step].opcode < TINH_OP_BRANCH) {
       execute_step(run, step++);
       continue;
@@ -90,15 +106,17 @@ void Executor::for_each_worker(void (*task)(void *, uint32_t), void *argument) {
   pool->wait_for_others(0, next_base);
 }
 
-/// The last worker has a part of whatever is to be done.
+/// The last worker has a part of whatever the CPU has to do.
 NumericsCheck::Step Executor::checked_step(const Run &run,
                                            uint32_t step) const {
   const Program &program = programs[run.function];
-  const auto &list = program.instructions(options.threads - 1);
+  bool on_device = program.schedule().on_device(step);
+  const auto &list = program.instructions(on_device ? 0 : options.threads - 1);
   const Instruction &instruction = list[Program::index_at(list, step)];
   const Walk &walk = walks[0];
   return {program.function(), step, walk.buffers(instruction),
-          walk.iterations(program.loop_around(step))};
+          walk.iterations(program.loop_around(step)),
+          on_device ? gpu->device().get() : nullptr};
 }
 
 } // namespace tinh::runtime

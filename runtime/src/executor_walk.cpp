@@ -52,7 +52,10 @@ void Executor::start(Run &run) {
   run.base = next_base;
   run.exclusive = mutates || last_mutated;
   last_mutated = mutates;
-  run.num_unfinished.store(pool->num_workers(), std::memory_order_relaxed);
+  uint32_t num_parts = pool->num_workers();
+  if (const Program &program = programs[run.function]; program.uses_device())
+    num_parts = program.on_leader() ? 1 : num_parts + 1; // The GPU's, too.
+  run.num_unfinished.store(num_parts, std::memory_order_relaxed);
 }
 
 /// Worker 0's part: arguments, the call to the others, and its own share.
@@ -62,8 +65,14 @@ void Executor::execute_parts(Run &run) {
     table[slot.entry] =
         static_cast<char *>(run.arguments.pointers[slot.argument]) +
         slot.offset;
+  if (gpu)
+    return execute_with_device(run);
   if (goes_by_steps())
     return run_by_steps(run);
+  publish_and_run(run);
+}
+
+void Executor::publish_and_run(Run &run) {
   if (pool->num_workers() > 1)
     pool->publish(&run);
   next_base = run_worker(run, 0);
@@ -82,13 +91,18 @@ uint32_t Executor::run_worker(Run &run, uint32_t worker) {
   // A caller that waits in place may destroy the run as soon as it sees this.
   bool completes_itself = run.completes_itself;
   pool->advance(worker, progress);
-  if (completes_itself &&
-      run.num_unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    complete(run, TINH_OK, "");
+  if (completes_itself)
+    part_done(run);
   return progress;
 }
 
-void Executor::walk_instructions(const Run &run, uint32_t worker) {
+/// The last one completes the run.
+void Executor::part_done(Run &run) {
+  if (run.num_unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    complete(run, run.status, run.why);
+}
+
+void Executor::walk_instructions(Run &run, uint32_t worker) {
   Walk &walk = walks[worker];
   if (run.exclusive)
     pool->wait_for_others(worker, run.base);
@@ -99,7 +113,10 @@ void Executor::walk_instructions(const Run &run, uint32_t worker) {
     if (at->wait)
       pool->wait_for_others(worker, walk.progress(at->wait));
     if (at->is_control()) {
-      at = follow(run, worker, *at) ? list.data() + at->target : at + 1;
+      if (at->is_for_device())
+        give_to_device(run, walk, *at++);
+      else
+        at = follow(run, worker, *at) ? list.data() + at->target : at + 1;
       continue;
     }
     execute(run, worker, walk, *at);
@@ -118,20 +135,29 @@ bool Executor::follow(const Run &run, uint32_t worker,
   if (pool->num_workers() == 1 || control.alone)
     return goes;
   bool iterates = control.opcode == (goes ? TINH_OP_NEXT : TINH_OP_LOOP);
-  uint32_t position = goes       ? control.target_step
+  uint32_t position = goes       ? control.told_target
                       : iterates ? control.step + 1
                                  : control.signal;
   if (position)
-    pool->advance(worker, walk.progress(position));
+    tell(worker, walk.progress(position));
   if (iterates)
     pool->wait_for_others(worker, walk.progress(position));
   return goes;
+}
+
+/// Where ways meet it may have told more on one of them than it knows here.
+void Executor::tell(uint32_t worker, uint32_t progress) {
+  if (static_cast<int32_t>(progress - pool->progress(worker)) > 0)
+    pool->advance(worker, progress);
 }
 
 /// Walk::decide, with the iteration that ends by it in the trace.
 bool Executor::decide(const Run &run, uint32_t worker,
                       const Instruction &control) {
   Walk &walk = walks[worker];
+  // After a failure of the GPU no condition means anything: go on to the end.
+  if (control.alone && worker == 0 && run.status != TINH_OK)
+    return control.opcode != TINH_OP_NEXT;
   if (!trace || control.loop == kNoLoop)
     return walk.decide(control);
   const Program &program = programs[run.function];

@@ -15,6 +15,12 @@
 // A loop that one worker runs alone is a single step for the others, and its
 // positions are that step's: nobody is told of those in it.
 //
+// What a GPU does, worker 0 does for the others: that it has come to a position
+// says that the GPU is done with all before it. So worker 0 does not tell a
+// position with unfinished steps of the GPU before it, but waits for these
+// where the first step of the CPU needs them, whoever has a share of that, and
+// tells then.
+//
 //===----------------------------------------------------------------------===//
 #include "program.h"
 
@@ -55,27 +61,31 @@ Share share_of_step(const tinh_step_t &step, uint32_t worker,
 class Program::Expander {
 public:
   Expander(const Program &program, const Module &module, uint32_t worker,
-           const std::vector<bool> &awaited)
+           bool by_steps, const std::vector<bool> &awaited)
       : program(program), module(module), function(program.function()),
-        worker(worker),
+        schedule(program.for_device), worker(worker),
         num_workers(static_cast<uint32_t>(program.workers.size())),
-        awaited(awaited), known(size_t(function.num_steps) + 1, kUnknown) {}
+        by_steps(by_steps), awaited(awaited),
+        known(size_t(function.num_steps) + 1, kUnknown),
+        known_of_device(known) {}
 
   std::vector<Instruction> run() {
     for (uint32_t s = 0; s < function.num_steps;) {
       const tinh_step_t &step = function.steps[s];
       enter(s);
-      bool alone = step.opcode == TINH_OP_LOOP &&
-                   program.all_loops[loop_at(s)].alone && s >= alone_until;
-      if (alone && worker + 1 < num_workers) {
-        skip(s);
-        s = step.target;
-        continue;
+      launch_before(s);
+      if (const Loop *loop = alone_loop(s)) {
+        if (worker != (loop->for_device ? 0 : num_workers - 1)) {
+          skip(s);
+          s = step.target;
+          continue;
+        }
+        enter_alone(s, loop->for_device);
       }
-      if (alone)
-        enter_alone(s);
       require_wait(step);
-      if (step.opcode >= TINH_OP_BRANCH)
+      if (schedule.on_device(s))
+        add_for_device(s);
+      else if (step.opcode >= TINH_OP_BRANCH)
         add_control(s);
       else
         add_share(s);
@@ -92,15 +102,97 @@ private:
 
   /// Brings together the ways that lead to step `s`.
   void enter(uint32_t s) {
-    if (!falls)
-      waited = known[s] == kUnknown ? 0 : known[s];
-    else if (known[s] != kUnknown)
-      waited = std::min(waited, known[s]);
+    meet(waited, known[s]);
+    meet(device_waited, known_of_device[s]);
     if (!falls || known[s] != kUnknown)
       block = list.size();
     falls = true;
     if (s == alone_until && s > 0)
       tell(s, s);
+  }
+
+  /// Brings together what is known where steps run on to a step and what was
+  /// known at the jumps that lead there.
+  void meet(uint32_t &here, uint32_t at_jumps) const {
+    if (!falls)
+      here = at_jumps == kUnknown ? 0 : at_jumps;
+    else if (at_jumps != kUnknown)
+      here = std::min(here, at_jumps);
+  }
+
+  /// The loop that begins at step `s` if one worker runs it alone, and it is
+  /// not within another such loop.
+  const Loop *alone_loop(uint32_t s) const {
+    if (function.steps[s].opcode != TINH_OP_LOOP || s < alone_until)
+      return nullptr;
+    const Loop &loop = program.all_loops[loop_at(s)];
+    return loop.alone ? &loop : nullptr;
+  }
+
+  bool gives_work() const { return worker == 0 && !schedule.empty(); }
+
+  Instruction &add_device_instruction(uint32_t opcode, uint32_t s,
+                                      uint32_t what) {
+    Instruction &instruction = list.emplace_back();
+    instruction.opcode = opcode;
+    instruction.step = s;
+    instruction.loop = kNoLoop;
+    instruction.begin = what;
+    return instruction;
+  }
+
+  /// Launches the segments that go before step `s`.
+  void launch_before(uint32_t s) {
+    const std::vector<cuda::Segment> &segments = schedule.segments();
+    for (; worker == 0 && next_segment < segments.size() &&
+           segments[next_segment].launch == s;
+         ++next_segment) {
+      uint32_t wait = segments[next_segment].wait;
+      Instruction &launch =
+          add_device_instruction(kDeviceLaunch, s, next_segment);
+      launch.wait = num_workers > 1 && wait > waited ? wait : 0;
+      waited = std::max(waited, wait);
+    }
+  }
+
+  /// Has worker 0 wait, before step `s`, for the GPU's steps before `position`,
+  /// and tell the others.
+  void require_device(uint32_t s, uint32_t position) {
+    if (!gives_work() || by_steps)
+      return;
+    if (s < alone_until && alone_for_device) { // Any iteration's.
+      add_device_instruction(kDeviceWait, s, function.num_steps);
+      return;
+    }
+    if (!schedule.any(device_waited, position))
+      return;
+    device_waited = position;
+    Instruction &wait = add_device_instruction(kDeviceWait, s, position);
+    if (num_workers > 1)
+      wait.signal = tellable(s);
+  }
+
+  /// Whether worker 0 may say that it has come to `position`.
+  bool may_tell(uint32_t position) const {
+    return !gives_work() || !schedule.any(device_waited, position);
+  }
+
+  /// How far of the way to `position` worker 0 may say that it has come.
+  uint32_t tellable(uint32_t position) const {
+    return gives_work() ? std::min(position, schedule.next(device_waited))
+                        : position;
+  }
+
+  /// What lies in a segment has been launched before.
+  void add_for_device(uint32_t s) {
+    if (worker == 0 && schedule.is_loose(s)) {
+      add(s).opcode = kDeviceStep;
+      list.back().signal = 0;
+    } else if (awaited[s] && num_workers > 1 && s >= alone_until) {
+      tell(s, s + 1);
+    }
+    if (worker == 0 && waited >= s) // The others have nothing to do there.
+      waited = std::max(waited, s + 1);
   }
 
   void require_wait(const tinh_step_t &step) {
@@ -109,6 +201,8 @@ private:
 
   /// Tells, before step `s`, that this worker has come to `position`.
   void tell(uint32_t s, uint32_t position) {
+    if (num_workers == 1 || !may_tell(position))
+      return;
     if (list.size() > block) {
       list.back().signal = position;
       return;
@@ -119,8 +213,9 @@ private:
     nothing.signal = position;
   }
 
-  /// Leaves the loop at step `s` to the last worker.
+  /// Leaves the loop at step `s` to another worker.
   void skip(uint32_t s) {
+    require_device(s, std::max(needed, s));
     for (uint32_t end = function.steps[s].target; s < end; ++s) {
       require_wait(function.steps[s]);
       first_entry += function.steps[s].num_buffers;
@@ -129,9 +224,10 @@ private:
   }
 
   /// Waits for all that comes before the loop at step `s`, once.
-  void enter_alone(uint32_t s) {
+  void enter_alone(uint32_t s, bool for_device) {
     needed = std::max(needed, s);
     alone_until = function.steps[s].target;
+    alone_for_device = for_device;
   }
 
   /// The instruction `step`, which waits for what is needed and is not known.
@@ -144,10 +240,11 @@ private:
     instruction.first_buffer =
         instruction.moves ? program.first_moving[s] : first_entry;
     instruction.loop = kNoLoop;
-    instruction.alone = s < alone_until;
+    instruction.alone = s < alone_until || program.left_to_leader;
     if (num_workers > 1) {
       instruction.wait = needed > waited ? needed : 0;
-      instruction.signal = awaited[s] && !instruction.alone ? s + 1 : 0;
+      bool tells = awaited[s] && !instruction.alone && may_tell(s + 1);
+      instruction.signal = tells ? s + 1 : 0;
     }
     waited = std::max(waited, instruction.alone ? alone_until : needed);
     return instruction;
@@ -155,7 +252,10 @@ private:
 
   void add_share(uint32_t s) {
     const tinh_step_t &step = function.steps[s];
-    Share mine = share_of_step(step, worker, num_workers);
+    require_device(s, needed);
+    bool is_mine = s < alone_until && alone_for_device;
+    Share mine = is_mine ? share_of_step(step, 0, 1)
+                         : share_of_step(step, worker, num_workers);
     bool signals = awaited[s] && num_workers > 1 && s >= alone_until;
     if (mine.begin < mine.end) {
       Instruction &instruction = add(s);
@@ -172,14 +272,22 @@ private:
 
   void add_control(uint32_t s) {
     const tinh_step_t &step = function.steps[s];
+    bool is_loop = step.opcode == TINH_OP_LOOP;
+    bool in_device_loop = s < alone_until && alone_for_device;
+    if (step.num_buffers != 0 || (is_loop && !in_device_loop))
+      require_device(s, is_loop ? std::max(needed, s) : needed);
     Instruction &instruction = add(s);
     instruction.target_step = step.target;
+    instruction.told_target = tellable(step.target);
     if (step.opcode == TINH_OP_LOOP)
       instruction.loop = loop_at(s);
     else if (step.opcode == TINH_OP_NEXT || leaves(s))
       instruction.loop = program.loop_of[s];
-    if (step.opcode != TINH_OP_NEXT)
+    if (step.opcode != TINH_OP_NEXT) {
       known[step.target] = std::min(known[step.target], waited);
+      known_of_device[step.target] =
+          std::min(known_of_device[step.target], device_waited);
+    }
     falls = step.opcode != TINH_OP_JUMP;
     if (step.opcode == TINH_OP_LOOP) { // Each iteration waits for everything.
       waited = std::max(s + 1, s < alone_until ? alone_until : 0);
@@ -205,24 +313,32 @@ private:
   const Program &program;
   const Module &module;
   const tinh_function_desc_t &function;
+  const cuda::Schedule &schedule;
   uint32_t worker, num_workers;
+  bool by_steps; ///< Who executes one step after the other waits by itself.
   const std::vector<bool> &awaited;
   std::vector<Instruction> list;
   uint32_t first_entry = 0;
   /// The position of the others that the steps so far need, and that they are
   /// known to have reached.
   uint32_t needed = 0, waited = 0;
+  /// The position up to which worker 0 has waited for the GPU.
+  uint32_t device_waited = 0;
+  uint32_t next_segment = 0; ///< To launch.
   /// What is known where a jump leads to, at each step.
-  std::vector<uint32_t> known;
+  std::vector<uint32_t> known, known_of_device;
   bool falls = true; ///< The step before leads to the next one.
   /// The end of the last loop that this worker runs alone.
   uint32_t alone_until = 0;
+  bool alone_for_device = false;
   size_t block = 0; ///< Signals do not move before this instruction.
 };
 
 Program::Program(const Module &module, const tinh_function_desc_t &function,
                  uint32_t num_workers, bool all_walk)
-    : description(&function), workers(num_workers),
+    : description(&function), for_device(module.artifact(), function, all_walk),
+      left_to_leader(uses_device() && for_device.cpu_is_small() && !all_walk),
+      workers(left_to_leader ? 1 : num_workers),
       loop_of(function.num_steps, kNoLoop),
       first_moving(function.num_steps, kNone) {
   find_arguments();
@@ -231,8 +347,11 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
   for (uint32_t s = 0; s < function.num_steps; ++s)
     if (int32_t wait = function.steps[s].wait_for; wait >= 0)
       awaited[static_cast<size_t>(wait)] = true;
-  for (uint32_t worker = 0; worker < num_workers; ++worker)
-    workers[worker] = Expander(*this, module, worker, awaited).run();
+  for (const cuda::Segment &segment : for_device.segments())
+    if (segment.wait > 0)
+      awaited[segment.wait - 1] = true;
+  for (uint32_t worker = 0; worker < workers.size(); ++worker)
+    workers[worker] = Expander(*this, module, worker, all_walk, awaited).run();
 }
 
 } // namespace tinh::runtime

@@ -16,10 +16,22 @@
 #include "mapped_memory.h"
 #include "tinh/artifact.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace tinh::runtime {
+
+namespace cuda {
+class LoadedModule;
+
+/// What contexts share of a module on GPUs.
+struct DeviceCopies {
+  std::mutex mutex;
+  std::map<uint32_t, std::weak_ptr<const LoadedModule>> by_device;
+};
+} // namespace cuda
 
 class Module {
 public:
@@ -37,6 +49,8 @@ public:
   const char *cpu() const { return note.cpu; }
   /// The constant weights, or null if there are none.
   char *weights() const { return weights_data; }
+
+  cuda::DeviceCopies &device_copies() const { return copies; }
 
   /// The function's description; throws INVALID_ARGUMENT if there is no such.
   const tinh_function_desc_t &function(uint32_t index) const;
@@ -57,6 +71,7 @@ private:
   };
   std::unique_ptr<void, Close> library;
   const tinh_artifact_t *descriptor = nullptr;
+  mutable cuda::DeviceCopies copies;
 };
 
 } // namespace tinh::runtime

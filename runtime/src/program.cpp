@@ -56,9 +56,12 @@ void Program::find_loops(bool all_walk) {
       loop.depth = around == kNoLoop ? 0 : all_loops[around].depth + 1;
       loop.parent = around;
       loop.length = static_cast<int64_t>(step.num_chunks);
-      loop.alone = !all_walk && workers.size() > 1 &&
-                   std::all_of(description->steps + s,
-                               description->steps + step.target, is_one_piece);
+      loop.for_device = for_device.any(s, step.target);
+      loop.alone =
+          !all_walk && (workers.size() > 1 || left_to_leader) &&
+          (loop.for_device ||
+           std::all_of(description->steps + s, description->steps + step.target,
+                       is_one_piece));
       max_depth = std::max(max_depth, loop.depth + 1);
       loop_at[s] = static_cast<uint32_t>(all_loops.size());
       all_loops.push_back(std::move(loop));
@@ -110,16 +113,28 @@ uint32_t Program::index_at(const std::vector<Instruction> &list,
   return static_cast<uint32_t>(found - list.begin());
 }
 
-std::vector<void *> Program::address_table(const Module &module,
-                                           char *arena) const {
+static char *base_of(uint32_t space, const Program::Memory &memory) {
+  switch (space) {
+  case TINH_SPACE_ARENA:
+    return memory.arena;
+  case TINH_SPACE_WEIGHTS:
+    return memory.weights;
+  case TINH_SPACE_DEVICE:
+    return memory.device_arena;
+  case TINH_SPACE_DEVICE_WEIGHTS:
+    return memory.device_weights;
+  default:
+    return nullptr;
+  }
+}
+
+std::vector<void *> Program::address_table(const Memory &memory) const {
   std::vector<void *> table;
   for (uint32_t s = 0; s < description->num_steps; ++s) {
     const tinh_step_t &step = description->steps[s];
     for (uint32_t b = 0; b < step.num_buffers; ++b) {
       const tinh_buffer_ref_t &buffer = step.buffers[b];
-      char *base = buffer.space == TINH_SPACE_ARENA     ? arena
-                   : buffer.space == TINH_SPACE_WEIGHTS ? module.weights()
-                                                        : nullptr;
+      char *base = base_of(buffer.space, memory);
       table.push_back(base ? base + buffer.offset : nullptr);
     }
   }

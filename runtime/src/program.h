@@ -19,6 +19,7 @@
 #ifndef TINH_RUNTIME_PROGRAM_H
 #define TINH_RUNTIME_PROGRAM_H
 
+#include "cuda/schedule.h"
 #include "module.h"
 
 #include <vector>
@@ -27,9 +28,15 @@ namespace tinh::runtime {
 
 constexpr uint32_t kNoLoop = UINT32_MAX;
 
+/// Opcodes of instructions for worker 0, who gives a GPU its work.
+constexpr uint32_t kDeviceStep = TINH_OP_NEXT + 1;
+constexpr uint32_t kDeviceLaunch = TINH_OP_NEXT + 2; ///< Segment `begin`.
+/// For the GPU to be done with its steps before position `begin`.
+constexpr uint32_t kDeviceWait = TINH_OP_NEXT + 3;
+
 struct Instruction {
-  tinh_kernel_fn kernel; ///< Null if this is no dispatch.
-  uint32_t opcode;       ///< tinh_opcode_t
+  tinh_kernel_fn kernel; ///< Null if this is no dispatch on the CPU.
+  uint32_t opcode;       ///< tinh_opcode_t, or one of the above.
   uint32_t step;         ///< That it belongs to.
   /// Of its buffers in the address table or, if `moves`, among the walk's own.
   uint32_t first_buffer;
@@ -41,10 +48,13 @@ struct Instruction {
   uint32_t signal;
   uint32_t target; ///< The instruction to go to, and
   uint32_t target_step;
+  uint32_t told_target; ///< The position to tell then.
   uint32_t loop; ///< That it begins, ends or, if it goes, leaves; or kNoLoop.
   int64_t begin, end; ///< Its share, of chunks or of bytes.
 
+  /// Whether it is more than work of this worker's.
   bool is_control() const { return opcode >= TINH_OP_BRANCH; }
+  bool is_for_device() const { return opcode >= kDeviceStep; }
 };
 
 /// A buffer of an instruction in a loop whose address the worker computes.
@@ -62,8 +72,10 @@ struct Loop {
   uint32_t depth;
   uint32_t parent; ///< The loop around it, or kNoLoop.
   int64_t length;  ///< Iterations at most.
-  /// Each of its steps is one piece of work: the last worker does them all.
+  /// One worker does all of its steps: worker 0 if there are some for a GPU
+  /// among them, the last worker if each of them is one piece of work.
   bool alone;
+  bool for_device;
   /// What is placed when it begins; the first `num_moving` of it also before
   /// each other iteration.
   std::vector<MovingBuffer> buffers;
@@ -92,6 +104,11 @@ public:
           uint32_t num_workers, bool all_walk = false);
 
   const tinh_function_desc_t &function() const { return *description; }
+  const cuda::Schedule &schedule() const { return for_device; }
+  bool uses_device() const { return !for_device.empty(); }
+  /// Whether it is left to worker 0: what there is beside the GPU's steps is
+  /// not worth sharing.
+  bool on_leader() const { return left_to_leader; }
   const std::vector<Instruction> &instructions(uint32_t worker) const {
     return workers[worker];
   }
@@ -99,6 +116,12 @@ public:
   /// `step` or a later one.
   static uint32_t index_at(const std::vector<Instruction> &list, uint32_t step);
   const std::vector<ArgumentSlot> &arguments() const { return slots; }
+  /// That argument `argument` is.
+  const tinh_tensor_desc_t &tensor(uint32_t argument) const {
+    uint32_t num_inputs = description->num_inputs;
+    return argument < num_inputs ? description->inputs[argument]
+                                 : description->outputs[argument - num_inputs];
+  }
 
   /// Those of `Instruction::loop`.
   const std::vector<Loop> &loops() const { return all_loops; }
@@ -107,8 +130,13 @@ public:
   uint32_t depth() const { return max_depth; }
   uint32_t num_moving_addresses() const { return num_addresses; }
 
+  /// Where buffers lie; what lies on a GPU has an address there.
+  struct Memory {
+    char *arena, *weights;
+    char *device_arena = nullptr, *device_weights = nullptr;
+  };
   /// Addresses of all buffers, arguments left null.
-  std::vector<void *> address_table(const Module &module, char *arena) const;
+  std::vector<void *> address_table(const Memory &memory) const;
 
 private:
   class Expander;
@@ -117,6 +145,8 @@ private:
   void add_moving_buffers(uint32_t step, uint32_t first_entry);
 
   const tinh_function_desc_t *description;
+  cuda::Schedule for_device;
+  bool left_to_leader;
   std::vector<std::vector<Instruction>> workers;
   std::vector<ArgumentSlot> slots;
   std::vector<Loop> all_loops;

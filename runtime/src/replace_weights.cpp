@@ -88,6 +88,7 @@ Module::Module(const std::shared_ptr<const Module> &other,
   init.num_functions = 1;
   init.num_variables = 0;
   init.state_size = 0;
+  init.device_state_size = 0;
   std::shared_ptr<const Module> module(new Module(*other, init, weights_data));
   auto executor =
       std::make_shared<Executor>(module, Executor::default_options());

@@ -14,6 +14,7 @@
 #ifndef TINH_RUNTIME_RUN_H
 #define TINH_RUNTIME_RUN_H
 
+#include "cuda/device_run.h"
 #include "future.h"
 #include "program.h"
 #include "thread_pool.h"
@@ -27,8 +28,9 @@ class Executor;
 /// The memory of one executing run: an arena and, for each program, addresses
 /// of buffers in it.
 struct Arena {
-  MappedMemory memory;
+  MappedMemory memory; ///< Of a context without a GPU.
   std::vector<std::vector<void *>> tables;
+  std::unique_ptr<cuda::DeviceRun> device; ///< Of one with a GPU.
 };
 
 /// Where the tensors of a run lie.
@@ -75,7 +77,8 @@ private:
   bool completes_itself = true;
   std::atomic<uint32_t> num_unfinished{0};
 
-  // Of one that goes by steps: how it has ended.
+  // How it has ended, if it goes by steps or uses a GPU. Written by worker 0
+  // and then by who waits for the GPU.
   tinh_status_t status = TINH_OK;
   std::string why;
 };

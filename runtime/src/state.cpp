@@ -20,27 +20,55 @@
 
 namespace tinh::runtime {
 
-State::State(const Module &module)
-    : module(module),
-      memory(MappedMemory::anonymous(module.artifact().state_size)) {}
+State::State(const Module &module, const cuda::LoadedModule *gpu)
+    : module(module) {
+  const tinh_artifact_t &artifact = module.artifact();
+  if (!gpu) {
+    memory = MappedMemory::anonymous(artifact.state_size);
+    return;
+  }
+  device = gpu->device();
+  pinned = cuda::allocate_pinned(device, artifact.state_size, "the state");
+  device_memory =
+      cuda::allocate(device, artifact.device_state_size, "the state");
+}
+
+bool State::on_device(const tinh_variable_desc_t &variable) const {
+  return variable.device == TINH_DEVICE_CUDA;
+}
+
+char *State::address(uint32_t index) const {
+  const tinh_variable_desc_t &variable = module.artifact().variables[index];
+  if (on_device(variable))
+    return reinterpret_cast<char *>(device_memory.get()) + variable.offset;
+  char *host = device ? static_cast<char *>(pinned.get()) : memory.data();
+  return host + variable.offset;
+}
 
 char *State::variable(uint32_t index) {
   std::call_once(initialised, [&] { reset(); });
-  return memory.data() + module.artifact().variables[index].offset;
+  return address(index);
 }
 
 void State::reset() {
   const tinh_artifact_t &artifact = module.artifact();
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &variable = artifact.variables[i];
-    char *to = memory.data() + variable.offset;
+    char *to = address(i);
     if (variable.stored_size == 0)
       continue;
-    if (variable.initial_offset == TINH_INITIALLY_ZERO)
+    bool is_zero = variable.initial_offset == TINH_INITIALLY_ZERO;
+    const char *from =
+        is_zero ? nullptr : module.weights() + variable.initial_offset;
+    if (on_device(variable) && is_zero)
+      device->zero(cuda::address(to), variable.stored_size, variable.name);
+    else if (on_device(variable))
+      device->upload(cuda::address(to), from, variable.stored_size,
+                     variable.name);
+    else if (is_zero)
       std::memset(to, 0, variable.stored_size);
     else
-      std::memcpy(to, module.weights() + variable.initial_offset,
-                  variable.stored_size);
+      std::memcpy(to, from, variable.stored_size);
   }
 }
 
@@ -59,12 +87,18 @@ void convert(const tinh_artifact_t &artifact,
 
 void State::read(uint32_t index, void *data) {
   const tinh_variable_desc_t &desc = module.artifact().variables[index];
-  convert(module.artifact(), desc.unpack, desc.size, variable(index), data);
+  const char *from = variable(index);
+  if (on_device(desc))
+    return device->download(data, cuda::address(from), desc.size, desc.name);
+  convert(module.artifact(), desc.unpack, desc.size, from, data);
 }
 
 void State::write(uint32_t index, const void *data) {
   const tinh_variable_desc_t &desc = module.artifact().variables[index];
-  convert(module.artifact(), desc.pack, desc.size, data, variable(index));
+  char *to = variable(index);
+  if (on_device(desc))
+    return device->upload(cuda::address(to), data, desc.size, desc.name);
+  convert(module.artifact(), desc.pack, desc.size, data, to);
 }
 
 void State::save(const std::string &path, MetadataToWrite metadata) {
@@ -74,7 +108,7 @@ void State::save(const std::string &path, MetadataToWrite metadata) {
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &desc = artifact.variables[i];
     const void *data = variable(i);
-    if (desc.unpack.kernel != TINH_NO_KERNEL) {
+    if (desc.unpack.kernel != TINH_NO_KERNEL || on_device(desc)) {
       unpacked.push_back(MappedMemory::anonymous(desc.size));
       read(i, unpacked.back().data());
       data = unpacked.back().data();

@@ -14,6 +14,7 @@
 #ifndef TINH_RUNTIME_STATE_H
 #define TINH_RUNTIME_STATE_H
 
+#include "cuda/loaded_module.h"
 #include "module.h"
 #include "tensor_file.h"
 
@@ -29,10 +30,13 @@ void convert(const tinh_artifact_t &artifact,
 
 class State {
 public:
-  explicit State(const Module &module);
+  /// `gpu` has the module if it needs a GPU; else it is null.
+  State(const Module &module, const cuda::LoadedModule *gpu);
 
   /// Where variable `index` lies, as it is stored. Any thread may ask.
   char *variable(uint32_t index);
+  /// The same, whatever it holds.
+  char *address(uint32_t index) const;
 
   /// Copies variable `index`, in its own type, to `data`, and back.
   void read(uint32_t index, void *data);
@@ -47,8 +51,13 @@ public:
   void load(const std::string &path);
 
 private:
+  bool on_device(const tinh_variable_desc_t &variable) const;
+
   const Module &module;
-  MappedMemory memory;
+  MappedMemory memory; ///< Of a module without a GPU.
+  cuda::DevicePtr device;
+  cuda::PinnedMemory pinned; ///< Of one with a GPU, which copies from here,
+  cuda::DeviceMemory device_memory; ///< and what lies there.
   std::once_flag initialised;
 };
 

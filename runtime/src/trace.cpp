@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Steps are complete events ("X") on one track for each worker, within those of
-// the loops' iterations; runs are asynchronous events ("b", "e"), since they
-// overlap.
+// the loops' iterations, and segments of steps on one for the GPU; runs are
+// asynchronous events ("b", "e"), since they overlap.
 //
 //===----------------------------------------------------------------------===//
 #include "trace.h"
@@ -54,6 +54,13 @@ void Trace::add_step(uint32_t worker, const tinh_function_desc_t &function,
   add(workers[worker], {&function, step, run, begin, end, iteration});
 }
 
+void Trace::add_segment(const tinh_function_desc_t &function, uint32_t step,
+                        uint32_t count, uint64_t run, int64_t begin,
+                        int64_t end) {
+  std::lock_guard lock(runs_mutex);
+  add(device, {&function, step, run, begin, end, kNoIteration, count});
+}
+
 void Trace::add_run(const tinh_function_desc_t &function, uint64_t run,
                     int64_t submitted, int64_t completed) {
   std::lock_guard lock(runs_mutex);
@@ -94,32 +101,45 @@ static std::string microseconds(int64_t nanoseconds) {
   return text;
 }
 
+/// A thread's track, with a name.
+void Trace::append(std::string &json, const Track &track, size_t id,
+                   const std::string &name,
+                   const tinh_artifact_t &artifact) const {
+  std::string tid = std::to_string(id);
+  json +=
+      ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" + tid +
+      ",\"name\":\"thread_name\",\"args\":{\"name\":" + quoted(name.c_str()) +
+      "}}";
+  for (const Event &event : track.events) {
+    const tinh_step_t &step = event.function->steps[event.step];
+    std::string what = name_of(step, artifact), iteration;
+    if (event.count > 1)
+      what += " and " + std::to_string(event.count - 1) + " more";
+    if (event.iteration != kNoIteration)
+      iteration = ",\"iteration\":" + std::to_string(event.iteration);
+    json += ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" + tid +
+            ",\"name\":" + quoted(what.c_str()) +
+            ",\"ts\":" + microseconds(event.begin - start) +
+            ",\"dur\":" + microseconds(event.end - event.begin) +
+            ",\"args\":{\"nodes\":" + quoted(step.label) +
+            ",\"step\":" + std::to_string(event.step) +
+            ",\"run\":" + std::to_string(event.run) + iteration + "}}";
+  }
+}
+
 std::string Trace::to_json(const tinh_artifact_t &artifact) const {
   std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
                      "\"args\":{\"name\":" +
                      quoted(artifact.model) + "}}";
-  uint64_t dropped = runs.dropped;
+  uint64_t dropped = runs.dropped + device.dropped;
   for (size_t worker = 0; worker < workers.size(); ++worker) {
-    std::string tid = std::to_string(worker);
-    json += ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" + tid +
-            ",\"name\":\"thread_name\",\"args\":{\"name\":\"worker " + tid +
-            "\"}}";
+    append(json, workers[worker], worker, "worker " + std::to_string(worker),
+           artifact);
     dropped += workers[worker].dropped;
-    for (const Event &event : workers[worker].events) {
-      const tinh_step_t &step = event.function->steps[event.step];
-      std::string iteration;
-      if (event.iteration != kNoIteration)
-        iteration = ",\"iteration\":" + std::to_string(event.iteration);
-      json += ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" + tid +
-              ",\"name\":" + quoted(name_of(step, artifact)) +
-              ",\"ts\":" + microseconds(event.begin - start) +
-              ",\"dur\":" + microseconds(event.end - event.begin) +
-              ",\"args\":{\"nodes\":" + quoted(step.label) +
-              ",\"step\":" + std::to_string(event.step) +
-              ",\"run\":" + std::to_string(event.run) + iteration + "}}";
-    }
   }
+  if (!device.events.empty())
+    append(json, device, workers.size(), "GPU", artifact);
   for (const Event &event : runs.events) {
     std::string common = ",\"cat\":\"run\",\"pid\":1,\"tid\":0,\"id\":" +
                          std::to_string(event.run) +

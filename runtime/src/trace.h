@@ -35,6 +35,9 @@ public:
   void add_step(uint32_t worker, const tinh_function_desc_t &function,
                 uint32_t step, uint64_t run, int64_t begin, int64_t end,
                 int64_t iteration = kNoIteration);
+  /// A segment of `count` steps from `step` on, by the GPU; from any thread.
+  void add_segment(const tinh_function_desc_t &function, uint32_t step,
+                   uint32_t count, uint64_t run, int64_t begin, int64_t end);
   /// A whole run, from its submission to its completion; from any thread.
   void add_run(const tinh_function_desc_t &function, uint64_t run,
                int64_t submitted, int64_t completed);
@@ -49,6 +52,7 @@ private:
     uint64_t run;
     int64_t begin, end;
     int64_t iteration;
+    uint32_t count = 1; ///< Of steps.
   };
   /// Beyond this many, events of a worker are dropped and counted.
   static constexpr size_t kMaxEvents = 1u << 20;
@@ -58,13 +62,15 @@ private:
     uint64_t dropped = 0;
   };
   static void add(Track &track, const Event &event);
+  void append(std::string &json, const Track &track, size_t id,
+              const std::string &name, const tinh_artifact_t &artifact) const;
   std::string to_json(const tinh_artifact_t &artifact) const;
 
   std::string path;
   int64_t start;
   std::vector<Track> workers;
-  std::mutex runs_mutex;
-  Track runs;
+  std::mutex runs_mutex; ///< Of both.
+  Track runs, device;
 };
 
 } // namespace tinh::runtime

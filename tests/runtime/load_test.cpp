@@ -129,7 +129,7 @@ TEST(Load, NoArtifact) {
 
 TEST(Names, OfStatusesAndElementTypes) {
   EXPECT_STREQ(tinh_status_name(TINH_OK), "TINH_OK");
-  for (int i = 0; i <= TINH_NOT_FINITE; ++i)
+  for (int i = 0; i <= TINH_DEVICE_ERROR; ++i)
     EXPECT_EQ(std::string(tinh_status_name(tinh_status_t(i))).substr(0, 5),
               "TINH_");
   EXPECT_STREQ(tinh_status_name(tinh_status_t(99)), "?");

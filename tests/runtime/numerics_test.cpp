@@ -262,7 +262,8 @@ protected:
       steps[i].buffers = &references[2 * i];
       steps[i].num_chunks = 1;
     }
-    kernels[kUnpack].function = unpack;
+    for (tinh_kernel_desc_t &kernel : kernels)
+      kernel.function = unpack; // Only that of "unpack" is called.
     w.name = input.name = "w";
     output.name = "y";
     w.dtype = input.dtype = output.dtype = TINH_DTYPE_F32;

@@ -62,7 +62,7 @@ typedef enum tinh_status {
   TINH_INVALID_ARGUMENT = 1, /* The call itself is wrong. */
   TINH_NOT_FOUND = 2,        /* No such file, function or tensor. */
   TINH_INVALID_ARTIFACT = 3, /* Not an artifact, or damaged. */
-  TINH_INCOMPATIBLE = 4,     /* An artifact for another version or CPU. */
+  TINH_INCOMPATIBLE = 4,     /* An artifact for another version, CPU or GPU. */
   TINH_OUT_OF_MEMORY = 5,
   TINH_IO_ERROR = 6,
   TINH_BUSY = 7,              /* As many runs in flight as are allowed. */
@@ -71,7 +71,9 @@ typedef enum tinh_status {
   TINH_ALREADY_STARTED = 10,  /* Too late to cancel or to settle. */
   TINH_INTERNAL = 11,         /* A defect of the runtime. */
   TINH_INVALID_FILE = 12,     /* Damaged, or of another model. */
-  TINH_NOT_FINITE = 13 /* A NaN or infinity, where they are looked for. */
+  TINH_NOT_FINITE = 13,  /* A NaN or infinity, where they are looked for. */
+  TINH_NO_DEVICE = 14,   /* No CUDA driver, or no GPU. */
+  TINH_DEVICE_ERROR = 15 /* What the GPU or its driver says has failed. */
 } tinh_status_t;
 
 /* The message of the latest call on this thread that did not return TINH_OK;
@@ -134,17 +136,22 @@ typedef struct tinh_module_info {
   uint32_t num_variables;
   uint64_t weights_size; /* Bytes, of the module. */
   uint64_t state_size;   /* Bytes, of each context. */
+  bool needs_cuda;       /* To be run; it is loaded and looked at without. */
+  uint64_t device_state_size; /* Bytes in GPU memory, of each context. */
 } tinh_module_info_t;
 
 typedef struct tinh_function_info {
   const char *name; /* "main" for a model's inference. */
   uint32_t num_inputs;
   uint32_t num_outputs;
-  uint32_t num_steps;        /* Kernel calls, copies, branches and loops. */
-  bool mutates_state;        /* Its runs are serialised within a context. */
-  uint64_t arena_size;       /* Bytes of intermediate buffers, as planned, */
-  uint64_t unplanned_size;   /* the sum of them all, if none shared memory, */
-  uint64_t lower_bound_size; /* and what no plan can go below. */
+  uint32_t num_steps;         /* Kernel calls, copies, branches and loops. */
+  bool mutates_state;         /* Its runs are serialised within a context. */
+  uint64_t arena_size;        /* Bytes of intermediate buffers, as planned, */
+  uint64_t unplanned_size;    /* the sum of them all, if none shared memory, */
+  uint64_t lower_bound_size;  /* and what no plan can go below. */
+  uint64_t device_arena_size; /* The same in GPU memory. */
+  uint64_t device_unplanned_size;
+  uint64_t device_lower_bound_size;
 } tinh_function_info_t;
 
 typedef struct tinh_tensor_info {
@@ -187,6 +194,23 @@ TINH_API tinh_status_t tinh_module_find_variable(const tinh_module_t *module,
 TINH_API tinh_status_t
 tinh_module_variable_info(const tinh_module_t *module, uint32_t variable,
                           tinh_variable_info_t *out_info);
+
+/*===-- GPUs --------------------------------------------------------------===*/
+
+typedef struct tinh_cuda_device_info {
+  char name[256];
+  uint32_t compute_major, compute_minor; /* 9 and 0 of sm_90. */
+  uint32_t num_multiprocessors;
+  uint32_t driver_version; /* 13000 for a driver of CUDA 13.0. */
+  uint64_t memory_size;    /* Bytes. */
+} tinh_cuda_device_info_t;
+
+/* The GPUs of NVIDIA's that the CUDA driver sees, numbered from 0. The driver
+ * is loaded when it is first asked for, here or by a context of an artifact
+ * that needs it; without one these return TINH_NO_DEVICE. */
+TINH_API tinh_status_t tinh_cuda_device_count(uint32_t *out_count);
+TINH_API tinh_status_t tinh_cuda_device_info(uint32_t device,
+                                             tinh_cuda_device_info_t *out_info);
 
 /*===-- Contexts ----------------------------------------------------------===*/
 
@@ -232,12 +256,17 @@ typedef struct tinh_context_options {
    * reads was in order; variables that it has changed so far stay changed.
    * Steps and runs are then computed one after the other. */
   tinh_check_numerics_t check_numerics;
+  /* The GPU to use, if the module needs one. */
+  uint32_t cuda_device;
 } tinh_context_options_t;
 
 TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);
 
 /* Creates threads, arenas and the state for `module`: all its variables, with
- * their initial values. `options` may be NULL. */
+ * their initial values. `options` may be NULL. A module that needs a GPU gets
+ * all that its runs will use there, kernels and weights among it:
+ * TINH_NO_DEVICE if there is no driver or no GPU, TINH_INCOMPATIBLE if the
+ * artifact has no code for this one, TINH_OUT_OF_MEMORY. */
 TINH_API tinh_status_t tinh_context_create(
     const tinh_module_t *module, const tinh_context_options_t *options,
     tinh_context_t **out_context);
@@ -254,6 +283,9 @@ typedef struct tinh_context_info {
   uint64_t arena_size;   /* Bytes of one arena. */
   uint32_t num_arenas;   /* At most two runs execute at a time. */
   uint64_t scratch_size; /* Bytes for all threads together. */
+  bool uses_cuda;
+  uint32_t cuda_device;       /* The GPU that it uses. */
+  uint64_t device_arena_size; /* Bytes of one arena in GPU memory. */
 } tinh_context_info_t;
 
 TINH_API tinh_status_t tinh_context_info(const tinh_context_t *context,
@@ -297,7 +329,7 @@ typedef struct tinh_run_options {
    * Otherwise one buffer for each variable; for one that the function does not
    * have it may be empty, with data NULL. INVALID_ARGUMENT if the artifact
    * stores one that it has in a layout of its own: graph-compile's
-   * --plain-variables makes those that do not. */
+   * --plain-variables makes those that do not; or if one is in GPU memory. */
   const tinh_buffer_t *variables;
   uint32_t num_variables;
 } tinh_run_options_t;

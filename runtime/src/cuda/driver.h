@@ -19,7 +19,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <string>
+#include <type_traits>
 
 namespace tinh::runtime::cuda {
 
@@ -37,6 +38,7 @@ using CUgraphExec = struct CUgraphExecHandle *;
 
 /// Values of CUresult.
 constexpr CUresult kSuccess = 0;
+constexpr CUresult kInvalidValue = 1;
 constexpr CUresult kOutOfMemory = 2;
 constexpr CUresult kNoDevice = 100;
 constexpr CUresult kInvalidImage = 200;
@@ -183,8 +185,19 @@ struct Driver {
 /// environment variable TINH_CUDA_DRIVER names another library.
 const Driver &driver();
 
-/// Throws an Error unless `result` is success: "WHAT: NAME: TEXT".
-void check(CUresult result, const std::string &what);
+/// Throws an Error: "WHAT: NAME: TEXT".
+[[noreturn]] void fail(CUresult result, const std::string &what);
+
+/// Throws unless `result` is success. `what` says what was tried, and is only
+/// called if it failed, or is a text.
+template <typename What> void check(CUresult result, What &&what) {
+  if (result == kSuccess)
+    return;
+  if constexpr (std::is_invocable_v<What>)
+    fail(result, what());
+  else
+    fail(result, what);
+}
 
 } // namespace tinh::runtime::cuda
 

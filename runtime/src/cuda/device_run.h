@@ -1,0 +1,141 @@
+//===- device_run.h - A run on the GPU --------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What each arena has of the GPU: memory there, streams, the graphs of all
+// functions' segments with the addresses of this arena, and pinned memory
+// through which tensors of the caller go. One thread, worker 0, starts a run
+// and gives the GPU its steps; any thread may wait for its end.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_CUDA_DEVICE_RUN_H
+#define TINH_RUNTIME_CUDA_DEVICE_RUN_H
+
+#include "cuda/segment_graph.h"
+#include "program.h"
+#include "trace.h"
+
+namespace tinh::runtime::cuda {
+
+class DeviceRun {
+public:
+  struct Options {
+    uint64_t host_size = 0;   ///< Of the arena on the host,
+    uint64_t device_size = 0; ///< and on the GPU.
+    std::chrono::microseconds spin{0};
+    bool timing = false; ///< For traces.
+  };
+  DeviceRun(std::shared_ptr<const LoadedModule> loaded,
+            const tinh_artifact_t &artifact, const Options &options);
+
+  char *host_arena() const { return static_cast<char *>(host_memory.get()); }
+  char *device_arena() const {
+    return reinterpret_cast<char *>(device_memory.get());
+  }
+
+  /// Makes the graphs of all functions. `tables` have the addresses of their
+  /// buffers, but for tensors of the caller.
+  void prepare(const std::vector<Program> &programs,
+               const std::vector<std::vector<void *>> &tables);
+
+  /// Begins a run of a function; `arguments` are where its tensors lie.
+  void begin(uint32_t function, void *const *arguments, bool on_state);
+  /// Has the GPU wait until `other` is done with its last run.
+  void follow(const DeviceRun &other);
+  void launch(uint32_t segment);
+  /// A loose step.
+  void execute(uint32_t step, void *const *buffers);
+  /// Waits until the GPU is done with all it was given of the steps before
+  /// `position`. What it has copied to the caller is there then.
+  void wait(uint32_t position);
+  /// Nothing more is given to the GPU in this run.
+  void finish();
+
+  /// Waits for the end of the last run, but leaves to others what comes then.
+  void wait_for_end() const;
+  /// Waits for the end, and copies to the caller.
+  void complete();
+  /// Waits until nothing is going on, whatever that ends with.
+  void abandon() noexcept;
+
+  /// Tells when each segment was executed. After complete().
+  void trace_segments(Trace &trace, uint64_t run) const;
+
+private:
+  /// A copy between the GPU and memory of the caller.
+  struct CallerCopy {
+    uint32_t step;
+    uint32_t argument; ///< Inputs first, then outputs.
+    uint64_t offset, size;
+    bool to_device;
+    uint64_t staging_offset;
+    char *staging = nullptr;
+    // If it is in a graph:
+    uint32_t segment = kNoSegment, node = 0;
+    void *on_device = nullptr;
+    const void *in_graph = nullptr; ///< What the node has on the host.
+    // In the present run:
+    char *caller = nullptr;
+    bool direct = false; ///< The GPU uses the caller's memory itself.
+    bool busy = false;   ///< A loose one's staging memory is in use.
+  };
+  struct Plan {
+    const Program *program = nullptr;
+    std::vector<CallerCopy> copies; ///< By step.
+    std::vector<SegmentGraph> graphs;
+    uint64_t staging_size = 0;
+  };
+  /// What is to be copied from staging memory once the GPU has come to it.
+  struct Arrival {
+    uint32_t segment;
+    CallerCopy *copy;
+    char *to;
+  };
+
+  void find_copies(Plan &to_make);
+  void add_graphs(Plan &to_make, const std::vector<void *> &table);
+  bool is_direct(const CallerCopy &copy, bool on_state) const;
+  void place(CallerCopy &copy);
+  static CallerCopy *copy_at(Plan &plan, uint32_t step);
+  void execute_copy(uint32_t step, void *const *buffers);
+  void execute_caller_copy(CallerCopy &copy, void *const *buffers);
+  void check_step(CUresult result, uint32_t step) const;
+  void join_streams();
+  void wait_for_segment(uint32_t segment);
+  void wait_for_loose();
+  void arrive(uint32_t position, bool loose_too);
+  const tinh_function_desc_t &function() const {
+    return plan->program->function();
+  }
+  const Schedule &schedule() const { return plan->program->schedule(); }
+
+  const std::shared_ptr<const LoadedModule> loaded;
+  const tinh_artifact_t &artifact;
+  const Options options;
+  PinnedMemory host_memory, staging;
+  DeviceMemory device_memory;
+  Stream streams[2];
+  Event began, ended, loose_done, joined;
+  struct SegmentEvents {
+    Event began; ///< For traces.
+    Event done;
+  };
+  std::vector<SegmentEvents> segment_events; ///< As many as any function needs.
+  std::vector<Plan> plans;                   ///< By function.
+
+  // Of the present run.
+  Plan *plan = nullptr;
+  uint32_t num_launched = 0; ///< Segments.
+  int64_t began_at = 0;      ///< For traces.
+  bool second_stream = false, loose = false, has_ended = false;
+  std::vector<Arrival> arrivals;
+  std::vector<void *> parameters; ///< Of a kernel that is being launched.
+};
+
+} // namespace tinh::runtime::cuda
+
+#endif // TINH_RUNTIME_CUDA_DEVICE_RUN_H

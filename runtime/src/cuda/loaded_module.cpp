@@ -1,0 +1,98 @@
+//===- loaded_module.cpp - A module on a GPU --------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "cuda/loaded_module.h"
+
+namespace tinh::runtime::cuda {
+
+/// What a block has without being asked for more.
+constexpr uint64_t kDefaultSharedSize = 48u << 10;
+
+std::shared_ptr<const LoadedModule> LoadedModule::get(const Module &module,
+                                                      uint32_t index) {
+  DeviceCopies &copies = module.device_copies();
+  std::lock_guard lock(copies.mutex);
+  std::weak_ptr<const LoadedModule> &known = copies.by_device[index];
+  if (auto loaded = known.lock())
+    return loaded;
+  try {
+    auto loaded = std::make_shared<const LoadedModule>(module, index);
+    known = loaded;
+    return loaded;
+  } catch (const Error &error) {
+    std::string model = std::string("the model '") + module.artifact().model;
+    throw Error(error.status(),
+                error.status() == TINH_NO_DEVICE
+                    ? model + "' needs an NVIDIA GPU: " + error.what()
+                    : model + "' cannot be loaded on the GPU: " + error.what());
+  }
+}
+
+LoadedModule::LoadedModule(const Module &module, uint32_t index)
+    : gpu(std::make_shared<const Device>(index)) {
+  const tinh_artifact_t &artifact = module.artifact();
+  {
+    Current current(*gpu);
+    for (uint32_t i = 0; i < artifact.num_kernels; ++i) {
+      functions.push_back(nullptr);
+      if (artifact.kernels[i].device == TINH_DEVICE_CUDA)
+        load_kernel(artifact.kernels[i]);
+    }
+  }
+  weights_memory = allocate(gpu, artifact.weights_size, "the weights");
+  gpu->upload(weights_memory.get(), module.weights(), artifact.weights_size,
+              "the weights");
+}
+
+static std::string chip(const tinh_cuda_device_info_t &info) {
+  return std::string("the GPU '") + info.name + "' (sm_" +
+         std::to_string(info.compute_major) +
+         std::to_string(info.compute_minor) + ")";
+}
+
+/// Makes the last one of `functions`.
+void LoadedModule::load_kernel(const tinh_kernel_desc_t &kernel) {
+  const Driver &api = driver();
+  auto what = [&](const std::string &text) {
+    return "kernel '" + std::string(kernel.name) + "' " + text;
+  };
+  CUmodule image = nullptr;
+  CUresult result = api.cuModuleLoadData(&image, kernel.image + 1);
+  if (result == kNoBinaryForGpu || result == kUnsupportedPtxVersion ||
+      result == kInvalidPtx)
+    fail(result, what("has no code for " + chip(gpu->info()) +
+                      " and its driver; compile the model with --cuda-chips "
+                      "that include it"));
+  check(result, [&] { return what("cannot be loaded"); });
+  images.emplace_back(gpu, image);
+  CUfunction &function = functions.back();
+  check(api.cuModuleGetFunction(&function, image, kernel.name),
+        [&] { return what("is not in its own image"); });
+  // This also has the driver load what it otherwise loads at the first launch.
+  int threads = 0;
+  check(api.cuFuncGetAttribute(&threads, kMaxThreadsPerBlock, function),
+        [&] { return what("cannot be loaded"); });
+  if (static_cast<uint32_t>(threads) < kernel.threads)
+    throw Error(TINH_INCOMPATIBLE,
+                what("needs " + std::to_string(kernel.threads) +
+                     " threads, and " + chip(gpu->info()) + " gives it " +
+                     std::to_string(threads)));
+  if (kernel.scratch_size > kDefaultSharedSize)
+    check(api.cuFuncSetAttribute(function, kMaxDynamicSharedSize,
+                                 static_cast<int>(kernel.scratch_size)),
+          [&] {
+            return what("needs " + std::to_string(kernel.scratch_size) +
+                        " bytes of shared memory, which " + chip(gpu->info()) +
+                        " does not have");
+          });
+}
+
+} // namespace tinh::runtime::cuda

@@ -1,0 +1,48 @@
+//===- loaded_module.h - A module on a GPU ----------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What all contexts of a module have in common on one GPU: its kernels, which
+// are all loaded before anything runs, and its weights.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_CUDA_LOADED_MODULE_H
+#define TINH_RUNTIME_CUDA_LOADED_MODULE_H
+
+#include "cuda/device.h"
+#include "module.h"
+
+#include <vector>
+
+namespace tinh::runtime::cuda {
+
+class LoadedModule {
+public:
+  /// Loads `module` on GPU `index`, or gives what another context of it has
+  /// loaded there. Throws what says in one sentence why it cannot.
+  static std::shared_ptr<const LoadedModule> get(const Module &module,
+                                                 uint32_t index);
+
+  LoadedModule(const Module &module, uint32_t index);
+
+  const DevicePtr &device() const { return gpu; }
+  CUdeviceptr weights() const { return weights_memory.get(); }
+  /// Of kernel `index` of the artifact, which is one for GPUs.
+  CUfunction kernel(uint32_t index) const { return functions[index]; }
+
+private:
+  void load_kernel(const tinh_kernel_desc_t &kernel);
+
+  DevicePtr gpu;
+  std::vector<LoadedImage> images;
+  std::vector<CUfunction> functions; ///< By kernel; null for the CPU's.
+  DeviceMemory weights_memory;
+};
+
+} // namespace tinh::runtime::cuda
+
+#endif // TINH_RUNTIME_CUDA_LOADED_MODULE_H

@@ -1,0 +1,163 @@
+//===- executor_device.cpp - Runs that use a GPU ----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Worker 0 gives the GPU its steps and goes on: to its own share of the CPU's,
+// and to the next run. A thread of its own waits for the GPU at the end of each
+// run that was submitted.
+//
+// What fails keeps its run from giving the GPU anything more; the workers walk
+// on to the end, for others wait for their positions.
+//
+//===----------------------------------------------------------------------===//
+#include "executor.h"
+#include "guarded.h"
+
+#include <pthread.h>
+
+namespace tinh::runtime {
+
+/// Does a part of a run unless one before has failed.
+template <typename What> void Executor::try_on_device(Run &run, What &&what) {
+  if (run.status != TINH_OK)
+    return;
+  run.status = guarded(what);
+  if (run.status != TINH_OK)
+    run.why = tinh_last_error();
+}
+
+void Executor::make_device_arena(Arena &arena) {
+  arena.device = std::make_unique<cuda::DeviceRun>(
+      gpu, loaded->artifact(),
+      cuda::DeviceRun::Options{arena_size, device_arena_size, spin,
+                               trace.has_value()});
+  Program::Memory memory = {arena.device->host_arena(), loaded->weights(),
+                            arena.device->device_arena(),
+                            reinterpret_cast<char *>(gpu->weights())};
+  for (const Program &program : programs) {
+    std::vector<void *> &table =
+        arena.tables.emplace_back(program.address_table(memory));
+    for (const ArgumentSlot &slot : program.arguments())
+      if (int32_t variable = program.tensor(slot.argument).variable;
+          variable != TINH_NOT_VARIABLE)
+        table[slot.entry] =
+            variables->address(static_cast<uint32_t>(variable)) + slot.offset;
+  }
+  arena.device->prepare(programs, arena.tables);
+}
+
+void Executor::execute_with_device(Run &run) {
+  const Program &program = programs[run.function];
+  std::optional<cuda::Current> current;
+  try_on_device(run, [&] {
+    current.emplace(*gpu->device());
+    begin_on_device(run);
+  });
+  if (goes_by_steps())
+    return run_by_steps(run);
+  if (program.on_leader()) { // No part of it is the others'.
+    walks[0].begin(program, run.arena->tables[run.function].data(), run.base);
+    walk_instructions(run, 0);
+  } else {
+    publish_and_run(run);
+  }
+  if (program.uses_device())
+    finish_on_device(run);
+}
+
+/// The GPU waits for the GPU; who waits for the CPU's steps waits for both.
+void Executor::begin_on_device(Run &run) {
+  const Program &program = programs[run.function];
+  if (run.exclusive && program.schedule().has_cpu_steps())
+    for (const Arena &arena : arenas)
+      arena.device->wait_for_end();
+  if (!program.uses_device())
+    return;
+  cuda::DeviceRun &device = *run.arena->device;
+  device.begin(run.function, run.arguments.pointers.data(),
+               run.arguments.on_state);
+  if (run.exclusive)
+    for (const Arena &arena : arenas)
+      device.follow(*arena.device);
+}
+
+void Executor::give_to_device(Run &run, const Walk &walk,
+                              const Instruction &instruction) {
+  cuda::DeviceRun &device = *run.arena->device;
+  auto what = static_cast<uint32_t>(instruction.begin);
+  try_on_device(run, [&] {
+    if (instruction.opcode == kDeviceLaunch)
+      device.launch(what);
+    else if (instruction.opcode == kDeviceWait)
+      device.wait(what);
+    else
+      device.execute(instruction.step, walk.buffers(instruction));
+  });
+  if (instruction.signal)
+    tell(0, walk.progress(instruction.signal));
+}
+
+/// Worker 0 is done with it.
+void Executor::finish_on_device(Run &run) {
+  cuda::DeviceRun &device = *run.arena->device;
+  try_on_device(run, [&] { device.finish(); });
+  if (run.status != TINH_OK)
+    device.abandon();
+  if (!run.completes_itself)
+    return;
+  std::lock_guard lock(completing_mutex);
+  completing.push_back(&run);
+  completing_changed.notify_one();
+}
+
+/// Waits until the GPU is done with it.
+void Executor::complete_on_device(Run &run) {
+  cuda::DeviceRun &device = *run.arena->device;
+  std::optional<cuda::Current> current;
+  try_on_device(run, [&] {
+    current.emplace(*gpu->device());
+    device.complete();
+    if (trace)
+      device.trace_segments(*trace, run.number);
+  });
+  if (run.status != TINH_OK)
+    device.abandon();
+}
+
+void Executor::completer_loop() {
+  pthread_setname_np(pthread_self(), "tinh-cuda");
+  for (;;) {
+    std::unique_lock lock(completing_mutex);
+    completing_changed.wait(
+        lock, [&] { return no_more_completing || !completing.empty(); });
+    if (completing.empty())
+      return;
+    Run &run = *completing.front();
+    completing.pop_front();
+    lock.unlock();
+    complete_on_device(run);
+    part_done(run);
+  }
+}
+
+/// Of a run that goes by steps.
+void Executor::execute_device_step(const Run &run, uint32_t step) {
+  cuda::DeviceRun &device = *run.arena->device;
+  const auto &list = programs[run.function].instructions(0);
+  void *const *buffers = walks[0].buffers(list[Program::index_at(list, step)]);
+  const tinh_function_desc_t &function = programs[run.function].function();
+  if (!numerics || function.steps[step].opcode != TINH_OP_DISPATCH)
+    return device.execute(step, buffers);
+  NumericsCheck::Step checked = checked_step(run, step);
+  device.wait(function.num_steps);
+  numerics->before(checked);
+  device.execute(step, buffers);
+  device.wait(function.num_steps);
+  numerics->after(checked);
+}
+
+} // namespace tinh::runtime
