@@ -280,8 +280,9 @@ Value GraphBuilder::constant(TypedAttr value) {
   return graph::ConstantOp::create(builder, loc, value.getType(), value);
 }
 
-/// Replaces an op on small integers or booleans, as shape computations are
-/// made of, by its result.
+/// Replaces an op from small integers or booleans to such, as shape
+/// computations are made of, by its result. What follows from other numbers
+/// stays: these may be weights, which change.
 Value GraphBuilder::fold(Operation *op) {
   Value result = op->getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
@@ -289,7 +290,8 @@ Value GraphBuilder::fold(Operation *op) {
       type.getNumElements() > kMaxFoldedElements)
     return result;
   for (Value operand : op->getOperands())
-    if (!operand.getDefiningOp<graph::ConstantOp>())
+    if (!operand.getDefiningOp<graph::ConstantOp>() ||
+        !isa<IntegerType>(getElementTypeOrSelf(operand)))
       return result;
   auto value = evaluate(result, 0);
   if (!value)

@@ -55,7 +55,8 @@ def safetensors(weights, shapes=SHAPES):
 
 class LoadableWeights(tool_test.ToolTest):
     def make_model(self, name, weights):
-        """Batch norm and packing, which the compiler does ahead of time."""
+        """Batch norm, packing and comparisons, which the compiler does ahead of
+        time."""
 
         def node(op, inputs, output, **attributes):
             return {
@@ -81,7 +82,9 @@ class LoadableWeights(tool_test.ToolTest):
                 node("reshape", "r", "f", shape=[2, 128]),
                 node("matmul", "f fc.weight", "g"),
                 node("add", "g fc.bias", "h"),
-                node("tanh", "h", "t"),
+                node("compare", "fc.bias out.bias", "is_less", predicate="less"),
+                node("where", "is_less g h", "chosen"),
+                node("tanh", "chosen", "t"),
                 node("add", "t out.bias", "u"),
                 node("mul", "u out.scale", "y"),
             ],

@@ -72,6 +72,16 @@ TEST_F(ImportOnnx, FoldsShapeComputations) {
   EXPECT_EQ(ir.find("graph.constant"), std::string::npos) << ir;
 }
 
+TEST_F(ImportOnnx, FoldsNothingThatFollowsFromWeights) {
+  std::string ir = importOnnx(model(kX23 + kY + R"(
+    initializer { name: "w" dims: 3 data_type: 1 float_data: [1, 2, 3] }
+    initializer { name: "two" data_type: 1 float_data: 2 }
+    node { op_type: "Less" input: "w" input: "two" output: "small" }
+    node { op_type: "Where" input: "small" input: "x" input: "w" output: "y"
+         })"));
+  expectContains(ir, "graph.compare less");
+}
+
 TEST_F(ImportOnnx, ConvolvesWithAutomaticPadding) {
   std::string ir = importOnnx(model(kX1388 + kY + R"(
     initializer { name: "w" dims: 2 dims: 3 dims: 2 dims: 2 data_type: 1

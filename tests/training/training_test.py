@@ -301,6 +301,36 @@ class TrainingTest(tool_test.ToolTest):
         evaluate = Model(LIBRARY, path, 1, "evaluate")
         self.assertEqual([o[0] for o in evaluate.outputs], ["loss.1", "loss"])
 
+    def test_comparisons_of_weights(self):
+        """They are of the weights that there are then."""
+        model = {
+            "tinh": 1,
+            "name": "absolute",
+            "inputs": [{"name": "x", "dtype": "f32", "shape": [2, 3]}],
+            "weights": [
+                {"name": "w", "dtype": "f32", "shape": [3], "data": [1, -2, 3]},
+                {"name": "zero", "dtype": "f32", "shape": [], "data": [0]},
+            ],
+            "nodes": [
+                {
+                    "op": "compare",
+                    "inputs": ["w", "zero"],
+                    "outputs": ["is_less"],
+                    "attributes": {"predicate": "less"},
+                },
+                {"op": "neg", "inputs": ["w"], "outputs": ["m"]},
+                {"op": "where", "inputs": ["is_less", "m", "w"], "outputs": ["a"]},
+                {"op": "mul", "inputs": ["x", "a"], "outputs": ["y"]},
+            ],
+            "outputs": ["y"],
+        }
+        path = self.compile_model(model, "--loss=mse", "--optimizer=sgd,lr=0.1")
+        predict = Model(LIBRARY, path, 1, "predict")
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        for w in ([1, -2, 3], [-1, 2, -4]):
+            predict.write_variable("w", np.float32(w))
+            np.testing.assert_array_equal(predict.run({"x": x})["y"], x * np.abs(w))
+
     def test_rate_is_a_variable(self):
         """The same code goes for any learning rate."""
         network = Network()
