@@ -122,10 +122,6 @@ static void check_what_to_write(TensorsToWrite tensors,
     if (tensor.type.rank)
       require(tensor.type.dims, "a tensor's dims");
   }
-  for (const tinh_metadata_t &entry : metadata) {
-    require(entry.key, "a key of the metadata");
-    require(entry.value, "a value of the metadata");
-  }
 }
 
 tinh_status_t tinh_safetensors_write(const char *path,

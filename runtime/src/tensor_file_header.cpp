@@ -271,14 +271,28 @@ static std::string quoted(const char *text) {
   }
 }
 
+/// `"key":"value",…`, of keys that differ: what has one twice cannot be read.
+static std::string quoted(MetadataToWrite metadata) {
+  std::string text;
+  std::unordered_set<std::string> keys;
+  for (const auto &[key, value] : metadata) {
+    if (!key || !value)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  std::string(key ? "a value" : "a key") +
+                      " of the metadata is NULL");
+    if (!keys.insert(key).second)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  std::string("the metadata has the key '") + key + "' twice");
+    text += (text.empty() ? "" : ",") + quoted(key) + ':' + quoted(value);
+  }
+  return text;
+}
+
 std::string make_tensors_header(TensorsToWrite tensors,
                                 MetadataToWrite metadata, uint64_t alignment) {
-  std::string texts, text = "{";
-  for (const tinh_metadata_t &entry : metadata)
-    texts += (texts.empty() ? "" : ",") + quoted(entry.key) + ':' +
-             quoted(entry.value);
+  std::string text = "{";
   if (!metadata.empty())
-    text += std::string("\"") + kMetadataKey + "\":{" + texts + '}';
+    text += std::string("\"") + kMetadataKey + "\":{" + quoted(metadata) + '}';
   uint64_t end = 0;
   std::unordered_set<std::string> names;
   for (const tinh_safetensors_tensor_t &tensor : tensors) {

@@ -288,6 +288,16 @@ TEST_F(State, WhatCannotBeWrittenLeavesNothing) {
                     [&] { context.save_state(toy.folder.string()); }));
   EXPECT_TRUE(fails(TINH_INVALID_ARGUMENT, "is not UTF-8",
                     [&] { context.save_state(file(), {{"key", "\xff"}}); }));
+  const std::vector<tinh_metadata_t> entries = {
+      {"key", "1"}, {"key", "2"}, {"other", nullptr}};
+  auto save = [&](size_t first) {
+    return tinh_context_save_state(context.handle(), file().c_str(),
+                                   &entries[first], 2);
+  };
+  EXPECT_EQ(save(0), TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(), "the metadata has the key 'key' twice");
+  EXPECT_EQ(save(1), TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(), "a value of the metadata is NULL");
   EXPECT_TRUE(fails(TINH_NOT_FOUND, "cannot open the file",
                     [&] { context.load_state(file()); }));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(toy.folder), {}),
