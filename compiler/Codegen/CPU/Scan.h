@@ -6,30 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// linalg has no running sum: what is lowered to it adds x[j] for all j ≤ i, for
-// each i. This form is recognised here, and computed with one addition an
-// element.
+// A running sum (Kernel/Scan.h) is computed with one addition an element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_SCAN_H
 #define TINH_CODEGEN_CPU_SCAN_H
 
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Scan.h"
 
 namespace tinh::cpu {
 
 using namespace codegen; // What all devices have in common.
-
-/// Sums along `axis` of the elements up to each; in reverse, from each on.
-struct Scan {
-  mlir::Value input, init;
-  int64_t axis, extent;
-  bool reverse;
-  bool exclusive; // Without the element itself.
-};
-
-/// The running sum that `op` is, if it is one.
-std::optional<Scan> matchScan(mlir::linalg::GenericOp op);
 
 /// Computes the sums along the axis at the other indices of `at` into `result`,
 /// with the lanes of `pull` along another dimension.

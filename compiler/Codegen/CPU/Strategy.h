@@ -17,6 +17,7 @@
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Stages.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,17 +59,10 @@ inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
 // pulled with lanes along their last dimension.
 //===----------------------------------------------------------------------===//
 
-/// What a result of the kernel is read from, and the strides, in elements, with
-/// which it is written.
-struct WrittenValue {
-  mlir::Value value;
-  llvm::SmallVector<int64_t> strides;
-};
-
 struct RowsPlan {
   llvm::SmallVector<WrittenValue> written;
   mlir::RankedTensorType resultType(size_t i) const {
-    return llvm::cast<mlir::RankedTensorType>(written[i].value.getType());
+    return written[i].type();
   }
   /// As many of the last dimensions of all results are one for the lanes: the
   /// index of the last one runs over all of them.
@@ -93,9 +87,6 @@ RowsPlan planRows(mlir::func::FuncOp kernel);
 /// How many of the last dimensions of these results of a kernel without stages
 /// are better one.
 int64_t mergedDimensions(llvm::ArrayRef<WrittenValue> written);
-/// Whether lanes should lie along the reduction: its first input is contiguous
-/// there.
-bool reducesLanes(mlir::linalg::GenericOp op);
 mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//
@@ -204,9 +195,6 @@ ContractionPlan planContraction(const Contraction &contraction,
 bool isWorthPackingBefore(const Contraction &contraction, const Target &target);
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
-
-/// How far the value of `expr` moves with one step of loop `dim`.
-int64_t loopCoefficient(mlir::AffineExpr expr, unsigned dim, size_t numLoops);
 
 /// A product that is one stage of a kernel of rows, as in attention.
 std::optional<Contraction> matchContractionStage(mlir::linalg::GenericOp op);

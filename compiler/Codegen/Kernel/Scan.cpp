@@ -1,0 +1,82 @@
+//===- Scan.cpp - Running sums among reductions -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Scan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+/// The axis of a sum over the last loop, which reads along the axis what is
+/// written along a loop of its own.
+static std::optional<int64_t> scannedAxis(linalg::GenericOp op) {
+  int64_t rank = static_cast<int64_t>(op.getNumLoops()) - 1;
+  if (rank < 1 || op.getNumReductionLoops() != 1 || op.getNumDpsInputs() != 1 ||
+      op.getNumResults() != 1)
+    return std::nullopt;
+  AffineMap from = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (from.getNumResults() != rank || to.getNumResults() != rank)
+    return std::nullopt;
+  std::optional<int64_t> axis;
+  for (int64_t i = 0; i < rank; ++i) {
+    auto read = dyn_cast<AffineDimExpr>(from.getResult(i));
+    auto written = dyn_cast<AffineDimExpr>(to.getResult(i));
+    if (!read || !written || written.getPosition() != i)
+      return std::nullopt;
+    if (read.getPosition() == i)
+      continue;
+    if (axis || read.getPosition() != rank)
+      return std::nullopt;
+    axis = i;
+  }
+  return axis;
+}
+
+/// The loop that `value` is the index of, or -1.
+static int64_t loopOf(Value value) {
+  auto index = value.getDefiningOp<linalg::IndexOp>();
+  return index ? static_cast<int64_t>(index.getDim()) : -1;
+}
+
+std::optional<Scan> matchScan(linalg::GenericOp op) {
+  auto axis = scannedAxis(op);
+  if (!axis)
+    return std::nullopt;
+  // sum + (j ≤ i ? x : 0)
+  Block *body = op.getBody();
+  Operation *sum = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) ||
+      sum->getOperand(0) != body->getArgument(1))
+    return std::nullopt;
+  auto element = sum->getOperand(1).getDefiningOp<arith::SelectOp>();
+  if (!element || element.getTrueValue() != body->getArgument(0) ||
+      !(matchPattern(element.getFalseValue(), m_Zero()) ||
+        matchPattern(element.getFalseValue(), m_PosZeroFloat())))
+    return std::nullopt;
+  auto counts = element.getCondition().getDefiningOp<arith::CmpIOp>();
+  using Predicate = arith::CmpIPredicate;
+  if (!counts || (counts.getPredicate() != Predicate::sle &&
+                  counts.getPredicate() != Predicate::slt))
+    return std::nullopt;
+  int64_t low = loopOf(counts.getLhs()), high = loopOf(counts.getRhs());
+  int64_t inner = static_cast<int64_t>(op.getNumLoops()) - 1;
+  bool reverse = low == *axis;
+  if (reverse ? high != inner : low != inner || high != *axis)
+    return std::nullopt;
+  return Scan{op.getDpsInputs()[0],
+              op.getDpsInits()[0],
+              *axis,
+              op.getStaticLoopRanges()[inner],
+              reverse,
+              counts.getPredicate() == Predicate::slt};
+}
+
+} // namespace tinh::codegen
