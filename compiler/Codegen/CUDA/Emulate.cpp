@@ -155,23 +155,20 @@ void Emulation::moveToBlock(GlobalVariable &variable, uint64_t offset) {
 }
 
 void Emulation::placeSharedMemory() {
-  SmallVector<GlobalVariable *> shared;
+  // What is declared alone is dynamic memory, and lies behind the rest.
+  SmallVector<GlobalVariable *> fixed, dynamic;
   for (GlobalVariable &variable : module.globals())
     if (variable.getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED)
-      shared.push_back(&variable);
-  // What is declared alone is dynamic memory, and lies behind the rest.
-  auto dynamic = std::stable_partition(
-      shared.begin(), shared.end(),
-      [](GlobalVariable *variable) { return !variable->isDeclaration(); });
+      (variable.isDeclaration() ? dynamic : fixed).push_back(&variable);
   const DataLayout &layout = module.getDataLayout();
-  for (GlobalVariable *variable : make_range(shared.begin(), dynamic)) {
+  for (GlobalVariable *variable : fixed) {
     uint64_t offset =
         alignTo(staticShared, variable->getAlign().valueOrOne().value());
     staticShared = offset + layout.getTypeAllocSize(variable->getValueType());
     moveToBlock(*variable, offset);
   }
   staticShared = alignTo(staticShared, emulator::kSharedAlignment);
-  for (GlobalVariable *variable : make_range(dynamic, shared.end()))
+  for (GlobalVariable *variable : dynamic)
     moveToBlock(*variable, staticShared);
 }
 

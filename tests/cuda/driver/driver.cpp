@@ -104,6 +104,8 @@ Place placeOf(const State &driver, uint64_t address) {
 }
 
 StreamObject *findStream(State &driver, CUstream stream) {
+  if (!stream)
+    return &driver.defaultStream;
   return driver.find(driver.streams, stream, "stream");
 }
 

@@ -84,6 +84,8 @@ struct State {
   std::mutex mutex;
   Gpu gpu;
   int retained = 0;
+  // Streams that it does not block are not ordered with it.
+  StreamObject defaultStream;
   std::map<void *, std::unique_ptr<Module>> modules;
   std::map<void *, std::unique_ptr<StreamObject>> streams;
   std::map<void *, std::unique_ptr<Event>> events;
@@ -127,7 +129,7 @@ Place placeOf(const State &driver, uint64_t address);
 bool makeKernel(State &driver, const KernelNodeParams &parameters,
                 Operation &result);
 
-/// The queue of a stream.
+/// The stream of a handle; the default one of null.
 StreamObject *findStream(State &driver, CUstream stream);
 
 /// Puts one operation into the queue of a stream.

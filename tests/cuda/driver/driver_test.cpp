@@ -72,6 +72,10 @@ protected:
     return cuLaunchKernel(function, kBlocks, 1, 1, kThreads, 1, 1, shared,
                           where, parameters, nullptr);
   }
+  void clear(CUdeviceptr address) {
+    EXPECT_EQ(cuMemsetD8_v2(address, 0, kBytes), kSuccess);
+    EXPECT_EQ(cuStreamSynchronize(nullptr), kSuccess);
+  }
   CUresult copyIn(CUstream where) {
     return cuMemcpyAsync(x, reinterpret_cast<CUdeviceptr>(host), kBytes, where);
   }
@@ -102,10 +106,10 @@ protected:
 TEST_F(FakeDriverTest, RunsKernels) {
   for (const char *settings : {"", "order=descending", "threads=1"}) {
     start(settings);
-    EXPECT_EQ(cuMemsetD8_v2(y, 0, kBytes), kSuccess);
+    clear(y);
     EXPECT_EQ(copyIn(stream), kSuccess);
     EXPECT_EQ(launch(x, y, stream), kSuccess);
-    EXPECT_FALSE(isReversed(y)) << "nothing has waited for it";
+    EXPECT_FALSE(logHas("runs kernel")) << "nothing has waited for it";
     EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
     EXPECT_TRUE(isReversed(y)) << settings;
     EXPECT_FALSE(logHas("misuse"));
@@ -117,6 +121,20 @@ TEST_F(FakeDriverTest, ReadsTheHostLate) {
   host[5] = -1;
   EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
   EXPECT_EQ(read(x)[5], -1);
+}
+
+TEST_F(FakeDriverTest, CopiesToTheGpuAreOnTheirWay) {
+  clear(x);
+  start("");
+  EXPECT_EQ(cuMemcpyHtoD_v2(x, host, kBytes), kSuccess);
+  host[kCount - 1] = -1; // It has been read.
+  EXPECT_EQ(launch(x, y, stream), kSuccess);
+  start("schedule=newest");
+  EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
+  EXPECT_FALSE(isReversed(y)) << "nothing orders the stream behind the copy";
+  EXPECT_EQ(launch(x, y, stream), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
 }
 
 TEST_F(FakeDriverTest, WaitsForPageableMemory) {
@@ -134,7 +152,7 @@ TEST_F(FakeDriverTest, ShowsStreamsThatAreNotOrdered) {
   ASSERT_EQ(cuEventCreate(&event, kEventDisableTiming), kSuccess);
   for (bool ordered : {false, true}) {
     start("schedule=newest");
-    EXPECT_EQ(cuMemsetD8_v2(x, 0, kBytes), kSuccess);
+    clear(x);
     EXPECT_EQ(copyIn(stream), kSuccess);
     EXPECT_EQ(cuEventRecord(event, stream), kSuccess);
     if (ordered) {
@@ -151,7 +169,7 @@ TEST_F(FakeDriverTest, ShowsStreamsThatAreNotOrdered) {
 TEST_F(FakeDriverTest, ShowsGraphNodesThatAreNotOrdered) {
   for (bool ordered : {false, true}) {
     start("schedule=newest");
-    EXPECT_EQ(cuMemsetD8_v2(x, 0, kBytes), kSuccess);
+    clear(x);
     CUgraph graph;
     CUgraphNode copy, kernel;
     CUgraphExec exec;

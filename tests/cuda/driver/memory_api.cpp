@@ -88,18 +88,6 @@ TINH_DRIVER CUresult cuPointerGetAttributes(unsigned count, int *attributes,
       });
 }
 
-/// Does `operation` at once: calls that wait use the default stream, which
-/// streams that do not block it have no part in.
-static CUresult runNow(State &driver, Operation operation, const char *why) {
-  driver.gpu.log.synchronises(why);
-  if (std::string problem = driver.gpu.check(operation); !problem.empty()) {
-    driver.gpu.log.misuse(problem);
-    return kInvalidValue;
-  }
-  driver.gpu.execute(operation);
-  return kSuccess;
-}
-
 static Operation makeCopy(const Place &to, const Place &from, size_t size) {
   Operation operation;
   operation.kind = Operation::Kind::Copy;
@@ -120,14 +108,19 @@ static Operation makeFill(CUdeviceptr to, uint32_t value, uint32_t elementSize,
   return operation;
 }
 
+/// Returns when the host's memory has been read, not when it has arrived.
 TINH_DRIVER CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from,
                                      size_t size) {
   return call("cuMemcpyHtoD_v2", Needs::Context, [&](State &d, Words &w) {
     w << " " << size;
+    const char *bytes = static_cast<const char *>(from);
     Place target{reinterpret_cast<char *>(to), MemoryKind::Device};
-    Place source{const_cast<char *>(static_cast<const char *>(from)),
-                 MemoryKind::Host};
-    return runNow(d, makeCopy(target, source, size), "a copy to the GPU");
+    Operation copy = makeCopy(target, {}, size);
+    copy.staged =
+        std::make_shared<const std::vector<char>>(bytes, bytes + size);
+    copy.from = {const_cast<char *>(copy.staged->data()), MemoryKind::Host};
+    d.gpu.log.synchronises("a copy to the GPU");
+    return enqueue(d, nullptr, std::move(copy));
   });
 }
 
@@ -136,7 +129,11 @@ TINH_DRIVER CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
     w << " " << size;
     Place target{static_cast<char *>(to), MemoryKind::Host};
     Place source{reinterpret_cast<char *>(from), MemoryKind::Device};
-    return runNow(d, makeCopy(target, source, size), "a copy from the GPU");
+    CUresult result = enqueue(d, nullptr, makeCopy(target, source, size));
+    if (result)
+      return result;
+    d.gpu.log.synchronises("a copy from the GPU");
+    return d.gpu.finish(*d.defaultStream.last) ? kSuccess : kInvalidValue;
   });
 }
 
@@ -162,7 +159,7 @@ TINH_DRIVER CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from,
 TINH_DRIVER CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value,
                                    size_t count) {
   return call("cuMemsetD8_v2", Needs::Context, [&](State &d, Words &) {
-    return runNow(d, makeFill(to, value, 1, count), "a fill");
+    return enqueue(d, nullptr, makeFill(to, value, 1, count));
   });
 }
 

@@ -43,6 +43,7 @@ struct Operation {
   std::vector<uint64_t> parameters; // As many bytes of each as it has.
   // Copy, Fill
   Place to, from;
+  std::shared_ptr<const std::vector<char>> staged; // What `from` has had.
   size_t size = 0;
   uint32_t value = 0, elementSize = 1;
   // Of a graph: operations before this one.

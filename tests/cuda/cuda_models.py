@@ -1,0 +1,133 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models of the kinds that a GPU is to run, as JSON, with seeded weights."""
+
+import numpy as np
+
+
+class Builder:
+    """Adds nodes by name; each gives the name of its output."""
+
+    def __init__(self, name, seed=0):
+        self.model = {"tinh": 1, "name": name, "inputs": [], "weights": [], "nodes": []}
+        self.random = np.random.default_rng(seed)
+
+    def input(self, name, *shape, dtype="f32"):
+        self.model["inputs"].append({"name": name, "dtype": dtype, "shape": shape})
+        return name
+
+    def weight(self, name, *shape, value=None, spread=None):
+        """Random ones of that spread, or all `value`."""
+        count = int(np.prod(shape))
+        spread = spread or 1 / np.sqrt(count / shape[-1] if len(shape) > 1 else 4)
+        data = (self.random.normal(0, spread, count)).astype(np.float32).tolist()
+        self.model["weights"].append(
+            {
+                "name": name,
+                "dtype": "f32",
+                "shape": shape,
+                "data": data if value is None else value,
+            }
+        )
+        return name
+
+    def add(self, op, *inputs, **attributes):
+        output = f"{op}{len(self.model['nodes'])}"
+        self.model["nodes"].append(
+            {
+                "op": op,
+                "inputs": inputs,
+                "outputs": [output],
+                "attributes": attributes,
+            }
+        )
+        return output
+
+    def dense(self, x, name, rows, columns):
+        product = self.add("matmul", x, self.weight(f"{name}.weight", rows, columns))
+        return self.add("add", product, self.weight(f"{name}.bias", columns))
+
+    def conv(self, x, name, outputs, inputs, size, stride=1):
+        spread = 1 / np.sqrt(inputs * size * size)
+        weights = self.weight(
+            f"{name}.weight", outputs, inputs, size, size, spread=spread
+        )
+        pad = size // 2
+        return self.add(
+            "conv", x, weights, strides=[stride, stride], padding=[pad] * 4
+        )
+
+    def batch_norm(self, x, name, channels):
+        parts = [
+            self.weight(f"{name}.scale", channels),
+            self.weight(f"{name}.bias", channels),
+            self.weight(f"{name}.mean", channels),
+            self.weight(f"{name}.variance", channels, value=0.7),
+        ]
+        return self.add("batch_norm", x, *parts)
+
+    def finish(self, output):
+        self.model["outputs"] = [output]
+        return self.model
+
+
+def two_layer():
+    b = Builder("two_layer")
+    x = b.input("x", 64, 100)
+    h = b.add("relu", b.add("matmul", x, b.weight("w1", 100, 72)))
+    return b.finish(b.add("matmul", h, b.weight("w2", 72, 10)))
+
+
+def mlp(batch=32):
+    b = Builder("mlp", 1)
+    x = b.input("x", batch, 60)
+    x = b.add("relu", b.dense(x, "fc1", 60, 96))
+    x = b.add("gelu", b.dense(x, "fc2", 96, 48))
+    return b.finish(b.dense(x, "fc3", 48, 10))
+
+
+def lenet(batch=4):
+    b = Builder("lenet", 2)
+    x = b.input("x", batch, 1, 28, 28)
+    for i, (inputs, outputs) in enumerate(((1, 6), (6, 16))):
+        x = b.add("relu", b.conv(x, f"conv{i}", outputs, inputs, 5))
+        x = b.add("max_pool", x, kernel=[2, 2], strides=[2, 2])
+    x = b.add("reshape", x, shape=[batch, 784])
+    x = b.add("relu", b.dense(x, "fc1", 784, 84))
+    return b.finish(b.dense(x, "fc2", 84, 10))
+
+
+def resnet_block():
+    """Two convolutions with batch norms, and a shortcut that is one, too."""
+    b = Builder("resnet_block", 3)
+    x = b.input("x", 2, 16, 14, 14)
+    y = b.batch_norm(b.conv(x, "conv1", 32, 16, 3, stride=2), "norm1", 32)
+    y = b.conv(b.add("relu", y), "conv2", 32, 32, 3)
+    y = b.batch_norm(y, "norm2", 32)
+    shortcut = b.batch_norm(b.conv(x, "conv3", 32, 16, 1, stride=2), "norm3", 32)
+    y = b.add("relu", b.add("add", y, shortcut))
+    return b.finish(b.add("reduce", y, kind="mean", axes=[2, 3]))
+
+
+def transformer_layer(batch=2, tokens=24, width=64, heads=4):
+    b = Builder("transformer_layer", 4)
+    depth = width // heads
+
+    def split(x):
+        x = b.add("reshape", x, shape=[batch, tokens, heads, depth])
+        return b.add("transpose", x, permutation=[0, 2, 1, 3])
+
+    def norm(x, name):
+        scale = b.weight(f"{name}.scale", width)
+        return b.add("layer_norm", x, scale, b.weight(f"{name}.bias", width), axis=2)
+
+    x = b.input("x", batch, tokens, width)
+    h = norm(x, "norm1")
+    q, k, v = (split(b.dense(h, n, width, width)) for n in ("query", "key", "value"))
+    a = b.add("attention", q, k, v, scale=depth**-0.5)
+    a = b.add("transpose", a, permutation=[0, 2, 1, 3])
+    a = b.add("reshape", a, shape=[batch, tokens, width])
+    x = b.add("add", x, b.dense(a, "out", width, width))
+    h = b.add("gelu", b.dense(norm(x, "norm2"), "up", width, 4 * width))
+    return b.finish(b.add("add", x, b.dense(h, "down", 4 * width, width)))

@@ -1,0 +1,78 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models compiled for the GPU and run without one give what they give on the CPU.
+
+usage: PYTHONPATH=tests/support python tests/cuda/emulated_models_test.py
+           BIN_DIR FAKE_DRIVER [unittest's options]
+
+Kernels are emulated, and the runtime is the real one, on a driver that does what
+nothing orders in several orders.
+"""
+
+import unittest
+
+import numpy as np
+
+import cuda_models
+import cuda_test
+
+
+class EmulatedModelsTest(cuda_test.CudaTest):
+    def check(self, model):
+        cpu = self.compile_for(model, "cpu")
+        cuda = self.compile_for(model, "cuda")
+        expected, _ = self.outputs_of(cpu, "--input", "x=random")
+        for settings in cuda_test.SETTINGS:
+            got, log = self.outputs_of(
+                cuda, "--input", "x=random", settings=settings
+            )
+            self.compare(got, expected, settings)
+            self.assertTrue(any(line.startswith("runs kernel") for line in log))
+
+    def test_two_layer(self):
+        self.check(cuda_models.two_layer())
+
+    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    def test_mlp(self):
+        self.check(cuda_models.mlp())
+
+    def test_lenet(self):
+        self.check(cuda_models.lenet())
+
+    def test_resnet_block(self):
+        self.check(cuda_models.resnet_block())
+
+    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    def test_transformer_layer(self):
+        self.check(cuda_models.transformer_layer())
+
+
+@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+class EmulatedTrainingTest(cuda_test.CudaTest):
+    def check(self, model, optimizer):
+        options = ("--train", "--loss=cross_entropy", f"--optimizer={optimizer}")
+        shape = model["inputs"][0]["shape"]
+        random = np.random.default_rng(5)
+        x, target = self.folder / "x.npy", self.folder / "target.npy"
+        np.save(x, random.normal(size=shape).astype(np.float32))
+        np.save(target, random.integers(0, 10, shape[0]))
+        arguments = ("--function", "train_step", "--input", f"x={x}")
+        arguments += ("--input", f"target={target}", "--runs", "4")
+        results = {}
+        for target in ("cpu", "cuda"):
+            artifact = self.compile_for(model, target, *options)
+            results[target], _ = self.outputs_of(
+                artifact, *arguments, settings=cuda_test.SETTINGS[1]
+            )
+        self.compare(results["cuda"], results["cpu"], "four steps")
+
+    def test_mlp(self):
+        self.check(cuda_models.mlp(), "adam,lr=0.01")
+
+    def test_lenet(self):
+        self.check(cuda_models.lenet(), "sgd,lr=0.1,momentum=0.9")
+
+
+if __name__ == "__main__":
+    cuda_test.main()
