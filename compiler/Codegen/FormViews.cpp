@@ -53,7 +53,7 @@ private:
   uint64_t liveMemory();
   bool formSlice(graph::DispatchOp dispatch, tensor::ExtractSliceOp slice);
   bool formConcat(graph::DispatchOp dispatch, tensor::ConcatOp pieces);
-  void copy(graph::ConcatOp concat, unsigned index);
+  void copy(graph::ConcatOp concat, unsigned index, func::FuncOp like);
   void setStrides(graph::DispatchOp dispatch);
 
   func::FuncOp function;
@@ -201,7 +201,7 @@ bool ViewFormer::formConcat(graph::DispatchOp dispatch,
   }
   if (!placed.empty() && copied.size() <= 1 && liveMemory() <= before) {
     for (unsigned i : copied)
-      copy(concat, i);
+      copy(concat, i, kernels.at(dispatch));
     return true;
   }
   for (Value part : placed)
@@ -211,8 +211,10 @@ bool ViewFormer::formConcat(graph::DispatchOp dispatch,
   return false;
 }
 
-/// Makes a kernel for a piece that its producer cannot write in its place.
-void ViewFormer::copy(graph::ConcatOp concat, unsigned index) {
+/// Makes a kernel, for the device of `like`, for a piece that its producer
+/// cannot write in its place.
+void ViewFormer::copy(graph::ConcatOp concat, unsigned index,
+                      func::FuncOp like) {
   Value input = concat.getInputs()[index];
   auto type = cast<RankedTensorType>(input.getType());
   OpBuilder builder(concat);
@@ -223,6 +225,8 @@ void ViewFormer::copy(graph::ConcatOp concat, unsigned index) {
   auto kernel = func::FuncOp::create(concat.getLoc(), "copy_0",
                                      builder.getFunctionType({inner}, {inner}));
   kernel.setPrivate();
+  if (Attribute device = like->getAttr(graph::names::kDevice))
+    kernel->setAttr(graph::names::kDevice, device);
   Block *body = kernel.addEntryBlock();
   symbols.insert(kernel);
   auto atEnd = OpBuilder::atBlockEnd(body);

@@ -19,26 +19,20 @@ SmallVector<std::pair<int64_t, int64_t>> inplacePairs(func::FuncOp kernel) {
   return pairs;
 }
 
-StringAttr argumentVariable(func::FuncOp function, unsigned index) {
-  return function.getArgAttrOfType<StringAttr>(index, graph::names::kVariable);
-}
-
-StringAttr resultVariable(func::FuncOp function, unsigned index) {
-  return function.getResultAttrOfType<StringAttr>(index,
-                                                  graph::names::kVariable);
-}
-
-FunctionPlanner::FunctionPlanner(func::FuncOp function)
-    : function(function), symbols(function->getParentOfType<ModuleOp>()) {
+FunctionPlanner::FunctionPlanner(func::FuncOp function, const Devices &devices)
+    : function(function), devices(devices),
+      symbols(function->getParentOfType<ModuleOp>()) {
+  problem.numArenas = kNumArenas;
   auto module = function->getParentOfType<ModuleOp>();
   for (auto weight : module.getOps<plan::WeightOp>())
     weights[weight.getName()] = weight;
 }
 
-uint32_t FunctionPlanner::addBuffer(int64_t size, bool external) {
+uint32_t FunctionPlanner::addBuffer(int64_t size, bool external, bool onCuda) {
   planning::Buffer buffer;
   buffer.size = size;
   buffer.external = external;
+  buffer.arena = onCuda ? kDeviceArena : kHostArena;
   problem.buffers.push_back(buffer);
   return problem.buffers.size() - 1;
 }
@@ -69,7 +63,8 @@ int64_t FunctionPlanner::bufferOf(Value value) {
   auto known = buffers.find(value);
   if (known != buffers.end())
     return known->second;
-  int64_t buffer = addBuffer(graph::tensorSize(value.getType()), false);
+  int64_t buffer = addBuffer(graph::tensorSize(value.getType()),
+                             /*external=*/false, devices.isOnCuda(value));
   buffers[value] = buffer;
   if (Value whole = layouts.placedIn(value)) {
     int64_t partOf = bufferOf(whole);
@@ -78,19 +73,33 @@ int64_t FunctionPlanner::bufferOf(Value value) {
   return buffer;
 }
 
-Operand FunctionPlanner::operandOf(Value value) {
+/// Where a step on the CPU or the GPU finds `value`: both have the weights.
+Operand FunctionPlanner::operandOf(Value value, bool onCuda) {
   Layout layout = *layouts.of(value);
   auto type = cast<RankedTensorType>(value.getType());
-  Place place = places.lookup(layout.whole); // The arena's, if it has none.
+  Place place;
+  if (auto known = places.find(layout.whole); known != places.end())
+    place = known->second;
+  else if (onCuda)
+    place.space = plan::Space::Device;
+  if (onCuda && place.space == plan::Space::Weights)
+    place.space = plan::Space::DeviceWeights;
   place.offset += layout.offset * graph::elementSize(type.getElementType());
   place.buffer = bufferOf(withoutViews(value));
   return {place, *graph::rowsOf(type, layout.strides)};
 }
 
+bool FunctionPlanner::isOnCuda(const Operand &operand) const {
+  int64_t buffer = operand.place.buffer;
+  return buffer >= 0 && problem.buffers[buffer].arena == kDeviceArena;
+}
+
 void FunctionPlanner::placeArguments() {
   for (BlockArgument argument : function.getArguments()) {
     places[argument] = {plan::Space::Input, argument.getArgNumber()};
-    buffers[argument] = addBuffer(graph::tensorSize(argument.getType()), true);
+    buffers[argument] =
+        addBuffer(graph::tensorSize(argument.getType()), /*external=*/true,
+                  devices.isOnCuda(argument));
   }
 }
 
@@ -108,7 +117,12 @@ Operand FunctionPlanner::outputOf(unsigned index) {
       }
     llvm_unreachable("a variable that is no argument");
   }
-  return {{plan::Space::Output, index, 0, addBuffer(size, true), {}}, rows};
+  return {{plan::Space::Output,
+           index,
+           0,
+           addBuffer(size, /*external=*/true, /*onCuda=*/false),
+           {}},
+          rows};
 }
 
 /// A dispatch writes what is returned to the output itself.
@@ -136,6 +150,8 @@ LogicalResult FunctionPlanner::addOp(Operation &op) {
     return addWeight(weight);
   if (auto dispatch = dyn_cast<graph::DispatchOp>(op))
     return addDispatch(dispatch);
+  if (auto transfer = dyn_cast<graph::TransferOp>(op))
+    return addTransfer(transfer);
   if (auto branch = dyn_cast<graph::IfOp>(op))
     return addIf(branch);
   if (auto loop = dyn_cast<graph::WhileOp>(op))
@@ -166,7 +182,11 @@ LogicalResult FunctionPlanner::addDispatch(graph::DispatchOp dispatch) {
   if (!kernel)
     return dispatch.emitError()
            << "there is no kernel function '" << dispatch.getKernel() << "'";
-  for (StringRef name : {graph::names::kChunks, graph::names::kScratch})
+  bool onCuda = graph::isOnCuda(kernel);
+  SmallVector<StringRef> numbers{graph::names::kChunks, graph::names::kScratch};
+  if (onCuda)
+    numbers.push_back(graph::names::kThreads);
+  for (StringRef name : numbers)
     if (!kernel->hasAttr(name))
       return dispatch.emitError()
              << "kernel '" << dispatch.getKernel() << "' has no " << name
@@ -175,10 +195,24 @@ LogicalResult FunctionPlanner::addDispatch(graph::DispatchOp dispatch) {
     return failure();
   PlannedStep step{Kind::Dispatch, dispatch.getLoc(), kernel, {}, {}, {}};
   for (Value input : dispatch.getInputs())
-    step.reads.push_back(operandOf(input));
+    step.reads.push_back(operandOf(input, onCuda));
   for (Value output : dispatch.getOutputs())
-    step.writes.push_back(operandOf(output));
+    step.writes.push_back(operandOf(output, onCuda));
   addStep(std::move(step));
+  return success();
+}
+
+LogicalResult FunctionPlanner::addTransfer(graph::TransferOp transfer) {
+  Operand from = operandOf(transfer.getX(), !transfer.isToCuda());
+  if (from.rows.count != 1)
+    return transfer.emitError("the operand is a part of a tensor that is not "
+                              "contiguous, and so cannot be copied");
+  addStep({Kind::Copy,
+           transfer.getLoc(),
+           {},
+           {from},
+           {operandOf(transfer.getY(), transfer.isToCuda())},
+           {}});
   return success();
 }
 
@@ -237,7 +271,7 @@ LogicalResult FunctionPlanner::run() {
   if (failed(addBlock(body)))
     return failure();
   for (Move &copy : copies)
-    copy.from = operandOf(copy.source);
+    copy.from = operandOf(copy.source, isOnCuda(copy.to));
   return addMoves(std::move(copies), body.getTerminator()->getLoc());
 }
 

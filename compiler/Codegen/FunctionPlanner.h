@@ -14,6 +14,7 @@
 #ifndef TINH_COMPILER_CODEGEN_FUNCTIONPLANNER_H
 #define TINH_COMPILER_CODEGEN_FUNCTIONPLANNER_H
 
+#include "compiler/Codegen/Devices.h"
 #include "compiler/Codegen/Layouts.h"
 #include "compiler/Planning/MemoryPlan.h"
 #include "dialects/plan/Plan.h"
@@ -21,11 +22,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tinh::codegen {
-
-/// The variable that an argument reads or whose next value a result is; null if
-/// it is none.
-mlir::StringAttr argumentVariable(mlir::func::FuncOp function, unsigned index);
-mlir::StringAttr resultVariable(mlir::func::FuncOp function, unsigned index);
 
 /// Of `function`: has next values of variables computed as soon as nothing
 /// reads the old ones any more, so that they can be written in their place.
@@ -71,13 +67,16 @@ struct PlannedStep {
   std::optional<int64_t> length; ///< Of a loop.
 };
 
+/// The arenas of the problem, each in the memory of a device.
+inline constexpr uint32_t kHostArena = 0, kDeviceArena = 1, kNumArenas = 2;
+
 /// Pairs (input, result) of `kernel` that may share memory.
 llvm::SmallVector<std::pair<int64_t, int64_t>>
 inplacePairs(mlir::func::FuncOp kernel);
 
 class FunctionPlanner {
 public:
-  explicit FunctionPlanner(mlir::func::FuncOp function);
+  FunctionPlanner(mlir::func::FuncOp function, const Devices &devices);
 
   /// Finds steps and problem; fails after a diagnostic.
   mlir::LogicalResult run();
@@ -93,10 +92,14 @@ private:
     Operand from, to;
   };
 
-  uint32_t addBuffer(int64_t size, bool external);
+  uint32_t addBuffer(int64_t size, bool external, bool onCuda);
   mlir::LogicalResult findLayouts();
   int64_t bufferOf(mlir::Value value);
-  Operand operandOf(mlir::Value value);
+  Operand operandOf(mlir::Value value, bool onCuda);
+  Operand operandOf(mlir::Value value) {
+    return operandOf(value, devices.isOnCuda(value));
+  }
+  bool isOnCuda(const Operand &operand) const;
   void placeArguments();
   Operand outputOf(unsigned index);
   void placeOutputs();
@@ -104,6 +107,7 @@ private:
   mlir::LogicalResult addOp(mlir::Operation &op);
   mlir::LogicalResult addWeight(graph::WeightOp weight);
   mlir::LogicalResult addDispatch(graph::DispatchOp dispatch);
+  mlir::LogicalResult addTransfer(graph::TransferOp transfer);
   mlir::LogicalResult checkStrides(graph::DispatchOp dispatch,
                                    mlir::func::FuncOp kernel);
   void addStep(PlannedStep step);
@@ -126,6 +130,7 @@ private:
   void endLoop(mlir::Location location);
 
   mlir::func::FuncOp function;
+  const Devices &devices;
   mlir::SymbolTable symbols;
   llvm::StringMap<plan::WeightOp> weights;
   Layouts layouts;

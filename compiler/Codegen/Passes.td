@@ -11,6 +11,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PlaceKernels : Pass<"place-kernels", "::mlir::ModuleOp"> {
+  let summary = "Decide which device runs a kernel";
+  let description = [{
+    In a module with `graph.cuda`, every `graph.kernel` gets `graph.device`, unless
+    it is for the CPU, and values that the other device needs a `graph.transfer`.
+    A rule of the module's `graph.place`, PATTERN=DEVICE, is about the kernels with
+    an op or a node of the model whose name fits the pattern; of several rules the
+    last one counts, and without one a kernel is for the GPU. What depends on
+    constants alone stays on the CPU. Variables that kernels on the GPU read or
+    compute lie there, and so does what branches and loops carry.
+
+    Preconditions: those of `lower-kernels`.
+  }];
+  let statistics = [
+    Statistic<"numTransfers", "transfers", "Values that go to another device">
+  ];
+}
+
 def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn each graph.kernel into a function over linalg";
   let description = [{
@@ -128,14 +146,16 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   let summary = "Decide how each kernel function's code is made";
   let description = [{
     Sets `graph.strategy`, `graph.chunks`, `graph.scratch` and `graph.inplace` of
-    each kernel function, for the CPU that the module's `graph.cpu` names. Constant
-    weights of contractions are packed by kernels of their own.
+    each kernel function, for the CPU that the module's `graph.cpu` names or, of
+    kernels on the GPU, for its `graph.cuda` and with `graph.threads`. Constant
+    weights of contractions on the CPU are packed by kernels of their own.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
   ];
 }
 

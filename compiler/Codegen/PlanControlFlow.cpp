@@ -104,7 +104,7 @@ bool FunctionPlanner::placeAt(Value value, const Operand &target,
   Value source = withoutReshapes(value);
   Operation *op = source.getDefiningOp();
   if (!op || op->getBlock() != &block ||
-      !(isa<graph::DispatchOp, graph::ConcatOp>(op) ||
+      !(isa<graph::DispatchOp, graph::ConcatOp, graph::TransferOp>(op) ||
         graph::isControlFlow(op)) ||
       layouts.placedIn(source) || buffers.contains(source))
     return false;
@@ -158,8 +158,11 @@ LogicalResult FunctionPlanner::addMoves(SmallVector<Move> moves,
         moves.end()) { // A cycle: one of its values gets out of the way.
       Move &first = moves.front();
       Operand aside = first.to;
+      bool onCuda = isOnCuda(first.to);
       aside.place = {};
-      aside.place.buffer = addBuffer(first.from.rows.span(), false);
+      aside.place.space = onCuda ? plan::Space::Device : plan::Space::Arena;
+      aside.place.buffer =
+          addBuffer(first.from.rows.span(), /*external=*/false, onCuda);
       copy(first.from, aside);
       first.from = aside;
       continue;
@@ -179,7 +182,7 @@ LogicalResult FunctionPlanner::addYielding(Block &block,
   if (failed(addBlock(block)))
     return failure();
   for (Move &move : moves)
-    move.from = operandOf(move.source);
+    move.from = operandOf(move.source, isOnCuda(move.to));
   return addMoves(std::move(moves), block.getTerminator()->getLoc());
 }
 
@@ -244,7 +247,8 @@ LogicalResult FunctionPlanner::addWhile(graph::WhileOp op) {
   SmallVector<Move> initial, next;
   for (auto [value, yielded, result] : llvm::zip_equal(
            op.getInitial(), op.getYield().getValues(), op.getOutputs())) {
-    initial.push_back({value, operandOf(value), operandOf(result)});
+    initial.push_back(
+        {value, operandOf(value, devices.isOnCuda(result)), operandOf(result)});
     next.push_back({yielded, {}, operandOf(result)});
   }
   if (failed(addMoves(std::move(initial), op.getLoc())))
@@ -309,11 +313,12 @@ LogicalResult FunctionPlanner::addScan(graph::ScanOp op) {
   SmallVector<Move> initial;
   Operand flag{{}, {1, 1, 1}};
   if (op.getCondition()) {
-    flag.place.buffer = addBuffer(1, false);
+    flag.place.buffer = addBuffer(1, /*external=*/false, /*onCuda=*/false);
     initial.push_back({op.getCondition(), operandOf(op.getCondition()), flag});
   }
   for (auto [value, result] : llvm::zip_equal(op.getInitial(), op.getFinals()))
-    initial.push_back({value, operandOf(value), operandOf(result)});
+    initial.push_back(
+        {value, operandOf(value, devices.isOnCuda(result)), operandOf(result)});
   if (failed(addMoves(std::move(initial), op.getLoc())))
     return failure();
   if (!op.runsToEnd())

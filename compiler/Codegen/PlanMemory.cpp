@@ -100,7 +100,7 @@ private:
 plan::BufferAttr FunctionBuilder::reference(const Operand &operand) {
   const Place &place = operand.place;
   int64_t offset = place.offset;
-  if (place.space == plan::Space::Arena)
+  if (place.space == plan::Space::Arena || place.space == plan::Space::Device)
     offset += planned.offsets[place.buffer];
   const graph::Rows &rows = operand.rows;
   int64_t pitch = rows.count == 1 ? rows.run : rows.pitch;
@@ -173,9 +173,14 @@ void FunctionBuilder::create() {
   auto result = plan::FunctionOp::create(
       builder, function.getLoc(), function.getName(), describeInputs(function),
       describeOutputs(function));
-  result.setArena(planned.arenaSize);
-  result.setUnplanned(planned.unplannedSize);
-  result.setLowerBound(planned.lowerBoundSize);
+  const planning::ArenaSizes &host = planned.arenas[kHostArena];
+  result.setArena(host.arenaSize);
+  result.setUnplanned(host.unplannedSize);
+  result.setLowerBound(host.lowerBoundSize);
+  const planning::ArenaSizes &device = planned.arenas[kDeviceArena];
+  result.setDeviceArena(device.arenaSize);
+  result.setDeviceUnplanned(device.unplannedSize);
+  result.setDeviceLowerBound(device.lowerBoundSize);
   Block &body = result.getBody().front();
   builder.setInsertionPointToStart(&body);
   SmallVector<Value> created;
@@ -264,11 +269,12 @@ struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
 
 } // namespace
 
-static LogicalResult planFunction(func::FuncOp function) {
+static LogicalResult planFunction(func::FuncOp function,
+                                  const Devices &devices) {
   if (failed(checkFunction(function)))
     return failure();
   hoistUpdates(function);
-  FunctionPlanner planner(function);
+  FunctionPlanner planner(function, devices);
   if (failed(planner.run()))
     return failure();
   planning::Plan planned = planning::planMemory(planner.problem);
@@ -384,6 +390,9 @@ static LogicalResult planVariables(ModuleOp module) {
 LogicalResult planMemory(ModuleOp module) {
   if (llvm::none_of(module.getOps<func::FuncOp>(), graph::isEntry))
     return module.emitError("the module has no function to run, such as @main");
+  Devices devices(module, Devices::Variables::Chosen);
+  if (failed(devices.verify()))
+    return failure();
   // The functions read the weights that @init writes.
   if (failed(planInit(module)) || failed(planVariables(module)))
     return failure();
@@ -392,7 +401,7 @@ LogicalResult planMemory(ModuleOp module) {
     if (function.isPublic())
       functions.push_back(function);
   for (func::FuncOp function : functions)
-    if (failed(planFunction(function)))
+    if (failed(planFunction(function, devices)))
       return failure();
   return success();
 }

@@ -145,13 +145,15 @@ static void describe(const artifact::Contents &contents,
         llvm::count_if(function.steps, [](const artifact::Step &step) {
           return step.opcode < TINH_OP_BRANCH;
         });
-    report.functions.push_back({function.name, dispatches, function.arenaSize,
-                                function.unplannedSize,
-                                function.lowerBoundSize});
+    report.functions.push_back(
+        {function.name, dispatches, function.arenaSize, function.unplannedSize,
+         function.lowerBoundSize, function.deviceArenaSize,
+         function.deviceUnplannedSize, function.deviceLowerBoundSize});
   }
   report.kernels = contents.kernels.size();
   report.weightsSize = contents.weightsSize;
   report.stateSize = contents.stateSize;
+  report.deviceStateSize = contents.deviceStateSize;
 }
 
 static FailureOr<CompiledModule> compileModule(ModuleOp module,

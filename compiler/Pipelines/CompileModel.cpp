@@ -43,6 +43,12 @@ CompileOptions::Weights convert(WeightsPlacement placement) {
 CompileOptions convert(const CompileRequest &request) {
   CompileOptions options;
   options.cpu = request.cpu;
+  if (request.target == Target::Cuda) {
+    const CudaRequest &cuda = request.cuda;
+    options.cuda = CudaOptions{cuda.chips.empty() ? CudaOptions::defaultChips()
+                                                  : cuda.chips,
+                               cuda.allowTf32, cuda.place, cuda.toolkit};
+  }
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
   options.phases.plainVariables = request.plainVariables;
@@ -65,10 +71,10 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   TrainingInfo info;
   if (const auto &training = request.training) {
     job.importing.training = &info;
-    options.phases.training = training::trainingSteps(
-        {training->loss, training->optimizer, training->trainable,
-         training->mixedPrecision},
-        info);
+    options.phases.training =
+        training::trainingSteps({training->loss, training->optimizer,
+                                 training->trainable, training->mixedPrecision},
+                                info);
   }
   if (!request.memoryBudget.empty())
     options.phases.memoryBudget = parseMemoryBudget(request.memoryBudget);

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What counts is the arena that is planned. The pass rematerialise has an
-// estimate of it, from graph ops alone, and a limit for that: copies of the
-// module are taken through the phases up to the plan, which is no code
-// generation, until a limit is found with which the plan fits.
+// What counts is the arena that is planned: on the GPU, if there is one. The
+// pass rematerialise has an estimate of it, from graph ops alone, and a limit
+// for that: copies of the module are taken through the phases up to the plan,
+// which is no code generation, until a limit is found with which the plan fits.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/MemoryBudget.h"
@@ -97,11 +97,14 @@ static FailureOr<Memory> planCopy(ModuleOp module,
   if (failed(runPhases(*copy, Phase::Optimised, Phase::Plan, quiet, ignored)))
     return failure();
   Memory memory;
+  bool onCuda = module->hasAttr(graph::names::kCuda);
   for (auto function : copy->getOps<plan::FunctionOp>())
-    memory.arenas[function.getName()] = function.getArena();
+    memory.arenas[function.getName()] =
+        onCuda ? function.getDeviceArena() : function.getArena();
   for (auto variable : copy->getOps<plan::VariableOp>())
-    memory.variables += llvm::alignTo(
-        graph::tensorSize(variable.getStoredType()), TINH_BUFFER_ALIGNMENT);
+    if (variable.getOnDevice() == onCuda)
+      memory.variables += llvm::alignTo(
+          graph::tensorSize(variable.getStoredType()), TINH_BUFFER_ALIGNMENT);
   return memory;
 }
 

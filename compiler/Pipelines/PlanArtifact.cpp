@@ -33,8 +33,9 @@ static void describe(artifact::Tensor &result, StringRef name,
 
 static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
   static constexpr tinh_space_t kSpaces[] = {
-      TINH_SPACE_ARENA, TINH_SPACE_WEIGHTS, TINH_SPACE_INPUT, TINH_SPACE_OUTPUT,
-      TINH_SPACE_LOOP};
+      TINH_SPACE_ARENA,         TINH_SPACE_WEIGHTS, TINH_SPACE_INPUT,
+      TINH_SPACE_OUTPUT,        TINH_SPACE_LOOP,    TINH_SPACE_DEVICE,
+      TINH_SPACE_DEVICE_WEIGHTS};
   return {static_cast<uint32_t>(kSpaces[static_cast<int>(buffer.getSpace())]),
           buffer.getIndex(), static_cast<uint64_t>(buffer.getOffset())};
 }
@@ -162,8 +163,15 @@ uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
       kernels.try_emplace(name.getValue(), contents.kernels.size());
   if (isNew) {
     Operation *code = SymbolTable::lookupNearestSymbolFrom(user, name);
-    contents.kernels.push_back(
-        {name.getValue().str(), scratch, operandsOf(code)});
+    artifact::Kernel &kernel = contents.kernels.emplace_back();
+    kernel.name = name.getValue().str();
+    kernel.scratchSize = scratch;
+    kernel.operands = operandsOf(code);
+    if (graph::isOnCuda(code)) {
+      kernel.device = TINH_DEVICE_CUDA;
+      kernel.threads =
+          code->getAttrOfType<IntegerAttr>(graph::names::kThreads).getInt();
+    }
   }
   return known->second;
 }
@@ -219,6 +227,9 @@ artifact::Function Describer::describe(plan::FunctionOp function) {
   result.arenaSize = function.getArena();
   result.unplannedSize = function.getUnplanned();
   result.lowerBoundSize = function.getLowerBound();
+  result.deviceArenaSize = function.getDeviceArena();
+  result.deviceUnplannedSize = function.getDeviceUnplanned();
+  result.deviceLowerBoundSize = function.getDeviceLowerBound();
   DenseMap<Operation *, int32_t> numbers;
   JumpResolver jumps(result.steps);
   for (Operation &op : function.getBody().front()) {
@@ -310,18 +321,20 @@ static void describeWeights(ModuleOp module, artifact::Contents &contents) {
   }
 }
 
-/// One behind the other in the state.
+/// One behind the other in the state of their device.
 static void describeVariables(ModuleOp module, artifact::Contents &contents) {
   for (auto op : module.getOps<plan::VariableOp>()) {
     artifact::Variable &variable = contents.variables.emplace_back();
     describe(variable, op.getName(), cast<RankedTensorType>(op.getType()));
-    variable.offset = contents.stateSize;
+    variable.device = op.getOnDevice() ? TINH_DEVICE_CUDA : TINH_DEVICE_CPU;
+    uint64_t &stateSize =
+        op.getOnDevice() ? contents.deviceStateSize : contents.stateSize;
+    variable.offset = stateSize;
     variable.trainable = op.getTrainable();
     if (op.getInitial())
       variable.initialOffset = op.getInitial()->getOffset();
     variable.storedSize = graph::tensorSize(op.getStoredType());
-    contents.stateSize +=
-        llvm::alignTo(variable.storedSize, TINH_BUFFER_ALIGNMENT);
+    stateSize += llvm::alignTo(variable.storedSize, TINH_BUFFER_ALIGNMENT);
   }
 }
 

@@ -125,13 +125,14 @@ std::vector<uint32_t> mergeInplace(const Problem &problem,
     for (auto [read, written] : step.inplace) {
       uint32_t from = storage[read];
       auto reads = [&](uint32_t b) { return storage[b] == from; };
-      bool fits = storage[written] == written &&
-                  problem.buffers[read].partOf < 0 &&
-                  !problem.buffers[from].external &&
-                  !problem.buffers[written].external &&
-                  lives[written].first == i && // Not written in parts.
-                  lives[from].last == i &&
-                  problem.buffers[from].size >= problem.buffers[written].size;
+      bool fits =
+          storage[written] == written && problem.buffers[read].partOf < 0 &&
+          problem.buffers[from].arena == problem.buffers[written].arena &&
+          !problem.buffers[from].external &&
+          !problem.buffers[written].external &&
+          lives[written].first == i && // Not written in parts.
+          lives[from].last == i &&
+          problem.buffers[from].size >= problem.buffers[written].size;
       if (!fits ||
           std::count_if(step.reads.begin(), step.reads.end(), reads) != 1 ||
           std::any_of(step.writes.begin(), step.writes.end(), reads))
@@ -166,40 +167,70 @@ std::vector<Accesses> accessedPieces(const Problem &problem,
   return accesses;
 }
 
+/// Finds places for the buffers of one arena after the other. The waits that
+/// one of them needs leave the others as safe as they are.
+class Placer {
+public:
+  Placer(const Problem &problem, const ArenaOptions &options)
+      : problem(problem), options(options), wholes(findWholes(problem)),
+        lives(lifetimes(problem, wholes)),
+        storage(mergeInplace(problem, wholes, lives)),
+        schedule(scheduleByAccesses(accessedPieces(problem, storage),
+                                    problem.buffers.size(), problem.controls)) {
+    plan.offsets.assign(problem.buffers.size(), 0);
+  }
+
+  Plan run() {
+    for (uint32_t arena = 0; arena < problem.numArenas; ++arena)
+      place(arena);
+    plan.waits = schedule.waits();
+    return std::move(plan);
+  }
+
+private:
+  bool needsPlace(uint32_t buffer, uint32_t arena) const {
+    return problem.buffers[buffer].arena == arena &&
+           !problem.buffers[buffer].external && wholes[buffer] == buffer &&
+           lives[buffer].first != kUnused;
+  }
+
+  void place(uint32_t arena) {
+    ArenaSizes &sizes = plan.arenas.emplace_back();
+    std::vector<Lifetime> placed; // What needs a place, and
+    std::vector<uint32_t> index(problem.buffers.size(), kUnused); // where it is
+    for (uint32_t b = 0; b < problem.buffers.size(); ++b) {
+      if (!needsPlace(b, arena))
+        continue;
+      sizes.unplannedSize += (problem.buffers[b].size + options.alignment - 1) /
+                             options.alignment * options.alignment;
+      if (storage[b] != b)
+        continue;
+      index[b] = static_cast<uint32_t>(placed.size());
+      placed.push_back(lives[b]);
+    }
+    sizes.lowerBoundSize =
+        liveLowerBound(placed, problem.steps.size(), options.alignment);
+    ArenaPlan planned = planArena(placed, schedule, options, problem.controls);
+    sizes.arenaSize = planned.size;
+    schedule = std::move(planned.schedule);
+    for (uint32_t b = 0; b < problem.buffers.size(); ++b)
+      if (uint32_t at = index[storage[b]]; at != kUnused)
+        plan.offsets[b] = planned.offsets[at];
+  }
+
+  const Problem &problem;
+  const ArenaOptions &options;
+  std::vector<uint32_t> wholes;
+  std::vector<Lifetime> lives;
+  std::vector<uint32_t> storage;
+  Schedule schedule;
+  Plan plan;
+};
+
 } // namespace
 
 Plan planMemory(const Problem &problem, const ArenaOptions &options) {
-  std::vector<uint32_t> wholes = findWholes(problem);
-  std::vector<Lifetime> lives = lifetimes(problem, wholes);
-  std::vector<uint32_t> storage = mergeInplace(problem, wholes, lives);
-  Schedule schedule =
-      scheduleByAccesses(accessedPieces(problem, storage),
-                         problem.buffers.size(), problem.controls);
-
-  Plan plan;
-  std::vector<Lifetime> placed; // What needs a place, and
-  std::vector<uint32_t> index(problem.buffers.size(), kUnused); // where it is.
-  for (uint32_t b = 0; b < problem.buffers.size(); ++b) {
-    if (problem.buffers[b].external || wholes[b] != b ||
-        lives[b].first == kUnused)
-      continue;
-    plan.unplannedSize += (problem.buffers[b].size + options.alignment - 1) /
-                          options.alignment * options.alignment;
-    if (storage[b] != b)
-      continue;
-    index[b] = static_cast<uint32_t>(placed.size());
-    placed.push_back(lives[b]);
-  }
-  plan.lowerBoundSize =
-      liveLowerBound(placed, problem.steps.size(), options.alignment);
-  ArenaPlan arena = planArena(placed, schedule, options, problem.controls);
-  plan.waits = arena.schedule.waits();
-  plan.arenaSize = arena.size;
-  plan.offsets.assign(problem.buffers.size(), 0);
-  for (uint32_t b = 0; b < problem.buffers.size(); ++b)
-    if (uint32_t at = index[storage[b]]; at != kUnused)
-      plan.offsets[b] = arena.offsets[at];
-  return plan;
+  return Placer(problem, options).run();
 }
 
 } // namespace tinh::planning

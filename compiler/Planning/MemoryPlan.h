@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The memory plan of one function: which buffers are one and the same memory
-// (in-place updates), which steps wait for which, and where in the arena each
-// buffer lies. A buffer may be a part of another one, as the pieces of a
-// concatenation are: steps write the parts, in any order, and others read the
-// whole. Knows no IR.
+// (in-place updates), which steps wait for which, and where in its arena each
+// buffer lies. There may be several arenas, in the memory of one device each. A
+// buffer may be a part of another one, as the pieces of a concatenation are:
+// steps write the parts, in any order, and others read the whole. Knows no IR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_PLANNING_MEMORYPLAN_H
@@ -32,6 +32,8 @@ struct Buffer {
   /// The buffer that this one is a part of, or -1. The parts of a buffer have
   /// no byte in common and are all that is written of it.
   int64_t partOf = -1;
+  /// The arena that it lies in, with all that it is a part of.
+  uint32_t arena = 0;
 };
 
 /// A step; views of a buffer count as that buffer. A buffer that is read
@@ -46,20 +48,26 @@ struct Problem {
   std::vector<Step> steps;
   /// Branches and loops among the steps.
   std::vector<Control> controls;
+  uint32_t numArenas = 1;
+};
+
+/// The memory for the buffers of an arena.
+struct ArenaSizes {
+  uint64_t arenaSize = 0;
+  /// The sum of all buffers that are no parts, had each its own memory.
+  uint64_t unplannedSize = 0;
+  /// The most that is live during one step. What a loop uses and other steps
+  /// before or after it do, too, is live in all of the loop.
+  uint64_t lowerBoundSize = 0;
 };
 
 struct Plan {
   /// For each step the one to wait for, or -1.
   std::vector<int32_t> waits;
-  /// For each buffer its offset in the arena; 0 for external and unused ones.
+  /// For each buffer its offset in its arena; 0 for external and unused ones.
   /// A part has the offset of the whole.
   std::vector<uint64_t> offsets;
-  uint64_t arenaSize = 0;
-  /// The sum of all arena buffers that are no parts, had each its own memory.
-  uint64_t unplannedSize = 0;
-  /// The most that is live during one step. What a loop uses and other steps
-  /// before or after it do, too, is live in all of the loop.
-  uint64_t lowerBoundSize = 0;
+  std::vector<ArenaSizes> arenas; ///< As many as Problem says.
 };
 
 Plan planMemory(const Problem &problem, const ArenaOptions &options = {});

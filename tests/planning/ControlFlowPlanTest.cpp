@@ -148,7 +148,7 @@ class Execution {
 public:
   Execution(const Program &program, const Plan &plan, uint32_t seed)
       : program(program), plan(plan), random(seed),
-        memory(plan.arenaSize / kUnit, 0) {}
+        memory(plan.arenas[0].arenaSize / kUnit, 0) {}
 
   void run() {
     for (uint32_t s = 0; s < program.size() && !testing::Test::HasFailure();) {
@@ -261,7 +261,7 @@ TEST(ControlFlowPlan, RandomProgramsFindWhatTheyHaveWritten) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     RandomProgram program(seed);
     Plan plan = planMemory(program.problem, options);
-    EXPECT_GE(plan.arenaSize, plan.lowerBoundSize);
+    EXPECT_GE(plan.arenas[0].arenaSize, plan.arenas[0].lowerBoundSize);
     for (uint32_t way = 0; way < 10; ++way)
       Execution(program, plan, way).run();
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
@@ -279,8 +279,8 @@ TEST(ControlFlowPlan, WhatALoopReadsLivesThroughIt) {
   p.step(Kind::Next, {});
   p.close(Control::Kind::Loop, loop, 0);
   Plan plan = planMemory(p.problem);
-  EXPECT_EQ(plan.lowerBoundSize, 3 * kUnit);
-  EXPECT_EQ(plan.arenaSize, 3 * kUnit);
+  EXPECT_EQ(plan.arenas[0].lowerBoundSize, 3 * kUnit);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 3 * kUnit);
 }
 
 TEST(ControlFlowPlan, WhatALoopLeavesLivesFromItsBeginningOn) {
@@ -293,7 +293,7 @@ TEST(ControlFlowPlan, WhatALoopLeavesLivesFromItsBeginningOn) {
   p.step(Kind::Next, {});
   p.close(Control::Kind::Loop, loop, 0);
   p.step(Kind::Work, {rows});
-  EXPECT_EQ(planMemory(p.problem).arenaSize, 8 * kUnit);
+  EXPECT_EQ(planMemory(p.problem).arenas[0].arenaSize, 8 * kUnit);
 }
 
 TEST(ControlFlowPlan, SidesShareMemoryAndDoNotWait) {
@@ -327,8 +327,8 @@ TEST(ControlFlowPlan, AResultIsNotThereBeforeTheSecondSideWritesIt) {
   p.close(Control::Kind::Branch, branch, jump);
   p.step(Kind::Work, {result});
   Plan plan = planMemory(p.problem);
-  EXPECT_EQ(plan.lowerBoundSize, 4 * kUnit);
-  EXPECT_EQ(plan.arenaSize, 4 * kUnit);
+  EXPECT_EQ(plan.arenas[0].lowerBoundSize, 4 * kUnit);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 4 * kUnit);
 }
 
 TEST(ControlFlowPlan, AResultIsThereInTheLoopThatFillsIt) {
@@ -346,7 +346,7 @@ TEST(ControlFlowPlan, AResultIsThereInTheLoopThatFillsIt) {
   p.step(Kind::EndIf, {});
   p.close(Control::Kind::Branch, branch, jump);
   p.step(Kind::Work, {result});
-  EXPECT_EQ(planMemory(p.problem).arenaSize, 8 * kUnit);
+  EXPECT_EQ(planMemory(p.problem).arenas[0].arenaSize, 8 * kUnit);
 }
 
 TEST(ControlFlowPlan, BothSidesAreFinishedForWhatComesAfter) {

@@ -92,7 +92,7 @@ void expectSafe(const Problem &problem, const Plan &plan) {
   for (uint32_t b = 0; b < problem.buffers.size(); ++b)
     if (!problem.buffers[b].external && first[b] >= 0) {
       EXPECT_EQ(plan.offsets[b] % 64, 0u);
-      EXPECT_LE(plan.offsets[b] + problem.buffers[b].size, plan.arenaSize);
+      EXPECT_LE(plan.offsets[b] + problem.buffers[b].size, plan.arenas[0].arenaSize);
     }
 }
 
@@ -111,9 +111,9 @@ TEST(MemoryPlan, ChainNeedsTwoBuffers) {
     problem.steps.push_back(step({i}, {i + 1}));
   Plan plan = planMemory(problem);
   expectSafe(problem, plan);
-  EXPECT_EQ(plan.arenaSize, 2048u);
-  EXPECT_EQ(plan.lowerBoundSize, 2048u);
-  EXPECT_EQ(plan.unplannedSize, 5 * 1024u);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 2048u);
+  EXPECT_EQ(plan.arenas[0].lowerBoundSize, 2048u);
+  EXPECT_EQ(plan.arenas[0].unplannedSize, 5 * 1024u);
   for (int32_t i = 1; i < 4; ++i)
     EXPECT_EQ(plan.waits[i], i - 1);
 }
@@ -126,7 +126,7 @@ TEST(MemoryPlan, InplaceUpdatesShareMemory) {
   problem.steps[2].inplace = {{1, 2}};
   Plan plan = planMemory(problem);
   expectSafe(problem, plan);
-  EXPECT_EQ(plan.arenaSize, 4096u);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 4096u);
 }
 
 TEST(MemoryPlan, ExternalBuffersTakeNoArena) {
@@ -134,17 +134,17 @@ TEST(MemoryPlan, ExternalBuffersTakeNoArena) {
   problem.buffers = {{1 << 20, true}, {64, false}, {1 << 20, true}};
   problem.steps = {step({0}, {1}), step({1}, {2})};
   Plan plan = planMemory(problem);
-  EXPECT_EQ(plan.arenaSize, 64u);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 64u);
   EXPECT_EQ(plan.waits[1], 0);
 }
 
 TEST(MemoryPlan, ProblemsWithoutStepsOrSizes) {
-  EXPECT_EQ(planMemory(Problem{}).arenaSize, 0u);
+  EXPECT_EQ(planMemory(Problem{}).arenas[0].arenaSize, 0u);
   Problem problem;
   problem.buffers.assign(2, Buffer{0, false});
   problem.steps = {step({}, {0}), step({0}, {1})};
   Plan plan = planMemory(problem);
-  EXPECT_EQ(plan.arenaSize, 0u);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 0u);
   EXPECT_EQ(plan.waits[1], 0);
 }
 
@@ -162,9 +162,9 @@ TEST(MemoryPlan, PartsAreWrittenAtTheSameTime) {
   EXPECT_EQ(plan.waits[2], 0); // Only for the part that it reads.
   EXPECT_EQ(plan.offsets[1], plan.offsets[0]);
   EXPECT_EQ(plan.offsets[2], plan.offsets[0]);
-  EXPECT_EQ(plan.unplannedSize, 2048u + 2 * 64);
-  EXPECT_EQ(plan.lowerBoundSize, 2048u + 64);
-  EXPECT_EQ(plan.arenaSize, plan.lowerBoundSize);
+  EXPECT_EQ(plan.arenas[0].unplannedSize, 2048u + 2 * 64);
+  EXPECT_EQ(plan.arenas[0].lowerBoundSize, 2048u + 64);
+  EXPECT_EQ(plan.arenas[0].arenaSize, plan.arenas[0].lowerBoundSize);
 }
 
 TEST(MemoryPlan, AWholeLivesFromItsFirstPartOn) {
@@ -173,7 +173,7 @@ TEST(MemoryPlan, AWholeLivesFromItsFirstPartOn) {
   problem.steps = {step({}, {0}), step({}, {4}), step({4}, {3}), step({2}, {})};
   Plan plan = planMemory(problem);
   expectSafe(problem, plan);
-  EXPECT_EQ(plan.lowerBoundSize, 4096u + 512);
+  EXPECT_EQ(plan.arenas[0].lowerBoundSize, 4096u + 512);
   EXPECT_GE(plan.offsets[4], plan.offsets[2] + 4096);
 }
 
@@ -185,14 +185,14 @@ TEST(MemoryPlan, PartsAreNotUpdatedInPlace) {
   problem.steps[2].inplace = {{1, 3}};
   Plan plan = planMemory(problem);
   expectSafe(problem, plan);
-  EXPECT_EQ(plan.arenaSize, 2048u + 1024);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 2048u + 1024);
   // Nor is a part where an input was.
   problem.buffers = {{1024, false}, {2048, false}, part(1), part(1)};
   problem.steps = {step({}, {0}), step({0}, {2}), step({}, {3}), step({1}, {})};
   problem.steps[1].inplace = {{0, 2}};
   plan = planMemory(problem);
   expectSafe(problem, plan);
-  EXPECT_EQ(plan.arenaSize, 2048u + 1024);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 2048u + 1024);
 }
 
 /// Makes parts of a new buffer out of up to three that are none yet.
@@ -246,10 +246,10 @@ TEST(MemoryPlan, RandomPlansAreSafeAndCloseToTheLowerBound) {
     Problem problem = randomProblem(random);
     Plan plan = planMemory(problem);
     expectSafe(problem, plan);
-    EXPECT_LE(plan.lowerBoundSize, plan.arenaSize);
-    EXPECT_LE(plan.arenaSize, plan.unplannedSize);
+    EXPECT_LE(plan.arenas[0].lowerBoundSize, plan.arenas[0].arenaSize);
+    EXPECT_LE(plan.arenas[0].arenaSize, plan.arenas[0].unplannedSize);
     double ratio =
-        plan.lowerBoundSize ? double(plan.arenaSize) / plan.lowerBoundSize : 1;
+        plan.arenas[0].lowerBoundSize ? double(plan.arenas[0].arenaSize) / plan.arenas[0].lowerBoundSize : 1;
     worst = std::max(worst, ratio);
     sum += ratio;
   }

@@ -66,6 +66,8 @@ void printReport(const tinh::CompileReport &report) {
   line("weights, bytes", report.weightsSize);
   if (report.stateSize)
     line("variables, bytes", report.stateSize);
+  if (report.deviceStateSize)
+    line("variables on the GPU", report.deviceStateSize);
   for (const tinh::FunctionReport &function : report.functions) {
     if (report.functions.size() > 1)
       llvm::outs() << function.name << "\n";
@@ -73,6 +75,11 @@ void printReport(const tinh::CompileReport &report) {
     line("arena, bytes", function.arenaSize);
     line("  without reuse", function.unplannedSize);
     line("  live-set lower bound", function.lowerBoundSize);
+    if (function.deviceArenaSize) {
+      line("GPU's arena, bytes", function.deviceArenaSize);
+      line("  without reuse", function.deviceUnplannedSize);
+      line("  live-set lower bound", function.deviceLowerBoundSize);
+    }
     for (const tinh::RecomputationReport &done : report.recomputations)
       if (done.function == function.name) {
         line("  without the budget", done.unlimitedArenaSize);

@@ -137,6 +137,8 @@ static LogicalResult prepareKernels(ModuleOp module, const Target &target) {
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     if (!kernel)
       return dispatch.emitOpError("names no kernel function");
+    if (graph::isOnCuda(kernel))
+      continue;
     StringRef strategy = chooseStrategy(kernel);
     graph::DispatchOp stage;
     if (strategy == "rows") {
@@ -160,7 +162,7 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   if (failed(prepareKernels(module, target)))
     return failure();
   for (auto kernel : module.getOps<func::FuncOp>()) {
-    if (!kernel.isPrivate() || kernel.isExternal())
+    if (!kernel.isPrivate() || kernel.isExternal() || graph::isOnCuda(kernel))
       continue;
     StringRef strategy = chooseStrategy(kernel);
     auto division = divideKernel(kernel, strategy, target);

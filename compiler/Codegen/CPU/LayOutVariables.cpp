@@ -84,7 +84,8 @@ std::optional<Product> VariableLayouts::productOf(OpOperand &use) {
   func::FuncOp kernel = kernelOf(dispatch);
   BlockArgument argument = kernel.getArgument(use.getOperandNumber());
   auto c = matchContraction(kernel);
-  if (!c || chooseStrategy(kernel) != "contraction" ||
+  if (!c || graph::isOnCuda(kernel) ||
+      chooseStrategy(kernel) != "contraction" ||
       reshapedArgument(c->weights) != argument || !argument.hasOneUse() ||
       !c->weights.hasOneUse() || !c->weightsMap.isProjectedPermutation() ||
       kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides))
@@ -240,6 +241,8 @@ static bool keepsStrategy(func::FuncOp kernel, func::FuncOp packed,
 /// Lets `update` make packed results, if its kernel can.
 bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
   func::FuncOp kernel = kernelOf(update);
+  if (graph::isOnCuda(kernel))
+    return false;
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
     if (!isPackable(type, proposal.packing) ||
         kernel.getResultAttr(i, graph::names::kStrides))

@@ -152,6 +152,8 @@ void KernelFunction::build(StringRef name) {
       builder.getFunctionType(types(inputs.getArrayRef()),
                               types(outputs.getArrayRef())));
   function.setPrivate();
+  if (Attribute device = kernel->getAttr(graph::names::kDevice))
+    function->setAttr(graph::names::kDevice, device);
   Block *body = function.addEntryBlock();
   for (auto [inner, outer] : bindings) {
     auto position = llvm::find(inputs, outer) - inputs.begin();
@@ -242,7 +244,7 @@ LogicalResult checkFused(Block &block) {
       continue;
     }
     if (!isa<ConstantOp, graph::ReshapeOp, KernelOp, graph::DispatchOp,
-             graph::WeightOp>(op) &&
+             graph::WeightOp, graph::TransferOp>(op) &&
         !op.hasTrait<OpTrait::IsTerminator>())
       return op.emitOpError("lies outside of a graph.kernel; form kernels "
                             "before lowering them");

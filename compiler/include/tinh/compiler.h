@@ -54,6 +54,27 @@ struct TrainingRequest {
   std::string mixedPrecision;
 };
 
+/// What runs a model's kernels.
+enum class Target {
+  Cpu,
+  Cuda ///< A GPU of NVIDIA's, beside the CPU.
+};
+
+/// How a model is compiled for GPUs.
+struct CudaRequest {
+  /// What the artifact has code for: "sm_80", …, and "compute_90", PTX for what
+  /// comes later; empty: from sm_75 to sm_100, and compute_75.
+  std::vector<std::string> chips;
+  /// Products of f32 may read tf32, 10 bits of the operands' mantissas.
+  bool allowTf32 = false;
+  /// "PATTERN=DEVICE", such as "gather*=cpu": kernels with such an op, or such
+  /// a node of the model, run on "cpu" or "cuda"; the last one that fits
+  /// counts, and where none fits the kernel runs on the GPU.
+  std::vector<std::string> place;
+  /// The CUDA toolkit's folder; empty: CUDA_HOME or /usr/local/cuda.
+  std::string toolkit;
+};
+
 struct CompileRequest {
   /// The model's file: .onnx, .json or .mlir.
   std::string model;
@@ -65,15 +86,17 @@ struct CompileRequest {
   /// predict in place of the model itself.
   std::optional<TrainingRequest> training;
   /// What an arena and the variables may take together: "260000000", "260MB",
-  /// "248MiB", or "60%" of what they take without it. Values are computed again,
-  /// in the backward pass of a training step, rather than kept where a function
-  /// would take more. Empty: as much as it takes.
+  /// "248MiB", or "60%" of what they take without it. Values are computed
+  /// again, in the backward pass of a training step, rather than kept where a
+  /// function would take more. Empty: as much as it takes.
   std::string memoryBudget;
   /// Make an artifact whose weights can be replaced when it is loaded
   /// (tinh_module_with_weights).
   bool loadableWeights = false;
   /// The CPU to compile for: native, x86-64-v3, x86-64-v4 or a name of LLVM's.
   std::string cpu = "native";
+  Target target = Target::Cpu;
+  CudaRequest cuda; ///< If the target is Cuda.
   WeightsPlacement weights = WeightsPlacement::Automatic;
   /// Threads that compile kernels; 0: as many as there are CPUs.
   unsigned jobs = 0;
@@ -102,11 +125,13 @@ struct KernelReport {
 };
 
 /// A function of the artifact. Bytes: of its planned arena, of all intermediate
-/// buffers, and what no plan can go below.
+/// buffers, and what no plan can go below; then the same in the GPU's memory.
 struct FunctionReport {
   std::string name;
   size_t dispatches = 0;
   uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
+  uint64_t deviceArenaSize = 0, deviceUnplannedSize = 0,
+           deviceLowerBoundSize = 0;
 };
 
 /// What a memory budget has changed about a function.
@@ -124,8 +149,9 @@ struct CompileReport {
   std::vector<KernelReport> compiledKernels;
   std::vector<FunctionReport> functions;
   std::vector<RecomputationReport> recomputations;
-  /// Bytes of the weights and of the variables, which live from run to run.
-  uint64_t weightsSize = 0, stateSize = 0;
+  /// Bytes of the weights and of the variables, which live from run to run;
+  /// then of those variables that lie in the GPU's memory.
+  uint64_t weightsSize = 0, stateSize = 0, deviceStateSize = 0;
 };
 
 enum class CompileStatus {
