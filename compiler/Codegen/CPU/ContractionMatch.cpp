@@ -71,19 +71,6 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel) {
   return matchProducts<Contraction>(kernel, 1, assignRoles);
 }
 
-int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
-  SmallVector<AffineExpr> at(numLoops,
-                             getAffineConstantExpr(0, expr.getContext()));
-  auto value = [&] {
-    return cast<AffineConstantExpr>(
-               simplifyAffineExpr(expr.replaceDims(at), 0, 0))
-        .getValue();
-  };
-  int64_t zero = value();
-  at[dim] = getAffineConstantExpr(1, expr.getContext());
-  return value() - zero;
-}
-
 std::optional<Contraction> matchContractionStage(linalg::GenericOp op) {
   if (op.getNumReductionLoops() == 0 || !isSumOfProducts(op))
     return std::nullopt;

@@ -196,4 +196,17 @@ bool isSumOfProducts(linalg::GenericOp op) {
   return isMultiplyAdd(op) && startsFromZero(op);
 }
 
+int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
+  SmallVector<AffineExpr> at(numLoops,
+                             getAffineConstantExpr(0, expr.getContext()));
+  auto value = [&] {
+    return cast<AffineConstantExpr>(
+               simplifyAffineExpr(expr.replaceDims(at), 0, 0))
+        .getValue();
+  };
+  int64_t zero = value();
+  at[dim] = getAffineConstantExpr(1, expr.getContext());
+  return value() - zero;
+}
+
 } // namespace tinh::codegen

@@ -52,6 +52,10 @@ stridesInResult(mlir::func::FuncOp kernel, unsigned result, mlir::Value value);
 /// Whether `op` sums up products of its two inputs, in f32 or f64, from zero
 /// on.
 bool isSumOfProducts(mlir::linalg::GenericOp op);
+
+/// How far the value of `expr` moves with one step of loop `dim`.
+int64_t loopCoefficient(mlir::AffineExpr expr, unsigned dim, size_t numLoops);
+
 } // namespace tinh::codegen
 
 #endif // TINH_CODEGEN_KERNEL_ANALYSIS_H

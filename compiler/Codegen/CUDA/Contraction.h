@@ -1,0 +1,82 @@
+//===- Contraction.h - Products in tiles of blocks --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sum of products is seen as a batch of products of matrices, whatever its
+// loops are: those that index one factor only are rows or columns, those of
+// the reduction the depth, and those that index both factors the batch. So a
+// convolution is a product whose rows, columns and depth have several loops
+// each.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_H
+
+#include "compiler/Codegen/CUDA/Strategy.h"
+
+namespace tinh::cuda {
+
+/// Several loops as one: their digits in mixed radix, the last one fastest.
+using Loops = llvm::SmallVector<unsigned>;
+
+/// One factor of a product.
+struct Factor {
+  mlir::Value value;
+  mlir::AffineMap map; ///< How the loops index it.
+  Loops loops;         ///< The rows or columns that it alone has.
+  /// Its elements lie side by side along the depth; else along its own loops.
+  bool alongDepth = false;
+  /// So many of them can be loaded as one vector.
+  int64_t width = 1;
+};
+
+struct Product {
+  mlir::Value result;     ///< What the kernel reads of it: a merged form of it.
+  mlir::AffineMap output; ///< How the loops index the product itself.
+  Factor rows, columns;
+  Loops batch, depth;
+  llvm::SmallVector<int64_t> extents; ///< Of all loops.
+
+  int64_t extentOf(const Loops &loops) const;
+  /// The type of the sums, f32 or f64.
+  mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
+  /// The digits of `linear` as the indices of `loops` in `dims`: of `lanes`
+  /// steps of the last one, if that is more than one.
+  void setDigits(Pull &pull, const Loops &loops, mlir::Value linear,
+                 int64_t lanes, Indices &dims) const;
+};
+
+/// The kernel's one product; nothing if it has none, or if what follows it
+/// cannot be computed from its sums one by one.
+std::optional<Product> matchProduct(mlir::func::FuncOp kernel);
+
+/// A block computes `rows` × `columns` sums, `depth` products of each at a
+/// time; each of its threads `threadRows` × `threadColumns` of them.
+struct Tile {
+  int64_t rows, columns, depth, threadRows, threadColumns;
+  int64_t threads() const {
+    return rows / threadRows * (columns / threadColumns);
+  }
+  /// Elements between lines of shared memory: vectors of columns stay aligned,
+  /// and stores along the depth meet different banks.
+  static int64_t pitch(int64_t extent) { return extent + 4; }
+  /// Elements of shared memory for one step.
+  int64_t stepElements() const {
+    return depth * (pitch(rows) + pitch(columns));
+  }
+};
+
+struct ContractionPlan {
+  Tile tile;
+  int64_t rowTiles, columnTiles, batch;
+  int64_t blocks() const { return rowTiles * columnTiles * batch; }
+};
+ContractionPlan planContraction(const Product &product);
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_H
