@@ -9,6 +9,7 @@
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/CUDA/DeviceCode.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/InternalErrors.h"
@@ -93,17 +94,15 @@ LogicalResult annotateModule(ModuleOp module, Phase phase,
 // IR
 //===----------------------------------------------------------------------===//
 
-LogicalResult writeModule(ModuleOp module, StringRef output) {
+/// Writes to the file `output`, "-" being the standard output.
+static LogicalResult
+writeFile(ModuleOp module, StringRef output,
+          llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
   std::error_code error;
   llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
   if (!error) {
-    if (output.ends_with(".mlirbc")) {
-      if (failed(writeBytecodeToFile(module, file.os())))
-        return failure();
-    } else {
-      module->print(file.os(), OpPrintingFlags().enableDebugInfo());
-      file.os() << "\n";
-    }
+    if (failed(print(file.os())))
+      return failure();
     file.os().flush();
     error = file.os().error();
     file.os().clear_error();
@@ -112,6 +111,41 @@ LogicalResult writeModule(ModuleOp module, StringRef output) {
     return fail(module, "cannot write '" + output + "': " + error.message());
   file.keep();
   return success();
+}
+
+LogicalResult writeModule(ModuleOp module, StringRef output) {
+  return writeFile(module, output, [&](llvm::raw_ostream &stream) {
+    if (output.ends_with(".mlirbc"))
+      return writeBytecodeToFile(module, stream);
+    module->print(stream, OpPrintingFlags().enableDebugInfo());
+    stream << "\n";
+    return success();
+  });
+}
+
+/// The PTX of all kernels for GPUs, one after the other.
+static LogicalResult writePtx(ModuleOp module, StringRef output,
+                              const CompileOptions &options) {
+  auto toolkit =
+      cuda::findToolkit(options.cuda ? options.cuda->toolkit : std::string());
+  if (!toolkit)
+    return fail(module, llvm::toString(toolkit.takeError()));
+  std::string text;
+  for (auto kernel : module.getOps<ModuleOp>()) {
+    if (!graph::isOnCuda(kernel))
+      continue;
+    auto ptx = cuda::emitPtx(kernel, "sm_75", *toolkit);
+    if (!ptx)
+      return kernel.emitError(llvm::toString(ptx.takeError()));
+    text += *ptx;
+  }
+  if (text.empty())
+    return fail(module, "no kernel of the model is for GPUs, which "
+                        "--target=cuda asks for");
+  return writeFile(module, output, [&](llvm::raw_ostream &stream) {
+    stream << text;
+    return success();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,13 +315,15 @@ static LogicalResult compileTo(ModuleOp module, const CompileJob &job,
                                const CompileOptions &options,
                                CompileReport &report) {
   // Object code is made from the kernels of phase plan or llvm.
-  Phase last =
-      job.to < Phase::Object ? job.to : std::max(job.from, Phase::Plan);
+  Phase last = job.to < Phase::Object ? std::min(job.to, Phase::LLVM)
+                                      : std::max(job.from, Phase::Plan);
   if (failed(annotateModule(module, job.from, options)) ||
       failed(runPhases(module, job.from, last, options.phases, report)))
     return failure();
-  if (job.to < Phase::Object)
+  if (job.to < Phase::Ptx)
     return writeModule(module, job.output);
+  if (job.to == Phase::Ptx)
+    return writePtx(module, job.output, options);
   options.phases.before(module, last);
   return job.to == Phase::Object
              ? writeObject(module, job.output, options, report)

@@ -25,7 +25,8 @@ namespace tinh {
 
 static const llvm::StringLiteral kNames[] = {
     "graph",   "normalised", "differentiated", "optimised", "fused",
-    "kernels", "plan",       "llvm",           "obj",       "so"};
+    "kernels", "plan",       "llvm",           "ptx",       "obj",
+    "so"};
 
 llvm::StringRef phaseName(Phase phase) {
   return kNames[static_cast<int>(phase)];

@@ -31,6 +31,7 @@ enum class Phase {
   Kernels,
   Plan,
   LLVM,
+  Ptx,
   Object,
   Library
 };

@@ -8,6 +8,7 @@
 #include "compiler/Pipelines/Registration.h"
 
 #include "compiler/Codegen/CPU/ObjectCode.h"
+#include "compiler/Codegen/CUDA/DeviceCode.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Gradients/Gradients.h"
@@ -23,6 +24,7 @@ namespace tinh {
 void registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, plan::PlanDialect>();
   cpu::registerCodegenDialects(registry);
+  cuda::registerCodegenDialects(registry);
   codegen::registerLowerToLinalgModels(registry);
   gradients::registerRules(registry);
 }

@@ -327,7 +327,8 @@ void defineModel(CLI::App &app, Arguments &arguments) {
   app.add_option("--emit", arguments.emit,
                  "stop at a phase and write it: " +
                      tinh::phaseNames(tinh::Phase::Library) +
-                     "; IR is bytecode if the output is called .mlirbc. onnx "
+                     "; IR is bytecode if the output is called .mlirbc. ptx is "
+                     "the text of all kernels for GPUs. onnx "
                      "and json write the model in phase graph in these formats")
       ->capture_default_str();
   app.add_option("--from", arguments.from,
