@@ -57,6 +57,10 @@ TEST_F(EmulateMathTest, HasFunctions) {
   EXPECT_EQ(computeUnary("saturate.f", NAN), 0);
   EXPECT_EQ(computeUnary("floor.f", -1.5f), -2);
   EXPECT_EQ(computeUnary("round.f", 2.5f), 2);
+  EXPECT_EQ(compute("%value = call float asm \"rcp.approx.ftz.f32 $0,$1;\", "
+                    "\"=f,f\"(float %a)",
+                    "", 4),
+            0.25f);
   EXPECT_NEAR(computeUnary("tanh.approx.f32", 0.5f), std::tanh(0.5f), 1e-6);
 }
 

@@ -72,6 +72,7 @@ private:
   void placeSharedMemory();
   void moveToBlock(GlobalVariable &variable, uint64_t offset);
   Error replaceCalls();
+  Error replaceCall(CallInst &call);
   Value *emulate(CallInst &call, StringRef name);
   Error checkDeclarations() const;
   Function *makeEntry();
@@ -181,29 +182,39 @@ Value *Emulation::emulate(CallInst &call, StringRef name) {
   return emulateMath(b, call, name);
 }
 
+Error Emulation::replaceCall(CallInst &call) {
+  Value *value = nullptr;
+  if (auto *code = dyn_cast<InlineAsm>(call.getCalledOperand())) {
+    IRBuilder<> b(&call);
+    value = emulateAssembly(b, call, code->getAsmString());
+    if (!value)
+      return refuse("inline assembly '" + code->getAsmString() + "'");
+  } else if (Function *callee = call.getCalledFunction()) {
+    StringRef name = callee->getName();
+    if (!name.consume_front("llvm.nvvm."))
+      return Error::success();
+    value = emulate(call, name);
+    if (!value)
+      return refuse("emulators do not know the intrinsic '" +
+                    callee->getName() + "'");
+  } else {
+    return refuse("an indirect call");
+  }
+  if (!call.getType()->isVoidTy())
+    call.replaceAllUsesWith(value);
+  call.eraseFromParent();
+  return Error::success();
+}
+
 Error Emulation::replaceCalls() {
   SmallVector<CallInst *> calls;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
       if (auto *call = dyn_cast<CallInst>(&instruction))
         calls.push_back(call);
-  for (CallInst *call : calls) {
-    if (auto *code = dyn_cast<InlineAsm>(call->getCalledOperand()))
-      return refuse("inline assembly '" + code->getAsmString() + "'");
-    Function *callee = call->getCalledFunction();
-    if (!callee)
-      return refuse("an indirect call");
-    StringRef name = callee->getName();
-    if (!name.consume_front("llvm.nvvm."))
-      continue;
-    Value *value = emulate(*call, name);
-    if (!value)
-      return refuse("emulators do not know the intrinsic '" +
-                    callee->getName() + "'");
-    if (!call->getType()->isVoidTy())
-      call->replaceAllUsesWith(value);
-    call->eraseFromParent();
-  }
+  for (CallInst *call : calls)
+    if (Error error = replaceCall(*call))
+      return error;
   return Error::success();
 }
 

@@ -288,4 +288,18 @@ Value *emulateMath(IRBuilderBase &b, CallInst &call, StringRef name) {
   return value ? finish(b, parsed, value) : nullptr;
 }
 
+Value *emulateAssembly(IRBuilderBase &b, CallInst &call, StringRef text) {
+  auto [name, operands] = text.trim().split(' ');
+  std::string expected = "$0";
+  for (unsigned i = 1; i <= call.arg_size(); ++i)
+    expected += ",$" + std::to_string(i);
+  std::string found;
+  for (char c : operands)
+    if (c != ' ')
+      found += c;
+  if (found != expected + ";")
+    return nullptr;
+  return emulateMath(b, call, name);
+}
+
 } // namespace tinh::cuda

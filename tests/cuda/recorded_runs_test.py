@@ -1,0 +1,135 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What runs on the GPU ask of the driver, and what becomes of its errors.
+
+usage: PYTHONPATH=tests/support python tests/cuda/recorded_runs_test.py
+           BIN_DIR FAKE_DRIVER [unittest's options]
+"""
+
+import collections
+import re
+import shutil
+
+import cuda_models
+import cuda_test
+
+ALLOCATING = (
+    "cuMemAlloc_v2",
+    "cuMemHostAlloc",
+    "cuStreamCreate",
+    "cuEventCreate",
+    "cuGraphCreate",
+    "cuGraphInstantiateWithFlags",
+    "cuModuleLoadData",
+)
+# Calls that give something back have nobody to tell, no more than those around
+# them that make the context current; and those that ask whether something is
+# ready, or known, take an error for a no.
+NOT_INJECTED = re.compile(
+    "Destroy|Free|Unload|Release|cuCtx|cuEventQuery|cuPointerGetAttributes"
+)
+# CUDA_ERROR_ILLEGAL_ADDRESS; what the runtime must not take for anything else.
+CODE, NAME = 700, "CUDA_ERROR_ILLEGAL_ADDRESS"
+
+
+def calls_in(log):
+    """How often each function was called."""
+    return collections.Counter(
+        line.split()[0] for line in log if line.startswith("cu")
+    )
+
+
+class RecordedRunsTest(cuda_test.CudaTest):
+    def setUp(self):
+        super().setUp()
+        self.artifact = self.compile_for(cuda_models.two_layer(), "cuda")
+
+    def record(self, *arguments, settings=""):
+        done, log = self.run_artifact(
+            self.artifact, "--input", "x=random", *arguments, settings=settings
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.problems(log), [])
+        return log
+
+    def check_steady_state(self, runs, *arguments):
+        log = self.record("--runs", runs, *arguments)
+        launches = [i for i, l in enumerate(log) if l.startswith("cuGraphLaunch")]
+        self.assertEqual(len(launches), runs, "one graph launch a run")
+        self.assertEqual(calls_in(log)["cuLaunchKernel"], 0)
+        self.assertEqual(calls_in(log)["cuMemcpyAsync"], 0)
+        steady = log[launches[0] : launches[-1]]
+        calls = calls_in(steady)
+        self.assertEqual([name for name in ALLOCATING if calls[name]], [])
+        waits = [l for l in steady if l.startswith("synchronises")]
+        # Whoever waits for a run's end waits for its event; nobody else waits.
+        self.assertEqual(set(waits) - {"synchronises an event"}, set())
+        self.assertLessEqual(len(waits), runs)
+        return log
+
+    def test_a_run_is_one_launch(self):
+        self.check_steady_state(20)
+
+    def test_runs_in_flight(self):
+        self.check_steady_state(30, "--in-flight", 3)
+
+    def test_copies_wait_for_nothing(self):
+        nodes = [
+            re.search(r" copy host to device .* after(.*) ->", line)
+            for line in self.record()
+            if line.startswith("cuGraphAddMemcpyNode")
+        ]
+        after = [match[1] for match in nodes if match]
+        self.assertEqual(after, [""], "the input is ordered behind something")
+
+    def test_memory_does_not_grow(self):
+        few, many = (calls_in(self.record("--runs", n)) for n in (3, 40))
+        for name in ALLOCATING:
+            self.assertEqual(few[name], many[name], name)
+
+    def check_error(self, function, number):
+        folder = self.root / "failed"
+        shutil.rmtree(folder, ignore_errors=True)
+        done, log = self.run_artifact(
+            self.artifact,
+            *("--input", "x=random", "--runs", 3, "--output-dir", folder),
+            settings=f"fail={function}:{number}:{CODE}",
+        )
+        what = f"call {number} of {function} fails"
+        failed = any(l.startswith(function) and l.endswith(f"-> {CODE}") for l in log)
+        if not failed:
+            return False
+        self.assertNotEqual(done.returncode, 0, what)
+        self.assertIn(NAME, done.stderr, what)
+        self.assertEqual(len(done.stderr.splitlines()), 1, what)
+        self.assertEqual(self.problems(log), [], what)
+        return True
+
+    def test_errors_are_reported_and_nothing_leaks(self):
+        counts = calls_in(self.record("--runs", 3))
+        functions = [name for name in counts if not NOT_INJECTED.search(name)]
+        self.assertGreater(len(functions), 20)
+        for function in functions:
+            numbers = {1, (counts[function] + 1) // 2, counts[function]}
+            met = [self.check_error(function, n) for n in sorted(numbers)]
+            self.assertTrue(any(met), f"{function} was not called")
+
+    def test_memory_that_does_not_suffice(self):
+        done, log = self.run_artifact(
+            self.artifact, "--input", "x=random", settings="memory=1000"
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", done.stderr)
+        self.assertEqual(self.problems(log), [])
+
+    def test_no_driver(self):
+        self.environment["TINH_CUDA_DRIVER"] = str(self.root / "libcuda.so.1")
+        done = self.run_tool("graph-run", self.artifact, "--input", "x=random")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(str(self.root / "libcuda.so.1"), done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+if __name__ == "__main__":
+    cuda_test.main()
