@@ -229,7 +229,11 @@ TEST_F(FakeDriverTest, FindsAccessesOfOtherMemory) {
   EXPECT_EQ(cuMemcpyHtoD_v2(x + 4, host, kBytes), kInvalidValue);
   EXPECT_TRUE(logHas("misuse copy host to device 768: the destination is not "
                      "within an allocation"));
-  for (int64_t offset : {1, -1, 1 << 20}) {
+  std::vector<int64_t> offsets = {-1};
+#ifndef TINH_FAKE_CUDA_NO_SIGNALS
+  offsets.push_back(1); // Into a page that cannot be accessed.
+#endif
+  for (int64_t offset : offsets) {
     start("");
     EXPECT_EQ(launch(x, y, stream, offset), kSuccess);
     EXPECT_EQ(cuStreamSynchronize(stream), 719);

@@ -21,6 +21,16 @@ namespace tinh::fake {
 // Accesses of memory that is not there
 //===----------------------------------------------------------------------===//
 
+#ifdef TINH_FAKE_CUDA_NO_SIGNALS
+
+namespace {
+struct SignalStack {
+  ~SignalStack() {}
+};
+} // namespace
+
+#else
+
 static struct sigaction earlierAction;
 
 static void onBadAccess(int signal, siginfo_t *info, void *context) {
@@ -61,6 +71,8 @@ private:
   stack_t earlier;
 };
 } // namespace
+
+#endif
 
 //===----------------------------------------------------------------------===//
 // Grids
