@@ -256,8 +256,14 @@ void DeviceRun::complete() {
 }
 
 void DeviceRun::abandon() noexcept {
+  const Driver &api = driver();
+  CUcontext popped;
+  bool pushed =
+      api.cuCtxPushCurrent_v2(loaded->device()->context()) == kSuccess;
   for (const Stream &stream : streams)
-    driver().cuStreamSynchronize(stream.get());
+    api.cuStreamSynchronize(stream.get());
+  if (pushed)
+    api.cuCtxPopCurrent_v2(&popped);
   arrivals.clear();
 }
 

@@ -23,7 +23,7 @@ std::string name_of(const tinh_artifact_t &artifact,
   else
     text += step.opcode == TINH_OP_COPY ? "a copy" : "a memset";
   if (step.label && *step.label)
-    text += std::string(", of the nodes '") + step.label + "'";
+    text += std::string(", of the nodes '") + step.label + "',";
   return text;
 }
 

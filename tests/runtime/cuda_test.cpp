@@ -1,0 +1,416 @@
+//===- cuda_test.cpp - Runs that use a GPU ----------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On the fake driver, which executes what is queued when somebody waits for it,
+// in orders that only streams, events and edges bind, and writes down what is
+// asked of it.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/cuda/driver/driver_api.h"
+#include "toy.h"
+
+#include <cstring>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <thread>
+
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+enum Function { kMain, kMixed, kTrain, kLoop, kWhile, kBranch, kShared, kCpu };
+using Values = std::vector<float>;
+constexpr size_t kCount = 1024;
+
+Values input(float seed) {
+  Values x(kCount);
+  for (size_t i = 0; i < kCount; ++i)
+    x[i] = seed + float(i % 64);
+  return x;
+}
+
+Values expected(Function function, const Values &x) {
+  Values y(kCount);
+  float factor = x[0] < 100 ? 2 : -1;
+  if (function == kWhile)
+    for (factor = 1; factor * x[0] < 100;)
+      factor *= 2;
+  for (size_t i = 0; i < kCount; ++i) {
+    size_t j = kCount - 1 - i;
+    y[i] = function == kMain     ? 2 * x[j] + float(j)
+           : function == kMixed  ? x[i] - (2 * x[i] + float(i))
+           : function == kTrain  ? float(i) + x[i]
+           : function == kLoop   ? x[i] + 10
+           : function == kShared ? -8 * x[i]
+           : function == kCpu    ? -x[i]
+                                 : factor * x[i];
+  }
+  return y;
+}
+
+class CudaRuns : public testing::Test {
+protected:
+  CudaRuns() {
+    setenv("TINH_CUDA_DRIVER", FAKE_CUDA, 1);
+    tinh_fake_cuda_configure("");
+    tinh_context_options_init(&options);
+    options.threads = 3;
+    EXPECT_EQ(tinh_module_load(toy.path().c_str(), &module), TINH_OK)
+        << tinh_last_error();
+  }
+  ~CudaRuns() override {
+    close();
+    tinh_module_release(module);
+    EXPECT_STREQ(tinh_fake_cuda_leaks(), "");
+    EXPECT_THAT(log(), Not(HasSubstr("misuse")));
+  }
+
+  tinh_status_t open() {
+    close();
+    return tinh_context_create(module, &options, &context);
+  }
+  void close() {
+    tinh_context_release(context);
+    context = nullptr;
+  }
+  tinh_status_t run(uint32_t function, const Values &x, Values &y) {
+    tinh_buffer_t in = {const_cast<float *>(x.data()), kCount * 4},
+                  out = {y.data(), kCount * 4};
+    return tinh_context_run(context, function, &in, 1, &out, 1);
+  }
+  tinh_future_t *submit(uint32_t function, const Values &x, Values &y) {
+    tinh_buffer_t in = {const_cast<float *>(x.data()), kCount * 4},
+                  out = {y.data(), kCount * 4};
+    tinh_future_t *future = nullptr;
+    EXPECT_EQ(tinh_context_submit(context, function, &in, 1, &out, 1, nullptr,
+                                  0, &future),
+              TINH_OK)
+        << tinh_last_error();
+    return future;
+  }
+  void check(Function function, float seed) {
+    SCOPED_TRACE(testing::Message()
+                 << "function " << function << ", seed " << seed << ", "
+                 << options.threads << " threads");
+    Values x = input(seed), y(kCount, -1);
+    ASSERT_EQ(run(function, x, y), TINH_OK) << tinh_last_error();
+    EXPECT_EQ(y, expected(function, x));
+  }
+  Values variable(uint32_t index) {
+    Values values(kCount);
+    EXPECT_EQ(
+        tinh_context_read_variable(context, index, values.data(), kCount * 4),
+        TINH_OK)
+        << tinh_last_error();
+    return values;
+  }
+  static std::string log() { return tinh_fake_cuda_log(); }
+  static size_t count(const std::string &text) {
+    std::string all = log();
+    size_t found = 0;
+    for (size_t at = 0; (at = all.find(text, at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  }
+
+  Toy toy{{}, false, CUDA_ARTIFACT};
+  tinh_module_t *module = nullptr;
+  tinh_context_t *context = nullptr;
+  tinh_context_options_t options;
+};
+
+TEST_F(CudaRuns, ComputeInAnyOrderThatIsLeftOpen) {
+  for (const char *settings :
+       {"", "schedule=newest", "schedule=1", "schedule=2"})
+    for (uint32_t threads : {1, 2, 4}) {
+      tinh_fake_cuda_configure(settings);
+      options.threads = threads;
+      ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+      for (Function function :
+           {kMain, kMixed, kLoop, kWhile, kBranch, kShared, kCpu})
+        for (float seed : {3.f, 200.f, 1.f})
+          check(function, seed);
+      check(kTrain, 5);
+    }
+}
+
+TEST_F(CudaRuns, GoStepByStepOnAPoolOfTheProgram) {
+  options.parallel_for = [](void *, uint32_t count,
+                            void (*task)(void *, uint32_t), void *argument) {
+    for (uint32_t i = 0; i < count; ++i)
+      task(argument, i);
+  };
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  for (Function function :
+       {kMain, kMixed, kTrain, kLoop, kWhile, kBranch, kShared, kCpu})
+    check(function, 3);
+}
+
+TEST_F(CudaRuns, AreOneGraphLaunchWithoutWaitingOrAllocating) {
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  Values x = input(1);
+  std::vector<Values> y(3, Values(kCount));
+  tinh_fake_cuda_configure("");
+  for (Values &each : y)
+    tinh_future_release(submit(kMain, x, each));
+  ASSERT_EQ(tinh_context_wait_all(context), TINH_OK);
+  for (const Values &each : y)
+    EXPECT_EQ(each, expected(kMain, x));
+  EXPECT_EQ(count("cuGraphLaunch"), 3u);
+  for (const char *call :
+       {"Alloc", "cuModule", "cuGraphInstantiate", "cuGraphAdd", "SetParams",
+        "cuLaunchKernel", "cuMemcpy", "cuStreamSynchronize", "Create"})
+    EXPECT_EQ(count(call), 0u) << call << " in\n" << log();
+}
+
+TEST_F(CudaRuns, OverlapWithTheCpu) {
+  options.threads = 2;
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  tinh_fake_cuda_configure("");
+  check(kMixed, 2);
+  // What does not need the CPU goes first; then, without waiting, what does.
+  std::string all = log();
+  size_t first = all.find("cuGraphLaunch"),
+         second = all.find("cuGraphLaunch", first + 1);
+  ASSERT_NE(second, std::string::npos) << all;
+  EXPECT_EQ(all.substr(0, second).find("synchronises"), std::string::npos)
+      << all;
+  EXPECT_EQ(count("cuGraphLaunch"), 2u);
+}
+
+TEST_F(CudaRuns, KeepVariablesOnTheGpu) {
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  Values x = input(1), y(kCount), sum(kCount), total(kCount);
+  for (size_t i = 0; i < kCount; ++i)
+    sum[i] = float(i);
+  EXPECT_EQ(variable(0), sum);
+  std::vector<tinh_future_t *> futures;
+  for (int step = 0; step < 5; ++step) {
+    futures.push_back(submit(kTrain, x, y));
+    for (size_t i = 0; i < kCount; ++i) {
+      sum[i] += x[i];
+      total[i] += sum[i];
+    }
+  }
+  for (tinh_future_t *future : futures) {
+    EXPECT_EQ(tinh_future_wait(future), TINH_OK) << tinh_last_error();
+    tinh_future_release(future);
+  }
+  EXPECT_EQ(y, sum);
+  EXPECT_EQ(variable(0), sum);
+  EXPECT_EQ(variable(1), total);
+
+  std::string path = (toy.folder / "state.safetensors").string();
+  ASSERT_EQ(tinh_context_save_state(context, path.c_str(), nullptr, 0), TINH_OK)
+      << tinh_last_error();
+  Values other = input(9);
+  ASSERT_EQ(tinh_context_write_variable(context, 0, other.data(), kCount * 4),
+            TINH_OK);
+  EXPECT_EQ(variable(0), other);
+  ASSERT_EQ(tinh_context_reset_state(context), TINH_OK);
+  EXPECT_EQ(variable(0)[7], 7);
+  EXPECT_EQ(variable(1)[7], 0);
+  ASSERT_EQ(tinh_context_load_state(context, path.c_str()), TINH_OK)
+      << tinh_last_error();
+  EXPECT_EQ(variable(0), sum);
+  EXPECT_EQ(variable(1), total);
+
+  tinh_buffer_t in = {x.data(), kCount * 4}, out = {y.data(), kCount * 4};
+  tinh_buffer_t given[] = {in, in};
+  tinh_run_options_t with = {given, 2};
+  EXPECT_EQ(tinh_context_run_with(context, kTrain, &in, 1, &out, 1, &with),
+            TINH_INVALID_ARGUMENT);
+  EXPECT_THAT(tinh_last_error(), HasSubstr("'sum' lies on the GPU"));
+}
+
+TEST_F(CudaRuns, MayComeFromManyThreads) {
+  options.max_in_flight = 8;
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < 10; ++i) {
+        auto function = static_cast<Function>((t + i) % (kCpu + 1));
+        if (function == kTrain)
+          function = kMain;
+        Values x = input(float(t * 10 + i + 1)), y(kCount);
+        ASSERT_EQ(run(function, x, y), TINH_OK) << tinh_last_error();
+        EXPECT_EQ(y, expected(function, x)) << function;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST_F(CudaRuns, ShareKernelsAndWeightsAmongContexts) {
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  tinh_fake_cuda_configure("");
+  tinh_context_t *other = nullptr;
+  ASSERT_EQ(tinh_context_create(module, &options, &other), TINH_OK);
+  EXPECT_EQ(count("cuModuleLoadData"), 0u);
+  EXPECT_EQ(count("cuMemcpyHtoD"), 0u);
+  tinh_context_release(other);
+  check(kMain, 4);
+}
+
+TEST_F(CudaRuns, AreInTheTrace) {
+  std::string path = (toy.folder / "trace.json").string();
+  options.trace_path = path.c_str();
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  check(kMain, 1);
+  check(kMixed, 1);
+  close();
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(text, HasSubstr("\"name\":\"GPU\""));
+  EXPECT_THAT(text, HasSubstr("\"name\":\"copy and 3 more\""));
+}
+
+TEST_F(CudaRuns, SayWhereANumberWentWrong) {
+  options.check_numerics = TINH_CHECK_NANS_AND_INFINITIES;
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  check(kMain, 1);
+  check(kMixed, 1);
+  Values x = input(1), y(kCount);
+  x[17] = 3e38f; // Twice as much is none.
+  EXPECT_EQ(run(kMain, x, y), TINH_NOT_FINITE);
+  EXPECT_THAT(tinh_last_error(),
+              HasSubstr("kernel 'scale_add', of the nodes 'SCALE_ADD', gave "
+                        "infinity at [17]"));
+  check(kMain, 1);
+}
+
+TEST_F(CudaRuns, TellOfTheirMemory) {
+  tinh_module_info_t of_module;
+  ASSERT_EQ(tinh_module_info(module, &of_module), TINH_OK);
+  EXPECT_TRUE(of_module.needs_cuda);
+  EXPECT_EQ(of_module.device_state_size, 4096u);
+  tinh_function_info_t function;
+  ASSERT_EQ(tinh_module_function_info(module, kMain, &function), TINH_OK);
+  EXPECT_EQ(function.device_arena_size, 4 * 4096u);
+  ASSERT_EQ(open(), TINH_OK);
+  tinh_context_info_t info;
+  ASSERT_EQ(tinh_context_info(context, &info), TINH_OK);
+  EXPECT_TRUE(info.uses_cuda);
+  EXPECT_EQ(info.device_arena_size, 4 * 4096u);
+  EXPECT_EQ(info.num_arenas, 2u);
+  uint32_t num_devices = 0;
+  ASSERT_EQ(tinh_cuda_device_count(&num_devices), TINH_OK);
+  ASSERT_GE(num_devices, 1u);
+  tinh_cuda_device_info_t device;
+  ASSERT_EQ(tinh_cuda_device_info(0, &device), TINH_OK);
+  EXPECT_GE(device.compute_major, 7u);
+  EXPECT_NE(device.memory_size, 0u);
+  EXPECT_EQ(tinh_cuda_device_info(num_devices, &device), TINH_INVALID_ARGUMENT);
+  options.cuda_device = num_devices;
+  EXPECT_EQ(open(), TINH_INVALID_ARGUMENT);
+  EXPECT_THAT(tinh_last_error(), HasSubstr("there is no GPU"));
+}
+
+/// Every call of the driver that a context makes fails in turn, once.
+class CudaFailures : public CudaRuns {};
+
+std::vector<std::string> calls_in(const std::string &log) {
+  std::vector<std::string> calls;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("cu"))
+      calls.push_back(line.substr(0, line.find_first_of(" (")));
+  return calls;
+}
+
+bool is_cleanup(const std::string &call) {
+  for (const char *word : {"Destroy", "Free", "Release", "Unload", "Pop",
+                           "GetError", "PointerGetAttributes"})
+    if (call.find(word) != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST_F(CudaFailures, OfACallThatMakesAContextAreToldAndLeaveNothing) {
+  ASSERT_EQ(open(), TINH_OK);
+  close();
+  tinh_fake_cuda_configure("");
+  ASSERT_EQ(open(), TINH_OK);
+  std::map<std::string, int> number;
+  for (const std::string &call : calls_in(log())) {
+    int n = ++number[call];
+    if (is_cleanup(call))
+      continue;
+    close();
+    std::string where = call + ":" + std::to_string(n);
+    tinh_fake_cuda_configure(("fail=" + where + ":719").c_str());
+    tinh_status_t status = open();
+    ASSERT_NE(status, TINH_OK) << where;
+    EXPECT_THAT(tinh_last_error(), HasSubstr("LAUNCH_FAILED")) << where;
+    EXPECT_STREQ(tinh_fake_cuda_leaks(), "") << where;
+  }
+}
+
+TEST_F(CudaFailures, OfACallWithinARunAreToldAndTheNextRunIsRight) {
+  Values x = input(3), y(kCount);
+  auto submit_and_wait = [&](Function function) {
+    tinh_future_t *future = submit(function, x, y);
+    tinh_status_t status = tinh_future_wait(future);
+    tinh_future_release(future);
+    return status;
+  };
+  for (Function function : {kMain, kMixed, kLoop, kWhile, kBranch, kShared}) {
+    ASSERT_EQ(open(), TINH_OK);
+    tinh_fake_cuda_configure("");
+    check(function, 3);
+    std::map<std::string, int> number;
+    for (const std::string &call : calls_in(log())) {
+      std::string where = call + ":" + std::to_string(++number[call]);
+      if (is_cleanup(call))
+        continue;
+      SCOPED_TRACE(where + " in function " + std::to_string(function));
+      for (bool submitted : {false, true}) {
+        tinh_fake_cuda_configure(("fail=" + where + ":719").c_str());
+        EXPECT_EQ(submitted ? submit_and_wait(function) : run(function, x, y),
+                  TINH_DEVICE_ERROR);
+        EXPECT_THAT(tinh_last_error(), HasSubstr("LAUNCH_FAILED"));
+        check(function, 4);
+        EXPECT_EQ(submit_and_wait(function), TINH_OK) << tinh_last_error();
+        EXPECT_THAT(log(), Not(HasSubstr("misuse")));
+      }
+    }
+  }
+}
+
+TEST_F(CudaFailures, NameTheKernel) {
+  ASSERT_EQ(open(), TINH_OK);
+  tinh_fake_cuda_configure("fail=cuLaunchKernel:2:719");
+  Values x = input(3), y(kCount);
+  EXPECT_EQ(run(kLoop, x, y), TINH_DEVICE_ERROR);
+  EXPECT_THAT(tinh_last_error(),
+              HasSubstr("loop: step 3: kernel 'add_number', of the nodes "
+                        "'ADD_NUMBER', cannot be launched: "
+                        "CUDA_ERROR_LAUNCH_FAILED"));
+  tinh_fake_cuda_configure("fail=cuGraphLaunch:1:700");
+  EXPECT_EQ(run(kMain, x, y), TINH_DEVICE_ERROR);
+  EXPECT_THAT(tinh_last_error(), HasSubstr("main: the CUDA graph of 4 steps"));
+}
+
+TEST_F(CudaFailures, OfLoadingSayWhatIsMissing) {
+  tinh_fake_cuda_configure("fail=cuModuleLoadData:1:209");
+  EXPECT_EQ(open(), TINH_INCOMPATIBLE);
+  EXPECT_THAT(tinh_last_error(),
+              HasSubstr("kernel 'scale_add' has no code for the GPU"));
+  tinh_fake_cuda_configure("fail=cuMemAlloc_v2:1:2");
+  EXPECT_EQ(open(), TINH_OUT_OF_MEMORY);
+  EXPECT_THAT(tinh_last_error(),
+              HasSubstr("cannot allocate 4096 bytes for the weights"));
+  ASSERT_EQ(open(), TINH_OK);
+  check(kMain, 1);
+}
+
+} // namespace
