@@ -32,10 +32,12 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
@@ -85,8 +87,7 @@ static void exportSharedMemory(Operation *module) {
 }
 
 /// Math ops on vectors become ops on each of their elements, as libdevice has
-/// functions of these; square roots are to be rounded as IEEE 754 says, not
-/// approximated.
+/// functions of these.
 static void prepareMath(Operation *module) {
   SmallVector<Operation *> worklist;
   module->walk([&](Operation *op) {
@@ -97,8 +98,6 @@ static void prepareMath(Operation *module) {
   for (Operation *op : worklist) {
     OpBuilder b(op);
     auto element = [&](ValueRange operands, Type type) -> Value {
-      if (isa<math::SqrtOp>(op))
-        return LLVM::SqrtOp::create(b, op->getLoc(), operands);
       if (isa<math::TruncOp>(op))
         return LLVM::FTruncOp::create(b, op->getLoc(), operands);
       OperationState state(op->getLoc(), op->getName(), operands, type,
@@ -118,7 +117,7 @@ static void prepareMath(Operation *module) {
             b, op->getLoc(), element(operands, vector.getElementType()), result,
             i);
       }
-    } else if (isa<math::SqrtOp, math::TruncOp>(op)) {
+    } else if (isa<math::TruncOp>(op)) {
       result = element(op->getOperands(), type);
     } else {
       continue;
@@ -126,6 +125,26 @@ static void prepareMath(Operation *module) {
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }
+}
+
+/// Square roots are to be rounded as IEEE 754 says: libdevice's function is an
+/// approximation unless it is told otherwise.
+static void roundSquareRoots(Operation *module) {
+  module->walk([](LLVM::CallOp call) {
+    if (call.getCallee() != "__nv_sqrtf" && call.getCallee() != "__nv_sqrt")
+      return;
+    OpBuilder b(call);
+    call.getResult().replaceAllUsesWith(
+        LLVM::SqrtOp::create(b, call.getLoc(), call.getOperand(0)));
+    call.erase();
+  });
+}
+
+/// Vector ops that the conversion to NVVM has no patterns for.
+static LogicalResult prepareVectors(Operation *module) {
+  RewritePatternSet patterns(module->getContext());
+  vector::populateVectorStepLoweringPatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
 }
 
 /// Indices fit into 32 bits if all memory does: then they cost half as much.
@@ -140,6 +159,8 @@ static unsigned indexBits(gpu::GPUModuleOp module) {
 
 static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
   prepareMath(device);
+  if (failed(prepareVectors(device)))
+    return failure();
   PassManager pm(module.getContext());
   OpPassManager &nested = pm.nest<gpu::GPUModuleOp>();
   nested.addPass(createCSEPass());
@@ -155,6 +176,7 @@ static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
   nested.addPass(createCSEPass());
   if (failed(pm.run(module)))
     return failure();
+  roundSquareRoots(module);
   exportSharedMemory(module);
   return success();
 }
