@@ -197,21 +197,26 @@ TEST_F(EmulateThreadsTest, NeedsEachBarrier) {
   EmulatedKernel kernel(kReverse, "k");
   auto isRight = [&](const std::string &settings) {
     configure(settings);
-    EXPECT_EQ(kernel.run(1, 64, 64 * 4, {&in, &out}), 0);
+    int code = kernel.run(1, 64, 64 * 4, {&in, &out});
+    configure(settings);
     std::vector<float> got = out.values<float>();
     for (int i = 0; i < 64; ++i)
       if (got[i] != float(i) + 63)
         return false;
-    return true;
+    return code == 0;
   };
   for (const std::string &schedule : allSchedules())
     EXPECT_TRUE(isRight(schedule)) << schedule;
   for (std::string site : {"0", "1"}) {
     bool caught = false;
-    for (const std::string &schedule : allSchedules())
-      caught |= !isRight("ignore=k:barrier:" + site + schedule);
+    for (const std::string &schedule : allSchedules()) {
+      std::string settings = "ignore=k:barrier:" + site + schedule;
+      caught |= !isRight("races=0 " + settings);
+      EXPECT_FALSE(isRight(settings)) << "nothing orders the accesses";
+    }
     EXPECT_TRUE(caught) << "barrier " << site;
   }
+  configure("");
 }
 
 TEST_F(EmulateThreadsTest, FindsBarriersThatNotAllThreadsReach) {

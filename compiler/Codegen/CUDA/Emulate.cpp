@@ -47,6 +47,7 @@ public:
     if (Error error = findKernel())
       return error;
     retarget();
+    announceAccesses();
     placeSharedMemory();
     if (Error error = replaceCalls())
       return error;
@@ -69,6 +70,7 @@ private:
   }
   Error findKernel();
   void retarget();
+  void announceAccesses();
   void placeSharedMemory();
   void moveToBlock(GlobalVariable &variable, uint64_t offset);
   Error replaceCalls();
@@ -133,6 +135,31 @@ void Emulation::retarget() {
     for (Instruction &instruction : instructions(function))
       if (auto *call = dyn_cast<CallBase>(&instruction))
         call->setCallingConv(CallingConv::C);
+  }
+}
+
+/// Tells the emulator what is loaded from and stored to shared memory, so that
+/// it can find races.
+void Emulation::announceAccesses() {
+  SmallVector<Instruction *> accesses;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      const Value *pointer = getLoadStorePointerOperand(&instruction);
+      if (pointer && !instruction.isAtomic() &&
+          pointer->getType()->getPointerAddressSpace() ==
+              NVPTXAS::ADDRESS_SPACE_SHARED)
+        accesses.push_back(&instruction);
+    }
+  for (Instruction *access : accesses) {
+    bool isLoad = isa<LoadInst>(access);
+    IRBuilder<> b(isLoad ? access : access->getNextNode());
+    TypeSize size =
+        module.getDataLayout().getTypeStoreSize(getLoadStoreType(access));
+    callEmulator(b, isLoad ? "tinh_emu_shared_read" : "tinh_emu_shared_wrote",
+                 b.getVoidTy(),
+                 {b.CreateAddrSpaceCast(getLoadStorePointerOperand(access),
+                                        b.getPtrTy()),
+                  b.getInt32(size.getFixedValue())});
   }
 }
 

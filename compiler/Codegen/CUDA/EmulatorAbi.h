@@ -82,6 +82,9 @@ extern "C" {
 uint32_t tinh_emu_register(Register which);
 /// The shared memory of the block.
 char *tinh_emu_shared();
+/// Before each load from it, and after each store.
+void tinh_emu_shared_read(const void *address, uint32_t size);
+void tinh_emu_shared_wrote(const void *address, uint32_t size);
 
 /// `threads` is 0 for all of the block.
 void tinh_emu_barrier(uint32_t site, uint32_t barrier, uint32_t threads);

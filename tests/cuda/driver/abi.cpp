@@ -77,7 +77,8 @@ TINH_EMULATOR void tinh::emulator::tinh_emu_warp_barrier(uint32_t site,
                                                          uint32_t mask) {
   Block &block = Block::current();
   if (!block.isIgnored(/*isBarrier=*/true, site))
-    block.runTogether("bar.warp.sync", mask, nullptr, nullptr, [](Group &) {});
+    block.runTogether("bar.warp.sync", mask, nullptr, nullptr,
+                      [](Group &) { Block::current().synchroniseWarp(); });
 }
 
 namespace {
@@ -213,6 +214,16 @@ TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_reduce(Reduction reduction,
   return result;
 }
 
+TINH_EMULATOR void tinh::emulator::tinh_emu_shared_read(const void *address,
+                                                        uint32_t size) {
+  Block::current().noteRead(address, size);
+}
+
+TINH_EMULATOR void tinh::emulator::tinh_emu_shared_wrote(const void *address,
+                                                         uint32_t size) {
+  Block::current().noteWrite(address, size);
+}
+
 //===----------------------------------------------------------------------===//
 // Asynchronous copies
 //===----------------------------------------------------------------------===//
@@ -220,6 +231,7 @@ TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_reduce(Reduction reduction,
 static void perform(const PendingCopy &copy) {
   std::memcpy(copy.to, copy.from, copy.read);
   std::memset(copy.to + copy.read, 0, copy.size - copy.read);
+  Block::current().noteWrite(copy.to, copy.size);
 }
 
 TINH_EMULATOR void tinh::emulator::tinh_emu_copy_async(void *shared,

@@ -49,6 +49,7 @@ void Block::prepare(const Launch &launch, Size3 index) {
   warps.assign((live + kWarp - 1) / kWarp, {});
   barriers.clear();
   sharedSize = launch.image->staticShared + launch.dynamicShared;
+  races.begin(sharedSize, live);
   memory.assign(kSharedAlignment + sharedSize + kGuard, char(settings->poison));
   auto address = reinterpret_cast<uintptr_t>(memory.data());
   address = (address + kSharedAlignment - 1) / kSharedAlignment;
@@ -184,6 +185,25 @@ bool Block::isShared(const void *address, uint64_t size) const {
   return first >= sharedMemory && first + size <= sharedMemory + sharedSize;
 }
 
+void Block::noteRead(const void *address, uint32_t size) {
+  if (!settings->races || !isShared(address, size))
+    return;
+  uint64_t offset = uint64_t(static_cast<const char *>(address) - sharedMemory);
+  std::string race = races.read(offset, size, active->index);
+  if (!race.empty())
+    fail(race);
+}
+
+void Block::noteWrite(const void *address, uint32_t size) {
+  if (!settings->races || !isShared(address, size))
+    return;
+  const char *bytes = static_cast<const char *>(address);
+  uint64_t offset = uint64_t(bytes - sharedMemory);
+  std::string race = races.write(offset, size, active->index, bytes);
+  if (!race.empty())
+    fail(race);
+}
+
 uint32_t Block::waitAtBarrier(uint32_t site, uint32_t index, uint32_t count,
                               bool predicate) {
   Barrier &barrier = barriers[index];
@@ -205,6 +225,7 @@ uint32_t Block::waitAtBarrier(uint32_t site, uint32_t index, uint32_t count,
   for (Thread *other : barrier.waiting)
     other->state = Thread::State::Ready;
   barrier.waiting.clear();
+  races.synchronise();
   barrier.result = std::exchange(barrier.votes, 0);
   return barrier.result;
 }

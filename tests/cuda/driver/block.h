@@ -17,6 +17,7 @@
 
 #include "compiler/Codegen/CUDA/EmulatorAbi.h"
 #include "fiber.h"
+#include "races.h"
 #include "settings.h"
 
 #include <array>
@@ -91,6 +92,10 @@ public:
   bool copiesEarly() const { return settings->earlyCopies; }
   /// Whether these bytes are the block's shared memory.
   bool isShared(const void *address, uint64_t size) const;
+  /// What a thread accesses in shared memory; ends the block on a race.
+  void noteRead(const void *address, uint32_t size);
+  void noteWrite(const void *address, uint32_t size);
+  void synchroniseWarp() { races.synchroniseWarp(active->index / 32); }
   /// Ends the block.
   [[noreturn]] void fail(const std::string &message);
 
@@ -119,6 +124,7 @@ private:
   std::vector<char> memory;
   char *sharedMemory = nullptr;
   uint64_t sharedSize = 0;
+  RaceDetector races;
   Thread *active = nullptr;
   uint32_t live = 0;
   void *scheduler = nullptr;

@@ -80,7 +80,10 @@ TINH_EMULATOR void tinh::emulator::tinh_emu_load_matrix(const void *row,
                                                         uint32_t transposed,
                                                         uint32_t *result) {
   LoadInput input{static_cast<const char *>(row), count, transposed != 0};
-  Block::current().runTogether("ldmatrix", ~0u, &input, result, loadMatrices);
+  Block &block = Block::current();
+  if (block.read(Register::Laneid) < count * 8)
+    block.noteRead(row, 16);
+  block.runTogether("ldmatrix", ~0u, &input, result, loadMatrices);
 }
 
 static float fromBits(uint32_t bits) {

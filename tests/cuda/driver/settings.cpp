@@ -48,6 +48,8 @@ static void apply(Settings &settings, const std::string &name,
     settings.poison = uint8_t(number(value, word, 16));
   } else if (name == "copies") {
     settings.earlyCopies = value == "early";
+  } else if (name == "races") {
+    settings.races = number(value, word);
   } else if (name == "schedule") {
     settings.schedule = value == "newest"   ? Schedule::Newest
                         : value == "oldest" ? Schedule::Oldest

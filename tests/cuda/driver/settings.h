@@ -15,6 +15,8 @@
 //                        start of a block, hexadecimal; else ff: no number
 //   copies=early         asynchronous copies within kernels are done when they
 //                        are issued; else late: when they are waited for
+//   races=0              accesses of shared memory that nothing orders are no
+//                        errors
 //   schedule=newest      of work that may run, what was queued last runs first;
 //                        else oldest; or a number, which seeds a random order
 //   ignore=K:barrier:N   kernel K has no barrier N; or K:wait:N
@@ -57,6 +59,7 @@ struct Settings {
   bool descending = false;
   uint8_t poison = 0xff;
   bool earlyCopies = false;
+  bool races = true;
   Schedule schedule = Schedule::Oldest;
   uint64_t seed = 0;
   std::optional<IgnoredSite> ignored;
