@@ -18,3 +18,9 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["XDG_CACHE_HOME"] = os.path.join(
     config.tinh_binary_dir, "cache"
 )
+
+# What makes PTX and code for chips is tested where there is a toolkit.
+toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+if os.path.exists(os.path.join(toolkit, "bin", "ptxas")):
+    config.available_features.add("cuda-toolkit")
+    config.environment["CUDA_HOME"] = toolkit
