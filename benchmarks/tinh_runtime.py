@@ -36,6 +36,8 @@ class ModuleInfo(c.Structure):
         ("num_variables", c.c_uint32),
         ("weights_size", c.c_uint64),
         ("state_size", c.c_uint64),
+        ("needs_cuda", c.c_bool),
+        ("device_state_size", c.c_uint64),
     ]
 
 
@@ -49,6 +51,9 @@ class FunctionInfo(c.Structure):
         ("arena_size", c.c_uint64),
         ("unplanned_size", c.c_uint64),
         ("lower_bound_size", c.c_uint64),
+        ("device_arena_size", c.c_uint64),
+        ("device_unplanned_size", c.c_uint64),
+        ("device_lower_bound_size", c.c_uint64),
     ]
 
 
@@ -73,6 +78,7 @@ class ContextOptions(c.Structure):
         ("parallel_for_pool", c.c_void_p),
         ("trace_path", c.c_char_p),
         ("check_numerics", c.c_int),
+        ("cuda_device", c.c_uint32),
     ]
 
 

@@ -89,6 +89,7 @@ void Executor::give_to_device(Run &run, const Walk &walk,
                               const Instruction &instruction) {
   cuda::DeviceRun &device = *run.arena->device;
   auto what = static_cast<uint32_t>(instruction.begin);
+  bool had_failed = run.status != TINH_OK;
   try_on_device(run, [&] {
     if (instruction.opcode == kDeviceLaunch)
       device.launch(what);
@@ -97,6 +98,9 @@ void Executor::give_to_device(Run &run, const Walk &walk,
     else
       device.execute(instruction.step, walk.buffers(instruction));
   });
+  // What others go on with now, the GPU must be done with.
+  if (run.status != TINH_OK && !had_failed)
+    device.abandon();
   if (instruction.signal)
     tell(0, walk.progress(instruction.signal));
 }

@@ -116,7 +116,10 @@ protected:
     return strides;
   }
 
-  Toy toy{{}, false, CONTROL_ARTIFACT};
+  explicit CheckArtifact(const char *library = CONTROL_ARTIFACT)
+      : toy({}, false, library) {}
+
+  Toy toy;
   Module module{toy.path()};
   tinh_function_desc_t function;
   std::vector<tinh_step_t> steps;
@@ -126,7 +129,73 @@ protected:
   std::vector<tinh_operand_desc_t> operands;
 };
 
+/// Of the artifact for a GPU.
+class CheckDevices : public CheckArtifact {
+protected:
+  CheckDevices() : CheckArtifact(CUDA_ARTIFACT) {}
+
+  /// The same for one of its functions, by number.
+  template <typename Change> bool takes(int f, Change change) {
+    return accepts(static_cast<Function>(f), change);
+  }
+};
+
 } // namespace
+
+TEST_F(CheckDevices, KernelsHaveCodeForTheirDevice) {
+  EXPECT_TRUE(takes(0, [] {}));
+  enum { kCpuKernel = 0, kGpuKernel = 2 };
+  for (uint32_t threads : {0u, 16u, 33u, 1056u})
+    EXPECT_FALSE(takes(0, [&] { kernels[kGpuKernel].threads = threads; }));
+  EXPECT_TRUE(takes(0, [&] { kernels[kGpuKernel].threads = 1024; }));
+  EXPECT_FALSE(takes(0, [&] { kernels[kGpuKernel].image = nullptr; }));
+  EXPECT_FALSE(
+      takes(0, [&] { kernels[kGpuKernel].scratch_size = 1ull << 31; }));
+  EXPECT_FALSE(takes(0, [&] { kernels[kGpuKernel].device = 2; }));
+  EXPECT_FALSE(takes(0, [&] { kernels[kCpuKernel].function = nullptr; }));
+  EXPECT_FALSE(takes(0, [&] { kernels[kCpuKernel].threads = 32; }));
+}
+
+TEST_F(CheckDevices, BuffersLieWhereTheirStepIsDone) {
+  enum { kMain, kMixed, kTrain, kLoop, kWhile };
+  auto put = [&](size_t step, size_t buffer, uint32_t space, uint32_t index) {
+    return [=, this] { buffers_of(step)[buffer] = {space, index, 0}; };
+  };
+  EXPECT_FALSE(takes(kMain, put(1, 0, TINH_SPACE_INPUT, 0)));
+  EXPECT_FALSE(takes(kMain, put(1, 0, TINH_SPACE_ARENA, 0)));
+  EXPECT_FALSE(takes(kMain, put(1, 1, TINH_SPACE_WEIGHTS, 0)));
+  EXPECT_FALSE(takes(kMain, put(0, 0, TINH_SPACE_WEIGHTS, 0)));
+  EXPECT_TRUE(takes(kMain, put(0, 0, TINH_SPACE_DEVICE_WEIGHTS, 0)));
+  EXPECT_FALSE(takes(kMixed, put(0, 0, TINH_SPACE_DEVICE, 0)));
+  EXPECT_FALSE(takes(kMixed, put(0, 1, TINH_SPACE_DEVICE_WEIGHTS, 0)));
+  EXPECT_TRUE(takes(kTrain, put(1, 1, TINH_SPACE_INPUT, 1)));
+  EXPECT_FALSE(takes(kTrain, put(1, 1, TINH_SPACE_INPUT, 2)));
+  EXPECT_FALSE(takes(kLoop, put(3, 1, TINH_SPACE_LOOP, 0)));
+  EXPECT_FALSE(takes(kWhile, put(4, 0, TINH_SPACE_DEVICE, 0)));
+}
+
+TEST_F(CheckDevices, BuffersLieWithinTheArenaOnTheGpu) {
+  EXPECT_TRUE(takes(0, [&] { function.device_arena_size = 3 * 4096; }));
+  EXPECT_FALSE(takes(0, [&] { function.device_arena_size = 3 * 4096 - 1; }));
+  EXPECT_FALSE(takes(0, [&] { buffers_of(1)[1].offset = 4; }));
+  EXPECT_FALSE(takes(0, [&] { steps[1].num_chunks = 1ull << 31; }));
+}
+
+TEST_F(CheckDevices, VariablesLieInTheStateOfTheirDevice) {
+  tinh_artifact_t artifact = module.artifact();
+  artifact.device_state_size -= 64;
+  EXPECT_FALSE(valid_artifact(artifact));
+  artifact = module.artifact();
+  artifact.state_size -= 64;
+  EXPECT_FALSE(valid_artifact(artifact));
+  artifact = module.artifact();
+  tinh_function_desc_t init = *artifact.init;
+  artifact.init = &init;
+  EXPECT_TRUE(valid_artifact(artifact));
+  init.steps = artifact.functions[0].steps; // Of the GPU.
+  init.device_arena_size = artifact.functions[0].device_arena_size;
+  EXPECT_FALSE(valid_artifact(artifact));
+}
 
 TEST_F(CheckArtifact, TakesWhatIsWhole) {
   for (Function f : {collatz, prefix, nested})

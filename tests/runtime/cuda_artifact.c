@@ -168,6 +168,8 @@ static const tinh_step_t shared_steps[] = {COPY(-1, BYTES, IN(0), GPU(0)),
                                            COPY(4, BYTES, HOST(1), GPU(0)),
                                            NEXT(5, 2),
                                            COPY(5, BYTES, GPU(0), OUT(0))};
+static const tinh_step_t init_steps[] = {
+    COPY(-1, BYTES, IN(0), {TINH_SPACE_WEIGHTS, 0, 0})};
 static const tinh_step_t cpu_steps[] = {RUN(NEGATE, -1, IN(0), OUT(0))};
 
 #define TENSOR(NAME, VARIABLE) {NAME, TINH_DTYPE_F32, 1, {N}, BYTES, VARIABLE}
@@ -195,6 +197,14 @@ static const tinh_function_desc_t functions[] = {
     FUNCTION("train", train_steps, 2),   FUNCTION("loop", loop_steps, 0),
     FUNCTION("while", while_steps, 0),   FUNCTION("branch", branch_steps, 0),
     FUNCTION("shared", shared_steps, 0), FUNCTION("cpu", cpu_steps, 0)};
+
+/* The weights are the parameter "w". */
+static const tinh_tensor_desc_t parameter[] = {TENSOR("w", TINH_NOT_VARIABLE)};
+static const tinh_function_desc_t init = {.name = "init",
+                                          .num_inputs = 1,
+                                          .inputs = parameter,
+                                          .num_steps = 1,
+                                          .steps = init_steps};
 
 #define VARIABLE(NAME, INITIAL, DEVICE)                                        \
   {NAME,                                                                       \
@@ -225,7 +235,7 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        variables,
                                        BYTES,
                                        BYTES,
-                                       0,
+                                       &init,
                                        BYTES};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {

@@ -11,7 +11,9 @@
 // asked of it.
 //
 //===----------------------------------------------------------------------===//
+#include "cuda/driver.h"
 #include "tests/cuda/driver/driver_api.h"
+#include "tinh/safetensors.h"
 #include "toy.h"
 
 #include <cstring>
@@ -248,6 +250,64 @@ TEST_F(CudaRuns, MayComeFromManyThreads) {
     });
   for (std::thread &thread : threads)
     thread.join();
+}
+
+TEST_F(CudaRuns, UsePinnedMemoryOfTheCallerItself) {
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  const tinh::runtime::cuda::Driver &driver = tinh::runtime::cuda::driver();
+  tinh::runtime::cuda::CUcontext gpu;
+  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&gpu, 0), 0);
+  ASSERT_EQ(driver.cuCtxPushCurrent_v2(gpu), 0);
+  void *memory[2];
+  for (void *&each : memory)
+    ASSERT_EQ(driver.cuMemHostAlloc(&each, kCount * 4, 0), 0);
+  Values x = input(2), y(kCount);
+  for (bool pinned : {true, false, true, true}) {
+    SCOPED_TRACE(pinned);
+    std::memcpy(memory[0], x.data(), kCount * 4);
+    std::memset(memory[1], 0, kCount * 4);
+    y.assign(kCount, 0);
+    tinh_fake_cuda_configure("");
+    tinh_buffer_t in = {pinned ? memory[0] : x.data(), kCount * 4},
+                  out = {pinned ? memory[1] : y.data(), kCount * 4};
+    ASSERT_EQ(tinh_context_run(context, kMain, &in, 1, &out, 1), TINH_OK)
+        << tinh_last_error();
+    if (pinned)
+      std::memcpy(y.data(), memory[1], kCount * 4);
+    EXPECT_EQ(y, expected(kMain, x));
+  }
+  // The last run had the addresses of the one before.
+  EXPECT_EQ(count("SetParams"), 0u) << log();
+  for (Function function : {kMixed, kLoop, kTrain}) {
+    tinh_buffer_t in = {memory[0], kCount * 4}, out = {memory[1], kCount * 4};
+    ASSERT_EQ(tinh_context_run(context, function, &in, 1, &out, 1), TINH_OK);
+    std::memcpy(y.data(), memory[1], kCount * 4);
+    EXPECT_EQ(y, expected(function, x)) << function;
+  }
+  for (void *each : memory)
+    EXPECT_EQ(driver.cuMemFreeHost(each), 0);
+  EXPECT_EQ(driver.cuCtxPopCurrent_v2(&gpu), 0);
+  EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), 0);
+}
+
+TEST_F(CudaRuns, TakeOtherWeights) {
+  std::string path = (toy.folder / "w.safetensors").string();
+  Values w(kCount, 0.5f), x = input(2), y(kCount);
+  const int64_t dims[] = {kCount};
+  tinh_safetensors_tensor_t tensor = {
+      {"w", TINH_DTYPE_F32, 1, dims, kCount * 4}, w.data(), 0};
+  ASSERT_EQ(tinh_safetensors_write(path.c_str(), &tensor, 1, nullptr, 0),
+            TINH_OK)
+      << tinh_last_error();
+  tinh_module_t *with_them = nullptr;
+  ASSERT_EQ(tinh_module_with_weights(module, path.c_str(), &with_them), TINH_OK)
+      << tinh_last_error();
+  std::swap(module, with_them);
+  tinh_module_release(with_them);
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  ASSERT_EQ(run(kMain, x, y), TINH_OK) << tinh_last_error();
+  for (size_t i = 0; i < kCount; ++i)
+    EXPECT_EQ(y[i], 2 * x[kCount - 1 - i] + 0.5f);
 }
 
 TEST_F(CudaRuns, ShareKernelsAndWeightsAmongContexts) {

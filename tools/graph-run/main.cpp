@@ -41,6 +41,9 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--in-flight", options.in_flight, "runs in flight at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_option("--cuda-device", options.cuda_device,
+                 "the GPU to run on, if the artifact needs one")
+      ->capture_default_str();
   app.add_flag("--percentiles", options.percentiles,
                "print minimum, percentiles and maximum");
   app.add_option("--trace", options.trace,

@@ -39,6 +39,7 @@ struct RunOptions {
   uint32_t runs = 1;
   uint32_t warmup = 0;
   uint32_t in_flight = 1;
+  uint32_t cuda_device = 0;
   bool list = false;
   bool train = false;
   bool percentiles = false;
@@ -49,6 +50,7 @@ struct RunOptions {
   ContextOptions context() const {
     ContextOptions wanted;
     wanted.threads = threads;
+    wanted.cuda_device = cuda_device;
     if (!train)
       wanted.max_in_flight = in_flight;
     if (!check_numerics.empty())

@@ -35,6 +35,8 @@ void print_json(const Timings &timings) {
   std::vector<double> sorted = sorted_runs(timings);
   nlohmann::ordered_json json;
   json["model"] = timings.model;
+  if (!timings.gpu.empty())
+    json["gpu"] = timings.gpu;
   json["threads"] = timings.threads;
   json["runs"] = sorted.size();
   json["first_ms"] = timings.first_ms;
@@ -43,15 +45,18 @@ void print_json(const Timings &timings) {
   json["p90_ms"] = percentile(sorted, 90);
   json["p99_ms"] = percentile(sorted, 99);
   json["arena_bytes"] = timings.arena_bytes;
+  if (!timings.gpu.empty())
+    json["device_arena_bytes"] = timings.device_arena_bytes;
   auto replace = nlohmann::ordered_json::error_handler_t::replace;
   std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
 }
 
 void print_timings(const Timings &timings, bool percentiles) {
   std::vector<double> sorted = sorted_runs(timings);
-  std::printf("%s: %zu run%s on %u thread%s, first %.3f ms, median %.3f ms\n",
+  std::string gpu = timings.gpu.empty() ? "" : timings.gpu + " and ";
+  std::printf("%s: %zu run%s on %s%u thread%s, first %.3f ms, median %.3f ms\n",
               timings.model.c_str(), sorted.size(),
-              sorted.size() == 1 ? "" : "s", timings.threads,
+              sorted.size() == 1 ? "" : "s", gpu.c_str(), timings.threads,
               timings.threads == 1 ? "" : "s", timings.first_ms,
               percentile(sorted, 50));
   if (!percentiles)
@@ -87,6 +92,13 @@ static void print_function(const tinh_module_t *module, uint32_t index) {
               static_cast<unsigned long long>(function.arena_size),
               static_cast<unsigned long long>(function.lower_bound_size),
               static_cast<unsigned long long>(function.unplanned_size));
+  if (function.device_arena_size)
+    std::printf(
+        "  on the GPU: arena %llu bytes (lower bound %llu, without "
+        "reuse %llu)\n",
+        static_cast<unsigned long long>(function.device_arena_size),
+        static_cast<unsigned long long>(function.device_lower_bound_size),
+        static_cast<unsigned long long>(function.device_unplanned_size));
 }
 
 static void print_variables(const tinh_module_t *module, uint32_t count) {
@@ -102,11 +114,15 @@ void print_module(const tinh_module_t *module) {
   tinh_module_info_t info;
   if (tinh_module_info(module, &info) != TINH_OK)
     return;
-  std::printf("model %s, by %s, for %s\n", info.model, info.producer, info.cpu);
+  std::printf("model %s, by %s, for %s%s\n", info.model, info.producer,
+              info.cpu, info.needs_cuda ? " and an NVIDIA GPU" : "");
   std::printf("weights %llu bytes, state %llu bytes, %u kernels\n",
               static_cast<unsigned long long>(info.weights_size),
               static_cast<unsigned long long>(info.state_size),
               info.num_kernels);
+  if (info.device_state_size)
+    std::printf("state on the GPU %llu bytes\n",
+                static_cast<unsigned long long>(info.device_state_size));
   for (uint32_t i = 0; i < info.num_functions; ++i)
     print_function(module, i);
   print_variables(module, info.num_variables);

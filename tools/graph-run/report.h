@@ -22,10 +22,12 @@ namespace tinh::tools {
 /// Times of the runs, in milliseconds.
 struct Timings {
   std::string model;
+  std::string gpu; ///< Its name, if one is used.
   uint32_t threads = 0;
   double first_ms = 0;         ///< Of the very first run.
   std::vector<double> runs_ms; ///< Of the runs after the warm-up.
   uint64_t arena_bytes = 0;
+  uint64_t device_arena_bytes = 0;
 };
 
 /// The smallest value that `percent` % of the values do not exceed. `sorted`

@@ -149,6 +149,11 @@ static Timings measure(const RunOptions &options, const Module &module,
     timings.first_ms = times.front();
     timings.runs_ms.assign(times.begin() + options.warmup, times.end());
     timings.arena_bytes = module.function_info(function).arena_size;
+    if (tinh_context_info_t info = context.info(); info.uses_cuda) {
+      timings.gpu = tinh::cuda_device_info(info.cuda_device).name;
+      timings.device_arena_bytes =
+          module.function_info(function).device_arena_size;
+    }
   }
   // That the trace could not be written is told here alone. No other call has
   // failed on this thread.

@@ -169,6 +169,14 @@ typedef enum tinh_opcode {
  * starts when all that is executed before it is finished by all workers. The
  * memory plan is safe under exactly this order.
  *
+ * A GPU does a DISPATCH of one of its kernels, whose buffers all lie in its
+ * memory, and every COPY or ZERO that has to do with its memory: to the steps
+ * that wait for them it makes no difference. What the CPU does has all buffers
+ * in the CPU's memory, the byte of a BRANCH and the count of a LOOP as well; the
+ * number of an iteration gets to the GPU by a COPY of 8 bytes. WEIGHTS are not
+ * copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has no
+ * steps of the GPU.
+ *
  * Loops nest; the depth of one is the number of loops around it, and the steps
  * behind its LOOP, up to its NEXT, are in it. BRANCH and JUMP go forward, into
  * no loop, and out of one at most. */

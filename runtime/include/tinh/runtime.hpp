@@ -310,6 +310,19 @@ struct ContextOptions : tinh_context_options_t {
   ContextOptions() { tinh_context_options_init(this); }
 };
 
+/// The GPUs that the CUDA driver sees.
+inline uint32_t cuda_device_count() {
+  uint32_t count = 0;
+  check(tinh_cuda_device_count(&count));
+  return count;
+}
+
+inline tinh_cuda_device_info_t cuda_device_info(uint32_t device) {
+  tinh_cuda_device_info_t info;
+  check(tinh_cuda_device_info(device, &info));
+  return info;
+}
+
 /// Threads and memory to run a module in. Any thread may use it.
 class Context {
 public:

@@ -13,9 +13,6 @@
 
 namespace tinh::runtime::cuda {
 
-/// What a block has without being asked for more.
-constexpr uint64_t kDefaultSharedSize = 48u << 10;
-
 std::shared_ptr<const LoadedModule> LoadedModule::get(const Module &module,
                                                       uint32_t index) {
   DeviceCopies &copies = module.device_copies();
@@ -85,7 +82,7 @@ void LoadedModule::load_kernel(const tinh_kernel_desc_t &kernel) {
                 what("needs " + std::to_string(kernel.threads) +
                      " threads, and " + chip(gpu->info()) + " gives it " +
                      std::to_string(threads)));
-  if (kernel.scratch_size > kDefaultSharedSize)
+  if (kernel.scratch_size != 0)
     check(api.cuFuncSetAttribute(function, kMaxDynamicSharedSize,
                                  static_cast<int>(kernel.scratch_size)),
           [&] {
