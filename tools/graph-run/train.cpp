@@ -15,6 +15,7 @@
 #include "inputs.h"
 
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cinttypes>
 #include <cmath>
@@ -289,6 +290,20 @@ private:
       context.save_state(options.checkpoint, metadata());
   }
 
+  [[noreturn]] void cannot_resume(const std::string &why) const {
+    throw UserError("cannot resume from '" + options.checkpoint + "': " + why);
+  }
+
+  /// A number of at most `limit` in the metadata of the checkpoint.
+  uint64_t number(const std::string &text, uint64_t limit) const {
+    uint64_t value = 0;
+    const char *end = text.data() + text.size();
+    auto [at, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || at != end || value > limit)
+      cannot_resume("its metadata is damaged");
+    return value;
+  }
+
   /// Goes on from the checkpoint, if there is one, which must be of the same
   /// data, in the same order.
   void resume() {
@@ -301,19 +316,17 @@ private:
     Metadata expected = metadata();
     for (const char *key : {"tinh.batch", "tinh.samples", "tinh.shuffle"})
       if (found[key] != expected[key])
-        throw UserError("cannot resume from '" + options.checkpoint +
-                        "': its " + (key + std::strlen("tinh.")) + " is " +
-                        (found[key].empty() ? "not known" : found[key]) +
-                        ", and is " + expected[key] + " now");
-    position.epoch = std::strtoull(found["tinh.epoch"].c_str(), nullptr, 10);
-    position.step = std::strtoull(found["tinh.step"].c_str(), nullptr, 10);
-    if (position.step > steps.dataset().num_batches())
-      throw UserError("cannot resume from '" + options.checkpoint +
-                      "': its metadata is damaged");
+        cannot_resume(std::string("its ") + (key + std::strlen("tinh.")) +
+                      " is " + (found[key].empty() ? "not known" : found[key]) +
+                      ", and is " + expected[key] + " now");
+    position.epoch = number(found["tinh.epoch"], UINT64_MAX);
+    position.step = number(found["tinh.step"], steps.dataset().num_batches());
     const char *at = found["tinh.sums"].c_str();
     for (double &sum : steps.sums()) {
       char *end;
       sum = std::strtod(at, &end);
+      if (end == at)
+        cannot_resume("its metadata is damaged");
       at = end;
     }
     context.load_state(options.checkpoint);

@@ -296,6 +296,26 @@ class Train(unittest.TestCase):
             "--load-state",
             "other",
         )
+        whole = (self.folder / "state").read_bytes()
+        self.write("y", self.targets)
+        self.write("x", self.rows)
+        for said, damaged in (
+            (b'"tinh.epoch":"1"', b'"tinh.epoch":"x"'),
+            (b'"tinh.epoch":"1"', b'"tinh.epoch":""'),
+            (b'"tinh.step":"0"', b'"tinh.step":"-1"'),
+            (b'"tinh.step":"0"', b'"tinh.step":"99"'),
+            (b"0x0p+0", b"?"),
+        ):
+            self.assertIn(said, whole)
+            (length,) = struct.unpack("<Q", whole[:8])
+            header = whole[8 : 8 + length].replace(said, damaged)
+            (self.folder / "damaged").write_bytes(
+                struct.pack("<Q", len(header)) + header + whole[8 + length :]
+            )
+            self.fails(
+                "cannot resume from 'damaged': its metadata is damaged",
+                *("--shuffle", 1, "--checkpoint", "damaged", "--resume"),
+            )
         (self.folder / "state").write_text("nonsense")
         self.fails("not a safetensors file", "--shuffle", 1, *resume)
         self.fails("--resume requires --checkpoint", "--resume", code=2)
