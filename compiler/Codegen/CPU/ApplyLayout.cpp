@@ -67,6 +67,23 @@ Value VariableLayouts::dispatch(Value value, func::FuncOp kernel) {
 // Readers and updates
 //===----------------------------------------------------------------------===//
 
+/// Lets `kernel`, which moves elements of its one argument, find them packed.
+static void readPanels(OpBuilder &b, func::FuncOp kernel,
+                       const Packing &packing) {
+  OpBuilder::InsertionGuard guard(b);
+  BlockArgument argument = kernel.getArgument(0);
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : argument.getUses())
+    uses.push_back(&use);
+  b.setInsertionPointToStart(&kernel.getBody().front());
+  argument.setType(packing.packed);
+  Value plain = unpackPanels(b, kernel.getLoc(), argument, packing);
+  for (OpOperand *use : uses)
+    use->set(plain);
+  kernel.setFunctionType(
+      b.getFunctionType(packing.packed, kernel.getResultTypes()));
+}
+
 /// Lets what reads `value`, which becomes packed, find it so.
 void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
   SmallVector<OpOperand *> uses;
@@ -76,11 +93,13 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
   Packing packing = proposal.packingOf(value);
   Type element = getElementTypeOrSelf(value);
   for (OpOperand *use : uses) {
-    // Each has what it reads for itself: what moves or packs that in another
-    // way does both at once.
     Block &block = *value.getParentBlock();
     b.setInsertionPoint(block.findAncestorOpInBlock(*use->getOwner()));
     auto product = productOf(*use);
+    if (graph::DispatchOp movement = movementOf(*use)) {
+      readPanels(b, kernelOf(movement), packing);
+      continue;
+    }
     if (!product) {
       use->set(dispatch(value, unpackKernelFor(proposal, element)));
       continue;

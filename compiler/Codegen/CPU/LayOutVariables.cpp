@@ -102,11 +102,17 @@ std::optional<Product> VariableLayouts::productOf(OpOperand &use) {
   return Product{kernel, *c, packing};
 }
 
+/// The dispatch that reads the value and just moves elements.
+graph::DispatchOp VariableLayouts::movementOf(OpOperand &use) {
+  auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
+  bool moves = dispatch && isMovement(kernelOf(dispatch));
+  return moves ? dispatch : graph::DispatchOp();
+}
+
 /// The dispatch that makes other floating-point numbers of those that it reads.
 graph::DispatchOp VariableLayouts::castOf(OpOperand &use) {
-  auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
-  if (!dispatch || dispatch->getNumOperands() != 1 ||
-      dispatch->getNumResults() != 1)
+  graph::DispatchOp dispatch = movementOf(use);
+  if (!dispatch)
     return {};
   func::FuncOp kernel = kernelOf(dispatch);
   auto from = cast<RankedTensorType>(kernel.getArgumentTypes()[0]),
@@ -117,20 +123,6 @@ graph::DispatchOp VariableLayouts::castOf(OpOperand &use) {
                from.getShape() == to.getShape() &&
                isReadAtItsIndex(kernel.getArgument(0));
   return casts ? dispatch : graph::DispatchOp();
-}
-
-/// Whether what reads the value moves elements before a product packs them, as
-/// slices do for the parts of a transposed convolution: that happens at once.
-bool VariableLayouts::isPackedBehind(OpOperand &use) {
-  OpOperand *next = &use;
-  while (!productOf(*next)) {
-    auto dispatch = dyn_cast<graph::DispatchOp>(next->getOwner());
-    if (!dispatch || dispatch->getNumResults() != 1 ||
-        !findMovement(dispatch.getResult(0)))
-      return false;
-    next = &*dispatch.getResult(0).use_begin();
-  }
-  return next != &use;
 }
 
 SmallVector<Candidate> VariableLayouts::candidates(StringAttr variable) {
@@ -300,6 +292,11 @@ int64_t VariableLayouts::costOf(const Product &reader, const Packing &packing) {
   return own == packing ? -before : costFrom(packing.lane()) - before;
 }
 
+/// Whether a product packs `value`, and moves elements at once.
+bool VariableLayouts::isPackedThen(Value value) {
+  return value.hasOneUse() && productOf(*value.use_begin());
+}
+
 /// Adds what the readers of a packed value save, or have to do.
 void VariableLayouts::countReaders(Proposal &proposal, Value value) {
   for (OpOperand &use : value.getUses()) {
@@ -308,8 +305,8 @@ void VariableLayouts::countReaders(Proposal &proposal, Value value) {
     int64_t cost = kTurn;
     if (auto product = productOf(use))
       cost = costOf(*product, proposal.packingOf(value));
-    else if (isPackedBehind(use))
-      cost = 0;
+    else if (graph::DispatchOp movement = movementOf(use))
+      cost = isPackedThen(movement.getResult(0)) ? 0 : kTurn - kMove;
     proposal.gain -= weightOf(value) * cost;
   }
 }
@@ -335,6 +332,7 @@ std::optional<Proposal> VariableLayouts::propose(StringAttr variable,
 //===----------------------------------------------------------------------===//
 
 int64_t VariableLayouts::run() {
+  absorbMovements(module);
   collect();
   int64_t count = 0;
   for (auto &[name, variable] : variables) {

@@ -59,17 +59,12 @@ static Value reshapeLike(OpBuilder &b, Value value, Value source) {
   return b.clone(*op, mapping)->getResult(0);
 }
 
-graph::DispatchOp findMovement(Value value) {
-  auto dispatch = value.getDefiningOp<graph::DispatchOp>();
-  if (!dispatch || !value.hasOneUse() || dispatch->getNumResults() != 1 ||
-      dispatch->getNumOperands() != 1)
-    return {};
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      dispatch, dispatch.getKernelAttr());
-  if (!kernel || kernel.getArgAttr(0, graph::names::kStrides) ||
+bool isMovement(func::FuncOp kernel) {
+  if (kernel.getNumArguments() != 1 || kernel.getNumResults() != 1 ||
+      kernel.getArgAttr(0, graph::names::kStrides) ||
       kernel.getResultAttr(0, graph::names::kStrides))
-    return {};
-  bool moves = llvm::all_of(
+    return false;
+  return llvm::all_of(
       kernel.getBody().front().without_terminator(), [](Operation &op) {
         auto generic = dyn_cast<linalg::GenericOp>(op);
         return generic ? generic.getNumReductionLoops() == 0
@@ -77,17 +72,15 @@ graph::DispatchOp findMovement(Value value) {
                              tensor::ExpandShapeOp, tensor::CollapseShapeOp,
                              tensor::ExtractSliceOp, tensor::PadOp>(op);
       });
-  return moves ? dispatch : graph::DispatchOp();
 }
 
-/// The movements that lead to `value`, the last one first.
-static SmallVector<graph::DispatchOp> findMovements(Value value) {
-  SmallVector<graph::DispatchOp> movements;
-  while (graph::DispatchOp movement = findMovement(value)) {
-    movements.push_back(movement);
-    value = movement.getInputs()[0];
-  }
-  return movements;
+/// The dispatch that moves what becomes `value`, if nobody else reads it: what
+/// packs that does so as well.
+static graph::DispatchOp findMovement(SymbolTable &symbols, Value value) {
+  auto dispatch = value.getDefiningOp<graph::DispatchOp>();
+  bool moves = dispatch && value.hasOneUse() &&
+               isMovement(symbols.lookup<func::FuncOp>(dispatch.getKernel()));
+  return moves ? dispatch : graph::DispatchOp();
 }
 
 /// Erases a dispatch whose result nobody reads, and its kernel if that was the
@@ -146,7 +139,7 @@ private:
   std::optional<unsigned> replace(Value weights, bool mayChange, Convert pack,
                                   Convert unpack);
   Value dispatchPacking(Value operand, Value weights,
-                        ArrayRef<graph::DispatchOp> movements, Convert pack);
+                        graph::DispatchOp movement, Convert pack);
 
   OpBuilder &b;
   SymbolTable &symbols;
@@ -158,11 +151,10 @@ private:
 
 } // namespace
 
-/// Lets a dispatch apply `movements`, the reshapes of `weights` and `pack` to
-/// `operand`.
+/// Lets a dispatch apply `movement`, if there is one, the reshapes of `weights`
+/// and `pack` to `operand`.
 Value WeightPacker::dispatchPacking(Value operand, Value weights,
-                                    ArrayRef<graph::DispatchOp> movements,
-                                    Convert pack) {
+                                    graph::DispatchOp movement, Convert pack) {
   auto function = func::FuncOp::create(
       loc, (kernel.getName() + "_pack").str(),
       b.getFunctionType(operand.getType(), operand.getType()));
@@ -170,7 +162,7 @@ Value WeightPacker::dispatchPacking(Value operand, Value weights,
   symbols.insert(function, Block::iterator(kernel));
   b.setInsertionPointToStart(function.addEntryBlock());
   Value source = function.getArgument(0);
-  for (graph::DispatchOp movement : llvm::reverse(movements))
+  if (movement)
     source = inlineKernel(b, symbols, movement, source);
   Value packed = pack(reshapeLike(b, weights, source));
   func::ReturnOp::create(b, loc, packed);
@@ -196,15 +188,15 @@ std::optional<unsigned> WeightPacker::replace(Value weights, bool mayChange,
   bool isPart = bool(kernel.getArgAttr(index, graph::names::kStrides));
   if (!isConstant(operand) && (!mayChange || isPart))
     return std::nullopt;
-  SmallVector<graph::DispatchOp> movements;
+  graph::DispatchOp movement;
   if (!isConstant(operand))
-    movements = findMovements(operand);
-  if (!movements.empty())
-    operand = movements.back().getInputs()[0];
-  Value packed = dispatchPacking(operand, weights, movements, pack);
+    movement = findMovement(symbols, operand);
+  if (movement)
+    operand = movement.getInputs()[0];
+  Value packed = dispatchPacking(operand, weights, movement, pack);
   changeArgument(b, kernel, weights, packed.getType(), unpack);
   dispatch.getInputsMutable()[index].set(packed);
-  for (graph::DispatchOp movement : movements)
+  if (movement)
     eraseDispatch(symbols, movement);
   return index;
 }
@@ -220,7 +212,7 @@ void WeightPacker::packContraction() {
   bool mayChange =
       isWorthPackingBefore(*c, target) ||
       (argument && isWorthTiling(*c) &&
-       findMovement(dispatch.getInputs()[argument.getArgNumber()]));
+       findMovement(symbols, dispatch.getInputs()[argument.getArgNumber()]));
   auto index = replace(
       c->weights, mayChange,
       [&](Value weights) { return packPanels(b, loc, weights, packing); },

@@ -57,9 +57,9 @@ mlir::Value repackPanels(mlir::OpBuilder &b, mlir::Location loc,
 void readPacked(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                 const Contraction &contraction, const Packing &packing);
 
-/// The dispatch that `value` is the one result of, if nobody else reads it and
-/// its kernel makes each element of one: what packs them does that as well.
-graph::DispatchOp findMovement(mlir::Value value);
+/// Whether `kernel` makes each element of its one result of one of its one
+/// operand.
+bool isMovement(mlir::func::FuncOp kernel);
 
 /// Lets `kernel`, whose results have the shape of what is packed, return them
 /// packed and read `arguments` packed. Fails, and leaves it half done, if it

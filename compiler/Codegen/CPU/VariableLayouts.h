@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the parts of `layOutVariables` share: LayOutVariables.cpp finds the
-// layouts that pay, ApplyLayout.cpp makes a module follow one.
+// What the parts of `layOutVariables` share: AbsorbMovements.cpp lets products
+// read variables themselves, LayOutVariables.cpp finds the layouts that pay,
+// ApplyLayout.cpp makes a module follow one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
@@ -21,6 +22,10 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace tinh::cpu {
+
+/// Lets kernels read variables themselves that are reshaped before, and
+/// products those whose dimensions are in another order before.
+void absorbMovements(mlir::ModuleOp module);
 
 /// A product that reads a tensor as weights, and the packing that it wants.
 struct Product {
@@ -68,7 +73,7 @@ private:
   mlir::func::FuncOp kernelOf(graph::DispatchOp dispatch);
   std::optional<Product> productOf(mlir::OpOperand &use);
   graph::DispatchOp castOf(mlir::OpOperand &use);
-  bool isPackedBehind(mlir::OpOperand &use);
+  graph::DispatchOp movementOf(mlir::OpOperand &use);
   llvm::SmallVector<Candidate> candidates(mlir::StringAttr variable);
 
   // What a layout would change.
@@ -82,6 +87,7 @@ private:
   llvm::SmallBitVector packedOperands(graph::DispatchOp update,
                                       const Packing &packing);
   void addOperand(Proposal &proposal, mlir::Value value);
+  bool isPackedThen(mlir::Value value);
   void countReaders(Proposal &proposal, mlir::Value value);
   int64_t costOf(const Product &reader, const Packing &packing);
   int64_t weightOf(mlir::Value value);
