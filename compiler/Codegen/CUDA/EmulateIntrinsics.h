@@ -36,8 +36,8 @@ llvm::CallInst *callPure(llvm::IRBuilderBase &b, llvm::StringRef name,
 /// Arithmetic and conversions.
 llvm::Value *emulateMath(llvm::IRBuilderBase &b, llvm::CallInst &call,
                          llvm::StringRef name);
-/// The same for one instruction of PTX, "rcp.approx.ftz.f32 $0,$1;", for which
-/// there is no intrinsic.
+/// The same for inline PTX: one instruction, "rcp.approx.ftz.f32 $0,$1;", or
+/// what libdevice has of it.
 llvm::Value *emulateAssembly(llvm::IRBuilderBase &b, llvm::CallInst &call,
                              llvm::StringRef text);
 /// Special registers, barriers, and what lanes of a warp tell each other.

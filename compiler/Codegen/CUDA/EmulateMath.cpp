@@ -80,6 +80,8 @@ static Value *nearest(IRBuilderBase &b, StringRef operation,
   };
   if (operation == "add")
     return b.CreateFAdd(x[0], x[1]);
+  if (operation == "sub")
+    return b.CreateFSub(x[0], x[1]);
   if (operation == "mul")
     return b.CreateFMul(x[0], x[1]);
   if (operation == "fma")
@@ -288,7 +290,30 @@ Value *emulateMath(IRBuilderBase &b, CallInst &call, StringRef name) {
   return value ? finish(b, parsed, value) : nullptr;
 }
 
+/// libdevice's products of twice the width: low, high = a · b + c.
+static Value *multiplyWide(IRBuilderBase &b, CallInst &call) {
+  auto *type = dyn_cast<StructType>(call.getType());
+  auto isInteger = [](Type *t) { return t->isIntegerTy(); };
+  if (!type || type->getNumElements() != 2 || call.arg_size() < 2 ||
+      !all_of(type->elements(), isInteger))
+    return nullptr;
+  unsigned bits = type->getElementType(0)->getIntegerBitWidth();
+  Type *narrow = b.getIntNTy(bits), *wide = b.getIntNTy(2 * bits);
+  auto operand = [&](unsigned i) {
+    return b.CreateZExt(call.getArgOperand(i), wide);
+  };
+  Value *product = b.CreateMul(operand(0), operand(1));
+  if (call.arg_size() == 3)
+    product = b.CreateAdd(product, operand(2));
+  Value *result = b.CreateInsertValue(PoisonValue::get(type),
+                                      b.CreateTrunc(product, narrow), 0);
+  Value *high = b.CreateTrunc(b.CreateLShr(product, bits), narrow);
+  return b.CreateInsertValue(result, high, 1);
+}
+
 Value *emulateAssembly(IRBuilderBase &b, CallInst &call, StringRef text) {
+  if (text.contains("mad.lo.cc.u32") && text.contains("madc.hi"))
+    return multiplyWide(b, call);
   auto [name, operands] = text.trim().split(' ');
   std::string expected = "$0";
   for (unsigned i = 1; i <= call.arg_size(); ++i)
