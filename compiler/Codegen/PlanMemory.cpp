@@ -250,6 +250,9 @@ LogicalResult checkInit(func::FuncOp init) {
     if (!init.getArgAttr(i, graph::names::kSource))
       return init.emitError() << "argument " << i << " of @init has no "
                               << graph::names::kSource << " with its value";
+  if (!init.getOps<graph::TransferOp>().empty())
+    return init.emitError("@init runs on the CPU, where the artifact is "
+                          "written, and transfers nothing to a GPU");
   llvm::StringSet<> names;
   for (unsigned i = 0; i < init.getNumResults(); ++i) {
     auto name = init.getResultAttrOfType<StringAttr>(i, graph::names::kName);

@@ -11,6 +11,7 @@
 // ends.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Devices.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "dialects/graph/Graph.h"
@@ -212,6 +213,10 @@ static LogicalResult verifyWeights(ModuleOp module) {
   if (!outputs.empty())
     return init.emitError() << "has " << outputs.size()
                             << " outputs more than there are weights";
+  if (init && llvm::any_of(init.getOps<plan::DispatchOp>(),
+                           [](auto op) { return op.getThreads(); }))
+    return init.emitError("@init runs on the CPU, where the artifact is "
+                          "written, but has kernels for the GPU");
   for (Attribute input :
        init ? init.getInputs().getValue() : ArrayRef<Attribute>())
     if (!cast<plan::TensorAttr>(input).getValue())
@@ -328,12 +333,24 @@ static LogicalResult verifyKernels(ModuleOp module, Phase phase) {
   return success();
 }
 
+/// Kernels for GPUs are compiled for those that the module names.
+static LogicalResult verifyChips(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (graph::isOnCuda(&op) && !module->hasAttr(graph::names::kCuda))
+      return op.emitError()
+             << "kernel '" << SymbolTable::getSymbolName(&op).getValue()
+             << "' is for the GPU, but the module does not say in '"
+             << graph::names::kCuda << "' for which";
+  return success();
+}
+
 static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
   if (llvm::all_of(module.getOps<plan::FunctionOp>(), [](auto function) {
         return function.getSymName() == graph::names::kInit;
       }))
     return module.emitError("the module has no plan.function to run");
-  return success(succeeded(verifyKernels(module, phase)) &&
+  return success(succeeded(verifyChips(module)) &&
+                 succeeded(verifyKernels(module, phase)) &&
                  succeeded(verifyWeights(module)) &&
                  succeeded(verifyPlannedVariables(module)));
 }
@@ -347,8 +364,13 @@ LogicalResult verifyPhase(ModuleOp module, Phase phase) {
   for (func::FuncOp function : *entries)
     if (failed(verifyBody(function, phase)))
       return failure();
+  if (phase < Phase::Kernels)
+    return success();
+  codegen::Devices devices(module, codegen::Devices::Variables::Chosen);
+  if (failed(verifyChips(module)) || failed(devices.verify()))
+    return failure();
   auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
-  if (phase < Phase::Kernels || !init)
+  if (!init)
     return success();
   if (!init.getBody().hasOneBlock())
     return init.emitError("@init must have a body of one block");

@@ -73,9 +73,9 @@ void expectSafe(const Problem &problem, const Plan &plan) {
   for (uint32_t a = 0; a < problem.buffers.size(); ++a)
     for (uint32_t b = 0; b < problem.buffers.size(); ++b) {
       const Buffer &x = problem.buffers[a], &y = problem.buffers[b];
-      if (a == b || x.external || y.external || x.partOf >= 0 ||
-          y.partOf >= 0 || first[a] < 0 || first[b] < 0 || x.size == 0 ||
-          y.size == 0)
+      if (a == b || x.arena != y.arena || x.external || y.external ||
+          x.partOf >= 0 || y.partOf >= 0 || first[a] < 0 || first[b] < 0 ||
+          x.size == 0 || y.size == 0)
         continue;
       bool overlap = plan.offsets[a] < plan.offsets[b] + y.size &&
                      plan.offsets[b] < plan.offsets[a] + x.size;
@@ -92,7 +92,8 @@ void expectSafe(const Problem &problem, const Plan &plan) {
   for (uint32_t b = 0; b < problem.buffers.size(); ++b)
     if (!problem.buffers[b].external && first[b] >= 0) {
       EXPECT_EQ(plan.offsets[b] % 64, 0u);
-      EXPECT_LE(plan.offsets[b] + problem.buffers[b].size, plan.arenas[0].arenaSize);
+      EXPECT_LE(plan.offsets[b] + problem.buffers[b].size,
+                plan.arenas[problem.buffers[b].arena].arenaSize);
     }
 }
 
@@ -249,12 +250,68 @@ TEST(MemoryPlan, RandomPlansAreSafeAndCloseToTheLowerBound) {
     EXPECT_LE(plan.arenas[0].lowerBoundSize, plan.arenas[0].arenaSize);
     EXPECT_LE(plan.arenas[0].arenaSize, plan.arenas[0].unplannedSize);
     double ratio =
-        plan.arenas[0].lowerBoundSize ? double(plan.arenas[0].arenaSize) / plan.arenas[0].lowerBoundSize : 1;
+        plan.arenas[0].lowerBoundSize
+            ? double(plan.arenas[0].arenaSize) / plan.arenas[0].lowerBoundSize
+            : 1;
     worst = std::max(worst, ratio);
     sum += ratio;
   }
   EXPECT_LE(sum / kPlans, 1.05);
   EXPECT_LE(worst, 1.35);
+}
+
+TEST(MemoryPlan, ArenasAreOfDifferentMemory) {
+  // A chain on one device, a copy to the other one, and a chain there.
+  Problem problem;
+  problem.numArenas = 2;
+  problem.buffers.assign(6, Buffer{1024, false});
+  for (uint32_t b = 3; b < 6; ++b)
+    problem.buffers[b].arena = 1;
+  for (uint32_t i = 1; i < 6; ++i)
+    problem.steps.push_back(step({i - 1}, {i}));
+  Plan plan = planMemory(problem);
+  expectSafe(problem, plan);
+  ASSERT_EQ(plan.arenas.size(), 2u);
+  for (const ArenaSizes &sizes : plan.arenas) {
+    EXPECT_EQ(sizes.arenaSize, 2048u);
+    EXPECT_EQ(sizes.lowerBoundSize, 2048u);
+    EXPECT_EQ(sizes.unplannedSize, 3 * 1024u);
+  }
+}
+
+TEST(MemoryPlan, NothingIsInPlaceInAnotherArena) {
+  Problem problem;
+  problem.numArenas = 2;
+  problem.buffers.assign(3, Buffer{4096, false});
+  problem.buffers[1].arena = 1;
+  problem.steps = {step({}, {0}), step({0}, {1}), step({1}, {2})};
+  problem.steps[1].inplace = {{0, 1}};
+  Plan plan = planMemory(problem);
+  expectSafe(problem, plan);
+  EXPECT_EQ(plan.arenas[0].arenaSize, 4096u);
+  EXPECT_EQ(plan.arenas[1].arenaSize, 4096u);
+}
+
+TEST(MemoryPlan, RandomPlansOfTwoArenasAreSafe) {
+  std::mt19937 random(43);
+  for (int i = 0; i < 300; ++i) {
+    SCOPED_TRACE(i);
+    Problem problem = randomProblem(random);
+    problem.numArenas = 2;
+    for (Buffer &buffer : problem.buffers)
+      buffer.arena = random() % 2;
+    // A part lies where the whole does; wholes come behind their parts.
+    for (size_t b = problem.buffers.size(); b-- > 0;)
+      if (int64_t whole = problem.buffers[b].partOf; whole >= 0)
+        problem.buffers[b].arena = problem.buffers[whole].arena;
+    Plan plan = planMemory(problem);
+    expectSafe(problem, plan);
+    ASSERT_EQ(plan.arenas.size(), 2u);
+    for (const ArenaSizes &sizes : plan.arenas) {
+      EXPECT_LE(sizes.lowerBoundSize, sizes.arenaSize);
+      EXPECT_LE(sizes.arenaSize, sizes.unplannedSize);
+    }
+  }
 }
 
 TEST(MemoryPlan, TheSameProblemHasTheSamePlan) {
