@@ -11,6 +11,8 @@
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "dialects/graph/Graph.h"
 
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
 using namespace mlir;
 
 namespace tinh::codegen {
@@ -33,10 +35,13 @@ struct LayOutVariables : impl::LayOutVariablesBase<LayOutVariables> {
 struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    bool hasCuda = module->hasAttr(graph::names::kCuda);
+    if (hasCuda && failed(cuda::prepareKernels(module)))
+      return signalPassFailure();
     auto target = cpu::targetOf(module);
     if (failed(target) || failed(cpu::chooseStrategies(module, *target)))
       return signalPassFailure();
-    if (!module->hasAttr(graph::names::kCuda))
+    if (!hasCuda)
       return;
     auto chips = cuda::targetOf(module);
     if (failed(chips) || failed(cuda::chooseStrategies(module, *chips)))

@@ -16,23 +16,12 @@
 #define TINH_CODEGEN_CPU_SPLITSTAGES_H
 
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/Kernel/Split.h"
 
 namespace tinh::cpu {
 
-/// Elements of the largest tensor that `kernel` computes or reduces, apart from
-/// what `without` depends on.
-int64_t largestValue(mlir::func::FuncOp kernel,
-                     mlir::Operation *without = nullptr);
-
-/// Lets a kernel of its own compute `values`, which are of one op. Its name
-/// ends in `suffix`.
-graph::DispatchOp dispatchStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                                mlir::func::FuncOp kernel,
-                                graph::DispatchOp dispatch,
-                                mlir::StringRef suffix,
-                                mlir::ValueRange values);
-
-/// The same for a stage of a kernel that would be one chunk with much work.
+/// Lets a kernel of its own compute a stage of a kernel that would be one chunk
+/// with much work.
 graph::DispatchOp splitStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
                              mlir::func::FuncOp kernel,
                              graph::DispatchOp dispatch);

@@ -21,6 +21,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -433,6 +434,10 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &) {
   auto p = matchProduct(kernel.source);
   if (!p)
     return failure();
+  // All registers there are: without this ptxas spills some, to run more blocks
+  // at a time.
+  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                           OpBuilder(kernel.function).getI32IntegerAttr(1));
   return ContractionEmitter(kernel, *p).emit();
 }
 

@@ -20,6 +20,9 @@
 
 namespace tinh::cuda {
 
+/// An H200's. So many blocks keep it busy.
+inline constexpr int64_t kMultiprocessors = 132;
+
 /// Several loops as one: their digits in mixed radix, the last one fastest.
 using Loops = llvm::SmallVector<unsigned>;
 
@@ -30,6 +33,8 @@ struct Factor {
   Loops loops;         ///< The rows or columns that it alone has.
   /// Its elements lie side by side along the depth; else along its own loops.
   bool alongDepth = false;
+  /// They do so along neither.
+  bool isScattered = false;
   /// So many of them can be loaded as one vector.
   int64_t width = 1;
 };

@@ -69,18 +69,35 @@ static OpOperand *largestInput(linalg::GenericOp op) {
   return largest;
 }
 
+/// How loops that index the result of `op` by `map` index its source.
+static AffineMap beforeExpansion(tensor::ExpandShapeOp op, AffineMap map) {
+  ArrayRef<int64_t> shape = op.getResultType().getShape();
+  SmallVector<AffineExpr> exprs;
+  for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
+    AffineExpr linear = getAffineConstantExpr(0, map.getContext());
+    for (int64_t dim : group)
+      linear = linear * shape[dim] + map.getResult(dim);
+    exprs.push_back(linear);
+  }
+  return AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());
+}
+
 /// How loops that index `value` by `map` step through the memory that it is
 /// computed from; nothing if that is not affine.
 static std::optional<Access> accessOf(Value value, AffineMap map) {
   if (auto strides = stridesInArgument(value))
     return Access{stepsOf(map, *strides), false};
   Operation *op = value.getDefiningOp();
+  if (!op) // An argument of a shape without strides.
+    return std::nullopt;
   if (auto pad = dyn_cast<tensor::PadOp>(op)) {
     auto access = accessOf(pad.getSource(), map);
     if (access)
       access->shifted = true;
     return access;
   }
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return accessOf(expand.getSrc(), beforeExpansion(expand, map));
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic || generic.getNumDpsInputs() == 0)
     return std::nullopt;
@@ -101,6 +118,7 @@ static void findContiguous(const Product &p, Factor &factor,
     return !loops.empty() && access.steps[loops.back()] == 1;
   };
   factor.alongDepth = follows(p.depth) && !follows(factor.loops);
+  factor.isScattered = !follows(p.depth) && !follows(factor.loops);
   const Loops &along = factor.alongDepth ? p.depth : factor.loops;
   if (!follows(along) || access.shifted || p.extents[along.back()] % 4 != 0)
     return;
@@ -211,7 +229,6 @@ ContractionPlan planContraction(const Product &p) {
   static constexpr Choice kChoices[] = {{{128, 128, 8, 8, 8}, 1.0},
                                         {{64, 64, 16, 4, 4}, 0.7},
                                         {{32, 32, 16, 4, 4}, 0.35}};
-  constexpr int64_t kMultiprocessors = 132; // An H200's.
   int64_t rows = p.extentOf(p.rows.loops),
           columns = p.extentOf(p.columns.loops);
   ContractionPlan best;
@@ -236,11 +253,19 @@ ContractionPlan planContraction(const Product &p) {
 
 bool isWorthTiling(func::FuncOp kernel) {
   // With less a thread for each sum reads hardly more than a tile would.
-  constexpr int64_t kLeast = 8;
+  constexpr int64_t kLeast = 8, kLong = 32;
   auto p = matchProduct(kernel);
-  return p && p->extentOf(p->rows.loops) >= kLeast &&
-         p->extentOf(p->columns.loops) >= kLeast &&
-         p->extentOf(p->depth) >= kLeast;
+  if (!p || p->extentOf(p->depth) < kLeast)
+    return false;
+  int64_t rows = p->extentOf(p->rows.loops);
+  int64_t columns = p->extentOf(p->columns.loops);
+  if (rows >= kLeast && columns >= kLeast)
+    return true;
+  // Teams of threads add up along the depth; where the large factor lies along
+  // its own loops, only tiles read neighbours together.
+  const Factor &large = rows > columns ? p->rows : p->columns;
+  return std::max(rows, columns) >= kLong && p->extentOf(p->depth) >= kLong &&
+         !large.alongDepth && !large.isScattered;
 }
 
 std::optional<Division> divideContraction(func::FuncOp kernel) {

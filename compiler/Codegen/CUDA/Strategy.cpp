@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Strategy.h"
 
+#include "compiler/Codegen/CUDA/Rows.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 
@@ -35,7 +36,11 @@ FailureOr<Target> targetOf(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 static StringRef chooseStrategy(func::FuncOp kernel) {
-  return isWorthTiling(kernel) ? "contraction" : "threads";
+  if (isWorthTiling(kernel))
+    return "contraction";
+  if (isWorthTeams(kernel))
+    return "rows";
+  return divideTranspose(kernel) ? "transpose" : "threads";
 }
 
 std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
@@ -44,6 +49,10 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
     return divideThreads(kernel);
   if (strategy == "contraction")
     return divideContraction(kernel);
+  if (strategy == "rows")
+    return divideRows(kernel);
+  if (strategy == "transpose")
+    return divideTranspose(kernel);
   return std::nullopt;
 }
 
@@ -133,7 +142,8 @@ Buffer EmittedKernel::sharedBuffer(OpBuilder &b, int64_t offset,
   Value at = arith::ConstantIndexOp::create(b, loc, offset);
   return {memref::ViewOp::create(b, loc, type, memory, at, ValueRange()),
           strides,
-          {}};
+          {},
+          /*alignment=*/16};
 }
 
 void EmittedKernel::barrier(OpBuilder &b) {
@@ -188,6 +198,23 @@ static gpu::GPUFuncOp createFunction(func::FuncOp kernel,
   return function;
 }
 
+static EmittedKernel beginKernel(func::FuncOp kernel, gpu::GPUFuncOp function) {
+  OpBuilder b(&function.getBody().front(), function.getBody().front().begin());
+  return {kernel, function,
+          gpu::BlockIdOp::create(b, kernel.getLoc(), gpu::Dimension::x),
+          gpu::ThreadIdOp::create(b, kernel.getLoc(), gpu::Dimension::x)};
+}
+
+bool canEmit(func::FuncOp kernel,
+             function_ref<LogicalResult(EmittedKernel &)> emit) {
+  OwningOpRef<ModuleOp> trial = ModuleOp::create(kernel.getLoc());
+  OpBuilder b = OpBuilder::atBlockEnd(trial->getBody());
+  auto module = gpu::GPUModuleOp::create(b, kernel.getLoc(), "trial");
+  EmittedKernel emitted =
+      beginKernel(kernel, createFunction(kernel, module, kWarp));
+  return succeeded(emit(emitted));
+}
+
 FailureOr<gpu::GPUFuncOp>
 emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
   auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
@@ -197,16 +224,14 @@ emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
     return failure();
   auto threads = kernel->getAttrOfType<IntegerAttr>(graph::names::kThreads);
   gpu::GPUFuncOp function = createFunction(kernel, module, threads.getInt());
-  OpBuilder b(&function.getBody().front(), function.getBody().front().begin());
-  Location loc = kernel.getLoc();
-  EmittedKernel emitted{kernel, function,
-                        gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
-                        gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x)};
+  EmittedKernel emitted = beginKernel(kernel, function);
   auto emit =
       llvm::StringSwitch<LogicalResult (*)(EmittedKernel &, const Target &)>(
           strategy.getValue())
           .Case("threads", emitThreads)
           .Case("contraction", emitContraction)
+          .Case("rows", emitRows)
+          .Case("transpose", emitTranspose)
           .Default(nullptr);
   if (succeeded(emit(emitted, target)))
     return function;

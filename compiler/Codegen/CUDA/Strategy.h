@@ -19,8 +19,11 @@
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace tinh::cuda {
 
@@ -64,11 +67,50 @@ Division divideThreads(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitThreads(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//
+// contraction: matrix products and dense convolutions. A block computes a tile
+// of the result from tiles of both factors in shared memory.
+//===----------------------------------------------------------------------===//
+
+/// Whether tiles pay for the product in `kernel`, if there is one.
+bool isWorthTiling(mlir::func::FuncOp kernel);
+std::optional<Division> divideContraction(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitContraction(EmittedKernel &kernel,
+                                    const Target &target);
+
+//===----------------------------------------------------------------------===//
+// rows: kernels with reductions (Rows.h). Teams of threads compute rows.
+//===----------------------------------------------------------------------===//
+
+std::optional<Division> divideRows(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
+
+/// Lets a dispatch of its own compute a reduction, or parts of one, of `kernel`,
+/// where few blocks would have much work; null if it changed nothing.
+graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                            mlir::func::FuncOp kernel,
+                            graph::DispatchOp dispatch);
+
+//===----------------------------------------------------------------------===//
+// transpose: kernels that move the last dimension, by way of shared memory.
+//===----------------------------------------------------------------------===//
+
+std::optional<Division> divideTranspose(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target);
+
+//===----------------------------------------------------------------------===//
+
+/// Whether `emit` succeeds for `kernel`; what it emits is thrown away.
+bool canEmit(mlir::func::FuncOp kernel,
+             llvm::function_ref<mlir::LogicalResult(EmittedKernel &)> emit);
 
 /// How `strategy` divides `kernel`; nothing if it cannot compute it.
 std::optional<Division> divideKernel(mlir::func::FuncOp kernel,
                                      llvm::StringRef strategy,
                                      const Target &target);
+
+/// Makes several kernels of one on the GPU where each alone is computed better:
+/// what is made for constants runs on the CPU.
+mlir::LogicalResult prepareKernels(mlir::ModuleOp module);
 
 /// Chooses strategies for the kernel functions of a module at phase `kernels`
 /// that run on the GPU and sets their attributes.

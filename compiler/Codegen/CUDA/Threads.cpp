@@ -75,19 +75,10 @@ static LogicalResult emitUnit(EmittedKernel &kernel, const ResultGroup &group,
 
 /// Whether the code of a unit can be made with vectors of the group's width.
 static bool takesVectors(func::FuncOp source, const ResultGroup &group) {
-  OwningOpRef<ModuleOp> trial = ModuleOp::create(source.getLoc());
-  OpBuilder b = OpBuilder::atBlockEnd(trial->getBody());
-  SmallVector<Type> types;
-  for (Type type : llvm::concat<const Type>(source.getArgumentTypes(),
-                                            source.getResultTypes()))
-    types.push_back(flatType(cast<RankedTensorType>(type),
-                             operandStrides(source, types.size())));
-  auto function = gpu::GPUFuncOp::create(b, source.getLoc(), "trial",
-                                         b.getFunctionType(types, {}));
-  b.setInsertionPointToEnd(&function.getBody().front());
-  EmittedKernel kernel{source, function, {}, {}};
-  Value unit = gpu::ThreadIdOp::create(b, source.getLoc(), gpu::Dimension::x);
-  return succeeded(emitUnit(kernel, group, b, unit));
+  return canEmit(source, [&](EmittedKernel &trial) {
+    OpBuilder b(trial.function.getBody().front().getTerminator());
+    return emitUnit(trial, group, b, trial.thread);
+  });
 }
 
 static SmallVector<ResultGroup> groupResults(func::FuncOp kernel) {

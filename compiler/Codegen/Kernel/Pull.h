@@ -117,6 +117,10 @@ public:
                 llvm::ArrayRef<mlir::ReassociationIndices> groups);
   /// The indices that `map` computes from `dims`.
   mlir::FailureOr<Indices> apply(mlir::AffineMap map, const Indices &dims);
+  /// Those of the loops of `op` where it computes its results at `output`; none
+  /// for the reduction's.
+  mlir::FailureOr<Indices> loopIndices(mlir::linalg::GenericOp op,
+                                       const Indices &output);
 
 private:
   /// What a generic's body is given of its first `count` operands, at these
@@ -147,8 +151,6 @@ private:
   mlir::FailureOr<LaneValue>
   bodyOp(mlir::Operation *op, const Indices &dims,
          llvm::DenseMap<mlir::Value, LaneValue> &values);
-  mlir::FailureOr<Indices> loopIndices(mlir::linalg::GenericOp op,
-                                       const Indices &output);
   LaneValue affineValue(LaneIndex lane);
   mlir::Value laneOffsets(int64_t stride);
   /// The mask, or one that takes all lanes.

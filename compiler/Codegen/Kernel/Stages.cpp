@@ -1,5 +1,4 @@
-//===- Stages.cpp - What of a kernel is computed before the rest -*- C++
-//-*-===//
+//===- Stages.cpp - What a kernel computes before the rest ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

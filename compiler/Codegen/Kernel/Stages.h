@@ -1,4 +1,4 @@
-//===- Stages.h - What of a kernel is computed before the rest --*- C++ -*-===//
+//===- Stages.h - What a kernel computes before the rest --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,0 +1,278 @@
+//===- Split.cpp - A kernel as several, one after the other -----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Split.h"
+
+#include "compiler/Codegen/Kernel/Pull.h"
+#include "dialects/graph/Layout.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+llvm::DenseSet<Operation *> dependencies(Operation *stage) {
+  llvm::DenseSet<Operation *> found;
+  SmallVector<Operation *> worklist{stage};
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val();
+    if (!found.insert(op).second)
+      continue;
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (Operation *source = operand.getDefiningOp();
+            source && source->getBlock() == stage->getBlock())
+          worklist.push_back(source);
+    });
+  }
+  return found;
+}
+
+SmallVector<Value> handedOver(linalg::GenericOp stage) {
+  SmallVector<Value> values;
+  for (Value result : stage.getResults())
+    if (!result.use_empty())
+      values.push_back(result);
+  while (values.size() == 1 && values[0].hasOneUse()) {
+    OpOperand &use = *values[0].use_begin();
+    auto next = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!next || next.getNumReductionLoops() > 0 ||
+        next.getNumDpsInputs() != 1 || next.getNumResults() != 1 ||
+        !next.getMatchingIndexingMap(&use).isIdentity() ||
+        !next.getMatchingIndexingMap(next.getDpsInitOperand(0)).isIdentity())
+      break;
+    values[0] = next.getResult(0);
+  }
+  auto isReturned = [](Value value) {
+    return llvm::any_of(value.getUsers(), llvm::IsaPred<func::ReturnOp>);
+  };
+  if (llvm::any_of(values, isReturned))
+    values.clear();
+  return values;
+}
+
+int64_t largestValue(func::FuncOp kernel, Operation *without) {
+  llvm::DenseSet<Operation *> others;
+  if (without)
+    others = dependencies(without);
+  int64_t most = 0;
+  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+    int64_t elements = 1;
+    for (int64_t extent : op.getStaticLoopRanges())
+      elements *= extent;
+    if (!others.contains(op))
+      most = std::max(most, elements);
+  }
+  return most;
+}
+
+func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
+                          ValueRange results,
+                          SmallVectorImpl<unsigned> &inputs) {
+  llvm::DenseSet<Operation *> ops = dependencies(results[0].getDefiningOp());
+  auto isRead = [&](BlockArgument argument) {
+    return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+      return ops.contains(
+          kernel.getBody().front().findAncestorOpInBlock(*user));
+    });
+  };
+  SmallVector<Type> types;
+  for (BlockArgument argument : kernel.getArguments())
+    if (isRead(argument)) {
+      inputs.push_back(argument.getArgNumber());
+      types.push_back(argument.getType());
+    }
+  OpBuilder::InsertionGuard guard(b);
+  b.clearInsertionPoint();
+  auto stage = func::FuncOp::create(
+      b, results[0].getLoc(), (kernel.getName() + suffix).str(),
+      b.getFunctionType(types, results.getTypes()));
+  stage.setPrivate();
+  if (Attribute device = kernel->getAttr(graph::names::kDevice))
+    stage->setAttr(graph::names::kDevice, device);
+  b.setInsertionPointToStart(stage.addEntryBlock());
+  IRMapping mapping;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    mapping.map(kernel.getArgument(input), stage.getArgument(i));
+    if (Attribute strides = kernel.getArgAttr(input, graph::names::kStrides))
+      stage.setArgAttr(i, graph::names::kStrides, strides);
+  }
+  for (Operation &op : kernel.getBody().front())
+    if (ops.contains(&op))
+      b.clone(op, mapping);
+  func::ReturnOp::create(b, stage.getLoc(),
+                         llvm::map_to_vector(results, [&](Value value) {
+                           return mapping.lookup(value);
+                         }));
+  return stage;
+}
+
+/// Removes what nobody reads from `kernel`, and from what `dispatch` passes.
+static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  for (unsigned i = kernel.getNumArguments(); i-- > 0;)
+    if (kernel.getArgument(i).use_empty()) {
+      (void)kernel.eraseArgument(i);
+      dispatch.getInputsMutable().erase(i);
+    }
+}
+
+graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
+                                func::FuncOp kernel, graph::DispatchOp dispatch,
+                                StringRef suffix, ValueRange values) {
+  SmallVector<unsigned> inputs;
+  func::FuncOp stage = outlineStage(b, kernel, suffix, values, inputs);
+  symbols.insert(stage, kernel->getIterator());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(dispatch);
+  auto operands = llvm::map_to_vector(inputs, [&](unsigned input) {
+    return Value(dispatch.getInputs()[input]);
+  });
+  auto computed = graph::DispatchOp::create(
+      b, dispatch.getLoc(), stage.getResultTypes(), stage.getName(), operands);
+  for (auto [value, result] : llvm::zip_equal(values, computed.getResults())) {
+    unsigned number = kernel.getNumArguments();
+    (void)kernel.insertArgument(number, value.getType(), {}, value.getLoc());
+    Value(value).replaceAllUsesWith(kernel.getArgument(number));
+    dispatch.getInputsMutable().append(result);
+  }
+  eraseUnused(kernel, dispatch);
+  return computed;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of reductions
+//===----------------------------------------------------------------------===//
+
+/// The dimension of an operand that the loop alone indexes.
+static std::optional<unsigned> dimensionOf(AffineMap map, unsigned loop) {
+  return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
+}
+
+bool isDivisible(linalg::GenericOp op, unsigned loop) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    return !map.isFunctionOfDim(loop) || dimensionOf(map, loop);
+  });
+}
+
+int64_t countParts(int64_t extent, int64_t wanted, int64_t most) {
+  int64_t best = 1;
+  for (int64_t parts = 2; parts <= std::min(extent, most) && best < wanted;
+       ++parts)
+    if (extent % parts == 0)
+      best = parts;
+  return best;
+}
+
+/// `factor` with its dimension `dim` as two, `parts` and the rest.
+static Value divideDimension(OpBuilder &b, Location loc, Value factor,
+                             unsigned dim, int64_t parts) {
+  auto type = cast<RankedTensorType>(factor.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<ReassociationIndices> groups;
+  int64_t next = 0;
+  for (unsigned i = 0; i < shape.size(); ++i) {
+    groups.push_back({next++});
+    if (i == dim)
+      groups.back().push_back(next++);
+  }
+  shape[dim] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), factor,
+                                       groups);
+}
+
+/// What `op` gives for each part of `loop`: the parts are the first dimension.
+static Value reduceParts(OpBuilder &b, linalg::GenericOp op, unsigned loop,
+                         int64_t parts, TypedAttr neutral) {
+  Location loc = op.getLoc();
+  unsigned loops = op.getNumLoops() + 1;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  auto addMap = [&](AffineMap map, std::optional<unsigned> at) {
+    SmallVector<AffineExpr> exprs(map.shiftDims(1).getResults());
+    if (at)
+      exprs.insert(exprs.begin() + *at, b.getAffineDimExpr(0));
+    maps.push_back(AffineMap::get(loops, 0, exprs, b.getContext()));
+  };
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    std::optional<unsigned> dim = dimensionOf(map, loop);
+    addMap(map, dim);
+    inputs.push_back(dim ? divideDimension(b, loc, operand->get(), *dim, parts)
+                         : operand->get());
+  }
+  addMap(op.getMatchingIndexingMap(op.getDpsInitOperand(0)), 0);
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  iterators.insert(iterators.begin(), utils::IteratorType::parallel);
+
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), parts);
+  Value start = arith::ConstantOp::create(b, loc, neutral);
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  Value init =
+      linalg::FillOp::create(b, loc, ValueRange(start), ValueRange(empty))
+          .getResult(0);
+  auto reduced = linalg::GenericOp::create(b, loc, init.getType(), inputs, init,
+                                           maps, iterators);
+  IRMapping mapping;
+  op.getRegion().cloneInto(&reduced.getRegion(), mapping);
+  return reduced.getResult(0);
+}
+
+/// Combines `parts` along their first dimension as `op` combines elements.
+static Value combineParts(OpBuilder &b, linalg::GenericOp op, Value parts) {
+  Value init = op.getDpsInits()[0];
+  auto type = cast<RankedTensorType>(init.getType());
+  unsigned rank = type.getRank();
+  SmallVector<AffineExpr> exprs;
+  for (unsigned dim = 0; dim < rank; ++dim)
+    exprs.push_back(b.getAffineDimExpr(dim));
+  AffineMap output = AffineMap::get(rank + 1, 0, exprs, b.getContext());
+  exprs.insert(exprs.begin(), b.getAffineDimExpr(rank));
+  AffineMap maps[] = {AffineMap::get(rank + 1, 0, exprs, b.getContext()),
+                      output};
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
+  Operation *combiner =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  return linalg::GenericOp::create(
+             b, op.getLoc(), type, parts, init, maps, iterators,
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               Operation *combined = b.clone(*combiner);
+               combined->setOperands({arguments[1], arguments[0]});
+               linalg::YieldOp::create(b, loc, combined->getResults());
+             })
+      .getResult(0);
+}
+
+graph::DispatchOp dispatchParts(OpBuilder &b, SymbolTable &symbols,
+                                func::FuncOp kernel, graph::DispatchOp dispatch,
+                                linalg::GenericOp op, unsigned loop,
+                                int64_t parts) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  Value reduced = reduceParts(b, op, loop, parts, matchCombiner(op)->neutral);
+  op.getResult(0).replaceAllUsesWith(combineParts(b, op, reduced));
+  op.erase();
+  return dispatchStage(b, symbols, kernel, dispatch, "_parts", reduced);
+}
+
+} // namespace tinh::codegen
