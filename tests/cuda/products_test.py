@@ -1,0 +1,186 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of all forms on an emulated GPU give what they give on the CPU.
+
+usage: PYTHONPATH=tests/support python tests/cuda/products_test.py
+           BIN_DIR FAKE_DRIVER [unittest's options]
+"""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+import cuda_models
+import cuda_test
+
+CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
+
+
+def matmul(m, n, k, batch=(), **transposed):
+    """A product with what may come before it and after it."""
+    b = cuda_models.Builder("matmul", 1)
+    a_shape = (k, m) if transposed.get("transpose_a") else (m, k)
+    b_shape = (n, k) if transposed.get("transpose_b") else (k, n)
+    x = b.input("x", *batch, *a_shape)
+    y = b.add("matmul", b.add("relu", x), b.input("w", *batch, *b_shape), **transposed)
+    y = b.add("relu", b.add("add", y, b.weight("bias", n)))
+    return b.finish(b.add("add", y, b.input("residual", *batch, m, n)))
+
+
+def conv(x_shape, w_shape, constant=True, **attributes):
+    b = cuda_models.Builder("conv", 2)
+    rank = len(x_shape) - 2
+    attributes.setdefault("strides", [1] * rank)
+    attributes.setdefault("padding", [0] * 2 * rank)
+    x = b.input("x", *x_shape)
+    spread = 1 / w_shape[1] ** 0.5
+    w = b.weight("w", *w_shape, spread=spread) if constant else b.input("w", *w_shape)
+    return b.finish(b.add("relu", b.add("conv", x, w, **attributes)))
+
+
+def conv_weight_gradient(x_shape, dy_shape, **attributes):
+    b = cuda_models.Builder("conv_weight_gradient", 3)
+    x, dy = b.input("x", *x_shape), b.input("dy", *dy_shape)
+    attributes.setdefault("dilations", [1] * (len(x_shape) - 2))
+    attributes.setdefault("groups", 1)
+    return b.finish(b.add("conv_weight_gradient", x, dy, **attributes))
+
+
+def conv_transpose(x_shape, w_shape, **attributes):
+    b = cuda_models.Builder("conv_transpose", 4)
+    x, w = b.input("x", *x_shape), b.input("w", *w_shape)
+    return b.finish(b.add("conv_transpose", x, w, **attributes))
+
+
+class ProductsTest(cuda_test.CudaTest):
+    def kernels_of(self, artifact_model):
+        """Strategy of each kernel function on the GPU, by name."""
+        path = self.folder / "kernels.mlir"
+        self.compile(artifact_model, path, "--target=cuda", "--emit=kernels")
+        found = re.findall(
+            r'func.func private @(\w+)\(.*graph.device = "cuda".*'
+            r'graph.strategy = "(\w+)"',
+            path.read_text(),
+        )
+        return dict(found)
+
+    def check(self, model, *names):
+        """Kernels of these names, as regular expressions, must be tiled."""
+        cpu, cuda = self.compile_for(model, "cpu"), self.compile_for(model, "cuda")
+        tiled = self.kernels_of(self.folder / f"{model['name']}.json")
+        for name in names:
+            self.assertTrue(
+                any(
+                    re.search(name, kernel) and strategy == "contraction"
+                    for kernel, strategy in tiled.items()
+                ),
+                f"no kernel {name} in tiles: {tiled}",
+            )
+        inputs = [
+            option
+            for value in model["inputs"]
+            for option in ("--input", f"{value['name']}=random")
+        ]
+        expected, _ = self.outputs_of(cpu, *inputs)
+        for settings in cuda_test.SETTINGS:
+            got, _ = self.outputs_of(cuda, *inputs, settings=settings)
+            self.compare(got, expected, settings)
+
+    def test_sizes(self):
+        # Tails in each direction, and none; each tile; vectors, and none.
+        for sizes in ((100, 130, 75), (64, 96, 32), (33, 31, 9), (8, 8, 8)):
+            with self.subTest(sizes=sizes):
+                self.check(matmul(*sizes), "matmul")
+
+    def test_large_tiles(self):
+        self.check(matmul(1500, 1412, 19), "matmul")
+        self.check(matmul(300, 3200, 36), "matmul")
+
+    def test_transposed(self):
+        for a in (False, True):
+            for b in (False, True):
+                for sizes in ((36, 40, 44), (35, 41, 43)):
+                    with self.subTest(a=a, b=b, sizes=sizes):
+                        model = matmul(*sizes, transpose_a=a, transpose_b=b)
+                        self.check(model, "matmul")
+
+    def test_batches(self):
+        self.check(matmul(20, 12, 16, batch=(2, 3)), "matmul")
+
+    def test_few_rows(self):
+        self.check(matmul(1, 200, 100), "matmul")
+        self.check(matmul(200, 3, 100, transpose_a=True), "matmul")
+
+    def test_long_sums(self):
+        self.check(matmul(24, 20, 2048), "matmul.*_parts")
+
+    def test_convolutions(self):
+        for constant in (True, False):
+            with self.subTest(constant=constant):
+                model = conv(
+                    (2, 16, 13, 14),
+                    (32, 16, 3, 3),
+                    constant,
+                    strides=[2, 1],
+                    padding=[1, 0, 1, 2],
+                )
+                self.check(model, "conv_relu_0")
+
+    def test_grouped_convolution(self):
+        model = conv((2, 16, 9, 8), (24, 8, 3, 3), padding=[1] * 4, groups=2)
+        self.check(model, "conv_relu_0")
+
+    def test_other_ranks(self):
+        model = conv((2, 12, 50), (20, 12, 5), padding=[2, 2], dilations=[3])
+        self.check(model, "conv_relu_0")
+        model = conv((1, 8, 5, 6, 7), (16, 8, 3, 3, 3), padding=[1] * 6)
+        self.check(model, "conv_relu_0")
+
+    def test_gradients_of_convolutions(self):
+        model = conv_weight_gradient(
+            (8, 12, 16, 16),
+            (8, 16, 8, 8),
+            kernel=[3, 3],
+            strides=[2, 2],
+            padding=[1, 1, 0, 0],
+        )
+        self.check(model, "conv_weight_gradient")
+        model = conv_transpose(
+            (2, 16, 7, 7),
+            (16, 12, 3, 3),
+            strides=[2, 2],
+            padding=[1, 1, 1, 1],
+        )
+        self.check(model, "conv")
+
+    @unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
+    def test_registers(self):
+        """No chip spills registers."""
+        models = (
+            matmul(1500, 1412, 64),
+            matmul(600, 600, 600),
+            conv((8, 64, 28, 28), (128, 64, 3, 3), padding=[1] * 4),
+            conv((32, 64, 56, 56), (64, 64, 3, 3), False, padding=[1] * 4),
+        )
+        for model in models:
+            path = self.folder / "model.json"
+            path.write_text(cuda_test.json.dumps(model))
+            text = self.folder / "model.ptx"
+            self.compile(path, text, "--target=cuda", "--emit=ptx")
+            files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
+            for kernel in (file for file in files if ".entry" in file):
+                for chip in CHIPS:
+                    done = subprocess.run(
+                        ("ptxas", "-v", f"-arch={chip}", "-o", "/dev/null", "-"),
+                        input=kernel,
+                        capture_output=True,
+                        text=True,
+                    )
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(" 0 bytes spill stores", done.stderr)
+
+
+if __name__ == "__main__":
+    cuda_test.main()
