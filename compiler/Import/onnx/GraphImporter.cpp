@@ -242,8 +242,9 @@ bool GraphImporter::define(const NodeBuilder &nodeBuilder,
   return true;
 }
 
-/// Each required input is there, and each that is given has a value, before the
-/// op is built. A sequence that is none is reported by the op that takes it.
+/// Each required input has a value, and none is a sequence that should be a
+/// tensor, before the op is built. A sequence that is none is reported by the
+/// op that takes it.
 bool GraphImporter::checkInputs(const NodeBuilder &builder,
                                 const OpEntry &entry) {
   const Node &node = builder.node;
@@ -258,8 +259,11 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
         return fail(node, "input " + Twine(i) + " is missing");
       continue;
     }
+    // Optional tensors are looked up by the op, where their constants belong.
+    const std::string &name = node.proto->input(i);
     bool isSequence = i == 0 && entry.takesSequence;
-    if (!isSequence && !lookup(node.proto->input(i)))
+    bool isChecked = i < entry.minInputs || findSequence(name);
+    if (!isSequence && isChecked && !lookup(name))
       return fail(node, std::string(error));
   }
   return true;
