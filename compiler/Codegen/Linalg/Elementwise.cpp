@@ -157,7 +157,8 @@ Value constantPower(Scalars &s, Value x, double exponent) {
   return {};
 }
 
-/// Powers of integers are computed in f64: exact up to 2^53.
+/// Powers of integers are computed in f64: exact up to 2^53, once they are
+/// rounded, as a GPU's are only nearly so.
 Value pow(Scalars &s, Value x, Value y) {
   Type type = x.getType();
   FloatAttr exponent;
@@ -168,6 +169,7 @@ Value pow(Scalars &s, Value x, Value y) {
     return math::PowFOp::create(s.b, x, y);
   Type f64 = s.b.getF64Type();
   Value power = math::PowFOp::create(s.b, s.convert(x, f64), s.convert(y, f64));
+  power = math::RoundEvenOp::create(s.b, power);
   return s.convert(power, type, s.isUnsigned);
 }
 
