@@ -211,7 +211,9 @@ LogicalResult prepareKernels(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<graph::DispatchOp> worklist;
   module.walk([&](graph::DispatchOp op) { worklist.push_back(op); });
-  for (graph::DispatchOp dispatch : worklist) {
+  std::reverse(worklist.begin(), worklist.end());
+  while (!worklist.empty()) {
+    graph::DispatchOp dispatch = worklist.pop_back_val();
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     if (!kernel)
       return dispatch.emitOpError("names no kernel function");
@@ -220,8 +222,10 @@ LogicalResult prepareKernels(ModuleOp module) {
     if (graph::DispatchOp parts = splitProduct(b, symbols, kernel, dispatch))
       packFactors(b, symbols, symbols.lookup<func::FuncOp>(parts.getKernel()),
                   parts);
-    else
+    else if (isWorthTiling(kernel))
       packFactors(b, symbols, kernel, dispatch);
+    else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
+      worklist.append({dispatch, stage});
   }
   return success();
 }
