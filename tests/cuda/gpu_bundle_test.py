@@ -1,0 +1,148 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The bundle for machines with a GPU, run on an emulated one.
+
+usage: PYTHONPATH=tests/support python tests/cuda/gpu_bundle_test.py
+           BIN_DIR FAKE_DRIVER [unittest's options]
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+import cuda_test
+import tool_test
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "gpu.sh"
+# Takes what compute-sanitizer takes.
+SANITIZER = """#!/bin/sh
+[ "$1 $2 $3 $4" = "--error-exitcode 9 --leak-check full" ] || exit 2
+shift 4
+echo "$@" > sanitized
+exec "$@"
+"""
+MODELS = ["copy", "matmul64", "mlp", "mlp_step", "softmax"]
+
+
+@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+class GpuBundleTest(cuda_test.CudaTest):
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory(prefix="tinh-bundle-")
+        cls.addClassCleanup(holder.cleanup)
+        cls.made = pathlib.Path(holder.name, "bundle")
+        options = ("--small", "--chips", "emulated", "--bin", tool_test.TOOLS)
+        subprocess.run(
+            [SCRIPT, "bundle", cls.made, *options],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                "PYTHON": sys.executable,
+                "XDG_CACHE_HOME": holder.name,
+            },
+        )
+
+    def setUp(self):
+        super().setUp()
+        self.bundle = self.root / "bundle"
+        with tarfile.open(self.made.with_name("bundle.tar.gz")) as archive:
+            archive.extractall(self.root, filter="data")
+
+    def script(self, *command, **environment):
+        return subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            cwd=self.root,
+            env={**self.environment, **environment},
+        )
+
+    def run_bundle(self, **environment):
+        """The exit code and what results.json says."""
+        settings = {
+            "TINH_CUDA_DRIVER": str(cuda_test.DRIVER),
+            "TINH_FAKE_CUDA": f"log={self.root / 'driver.log'}",
+            "SANITIZER": "none",
+            "RUNS": "3",
+            "CPU_RUNS": "2",
+        }
+        done = self.script(
+            self.bundle / "gpu.sh", "run", "results", **{**settings, **environment}
+        )
+        text = (self.root / "results" / "results.json").read_text()
+        return done.returncode, json.loads(text)
+
+    def by_name(self, results):
+        return {model["name"]: model for model in results["models"]}
+
+    def test_all_is_right(self):
+        sanitizer = self.root / "sanitizer"
+        sanitizer.write_text(SANITIZER)
+        sanitizer.chmod(0o755)
+        code, results = self.run_bundle(SANITIZER=str(sanitizer))
+        self.assertEqual((code, results["ok"]), (0, True), results)
+        self.assertEqual(results["gpu"]["name"], "Emulated GPU")
+        self.assertGreater(results["gpu"]["driver_version"], 0)
+        self.assertRegex(results["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        models = self.by_name(results)
+        self.assertEqual(sorted(models), MODELS)
+        for name, model in models.items():
+            self.assertLessEqual(model["error"], model["tolerance"])
+            self.assertEqual((model["problems"], model["sanitizer"]), ([], "run"))
+            self.assertEqual(model["gpu"]["gpu"], "Emulated GPU")
+            self.assertEqual((model["cpu"]["runs"], model["gpu"]["runs"]), (2, 3))
+            for device in ("cpu", "gpu"):
+                seconds = model[device]["median_ms"] / 1e3
+                rate = model["bytes"] / seconds / 1e9
+                self.assertAlmostEqual(model[device]["gb_per_s"], rate)
+            sanitized = self.root / "results" / name / "sanitized"
+            self.assertIn("gpu.so", sanitized.read_text())
+
+    def test_one_failure_stops_no_other(self):
+        models = self.bundle / "models"
+        (models / "mlp" / "gpu.so").unlink()
+        about = models / "softmax" / "about.json"
+        wrong = json.loads(about.read_text()) | {"tolerance": -1}
+        about.write_text(json.dumps(wrong))
+        # Runs on the CPU, where a GPU was to do it.
+        (models / "matmul64" / "gpu.so").write_bytes(
+            (models / "matmul64" / "cpu.so").read_bytes()
+        )
+        code, results = self.run_bundle()
+        self.assertEqual((code, results["ok"]), (1, False))
+        found = self.by_name(results)
+        self.assertEqual(
+            {name: model["ok"] for name, model in found.items()},
+            dict(copy=True, matmul64=False, mlp=False, mlp_step=True, softmax=False),
+        )
+        self.assertRegex(
+            found["mlp"]["problems"][0], "check-gpu: exit code 1: .*gpu.so"
+        )
+        self.assertIn("differ from the CPU's", found["softmax"]["problems"][0])
+        self.assertIn("on the CPU alone", found["matmul64"]["problems"][0])
+
+    def test_errors_of_the_driver(self):
+        settings = f"log={self.root / 'driver.log'} fail=cuGraphLaunch:1:700"
+        code, results = self.run_bundle(TINH_FAKE_CUDA=settings)
+        self.assertEqual((code, results["ok"]), (1, False))
+        for model in results["models"]:
+            self.assertIn("CUDA_ERROR_ILLEGAL_ADDRESS", model["problems"][0])
+
+    def test_no_gpu(self):
+        missing = str(self.root / "none.so")
+        code, results = self.run_bundle(TINH_CUDA_DRIVER=missing)
+        self.assertEqual((code, results["ok"]), (1, False))
+        self.assertIn("there is no CUDA driver", results["gpu"]["error"])
+        for model in results["models"]:
+            self.assertIn("there is no CUDA driver", model["problems"][0])
+
+
+if __name__ == "__main__":
+    cuda_test.main()
