@@ -223,8 +223,9 @@ std::optional<bool> Devices::needsCuda(OpOperand &use) const {
   if (isa<graph::WhileOp>(op))
     return isOnCuda(op->getResult(index));
   if (auto scan = dyn_cast<graph::ScanOp>(op)) {
-    unsigned first = scan.getInitial().getBeginOperandIndex();
-    unsigned rows = scan.getXs().getBeginOperandIndex();
+    // Either may be none, which have no first operand to ask.
+    unsigned rows = op->getNumOperands() - scan.getXs().size();
+    unsigned first = rows - scan.getInitial().size();
     if (index >= rows)
       return isOnCuda(scan.getRows()[index - rows]);
     return index >= first && isOnCuda(scan.getFinals()[index - first]);
