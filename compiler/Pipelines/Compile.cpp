@@ -10,6 +10,7 @@
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CUDA/DeviceCode.h"
+#include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/InternalErrors.h"
@@ -48,26 +49,38 @@ static StringRef cpuOf(ModuleOp module) {
   return name ? name.getValue() : "native";
 }
 
+/// The chips that the options name, or that the module has.
+static ArrayAttr chipsFor(ModuleOp module, const CudaOptions &options) {
+  auto known = module->getAttrOfType<ArrayAttr>(graph::names::kCuda);
+  if (known && options.chips.empty())
+    return known;
+  SmallVector<StringRef> chips(options.chips.begin(), options.chips.end());
+  if (chips.empty())
+    llvm::append_range(chips, cuda::kDefaultChips);
+  return Builder(module.getContext()).getStrArrayAttr(chips);
+}
+
 /// The attributes of a module that is compiled for GPUs, too.
 static LogicalResult annotateCuda(ModuleOp module, Phase phase,
                                   const CudaOptions &options) {
   Builder builder(module.getContext());
-  auto strings = [&](const std::vector<std::string> &list) {
-    return builder.getStrArrayAttr(
-        SmallVector<StringRef>(list.begin(), list.end()));
-  };
+  ArrayAttr chips = chipsFor(module, options);
   // Kernels have devices, and their strategies are for these, from there on.
-  bool known = module->hasAttr(graph::names::kCuda);
-  if (phase >= Phase::Kernels && (!known || !options.place.empty()))
+  bool isNew =
+      module->getAttr(graph::names::kCuda) != chips || !options.place.empty() ||
+      (options.allowTf32 && !module->hasAttr(graph::names::kAllowTf32));
+  if (phase >= Phase::Kernels && isNew)
     return fail(module, "the model in phase '" + phaseName(phase) +
-                            "' has its kernels on the devices where they are; "
-                            "choose GPUs and places in an earlier phase");
-  module->setAttr(graph::names::kCuda, strings(options.chips));
+                            "' has its kernels on the devices that they are "
+                            "for; choose GPUs and places in an earlier phase");
+  module->setAttr(graph::names::kCuda, chips);
   if (options.allowTf32)
     module->setAttr(graph::names::kAllowTf32, builder.getUnitAttr());
   if (!options.place.empty())
-    module->setAttr(graph::names::kPlace, strings(options.place));
-  return success();
+    module->setAttr(graph::names::kPlace,
+                    builder.getStrArrayAttr(SmallVector<StringRef>(
+                        options.place.begin(), options.place.end())));
+  return success(succeeded(cuda::targetOf(module)));
 }
 
 LogicalResult annotateModule(ModuleOp module, Phase phase,

@@ -28,12 +28,9 @@ class KernelCache;
 /// GPUs of NVIDIA's, beside the CPU.
 struct CudaOptions {
   /// What the artifact has code for: sm_75, …, compute_75, which is PTX for
-  /// what comes after it, or "emulated" alone.
+  /// what comes after it, or "emulated" alone; empty: what the module names, or
+  /// what is usual.
   std::vector<std::string> chips;
-  static std::vector<std::string> defaultChips() {
-    return {"sm_75",  "sm_80",  "sm_86",     "sm_89",
-            "sm_90a", "sm_100", "compute_75"};
-  }
   /// Products of f32 may read tf32.
   bool allowTf32 = false;
   /// PATTERN=DEVICE: kernels with an op or a node of the model of such a name

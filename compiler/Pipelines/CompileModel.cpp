@@ -43,12 +43,9 @@ CompileOptions::Weights convert(WeightsPlacement placement) {
 CompileOptions convert(const CompileRequest &request) {
   CompileOptions options;
   options.cpu = request.cpu;
-  if (request.target == Target::Cuda) {
-    const CudaRequest &cuda = request.cuda;
-    options.cuda = CudaOptions{cuda.chips.empty() ? CudaOptions::defaultChips()
-                                                  : cuda.chips,
-                               cuda.allowTf32, cuda.place, cuda.toolkit};
-  }
+  if (request.target == Target::Cuda)
+    options.cuda = CudaOptions{request.cuda.chips, request.cuda.allowTf32,
+                               request.cuda.place, request.cuda.toolkit};
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
   options.phases.plainVariables = request.plainVariables;

@@ -151,6 +151,9 @@ class OptionsTest(cuda_test.CudaTest):
         for option in ("--cuda-chips=sm_80", "--place=add=cpu", "--allow-tf32"):
             self.refused(2, "are about --target=cuda", option)
 
+    def test_chips(self):
+        self.refused(1, "unknown chip 'sm_20'", "--target=cuda", "--cuda-chips=sm_20")
+
     def test_places(self):
         cuda = ("--target=cuda", "--cuda-chips=emulated")
         self.refused(1, 'the place "add" is malformed', *cuda, "--place=add")

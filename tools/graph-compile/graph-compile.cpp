@@ -246,14 +246,12 @@ bool checkCuda(Arguments &arguments) {
     llvm::errs() << "error: " << what << "\n";
     return false;
   };
-  tinh::CudaOptions &cuda = arguments.cuda;
+  const tinh::CudaOptions &cuda = arguments.cuda;
   if (arguments.target == "cpu")
     return (cuda.chips.empty() && cuda.place.empty() && !cuda.allowTf32 &&
             cuda.toolkit.empty()) ||
            fail("--cuda-chips, --place, --allow-tf32 and --cuda-path are about "
                 "--target=cuda");
-  if (cuda.chips.empty())
-    cuda.chips = tinh::CudaOptions::defaultChips();
   arguments.compile.cuda = cuda;
   return !isFormat(arguments.emit) ||
          fail("--target=cuda is about artifacts, not --emit=" + arguments.emit);
