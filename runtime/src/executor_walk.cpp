@@ -121,7 +121,7 @@ void Executor::walk_instructions(Run &run, uint32_t worker) {
     }
     execute(run, worker, walk, *at);
     if (at->signal)
-      pool->advance(worker, walk.progress(at->signal));
+      tell(worker, walk.progress(at->signal));
     ++at;
   }
 }

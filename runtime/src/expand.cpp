@@ -201,10 +201,11 @@ private:
 
   /// Tells, before step `s`, that this worker has come to `position`.
   void tell(uint32_t s, uint32_t position) {
-    if (num_workers == 1 || !may_tell(position))
+    position = tellable(position);
+    if (num_workers == 1 || position == 0)
       return;
     if (list.size() > block) {
-      list.back().signal = position;
+      list.back().signal = std::max(list.back().signal, position);
       return;
     }
     Instruction &nothing = list.emplace_back();
@@ -274,7 +275,9 @@ private:
     const tinh_step_t &step = function.steps[s];
     bool is_loop = step.opcode == TINH_OP_LOOP;
     bool in_device_loop = s < alone_until && alone_for_device;
-    if (step.num_buffers != 0 || (is_loop && !in_device_loop))
+    // What waits for others here, they wait for as well.
+    bool meets = !in_device_loop && (is_loop || num_workers > 1);
+    if (step.num_buffers != 0 || meets)
       require_device(s, is_loop ? std::max(needed, s) : needed);
     Instruction &instruction = add(s);
     instruction.target_step = step.target;
@@ -337,7 +340,8 @@ private:
 Program::Program(const Module &module, const tinh_function_desc_t &function,
                  uint32_t num_workers, bool all_walk)
     : description(&function), for_device(module.artifact(), function, all_walk),
-      left_to_leader(uses_device() && for_device.cpu_is_small() && !all_walk),
+      left_to_leader(uses_device() && !all_walk &&
+                     (num_workers == 1 || for_device.cpu_is_small())),
       workers(left_to_leader ? 1 : num_workers),
       loop_of(function.num_steps, kNoLoop),
       first_moving(function.num_steps, kNone) {
