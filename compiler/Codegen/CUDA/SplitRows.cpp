@@ -21,8 +21,9 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// Blocks that keep a GPU busy, and how many there should be else.
-static constexpr int64_t kEnoughBlocks = 64, kWantedBlocks = 512;
+/// Blocks that are better than another kernel, and how many there should be
+/// else.
+static constexpr int64_t kEnoughBlocks = 16, kWantedBlocks = 512;
 /// Elements that one block reads in less time than a kernel takes to start.
 static constexpr int64_t kMuch = 1 << 15;
 
@@ -84,13 +85,19 @@ static graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
         !matchCombiner(op) || matchScan(op) || !readsElementsAlone(op) ||
         largestValue(kernel, op) >= kMuch)
       continue;
+    int64_t best = 1;
+    unsigned split = 0;
     for (unsigned loop : loops) {
       int64_t parts =
           countParts(extents[loop], llvm::divideCeil(kWantedBlocks, blocks),
                      reduced / kLeastReduced);
-      if (parts > 1 && isDivisible(op, loop))
-        return dispatchParts(b, symbols, kernel, dispatch, op, loop, parts);
+      if (parts > best && isDivisible(op, loop)) {
+        best = parts;
+        split = loop;
+      }
     }
+    if (best > 1)
+      return dispatchParts(b, symbols, kernel, dispatch, op, split, best);
   }
   return {};
 }
