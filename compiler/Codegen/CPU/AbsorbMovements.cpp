@@ -41,6 +41,7 @@ private:
   bool isWeights(OpOperand &use);
   void absorbReshape(graph::ReshapeOp reshape);
   void absorbTranspose(graph::DispatchOp dispatch);
+  void absorbTransposes(Value value);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -49,7 +50,7 @@ private:
 
 } // namespace
 
-/// The kernel that reads `use` as a whole; null if none does.
+/// The kernel, of the CPU, that reads `use` as a whole; null if none does.
 func::FuncOp Absorber::kernelOf(OpOperand &use) {
   auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
   if (!dispatch)
@@ -57,7 +58,7 @@ func::FuncOp Absorber::kernelOf(OpOperand &use) {
   auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
   bool isPart =
       bool(kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides));
-  return isPart ? func::FuncOp() : kernel;
+  return isPart || graph::isOnCuda(kernel) ? func::FuncOp() : kernel;
 }
 
 /// Whether a product reads `use` as weights, and nothing else does in its
@@ -163,6 +164,13 @@ void Absorber::absorbTranspose(graph::DispatchOp dispatch) {
   }
 }
 
+/// Lets products read `value` that read it in another order.
+void Absorber::absorbTransposes(Value value) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+    if (auto dispatch = dyn_cast<graph::DispatchOp>(user))
+      absorbTranspose(dispatch);
+}
+
 void Absorber::run() {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!graph::isEntry(function))
@@ -172,11 +180,11 @@ void Absorber::run() {
                                graph::names::kVariable))
         continue;
       for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
-        if (auto reshape = dyn_cast<graph::ReshapeOp>(user))
+        if (auto reshape = dyn_cast<graph::ReshapeOp>(user)) {
+          absorbTransposes(reshape.getResult());
           absorbReshape(reshape);
-      for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
-        if (auto dispatch = dyn_cast<graph::DispatchOp>(user))
-          absorbTranspose(dispatch);
+        }
+      absorbTransposes(argument);
     }
   }
 }
