@@ -147,7 +147,11 @@ static LogicalResult writePtx(ModuleOp module, StringRef output,
   for (auto kernel : module.getOps<ModuleOp>()) {
     if (!graph::isOnCuda(kernel))
       continue;
-    auto ptx = cuda::emitPtx(kernel, "sm_75", *toolkit);
+    auto target = cuda::targetOf(kernel);
+    if (failed(target))
+      return failure();
+    StringRef level = cuda::codeLevel(kernel, target->chips.front());
+    auto ptx = cuda::emitPtx(kernel, level, *toolkit);
     if (!ptx)
       return kernel.emitError(llvm::toString(ptx.takeError()));
     text += *ptx;

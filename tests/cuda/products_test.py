@@ -29,6 +29,22 @@ def matmul(m, n, k, batch=(), **transposed):
     return b.finish(b.add("add", y, b.input("residual", *batch, m, n)))
 
 
+def half(dtype, m, n, k):
+    """A product that tensor cores can compute, from elements of 16 bits."""
+    b = cuda_models.Builder("half", 5)
+    x, w = b.input("x", m, k, dtype=dtype), b.input("w", k, n, dtype=dtype)
+    y = b.add("relu", b.add("matmul", b.add("relu", x), w))
+    return b.finish(b.add("cast", y, dtype="f32"))
+
+
+def half_conv(dtype):
+    b = cuda_models.Builder("half_conv", 6)
+    x = b.input("x", 2, 16, 9, 10, dtype=dtype)
+    w = b.input("w", 24, 16, 3, 3, dtype=dtype)
+    y = b.add("conv", x, w, strides=[1, 1], padding=[1, 1, 1, 1])
+    return b.finish(b.add("cast", y, dtype="f32"))
+
+
 def conv(x_shape, w_shape, constant=True, **attributes):
     b = cuda_models.Builder("conv", 2)
     rank = len(x_shape) - 2
@@ -155,7 +171,78 @@ class ProductsTest(cuda_test.CudaTest):
         )
         self.check(model, "conv")
 
-    @unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
+    def test_half_precision(self):
+        # Each tile; vectors along the columns, and tails in each direction.
+        for dtype in ("f16", "bf16"):
+            for sizes in ((32, 40, 64), (100, 71, 90), (520, 512, 40)):
+                with self.subTest(dtype=dtype, sizes=sizes):
+                    self.check(half(dtype, *sizes), "matmul")
+            self.check(half_conv(dtype), "conv")
+        self.check(half("f16", 1500, 1400, 33), "matmul")
+
+    def test_barriers(self):
+        """Without one of its barriers a kernel is caught."""
+        for model in (matmul(40, 40, 70), half("f16", 40, 40, 70)):
+            artifact = self.compile_for(model, "cuda")
+            inputs = [
+                option
+                for value in model["inputs"]
+                for option in ("--input", f"{value['name']}=random")
+            ]
+            expected, log = self.outputs_of(artifact, *inputs)
+            images = [re.match(r"image (\S+) barriers (\d+)", line) for line in log]
+            sites = [
+                (image[1], number)
+                for image in filter(None, images)
+                for number in range(int(image[2]))
+            ]
+            self.assertTrue(sites)
+            for kernel, number in sites:
+                caught = any(
+                    self.differs(artifact, inputs, expected, kernel, number, settings)
+                    for settings in cuda_test.MUTATION_SETTINGS
+                )
+                self.assertTrue(caught, f"{kernel} can do without barrier {number}")
+
+    def differs(self, artifact, inputs, expected, kernel, barrier, settings):
+        folder = self.root / "mutant"
+        done, _ = self.run_artifact(
+            artifact,
+            *inputs,
+            *("--output-dir", folder),
+            settings=f"ignore={kernel}:barrier:{barrier} {settings}",
+        )
+        if done.returncode:
+            return True
+        return any(
+            not self.is_close(cuda_test.np.load(folder / f"{name}.npy"), values)
+            for name, values in expected.items()
+        )
+
+
+@unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
+class ChipsTest(cuda_test.CudaTest):
+    def kernels_for(self, model, chip):
+        """The PTX of each kernel, as it is made for `chip`."""
+        path, text = self.folder / "model.json", self.folder / "model.ptx"
+        path.write_text(cuda_test.json.dumps(model))
+        self.compile(
+            path, text, "--target=cuda", f"--cuda-chips={chip}", "--emit=ptx"
+        )
+        files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
+        return [file for file in files if ".entry" in file]
+
+    def assemble(self, kernel, chip):
+        """What ptxas says of registers."""
+        done = subprocess.run(
+            ("ptxas", "-v", f"-arch={chip}", "-o", "/dev/null", "-"),
+            input=kernel,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
+
     def test_registers(self):
         """No chip spills registers."""
         models = (
@@ -163,23 +250,30 @@ class ProductsTest(cuda_test.CudaTest):
             matmul(600, 600, 600),
             conv((8, 64, 28, 28), (128, 64, 3, 3), padding=[1] * 4),
             conv((32, 64, 56, 56), (64, 64, 3, 3), False, padding=[1] * 4),
+            half("f16", 1500, 1400, 64),
+            half_conv("bf16"),
         )
         for model in models:
-            path = self.folder / "model.json"
-            path.write_text(cuda_test.json.dumps(model))
-            text = self.folder / "model.ptx"
-            self.compile(path, text, "--target=cuda", "--emit=ptx")
-            files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
-            for kernel in (file for file in files if ".entry" in file):
-                for chip in CHIPS:
-                    done = subprocess.run(
-                        ("ptxas", "-v", f"-arch={chip}", "-o", "/dev/null", "-"),
-                        input=kernel,
-                        capture_output=True,
-                        text=True,
-                    )
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    self.assertIn(" 0 bytes spill stores", done.stderr)
+            for chip in CHIPS:
+                for kernel in self.kernels_for(model, chip):
+                    with self.subTest(model=model["name"], chip=chip):
+                        said = self.assemble(kernel, chip)
+                        self.assertIn(" 0 bytes spill stores", said)
+
+    def test_instructions(self):
+        """Tensor cores where there are some, exact sums of f32 everywhere."""
+        for dtype in ("f16", "bf16"):
+            for chip, has in (("sm_75", False), ("sm_80", True), ("sm_90a", True)):
+                (kernel,) = self.kernels_for(half(dtype, 64, 64, 64), chip)
+                product = f"mma.sync.aligned.m16n8k16.row.col.f32.{dtype}.{dtype}.f32"
+                self.assertEqual(product in kernel, has, chip)
+                self.assertEqual("fma.rn.f32" in kernel, not has, chip)
+        (kernel,) = self.kernels_for(matmul(1024, 1024, 64), "sm_80")
+        self.assertNotIn("mma.sync", kernel)
+        self.assertIn("fma.rn.f32", kernel)
+        self.assertIn("ld.global.nc.v4", kernel)
+        self.assertIn("ld.shared.v4", kernel)
+        self.assertIn("st.global.v4", kernel)
 
 
 if __name__ == "__main__":

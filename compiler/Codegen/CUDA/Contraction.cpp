@@ -16,11 +16,12 @@
 // zeros are multiplied.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction.h"
+#include "compiler/Codegen/CUDA/ContractionEmitter.h"
 
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,86 +30,9 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-namespace {
-
-using Values = SmallVector<Value>;
-
-/// The elements that shared memory has of one factor.
-struct SharedTile {
-  Factor factor;
-  int64_t extent;   ///< Of all of the factor's loops.
-  int64_t elements; ///< Along these in the tile.
-  Value first;      ///< The tile's first one.
-  int64_t offset;   ///< In shared memory, in elements, from a step's first one.
-  int64_t pitch() const { return Tile::pitch(elements); }
-};
-
 /// Sums of a thread lie in groups of so many rows or columns: as wide as the
 /// accesses to shared memory.
 constexpr int64_t kGroup = 4;
-
-class ContractionEmitter {
-public:
-  ContractionEmitter(EmittedKernel &kernel, const Product &p)
-      : kernel(kernel), p(p), plan(planContraction(p)), tile(plan.tile),
-        b(kernel.function.getBody().front().getTerminator()),
-        loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
-  LogicalResult emit();
-
-private:
-  // One element or vector that the thread loads of a tile in each step.
-  struct Unit {
-    Value row, depth; ///< From the tile's first one.
-  };
-  Unit unitOf(const SharedTile &shared, int64_t number);
-  FailureOr<Value> loadUnit(const SharedTile &shared, const Unit &unit,
-                            Value depth);
-  FailureOr<Values> loadTile(SharedTile &shared, Value depth);
-  void storeTile(const SharedTile &shared, ArrayRef<Value> values, Value step);
-  void findThread();
-  void findBlock();
-  Value sharedVector(const SharedTile &shared, Value step, int64_t depth,
-                     Value thread, int64_t group, int64_t groups);
-  Values multiply(Value step, ValueRange sums);
-  FailureOr<Values> emitSums();
-  LogicalResult emitResults(const Values &sums);
-  LogicalResult emitRow(ArrayRef<Value> sums, Value row);
-  LogicalResult emitGroup(Value sums, Value row, Value column, int64_t lanes);
-  FailureOr<Indices> resultIndices(Pull &pull, Value row, Value column);
-  LogicalResult finish(Pull &pull, Value sums, Value row, Value column);
-  LogicalResult when(Value index, int64_t end,
-                     function_ref<LogicalResult()> body);
-
-  int64_t unitsPerThread(const SharedTile &shared) const {
-    return shared.elements * tile.depth / (width(shared) * tile.threads());
-  }
-  /// A vector must not leave threads without one.
-  int64_t width(const SharedTile &shared) const {
-    return std::min(shared.factor.width,
-                    shared.elements * tile.depth / tile.threads());
-  }
-  VectorType vectorType(int64_t lanes) const {
-    return VectorType::get({lanes}, p.element());
-  }
-  Value minimum(Value x, int64_t most) {
-    return b.createOrFold<arith::MinUIOp>(loc, x, scalar.index(most));
-  }
-  int64_t resultLanes() const;
-
-  EmittedKernel &kernel;
-  const Product &p;
-  ContractionPlan plan;
-  Tile tile;
-  OpBuilder b;
-  Location loc;
-  Pull scalar;
-  SharedTile rows, columns;
-  Indices batch;                 // The loops' indices, as far as blocks have.
-  Value threadRow, threadColumn; // The thread among those of the block.
-  Value memory;                  // Shared.
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // From global to shared memory
@@ -126,7 +50,11 @@ ContractionEmitter::Unit ContractionEmitter::unitOf(const SharedTile &shared,
   return alongDepth ? Unit{rest, inner} : Unit{inner, rest};
 }
 
-/// A vector of the factor's width, or one element, as the sums have it.
+Value ContractionEmitter::minimum(Value x, int64_t most) {
+  return b.createOrFold<arith::MinUIOp>(loc, x, scalar.index(most));
+}
+
+/// A vector of the factor's width, or one element, as shared memory has it.
 FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
                                               const Unit &unit, Value first) {
   int64_t lanes = width(shared), depth = p.extentOf(p.depth);
@@ -149,7 +77,9 @@ FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
   if (failed(element))
     return failure();
   Value value = pull.asVector(*element);
-  Type type = lanes == 1 ? p.element() : Type(vectorType(lanes));
+  Type type = storedType();
+  if (lanes > 1)
+    type = VectorType::get({lanes}, type);
   if (value.getType() != type)
     value = arith::ExtFOp::create(b, loc, type, value);
   if (depth % tile.depth == 0)
@@ -177,27 +107,28 @@ FailureOr<Values> ContractionEmitter::loadTile(SharedTile &shared,
   return values;
 }
 
-/// Stores them where the elements of step `step`, the first or the second of
-/// those that shared memory has, lie.
+/// Stores them to the step at `base` in shared memory.
 void ContractionEmitter::storeTile(const SharedTile &shared,
-                                   ArrayRef<Value> values, Value step) {
+                                   ArrayRef<Value> values, Value base) {
   int64_t lanes = width(shared);
-  Value base = scalar.add(scalar.mul(step, tile.stepElements()),
-                          scalar.index(shared.offset));
+  bool alongDepth = shared.factor.alongDepth;
+  int64_t stride = alongDepth ? shared.depthStride : shared.rowStride;
   for (auto [i, value] : llvm::enumerate(values)) {
     Unit unit = unitOf(shared, i);
-    Value at = scalar.add(
-        base, scalar.add(scalar.mul(unit.depth, shared.pitch()), unit.row));
+    Value at = scalar.add(scalar.mul(unit.depth, shared.depthStride),
+                          scalar.mul(unit.row, shared.rowStride));
+    at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
     if (lanes == 1) {
       memref::StoreOp::create(b, loc, value, memory, at);
-    } else if (!shared.factor.alongDepth) {
+    } else if (stride == 1) {
+      int64_t bytes = lanes * graph::elementSize(storedType());
       vector::StoreOp::create(b, loc, value, memory, at, /*nontemporal=*/false,
-                              llvm::MaybeAlign(16));
+                              llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
     } else {
       for (int64_t lane = 0; lane < lanes; ++lane)
         memref::StoreOp::create(
             b, loc, vector::ExtractOp::create(b, loc, value, lane), memory,
-            scalar.add(at, scalar.index(lane * shared.pitch())));
+            scalar.add(at, scalar.index(lane * stride)));
     }
   }
 }
@@ -223,23 +154,37 @@ void ContractionEmitter::findBlock() {
   Value rest = kernel.block;
   Value column = scalar.peel(rest, plan.columnTiles),
         row = scalar.peel(rest, plan.rowTiles);
-  rows = {p.rows, p.extentOf(p.rows.loops), tile.rows,
-          scalar.mul(row, tile.rows), 0};
-  columns = {p.columns, p.extentOf(p.columns.loops), tile.columns,
-             scalar.mul(column, tile.columns), tile.depth * rows.pitch()};
+  rows = {p.rows,    p.extentOf(p.rows.loops),
+          tile.rows, scalar.mul(row, tile.rows),
+          0,         0,
+          0};
+  columns = {p.columns,
+             p.extentOf(p.columns.loops),
+             tile.columns,
+             scalar.mul(column, tile.columns),
+             0,
+             0,
+             0};
   batch.assign(p.extents.size(), {scalar.index(0), 0, 1 << 20});
   p.setDigits(scalar, p.batch, rest, 1, batch);
 }
 
-/// Group `group` of the elements that the thread multiplies at `depth` of a
-/// step.
-Value ContractionEmitter::sharedVector(const SharedTile &shared, Value step,
+/// Rows lie side by side, so that threads read vectors of them.
+void ContractionEmitter::layOut() {
+  rows.rowStride = columns.rowStride = 1;
+  rows.depthStride = Tile::pitch(tile.rows);
+  columns.depthStride = Tile::pitch(tile.columns);
+  columns.offset = tile.depth * rows.depthStride;
+}
+
+/// Group `group` of the elements that the thread multiplies at `depth` of the
+/// step at `base`.
+Value ContractionEmitter::sharedVector(const SharedTile &shared, Value base,
                                        int64_t depth, Value thread,
                                        int64_t group, int64_t groups) {
-  int64_t offset = shared.offset + depth * shared.pitch() +
+  int64_t offset = shared.offset + depth * shared.depthStride +
                    group * (shared.elements / groups);
-  Value at = scalar.add(scalar.mul(step, tile.stepElements()),
-                        scalar.mul(thread, kGroup));
+  Value at = scalar.add(base, scalar.mul(thread, kGroup));
   return vector::LoadOp::create(b, loc, vectorType(kGroup), memory,
                                 scalar.add(at, scalar.index(offset)),
                                 /*nontemporal=*/false, llvm::MaybeAlign(16));
@@ -247,7 +192,7 @@ Value ContractionEmitter::sharedVector(const SharedTile &shared, Value step,
 
 /// Adds the products of a step to the thread's sums: vectors of columns, one
 /// row after the other.
-Values ContractionEmitter::multiply(Value step, ValueRange before) {
+Values ContractionEmitter::multiply(Value base, ValueRange before) {
   int64_t rowGroups = tile.threadRows / kGroup;
   int64_t columnGroups = tile.threadColumns / kGroup;
   Values sums(before);
@@ -255,10 +200,10 @@ Values ContractionEmitter::multiply(Value step, ValueRange before) {
     Values ofRows, ofColumns;
     for (int64_t g = 0; g < rowGroups; ++g)
       ofRows.push_back(
-          sharedVector(rows, step, depth, threadRow, g, rowGroups));
+          sharedVector(rows, base, depth, threadRow, g, rowGroups));
     for (int64_t g = 0; g < columnGroups; ++g)
       ofColumns.push_back(
-          sharedVector(columns, step, depth, threadColumn, g, columnGroups));
+          sharedVector(columns, base, depth, threadColumn, g, columnGroups));
     for (int64_t row = 0; row < tile.threadRows; ++row) {
       Value element =
           vector::ExtractOp::create(b, loc, ofRows[row / kGroup], row % kGroup);
@@ -273,10 +218,13 @@ Values ContractionEmitter::multiply(Value step, ValueRange before) {
   return sums;
 }
 
-FailureOr<SmallVector<Value>> ContractionEmitter::emitSums() {
+Values ContractionEmitter::startSums() {
   Value zero =
       arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType(kGroup)));
-  Values sums(tile.threadRows * tile.threadColumns / kGroup, zero);
+  return Values(tile.threadRows * tile.threadColumns / kGroup, zero);
+}
+
+FailureOr<Values> ContractionEmitter::emitSums() {
   int64_t steps = llvm::divideCeil(p.extentOf(p.depth), tile.depth);
   auto load = [&](Value step) -> FailureOr<std::array<Values, 2>> {
     Value depth = scalar.mul(step, tile.depth);
@@ -285,9 +233,14 @@ FailureOr<SmallVector<Value>> ContractionEmitter::emitSums() {
       return failure();
     return std::array<Values, 2>{*ofRows, *ofColumns};
   };
+  // Every other step lies in the same place.
+  auto place = [&](Value step) {
+    Value odd = b.createOrFold<arith::AndIOp>(loc, step, scalar.index(1));
+    return scalar.mul(odd, stepElements());
+  };
   auto store = [&](const std::array<Values, 2> &values, Value step) {
-    storeTile(rows, values[0], step);
-    storeTile(columns, values[1], step);
+    storeTile(rows, values[0], place(step));
+    storeTile(columns, values[1], place(step));
   };
   auto first = load(scalar.index(0));
   if (failed(first))
@@ -297,18 +250,16 @@ FailureOr<SmallVector<Value>> ContractionEmitter::emitSums() {
     // All have stored this step's elements, and multiplied those of the one
     // before, which the next one's take the place of.
     kernel.barrier(b);
-    Value next = scalar.add(step, scalar.index(1)), one = scalar.index(1);
+    Value next = scalar.add(step, scalar.index(1));
     auto values = load(next);
     if (failed(values))
       return failure();
-    auto place = [&](Value step) {
-      return b.createOrFold<arith::AndIOp>(loc, step, one);
-    };
     Values after = multiply(place(step), before);
-    store(*values, place(next));
+    store(*values, next);
     return after;
   };
-  return buildLoop(b, loc, scalar.index(0), scalar.index(steps), 1, sums, body);
+  return buildLoop(b, loc, scalar.index(0), scalar.index(steps), 1, startSums(),
+                   body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,13 +279,13 @@ LogicalResult ContractionEmitter::when(Value index, int64_t end,
   return emitted;
 }
 
-/// The columns that are stored as a vector.
-int64_t ContractionEmitter::resultLanes() const {
+/// The columns, at most so many, that are stored as a vector.
+int64_t ContractionEmitter::resultLanes(int64_t most) const {
   if (p.columns.loops.empty())
     return 1;
   unsigned loop = p.columns.loops.back();
   bool last = p.output.getDimPosition(p.output.getNumResults() - 1) == loop;
-  return last && p.extents[loop] % kGroup == 0 ? kGroup : 1;
+  return last && p.extents[loop] % most == 0 ? most : 1;
 }
 
 /// The indices in `p.result` of the sums from these on.
@@ -374,10 +325,11 @@ LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
   return success();
 }
 
-/// A group of sums, so many of them at a time.
-LogicalResult ContractionEmitter::emitGroup(Value sums, Value row, Value column,
+/// The same, so many sums at a time.
+LogicalResult ContractionEmitter::emitLanes(Value sums, Value row, Value column,
                                             int64_t lanes) {
-  for (int64_t lane = 0; lane < kGroup; lane += lanes) {
+  int64_t count = cast<VectorType>(sums.getType()).getNumElements();
+  for (int64_t lane = 0; lane < count; lane += lanes) {
     Value at = scalar.add(column, scalar.index(lane));
     auto store = [&] {
       Value sum = sums;
@@ -392,15 +344,22 @@ LogicalResult ContractionEmitter::emitGroup(Value sums, Value row, Value column,
   return success();
 }
 
+LogicalResult ContractionEmitter::emitGroup(Value sums, Value row,
+                                            Value column) {
+  int64_t count = cast<VectorType>(sums.getType()).getNumElements();
+  // What follows the product may have no form in vectors.
+  if (succeeded(emitLanes(sums, row, column, resultLanes(count))))
+    return success();
+  return emitLanes(sums, row, column, 1);
+}
+
 /// A row of the thread's sums.
 LogicalResult ContractionEmitter::emitRow(ArrayRef<Value> sums, Value row) {
   for (auto [g, sum] : llvm::enumerate(sums)) {
     Value column =
         scalar.add(scalar.add(columns.first, scalar.mul(threadColumn, kGroup)),
                    scalar.index(g * (tile.columns / sums.size())));
-    // What follows the product may have no form in vectors.
-    if (failed(emitGroup(sum, row, column, resultLanes())) &&
-        failed(emitGroup(sum, row, column, 1)))
+    if (failed(emitGroup(sum, row, column)))
       return failure();
   }
   return success();
@@ -424,10 +383,32 @@ LogicalResult ContractionEmitter::emitResults(const Values &sums) {
 LogicalResult ContractionEmitter::emit() {
   findThread();
   findBlock();
-  memory =
-      kernel.sharedBuffer(b, 0, {2 * tile.stepElements()}, p.element()).memref;
+  layOut();
+  memory = kernel.sharedBuffer(b, 0, {2 * stepElements()}, storedType()).memref;
   auto sums = emitSums();
   return failed(sums) ? failure() : emitResults(*sums);
+}
+
+/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
+/// and what depends on it.
+static Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
+  constexpr StringLiteral kName = "cuda_arch_name";
+  Location loc = kernel.source.getLoc();
+  auto module = kernel.function->getParentOfType<gpu::GPUModuleOp>();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(kName);
+  if (!global) {
+    StringRef text("__CUDA_ARCH\0", 12);
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    global = LLVM::GlobalOp::create(
+        outside, loc, LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, kName,
+        b.getStringAttr(text));
+  }
+  Value name = LLVM::AddressOfOp::create(b, loc, global);
+  return LLVM::CallIntrinsicOp::create(b, loc, b.getI32Type(),
+                                       b.getStringAttr(kReflect),
+                                       ValueRange(name))
+      .getResult(0);
 }
 
 LogicalResult emitContraction(EmittedKernel &kernel, const Target &) {
@@ -438,7 +419,19 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &) {
   // at a time.
   kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                            OpBuilder(kernel.function).getI32IntegerAttr(1));
-  return ContractionEmitter(kernel, *p).emit();
+  OpBuilder b(kernel.function.getBody().front().getTerminator());
+  Tile tile = planContraction(*p).tile;
+  if (!p->takesTensorCores())
+    return ContractionEmitter(kernel, *p, b, tile).emit();
+  Location loc = kernel.source.getLoc();
+  Value first = arith::ConstantIntOp::create(b, loc, 800, 32);
+  Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                    emitChip(b, kernel), first);
+  auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
+  if (failed(emitWithTensorCores(kernel, *p, branch.getThenBodyBuilder())))
+    return failure();
+  return ContractionEmitter(kernel, *p, branch.getElseBodyBuilder(), tile)
+      .emit();
 }
 
 } // namespace tinh::cuda

@@ -20,6 +20,9 @@
 
 namespace tinh::cuda {
 
+/// The intrinsic that tells the chip that code is compiled for.
+inline constexpr llvm::StringLiteral kReflect = "llvm.nvvm.reflect";
+
 /// An H200's. So many blocks keep it busy.
 inline constexpr int64_t kMultiprocessors = 132;
 
@@ -49,6 +52,9 @@ struct Product {
   int64_t extentOf(const Loops &loops) const;
   /// The type of the sums, f32 or f64.
   mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
+  /// Whether both factors have a type that tensor cores multiply without
+  /// rounding.
+  bool takesTensorCores() const;
   /// The digits of `linear` as the indices of `loops` in `dims`: of `lanes`
   /// steps of the last one, if that is more than one.
   void setDigits(Pull &pull, const Loops &loops, mlir::Value linear,

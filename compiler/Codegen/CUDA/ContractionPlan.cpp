@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction.h"
+#include "compiler/Codegen/CUDA/ContractionEmitter.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -20,6 +20,12 @@ int64_t Product::extentOf(const Loops &loops) const {
   for (unsigned loop : loops)
     product *= extents[loop];
   return product;
+}
+
+bool Product::takesTensorCores() const {
+  Type type = getElementTypeOrSelf(rows.value);
+  return element().isF32() && (type.isF16() || type.isBF16()) &&
+         getElementTypeOrSelf(columns.value) == type;
 }
 
 void Product::setDigits(Pull &pull, const Loops &loops, Value linear,
@@ -275,6 +281,8 @@ std::optional<Division> divideContraction(func::FuncOp kernel) {
   ContractionPlan plan = planContraction(*p);
   int64_t bytes =
       2 * plan.tile.stepElements() * graph::elementSize(p->element());
+  if (p->takesTensorCores())
+    bytes = std::max(bytes, tensorCoreShared(plan.tile));
   return Division{plan.blocks(), plan.tile.threads(), bytes};
 }
 

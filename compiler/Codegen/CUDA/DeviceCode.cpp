@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/DeviceCode.h"
 
+#include "compiler/Codegen/CUDA/Contraction.h"
 #include "compiler/Codegen/CUDA/Emulate.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "dialects/graph/Graph.h"
@@ -48,6 +49,8 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Transforms/IPO/Internalize.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -320,21 +323,36 @@ llvm::Expected<std::string> emitPtx(ModuleOp nvvmModule, StringRef chip,
   return std::string(ptx.begin(), ptx.end());
 }
 
+StringRef codeLevel(ModuleOp nvvmModule, StringRef chip) {
+  auto asks = nvvmModule.walk([](LLVM::CallIntrinsicOp call) {
+    return call.getIntrin() == kReflect ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+  });
+  unsigned number = 0;
+  (void)chip.drop_front(chip.find('_') + 1).consumeInteger(10, number);
+  return asks.wasInterrupted() && number >= 80 ? "sm_80" : "sm_75";
+}
+
 /// A fat binary for all chips of `target`.
 static llvm::Expected<SmallVector<char, 0>>
 compileForChips(ModuleOp nvvmModule, const Target &target,
                 const Toolkit &toolkit) {
-  // What the oldest chip can do is all that the kernel needs.
-  auto ptx = emitPtx(nvvmModule, "sm_75", toolkit);
-  if (!ptx)
-    return ptx.takeError();
+  std::map<StringRef, std::string> ptx;
   std::vector<ChipCode> codes;
   for (const std::string &chip : target.chips) {
+    StringRef level = codeLevel(nvvmModule, chip);
+    std::string &text = ptx[level];
+    if (text.empty()) {
+      auto emitted = emitPtx(nvvmModule, level, toolkit);
+      if (!emitted)
+        return emitted.takeError();
+      text = std::move(*emitted);
+    }
     if (StringRef(chip).starts_with("compute_")) {
-      codes.push_back({chip, *ptx});
+      codes.push_back({chip, text});
       continue;
     }
-    auto code = assemble(toolkit, *ptx, chip);
+    auto code = assemble(toolkit, text, chip);
     if (!code)
       return code.takeError();
     codes.push_back({chip, std::move(*code)});

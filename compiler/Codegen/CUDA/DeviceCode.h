@@ -28,6 +28,10 @@ void registerCodegenDialects(mlir::DialectRegistry &registry);
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerKernelsToNVVM(mlir::ModuleOp module, const Target &target);
 
+/// The chip that PTX of the kernels is made for if it is to run on `chip`: the
+/// oldest one, unless they have better code for later ones.
+llvm::StringRef codeLevel(mlir::ModuleOp nvvmModule, llvm::StringRef chip);
+
 /// PTX of such a module for one chip.
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp nvvmModule,
                                     llvm::StringRef chip,
