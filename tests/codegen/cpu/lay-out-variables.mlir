@@ -24,7 +24,7 @@
 // CHECK:         graph.dispatch @reduce_0(%[[PLAIN]])
 
 // KERNELS-LABEL: func.func @init
-// KERNELS:         graph.dispatch @[[PACK:.*]](%arg0) : (tensor<1000x100xf32>) -> tensor<4x1000x32xf32>
+// KERNELS:         graph.dispatch @matmul_0_pack(%{{.*}}) : (tensor<1000x100xf32>) -> tensor<4x1000x32xf32>
 // KERNELS-LABEL: func.func private @matmul_mul_add_0
 // KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 2, 0>]
 // KERNELS-SAME:    graph.strategy = "contraction"
@@ -32,7 +32,7 @@
 // KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 0, 0>, array<i64: 1, 0>]
 // KERNELS-SAME:    graph.strategy = "rows"
 
-// PLAN:      plan.variable "w" = weights[0 to 512000] : tensor<1000x100xf32> trainable layout <tensor<4x1000x32xf32>, pack @{{.*}} chunks {{.*}}, unpack @{{.*}} chunks
+// PLAN:      plan.variable "w" = weights[{{.*}}] : tensor<1000x100xf32> trainable layout <tensor<4x1000x32xf32>, pack @{{.*}} chunks {{.*}}, unpack @{{.*}} chunks
 // PLAN-NEXT: plan.variable "m" : tensor<1000x100xf32> layout <tensor<4x1000x32xf32>
 // PLAN-LABEL: plan.function @train_step
 // PLAN:         arena 0 unplanned 0
@@ -50,7 +50,28 @@
 // KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 2, 0>]
 // KERNELS-SAME:    graph.strategy = "rows"
 
+// The gradient of a convolution by its weights stores panels: those of each group.
+// What is cast for the convolution is cast as it lies, and what turns it for another
+// product does so from panels to panels.
+// CHECK-LABEL: func.func @convolve
+// CHECK-SAME:    tensor<2x1x3x3x16x32xf32> {graph.variable = "k"}
+// CHECK:         %[[K:.*]] = graph.dispatch @cast_0(%arg2) : (tensor<2x1x3x3x16x32xf32>) -> tensor<2x1x3x3x16x32xbf16>
+// CHECK:         graph.dispatch @conv_0(%{{.*}}, %[[K]])
+// CHECK:         %[[K1:.*]] = graph.dispatch @conv_weight_gradient_{{.*}} -> tensor<2x1x3x3x16x32xf32>
+// CHECK:         return %{{.*}}, %[[K1]]
+// KERNELS-LABEL: func.func private @conv_weight_gradient_
+// KERNELS-SAME:    graph.inplace
+// KERNELS-SAME:    graph.strategy = "outer-products"
+
+// A product that reads a variable in another order reads it itself.
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME:    tensor<2x96x32xf32> {graph.variable = "t"}
+// CHECK-NEXT:    graph.dispatch @{{.*}}(%arg0, %arg1)
+// CHECK-NEXT:    return
+
 module attributes {graph.cpu = "x86-64-v4"} {
+  graph.variable "k" = dense<0.5> : tensor<64x16x3x3xf32> trainable
+  graph.variable "t" = dense<0.5> : tensor<1x64x96xf32> trainable
   graph.variable "w" = dense<0.5> : tensor<1000x100xf32> trainable
   graph.variable "m" = dense<0.0> : tensor<1000x100xf32>
   graph.variable "u" = dense<0.5> : tensor<1000x100xf32> trainable
@@ -104,5 +125,39 @@ module attributes {graph.cpu = "x86-64-v4"} {
       graph.yield %1 : tensor<1000x100xf32>
     }
     return %y, %u1 : tensor<64x100xf32>, tensor<1000x100xf32>
+  }
+  func.func @convolve(%x: tensor<4x9x9x32xbf16> {graph.name = "x"}, %d: tensor<4x9x9x64xbf16> {graph.name = "d"},
+                      %k: tensor<64x16x3x3xf32> {graph.variable = "k"})
+      -> (tensor<4x9x9x64xbf16> {graph.name = "y"}, tensor<64x16x3x3xf32> {graph.variable = "k"}) {
+    %c = graph.kernel (%a = %k) : (tensor<64x16x3x3xf32>) -> tensor<64x16x3x3xbf16> {
+      %0 = graph.cast %a : tensor<64x16x3x3xf32> to tensor<64x16x3x3xbf16>
+      graph.yield %0 : tensor<64x16x3x3xbf16>
+    }
+    %y = graph.kernel (%a = %x, %b = %c) : (tensor<4x9x9x32xbf16>, tensor<64x16x3x3xbf16>) -> tensor<4x9x9x64xbf16> {
+      %0 = graph.conv %a, %b strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] groups 2 channels_last
+          : tensor<4x9x9x32xbf16>, tensor<64x16x3x3xbf16> -> tensor<4x9x9x64xbf16>
+      graph.yield %0 : tensor<4x9x9x64xbf16>
+    }
+    %k1 = graph.kernel (%a = %x, %b = %d, %w = %k) : (tensor<4x9x9x32xbf16>, tensor<4x9x9x64xbf16>, tensor<64x16x3x3xf32>) -> tensor<64x16x3x3xf32> {
+      %0 = graph.conv_weight_gradient %a, %b kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] groups 2 channels_last
+          : tensor<4x9x9x32xbf16>, tensor<4x9x9x64xbf16> -> tensor<64x16x3x3xbf16>
+      %1 = graph.cast %0 : tensor<64x16x3x3xbf16> to tensor<64x16x3x3xf32>
+      %2 = graph.sub %w, %1 : tensor<64x16x3x3xf32>, tensor<64x16x3x3xf32> -> tensor<64x16x3x3xf32>
+      graph.yield %2 : tensor<64x16x3x3xf32>
+    }
+    return %y, %k1 : tensor<4x9x9x64xbf16>, tensor<64x16x3x3xf32>
+  }
+  func.func @transposed(%x: tensor<32x96xf32> {graph.name = "x"}, %t: tensor<1x64x96xf32> {graph.variable = "t"})
+      -> (tensor<32x64xf32> {graph.name = "y"}) {
+    %r = graph.reshape %t : tensor<1x64x96xf32> to tensor<64x96xf32>
+    %m = graph.kernel (%a = %r) : (tensor<64x96xf32>) -> tensor<96x64xf32> {
+      %0 = graph.transpose %a [1, 0] : tensor<64x96xf32> -> tensor<96x64xf32>
+      graph.yield %0 : tensor<96x64xf32>
+    }
+    %y = graph.kernel (%a = %x, %b = %m) : (tensor<32x96xf32>, tensor<96x64xf32>) -> tensor<32x64xf32> {
+      %0 = graph.matmul %a, %b : tensor<32x96xf32>, tensor<96x64xf32> -> tensor<32x64xf32>
+      graph.yield %0 : tensor<32x64xf32>
+    }
+    return %y : tensor<32x64xf32>
   }
 }
