@@ -219,6 +219,15 @@ TEST_F(EmulateThreadsTest, NeedsEachBarrier) {
   configure("");
 }
 
+TEST_F(EmulateThreadsTest, FindsAccessesBehindSharedMemory) {
+  DeviceBuffer in(64 * 4), out(64 * 4);
+  EmulatedKernel kernel(kReverse, "k");
+  EXPECT_EQ(kernel.run(1, 64, 63 * 4, {&in, &out}), 719);
+  EXPECT_TRUE(logHas("an access of shared memory at 1276, of which there are "
+                     "1276 bytes"));
+  configure("");
+}
+
 TEST_F(EmulateThreadsTest, FindsBarriersThatNotAllThreadsReach) {
   DeviceBuffer out(64 * 4);
   EmulatedKernel kernel(R"(

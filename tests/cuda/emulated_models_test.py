@@ -19,9 +19,9 @@ import cuda_test
 
 
 class EmulatedModelsTest(cuda_test.CudaTest):
-    def check(self, model):
+    def check(self, model, *options):
         cpu = self.compile_for(model, "cpu")
-        cuda = self.compile_for(model, "cuda")
+        cuda = self.compile_for(model, "cuda", *options)
         expected, _ = self.outputs_of(cpu, "--input", "x=random")
         for settings in cuda_test.SETTINGS:
             got, log = self.outputs_of(
@@ -39,6 +39,9 @@ class EmulatedModelsTest(cuda_test.CudaTest):
 
     def test_lenet(self):
         self.check(cuda_models.lenet())
+
+    def test_lenet_on_both(self):
+        self.check(cuda_models.lenet(), "--place=max_pool*=cpu", "--no-fuse")
 
     def test_resnet_block(self):
         self.check(cuda_models.resnet_block())

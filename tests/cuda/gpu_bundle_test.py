@@ -59,6 +59,7 @@ class GpuBundleTest(cuda_test.CudaTest):
         return subprocess.run(
             [str(part) for part in command],
             capture_output=True,
+            check=False,
             text=True,
             cwd=self.root,
             env={**self.environment, **environment},
@@ -120,7 +121,7 @@ class GpuBundleTest(cuda_test.CudaTest):
         found = self.by_name(results)
         self.assertEqual(
             {name: model["ok"] for name, model in found.items()},
-            dict(copy=True, matmul64=False, mlp=False, mlp_step=True, softmax=False),
+            {name: name in ("copy", "mlp_step") for name in MODELS},
         )
         self.assertRegex(
             found["mlp"]["problems"][0], "check-gpu: exit code 1: .*gpu.so"

@@ -9,6 +9,7 @@ usage: PYTHONPATH=tests/support python tests/cuda/placement_test.py
 Where kernels run changes no result; the fake driver says which ran on the GPU.
 """
 
+import json
 import unittest
 
 import numpy as np
@@ -195,6 +196,26 @@ class OptionsTest(cuda_test.CudaTest):
             "--cuda-chips=emulated",
         )
         self.assertIn("GPU's arena, bytes", report)
+
+    def test_memory_budget(self):
+        path = self.folder / "lenet.json"
+        path.write_text(json.dumps(cuda_models.lenet(batch=64)))
+        done = self.run_tool(
+            "graph-compile",
+            path,
+            "--train",
+            "--loss=cross_entropy",
+            "--optimizer=sgd,lr=0.1",
+            "--memory-budget=80%",
+            "--target=cuda",
+            "--cuda-chips=emulated",
+            "--emit=plan",
+            "-o",
+            self.folder / "plan.mlir",
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("remark: @train_step takes", done.stderr)
+        self.assertIn("kernels are computed again", done.stderr)
 
 
 if __name__ == "__main__":

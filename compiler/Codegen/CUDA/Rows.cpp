@@ -413,8 +413,9 @@ LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
                     ? Value()
                     : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                             share, scalar.index(0));
+  // Where units have no shares, there are threads beyond the places.
   auto done = forShare(
-      stage.units, stage.places, place, {},
+      stage.units, stage.shares == 1 ? plan.team : stage.places, place, {},
       [&](Unit unit, ValueRange) -> Values {
         Indices at = this->place(shape, unit.number, lanes);
         auto values = computeUnit(stage, at, share);

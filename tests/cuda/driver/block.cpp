@@ -185,21 +185,29 @@ bool Block::isShared(const void *address, uint64_t size) const {
   return first >= sharedMemory && first + size <= sharedMemory + sharedSize;
 }
 
+uint64_t Block::sharedOffset(const void *address, uint32_t size) {
+  auto offset = static_cast<const char *>(address) - sharedMemory;
+  if (!isShared(address, size))
+    fail("an access of shared memory at " + std::to_string(offset) +
+         ", of which there are " + std::to_string(sharedSize) + " bytes");
+  return uint64_t(offset);
+}
+
 void Block::noteRead(const void *address, uint32_t size) {
-  if (!settings->races || !isShared(address, size))
+  uint64_t offset = sharedOffset(address, size);
+  if (!settings->races)
     return;
-  uint64_t offset = uint64_t(static_cast<const char *>(address) - sharedMemory);
   std::string race = races.read(offset, size, active->index);
   if (!race.empty())
     fail(race);
 }
 
 void Block::noteWrite(const void *address, uint32_t size) {
-  if (!settings->races || !isShared(address, size))
+  uint64_t offset = sharedOffset(address, size);
+  if (!settings->races)
     return;
-  const char *bytes = static_cast<const char *>(address);
-  uint64_t offset = uint64_t(bytes - sharedMemory);
-  std::string race = races.write(offset, size, active->index, bytes);
+  std::string race = races.write(offset, size, active->index,
+                                 static_cast<const char *>(address));
   if (!race.empty())
     fail(race);
 }

@@ -92,7 +92,8 @@ public:
   bool copiesEarly() const { return settings->earlyCopies; }
   /// Whether these bytes are the block's shared memory.
   bool isShared(const void *address, uint64_t size) const;
-  /// What a thread accesses in shared memory; ends the block on a race.
+  /// What a thread accesses in shared memory; ends the block if it is not there
+  /// or races.
   void noteRead(const void *address, uint32_t size);
   void noteWrite(const void *address, uint32_t size);
   void synchroniseWarp() { races.synchroniseWarp(active->index / 32); }
@@ -113,6 +114,7 @@ private:
   void wait(const char *what);
   std::string describeDeadlock() const;
   void checkSharedMemory();
+  uint64_t sharedOffset(const void *address, uint32_t size);
 
   const Settings *settings = nullptr;
   const Launch *kernel = nullptr;

@@ -201,14 +201,16 @@ std::string compare(const Bytes &found, const Tensor &expected,
 } // namespace
 
 std::vector<Problem> check(ModuleOp module, uint64_t seed,
-                           const std::string &cpu) {
+                           const Machine &machine) {
   Ways ways{module, {}, {}, {}};
   ScopedDiagnosticHandler handler(module.getContext(),
                                   [&](Diagnostic &diagnostic) {
                                     ways.fail(diagnostic.str());
                                     return success();
                                   });
-  ways.options.cpu = cpu;
+  ways.options.cpu = machine.cpu;
+  if (machine.hasGpu)
+    ways.options.cuda.emplace().chips = {"emulated"};
   ways.options.modelName = "random";
   func::FuncOp main = ways.main();
   std::vector<Tensor> inputs =

@@ -22,11 +22,17 @@ struct Problem {
   std::string what;
 };
 
+/// What runs compiled code.
+struct Machine {
+  std::string cpu = "native";
+  bool hasGpu = false; // An emulated one runs the kernels.
+};
+
 /// Runs `module` (phase graph) compiled, on one thread and on two, op by op,
 /// and on the reference interpreter, on inputs that `seed` gives; says where
 /// the results differ by more than rounding, or at all between thread counts.
 std::vector<Problem> check(mlir::ModuleOp module, uint64_t seed,
-                           const std::string &cpu);
+                           const Machine &machine);
 
 /// `module` with one output, and what that needs.
 mlir::OwningOpRef<mlir::ModuleOp> keepOutput(mlir::ModuleOp module,

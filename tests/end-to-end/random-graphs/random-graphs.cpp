@@ -31,7 +31,7 @@ constexpr unsigned kGraphs = 8; // Of a module.
 
 struct Arguments {
   uint64_t first = 0, count = 10;
-  std::string cpu = "native";
+  Machine machine;
   bool print = false;
 };
 
@@ -53,7 +53,7 @@ unsigned checkSeed(uint64_t seed, const Arguments &arguments) {
   }
   if (failed(verify(*module)))
     return 1;
-  std::vector<Problem> problems = check(*module, seed, arguments.cpu);
+  std::vector<Problem> problems = check(*module, seed, arguments.machine);
   bool isWhole = !problems.empty() && !problems[0].output;
   for (const Problem &problem : problems)
     if (problem.output)
@@ -62,7 +62,7 @@ unsigned checkSeed(uint64_t seed, const Arguments &arguments) {
   auto function = module->lookupSymbol<func::FuncOp>(tinh::graph::names::kMain);
   for (unsigned i = 0; isWhole && i < function.getNumResults(); ++i) {
     OwningOpRef<ModuleOp> part = keepOutput(*module, i);
-    for (const Problem &problem : check(*part, seed, arguments.cpu))
+    for (const Problem &problem : check(*part, seed, arguments.machine))
       report(seed, *part, problem);
   }
   if (isWhole)
@@ -78,7 +78,10 @@ int main(int argc, char **argv) {
                "random graphs.");
   app.add_option("--first", arguments.first, "the first seed");
   app.add_option("--count", arguments.count, "how many seeds, a module each");
-  app.add_option("--cpu", arguments.cpu, "the CPU to compile for");
+  app.add_option("--cpu", arguments.machine.cpu, "the CPU to compile for");
+  app.add_flag("--gpu", arguments.machine.hasGpu,
+               "run the kernels on an emulated GPU, by way of the driver that "
+               "TINH_CUDA_DRIVER names");
   app.add_flag("--print", arguments.print, "print the modules only");
   CLI11_PARSE(app, argc, argv);
   unsigned wrong = 0;
