@@ -54,9 +54,7 @@ class Builder:
             f"{name}.weight", outputs, inputs, size, size, spread=spread
         )
         pad = size // 2
-        return self.add(
-            "conv", x, weights, strides=[stride, stride], padding=[pad] * 4
-        )
+        return self.add("conv", x, weights, strides=[stride, stride], padding=[pad] * 4)
 
     def batch_norm(self, x, name, channels):
         parts = [
@@ -77,6 +75,19 @@ def two_layer():
     x = b.input("x", 64, 100)
     h = b.add("relu", b.add("matmul", x, b.weight("w1", 100, 72)))
     return b.finish(b.add("matmul", h, b.weight("w2", 72, 10)))
+
+
+def narrow_layers(dtype):
+    """Products of f16 or bf16, which tensor cores take."""
+    b = Builder(f"{dtype}_layers", 5)
+
+    def weight(name, rows, columns):
+        return b.add("cast", b.weight(name, rows, columns), dtype=dtype)
+
+    x = b.add("cast", b.input("x", 48, 160), dtype=dtype)
+    h = b.add("relu", b.add("matmul", x, weight("w1", 160, 128)))
+    y = b.add("matmul", h, weight("w2", 128, 72))
+    return b.finish(b.add("cast", y, dtype="f32"))
 
 
 def mlp(batch=32):

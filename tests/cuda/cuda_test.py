@@ -74,16 +74,17 @@ class CudaTest(tool_test.ToolTest):
     def problems(self, log):
         return [line for line in log if re.match("misuse|leak", line)]
 
-    def is_close(self, got, expected):
+    def is_close(self, got, expected, tolerance=TOLERANCE):
         scale = max(1e-6, float(np.abs(expected.astype(np.float64)).max()))
         error = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-        return bool(error.max(initial=0) <= TOLERANCE * scale)
+        return bool(error.max(initial=0) <= tolerance * scale)
 
-    def compare(self, got, expected, what):
+    def compare(self, got, expected, what, tolerance=TOLERANCE):
         self.assertEqual(sorted(got), sorted(expected))
         for name, values in expected.items():
             self.assertTrue(
-                self.is_close(got[name], values), f"{name} is wrong, with {what}"
+                self.is_close(got[name], values, tolerance),
+                f"{name} is wrong, with {what}",
             )
 
 

@@ -19,19 +19,22 @@ import cuda_test
 
 
 class EmulatedModelsTest(cuda_test.CudaTest):
-    def check(self, model, *options):
+    def check(self, model, *options, tolerance=cuda_test.TOLERANCE):
         cpu = self.compile_for(model, "cpu")
         cuda = self.compile_for(model, "cuda", *options)
         expected, _ = self.outputs_of(cpu, "--input", "x=random")
         for settings in cuda_test.SETTINGS:
-            got, log = self.outputs_of(
-                cuda, "--input", "x=random", settings=settings
-            )
-            self.compare(got, expected, settings)
+            got, log = self.outputs_of(cuda, "--input", "x=random", settings=settings)
+            self.compare(got, expected, settings, tolerance)
             self.assertTrue(any(line.startswith("runs kernel") for line in log))
 
     def test_two_layer(self):
         self.check(cuda_models.two_layer())
+
+    def test_narrow_layers(self):
+        # What is rounded between the layers may be rounded up or down.
+        for dtype, tolerance in (("f16", 2e-3), ("bf16", 2e-2)):
+            self.check(cuda_models.narrow_layers(dtype), tolerance=tolerance)
 
     @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
     def test_mlp(self):

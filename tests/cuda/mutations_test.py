@@ -15,6 +15,8 @@ forgets to.
 import re
 import unittest
 
+import numpy as np
+
 import cuda_models
 import cuda_test
 
@@ -42,7 +44,7 @@ class MutationsTest(cuda_test.CudaTest):
             if done.returncode:
                 return True
             for name, values in expected.items():
-                got = cuda_test.np.load(folder / f"{name}.npy")
+                got = np.load(folder / f"{name}.npy")
                 if not self.is_close(got, values):
                     return True
         return False
@@ -57,6 +59,10 @@ class MutationsTest(cuda_test.CudaTest):
 
     def test_two_layer(self):
         self.check(cuda_models.two_layer())
+
+    def test_narrow_layers(self):
+        for dtype in ("f16", "bf16"):
+            self.check(cuda_models.narrow_layers(dtype))
 
     def test_lenet(self):
         self.check(cuda_models.lenet())

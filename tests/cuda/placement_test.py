@@ -121,7 +121,9 @@ class PlacementTest(cuda_test.CudaTest):
         for settings in cuda_test.SETTINGS:
             got, log = self.outputs_of(cuda, "--input", "x=random", settings=settings)
             self.compare(got, expected, settings)
-            kernels = {line.split()[2] for line in log if line.startswith("runs kernel")}
+            kernels = {
+                line.split()[2] for line in log if line.startswith("runs kernel")
+            }
             self.assertTrue(kernels)
             self.assertTrue(all("relu" in kernel for kernel in kernels), kernels)
 

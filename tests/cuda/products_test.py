@@ -226,9 +226,7 @@ class ChipsTest(cuda_test.CudaTest):
         """The PTX of each kernel, as it is made for `chip`."""
         path, text = self.folder / "model.json", self.folder / "model.ptx"
         path.write_text(cuda_test.json.dumps(model))
-        self.compile(
-            path, text, "--target=cuda", f"--cuda-chips={chip}", "--emit=ptx"
-        )
+        self.compile(path, text, "--target=cuda", f"--cuda-chips={chip}", "--emit=ptx")
         files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
         return [file for file in files if ".entry" in file]
 

@@ -35,9 +35,7 @@ CODE, NAME = 700, "CUDA_ERROR_ILLEGAL_ADDRESS"
 
 def calls_in(log):
     """How often each function was called."""
-    return collections.Counter(
-        line.split()[0] for line in log if line.startswith("cu")
-    )
+    return collections.Counter(line.split()[0] for line in log if line.startswith("cu"))
 
 
 class RecordedRunsTest(cuda_test.CudaTest):

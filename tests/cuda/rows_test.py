@@ -148,10 +148,11 @@ class RowsTest(mutations_test.MutationsTest):
                     self.check(moved(shape, permutation, dtype), "transpose")
 
     def test_running_sums(self):
-        for shape, axis in (((5, 300), 1), ((70, 9), 0)):
+        for shape, axis in (((5, 700), 1), ((2, 40), 1), ((70, 9), 0)):
             for options in ({}, {"exclusive": True}, {"reverse": True}):
                 with self.subTest(shape=shape, axis=axis, **options):
-                    self.check(model_of("cumsum", *shape, axis=axis, **options))
+                    model = model_of("cumsum", *shape, axis=axis, **options)
+                    self.check(model, "scan")
 
     @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
     def test_softmax(self):
@@ -186,6 +187,7 @@ class RowsTest(mutations_test.MutationsTest):
     def test_barriers(self):
         self.check_barriers(model_of("reduce", 40, 30, 129, kind="sum", axes=[0, 1]))
         self.check_barriers(model_of("variance", 2, 9000, axes=[1]))
+        self.check_barriers(model_of("cumsum", 2, 700, axis=1))
         self.check_barriers(model_of("transpose", 33, 65, permutation=[1, 0]))
 
     @unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
