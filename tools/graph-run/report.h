@@ -12,8 +12,7 @@
 #ifndef TINH_GRAPH_RUN_REPORT_H
 #define TINH_GRAPH_RUN_REPORT_H
 
-#include "tinh/runtime.h"
-
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -36,9 +35,6 @@ double percentile(const std::vector<double> &sorted, double percent);
 
 void print_json(const Timings &timings);
 void print_timings(const Timings &timings, bool percentiles);
-
-/// All functions of the module with their signatures and sizes.
-void print_module(const tinh_module_t *module);
 
 } // namespace tinh::tools
 

@@ -8,6 +8,7 @@
 #include "run.h"
 
 #include "inputs.h"
+#include "list_module.h"
 #include "npy.h"
 #include "report.h"
 
