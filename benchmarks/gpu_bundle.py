@@ -133,7 +133,7 @@ def main():
     parser.add_argument(
         "--small", action="store_true", help="small models, for an emulated GPU"
     )
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     known = gpu_models.small_models() if args.small else gpu_models.all_models()
     for name in args.models:
         if name not in known:

@@ -318,10 +318,10 @@ def copy(rows=16384, columns=4096):
 
 def elementwise(rows=16384, columns=4096):
     body = """
-        %0 = graph.add %a0, %a1 : Ta0, Ta1
-        %1 = graph.sigmoid %0 : Ta0
-        %2 = graph.mul %1, %a0 : Ta0, Ta0
-        %r = graph.sub %2, %a1 : Ta0, Ta1"""
+        %0 = graph.add %a0, %a1 : Ta0, Ta1 -> Ty
+        %1 = graph.sigmoid %0 : Ty
+        %2 = graph.mul %1, %a0 : Ty, Ta0 -> Ty
+        %r = graph.sub %2, %a1 : Ty, Ta1 -> Ty"""
     return kernel([(rows, columns)] * 3, body, 4 * rows * columns)
 
 
@@ -333,7 +333,7 @@ def softmax(rows=16384, columns=4096):
 
 
 def layer_norm(rows=16384, columns=4096):
-    body = "%r = graph.layer_norm %a0, %a1, %a2 axis 1 : Ta0, Ta1, Ta2"
+    body = "%r = graph.layer_norm %a0, %a1, %a2 axis 1 epsilon 1.0e-5 : Ta0, Ta1, Ta2"
     shape = (rows, columns)
     return kernel([shape, (columns,), (columns,), shape], body, 8 * rows * columns)
 
