@@ -87,7 +87,7 @@ void CompiledGradients::checkFamily(const std::vector<GradientCase> &cases) {
                                        end->getOperandTypes()));
   setNames(main);
   for (const Problem &problem :
-       tinh::test::check(*module, /*seed=*/1, "native"))
+       tinh::test::check(*module, /*seed=*/1, Machine()))
     ADD_FAILURE() << (problem.output ? names[*problem.output] : "") << ": "
                   << problem.what;
 }
