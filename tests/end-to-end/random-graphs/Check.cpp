@@ -15,8 +15,11 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <random>
 
 using namespace mlir;
 
@@ -68,11 +71,31 @@ std::vector<Tensor> makeInputs(TypeRange types, uint64_t seed,
 // The ways
 //===----------------------------------------------------------------------===//
 
+/// Leaves the kernels of about every third op that there is to the CPU.
+void placeSome(ModuleOp fused, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  llvm::SetVector<StringRef> names;
+  fused.walk([&](graph::KernelOp kernel) {
+    for (Operation &op : kernel.getBody().front().without_terminator())
+      if (!isa<graph::ConstantOp>(op))
+        names.insert(op.getName().stripDialect());
+  });
+  SmallVector<Attribute> rules;
+  Builder builder(fused.getContext());
+  for (StringRef name : names)
+    if (random() % 3 == 0)
+      rules.push_back(builder.getStringAttr(name + "=cpu"));
+  if (!rules.empty())
+    fused->setAttr(graph::names::kPlace, builder.getArrayAttr(rules));
+}
+
 struct Ways {
   ModuleOp module;
   CompileOptions options;
   std::vector<Bytes> inputs;
   std::string message; // Of the first diagnostic.
+  std::optional<uint64_t>
+      places; // What decides them, if there are two devices.
 
   func::FuncOp main() {
     return module.lookupSymbol<func::FuncOp>(graph::names::kMain);
@@ -92,8 +115,13 @@ struct Ways {
 OwningOpRef<ModuleOp> Ways::lower(Phase phase) {
   OwningOpRef<ModuleOp> copy = module.clone();
   CompileReport report;
+  Phase first = std::min(phase, Phase::Fused);
   if (failed(annotateModule(*copy, Phase::Graph, options)) ||
-      failed(runPhases(*copy, Phase::Graph, phase, {}, report)))
+      failed(runPhases(*copy, Phase::Graph, first, {}, report)))
+    return nullptr;
+  if (places)
+    placeSome(*copy, *places);
+  if (failed(runPhases(*copy, first, phase, {}, report)))
     return nullptr;
   return copy;
 }
@@ -202,7 +230,7 @@ std::string compare(const Bytes &found, const Tensor &expected,
 
 std::vector<Problem> check(ModuleOp module, uint64_t seed,
                            const Machine &machine) {
-  Ways ways{module, {}, {}, {}};
+  Ways ways{module, {}, {}, {}, {}};
   ScopedDiagnosticHandler handler(module.getContext(),
                                   [&](Diagnostic &diagnostic) {
                                     ways.fail(diagnostic.str());
@@ -211,6 +239,8 @@ std::vector<Problem> check(ModuleOp module, uint64_t seed,
   ways.options.cpu = machine.cpu;
   if (machine.hasGpu)
     ways.options.cuda.emplace().chips = {"emulated"};
+  if (machine.hasGpu && machine.splits)
+    ways.places = seed;
   ways.options.modelName = "random";
   func::FuncOp main = ways.main();
   std::vector<Tensor> inputs =

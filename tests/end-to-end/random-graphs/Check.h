@@ -25,7 +25,8 @@ struct Problem {
 /// What runs compiled code.
 struct Machine {
   std::string cpu = "native";
-  bool hasGpu = false; // An emulated one runs the kernels.
+  bool hasGpu = false; // An emulated one runs the kernels;
+  bool splits = false; // about half of them, and the CPU the others.
 };
 
 /// Runs `module` (phase graph) compiled, on one thread and on two, op by op,

@@ -82,6 +82,8 @@ int main(int argc, char **argv) {
   app.add_flag("--gpu", arguments.machine.hasGpu,
                "run the kernels on an emulated GPU, by way of the driver that "
                "TINH_CUDA_DRIVER names");
+  app.add_flag("--split", arguments.machine.splits,
+               "with --gpu: leave the kernels of random ops to the CPU");
   app.add_flag("--print", arguments.print, "print the modules only");
   CLI11_PARSE(app, argc, argv);
   unsigned wrong = 0;
