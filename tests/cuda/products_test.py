@@ -180,6 +180,22 @@ class ProductsTest(cuda_test.CudaTest):
             self.check(half_conv(dtype), "conv")
         self.check(half("f16", 1500, 1400, 33), "matmul")
 
+    def test_tf32(self):
+        """Factors of f32 are rounded to tf32 if that is allowed, and not else."""
+        for model in (matmul(36, 40, 44, transpose_b=True), matmul(35, 41, 43)):
+            inputs = [
+                option
+                for value in model["inputs"]
+                for option in ("--input", f"{value['name']}=random")
+            ]
+            exact, _ = self.outputs_of(self.compile_for(model, "cuda"), *inputs)
+            artifact = self.compile_for(model, "cuda", "--allow-tf32")
+            rounded, _ = self.outputs_of(artifact, *inputs)
+            for name, values in exact.items():
+                error = cuda_test.np.abs(rounded[name] - values).max()
+                self.assertGreater(error, 0)
+                self.assertLess(error, 2e-3 * cuda_test.np.abs(values).max())
+
     def test_barriers(self):
         """Without one of its barriers a kernel is caught."""
         for model in (matmul(40, 40, 70), half("f16", 40, 40, 70)):
@@ -222,11 +238,12 @@ class ProductsTest(cuda_test.CudaTest):
 
 @unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
 class ChipsTest(cuda_test.CudaTest):
-    def kernels_for(self, model, chip):
+    def kernels_for(self, model, chip, *options):
         """The PTX of each kernel, as it is made for `chip`."""
         path, text = self.folder / "model.json", self.folder / "model.ptx"
         path.write_text(cuda_test.json.dumps(model))
-        self.compile(path, text, "--target=cuda", f"--cuda-chips={chip}", "--emit=ptx")
+        options = (f"--cuda-chips={chip}", *options)
+        self.compile(path, text, "--target=cuda", "--emit=ptx", *options)
         files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
         return [file for file in files if ".entry" in file]
 
@@ -272,6 +289,12 @@ class ChipsTest(cuda_test.CudaTest):
         self.assertIn("ld.global.nc.v4", kernel)
         self.assertIn("ld.shared.v4", kernel)
         self.assertIn("st.global.v4", kernel)
+        (kernel,) = self.kernels_for(
+            matmul(1024, 1024, 64), "sm_80", "--allow-tf32"
+        )
+        self.assertIn("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", kernel)
+        self.assertIn("cvt.rna.tf32.f32", kernel)
+        self.assertIn(" 0 bytes spill stores", self.assemble(kernel, "sm_80"))
 
 
 if __name__ == "__main__":

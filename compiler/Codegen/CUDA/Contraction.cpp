@@ -411,7 +411,7 @@ static Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
       .getResult(0);
 }
 
-LogicalResult emitContraction(EmittedKernel &kernel, const Target &) {
+LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   auto p = matchProduct(kernel.source);
   if (!p)
     return failure();
@@ -421,7 +421,7 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &) {
                            OpBuilder(kernel.function).getI32IntegerAttr(1));
   OpBuilder b(kernel.function.getBody().front().getTerminator());
   Tile tile = planContraction(*p).tile;
-  if (!p->takesTensorCores())
+  if (!p->takesTensorCores(target))
     return ContractionEmitter(kernel, *p, b, tile).emit();
   Location loc = kernel.source.getLoc();
   Value first = arith::ConstantIntOp::create(b, loc, 800, 32);

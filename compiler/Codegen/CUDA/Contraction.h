@@ -53,8 +53,8 @@ struct Product {
   /// The type of the sums, f32 or f64.
   mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
   /// Whether both factors have a type that tensor cores multiply without
-  /// rounding.
-  bool takesTensorCores() const;
+  /// rounding, or may be rounded.
+  bool takesTensorCores(const Target &target) const;
   /// The digits of `linear` as the indices of `loops` in `dims`: of `lanes`
   /// steps of the last one, if that is more than one.
   void setDigits(Pull &pull, const Loops &loops, mlir::Value linear,

@@ -109,7 +109,8 @@ private:
   Indices batch; // The loops' indices, as far as blocks have them.
 };
 
-/// The same with tensor cores of sm_80 and later, from f16 or bf16.
+/// The same with tensor cores of sm_80 and later, from f16, bf16, or f32 that is
+/// rounded to tf32.
 mlir::LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
                                         mlir::OpBuilder builder);
 /// Bytes of shared memory that this takes.

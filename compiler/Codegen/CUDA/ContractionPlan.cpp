@@ -22,9 +22,9 @@ int64_t Product::extentOf(const Loops &loops) const {
   return product;
 }
 
-bool Product::takesTensorCores() const {
+bool Product::takesTensorCores(const Target &target) const {
   Type type = getElementTypeOrSelf(rows.value);
-  return element().isF32() && (type.isF16() || type.isBF16()) &&
+  return element().isF32() && (type.isF16() || type.isBF16() || target.allowTf32) &&
          getElementTypeOrSelf(columns.value) == type;
 }
 
@@ -274,14 +274,15 @@ bool isWorthTiling(func::FuncOp kernel) {
          !large.alongDepth && !large.isScattered;
 }
 
-std::optional<Division> divideContraction(func::FuncOp kernel) {
+std::optional<Division> divideContraction(func::FuncOp kernel,
+                                          const Target &target) {
   auto p = matchProduct(kernel);
   if (!p)
     return std::nullopt;
   ContractionPlan plan = planContraction(*p);
   int64_t bytes =
       2 * plan.tile.stepElements() * graph::elementSize(p->element());
-  if (p->takesTensorCores())
+  if (p->takesTensorCores(target))
     bytes = std::max(bytes, tensorCoreShared(plan.tile));
   return Division{plan.blocks(), plan.tile.threads(), bytes};
 }

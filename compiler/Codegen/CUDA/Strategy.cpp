@@ -38,6 +38,8 @@ FailureOr<Target> targetOf(ModuleOp module) {
 static StringRef chooseStrategy(func::FuncOp kernel) {
   if (isWorthTiling(kernel))
     return "contraction";
+  if (divideScan(kernel))
+    return "scan";
   if (isWorthTeams(kernel))
     return "rows";
   return divideTranspose(kernel) ? "transpose" : "threads";
@@ -48,9 +50,11 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
   if (strategy == "threads")
     return divideThreads(kernel);
   if (strategy == "contraction")
-    return divideContraction(kernel);
+    return divideContraction(kernel, target);
   if (strategy == "rows")
     return divideRows(kernel);
+  if (strategy == "scan")
+    return divideScan(kernel);
   if (strategy == "transpose")
     return divideTranspose(kernel);
   return std::nullopt;
@@ -231,6 +235,7 @@ emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
           .Case("threads", emitThreads)
           .Case("contraction", emitContraction)
           .Case("rows", emitRows)
+          .Case("scan", emitScan)
           .Case("transpose", emitTranspose)
           .Default(nullptr);
   if (succeeded(emit(emitted, target)))

@@ -73,7 +73,8 @@ mlir::LogicalResult emitThreads(EmittedKernel &kernel, const Target &target);
 
 /// Whether tiles pay for the product in `kernel`, if there is one.
 bool isWorthTiling(mlir::func::FuncOp kernel);
-std::optional<Division> divideContraction(mlir::func::FuncOp kernel);
+std::optional<Division> divideContraction(mlir::func::FuncOp kernel,
+                                          const Target &target);
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
 
@@ -96,6 +97,13 @@ graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 
 std::optional<Division> divideTranspose(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target);
+
+//===----------------------------------------------------------------------===//
+// scan: running sums. A block has a row, or a thread has a column.
+//===----------------------------------------------------------------------===//
+
+std::optional<Division> divideScan(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitScan(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//
 
