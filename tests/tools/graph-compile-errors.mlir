@@ -19,7 +19,7 @@
 // FOLDER: error: cannot write '{{.*}}nowhere/out.so': No such file or directory
 
 // RUN: not graph-compile %s -o %t.so --emit=soup 2>&1 | FileCheck %s --check-prefix=PHASE
-// PHASE: error: --emit takes onnx, json, graph, normalised, differentiated, optimised, fused, kernels, plan, llvm, obj or so, not 'soup'
+// PHASE: error: --emit takes onnx, json, graph, normalised, differentiated, optimised, fused, kernels, plan, llvm, ptx, obj or so, not 'soup'
 
 // RUN: not graph-compile %s -o %t.so --from=so 2>&1 | FileCheck %s --check-prefix=FROM
 // FROM: error: --from takes graph, normalised, differentiated, optimised, fused, kernels, plan or llvm, not 'so'
