@@ -64,6 +64,7 @@ private:
   void syncFor(Operation *op);
   bool readsUnsynchronised(Operation *op);
 
+  SmallVector<Buffer> allocate(const RowStage &stage);
   LogicalResult emitStage(const RowStage &stage);
   FailureOr<SmallVector<LaneValue>> computeUnit(const RowStage &stage,
                                                 const Indices &at, Value share);
@@ -376,6 +377,26 @@ TeamEmitter::computeUnit(const RowStage &stage, const Indices &at,
   return SmallVector<LaneValue>{{total, uniform, {}}};
 }
 
+/// Where the results of a stage lie in shared memory.
+SmallVector<Buffer> TeamEmitter::allocate(const RowStage &stage) {
+  linalg::GenericOp op = stage.op;
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getResult(0).getType()).getShape();
+  int64_t lanes = stage.along ? 1 : stage.lanes;
+  int64_t offset = stage.offset;
+  SmallVector<Buffer> memory;
+  for (Value result : op.getResults()) {
+    Type element = getElementTypeOrSelf(result);
+    Buffer buffer =
+        kernel.sharedBuffer(b, offset, shape.drop_front(plan.rank), element);
+    offset +=
+        llvm::alignTo(stage.units * lanes * graph::elementSize(element), 16);
+    buffer.strides.insert(buffer.strides.begin(), plan.rank, 0);
+    memory.push_back(buffer);
+  }
+  return memory;
+}
+
 LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
   linalg::GenericOp op = stage.op;
   syncFor(op);
@@ -398,17 +419,7 @@ LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
       registers[result] = value;
     return success();
   }
-  int64_t offset = stage.offset;
-  SmallVector<Buffer> memory;
-  for (Value result : op.getResults()) {
-    Type element = getElementTypeOrSelf(result);
-    Buffer buffer =
-        kernel.sharedBuffer(b, offset, shape.drop_front(plan.rank), element);
-    offset +=
-        llvm::alignTo(stage.units * lanes * graph::elementSize(element), 16);
-    buffer.strides.insert(buffer.strides.begin(), plan.rank, 0);
-    memory.push_back(buffer);
-  }
+  SmallVector<Buffer> memory = allocate(stage);
   Value first = stage.shares == 1
                     ? Value()
                     : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
