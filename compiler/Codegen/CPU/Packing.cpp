@@ -227,10 +227,12 @@ static Value turnPanels(OpBuilder &b, Location loc, Value packed,
       order.push_back(split);
     }
     groups.emplace_back();
-    SmallVector<int64_t> dims = packedDims(from, dim);
-    for (int64_t part : dim == to.lane() ? ArrayRef(split + 1) : dims) {
+    SmallVector<int64_t> parts{split + 1}; // Within the new panels.
+    if (dim != to.lane())
+      parts = llvm::map_to_vector(packedDims(from, dim), behindSplit);
+    for (int64_t part : parts) {
       groups.back().push_back(order.size());
-      order.push_back(dim == to.lane() ? part : behindSplit(part));
+      order.push_back(part);
     }
   }
   return tensor::CollapseShapeOp::create(b, loc, permute(b, loc, source, order),
