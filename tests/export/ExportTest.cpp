@@ -117,6 +117,7 @@ TEST_F(Export, OnnxHasEachOpOfTheDialect) {
                                           "graph.kernel",
                                           "graph.yield",
                                           "graph.dispatch",
+                                          "graph.transfer",
                                           "graph.weight",
                                           "graph.if",
                                           "graph.while",

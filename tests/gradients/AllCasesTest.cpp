@@ -55,6 +55,7 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"weight", constant},
       {"kernel", later},
       {"dispatch", later},
+      {"transfer", later},
       {"yield", part},
       {"condition", part},
       {"stop_gradient", "has no gradient by definition"},

@@ -24,7 +24,7 @@ namespace tinh::test {
 using PrecisionClasses = GradientTest;
 
 TEST_F(PrecisionClasses, AllOpsOfModelsHaveOne) {
-  llvm::StringSet<> later{"kernel", "dispatch", "weight"};
+  llvm::StringSet<> later{"kernel", "dispatch", "transfer", "weight"};
   for (mlir::RegisteredOperationName op :
        context.getRegisteredOperationsByDialect("graph")) {
     bool isOfModels =
