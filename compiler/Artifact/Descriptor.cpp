@@ -6,13 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Artifact/Artifact.h"
+#include "compiler/Support/MachineCode.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -268,14 +267,7 @@ Expected<Object> makeDescriptor(const Contents &contents,
                                 const WriteOptions &options) {
   DescriptorBuilder builder(contents, machine);
   Module &module = builder.build(options);
-  Object object;
-  raw_svector_ostream stream(object);
-  legacy::PassManager emitter;
-  if (machine.addPassesToEmitFile(emitter, stream, nullptr,
-                                  CodeGenFileType::ObjectFile))
-    return createStringError("this target cannot emit object files");
-  emitter.run(module);
-  return object;
+  return emitCode(module, machine, CodeGenFileType::ObjectFile);
 }
 
 } // namespace tinh::artifact

@@ -8,7 +8,9 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
+import unittest
 
 import numpy as np
 
@@ -32,10 +34,37 @@ MUTATION_SETTINGS = tuple(
 )
 
 
+# Those that an artifact has code for if nothing else is asked for.
+CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
+TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+
+
 def toolkit():
     """Whether there is libdevice, which kernels with functions such as exp need."""
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    return pathlib.Path(home, "nvvm/libdevice/libdevice.10.bc").exists()
+    return (TOOLKIT / "nvvm/libdevice/libdevice.10.bc").exists()
+
+
+needs_ptxas = unittest.skipUnless(
+    (TOOLKIT / "bin/ptxas").exists(), "needs ptxas of the CUDA toolkit"
+)
+
+
+def random_inputs(model):
+    return [
+        option
+        for value in model["inputs"]
+        for option in ("--input", f"{value['name']}=random")
+    ]
+
+
+def sites_of(log):
+    """Kernel, "barrier" or "wait", and number, of all that were loaded."""
+    for line in log:
+        match = re.match(r"image (\S+) barriers (\d+) waits (\d+)$", line)
+        if match:
+            for kind, count in (("barrier", match[2]), ("wait", match[3])):
+                for number in range(int(count)):
+                    yield match[1], kind, number
 
 
 class CudaTest(tool_test.ToolTest):
@@ -86,6 +115,68 @@ class CudaTest(tool_test.ToolTest):
                 self.is_close(got[name], values, tolerance),
                 f"{name} is wrong, with {what}",
             )
+
+    def differs(self, artifact, inputs, expected, settings):
+        """Whether a run fails or gives something else."""
+        folder = self.root / "mutant"
+        shutil.rmtree(folder, ignore_errors=True)
+        done, _ = self.run_artifact(
+            artifact, *inputs, "--output-dir", folder, settings=settings
+        )
+        return done.returncode != 0 or any(
+            not self.is_close(np.load(folder / f"{name}.npy"), values)
+            for name, values in expected.items()
+        )
+
+    def check_sites(self, model):
+        """Each barrier and wait of the model's kernels is missed, if left out."""
+        artifact, inputs = self.compile_for(model, "cuda"), random_inputs(model)
+        expected, log = self.outputs_of(artifact, *inputs)
+        for settings in MUTATION_SETTINGS:  # With all of them nothing is wrong.
+            self.assertFalse(self.differs(artifact, inputs, expected, settings))
+        sites = list(sites_of(log))
+        self.assertTrue(sites, "no kernel has a barrier or a wait")
+        missed = [
+            (kernel, kind, number)
+            for kernel, kind, number in sites
+            if not any(
+                self.differs(
+                    artifact,
+                    inputs,
+                    expected,
+                    f"ignore={kernel}:{kind}:{number} {settings}",
+                )
+                for settings in MUTATION_SETTINGS
+            )
+        ]
+        self.assertEqual(missed, [], f"of {len(sites)} nobody misses these")
+
+    def kernels_for(self, model, chip, *options):
+        """The PTX of each kernel, as it is made for `chip`."""
+        path, text = self.folder / "model.json", self.folder / "model.ptx"
+        path.write_text(json.dumps(model))
+        options = (f"--cuda-chips={chip}", *options)
+        self.compile(path, text, "--target=cuda", "--emit=ptx", *options)
+        files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
+        return [file for file in files if ".entry" in file]
+
+    def check_registers(self, kernel, chip):
+        """ptxas takes the kernel, without spills and arrays in local memory."""
+        done = subprocess.run(
+            (TOOLKIT / "bin/ptxas", "-v", f"-arch={chip}", "-o", "/dev/null", "-"),
+            input=kernel,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(" 0 bytes stack frame", done.stderr)
+        self.assertIn(" 0 bytes spill stores", done.stderr)
+
+    def check_all_chips(self, model):
+        for chip in CHIPS:
+            for kernel in self.kernels_for(model, chip):
+                with self.subTest(model=model["name"], chip=chip):
+                    self.check_registers(kernel, chip)
 
 
 def main():

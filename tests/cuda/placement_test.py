@@ -10,7 +10,6 @@ Where kernels run changes no result; the fake driver says which ran on the GPU.
 """
 
 import json
-import unittest
 
 import numpy as np
 

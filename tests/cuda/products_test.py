@@ -8,14 +8,9 @@ usage: PYTHONPATH=tests/support python tests/cuda/products_test.py
 """
 
 import re
-import shutil
-import subprocess
-import unittest
 
 import cuda_models
 import cuda_test
-
-CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
 
 
 def matmul(m, n, k, batch=(), **transposed):
@@ -183,11 +178,7 @@ class ProductsTest(cuda_test.CudaTest):
     def test_tf32(self):
         """Factors of f32 are rounded to tf32 if that is allowed, and not else."""
         for model in (matmul(36, 40, 44, transpose_b=True), matmul(35, 41, 43)):
-            inputs = [
-                option
-                for value in model["inputs"]
-                for option in ("--input", f"{value['name']}=random")
-            ]
+            inputs = cuda_test.random_inputs(model)
             exact, _ = self.outputs_of(self.compile_for(model, "cuda"), *inputs)
             artifact = self.compile_for(model, "cuda", "--allow-tf32")
             rounded, _ = self.outputs_of(artifact, *inputs)
@@ -199,65 +190,11 @@ class ProductsTest(cuda_test.CudaTest):
     def test_barriers(self):
         """Without one of its barriers a kernel is caught."""
         for model in (matmul(40, 40, 70), half("f16", 40, 40, 70)):
-            artifact = self.compile_for(model, "cuda")
-            inputs = [
-                option
-                for value in model["inputs"]
-                for option in ("--input", f"{value['name']}=random")
-            ]
-            expected, log = self.outputs_of(artifact, *inputs)
-            images = [re.match(r"image (\S+) barriers (\d+)", line) for line in log]
-            sites = [
-                (image[1], number)
-                for image in filter(None, images)
-                for number in range(int(image[2]))
-            ]
-            self.assertTrue(sites)
-            for kernel, number in sites:
-                caught = any(
-                    self.differs(artifact, inputs, expected, kernel, number, settings)
-                    for settings in cuda_test.MUTATION_SETTINGS
-                )
-                self.assertTrue(caught, f"{kernel} can do without barrier {number}")
-
-    def differs(self, artifact, inputs, expected, kernel, barrier, settings):
-        folder = self.root / "mutant"
-        done, _ = self.run_artifact(
-            artifact,
-            *inputs,
-            *("--output-dir", folder),
-            settings=f"ignore={kernel}:barrier:{barrier} {settings}",
-        )
-        if done.returncode:
-            return True
-        return any(
-            not self.is_close(cuda_test.np.load(folder / f"{name}.npy"), values)
-            for name, values in expected.items()
-        )
+            self.check_sites(model)
 
 
-@unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
+@cuda_test.needs_ptxas
 class ChipsTest(cuda_test.CudaTest):
-    def kernels_for(self, model, chip, *options):
-        """The PTX of each kernel, as it is made for `chip`."""
-        path, text = self.folder / "model.json", self.folder / "model.ptx"
-        path.write_text(cuda_test.json.dumps(model))
-        options = (f"--cuda-chips={chip}", *options)
-        self.compile(path, text, "--target=cuda", "--emit=ptx", *options)
-        files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
-        return [file for file in files if ".entry" in file]
-
-    def assemble(self, kernel, chip):
-        """What ptxas says of registers."""
-        done = subprocess.run(
-            ("ptxas", "-v", f"-arch={chip}", "-o", "/dev/null", "-"),
-            input=kernel,
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stderr
-
     def test_registers(self):
         """No chip spills registers."""
         models = (
@@ -269,11 +206,7 @@ class ChipsTest(cuda_test.CudaTest):
             half_conv("bf16"),
         )
         for model in models:
-            for chip in CHIPS:
-                for kernel in self.kernels_for(model, chip):
-                    with self.subTest(model=model["name"], chip=chip):
-                        said = self.assemble(kernel, chip)
-                        self.assertIn(" 0 bytes spill stores", said)
+            self.check_all_chips(model)
 
     def test_instructions(self):
         """Tensor cores where there are some, exact sums of f32 everywhere."""
@@ -294,7 +227,7 @@ class ChipsTest(cuda_test.CudaTest):
         )
         self.assertIn("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", kernel)
         self.assertIn("cvt.rna.tf32.f32", kernel)
-        self.assertIn(" 0 bytes spill stores", self.assemble(kernel, "sm_80"))
+        self.check_registers(kernel, "sm_80")
 
 
 if __name__ == "__main__":

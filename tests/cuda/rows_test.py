@@ -11,15 +11,10 @@ their barriers left out.
 """
 
 import re
-import shutil
-import subprocess
 import unittest
 
 import cuda_models
 import cuda_test
-import mutations_test
-
-CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
 
 
 def model_of(op, *shape, dtype="f32", **attributes):
@@ -56,14 +51,6 @@ def moved(shape, permutation, dtype="f32"):
     return b.finish(b.add("add", b.add("cast", y, dtype="f32"), b.input("z", 1)))
 
 
-def random_inputs(model):
-    return [
-        option
-        for value in model["inputs"]
-        for option in ("--input", f"{value['name']}=random")
-    ]
-
-
 # Rows of one element up to more than a block has threads; odd ones have no
 # vectors; one row, several a warp, and several a block with a tail.
 SOFTMAX = (
@@ -88,10 +75,7 @@ REDUCTIONS = (
 TYPES = ("f16", "bf16", "f64", "i64", "i32")
 
 
-class RowsTest(mutations_test.MutationsTest):
-    # Its own models are for mutations_test.py alone.
-    test_two_layer = test_lenet = test_transformer_layer = None
-
+class RowsTest(cuda_test.CudaTest):
     def strategies(self, model):
         path = self.folder / "kernels.mlir"
         json = self.folder / f"{model['name']}.json"
@@ -102,7 +86,7 @@ class RowsTest(mutations_test.MutationsTest):
         cpu, cuda = self.compile_for(model, "cpu"), self.compile_for(model, "cuda")
         found = self.strategies(model)
         self.assertTrue(found.issuperset(strategies), found)
-        inputs = random_inputs(model)
+        inputs = cuda_test.random_inputs(model)
         expected, _ = self.outputs_of(cpu, *inputs)
         for settings in cuda_test.SETTINGS:
             got, _ = self.outputs_of(cuda, *inputs, settings=settings)
@@ -175,22 +159,13 @@ class RowsTest(mutations_test.MutationsTest):
             with self.subTest(sizes=sizes):
                 self.check(attention(*sizes), "rows")
 
-    def check_barriers(self, model):
-        artifact = self.compile_for(model, "cuda")
-        inputs = random_inputs(model)
-        expected, log = self.outputs_of(artifact, *inputs)
-        sites = list(mutations_test.sites_of(log))
-        self.assertTrue(sites, "no kernel has a barrier")
-        missed = [s for s in sites if not self.is_caught(artifact, expected, s)]
-        self.assertEqual(missed, [])
-
     def test_barriers(self):
-        self.check_barriers(model_of("reduce", 40, 30, 129, kind="sum", axes=[0, 1]))
-        self.check_barriers(model_of("variance", 2, 9000, axes=[1]))
-        self.check_barriers(model_of("cumsum", 2, 700, axis=1))
-        self.check_barriers(model_of("transpose", 33, 65, permutation=[1, 0]))
+        self.check_sites(model_of("reduce", 40, 30, 129, kind="sum", axes=[0, 1]))
+        self.check_sites(model_of("variance", 2, 9000, axes=[1]))
+        self.check_sites(model_of("cumsum", 2, 700, axis=1))
+        self.check_sites(model_of("transpose", 33, 65, permutation=[1, 0]))
 
-    @unittest.skipUnless(shutil.which("ptxas"), "needs ptxas of the CUDA toolkit")
+    @cuda_test.needs_ptxas
     def test_registers(self):
         """No chip spills registers, or has arrays in local memory."""
         for model in (
@@ -203,22 +178,7 @@ class RowsTest(mutations_test.MutationsTest):
             model_of("argmax", 64, 1000, axis=1),
             moved((8, 300, 500), [0, 2, 1]),
         ):
-            path = self.folder / "model.json"
-            path.write_text(cuda_test.json.dumps(model))
-            text = self.folder / "model.ptx"
-            self.compile(path, text, "--target=cuda", "--emit=ptx")
-            files = re.split(r"^(?=\.version)", text.read_text(), flags=re.M)
-            for kernel in (file for file in files if ".entry" in file):
-                for chip in CHIPS:
-                    done = subprocess.run(
-                        ("ptxas", "-v", f"-arch={chip}", "-o", "/dev/null", "-"),
-                        input=kernel,
-                        capture_output=True,
-                        text=True,
-                    )
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    self.assertIn(" 0 bytes stack frame", done.stderr)
-                    self.assertIn(" 0 bytes spill stores", done.stderr)
+            self.check_all_chips(model)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "compiler/Codegen/CPU/SplitStages.h"
 #include "compiler/Codegen/CPU/Transpose.h"
 #include "compiler/Codegen/CPU/WindowReduction.h"
+#include "compiler/Codegen/Kernel/Choosing.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -25,26 +26,6 @@ namespace tinh::cpu {
 static bool isScatteredInto(func::FuncOp kernel, BlockArgument argument) {
   auto scatter = matchScatter(kernel);
   return scatter && scatter->initial == argument && argument.hasOneUse();
-}
-
-static void setInplace(OpBuilder &b, func::FuncOp kernel) {
-  SmallVector<Attribute> pairs;
-  for (BlockArgument argument : kernel.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    if (argument.use_empty() ||
-        !(isReadAtItsIndex(argument) || isScatteredInto(kernel, argument)) ||
-        kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
-      continue;
-    for (auto [i, result] : llvm::enumerate(kernel.getResultTypes()))
-      if (cast<RankedTensorType>(result).getShape() == type.getShape() &&
-          graph::tensorSize(result) == graph::tensorSize(type) &&
-          !kernel.getResultAttr(i, graph::names::kStrides) &&
-          kernel.getNumResults() == 1)
-        pairs.push_back(b.getDenseI64ArrayAttr(
-            {argument.getArgNumber(), static_cast<int64_t>(i)}));
-  }
-  if (!pairs.empty())
-    kernel->setAttr(graph::names::kInplace, b.getArrayAttr(pairs));
 }
 
 /// Whether the weights of `c` are the argument `index` of the kernel, unpacked.
@@ -125,41 +106,32 @@ StringRef chooseStrategy(func::FuncOp kernel) {
   return matchTranspose(kernel) ? "transpose" : "rows";
 }
 
-/// Splits and packs, until each kernel is what its strategy wants.
-static LogicalResult prepareKernels(ModuleOp module, const Target &target) {
-  OpBuilder b(module.getContext());
-  SymbolTable symbols(module);
-  SmallVector<graph::DispatchOp> worklist;
-  module.walk([&](graph::DispatchOp op) { worklist.push_back(op); });
-  std::reverse(worklist.begin(), worklist.end());
-  while (!worklist.empty()) {
-    graph::DispatchOp dispatch = worklist.pop_back_val();
-    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-    if (!kernel)
-      return dispatch.emitOpError("names no kernel function");
-    if (graph::isOnCuda(kernel))
-      continue;
-    StringRef strategy = chooseStrategy(kernel);
-    graph::DispatchOp stage;
-    if (strategy == "rows") {
-      stage = splitStage(b, symbols, kernel, dispatch);
-      if (!stage)
-        stage = splitReduction(b, symbols, kernel, dispatch);
-    } else if (strategy == "outer-products") {
-      stage = splitSums(b, symbols, kernel, dispatch, target);
-    }
-    if (stage) {
-      worklist.append({dispatch, stage});
-      continue;
-    }
-    packWeights(b, symbols, kernel, dispatch, target);
+/// Splits and packs, until the kernel is what its strategy wants.
+static SmallVector<graph::DispatchOp>
+prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+        graph::DispatchOp dispatch, const Target &target) {
+  StringRef strategy = chooseStrategy(kernel);
+  graph::DispatchOp stage;
+  if (strategy == "rows") {
+    stage = splitStage(b, symbols, kernel, dispatch);
+    if (!stage)
+      stage = splitReduction(b, symbols, kernel, dispatch);
+  } else if (strategy == "outer-products") {
+    stage = splitSums(b, symbols, kernel, dispatch, target);
   }
-  return success();
+  if (stage)
+    return {dispatch, stage};
+  packWeights(b, symbols, kernel, dispatch, target);
+  return {};
 }
 
 LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   OpBuilder b(module.getContext());
-  if (failed(prepareKernels(module, target)))
+  auto prepareOne = [&](SymbolTable &symbols, func::FuncOp kernel,
+                        graph::DispatchOp dispatch) {
+    return prepare(b, symbols, kernel, dispatch, target);
+  };
+  if (failed(prepareKernels(module, /*onCuda=*/false, prepareOne)))
     return failure();
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel.isPrivate() || kernel.isExternal() || graph::isOnCuda(kernel))
@@ -174,7 +146,9 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
                     b.getI64IntegerAttr(division->chunks));
     kernel->setAttr(graph::names::kScratch,
                     b.getI64IntegerAttr(division->scratch));
-    setInplace(b, kernel);
+    setInplace(kernel, [&](BlockArgument argument) {
+      return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
+    });
   }
   return success();
 }

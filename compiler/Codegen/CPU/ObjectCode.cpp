@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/ObjectCode.h"
 
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -36,10 +37,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -220,27 +218,11 @@ FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
   tuning.LoopVectorization = false; // Kernels are vector code already.
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(*ir, modules);
-
-  SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager emitter;
-  if (machine->addPassesToEmitFile(emitter, stream, nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
-    return llvmModule.emitError("no object code emission");
-  emitter.run(*ir);
-  return object;
+  optimise(*ir, *machine, llvm::OptimizationLevel::O2, tuning);
+  auto object = emitCode(*ir, *machine, llvm::CodeGenFileType::ObjectFile);
+  if (!object)
+    return llvmModule.emitError(llvm::toString(object.takeError()));
+  return std::move(*object);
 }
 
 } // namespace tinh::cpu

@@ -37,28 +37,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// Whether `value` depends on constants alone.
-static bool isConstant(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<graph::ConstantOp, graph::WeightOp>(op))
-    return true;
-  return isa<graph::DispatchOp, graph::ReshapeOp>(op) &&
-         op->getNumOperands() > 0 &&
-         llvm::all_of(op->getOperands(), isConstant);
-}
-
-/// The reshapes by which `value` follows from an argument, of `source`.
-static Value reshapeLike(OpBuilder &b, Value value, Value source) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return source;
-  IRMapping mapping;
-  mapping.map(op->getOperand(0), reshapeLike(b, op->getOperand(0), source));
-  return b.clone(*op, mapping)->getResult(0);
-}
-
 bool isMovement(func::FuncOp kernel) {
   if (kernel.getNumArguments() != 1 || kernel.getNumResults() != 1 ||
       kernel.getArgAttr(0, graph::names::kStrides) ||
@@ -186,10 +164,10 @@ std::optional<unsigned> WeightPacker::replace(Value weights, bool mayChange,
   unsigned index = argument.getArgNumber();
   Value operand = dispatch.getInputs()[index];
   bool isPart = bool(kernel.getArgAttr(index, graph::names::kStrides));
-  if (!isConstant(operand) && (!mayChange || isPart))
+  if (!isOfConstants(operand) && (!mayChange || isPart))
     return std::nullopt;
   graph::DispatchOp movement;
-  if (!isConstant(operand))
+  if (!isOfConstants(operand))
     movement = findMovement(symbols, operand);
   if (movement)
     operand = movement.getInputs()[0];

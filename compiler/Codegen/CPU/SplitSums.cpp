@@ -61,13 +61,7 @@ graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
     for (unsigned loop : loops)
       reduced *= extents[loop];
     int64_t elements = ShapedType::getNumElements(extents);
-    auto readsIndices = op.getBody()->walk([](Operation *inner) {
-      return isa<linalg::IndexOp, tensor::ExtractOp>(inner)
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
-    });
-    if (elements < kLeastElements || !matchCombiner(op) || matchScan(op) ||
-        readsIndices.wasInterrupted() ||
+    if (elements < kLeastElements || !combinesElements(op) ||
         largestValue(kernel, op) >= kLeastElements)
       continue;
     for (unsigned loop : loops) {

@@ -24,7 +24,8 @@ int64_t Product::extentOf(const Loops &loops) const {
 
 bool Product::takesTensorCores(const Target &target) const {
   Type type = getElementTypeOrSelf(rows.value);
-  return element().isF32() && (type.isF16() || type.isBF16() || target.allowTf32) &&
+  return element().isF32() &&
+         (type.isF16() || type.isBF16() || target.allowTf32) &&
          getElementTypeOrSelf(columns.value) == type;
 }
 

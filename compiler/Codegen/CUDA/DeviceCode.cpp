@@ -10,6 +10,7 @@
 #include "compiler/Codegen/CUDA/Contraction.h"
 #include "compiler/Codegen/CUDA/Emulate.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
 #include "tinh/artifact.h"
 
@@ -42,11 +43,9 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 
@@ -237,21 +236,6 @@ static llvm::Error linkLibdevice(llvm::Module &module, StringRef path) {
   return failed ? fail("cannot link '" + path + "'") : llvm::Error::success();
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 /// Nothing may be left that only a linker could find: ptxas would take it.
 static llvm::Error checkNoExterns(const llvm::Module &module) {
   std::vector<std::string> names;
@@ -278,7 +262,7 @@ makeDeviceModule(ModuleOp nvvmModule, llvm::LLVMContext &context,
   if (toolkit)
     if (llvm::Error error = linkLibdevice(*module, toolkit->libdevice))
       return error;
-  optimise(*module, machine);
+  optimise(*module, machine, llvm::OptimizationLevel::O3);
   return module;
 }
 
@@ -293,18 +277,6 @@ findMachine(StringRef chip) {
   return fail("this LLVM cannot generate code for " + chip);
 }
 
-/// Adds what `machine` makes of `module` to `output`.
-static llvm::Error emitFile(llvm::Module &module, llvm::TargetMachine &machine,
-                            llvm::CodeGenFileType type,
-                            SmallVectorImpl<char> &output) {
-  llvm::raw_svector_ostream stream(output);
-  llvm::legacy::PassManager emitter;
-  if (machine.addPassesToEmitFile(emitter, stream, nullptr, type))
-    return fail("this LLVM cannot emit such files");
-  emitter.run(module);
-  return llvm::Error::success();
-}
-
 llvm::Expected<std::string> emitPtx(ModuleOp nvvmModule, StringRef chip,
                                     const Toolkit &toolkit) {
   auto machine = findMachine(chip);
@@ -314,13 +286,12 @@ llvm::Expected<std::string> emitPtx(ModuleOp nvvmModule, StringRef chip,
   auto module = makeDeviceModule(nvvmModule, context, **machine, &toolkit);
   if (!module)
     return module.takeError();
-  SmallVector<char, 0> ptx;
-  llvm::Error error = llvm::joinErrors(
-      checkNoExterns(**module),
-      emitFile(**module, **machine, llvm::CodeGenFileType::AssemblyFile, ptx));
-  if (error)
+  if (llvm::Error error = checkNoExterns(**module))
     return error;
-  return std::string(ptx.begin(), ptx.end());
+  auto ptx = emitCode(**module, **machine, llvm::CodeGenFileType::AssemblyFile);
+  if (!ptx)
+    return ptx.takeError();
+  return std::string(ptx->begin(), ptx->end());
 }
 
 StringRef codeLevel(ModuleOp nvvmModule, StringRef chip) {
@@ -394,11 +365,7 @@ wrapImage(ArrayRef<char> bytes, StringRef name, llvm::TargetMachine &machine) {
                                llvm::GlobalValue::ExternalLinkage, image, name);
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
   global->setAlignment(llvm::Align(16));
-  SmallVector<char, 0> object;
-  if (llvm::Error error =
-          emitFile(module, machine, llvm::CodeGenFileType::ObjectFile, object))
-    return error;
-  return object;
+  return emitCode(module, machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 llvm::Expected<SmallVector<char, 0>>

@@ -17,16 +17,15 @@
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CUDA/EmulateIntrinsics.h"
 #include "compiler/Codegen/CUDA/EmulatorAbi.h"
+#include "compiler/Support/MachineCode.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include "llvm/Support/raw_ostream.h"
@@ -312,31 +311,6 @@ void Emulation::describe(Function *entry) {
   makeConstant(module, image, emulator::kImageSymbol, /*isExported=*/true);
 }
 
-/// Optimises and compiles.
-static Expected<artifact::Object> emitObject(Module &module,
-                                             TargetMachine &machine) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager graphs;
-  ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
-      .run(module, modules);
-  artifact::Object object;
-  raw_svector_ostream stream(object);
-  legacy::PassManager emitter;
-  if (machine.addPassesToEmitFile(emitter, stream, nullptr,
-                                  CodeGenFileType::ObjectFile))
-    return createStringError("internal error: no object code emission");
-  emitter.run(module);
-  return object;
-}
-
 Expected<SmallVector<char, 0>> emulateDevice(std::unique_ptr<Module> device,
                                              const cpu::Target &target) {
   cpu::Target rounding = target; // Its bf16 is rounded as on a GPU.
@@ -348,7 +322,8 @@ Expected<SmallVector<char, 0>> emulateDevice(std::unique_ptr<Module> device,
   machine->Options.AllowFPOpFusion = FPOpFusion::Standard;
   if (Error error = Emulation(*device, *machine).run())
     return error;
-  Expected<artifact::Object> object = emitObject(*device, *machine);
+  optimise(*device, *machine, OptimizationLevel::O2);
+  auto object = emitCode(*device, *machine, CodeGenFileType::ObjectFile);
   if (!object)
     return object.takeError();
   return artifact::linkLibrary(*object);

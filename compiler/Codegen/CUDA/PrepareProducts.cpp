@@ -15,12 +15,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction.h"
+#include "compiler/Codegen/Kernel/Choosing.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -65,16 +65,6 @@ static graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
 //===----------------------------------------------------------------------===//
 // Scattered factors
 //===----------------------------------------------------------------------===//
-
-/// The reshapes by which `value` follows from an argument, of `source`.
-static Value reshapeLike(OpBuilder &b, Value value, Value source) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return source;
-  IRMapping mapping;
-  mapping.map(op->getOperand(0), reshapeLike(b, op->getOperand(0), source));
-  return b.clone(*op, mapping)->getResult(0);
-}
 
 /// The dimensions of a factor in the order in which blocks like to load it:
 /// the batch's, the depth's, its own.
@@ -136,18 +126,6 @@ static func::FuncOp makePacking(OpBuilder &b, func::FuncOp kernel, Value value,
   return packing;
 }
 
-/// Whether `value` depends on constants alone.
-static bool isConstant(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<graph::ConstantOp, graph::WeightOp>(op))
-    return true;
-  return isa<graph::DispatchOp, graph::ReshapeOp>(op) &&
-         op->getNumOperands() > 0 &&
-         llvm::all_of(op->getOperands(), isConstant);
-}
-
 /// Lets a dispatch copy the factor of `kernel` that is operand `operand` of its
 /// product.
 static void packFactor(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
@@ -158,7 +136,7 @@ static void packFactor(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
   BlockArgument argument = reshapedArgument(factor.value);
   Value operand = dispatch.getInputs()[argument.getArgNumber()];
   func::FuncOp packing = makePacking(b, kernel, factor.value, order);
-  if (!isConstant(operand))
+  if (!isOfConstants(operand))
     packing->setAttr(graph::names::kDevice,
                      b.getStringAttr(graph::names::kOnCuda));
   symbols.insert(packing, Block::iterator(kernel));
@@ -199,35 +177,36 @@ static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
     if (!argument || !argument.hasOneUse() || !factor->value.hasOneUse() ||
         kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
       continue;
-    bool constant = isConstant(dispatch.getInputs()[argument.getArgNumber()]);
+    bool constant =
+        isOfConstants(dispatch.getInputs()[argument.getArgNumber()]);
     auto order = wantedOrder(*p, *factor);
     if (order && (constant || times >= 4))
       packFactor(b, symbols, kernel, dispatch, *factor, *order);
   }
 }
 
+/// Splits and packs, until the kernel is what its strategy wants.
+static SmallVector<graph::DispatchOp> prepare(OpBuilder &b,
+                                              SymbolTable &symbols,
+                                              func::FuncOp kernel,
+                                              graph::DispatchOp dispatch) {
+  if (graph::DispatchOp parts = splitProduct(b, symbols, kernel, dispatch))
+    packFactors(b, symbols, symbols.lookup<func::FuncOp>(parts.getKernel()),
+                parts);
+  else if (isWorthTiling(kernel))
+    packFactors(b, symbols, kernel, dispatch);
+  else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
+    return {dispatch, stage};
+  return {};
+}
+
 LogicalResult prepareKernels(ModuleOp module) {
   OpBuilder b(module.getContext());
-  SymbolTable symbols(module);
-  SmallVector<graph::DispatchOp> worklist;
-  module.walk([&](graph::DispatchOp op) { worklist.push_back(op); });
-  std::reverse(worklist.begin(), worklist.end());
-  while (!worklist.empty()) {
-    graph::DispatchOp dispatch = worklist.pop_back_val();
-    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-    if (!kernel)
-      return dispatch.emitOpError("names no kernel function");
-    if (!graph::isOnCuda(kernel))
-      continue;
-    if (graph::DispatchOp parts = splitProduct(b, symbols, kernel, dispatch))
-      packFactors(b, symbols, symbols.lookup<func::FuncOp>(parts.getKernel()),
-                  parts);
-    else if (isWorthTiling(kernel))
-      packFactors(b, symbols, kernel, dispatch);
-    else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
-      worklist.append({dispatch, stage});
-  }
-  return success();
+  return codegen::prepareKernels(module, /*onCuda=*/true,
+                                 [&](SymbolTable &symbols, func::FuncOp kernel,
+                                     graph::DispatchOp dispatch) {
+                                   return prepare(b, symbols, kernel, dispatch);
+                                 });
 }
 
 } // namespace tinh::cuda

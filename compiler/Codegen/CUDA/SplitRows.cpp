@@ -55,17 +55,6 @@ static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
   return {};
 }
 
-/// Whether the body of `op` needs nothing but the elements it is given.
-static bool readsElementsAlone(linalg::GenericOp op) {
-  return !op.getBody()
-              ->walk([](Operation *inner) {
-                return isa<linalg::IndexOp, tensor::ExtractOp>(inner)
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
-              })
-              .wasInterrupted();
-}
-
 /// Lets a kernel of its own compute the parts of a reduction.
 static graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
                                         func::FuncOp kernel,
@@ -82,8 +71,7 @@ static graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
     for (unsigned loop : loops)
       reduced *= extents[loop];
     if (ShapedType::getNumElements(extents) < kMuch || loops.empty() ||
-        !matchCombiner(op) || matchScan(op) || !readsElementsAlone(op) ||
-        largestValue(kernel, op) >= kMuch)
+        !combinesElements(op) || largestValue(kernel, op) >= kMuch)
       continue;
     int64_t best = 1;
     unsigned split = 0;

@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CUDA/Strategy.h"
 
 #include "compiler/Codegen/CUDA/Rows.h"
+#include "compiler/Codegen/Kernel/Choosing.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 
@@ -60,26 +61,6 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
   return std::nullopt;
 }
 
-/// An input may share memory with the one result where each element is read by
-/// the thread alone that writes it, before it does.
-static void setInplace(OpBuilder &b, func::FuncOp kernel) {
-  if (kernel.getNumResults() != 1 ||
-      kernel.getResultAttr(0, graph::names::kStrides))
-    return;
-  auto result = cast<RankedTensorType>(kernel.getResultTypes()[0]);
-  SmallVector<Attribute> pairs;
-  for (BlockArgument argument : kernel.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    if (!argument.use_empty() && isReadAtItsIndex(argument) &&
-        type.getShape() == result.getShape() &&
-        graph::tensorSize(type) == graph::tensorSize(result) &&
-        !kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
-      pairs.push_back(b.getDenseI64ArrayAttr({argument.getArgNumber(), 0}));
-  }
-  if (!pairs.empty())
-    kernel->setAttr(graph::names::kInplace, b.getArrayAttr(pairs));
-}
-
 LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   OpBuilder b(module.getContext());
   for (auto kernel : module.getOps<func::FuncOp>()) {
@@ -97,7 +78,8 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
                     b.getI64IntegerAttr(division->threads));
     kernel->setAttr(graph::names::kScratch,
                     b.getI64IntegerAttr(division->shared));
-    setInplace(b, kernel);
+    // The thread that writes an element has read it before.
+    setInplace(kernel, isReadAtItsIndex);
   }
   return success();
 }

@@ -8,9 +8,11 @@
 #include "compiler/Codegen/Kernel/Analysis.h"
 
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -207,6 +209,26 @@ int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {
   int64_t zero = value();
   at[dim] = getAffineConstantExpr(1, expr.getContext());
   return value() - zero;
+}
+
+bool isOfConstants(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<graph::ConstantOp, graph::WeightOp>(op))
+    return true;
+  return isa<graph::DispatchOp, graph::ReshapeOp>(op) &&
+         op->getNumOperands() > 0 &&
+         llvm::all_of(op->getOperands(), isOfConstants);
+}
+
+Value reshapeLike(OpBuilder &b, Value value, Value source) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return source;
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), reshapeLike(b, op->getOperand(0), source));
+  return b.clone(*op, mapping)->getResult(0);
 }
 
 } // namespace tinh::codegen

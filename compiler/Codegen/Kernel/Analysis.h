@@ -33,6 +33,13 @@ mlir::linalg::GenericOp onlyReduction(mlir::func::FuncOp kernel);
 /// neither.
 mlir::BlockArgument reshapedArgument(mlir::Value value);
 
+/// The reshapes by which `value` follows from an argument, of `source`.
+mlir::Value reshapeLike(mlir::OpBuilder &b, mlir::Value value,
+                        mlir::Value source);
+
+/// Whether `value`, between dispatches, depends on constants alone.
+bool isOfConstants(mlir::Value value);
+
 /// Whether all that is computed from `value` follows element by element, at the
 /// same index.
 bool isReadAtItsIndex(mlir::Value value);

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Split.h"
 
+#include "compiler/Codegen/Kernel/Scan.h"
+
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "dialects/graph/Layout.h"
 
@@ -273,6 +275,15 @@ graph::DispatchOp dispatchParts(OpBuilder &b, SymbolTable &symbols,
   op.getResult(0).replaceAllUsesWith(combineParts(b, op, reduced));
   op.erase();
   return dispatchStage(b, symbols, kernel, dispatch, "_parts", reduced);
+}
+
+bool combinesElements(linalg::GenericOp op) {
+  auto readsMore = op.getBody()->walk([](Operation *inner) {
+    return isa<linalg::IndexOp, tensor::ExtractOp>(inner)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return matchCombiner(op) && !matchScan(op) && !readsMore.wasInterrupted();
 }
 
 } // namespace tinh::codegen

@@ -50,6 +50,10 @@ graph::DispatchOp dispatchStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
                                 mlir::StringRef suffix,
                                 mlir::ValueRange values);
 
+/// Whether `op` combines elements, which it is given, one by one, so that it
+/// can do so in parts.
+bool combinesElements(mlir::linalg::GenericOp op);
+
 /// Whether `loop` can be two: it alone indexes a dimension of each operand that
 /// it indexes at all.
 bool isDivisible(mlir::linalg::GenericOp op, unsigned loop);
