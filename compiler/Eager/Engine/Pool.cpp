@@ -22,6 +22,29 @@ namespace tinh::eager {
 // most of the faults when they are first written.
 static constexpr uint64_t kHugePage = uint64_t(2) << 20;
 
+namespace {
+
+class CpuMemory final : public Pool::Source {
+public:
+  void *allocate(uint64_t size) override {
+    uint64_t alignment = size >= kHugePage ? kHugePage : 64;
+    void *memory = nullptr; // Blocks need not be multiples of the alignment.
+    if (posix_memalign(&memory, alignment, size) != 0)
+      return nullptr;
+    if (size >= kHugePage)
+      madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+  }
+  void free(void *block) override { std::free(block); }
+};
+
+} // namespace
+
+Pool::Source &Pool::cpuMemory() {
+  static Source &memory = *new CpuMemory;
+  return memory;
+}
+
 Pool &Pool::get() {
   static Pool &pool = *new Pool;
   return pool;
@@ -55,12 +78,13 @@ void *Pool::allocate(uint64_t size) {
     refuse(size, "that is more than any machine has");
   uint32_t index = sizeClass(size);
   uint64_t block = classSize(index);
-  void *memory = free[index];
-  if (memory) {
-    free[index] = free[index]->next;
-    counts.cached -= block;
-  } else {
+  void *memory;
+  if (free[index].empty()) {
     memory = obtain(size, block);
+  } else {
+    memory = free[index].back();
+    free[index].pop_back();
+    counts.cached -= block;
   }
   counts.in_use += block;
   counts.peak = std::max(counts.peak, counts.in_use);
@@ -73,17 +97,13 @@ void *Pool::obtain(uint64_t size, uint64_t block) {
     trimLocked();
   if (counts.limit && counts.in_use + block > counts.limit)
     refuse(size, "that is more than the limit leaves");
-  uint64_t alignment = block >= kHugePage ? kHugePage : 64;
-  void *memory = nullptr; // Blocks need not be multiples of the alignment.
-  if (posix_memalign(&memory, alignment, block) != 0 && counts.cached) {
+  void *memory = source.allocate(block);
+  if (!memory && counts.cached) {
     trimLocked();
-    if (posix_memalign(&memory, alignment, block) != 0)
-      memory = nullptr;
+    memory = source.allocate(block);
   }
   if (!memory)
     refuse(size, "the system has no more");
-  if (block >= kHugePage)
-    madvise(memory, block, MADV_HUGEPAGE);
   return memory;
 }
 
@@ -99,7 +119,7 @@ void Pool::refuse(uint64_t size, const char *why) const {
 void Pool::deallocate(void *block, uint64_t size) {
   uint32_t index = sizeClass(size);
   std::lock_guard lock(mutex);
-  free[index] = new (block) FreeBlock{free[index]};
+  free[index].push_back(block);
   counts.in_use -= classSize(index);
   counts.cached += classSize(index);
 }
@@ -127,11 +147,11 @@ void Pool::trim() {
 }
 
 void Pool::trimLocked() {
-  for (FreeBlock *&list : free)
-    while (FreeBlock *block = list) {
-      list = block->next;
-      std::free(block);
-    }
+  for (std::vector<void *> &blocks : free) {
+    for (void *block : blocks)
+      source.free(block);
+    blocks = {};
+  }
   counts.cached = 0;
 }
 

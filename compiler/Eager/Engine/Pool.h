@@ -18,12 +18,23 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <vector>
 
 namespace tinh::eager {
 
 class Pool {
 public:
-  /// The one that storages are allocated from. It is never destroyed.
+  /// Where a pool's blocks come from.
+  class Source {
+  public:
+    virtual ~Source() = default;
+    /// Aligned to 64 bytes; null if there are no more.
+    virtual void *allocate(uint64_t size) = 0;
+    virtual void free(void *block) = 0;
+  };
+  static Source &cpuMemory();
+  explicit Pool(Source &source = cpuMemory()) : source(source) {}
+  /// That of the CPU's memory. It is never destroyed.
   static Pool &get();
 
   /// At least `size` bytes, aligned to 64; throws a tinh::Error if that is more
@@ -42,10 +53,6 @@ public:
   static uint64_t blockSize(uint64_t size);
 
 private:
-  struct FreeBlock {
-    FreeBlock *next;
-  };
-
   static uint32_t sizeClass(uint64_t size);
   static uint64_t classSize(uint32_t sizeClass);
   void *obtain(uint64_t size, uint64_t block);
@@ -56,8 +63,9 @@ private:
   static constexpr uint32_t kSteps = 4, kSmallest = 6;
   static constexpr uint32_t kNumClasses = (64 - kSmallest) * kSteps + 1;
 
+  Source &source;
   mutable std::mutex mutex;
-  std::array<FreeBlock *, kNumClasses> free = {};
+  std::array<std::vector<void *>, kNumClasses> free;
   MemoryStatistics counts;
 };
 

@@ -26,7 +26,7 @@ Ref<Storage> Storage::create(uint64_t size) { return make(size); }
 
 Ref<Storage> Storage::allocate(uint64_t size) {
   Ref<Storage> storage = create(size);
-  storage->bytes = Pool::get().allocate(size);
+  storage->allocateBytes();
   return storage;
 }
 
@@ -43,8 +43,14 @@ Storage::~Storage() {
   if (releaseBytes)
     releaseBytes(user);
   else if (bytes)
-    Pool::get().deallocate(bytes, numBytes);
+    pool().deallocate(bytes, numBytes);
 }
+
+Pool &Storage::pool() const {
+  return user ? *static_cast<Pool *>(user) : Pool::get();
+}
+
+void Storage::allocateBytes() { bytes = pool().allocate(numBytes); }
 
 void Storage::destroy(Storage *storage) {
   storage->~Storage();

@@ -25,6 +25,7 @@
 namespace tinh::eager {
 
 struct Access;
+class Pool;
 
 /// Why an operation failed, for all who wait for what it should have written.
 struct OperationError : RefCounted<OperationError> {
@@ -47,6 +48,20 @@ public:
   /// on any thread.
   static Ref<Storage> wrap(void *data, uint64_t size, void (*release)(void *),
                            void *user);
+
+  /// The memory that it lies in, or will: 0 is the CPU's, 1 + n that of GPU n.
+  uint8_t place() const { return where; }
+  /// Whether its place may still be chosen: nothing has written it yet.
+  bool isOpen() const {
+    return !isPlaced && !bytes && fresh.load(std::memory_order_relaxed);
+  }
+  /// Chooses the place of one that isOpen(), before it is used; `pool` is what
+  /// it is allocated from, null for the CPU's.
+  void choosePlace(uint8_t place, Pool *pool) {
+    where = place;
+    user = pool;
+    isPlaced = true;
+  }
 
   uint64_t size() const { return numBytes; }
   /// Aligned to 64 bytes if it is the pool's. For operations that access it,
@@ -97,6 +112,8 @@ private:
 
   Storage(uint64_t size) : numBytes(size) {}
   ~Storage();
+  Pool &pool() const;
+  void allocateBytes();
   static Storage *make(uint64_t size);
   void drop(uint64_t use) {
     uint64_t before = uses.fetch_sub(use, std::memory_order_acq_rel);
@@ -110,11 +127,13 @@ private:
   uint64_t numBytes;
   /// No operation has accessed it yet, so that its memory comes on top.
   std::atomic<bool> fresh{true};
+  bool isPlaced = false;
+  uint8_t where = 0;
   std::atomic<uint32_t> writes{0};
   std::atomic<const char *> changedBy{nullptr};
   std::atomic<std::source_location> changedAt{std::source_location{}};
-  void (*releaseBytes)(void *) = nullptr; // Null: they are the pool's.
-  void *user = nullptr;
+  void (*releaseBytes)(void *) = nullptr; // Null: they are a pool's.
+  void *user = nullptr; // Its argument, or that pool; null: the CPU's.
 
   // The engine's, under its lock: the queued accesses that run now, those that
   // are not yet allowed to, in order, and why the content is not valid.

@@ -367,7 +367,7 @@ bool Engine::prepare(Operation &operation) {
         continue;
       if (access.kind == AccessKind::Read)
         throw Error(TINH_INVALID_ARGUMENT, "reads what was never written");
-      storage.bytes = Pool::get().allocate(storage.numBytes);
+      storage.allocateBytes();
     }
     return true;
   } catch (...) {
