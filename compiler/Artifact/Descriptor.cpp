@@ -87,7 +87,7 @@ private:
     return hold(ConstantArray::get(
         ArrayType::get(elements[0]->getType(), elements.size()), elements));
   }
-  /// The function or, of a kernel for GPUs, the image of this name.
+  /// The function or image of this name.
   Constant *code(StringRef name) {
     auto *type = FunctionType::get(Type::getVoidTy(context), false);
     auto callee = module.getOrInsertFunction(name, type);
@@ -122,7 +122,7 @@ private:
           {i32(operand.dtype), i32(operand.written), i32(operand.dims.size()),
            numbers(operand.dims), numbers(operand.strides)}));
     bool onCpu = kernel.device == TINH_DEVICE_CPU;
-    Constant *symbol = code(kernel.name);
+    Constant *symbol = code(onCpu ? kernel.name : kernel.image);
     return structure({text(kernel.name), onCpu ? symbol : null(),
                       i64(kernel.scratchSize), i32(operands.size()),
                       array(operands), i32(kernel.device), i32(kernel.threads),

@@ -21,18 +21,20 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
 #include <chrono>
+#include <map>
 #include <mutex>
 
 using namespace mlir;
 
 namespace tinh {
 
-/// A kernel as a module of its own: the unit that is compiled, alone and on any
-/// thread. Its text determines the code: it names the CPU or the chips that the
-/// kernel's strategy was chosen for; those of @init do not run on that CPU.
+/// A kernel as a module of its own. Its text determines the code: it names the
+/// CPU or the chips that the kernel's strategy was chosen for; those of @init
+/// do not run on that CPU.
 static std::string kernelText(Operation *kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -83,71 +85,93 @@ struct KernelError {
   }
 };
 
-/// A kernel read from its text, in a context of its own.
-class KernelModule {
+/// What is compiled at once, on any thread: a kernel for the CPU, or those of
+/// an image for GPUs.
+struct Unit {
+  std::string image;           // Its symbol, or empty.
+  std::vector<size_t> kernels; // Their numbers.
+  std::vector<std::string> texts;
+};
+
+/// The kernels of a unit read from their texts, in a context of its own.
+class KernelModules {
 public:
-  KernelModule(StringRef text, KernelError &error)
+  KernelModules(ArrayRef<std::string> texts, KernelError &error)
       : error(error), context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [&error](Diagnostic &diagnostic) {
           error.add(diagnostic.str());
           return success();
         }) {
     context.loadAllAvailableDialects();
-    module = parseSourceString<ModuleOp>(text, &context);
+    for (const std::string &text : texts)
+      modules.push_back(parseSourceString<ModuleOp>(text, &context));
   }
 
-  /// Its functions in the LLVM dialect; they may be that already.
-  FailureOr<ModuleOp> lower() {
-    if (!module)
-      return failure();
-    auto functions = module->getOps<func::FuncOp>();
-    if (functions.empty())
-      return *module;
-    auto lowered =
-        graph::isOnCuda(*functions.begin()) ? lowerForGpu() : lowerForCpu();
-    if (failed(lowered))
-      return failure();
-    module = std::move(*lowered);
-    isOurs = true;
-    return *module;
+  /// Their functions in the LLVM dialect; they may be that already.
+  FailureOr<SmallVector<ModuleOp>> lower() {
+    SmallVector<ModuleOp> lowered;
+    for (OwningOpRef<ModuleOp> &module : modules) {
+      if (!module || failed(lower(module)))
+        return failure();
+      lowered.push_back(*module);
+    }
+    return lowered;
   }
 
-  FailureOr<artifact::Object> compile(const CodeTarget &target) {
+  /// `image` is the symbol that code for GPUs gets.
+  FailureOr<artifact::Object> compile(StringRef image,
+                                      const CodeTarget &target) {
     auto lowered = lower();
     if (failed(lowered))
       return failure();
-    auto object = graph::isOnCuda(*lowered)
-                      ? emitImage(*lowered, target)
-                      : cpu::emitObject(*lowered, target.cpu);
+    auto object = graph::isOnCuda(lowered->front())
+                      ? emitImage(*lowered, image, target)
+                      : cpu::emitObject(lowered->front(), target.cpu);
     // What was given in the LLVM dialect may be wrong, what was made must not.
     error.internal |= failed(object) && isOurs;
     return object;
   }
 
 private:
-  FailureOr<OwningOpRef<ModuleOp>> lowerForCpu() {
-    auto target = cpu::targetOf(*module);
-    if (failed(target) || failed(codegen::lowerRows(*module)))
+  LogicalResult lower(OwningOpRef<ModuleOp> &module) {
+    auto functions = module->getOps<func::FuncOp>();
+    if (functions.empty())
+      return success();
+    auto lowered = graph::isOnCuda(*functions.begin()) ? lowerForGpu(*module)
+                                                       : lowerForCpu(*module);
+    if (failed(lowered))
       return failure();
-    return cpu::lowerKernelsToLLVM(*module, *target);
+    module = std::move(*lowered);
+    isOurs = true;
+    return success();
   }
 
-  FailureOr<OwningOpRef<ModuleOp>> lowerForGpu() {
-    auto target = cuda::targetOf(*module);
+  static FailureOr<OwningOpRef<ModuleOp>> lowerForCpu(ModuleOp module) {
+    auto target = cpu::targetOf(module);
+    if (failed(target) || failed(codegen::lowerRows(module)))
+      return failure();
+    return cpu::lowerKernelsToLLVM(module, *target);
+  }
+
+  static FailureOr<OwningOpRef<ModuleOp>> lowerForGpu(ModuleOp module) {
+    auto target = cuda::targetOf(module);
     if (failed(target))
       return failure();
-    return cuda::lowerKernelsToNVVM(*module, *target);
+    return cuda::lowerKernelsToNVVM(module, *target);
   }
 
-  static FailureOr<artifact::Object> emitImage(ModuleOp lowered,
+  static FailureOr<artifact::Object> emitImage(ArrayRef<ModuleOp> lowered,
+                                               StringRef image,
                                                const CodeTarget &target) {
-    auto chips = cuda::targetOf(lowered);
+    ModuleOp first = lowered.front();
+    auto chips = cuda::targetOf(first);
     if (failed(chips))
       return failure();
-    auto object = cuda::emitImage(lowered, *chips, target.toolkit, target.cpu);
+    auto object =
+        cuda::emitImage(lowered, image, *chips, target.toolkit, target.cpu);
     if (object)
       return std::move(*object);
-    return lowered.emitError(llvm::toString(object.takeError()));
+    return first.emitError(llvm::toString(object.takeError()));
   }
 
   static DialectRegistry registry() {
@@ -162,36 +186,38 @@ private:
   KernelError &error;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
-  OwningOpRef<ModuleOp> module;
+  SmallVector<OwningOpRef<ModuleOp>> modules;
   bool isOurs = false; // The LLVM dialect, that is.
 };
 
 } // namespace
 
 static FailureOr<artifact::Object>
-compileKernel(StringRef text, const CodeTarget &target, KernelError &error) {
+compile(const Unit &unit, const CodeTarget &target, KernelError &error) {
   FailureOr<artifact::Object> object = failure();
-  auto crash =
-      runSafely([&] { object = KernelModule(text, error).compile(target); });
+  auto crash = runSafely([&] {
+    object = KernelModules(unit.texts, error).compile(unit.image, target);
+  });
   if (crash)
     error.add((kInternalError + *crash).str());
   return object;
 }
 
-/// The kernel's code from the cache or, failing that, from the compiler.
+/// The unit's code from the cache or, failing that, from the compiler.
 static FailureOr<artifact::Object>
-findOrCompile(StringRef text, const CodeTarget &target, KernelCache *cache,
+findOrCompile(const Unit &unit, const CodeTarget &target, KernelCache *cache,
               KernelReport &report, KernelError &error) {
   auto start = std::chrono::steady_clock::now();
   std::string key;
   std::optional<artifact::Object> found;
   if (cache) {
     std::string toolkit = target.toolkit ? target.toolkit->identity() : "";
-    key = cache->key((text + toolkit).str(), target.cpu);
+    key = cache->key(llvm::join(unit.texts, "") + unit.image + toolkit,
+                     target.cpu);
     found = cache->load(key);
   }
   report.cached = found.has_value();
-  auto object = found ? std::move(*found) : compileKernel(text, target, error);
+  auto object = found ? std::move(*found) : compile(unit, target, error);
   if (succeeded(object)) {
     report.codeSize = object->size();
     if (cache && !found)
@@ -208,8 +234,8 @@ llvm::Expected<artifact::Object> findOrCompileKernel(StringRef text,
                                                      KernelCache *cache) {
   KernelReport report;
   KernelError error;
-  auto object =
-      findOrCompile(text, {target, std::nullopt}, cache, report, error);
+  auto object = findOrCompile({"", {0}, {text.str()}}, {target, std::nullopt},
+                              cache, report, error);
   if (failed(object))
     return llvm::createStringError("a kernel cannot be compiled: " +
                                    error.message);
@@ -250,6 +276,56 @@ static FailureOr<CodeTarget> findTarget(ModuleOp module,
   return target;
 }
 
+/// What is to be compiled at once: kernels of one image follow each other.
+static std::vector<Unit> divide(ModuleOp module,
+                                const artifact::Contents &contents) {
+  std::map<StringRef, size_t> images;
+  std::vector<Unit> units;
+  for (auto [i, kernel] : llvm::enumerate(contents.kernels)) {
+    size_t unit = units.size();
+    if (kernel.device == TINH_DEVICE_CUDA)
+      unit = images.try_emplace(kernel.image, unit).first->second;
+    if (unit == units.size())
+      units.push_back({kernel.image, {}, {}});
+    units[unit].kernels.push_back(i);
+    units[unit].texts.push_back(kernelText(module.lookupSymbol(kernel.name)));
+  }
+  return units;
+}
+
+/// Reports why a unit was not compiled, at the kernel that it was not for.
+static LogicalResult reportFailure(ModuleOp module,
+                                   const artifact::Contents &contents,
+                                   const Unit &unit, const CodeTarget &target,
+                                   const KernelError &error) {
+  auto report = [&](size_t kernel, const KernelError &its) {
+    StringRef name = contents.kernels[kernel].name;
+    return its.report(module.lookupSymbol(name), name);
+  };
+  if (unit.kernels.size() > 1)
+    for (auto [kernel, text] : llvm::zip_equal(unit.kernels, unit.texts)) {
+      KernelError its;
+      if (failed(compile({unit.image, {kernel}, {text}}, target, its)))
+        return report(kernel, its);
+    }
+  return report(unit.kernels.front(), error);
+}
+
+static void addReports(ModuleOp module, const artifact::Contents &contents,
+                       const Unit &unit, KernelReport result,
+                       CompileReport &report) {
+  for (size_t kernel : unit.kernels) {
+    result.name = contents.kernels[kernel].name;
+    auto strategy = module.lookupSymbol(result.name)
+                        ->getAttrOfType<StringAttr>(graph::names::kStrategy);
+    result.strategy = strategy ? strategy.str() : "";
+    report.compiledKernels.push_back(result);
+    result.image = unit.image; // Of those after the first one.
+    result.codeSize = 0;
+    result.milliseconds = 0;
+  }
+}
+
 FailureOr<std::vector<artifact::Object>>
 compileKernels(ModuleOp module, const artifact::Contents &contents,
                const cpu::Target &cpu, const CompileOptions &options,
@@ -258,38 +334,31 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   if (failed(target))
     return failure();
   codegen::setAlignments(module);
-  size_t count = contents.kernels.size();
-  std::vector<std::string> texts(count);
-  std::vector<KernelError> errors(count);
-  std::vector<KernelReport> reports(count);
-  for (auto [i, kernel] : llvm::enumerate(contents.kernels)) {
-    Operation *op = module.lookupSymbol(kernel.name);
-    texts[i] = kernelText(op);
-    reports[i].name = kernel.name;
-    if (auto name = op->getAttrOfType<StringAttr>(graph::names::kStrategy))
-      reports[i].strategy = name.str();
-  }
-  std::vector<FailureOr<artifact::Object>> results(count, failure());
+  std::vector<Unit> units = divide(module, contents);
+  std::vector<KernelError> errors(units.size());
+  std::vector<KernelReport> reports(units.size());
+  std::vector<FailureOr<artifact::Object>> results(units.size(), failure());
   std::mutex mutex;
   size_t finished = 0;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.phases.jobs));
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < units.size(); ++i)
     pool.async([&, i] {
-      results[i] = findOrCompile(texts[i], *target, options.cache, reports[i],
+      results[i] = findOrCompile(units[i], *target, options.cache, reports[i],
                                  errors[i]);
       std::lock_guard lock(mutex);
+      finished += units[i].kernels.size();
       if (options.progress)
-        options.progress("compiling kernels", ++finished, count);
+        options.progress("compiling kernels", finished,
+                         contents.kernels.size());
     });
   pool.wait();
   if (options.cache)
     finishCache(*options.cache, module.getContext());
-  llvm::append_range(report.compiledKernels, std::move(reports));
   std::vector<artifact::Object> objects;
-  for (size_t i = 0; i < count; ++i) {
-    StringRef name = contents.kernels[i].name;
+  for (size_t i = 0; i < units.size(); ++i) {
     if (failed(results[i]))
-      return errors[i].report(module.lookupSymbol(name), name);
+      return reportFailure(module, contents, units[i], *target, errors[i]);
+    addReports(module, contents, units[i], reports[i], report);
     objects.push_back(std::move(*results[i]));
   }
   return objects;
@@ -315,7 +384,8 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
   lowered->setSymName(kernel.getSymName());
   for (StringRef name :
        {graph::names::kCpu, graph::names::kStrategy, graph::names::kChunks,
-        graph::names::kScratch, graph::names::kDevice, graph::names::kThreads})
+        graph::names::kScratch, graph::names::kDevice, graph::names::kThreads,
+        graph::names::kLibrary})
     if (Attribute value = kernel->getAttr(name))
       (*lowered)->setAttr(name, value);
   (*lowered)->setAttr(kOperands, TypeAttr::get(operandTypes(kernel)));
@@ -336,9 +406,9 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
     pool.async([&, i] {
       std::string text = std::exchange(texts[i], "");
       auto crash = runSafely([&] {
-        KernelModule kernel(text, errors[i]);
+        KernelModules kernel(text, errors[i]);
         if (auto lowered = kernel.lower(); succeeded(lowered))
-          texts[i] = kernelText(*lowered);
+          texts[i] = kernelText(lowered->front());
       });
       if (crash)
         errors[i].add((kInternalError + *crash).str());

@@ -17,8 +17,9 @@
 namespace tinh {
 
 /// The code of the kernels that `contents` names, symbols of `module` (phase
-/// Plan or LLVM), in their order, to run on `target`; each is compiled alone,
-/// on any thread, unless the options' cache has it. Adds them to the report.
+/// Plan or LLVM), to run on `target`; each, or each image of several for GPUs,
+/// is compiled alone, on any thread, unless the options' cache has it. Adds
+/// them to the report.
 mlir::FailureOr<std::vector<artifact::Object>>
 compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
                const cpu::Target &target, const CompileOptions &options,

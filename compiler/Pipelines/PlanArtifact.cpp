@@ -41,6 +41,10 @@ static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
 }
 
 /// The names of the model's nodes in `location`, with a space between them.
+/// So many kernels for GPUs share an image: the programs of the toolkit take as
+/// long to start as to compile one, and a change of one compiles all again.
+static constexpr size_t kKernelsOfImage = 8;
+
 static std::string nodeNames(Location location) {
   llvm::SetVector<StringRef> names;
   location->walk([&](Location inner) {
@@ -77,6 +81,9 @@ private:
   llvm::StringMap<uint32_t> kernels, variables;
 };
 
+  artifact::Program *program; // That is being described.
+  size_t numCudaKernels = 0;
+  std::string image; // That the next kernel for GPUs goes to.
 /// Finds where jumps lead to. A `plan.else` is a jump behind the `plan.end_if`,
 /// which is no step of an artifact.
 class JumpResolver {

@@ -60,8 +60,10 @@ const Parameter pointers[] = {{8, 1}, {8, 1}, {8, 1}};
 
 #define TEXT(NAME) #NAME
 #define NAME_OF(NAME) TEXT(NAME)
+static const Kernel kernel = {
+    NAME_OF(KERNEL), pointers, KERNEL, NUM_OPERANDS, 0, 0, 0};
 extern "C" __attribute__((visibility("default"))) const Image tinh_emu_image = {
-    kImageVersion, NUM_OPERANDS, NAME_OF(KERNEL), pointers, KERNEL, 0, 0, 0, 0};
+    kImageVersion, 1, &kernel};
 // What the others are not used for.
 [[maybe_unused]] static void (*const all[])(void *const *) = {
     scale_add, flip, add, add_number, is_small};

@@ -107,11 +107,16 @@ void printTiming(const tinh::CompileReport &report) {
 }
 
 void printKernels(const tinh::CompileReport &report) {
-  for (const tinh::KernelReport &kernel : report.compiledKernels)
-    llvm::outs() << llvm::formatv(
-        "{0,-44} {1,-12} {2,8:N} bytes {3,8:F1} ms{4}\n", kernel.name,
-        kernel.strategy, kernel.codeSize, kernel.milliseconds,
-        kernel.cached ? "  cached" : "");
+  for (const tinh::KernelReport &kernel : report.compiledKernels) {
+    llvm::outs() << llvm::formatv("{0,-44} {1,-12} ", kernel.name,
+                                  kernel.strategy);
+    if (!kernel.image.empty())
+      llvm::outs() << "with " << kernel.image << "\n";
+    else
+      llvm::outs() << llvm::formatv("{0,8:N} bytes {1,8:F1} ms{2}\n",
+                                    kernel.codeSize, kernel.milliseconds,
+                                    kernel.cached ? "  cached" : "");
+  }
 }
 
 /// --emit also names formats that a model in phase graph or normalised can be

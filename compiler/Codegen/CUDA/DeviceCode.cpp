@@ -248,15 +248,32 @@ static llvm::Error checkNoExterns(const llvm::Module &module) {
               llvm::join(names, ", "));
 }
 
-/// The optimised device code of `nvvmModule`, for the chip of `machine`. What
+/// LLVM IR of all of the modules, in one.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(ArrayRef<ModuleOp> nvvmModules, llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> result;
+  for (ModuleOp nvvmModule : nvvmModules) {
+    std::unique_ptr<llvm::Module> module =
+        translateModuleToLLVMIR(nvvmModule, context);
+    if (!module)
+      return fail("no LLVM IR for the kernel");
+    if (!result)
+      result = std::move(module);
+    else if (llvm::Linker::linkModules(*result, std::move(module)))
+      return fail("the kernels cannot be put into one module");
+  }
+  return result;
+}
+
+/// The optimised device code of `nvvmModules`, for the chip of `machine`. What
 /// it calls of CUDA's library is linked if there is a toolkit.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
-makeDeviceModule(ModuleOp nvvmModule, llvm::LLVMContext &context,
+makeDeviceModule(ArrayRef<ModuleOp> nvvmModules, llvm::LLVMContext &context,
                  llvm::TargetMachine &machine, const Toolkit *toolkit) {
-  std::unique_ptr<llvm::Module> module =
-      translateModuleToLLVMIR(nvvmModule, context);
-  if (!module)
-    return fail("no LLVM IR for the kernel");
+  auto translated = translate(nvvmModules, context);
+  if (!translated)
+    return translated.takeError();
+  std::unique_ptr<llvm::Module> module = std::move(*translated);
   module->setTargetTriple(machine.getTargetTriple());
   module->setDataLayout(machine.createDataLayout());
   if (toolkit)
@@ -277,13 +294,13 @@ findMachine(StringRef chip) {
   return fail("this LLVM cannot generate code for " + chip);
 }
 
-llvm::Expected<std::string> emitPtx(ModuleOp nvvmModule, StringRef chip,
-                                    const Toolkit &toolkit) {
+llvm::Expected<std::string> emitPtx(ArrayRef<ModuleOp> nvvmModules,
+                                    StringRef chip, const Toolkit &toolkit) {
   auto machine = findMachine(chip);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
-  auto module = makeDeviceModule(nvvmModule, context, **machine, &toolkit);
+  auto module = makeDeviceModule(nvvmModules, context, **machine, &toolkit);
   if (!module)
     return module.takeError();
   if (llvm::Error error = checkNoExterns(**module))
@@ -294,10 +311,14 @@ llvm::Expected<std::string> emitPtx(ModuleOp nvvmModule, StringRef chip,
   return std::string(ptx->begin(), ptx->end());
 }
 
-StringRef codeLevel(ModuleOp nvvmModule, StringRef chip) {
-  auto asks = nvvmModule.walk([](LLVM::CallIntrinsicOp call) {
-    return call.getIntrin() == kReflect ? WalkResult::interrupt()
-                                        : WalkResult::advance();
+StringRef codeLevel(ArrayRef<ModuleOp> nvvmModules, StringRef chip) {
+  bool asks = llvm::any_of(nvvmModules, [](ModuleOp nvvmModule) {
+    return nvvmModule
+        .walk([](LLVM::CallIntrinsicOp call) {
+          return call.getIntrin() == kReflect ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+        })
+        .wasInterrupted();
   });
   unsigned number = 0;
   (void)chip.drop_front(chip.find('_') + 1).consumeInteger(10, number);
@@ -306,15 +327,15 @@ StringRef codeLevel(ModuleOp nvvmModule, StringRef chip) {
 
 /// A fat binary for all chips of `target`.
 static llvm::Expected<SmallVector<char, 0>>
-compileForChips(ModuleOp nvvmModule, const Target &target,
+compileForChips(ArrayRef<ModuleOp> nvvmModules, const Target &target,
                 const Toolkit &toolkit) {
   std::map<StringRef, std::string> ptx;
   std::vector<ChipCode> codes;
   for (const std::string &chip : target.chips) {
-    StringRef level = codeLevel(nvvmModule, chip);
+    StringRef level = codeLevel(nvvmModules, chip);
     std::string &text = ptx[level];
     if (text.empty()) {
-      auto emitted = emitPtx(nvvmModule, level, toolkit);
+      auto emitted = emitPtx(nvvmModules, level, toolkit);
       if (!emitted)
         return emitted.takeError();
       text = std::move(*emitted);
@@ -334,13 +355,13 @@ compileForChips(ModuleOp nvvmModule, const Target &target,
 /// The shared object that an emulator runs: of code for sm_80, so that it has
 /// asynchronous copies.
 static llvm::Expected<SmallVector<char, 0>>
-compileForEmulator(ModuleOp nvvmModule, const Toolkit *toolkit,
+compileForEmulator(ArrayRef<ModuleOp> nvvmModules, const Toolkit *toolkit,
                    const cpu::Target &cpu) {
   auto machine = findMachine("sm_80");
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
-  auto module = makeDeviceModule(nvvmModule, context, **machine, toolkit);
+  auto module = makeDeviceModule(nvvmModules, context, **machine, toolkit);
   if (!module)
     return module.takeError();
   return emulateDevice(std::move(*module), cpu);
@@ -369,23 +390,17 @@ wrapImage(ArrayRef<char> bytes, StringRef name, llvm::TargetMachine &machine) {
 }
 
 llvm::Expected<SmallVector<char, 0>>
-emitImage(ModuleOp nvvmModule, const Target &target,
+emitImage(ArrayRef<ModuleOp> nvvmModules, StringRef name, const Target &target,
           const std::optional<Toolkit> &toolkit, const cpu::Target &cpu) {
-  auto kernels = llvm::make_filter_range(
-      nvvmModule.getOps<LLVM::LLVMFuncOp>(),
-      [](LLVM::LLVMFuncOp f) { return !f.isExternal(); });
-  if (!llvm::hasSingleElement(kernels))
-    return fail("an image is of one kernel, but there is not one function");
   if (!toolkit && !target.isEmulated())
     return fail("there is no CUDA toolkit");
   const Toolkit *found = toolkit ? &*toolkit : nullptr;
   auto image = target.isEmulated()
-                   ? compileForEmulator(nvvmModule, found, cpu)
-                   : compileForChips(nvvmModule, target, *found);
+                   ? compileForEmulator(nvvmModules, found, cpu)
+                   : compileForChips(nvvmModules, target, *found);
   if (!image)
     return image.takeError();
-  return wrapImage(*image, (*kernels.begin()).getName(),
-                   *cpu::makeTargetMachine(cpu));
+  return wrapImage(*image, name, *cpu::makeTargetMachine(cpu));
 }
 
 } // namespace tinh::cuda

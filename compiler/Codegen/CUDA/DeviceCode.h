@@ -29,20 +29,22 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerKernelsToNVVM(mlir::ModuleOp module, const Target &target);
 
 /// The chip that PTX of the kernels is made for if it is to run on `chip`: the
-/// oldest one, unless they have better code for later ones.
-llvm::StringRef codeLevel(mlir::ModuleOp nvvmModule, llvm::StringRef chip);
+/// oldest one, unless one of them has better code for later ones.
+llvm::StringRef codeLevel(llvm::ArrayRef<mlir::ModuleOp> nvvmModules,
+                          llvm::StringRef chip);
 
-/// PTX of such a module for one chip.
-llvm::Expected<std::string> emitPtx(mlir::ModuleOp nvvmModule,
+/// PTX of such modules, in one, for a chip.
+llvm::Expected<std::string> emitPtx(llvm::ArrayRef<mlir::ModuleOp> nvvmModules,
                                     llvm::StringRef chip,
                                     const Toolkit &toolkit);
 
-/// An ELF object for the CPU with a tinh_image_t of the one kernel in
-/// `nvvmModule`, for all chips of `target`, as a hidden symbol of the kernel's
-/// name. For chips of GPUs there must be a toolkit.
+/// An ELF object for the CPU with a tinh_image_t of the kernels in
+/// `nvvmModules`, for all chips of `target`, as the hidden symbol `name`. For
+/// chips of GPUs there must be a toolkit.
 llvm::Expected<llvm::SmallVector<char, 0>>
-emitImage(mlir::ModuleOp nvvmModule, const Target &target,
-          const std::optional<Toolkit> &toolkit, const cpu::Target &cpu);
+emitImage(llvm::ArrayRef<mlir::ModuleOp> nvvmModules, llvm::StringRef name,
+          const Target &target, const std::optional<Toolkit> &toolkit,
+          const cpu::Target &cpu);
 
 } // namespace tinh::cuda
 

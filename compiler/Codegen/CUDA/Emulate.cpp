@@ -19,6 +19,7 @@
 #include "compiler/Codegen/CUDA/EmulatorAbi.h"
 #include "compiler/Support/MachineCode.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/IRBuilder.h"
@@ -36,14 +37,14 @@ namespace tinh::cuda {
 
 namespace {
 
-/// Makes the code of a CPU of one kernel's module.
+/// Makes the code of a CPU of a module of kernels.
 class Emulation {
 public:
   Emulation(Module &module, const TargetMachine &machine)
       : module(module), machine(machine) {}
 
   Error run() {
-    if (Error error = findKernel())
+    if (Error error = findKernels())
       return error;
     retarget();
     announceAccesses();
@@ -52,7 +53,7 @@ public:
       return error;
     if (Error error = checkDeclarations())
       return error;
-    describe(makeEntry());
+    describeImage();
     std::string problem;
     raw_string_ostream stream(problem);
     if (verifyModule(module, &stream))
@@ -62,48 +63,48 @@ public:
 
 private:
   Error refuse(const Twine &reason) const {
-    return createStringError(
-        "cannot emulate the kernel '" +
-        (kernel ? kernel->getName() : StringRef(module.getName())) +
-        "': " + reason);
+    StringRef name = current ? current->getName() : module.getName();
+    return createStringError("cannot emulate the kernel '" + name +
+                             "': " + reason);
   }
-  Error findKernel();
+  Error findKernels();
   void retarget();
   void announceAccesses();
   void placeSharedMemory();
   void moveToBlock(GlobalVariable &variable, uint64_t offset);
   Error replaceCalls();
+  Error replaceCalls(Function &function);
   Error replaceCall(CallInst &call);
   Value *emulate(CallInst &call, StringRef name);
   Error checkDeclarations() const;
-  Function *makeEntry();
-  void describe(Function *entry);
-  Constant *describeParameters();
+  Function *makeEntry(Function &kernel);
+  Constant *describeParameters(Function &kernel);
+  Constant *describe(Function &kernel);
+  void describeImage();
 
   Module &module;
   const TargetMachine &machine;
-  Function *kernel = nullptr;
-  EmulatedSites sites;
+  MapVector<Function *, EmulatedSites> kernels; // And what is counted in each.
+  Function *current = nullptr;                  // What calls are replaced in.
+  EmulatedSites sites;                          // Of it.
   uint64_t staticShared = 0;
 };
 
 } // namespace
 
-Error Emulation::findKernel() {
+Error Emulation::findKernels() {
   for (Function &function : module) {
     if (function.getCallingConv() != CallingConv::PTX_Kernel ||
         function.isDeclaration())
       continue;
-    if (kernel)
-      return refuse("the module has a second one, '" + function.getName() +
-                    "'");
-    kernel = &function;
+    current = &function;
+    for (Argument &argument : function.args())
+      if (argument.hasByValAttr())
+        return refuse("it has parameters in memory");
+    kernels.insert({&function, {}});
   }
-  if (!kernel)
+  if (kernels.empty())
     return refuse("the module has no ptx_kernel function");
-  for (Argument &argument : kernel->args())
-    if (argument.hasByValAttr())
-      return refuse("it has parameters in memory");
   return Error::success();
 }
 
@@ -232,14 +233,26 @@ Error Emulation::replaceCall(CallInst &call) {
   return Error::success();
 }
 
-Error Emulation::replaceCalls() {
+Error Emulation::replaceCalls(Function &function) {
   SmallVector<CallInst *> calls;
-  for (Function &function : module)
-    for (Instruction &instruction : instructions(function))
-      if (auto *call = dyn_cast<CallInst>(&instruction))
-        calls.push_back(call);
+  for (Instruction &instruction : instructions(function))
+    if (auto *call = dyn_cast<CallInst>(&instruction))
+      calls.push_back(call);
+  current = &function;
+  sites = {};
   for (CallInst *call : calls)
     if (Error error = replaceCall(*call))
+      return error;
+  if (auto kernel = kernels.find(&function); kernel != kernels.end())
+    kernel->second = sites;
+  else if (sites.barriers || sites.waits)
+    return refuse("a function that is no kernel has barriers");
+  return Error::success();
+}
+
+Error Emulation::replaceCalls() {
+  for (Function &function : module)
+    if (Error error = replaceCalls(function))
       return error;
   return Error::success();
 }
@@ -255,7 +268,7 @@ Error Emulation::checkDeclarations() const {
 }
 
 /// A function that calls the kernel with parameters from memory.
-Function *Emulation::makeEntry() {
+Function *Emulation::makeEntry(Function &kernel) {
   LLVMContext &context = module.getContext();
   IRBuilder<> b(context);
   Function *entry = Function::Create(
@@ -265,13 +278,13 @@ Function *Emulation::makeEntry() {
   entry->addFnAttr("target-features", machine.getTargetFeatureString());
   b.SetInsertPoint(BasicBlock::Create(context, "", entry));
   SmallVector<Value *> values;
-  for (Argument &argument : kernel->args()) {
+  for (Argument &argument : kernel.args()) {
     Value *slot = b.CreateConstGEP1_32(b.getPtrTy(), entry->getArg(0),
                                        argument.getArgNo());
     Value *address = b.CreateLoad(b.getPtrTy(), slot);
     values.push_back(b.CreateLoad(argument.getType(), address));
   }
-  b.CreateCall(kernel, values);
+  b.CreateCall(&kernel, values);
   b.CreateRetVoid();
   return entry;
 }
@@ -284,11 +297,11 @@ static GlobalVariable *makeConstant(Module &module, Constant *value,
                             value, name);
 }
 
-Constant *Emulation::describeParameters() {
+Constant *Emulation::describeParameters(Function &kernel) {
   IRBuilder<> b(module.getContext());
   const DataLayout &layout = module.getDataLayout();
   SmallVector<Constant *> list;
-  for (Argument &argument : kernel->args())
+  for (Argument &argument : kernel.args())
     list.push_back(ConstantStruct::getAnon(
         {b.getInt32(layout.getTypeStoreSize(argument.getType())),
          b.getInt32(argument.getType()->isPointerTy())}));
@@ -298,16 +311,30 @@ Constant *Emulation::describeParameters() {
       "parameters", /*isExported=*/false);
 }
 
-/// Adds the emulator::Image.
-void Emulation::describe(Function *entry) {
+/// An emulator::Kernel.
+Constant *Emulation::describe(Function &kernel) {
   IRBuilder<> b(module.getContext());
   Constant *name =
-      ConstantDataArray::getString(module.getContext(), kernel->getName());
+      ConstantDataArray::getString(module.getContext(), kernel.getName());
+  const EmulatedSites &counted = kernels[&kernel];
+  return ConstantStruct::getAnon(
+      {makeConstant(module, name, "name", /*isExported=*/false),
+       describeParameters(kernel), makeEntry(kernel),
+       b.getInt32(kernel.arg_size()), b.getInt32(counted.barriers),
+       b.getInt32(counted.waits), b.getInt32(staticShared)});
+}
+
+/// Adds the emulator::Image.
+void Emulation::describeImage() {
+  IRBuilder<> b(module.getContext());
+  SmallVector<Constant *> list;
+  for (Function *kernel : llvm::make_first_range(kernels))
+    list.push_back(describe(*kernel));
+  auto *type = ArrayType::get(list.front()->getType(), list.size());
   Constant *image = ConstantStruct::getAnon(
-      {b.getInt32(emulator::kImageVersion), b.getInt32(kernel->arg_size()),
-       makeConstant(module, name, "name", /*isExported=*/false),
-       describeParameters(), entry, b.getInt32(sites.barriers),
-       b.getInt32(sites.waits), b.getInt32(staticShared), b.getInt32(0)});
+      {b.getInt32(emulator::kImageVersion), b.getInt32(list.size()),
+       makeConstant(module, ConstantArray::get(type, list), "kernels",
+                    /*isExported=*/false)});
   makeConstant(module, image, emulator::kImageSymbol, /*isExported=*/true);
 }
 

@@ -23,8 +23,8 @@
 
 namespace tinh::cuda {
 
-/// The bytes of an ELF shared object for the one kernel of `device`, a module
-/// for NVPTX that is optimised and linked with libdevice. Fails on intrinsics
+/// The bytes of an ELF shared object for the kernels of `device`, a module for
+/// NVPTX that is optimised and linked with libdevice. Fails on intrinsics
 /// and functions that emulators do not have.
 llvm::Expected<llvm::SmallVector<char, 0>>
 emulateDevice(std::unique_ptr<llvm::Module> device, const cpu::Target &target);

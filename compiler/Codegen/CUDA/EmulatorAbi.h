@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An emulated kernel is the optimised code of a GPU kernel, compiled for the
-// CPU as an ELF shared object. It exports kImageSymbol, an Image, and calls the
+// Emulated kernels are the optimised code of GPU kernels, compiled for the CPU
+// as an ELF shared object. It exports kImageSymbol, an Image, and calls the
 // functions below for all that a CPU has not: an emulator defines them and
-// calls Image::entry once for each thread of each block, on a stack of its own.
+// calls Kernel::entry once for each thread of each block, on a stack of its own.
 //
 // Operations of a warp name the lanes that take part in a mask, as on the GPU,
 // and complete when all of these are there. Operands and results of several
 // registers are arrays of 32-bit words, in the order of the PTX instruction.
 //
-// Sites count the barriers of an image, and apart from them the waits for
+// Sites count the barriers of a kernel, and apart from them the waits for
 // asynchronous copies, in the order of its code: an emulator can leave one out.
 //
 //===----------------------------------------------------------------------===//
@@ -27,26 +27,30 @@
 namespace tinh::emulator {
 
 inline constexpr char kImageSymbol[] = "tinh_emu_image";
-inline constexpr uint32_t kImageVersion = 1;
+inline constexpr uint32_t kImageVersion = 2;
 
 struct Parameter {
   uint32_t size;    // Bytes.
   uint32_t pointer; // 1: an address in global memory.
 };
 
-struct Image {
-  uint32_t version; // kImageVersion
-  uint32_t numParameters;
-  const char *kernel; // Its name.
+struct Kernel {
+  const char *name;
   const Parameter *parameters;
   /// Runs one thread; gets the address of each parameter.
   void (*entry)(void *const *parameters);
+  uint32_t numParameters;
   uint32_t numBarriers;
   uint32_t numWaits;
   /// Bytes at the beginning of a block's shared memory that belong to variables
-  /// of the kernel; dynamic shared memory follows.
+  /// of the code; dynamic shared memory follows.
   uint32_t staticShared;
-  uint32_t reserved;
+};
+
+struct Image {
+  uint32_t version; // kImageVersion
+  uint32_t numKernels;
+  const Kernel *kernels;
 };
 
 /// Where dynamic shared memory begins, and so staticShared, is a multiple of

@@ -121,6 +121,9 @@ struct KernelReport {
   std::string name, strategy;
   double milliseconds = 0; ///< To compile it, or to find it in the cache.
   size_t codeSize = 0;     ///< Bytes of its object file.
+  /// If its code was compiled with that of a kernel before: that one's name. Time
+  /// and size are told there.
+  std::string image;
   bool cached = false;
 };
 

@@ -48,6 +48,28 @@ LoadedModule::LoadedModule(const Module &module, uint32_t index)
   gpu->upload(weights_memory.get(), module.weights(), artifact.weights_size,
               "the weights");
 }
+static std::string about(const tinh_kernel_desc_t &kernel,
+                         const std::string &text) {
+  return "kernel '" + std::string(kernel.name) + "' " + text;
+}
+
+/// The image of the kernel, which others may be in.
+CUmodule LoadedModule::image_of(const tinh_kernel_desc_t &kernel) {
+  LoadedImage &image = images[kernel.image];
+  if (image)
+    return image.get();
+  CUmodule loaded = nullptr;
+  CUresult result = driver().cuModuleLoadData(&loaded, kernel.image + 1);
+  if (result == kNoBinaryForGpu || result == kUnsupportedPtxVersion ||
+      result == kInvalidPtx)
+    fail(result, about(kernel, "has no code for " + chip(gpu->info()) +
+                                   " and its driver; compile the model with "
+                                   "--cuda-chips that include it"));
+  check(result, [&] { return about(kernel, "cannot be loaded"); });
+  image = LoadedImage(gpu, loaded);
+  return loaded;
+}
+
 
 static std::string chip(const tinh_cuda_device_info_t &info) {
   return std::string("the GPU '") + info.name + "' (sm_" +
@@ -58,21 +80,11 @@ static std::string chip(const tinh_cuda_device_info_t &info) {
 /// Makes the last one of `functions`.
 void LoadedModule::load_kernel(const tinh_kernel_desc_t &kernel) {
   const Driver &api = driver();
-  auto what = [&](const std::string &text) {
-    return "kernel '" + std::string(kernel.name) + "' " + text;
-  };
-  CUmodule image = nullptr;
-  CUresult result = api.cuModuleLoadData(&image, kernel.image + 1);
-  if (result == kNoBinaryForGpu || result == kUnsupportedPtxVersion ||
-      result == kInvalidPtx)
-    fail(result, what("has no code for " + chip(gpu->info()) +
-                      " and its driver; compile the model with --cuda-chips "
-                      "that include it"));
-  check(result, [&] { return what("cannot be loaded"); });
-  images.emplace_back(gpu, image);
+  auto what = [&](const std::string &text) { return about(kernel, text); };
+  CUmodule image = image_of(kernel);
   CUfunction &function = functions.back();
   check(api.cuModuleGetFunction(&function, image, kernel.name),
-        [&] { return what("is not in its own image"); });
+        [&] { return what("is not in its image"); });
   // This also has the driver load what it otherwise loads at the first launch.
   int threads = 0;
   check(api.cuFuncGetAttribute(&threads, kMaxThreadsPerBlock, function),

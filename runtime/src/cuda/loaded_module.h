@@ -38,7 +38,8 @@ private:
   void load_kernel(const tinh_kernel_desc_t &kernel);
 
   DevicePtr gpu;
-  std::vector<LoadedImage> images;
+  std::map<const tinh_image_t *, LoadedImage> images;
+  CUmodule image_of(const tinh_kernel_desc_t &kernel);
   std::vector<CUfunction> functions; ///< By kernel; null for the CPU's.
   DeviceMemory weights_memory;
 };

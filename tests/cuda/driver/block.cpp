@@ -26,7 +26,7 @@ Block *Block::running() { return currentBlock; }
 
 void Block::startThread() {
   Block &block = current();
-  block.kernel->image->entry(block.kernel->parameters.data());
+  block.kernel->code->entry(block.kernel->parameters.data());
   block.active->state = Thread::State::Done;
   --block.live;
   tinh_fake_switch(&block.active->fiber, block.scheduler);
@@ -48,7 +48,7 @@ void Block::prepare(const Launch &launch, Size3 index) {
   }
   warps.assign((live + kWarp - 1) / kWarp, {});
   barriers.clear();
-  sharedSize = launch.image->staticShared + launch.dynamicShared;
+  sharedSize = launch.code->staticShared + launch.dynamicShared;
   races.begin(sharedSize, live);
   memory.assign(kSharedAlignment + sharedSize + kGuard, char(settings->poison));
   auto address = reinterpret_cast<uintptr_t>(memory.data());
@@ -68,7 +68,7 @@ std::string Block::run(const Launch &launch, Size3 index,
   currentBlock = nullptr;
   if (error.empty())
     return {};
-  return "kernel '" + std::string(launch.image->kernel) + "', block " +
+  return "kernel '" + std::string(launch.code->name) + "', block " +
          std::to_string(index.x) +
          (active ? ", thread " + std::to_string(active->index) : "") + ": " +
          error;
@@ -177,7 +177,7 @@ uint32_t Block::read(Register which) const {
 bool Block::isIgnored(bool isBarrier, uint32_t site) const {
   const auto &ignored = settings->ignored;
   return ignored && ignored->isBarrier == isBarrier && ignored->site == site &&
-         ignored->kernel == kernel->image->kernel;
+         ignored->kernel == kernel->code->name;
 }
 
 bool Block::isShared(const void *address, uint64_t size) const {

@@ -34,7 +34,7 @@ struct Size3 {
 
 /// One kernel on one grid.
 struct Launch {
-  const emulator::Image *image = nullptr;
+  const emulator::Kernel *code = nullptr;
   Size3 grid, block;
   uint64_t dynamicShared = 0;
   std::vector<void *> parameters; // The address of each one.

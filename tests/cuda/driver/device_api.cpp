@@ -171,10 +171,13 @@ static CUresult loadModule(State &driver, const void *bytes, CUmodule *result) {
     driver.gpu.log.add("image refused: " + image->problem());
     return kNoBinaryForGpu;
   }
-  if (const auto *found = image->image())
-    driver.gpu.log.add("image " + std::string(found->kernel) + " barriers " +
-                       std::to_string(found->numBarriers) + " waits " +
-                       std::to_string(found->numWaits));
+  const tinh::emulator::Image *found = image->image();
+  for (uint32_t i = 0; found && i < found->numKernels; ++i) {
+    const tinh::emulator::Kernel &kernel = found->kernels[i];
+    driver.gpu.log.add("image " + std::string(kernel.name) + " barriers " +
+                       std::to_string(kernel.numBarriers) + " waits " +
+                       std::to_string(kernel.numWaits));
+  }
   Module *module = driver.add(driver.modules);
   module->image = std::move(image);
   *result = reinterpret_cast<CUmodule>(module);
@@ -205,12 +208,12 @@ TINH_DRIVER CUresult cuModuleGetFunction(CUfunction *function, CUmodule handle,
     Module *module = d.find(d.modules, handle, "module");
     if (!module)
       return kInvalidHandle;
-    const auto *image = module->image->image();
-    if (image && std::strcmp(image->kernel, name))
+    const tinh::emulator::Kernel *code = module->image->kernel(name);
+    if (module->image->image() && !code)
       return kNotFound;
     auto &entry = module->functions[name];
     if (!entry)
-      entry = std::make_unique<Function>(Function{name, image});
+      entry = std::make_unique<Function>(Function{name, code});
     *function = reinterpret_cast<CUfunction>(entry.get());
     return kSuccess;
   });
@@ -228,7 +231,7 @@ TINH_DRIVER CUresult cuFuncSetAttribute(CUfunction handle, int attribute,
   return call("cuFuncSetAttribute", Needs::Context, [&](State &, Words &w) {
     w << " " << attribute << " " << value;
     auto *function = reinterpret_cast<Function *>(handle);
-    int used = function->image ? int(function->image->staticShared) : 0;
+    int used = function->code ? int(function->code->staticShared) : 0;
     if (attribute != kMaxDynamicSharedSize || value < 0 ||
         value + used > kSharedMemoryPerBlock)
       return kInvalidValue;

@@ -31,7 +31,7 @@ struct Module {
 
 struct Function {
   std::string name;
-  const emulator::Image *image = nullptr; // Null if nothing is to run.
+  const emulator::Kernel *code = nullptr; // Null if nothing is to run.
   uint64_t maxDynamicShared = 48 << 10;
 };
 

@@ -69,6 +69,13 @@ LoadedImage::LoadedImage(const void *bytes) {
   }
 }
 
+const emulator::Kernel *LoadedImage::kernel(std::string_view name) const {
+  for (uint32_t i = 0; found && i < found->numKernels; ++i)
+    if (found->kernels[i].name == name)
+      return &found->kernels[i];
+  return nullptr;
+}
+
 LoadedImage::~LoadedImage() {
   if (library)
     ::dlclose(library);

@@ -11,6 +11,7 @@
 #include "compiler/Codegen/CUDA/EmulatorAbi.h"
 
 #include <string>
+#include <string_view>
 
 namespace tinh::fake {
 
@@ -24,6 +25,8 @@ public:
   LoadedImage(const LoadedImage &) = delete;
 
   const emulator::Image *image() const { return found; }
+  /// The kernel of this name, or null.
+  const emulator::Kernel *kernel(std::string_view name) const;
   const std::string &problem() const { return message; }
 
 private:

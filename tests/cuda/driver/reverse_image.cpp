@@ -32,5 +32,7 @@ static void entry(void *const *parameters) {
 
 static const Parameter parameters[] = {{8, 1}, {8, 1}, {8, 0}};
 
+static const Kernel kernel = {"reverse", parameters, entry, 3, 1, 0, 0};
+
 extern "C" __attribute__((visibility("default"))) const Image tinh_emu_image = {
-    kImageVersion, 3, "reverse", parameters, entry, 1, 0, 0, 0};
+    kImageVersion, 1, &kernel};

@@ -139,7 +139,7 @@ bool tinh::fake::makeKernel(State &driver, const KernelNodeParams &p,
   auto *function = reinterpret_cast<Function *>(p.func);
   result.kind = Operation::Kind::Kernel;
   result.kernel = function->name;
-  result.launch.image = function->image;
+  result.launch.code = function->code;
   result.launch.grid = {p.gridDimX, p.gridDimY, p.gridDimZ};
   result.launch.block = {p.blockDimX, p.blockDimY, p.blockDimZ};
   result.launch.dynamicShared = p.sharedMemBytes;
@@ -150,17 +150,17 @@ bool tinh::fake::makeKernel(State &driver, const KernelNodeParams &p,
     problem = "has a grid or block of a wrong size";
   else if (p.sharedMemBytes > function->maxDynamicShared)
     problem = "has more dynamic shared memory than was asked for";
-  else if (p.extra || (function->image && function->image->numParameters &&
-                       !p.kernelParams))
+  else if (p.extra ||
+           (function->code && function->code->numParameters && !p.kernelParams))
     problem = "has no parameters";
   if (!problem.empty()) {
     driver.gpu.log.misuse("kernel '" + function->name + "' " + problem);
     return false;
   }
-  for (uint32_t i = 0; function->image && i < function->image->numParameters;
+  for (uint32_t i = 0; function->code && i < function->code->numParameters;
        ++i) {
     uint64_t value = 0;
-    std::memcpy(&value, p.kernelParams[i], function->image->parameters[i].size);
+    std::memcpy(&value, p.kernelParams[i], function->code->parameters[i].size);
     result.parameters.push_back(value);
   }
   return true;

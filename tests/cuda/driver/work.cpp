@@ -127,11 +127,11 @@ void Gpu::finishAll() {
 bool Gpu::isIdle() const { return streams.empty(); }
 
 std::string Gpu::checkKernel(const Operation &operation) const {
-  const emulator::Image *image = operation.launch.image;
-  if (!image)
+  const emulator::Kernel *code = operation.launch.code;
+  if (!code)
     return {};
-  for (uint32_t i = 0; i < image->numParameters; ++i) {
-    if (!image->parameters[i].pointer)
+  for (uint32_t i = 0; i < code->numParameters; ++i) {
+    if (!code->parameters[i].pointer)
       continue;
     MemoryKind kind;
     if (!memory.find(reinterpret_cast<void *>(operation.parameters[i]), kind))
@@ -190,7 +190,9 @@ void Gpu::execute(const Operation &operation) {
                    operation.size);
     else if (operation.kind == Operation::Kind::Fill)
       fill(operation);
-    else if (operation.launch.image)
+    else if (operation.kind == Operation::Kind::Compute)
+      operation.work();
+    else if (operation.launch.code)
       problem = runKernel(operation, settings);
   }
   if (problem.empty())

@@ -39,7 +39,7 @@ struct Operation {
   Kind kind = Kind::Nothing;
   // Kernel
   std::string kernel;
-  Launch launch;                    // Without an image, it does nothing.
+  Launch launch;                    // Without code, it does nothing.
   std::vector<uint64_t> parameters; // As many bytes of each as it has.
   // Copy, Fill
   Place to, from;
