@@ -128,7 +128,14 @@ class CudaTest(tool_test.ToolTest):
             for name, values in expected.items()
         )
 
-    def check_sites(self, model):
+    def strategies(self, model, *options):
+        """Those of the kernels of a model that has been compiled."""
+        path = self.folder / "kernels.mlir"
+        json = self.folder / f"{model['name']}.json"
+        self.compile(json, path, "--target=cuda", "--emit=kernels", *options)
+        return set(re.findall(r'graph.strategy = "([\w-]+)"', path.read_text()))
+
+    def check_sites(self, model, inputs=None):
         """Each barrier and wait of the model's kernels is missed, if left out."""
         artifact, inputs = self.compile_for(model, "cuda"), random_inputs(model)
         expected, log = self.outputs_of(artifact, *inputs)
@@ -172,9 +179,9 @@ class CudaTest(tool_test.ToolTest):
         self.assertIn(" 0 bytes stack frame", done.stderr)
         self.assertIn(" 0 bytes spill stores", done.stderr)
 
-    def check_all_chips(self, model):
+    def check_all_chips(self, model, *options):
         for chip in CHIPS:
-            for kernel in self.kernels_for(model, chip):
+            for kernel in self.kernels_for(model, chip, *options):
                 with self.subTest(model=model["name"], chip=chip):
                     self.check_registers(kernel, chip)
 

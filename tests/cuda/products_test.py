@@ -24,20 +24,32 @@ def matmul(m, n, k, batch=(), **transposed):
     return b.finish(b.add("add", y, b.input("residual", *batch, m, n)))
 
 
-def half(dtype, m, n, k):
+def half(dtype, m, n, k, batch=(), prologue=True, result="f32", **transposed):
     """A product that tensor cores can compute, from elements of 16 bits."""
     b = cuda_models.Builder("half", 5)
-    x, w = b.input("x", m, k, dtype=dtype), b.input("w", k, n, dtype=dtype)
-    y = b.add("relu", b.add("matmul", b.add("relu", x), w))
-    return b.finish(b.add("cast", y, dtype="f32"))
+    x_shape = (k, m) if transposed.get("transpose_a") else (m, k)
+    w_shape = (n, k) if transposed.get("transpose_b") else (k, n)
+    x = b.input("x", *batch, *x_shape, dtype=dtype)
+    w = b.input("w", *batch, *w_shape, dtype=dtype)
+    y = b.add("matmul", b.add("relu", x) if prologue else x, w, **transposed)
+    y = b.add("relu", y)
+    return b.finish(b.add("cast", y, dtype=result) if result != dtype else y)
 
 
-def half_conv(dtype):
+def plain(m, n, k, **transposed):
+    """A product of f32 with nothing before it."""
+    b = cuda_models.Builder("plain", 7)
+    x_shape = (k, m) if transposed.get("transpose_a") else (m, k)
+    w_shape = (n, k) if transposed.get("transpose_b") else (k, n)
+    y = b.add("matmul", b.input("x", *x_shape), b.input("w", *w_shape), **transposed)
+    return b.finish(b.add("add", y, b.weight("bias", n)))
+
+
+def half_conv(dtype, x_shape=(2, 16, 9, 10), w_shape=(24, 16, 3, 3), **attributes):
     b = cuda_models.Builder("half_conv", 6)
-    x = b.input("x", 2, 16, 9, 10, dtype=dtype)
-    w = b.input("w", 24, 16, 3, 3, dtype=dtype)
-    y = b.add("conv", x, w, strides=[1, 1], padding=[1, 1, 1, 1])
-    return b.finish(b.add("cast", y, dtype="f32"))
+    x, w = b.input("x", *x_shape, dtype=dtype), b.input("w", *w_shape, dtype=dtype)
+    attributes = {"strides": [1, 1], "padding": [1, 1, 1, 1], **attributes}
+    return b.finish(b.add("cast", b.add("conv", x, w, **attributes), dtype="f32"))
 
 
 def conv(x_shape, w_shape, constant=True, **attributes):
@@ -175,6 +187,54 @@ class ProductsTest(cuda_test.CudaTest):
             self.check(half_conv(dtype), "conv")
         self.check(half("f16", 1500, 1400, 33), "matmul")
 
+    def test_copied(self):
+        """Asynchronous copies of 16, 8 and 4 bytes, each way that factors lie."""
+        for sizes in ((136, 72, 80), (33, 130, 36), (130, 34, 34), (33, 9, 66)):
+            for a in (False, True):
+                for b in (False, True):
+                    with self.subTest(a=a, b=b, sizes=sizes):
+                        layouts = {"transpose_a": a, "transpose_b": b}
+                        model = half("bf16", *sizes, prologue=False, **layouts)
+                        self.check(model, "matmul")
+                        model = plain(*sizes, **layouts)
+                        self.check_rounded(model)
+        for result in ("f16", "f32"):
+            model = half("f16", 256, 256, 128, prologue=False, result=result)
+            self.check(model, "matmul")
+        model = half("f16", 50, 40, 64, batch=(2, 3), prologue=False)
+        self.check(model, "matmul")
+
+    def test_large_copied_tiles(self):
+        for b in (False, True):
+            layouts = {"prologue": False, "transpose_b": b}
+            self.check(half("f16", 1500, 1416, 104, **layouts), "matmul")
+        self.check(half("bf16", 1501, 1410, 33, prologue=False), "matmul")
+        self.check_rounded(plain(1500, 1412, 40, transpose_a=True))
+
+    def test_copied_convolutions(self):
+        """Padding is filled with zeros as it is copied."""
+        for x_shape, w_shape, attributes in (
+            ((2, 64, 9, 10), (40, 64, 3, 3), {}),
+            ((3, 24, 11, 8), (72, 24, 3, 2), {"strides": [2, 1]}),
+            ((2, 16, 12, 12), (32, 16, 1, 1), {"padding": [0] * 4}),
+            ((2, 32, 9, 8), (48, 16, 3, 3), {"groups": 2}),
+            ((2, 8, 13, 9), (8, 8, 3, 3), {"dilations": [2, 1]}),
+        ):
+            with self.subTest(x_shape=x_shape, w_shape=w_shape):
+                self.check(half_conv("f16", x_shape, w_shape, **attributes), "conv")
+                attributes = {"padding": [1] * 4, **attributes}
+                model = conv(x_shape, w_shape, False, **attributes)
+                self.check_rounded(model)
+
+    def check_rounded(self, model):
+        """With tf32, a product of f32 gives nearly what it gives on the CPU."""
+        inputs = cuda_test.random_inputs(model)
+        expected, _ = self.outputs_of(self.compile_for(model, "cpu"), *inputs)
+        artifact = self.compile_for(model, "cuda", "--allow-tf32")
+        for settings in cuda_test.SETTINGS:
+            got, _ = self.outputs_of(artifact, *inputs, settings=settings)
+            self.compare(got, expected, settings, tolerance=2e-3)
+
     def test_tf32(self):
         """Factors of f32 are rounded to tf32 if that is allowed, and not else."""
         for model in (matmul(36, 40, 44, transpose_b=True), matmul(35, 41, 43)):
@@ -189,7 +249,13 @@ class ProductsTest(cuda_test.CudaTest):
 
     def test_barriers(self):
         """Without one of its barriers a kernel is caught."""
-        for model in (matmul(40, 40, 70), half("f16", 40, 40, 70)):
+        models = (
+            matmul(40, 40, 70),
+            half("f16", 40, 40, 170),
+            half("f16", 40, 40, 170, prologue=False),
+            half_conv("bf16", (1, 16, 6, 6)),
+        )
+        for model in models:
             self.check_sites(model)
 
 
@@ -203,10 +269,16 @@ class ChipsTest(cuda_test.CudaTest):
             conv((8, 64, 28, 28), (128, 64, 3, 3), padding=[1] * 4),
             conv((32, 64, 56, 56), (64, 64, 3, 3), False, padding=[1] * 4),
             half("f16", 1500, 1400, 64),
+            half("bf16", 4096, 4096, 64, prologue=False, result="bf16"),
+            half("f16", 4096, 4096, 64, prologue=False, transpose_b=True),
             half_conv("bf16"),
+            half_conv("f16", (32, 64, 56, 56), (128, 64, 3, 3)),
         )
         for model in models:
             self.check_all_chips(model)
+        for transposed in (False, True):
+            model = plain(4096, 4096, 64, transpose_b=transposed)
+            self.check_all_chips(model, "--allow-tf32")
 
     def test_instructions(self):
         """Tensor cores where there are some, exact sums of f32 everywhere."""
@@ -228,6 +300,35 @@ class ChipsTest(cuda_test.CudaTest):
         self.assertIn("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", kernel)
         self.assertIn("cvt.rna.tf32.f32", kernel)
         self.check_registers(kernel, "sm_80")
+
+    def test_copies(self):
+        """What lies as it is multiplied is copied past registers, by 16 bytes."""
+        for transposed in (False, True):
+            model = half(
+                "f16", 2048, 2048, 256, (), False, "f16", transpose_b=transposed
+            )
+            (kernel,) = self.kernels_for(model, "sm_80")
+            # Two steps before the loop, and one in it.
+            copies = r"cp\.async\.cg\.shared\.global \[%\w+(\+\d+)?\], \[.*\], 16;"
+            self.assertEqual(len(re.findall(copies, kernel)), 3 * 8)
+            self.assertEqual(kernel.count("cp.async.commit_group;"), 3)
+            self.assertEqual(kernel.count("cp.async.wait_group \t1;"), 1)
+            self.assertEqual(kernel.count("bar.sync"), 1)
+            matrix = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+            across = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+            self.assertEqual(kernel.count(matrix), 16 if transposed else 8)
+            self.assertEqual(kernel.count(across), 0 if transposed else 8)
+            self.assertEqual(kernel.count("mma.sync.aligned"), 64)
+            self.assertNotIn("ld.global", kernel)
+            self.assertNotIn("st.shared", kernel)
+            stores = set(re.findall(r"st\.global\S+", kernel))
+            self.assertEqual(stores, {"st.global.v4.b32"})
+        # Zeros are copied of what is beyond the depth, or is padding.
+        (kernel,) = self.kernels_for(half("f16", 64, 64, 72, (), False), "sm_80")
+        self.assertRegex(kernel, r"cp\.async\.cg.*, 16, %r\d+;")
+        # There are no such copies before sm_80.
+        (kernel,) = self.kernels_for(half("f16", 64, 64, 64, (), False), "sm_75")
+        self.assertNotIn("cp.async", kernel)
 
 
 if __name__ == "__main__":

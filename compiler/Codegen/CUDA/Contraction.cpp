@@ -34,18 +34,35 @@ namespace tinh::cuda {
 /// accesses to shared memory.
 constexpr int64_t kGroup = 4;
 
+/// The depth of a step with FFMA.
+static int64_t scalarDepth(const Tile &tile) {
+  return tile.rows < 128 ? 16 : 8;
+}
+
+/// Elements between lines of shared memory: vectors of columns stay aligned,
+/// and stores along the depth meet different banks.
+static int64_t pitch(int64_t extent) { return extent + 4; }
+
+static int64_t scalarElements(const Tile &tile) {
+  return scalarDepth(tile) * (pitch(tile.rows) + pitch(tile.columns));
+}
+
+int64_t scalarShared(const Product &p, const Tile &tile) {
+  return 2 * scalarElements(tile) * graph::elementSize(p.element());
+}
+
 //===----------------------------------------------------------------------===//
 // From global to shared memory
 //===----------------------------------------------------------------------===//
 
-/// What the thread loads as its `number`th.
+/// What the thread loads as its `number`th vector.
 ContractionEmitter::Unit ContractionEmitter::unitOf(const SharedTile &shared,
-                                                    int64_t number) {
-  int64_t lanes = width(shared);
+                                                    int64_t number,
+                                                    int64_t lanes) {
   bool alongDepth = shared.factor.alongDepth;
   Value rest = scalar.add(kernel.thread, scalar.index(number * tile.threads()));
   Value inner = scalar.mul(
-      scalar.peel(rest, (alongDepth ? tile.depth : shared.elements) / lanes),
+      scalar.peel(rest, (alongDepth ? stepDepth : shared.elements) / lanes),
       lanes);
   return alongDepth ? Unit{rest, inner} : Unit{inner, rest};
 }
@@ -54,23 +71,48 @@ Value ContractionEmitter::minimum(Value x, int64_t most) {
   return b.createOrFold<arith::MinUIOp>(loc, x, scalar.index(most));
 }
 
+Value ContractionEmitter::isBelow(Value x, int64_t end) {
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, x,
+                                       scalar.index(end));
+}
+
+Value ContractionEmitter::isInside(const Unit &unit, Value first) {
+  int64_t depth = p.extentOf(p.depth);
+  if (depth % stepDepth == 0)
+    return {};
+  return isBelow(scalar.add(first, unit.depth), depth);
+}
+
+Indices ContractionEmitter::indicesOf(Pull &pull, const SharedTile &shared,
+                                      const Unit &unit, Value first) {
+  int64_t lanes = pull.laneCount(), depth = p.extentOf(p.depth);
+  bool alongDepth = shared.factor.alongDepth;
+  int64_t rowLanes = alongDepth ? 1 : lanes,
+          depthLanes = alongDepth ? lanes : 1;
+  Indices dims = batch;
+  Value row = scalar.add(shared.first, unit.row);
+  if (shared.extent % shared.elements != 0)
+    row = minimum(row, shared.extent - rowLanes);
+  p.setDigits(pull, shared.factor.loops, row, rowLanes, dims);
+  if (depth % stepDepth == 0)
+    p.setDepth(pull, first, unit.depth, stepDepth, depthLanes, dims);
+  else
+    p.setDigits(pull, p.depth,
+                minimum(scalar.add(first, unit.depth), depth - depthLanes),
+                depthLanes, dims);
+  return dims;
+}
+
 /// A vector of the factor's width, or one element, as shared memory has it.
 FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
                                               const Unit &unit, Value first) {
   int64_t lanes = width(shared), depth = p.extentOf(p.depth);
-  bool alongDepth = shared.factor.alongDepth;
-  Value at = scalar.add(first, unit.depth);
-  Indices dims = batch;
   Pull pull(b, loc, lanes);
   kernel.bindInputs(pull);
-  int64_t rowLanes = alongDepth ? 1 : lanes,
-          depthLanes = alongDepth ? lanes : 1;
-  p.setDigits(
-      pull, shared.factor.loops,
-      minimum(scalar.add(shared.first, unit.row), shared.extent - rowLanes),
-      rowLanes, dims);
-  p.setDigits(pull, p.depth, minimum(at, depth - depthLanes), depthLanes, dims);
-  auto indices = pull.apply(shared.factor.map, dims);
+  if (depth % stepDepth == 0)
+    first = minimum(first, depth - stepDepth);
+  auto indices =
+      pull.apply(shared.factor.map, indicesOf(pull, shared, unit, first));
   if (failed(indices))
     return failure();
   auto element = pull.at(shared.factor.value, *indices);
@@ -82,23 +124,23 @@ FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
     type = VectorType::get({lanes}, type);
   if (value.getType() != type)
     value = arith::ExtFOp::create(b, loc, type, value);
-  if (depth % tile.depth == 0)
+  Value inside = isInside(unit, first);
+  if (!inside)
     return value;
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
-                                       scalar.index(depth));
   return Value(arith::SelectOp::create(b, loc, inside, value, zero));
 }
 
-/// All that the thread loads of a factor for the step from `depth` on.
 FailureOr<Values> ContractionEmitter::loadTile(SharedTile &shared,
-                                               Value depth) {
+                                               Value first) {
   Values values;
-  for (int64_t i = 0; i < unitsPerThread(shared); ++i) {
-    auto value = loadUnit(shared, unitOf(shared, i), depth);
+  int64_t lanes = width(shared);
+  int64_t units = shared.elements * stepDepth / (lanes * tile.threads());
+  for (int64_t i = 0; i < units; ++i) {
+    auto value = loadUnit(shared, unitOf(shared, i, lanes), first);
     if (failed(value) && shared.factor.width > 1) {
       shared.factor.width = 1; // It cannot be computed in vectors.
-      return loadTile(shared, depth);
+      return loadTile(shared, first);
     }
     if (failed(value))
       return failure();
@@ -107,30 +149,34 @@ FailureOr<Values> ContractionEmitter::loadTile(SharedTile &shared,
   return values;
 }
 
-/// Stores them to the step at `base` in shared memory.
 void ContractionEmitter::storeTile(const SharedTile &shared,
                                    ArrayRef<Value> values, Value base) {
-  int64_t lanes = width(shared);
-  bool alongDepth = shared.factor.alongDepth;
-  int64_t stride = alongDepth ? shared.depthStride : shared.rowStride;
-  for (auto [i, value] : llvm::enumerate(values)) {
-    Unit unit = unitOf(shared, i);
-    Value at = scalar.add(scalar.mul(unit.depth, shared.depthStride),
-                          scalar.mul(unit.row, shared.rowStride));
-    at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
-    if (lanes == 1) {
-      memref::StoreOp::create(b, loc, value, memory, at);
-    } else if (stride == 1) {
-      int64_t bytes = lanes * graph::elementSize(storedType());
-      vector::StoreOp::create(b, loc, value, memory, at, /*nontemporal=*/false,
-                              llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
-    } else {
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        memref::StoreOp::create(
-            b, loc, vector::ExtractOp::create(b, loc, value, lane), memory,
-            scalar.add(at, scalar.index(lane * stride)));
-    }
+  for (auto [i, value] : llvm::enumerate(values))
+    storeUnit(shared, unitOf(shared, i, width(shared)), value, base);
+}
+
+/// Rows lie side by side, so that threads read vectors of them.
+void ContractionEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
+                                   Value value, Value base) {
+  int64_t line = pitch(shared.elements);
+  Value at = scalar.add(scalar.mul(unit.depth, line), unit.row);
+  at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) {
+    memref::StoreOp::create(b, loc, value, memory, at);
+    return;
   }
+  int64_t lanes = vector.getNumElements();
+  if (!shared.factor.alongDepth) {
+    int64_t bytes = lanes * graph::elementSize(storedType());
+    vector::StoreOp::create(b, loc, value, memory, at, /*nontemporal=*/false,
+                            llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
+    return;
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    memref::StoreOp::create(b, loc,
+                            vector::ExtractOp::create(b, loc, value, lane),
+                            memory, scalar.add(at, scalar.index(lane * line)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,27 +200,20 @@ void ContractionEmitter::findBlock() {
   Value rest = kernel.block;
   Value column = scalar.peel(rest, plan.columnTiles),
         row = scalar.peel(rest, plan.rowTiles);
-  rows = {p.rows,    p.extentOf(p.rows.loops),
-          tile.rows, scalar.mul(row, tile.rows),
-          0,         0,
-          0};
-  columns = {p.columns,
-             p.extentOf(p.columns.loops),
-             tile.columns,
-             scalar.mul(column, tile.columns),
-             0,
-             0,
-             0};
+  rows = {p.rows, p.extentOf(p.rows.loops), tile.rows,
+          scalar.mul(row, tile.rows), 0};
+  columns = {p.columns, p.extentOf(p.columns.loops), tile.columns,
+             scalar.mul(column, tile.columns), columnsOffset()};
   batch.assign(p.extents.size(), {scalar.index(0), 0, 1 << 20});
   p.setDigits(scalar, p.batch, rest, 1, batch);
 }
 
-/// Rows lie side by side, so that threads read vectors of them.
-void ContractionEmitter::layOut() {
-  rows.rowStride = columns.rowStride = 1;
-  rows.depthStride = Tile::pitch(tile.rows);
-  columns.depthStride = Tile::pitch(tile.columns);
-  columns.offset = tile.depth * rows.depthStride;
+int64_t ContractionEmitter::stepElements() const {
+  return scalarElements(tile);
+}
+
+int64_t ContractionEmitter::columnsOffset() const {
+  return stepDepth * pitch(tile.rows);
 }
 
 /// Group `group` of the elements that the thread multiplies at `depth` of the
@@ -182,7 +221,7 @@ void ContractionEmitter::layOut() {
 Value ContractionEmitter::sharedVector(const SharedTile &shared, Value base,
                                        int64_t depth, Value thread,
                                        int64_t group, int64_t groups) {
-  int64_t offset = shared.offset + depth * shared.depthStride +
+  int64_t offset = shared.offset + depth * pitch(shared.elements) +
                    group * (shared.elements / groups);
   Value at = scalar.add(base, scalar.mul(thread, kGroup));
   return vector::LoadOp::create(b, loc, vectorType(kGroup), memory,
@@ -196,7 +235,7 @@ Values ContractionEmitter::multiply(Value base, ValueRange before) {
   int64_t rowGroups = tile.threadRows / kGroup;
   int64_t columnGroups = tile.threadColumns / kGroup;
   Values sums(before);
-  for (int64_t depth = 0; depth < tile.depth; ++depth) {
+  for (int64_t depth = 0; depth < stepDepth; ++depth) {
     Values ofRows, ofColumns;
     for (int64_t g = 0; g < rowGroups; ++g)
       ofRows.push_back(
@@ -225,9 +264,8 @@ Values ContractionEmitter::startSums() {
 }
 
 FailureOr<Values> ContractionEmitter::emitSums() {
-  int64_t steps = llvm::divideCeil(p.extentOf(p.depth), tile.depth);
   auto load = [&](Value step) -> FailureOr<std::array<Values, 2>> {
-    Value depth = scalar.mul(step, tile.depth);
+    Value depth = scalar.mul(step, stepDepth);
     auto ofRows = loadTile(rows, depth), ofColumns = loadTile(columns, depth);
     if (failed(ofRows) || failed(ofColumns))
       return failure();
@@ -258,19 +296,17 @@ FailureOr<Values> ContractionEmitter::emitSums() {
     store(*values, next);
     return after;
   };
-  return buildLoop(b, loc, scalar.index(0), scalar.index(steps), 1, startSums(),
-                   body);
+  return buildLoop(b, loc, scalar.index(0), scalar.index(steps()), 1,
+                   startSums(), body);
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
-LogicalResult ContractionEmitter::when(Value index, int64_t end,
+LogicalResult ContractionEmitter::when(Value condition,
                                        function_ref<LogicalResult()> body) {
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index,
-                                       scalar.index(end));
-  auto branch = scf::IfOp::create(b, loc, inside);
+  auto branch = scf::IfOp::create(b, loc, condition);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   LogicalResult emitted = body();
@@ -279,7 +315,13 @@ LogicalResult ContractionEmitter::when(Value index, int64_t end,
   return emitted;
 }
 
-/// The columns, at most so many, that are stored as a vector.
+LogicalResult ContractionEmitter::whenRow(Value row,
+                                          function_ref<LogicalResult()> body) {
+  if (rows.extent % rows.elements == 0)
+    return body();
+  return when(isBelow(row, rows.extent), body);
+}
+
 int64_t ContractionEmitter::resultLanes(int64_t most) const {
   if (p.columns.loops.empty())
     return 1;
@@ -331,14 +373,15 @@ LogicalResult ContractionEmitter::emitLanes(Value sums, Value row, Value column,
   int64_t count = cast<VectorType>(sums.getType()).getNumElements();
   for (int64_t lane = 0; lane < count; lane += lanes) {
     Value at = scalar.add(column, scalar.index(lane));
-    auto store = [&] {
+    auto store = [&]() -> LogicalResult {
       Value sum = sums;
       if (lanes == 1)
         sum = vector::ExtractOp::create(b, loc, sums, lane);
       Pull pull(b, loc, lanes);
       return finish(pull, sum, row, at);
     };
-    if (failed(when(at, columns.extent, store)))
+    bool exists = columns.extent % columns.elements == 0;
+    if (failed(exists ? store() : when(isBelow(at, columns.extent), store)))
       return failure();
   }
   return success();
@@ -374,7 +417,7 @@ LogicalResult ContractionEmitter::emitResults(const Values &sums) {
         scalar.add(scalar.add(rows.first, scalar.mul(threadRow, kGroup)),
                    scalar.index(from));
     auto ofRow = ArrayRef(sums).slice(i * columnGroups, columnGroups);
-    if (failed(when(row, rows.extent, [&] { return emitRow(ofRow, row); })))
+    if (failed(whenRow(row, [&] { return emitRow(ofRow, row); })))
       return failure();
   }
   return success();
@@ -383,54 +426,14 @@ LogicalResult ContractionEmitter::emitResults(const Values &sums) {
 LogicalResult ContractionEmitter::emit() {
   findThread();
   findBlock();
-  layOut();
-  memory = kernel.sharedBuffer(b, 0, {2 * stepElements()}, storedType()).memref;
+  memory = kernel.sharedBuffer(b, 0, {sharedElements()}, storedType()).memref;
   auto sums = emitSums();
   return failed(sums) ? failure() : emitResults(*sums);
 }
 
-/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
-/// and what depends on it.
-static Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
-  constexpr StringLiteral kName = "cuda_arch_name";
-  Location loc = kernel.source.getLoc();
-  auto module = kernel.function->getParentOfType<gpu::GPUModuleOp>();
-  auto global = module.lookupSymbol<LLVM::GlobalOp>(kName);
-  if (!global) {
-    StringRef text("__CUDA_ARCH\0", 12);
-    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    global = LLVM::GlobalOp::create(
-        outside, loc, LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
-        /*isConstant=*/true, LLVM::Linkage::Internal, kName,
-        b.getStringAttr(text));
-  }
-  Value name = LLVM::AddressOfOp::create(b, loc, global);
-  return LLVM::CallIntrinsicOp::create(b, loc, b.getI32Type(),
-                                       b.getStringAttr(kReflect),
-                                       ValueRange(name))
-      .getResult(0);
-}
-
-LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
-  auto p = matchProduct(kernel.source);
-  if (!p)
-    return failure();
-  // All registers there are: without this ptxas spills some, to run more blocks
-  // at a time.
-  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                           OpBuilder(kernel.function).getI32IntegerAttr(1));
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  Tile tile = planContraction(*p).tile;
-  if (!p->takesTensorCores(target))
-    return ContractionEmitter(kernel, *p, b, tile).emit();
-  Location loc = kernel.source.getLoc();
-  Value first = arith::ConstantIntOp::create(b, loc, 800, 32);
-  Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                    emitChip(b, kernel), first);
-  auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
-  if (failed(emitWithTensorCores(kernel, *p, branch.getThenBodyBuilder())))
-    return failure();
-  return ContractionEmitter(kernel, *p, branch.getElseBodyBuilder(), tile)
+LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
+                         const ContractionPlan &plan, OpBuilder builder) {
+  return ContractionEmitter(kernel, p, plan, scalarDepth(plan.tile), builder)
       .emit();
 }
 

@@ -29,17 +29,36 @@ inline constexpr int64_t kMultiprocessors = 132;
 /// Several loops as one: their digits in mixed radix, the last one fastest.
 using Loops = llvm::SmallVector<unsigned>;
 
+/// How loops step through memory.
+struct Access {
+  llvm::SmallVector<int64_t> steps; ///< Of each loop, in elements.
+  int64_t offset = 0;               ///< Where all loops are at zero.
+  /// Elements beyond these are zeros that are not in memory.
+  struct Bound {
+    mlir::AffineExpr index; ///< Of the loops.
+    int64_t size;
+  };
+  llvm::SmallVector<Bound> bounds;
+  /// What lies there; null if it is computed from what does.
+  mlir::BlockArgument argument;
+};
+
 /// One factor of a product.
 struct Factor {
   mlir::Value value;
   mlir::AffineMap map; ///< How the loops index it.
   Loops loops;         ///< The rows or columns that it alone has.
+  std::optional<Access> access;
   /// Its elements lie side by side along the depth; else along its own loops.
   bool alongDepth = false;
   /// They do so along neither.
   bool isScattered = false;
   /// So many of them can be loaded as one vector.
   int64_t width = 1;
+
+  /// Bytes that an asynchronous copy can bring to shared memory at a time; 0 if
+  /// none can.
+  int64_t copyBytes() const;
 };
 
 struct Product {
@@ -59,25 +78,26 @@ struct Product {
   /// steps of the last one, if that is more than one.
   void setDigits(Pull &pull, const Loops &loops, mlir::Value linear,
                  int64_t lanes, Indices &dims) const;
+  /// The same for the depth `at` of the step of `stepDepth` that begins at
+  /// `first`, whose digits are the same for all threads.
+  void setDepth(Pull &pull, mlir::Value first, mlir::Value at,
+                int64_t stepDepth, int64_t lanes, Indices &dims) const;
 };
 
 /// The kernel's one product; nothing if it has none, or if what follows it
 /// cannot be computed from its sums one by one.
 std::optional<Product> matchProduct(mlir::func::FuncOp kernel);
 
-/// A block computes `rows` × `columns` sums, `depth` products of each at a
-/// time; each of its threads `threadRows` × `threadColumns` of them.
+/// How loops that index the result of `op` by `map` index its source.
+mlir::AffineMap beforeExpansion(mlir::tensor::ExpandShapeOp op,
+                                mlir::AffineMap map);
+
+/// A block computes `rows` × `columns` sums; each of its threads `threadRows` ×
+/// `threadColumns` of them.
 struct Tile {
-  int64_t rows, columns, depth, threadRows, threadColumns;
+  int64_t rows, columns, threadRows, threadColumns;
   int64_t threads() const {
     return rows / threadRows * (columns / threadColumns);
-  }
-  /// Elements between lines of shared memory: vectors of columns stay aligned,
-  /// and stores along the depth meet different banks.
-  static int64_t pitch(int64_t extent) { return extent + 4; }
-  /// Elements of shared memory for one step.
-  int64_t stepElements() const {
-    return depth * (pitch(rows) + pitch(columns));
   }
 };
 
@@ -86,7 +106,7 @@ struct ContractionPlan {
   int64_t rowTiles, columnTiles, batch;
   int64_t blocks() const { return rowTiles * columnTiles * batch; }
 };
-ContractionPlan planContraction(const Product &product);
+ContractionPlan planContraction(const Product &product, const Target &target);
 
 } // namespace tinh::cuda
 

@@ -21,48 +21,78 @@ struct SharedTile {
   int64_t elements;  ///< Along these in the tile.
   mlir::Value first; ///< The tile's first one.
   int64_t offset;    ///< In shared memory, in elements, from the step's start.
-  /// Elements from one row, or one step of the depth, to the next.
-  int64_t rowStride, depthStride;
 };
 
 /// Emits a product with FFMA; what differs elsewhere is virtual.
 class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Product &p,
-                     mlir::OpBuilder builder, const Tile &tile)
-      : kernel(kernel), p(p), plan(planContraction(p)), tile(tile), b(builder),
-        loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
+                     const ContractionPlan &plan, int64_t stepDepth,
+                     mlir::OpBuilder builder)
+      : kernel(kernel), p(p), plan(plan), tile(plan.tile), stepDepth(stepDepth),
+        b(builder), loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
   virtual ~ContractionEmitter() = default;
   mlir::LogicalResult emit();
 
 protected:
   /// The type of elements in shared memory.
   virtual mlir::Type storedType() const { return p.element(); }
-  /// Elements of shared memory for a step.
-  virtual int64_t stepElements() const { return tile.stepElements(); }
-  /// Where elements lie in a step.
-  virtual void layOut();
+  /// Elements of shared memory for a step, and of all steps that it has at a
+  /// time.
+  virtual int64_t stepElements() const;
+  virtual int64_t sharedElements() const { return 2 * stepElements(); }
+  /// Where the columns lie in a step.
+  virtual int64_t columnsOffset() const;
   virtual void findThread();
   /// A thread's sums before the first step.
   virtual Values startSums();
-  /// Adds the products of the step at `base` in shared memory.
-  virtual Values multiply(mlir::Value base, mlir::ValueRange sums);
+  /// A thread's sums after the last one.
+  virtual mlir::FailureOr<Values> emitSums();
   virtual mlir::LogicalResult emitResults(const Values &sums);
+
+  /// One element or vector that the thread loads of a tile in each step: where
+  /// it lies from the tile's first one.
+  struct Unit {
+    mlir::Value row, depth;
+  };
+  Unit unitOf(const SharedTile &shared, int64_t number, int64_t lanes);
+  /// Stores a unit to the step at `base` in shared memory.
+  virtual void storeUnit(const SharedTile &shared, const Unit &unit,
+                         mlir::Value value, mlir::Value base);
+  /// The indices of the loops for a unit's first element, of the step from
+  /// `first` on.
+  Indices indicesOf(Pull &pull, const SharedTile &shared, const Unit &unit,
+                    mlir::Value first);
+  /// Whether a unit is within the depth; null if all are.
+  mlir::Value isInside(const Unit &unit, mlir::Value first);
+  /// All that the thread loads of a factor for the step from `first` on.
+  mlir::FailureOr<Values> loadTile(SharedTile &shared, mlir::Value first);
+  /// Stores them to the step at `base` in shared memory.
+  void storeTile(const SharedTile &shared, llvm::ArrayRef<mlir::Value> values,
+                 mlir::Value base);
 
   /// Stores what follows from a vector of sums, of a row and the columns from
   /// this one on.
   mlir::LogicalResult emitGroup(mlir::Value sums, mlir::Value row,
                                 mlir::Value column);
-  mlir::LogicalResult when(mlir::Value index, int64_t end,
-                           llvm::function_ref<mlir::LogicalResult()> body);
+  /// The columns, at most so many, that are stored as a vector.
+  int64_t resultLanes(int64_t most) const;
+  mlir::LogicalResult whenRow(mlir::Value row,
+                              llvm::function_ref<mlir::LogicalResult()> body);
+  int64_t steps() const {
+    return llvm::divideCeil(p.extentOf(p.depth), stepDepth);
+  }
   mlir::VectorType vectorType(int64_t lanes) const {
     return mlir::VectorType::get({lanes}, p.element());
   }
+  /// Whether `x` is below `end`.
+  mlir::Value isBelow(mlir::Value x, int64_t end);
 
   EmittedKernel &kernel;
   const Product &p;
   ContractionPlan plan;
   Tile tile;
+  int64_t stepDepth; ///< Of the sum, that a step adds up.
   mlir::OpBuilder b;
   mlir::Location loc;
   Pull scalar;
@@ -71,21 +101,13 @@ protected:
   mlir::Value memory;                  ///< Shared.
 
 private:
-  /// One element or vector that the thread loads of a tile in each step.
-  struct Unit {
-    mlir::Value row, depth; // From the tile's first one.
-  };
-  Unit unitOf(const SharedTile &shared, int64_t number);
   mlir::FailureOr<mlir::Value> loadUnit(const SharedTile &shared,
-                                        const Unit &unit, mlir::Value depth);
-  mlir::FailureOr<Values> loadTile(SharedTile &shared, mlir::Value depth);
-  void storeTile(const SharedTile &shared, llvm::ArrayRef<mlir::Value> values,
-                 mlir::Value base);
+                                        const Unit &unit, mlir::Value first);
   void findBlock();
   mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
                            int64_t depth, mlir::Value thread, int64_t group,
                            int64_t groups);
-  mlir::FailureOr<Values> emitSums();
+  Values multiply(mlir::Value base, mlir::ValueRange sums);
   mlir::LogicalResult emitRow(llvm::ArrayRef<mlir::Value> sums,
                               mlir::Value row);
   mlir::LogicalResult emitLanes(mlir::Value sums, mlir::Value row,
@@ -94,27 +116,30 @@ private:
                                          mlir::Value column);
   mlir::LogicalResult finish(Pull &pull, mlir::Value sums, mlir::Value row,
                              mlir::Value column);
-  int64_t resultLanes(int64_t most) const;
+  mlir::LogicalResult when(mlir::Value condition,
+                           llvm::function_ref<mlir::LogicalResult()> body);
   mlir::Value minimum(mlir::Value x, int64_t most);
-
-  int64_t unitsPerThread(const SharedTile &shared) const {
-    return shared.elements * tile.depth / (width(shared) * tile.threads());
-  }
   /// A vector must not leave threads without one.
   int64_t width(const SharedTile &shared) const {
     return std::min(shared.factor.width,
-                    shared.elements * tile.depth / tile.threads());
+                    shared.elements * stepDepth / tile.threads());
   }
 
   Indices batch; // The loops' indices, as far as blocks have them.
 };
 
-/// The same with tensor cores of sm_80 and later, from f16, bf16, or f32 that is
-/// rounded to tf32.
+/// Bytes of shared memory that a tile takes with FFMA.
+int64_t scalarShared(const Product &p, const Tile &tile);
+mlir::LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
+                               const ContractionPlan &plan,
+                               mlir::OpBuilder builder);
+
+/// The same with tensor cores of sm_80 and later, from f16, bf16, or f32 that
+/// is rounded to tf32.
+int64_t tensorCoreShared(const Product &p, const Tile &tile);
 mlir::LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
+                                        const ContractionPlan &plan,
                                         mlir::OpBuilder builder);
-/// Bytes of shared memory that this takes.
-int64_t tensorCoreShared(const Tile &tile);
 
 } // namespace tinh::cuda
 

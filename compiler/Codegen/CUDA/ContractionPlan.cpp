@@ -9,6 +9,8 @@
 
 #include "dialects/graph/Graph.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -39,27 +41,34 @@ void Product::setDigits(Pull &pull, const Loops &loops, Value linear,
   }
 }
 
+void Product::setDepth(Pull &pull, Value first, Value at, int64_t stepDepth,
+                       int64_t lanes, Indices &dims) const {
+  if (depth.empty() || extents[depth.back()] % stepDepth != 0)
+    return setDigits(pull, depth, pull.add(first, at), lanes, dims);
+  setDigits(pull, depth, first, 1, dims);
+  LaneIndex &last = dims[depth.back()];
+  last = {pull.add(last.base, at), lanes > 1 ? 1 : 0, lanes};
+}
+
 //===----------------------------------------------------------------------===//
 // Where factors lie
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// How far apart in memory the elements lie that one step of each loop parts.
-struct Access {
-  SmallVector<int64_t> steps; ///< Of the loops, in elements.
-  bool shifted = false; ///< The first element need not be aligned as others.
-};
-
-} // namespace
-
 /// How the loops step through an argument with these strides.
-static SmallVector<int64_t> stepsOf(AffineMap map, ArrayRef<int64_t> strides) {
-  SmallVector<int64_t> steps(map.getNumDims(), 0);
-  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))
-    for (unsigned loop = 0; loop < map.getNumDims(); ++loop)
-      steps[loop] += stride * loopCoefficient(expr, loop, map.getNumDims());
-  return steps;
+static Access accessTo(AffineMap map, ArrayRef<int64_t> strides) {
+  unsigned loops = map.getNumDims();
+  Access access;
+  access.steps.assign(loops, 0);
+  SmallVector<AffineExpr> zeros(loops,
+                                getAffineConstantExpr(0, map.getContext()));
+  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides)) {
+    for (unsigned loop = 0; loop < loops; ++loop)
+      access.steps[loop] += stride * loopCoefficient(expr, loop, loops);
+    auto first = cast<AffineConstantExpr>(
+        simplifyAffineExpr(expr.replaceDims(zeros), 0, 0));
+    access.offset += stride * first.getValue();
+  }
+  return access;
 }
 
 /// The input of an element-wise op that has most elements.
@@ -76,8 +85,7 @@ static OpOperand *largestInput(linalg::GenericOp op) {
   return largest;
 }
 
-/// How loops that index the result of `op` by `map` index its source.
-static AffineMap beforeExpansion(tensor::ExpandShapeOp op, AffineMap map) {
+AffineMap beforeExpansion(tensor::ExpandShapeOp op, AffineMap map) {
   ArrayRef<int64_t> shape = op.getResultType().getShape();
   SmallVector<AffineExpr> exprs;
   for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
@@ -89,20 +97,43 @@ static AffineMap beforeExpansion(tensor::ExpandShapeOp op, AffineMap map) {
   return AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());
 }
 
+static std::optional<Access> accessOf(Value value, AffineMap map);
+
+/// The same for what surrounds a tensor with zeros.
+static std::optional<Access> accessOfPadded(tensor::PadOp pad, AffineMap map) {
+  Value padding = pad.getConstantPaddingValue();
+  SmallVector<AffineExpr> exprs;
+  SmallVector<Access::Bound> bounds;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    int64_t low = pad.getStaticLow()[dim];
+    exprs.push_back(expr - low);
+    if (low != 0 || pad.getStaticHigh()[dim] != 0)
+      bounds.push_back({exprs.back(), pad.getSourceType().getDimSize(dim)});
+  }
+  auto access =
+      accessOf(pad.getSource(),
+               AffineMap::get(map.getNumDims(), 0, exprs, map.getContext()));
+  if (!access)
+    return std::nullopt;
+  llvm::append_range(access->bounds, bounds);
+  if (!padding || !matchPattern(padding, m_AnyZeroFloat()))
+    access->argument = {};
+  return access;
+}
+
 /// How loops that index `value` by `map` step through the memory that it is
 /// computed from; nothing if that is not affine.
 static std::optional<Access> accessOf(Value value, AffineMap map) {
-  if (auto strides = stridesInArgument(value))
-    return Access{stepsOf(map, *strides), false};
+  if (auto strides = stridesInArgument(value)) {
+    Access access = accessTo(map, *strides);
+    access.argument = reshapedArgument(value);
+    return access;
+  }
   Operation *op = value.getDefiningOp();
   if (!op) // An argument of a shape without strides.
     return std::nullopt;
-  if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-    auto access = accessOf(pad.getSource(), map);
-    if (access)
-      access->shifted = true;
-    return access;
-  }
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return accessOfPadded(pad, map);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return accessOf(expand.getSrc(), beforeExpansion(expand, map));
   auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -113,36 +144,62 @@ static std::optional<Access> accessOf(Value value, AffineMap map) {
   OpOperand *input = largestInput(generic);
   if (!output.isPermutation())
     return std::nullopt;
-  return accessOf(input->get(), generic.getMatchingIndexingMap(input)
-                                    .compose(inversePermutation(output))
-                                    .compose(map));
+  auto access = accessOf(input->get(), generic.getMatchingIndexingMap(input)
+                                           .compose(inversePermutation(output))
+                                           .compose(map));
+  if (access)
+    access->argument = {};
+  return access;
+}
+
+/// Whether vectors of `width` elements along loop `along` lie at multiples of
+/// their size, all of a vector or nothing in memory.
+static bool hasVectors(const Product &p, const Access &access, unsigned along,
+                       int64_t width) {
+  if (p.extents[along] % width != 0 || access.offset % width != 0)
+    return false;
+  for (const Access::Bound &bound : access.bounds)
+    if (loopCoefficient(bound.index, along, p.extents.size()) != 0)
+      return false;
+  for (auto [loop, step] : llvm::enumerate(access.steps))
+    if (loop != along && p.extents[loop] > 1 && step % width != 0)
+      return false;
+  return true;
 }
 
 /// Says how a factor is best loaded.
-static void findContiguous(const Product &p, Factor &factor,
-                           const Access &access) {
+static void findContiguous(const Product &p, Factor &factor) {
+  const Access &access = *factor.access;
   auto follows = [&](const Loops &loops) {
     return !loops.empty() && access.steps[loops.back()] == 1;
   };
   factor.alongDepth = follows(p.depth) && !follows(factor.loops);
   factor.isScattered = !follows(p.depth) && !follows(factor.loops);
-  const Loops &along = factor.alongDepth ? p.depth : factor.loops;
-  if (!follows(along) || access.shifted || p.extents[along.back()] % 4 != 0)
+  if (factor.isScattered)
     return;
-  for (auto [loop, step] : llvm::enumerate(access.steps))
-    if (loop != along.back() && p.extents[loop] > 1 && step % 4 != 0)
-      return;
-  factor.width = 4;
+  unsigned along = (factor.alongDepth ? p.depth : factor.loops).back();
+  int64_t widest = std::max<int64_t>(
+      4, 16 / graph::elementSize(getElementTypeOrSelf(factor.value)));
+  for (int64_t width = widest; width > 1 && factor.width == 1; width /= 2)
+    if (hasVectors(p, access, along, width))
+      factor.width = width;
+}
+
+int64_t Factor::copyBytes() const {
+  int64_t bytes = width * graph::elementSize(getElementTypeOrSelf(value));
+  return access && access->argument && bytes >= 4 ? bytes : 0;
 }
 
 /// Sorts the loops of the depth as one of the factors has them in memory.
 static void arrange(Product &p) {
-  SmallVector<std::pair<Factor *, Access>> known;
-  for (Factor *factor : {&p.rows, &p.columns})
-    if (auto access = accessOf(factor->value, factor->map))
-      known.push_back({factor, *access});
-  for (auto &[factor, access] : known) {
-    auto &steps = access.steps;
+  SmallVector<Factor *> known;
+  for (Factor *factor : {&p.rows, &p.columns}) {
+    factor->access = accessOf(factor->value, factor->map);
+    if (factor->access)
+      known.push_back(factor);
+  }
+  for (Factor *factor : known) {
+    auto &steps = factor->access->steps;
     if (llvm::none_of(p.depth, [&](unsigned loop) { return steps[loop] == 1; }))
       continue;
     llvm::sort(p.depth, [&](unsigned x, unsigned y) {
@@ -150,8 +207,8 @@ static void arrange(Product &p) {
     });
     break;
   }
-  for (auto &[factor, access] : known)
-    findContiguous(p, *factor, access);
+  for (Factor *factor : known)
+    findContiguous(p, *factor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,72 +277,6 @@ std::optional<Product> matchProduct(func::FuncOp kernel) {
     return std::nullopt;
   arrange(p);
   return p;
-}
-
-//===----------------------------------------------------------------------===//
-// Division
-//===----------------------------------------------------------------------===//
-
-ContractionPlan planContraction(const Product &p) {
-  // How much of its peak a multiprocessor reaches with the tile: the larger
-  // one is, the fewer loads a product costs.
-  struct Choice {
-    Tile tile;
-    double efficiency;
-  };
-  static constexpr Choice kChoices[] = {{{128, 128, 8, 8, 8}, 1.0},
-                                        {{64, 64, 16, 4, 4}, 0.7},
-                                        {{32, 32, 16, 4, 4}, 0.35}};
-  int64_t rows = p.extentOf(p.rows.loops),
-          columns = p.extentOf(p.columns.loops);
-  ContractionPlan best;
-  double least = std::numeric_limits<double>::infinity();
-  for (auto [tile, efficiency] : kChoices) {
-    if (tile.threadRows > 4 && p.element().isF64())
-      continue; // Too many registers.
-    auto tiles = [](int64_t extent, int64_t each) {
-      return static_cast<int64_t>(llvm::divideCeil(extent, each));
-    };
-    ContractionPlan plan{tile, tiles(rows, tile.rows),
-                         tiles(columns, tile.columns), p.extentOf(p.batch)};
-    double waves = llvm::divideCeil(plan.blocks(), kMultiprocessors);
-    double cost = waves * tile.rows * tile.columns / efficiency;
-    if (cost < least) {
-      least = cost;
-      best = plan;
-    }
-  }
-  return best;
-}
-
-bool isWorthTiling(func::FuncOp kernel) {
-  // With less a thread for each sum reads hardly more than a tile would.
-  constexpr int64_t kLeast = 8, kLong = 32;
-  auto p = matchProduct(kernel);
-  if (!p || p->extentOf(p->depth) < kLeast)
-    return false;
-  int64_t rows = p->extentOf(p->rows.loops);
-  int64_t columns = p->extentOf(p->columns.loops);
-  if (rows >= kLeast && columns >= kLeast)
-    return true;
-  // Teams of threads add up along the depth; where the large factor lies along
-  // its own loops, only tiles read neighbours together.
-  const Factor &large = rows > columns ? p->rows : p->columns;
-  return std::max(rows, columns) >= kLong && p->extentOf(p->depth) >= kLong &&
-         !large.alongDepth && !large.isScattered;
-}
-
-std::optional<Division> divideContraction(func::FuncOp kernel,
-                                          const Target &target) {
-  auto p = matchProduct(kernel);
-  if (!p)
-    return std::nullopt;
-  ContractionPlan plan = planContraction(*p);
-  int64_t bytes =
-      2 * plan.tile.stepElements() * graph::elementSize(p->element());
-  if (p->takesTensorCores(target))
-    bytes = std::max(bytes, tensorCoreShared(plan.tile));
-  return Division{plan.blocks(), plan.tile.threads(), bytes};
 }
 
 } // namespace tinh::cuda

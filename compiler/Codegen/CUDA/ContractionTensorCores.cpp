@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Warps multiply 16 × 16 by 16 × 8 elements of f16 or bf16 at a time, or half
-// the depth of tf32, and add the products in f32. A step of the depth lies side
-// by side in shared memory; lines are as far apart that the eight rows and four
-// columns of a warp meet different banks.
+// the depth of tf32, and add the products in f32. ldmatrix brings them from
+// shared memory to the registers that the product wants, along the depth or
+// across it; elements of 32 bits that lie across it are read as words.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/ContractionEmitter.h"
+#include "compiler/Codegen/CUDA/ContractionPipeline.h"
+#include "compiler/Codegen/CUDA/Pointers.h"
+
+#include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,51 +26,50 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// Rows and columns of one product of a warp, and bytes of its depth.
-static constexpr int64_t kRows = 16, kColumns = 8, kDepthBytes = 32;
-/// Bytes of a step's depth, and from one line to the next.
-static constexpr int64_t kStepBytes = 64, kPitchBytes = kStepBytes + 16;
+/// Rows and columns of one product of a warp. Its depth is two chunks, and both
+/// are read in matrices of so many lines.
+static constexpr int64_t kRows = 16, kColumns = 8, kLines = 8;
 
-int64_t tensorCoreShared(const Tile &tile) {
-  return 2 * (tile.rows + tile.columns) * kPitchBytes;
+int64_t tensorCoreShared(const Product &p, const Tile &tile) {
+  return stagesOf(p, tile) * (tile.rows + tile.columns) * kStepBytes;
 }
 
 namespace {
 
-int64_t bytesOf(const Product &p) {
-  return getElementTypeOrSelf(p.rows.value).getIntOrFloatBitWidth() / 8;
-}
-
-class TensorCoreEmitter final : public ContractionEmitter {
+class TensorCoreEmitter final : public PipelinedEmitter {
 public:
-  TensorCoreEmitter(EmittedKernel &kernel, const Product &p, OpBuilder builder,
-                    Tile tile)
-      : ContractionEmitter(kernel, p, builder, tile),
-        pitch(kPitchBytes / bytesOf(p)), depth(kDepthBytes / bytesOf(p)),
-        warpColumns(std::clamp<int64_t>(tile.columns / 4, 16, 32)),
-        warpRows(tile.rows * tile.columns / warpColumns /
-                 (tile.threads() / kWarp)) {}
+  TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
+                    const ContractionPlan &plan, OpBuilder builder)
+      : PipelinedEmitter(kernel, p, plan, builder) {
+    int64_t warps = tile.threads() / kWarp, across = 1;
+    while (across * across < warps)
+      across *= 2;
+    warpColumns = tile.columns / across;
+    warpRows = tile.rows / (warps / across);
+  }
 
 private:
-  Type storedType() const override {
-    return getElementTypeOrSelf(p.rows.value);
-  }
-  int64_t stepElements() const override {
-    return (tile.rows + tile.columns) * pitch;
-  }
-  void layOut() override;
   void findThread() override;
   Values startSums() override;
   Values multiply(Value base, ValueRange sums) override;
   LogicalResult emitResults(const Values &sums) override;
 
-  Value fragment(const SharedTile &shared, Value base, int64_t row,
-                 int64_t first);
-  Value multiplyWarp(ArrayRef<Value> ofRows, ArrayRef<Value> ofColumns,
-                     Value sums);
-  Value pairOf(Value sums, int64_t half);
+  Value operand(Value bits);
+  Values loadMatrices(const SharedTile &shared, Value base, int64_t first,
+                      int64_t product);
+  Values loadWords(const SharedTile &shared, Value base, int64_t first,
+                   int64_t product);
+  Values fragments(const SharedTile &shared, Value base, int64_t product);
+  Value multiplyWarp(ValueRange ofRows, ValueRange ofColumns, Value sums);
+  int64_t storedLanes() const;
+  Values exchange(ArrayRef<Value> x, ArrayRef<Value> y, int64_t distance);
+  Value vectorOf(ArrayRef<Value> sums, int64_t half);
 
-  int64_t pitch, depth;          // In elements: of lines, and of a product.
+  bool isOfRows(const SharedTile &shared) const { return &shared == &rows; }
+  Value warpFirst(const SharedTile &shared) const {
+    return isOfRows(shared) ? warpRow : warpColumn;
+  }
+
   int64_t warpColumns, warpRows; // Of the tile, that a warp computes.
   Value warpRow, warpColumn;     // Where they begin.
   Value threadPlace;             // The thread among the four of a line.
@@ -75,17 +77,14 @@ private:
 
 } // namespace
 
-void TensorCoreEmitter::layOut() {
-  rows.rowStride = columns.rowStride = pitch;
-  rows.depthStride = columns.depthStride = 1;
-  columns.offset = tile.rows * pitch;
-}
+//===----------------------------------------------------------------------===//
+// From shared memory to registers
+//===----------------------------------------------------------------------===//
 
 /// A thread has the row `threadRow` of eight, and two columns, of each product.
 void TensorCoreEmitter::findThread() {
   Value rest = kernel.thread;
   threadPlace = scalar.peel(rest, 4);
-  threadColumn = scalar.mul(threadPlace, 2);
   threadRow = scalar.peel(rest, 8);
   warpColumn =
       scalar.mul(scalar.peel(rest, tile.columns / warpColumns), warpColumns);
@@ -97,34 +96,110 @@ Values TensorCoreEmitter::startSums() {
   return Values(warpRows / kRows * (warpColumns / kColumns), zero);
 }
 
-/// A register of the thread: what its line of the eight from `row` of the warp
-/// on has at its place of four from `first` on along the depth.
-Value TensorCoreEmitter::fragment(const SharedTile &shared, Value base,
-                                  int64_t row, int64_t first) {
-  int64_t packed = storedType().isF32() ? 1 : 2;
-  Value line = scalar.add(&shared == &rows ? warpRow : warpColumn, threadRow);
-  Value at = scalar.add(base, scalar.mul(line, pitch));
-  at = scalar.add(at, scalar.mul(threadPlace, packed));
-  at = scalar.add(at, scalar.index(shared.offset + row * pitch + first));
-  if (packed == 1) {
-    Value element = memref::LoadOp::create(b, loc, memory, at);
+/// A register of a factor as the product takes it.
+Value TensorCoreEmitter::operand(Value bits) {
+  if (storedType().isF32())
     return NVVM::ConvertFloatToTF32Op::create(
-        b, loc, b.getI32Type(), element, NVVM::FPRoundingMode::RNA,
-        NVVM::SaturationMode::NONE, /*relu=*/false);
-  }
-  Value pair = vector::LoadOp::create(
-      b, loc, VectorType::get({2}, storedType()), memory, at,
-      /*nontemporal=*/false, llvm::MaybeAlign(4));
-  if (storedType().isF16())
-    return pair;
-  pair = vector::BitCastOp::create(b, loc, VectorType::get({1}, b.getI32Type()),
-                                   pair);
-  return vector::ExtractOp::create(b, loc, pair, 0);
+        b, loc, b.getI32Type(),
+        b.createOrFold<arith::BitcastOp>(loc, b.getF32Type(), bits),
+        NVVM::FPRoundingMode::RNA, NVVM::SaturationMode::NONE, /*relu=*/false);
+  if (storedType().isBF16())
+    return bits;
+  return LLVM::BitcastOp::create(b, loc, VectorType::get({2}, storedType()),
+                                 bits);
 }
 
+/// Four registers: of 16 rows, or 16 columns, from `first` of the warp's on,
+/// for the product of this number in the step. Each eight lanes have the
+/// addresses of one matrix: the second one has the next rows, or of columns the
+/// next chunk of the depth; the third one the other of these.
+Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
+                                       int64_t first, int64_t product) {
+  Value rest = kernel.thread;
+  Value line = scalar.peel(rest, kLines), second = scalar.peel(rest, 2),
+        third = scalar.peel(rest, 2);
+  auto [next, nextDepth] =
+      isOfRows(shared) ? std::pair(second, third) : std::pair(third, second);
+  Value phase = phaseOf(shared, line), chunk;
+  int64_t fixedLine, fixedChunk;
+  if (shared.factor.alongDepth) {
+    line = scalar.add(scalar.add(line, scalar.mul(next, kLines)),
+                      warpFirst(shared));
+    fixedLine = first;
+    chunk = nextDepth;
+    fixedChunk = 2 * product;
+  } else {
+    line = scalar.add(line, scalar.mul(nextDepth, kLines));
+    fixedLine = 2 * kLines * product;
+    chunk = b.createOrFold<arith::DivUIOp>(loc, warpFirst(shared),
+                                           scalar.index(chunkElements()));
+    chunk = scalar.add(chunk, next);
+    fixedChunk = first / chunkElements();
+  }
+  // The fixed part has bits of its own, so that it can be added this way.
+  chunk = xorOf(xorOf(chunk, phase), scalar.index(fixedChunk));
+  Value at = scalar.add(scalar.mul(line, lineElements(shared)),
+                        scalar.mul(chunk, chunkElements()));
+  at = scalar.add(
+      scalar.add(base, at),
+      scalar.index(shared.offset + fixedLine * lineElements(shared)));
+  Type i32 = b.getI32Type();
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, loc,
+      LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, i32, i32}),
+      sharedPointer(b, loc, memory, at), 4,
+      shared.factor.alongDepth ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), kLines, kLines),
+      NVVM::LdStMatrixEltType::B16);
+  Values values;
+  for (int64_t i = 0; i < 4; ++i)
+    values.push_back(operand(LLVM::ExtractValueOp::create(b, loc, loaded, i)));
+  return values;
+}
+
+/// The same of words that lie across the depth.
+Values TensorCoreEmitter::loadWords(const SharedTile &shared, Value base,
+                                    int64_t first, int64_t product) {
+  int64_t chunkSize = chunkElements();
+  Value chunk = scalar.add(warpFirst(shared), threadRow);
+  Value within = scalar.peel(chunk, chunkSize);
+  Value permuted = xorOf(chunk, phaseOf(shared, threadPlace));
+  Values values;
+  for (int64_t i = 0; i < 4; ++i) {
+    auto [next, nextDepth] =
+        isOfRows(shared) ? std::pair(i % 2, i / 2) : std::pair(i / 2, i % 2);
+    Value line = scalar.add(
+        threadPlace, scalar.index((2 * product + nextDepth) * chunkSize));
+    Value place =
+        xorOf(permuted, scalar.index((first + next * kLines) / chunkSize));
+    Value at = scalar.add(scalar.mul(line, lineElements(shared)),
+                          scalar.add(scalar.mul(place, chunkSize), within));
+    at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
+    values.push_back(operand(memref::LoadOp::create(b, loc, memory, at)));
+  }
+  return values;
+}
+
+/// All registers that the warp's products of this number take of a factor.
+Values TensorCoreEmitter::fragments(const SharedTile &shared, Value base,
+                                    int64_t product) {
+  Values values;
+  int64_t extent = isOfRows(shared) ? warpRows : warpColumns;
+  for (int64_t first = 0; first < extent; first += 2 * kLines)
+    llvm::append_range(values,
+                       isReadInWords(shared)
+                           ? loadWords(shared, base, first, product)
+                           : loadMatrices(shared, base, first, product));
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
 /// `sums` with the products of 16 rows and 8 columns.
-Value TensorCoreEmitter::multiplyWarp(ArrayRef<Value> ofRows,
-                                      ArrayRef<Value> ofColumns, Value sums) {
+Value TensorCoreEmitter::multiplyWarp(ValueRange ofRows, ValueRange ofColumns,
+                                      Value sums) {
   Values before, after;
   for (int64_t i = 0; i < 4; ++i)
     before.push_back(vector::ExtractOp::create(b, loc, sums, i));
@@ -135,8 +210,9 @@ Value TensorCoreEmitter::multiplyWarp(ArrayRef<Value> ofRows,
                 : storedType().isBF16() ? NVVM::MMATypes::bf16
                                         : NVVM::MMATypes::tf32;
   Value product = NVVM::MmaOp::create(
-      b, loc, type, ofRows, ofColumns, before, {kRows, kColumns, depth},
-      std::nullopt, std::nullopt, std::array{factor, factor},
+      b, loc, type, ofRows, ofColumns, before,
+      {kRows, kColumns, 2 * chunkElements()}, std::nullopt, std::nullopt,
+      std::array{factor, factor},
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (int64_t i = 0; i < 4; ++i)
     after.push_back(LLVM::ExtractValueOp::create(b, loc, product, i));
@@ -145,61 +221,122 @@ Value TensorCoreEmitter::multiplyWarp(ArrayRef<Value> ofRows,
 
 Values TensorCoreEmitter::multiply(Value base, ValueRange before) {
   Values sums(before);
+  int64_t products = kStepBytes / (2 * kChunkBytes);
   int64_t across = warpColumns / kColumns;
-  for (int64_t first = 0; first < tile.depth; first += depth) {
-    SmallVector<Values> ofColumns;
-    for (int64_t column = 0; column < warpColumns; column += kColumns)
-      ofColumns.push_back({fragment(columns, base, column, first),
-                           fragment(columns, base, column, first + depth / 2)});
-    for (int64_t i = 0; i < warpRows / kRows; ++i) {
-      Values ofRows;
-      for (int64_t half : {int64_t(0), depth / 2})
-        for (int64_t row : {0, 8})
-          ofRows.push_back(fragment(rows, base, i * kRows + row, first + half));
+  // What the next products take is read before these are computed.
+  Values nextRows = fragments(rows, base, 0),
+         nextColumns = fragments(columns, base, 0);
+  for (int64_t product = 0; product < products; ++product) {
+    Values ofRows = std::move(nextRows), ofColumns = std::move(nextColumns);
+    if (product + 1 < products) {
+      nextRows = fragments(rows, base, product + 1);
+      nextColumns = fragments(columns, base, product + 1);
+    }
+    for (int64_t i = 0; i < warpRows / kRows; ++i)
       for (int64_t j = 0; j < across; ++j) {
         Value &sum = sums[i * across + j];
-        sum = multiplyWarp(ofRows, ofColumns[j], sum);
+        sum = multiplyWarp(ArrayRef(ofRows).slice(4 * i, 4),
+                           ArrayRef(ofColumns).slice(2 * j, 2), sum);
       }
-    }
   }
   return sums;
 }
 
-/// The first or the second two of four sums: those of one row.
-Value TensorCoreEmitter::pairOf(Value sums, int64_t half) {
-  Values pair;
-  for (int64_t i : {2 * half, 2 * half + 1})
-    pair.push_back(vector::ExtractOp::create(b, loc, sums, i));
-  return vector::FromElementsOp::create(b, loc, vectorType(2), pair);
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// The sums side by side of which a thread stores the results: 16 bytes of
+/// these, if its warp has so many and they can be stored so.
+int64_t TensorCoreEmitter::storedLanes() const {
+  int64_t bytes = 4;
+  for (Type type : kernel.source.getResultTypes())
+    bytes = std::min(bytes, graph::elementSize(getElementTypeOrSelf(type)));
+  int64_t most =
+      std::min(kChunkBytes / std::max<int64_t>(bytes, 2), warpColumns / 4);
+  while (most > 2 && resultLanes(most) != most)
+    most /= 2;
+  return most;
+}
+
+/// Sums of one row: of the columns that the thread has in `x`, of eight that
+/// its four threads have, and in `y` of eight others. It gets what it and the
+/// thread this far from it have of the first eight columns, or of the others if
+/// it is the second of both.
+Values TensorCoreEmitter::exchange(ArrayRef<Value> x, ArrayRef<Value> y,
+                                   int64_t distance) {
+  Value bit =
+      b.createOrFold<arith::AndIOp>(loc, threadPlace, scalar.index(distance));
+  Value isSecond = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ne,
+                                                 bit, scalar.index(0));
+  auto choose = [&](Value second, Value first) -> Value {
+    return arith::SelectOp::create(b, loc, isSecond, second, first);
+  };
+  Values lower, upper;
+  for (auto [ofX, ofY] : llvm::zip_equal(x, y)) {
+    Value kept = choose(ofY, ofX);
+    Value got = gpu::ShuffleOp::create(b, loc, choose(ofX, ofY),
+                                       static_cast<int32_t>(distance), kWarp,
+                                       gpu::ShuffleMode::XOR)
+                    .getShuffleResult();
+    lower.push_back(choose(got, kept));
+    upper.push_back(choose(kept, got));
+  }
+  lower.append(upper);
+  return lower;
+}
+
+/// What the thread stores of these eight-column blocks' sums: of the first or
+/// second one of their two rows. As many threads as there are blocks have one
+/// block's columns each, in their order.
+Value TensorCoreEmitter::vectorOf(ArrayRef<Value> sums, int64_t half) {
+  SmallVector<Values> parts;
+  for (Value sum : sums)
+    parts.push_back({vector::ExtractOp::create(b, loc, sum, 2 * half),
+                     vector::ExtractOp::create(b, loc, sum, 2 * half + 1)});
+  for (int64_t distance = 1; parts.size() > 1; distance *= 2) {
+    SmallVector<Values> joined;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      joined.push_back(exchange(parts[i], parts[i + 1], distance));
+    parts = std::move(joined);
+  }
+  return vector::FromElementsOp::create(b, loc, vectorType(parts[0].size()),
+                                        parts[0]);
 }
 
 LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
-  int64_t across = warpColumns / kColumns;
+  int64_t across = warpColumns / kColumns, lanes = storedLanes();
+  int64_t blocks = lanes / 2; // Of eight columns, for one vector.
+  Value rest = threadPlace;
+  Value block = scalar.peel(rest, blocks);
+  Value column =
+      scalar.add(scalar.mul(block, kColumns), scalar.mul(rest, lanes));
+  column = scalar.add(scalar.add(columns.first, warpColumn), column);
   Value firstRow = scalar.add(scalar.add(rows.first, warpRow), threadRow);
-  Value firstColumn =
-      scalar.add(scalar.add(columns.first, warpColumn), threadColumn);
-  for (int64_t line = 0; line < warpRows / 8; ++line) {
-    Value row = scalar.add(firstRow, scalar.index(line * 8));
+  for (int64_t line = 0; line < warpRows / kLines; ++line) {
+    Values vectors;
+    for (int64_t j = 0; j < across; j += blocks)
+      vectors.push_back(vectorOf(
+          ArrayRef(sums).slice(line / 2 * across + j, blocks), line % 2));
+    Value row = scalar.add(firstRow, scalar.index(line * kLines));
     auto emitLine = [&]() -> LogicalResult {
-      for (int64_t j = 0; j < across; ++j) {
-        Value pair = pairOf(sums[line / 2 * across + j], line % 2);
-        Value column = scalar.add(firstColumn, scalar.index(j * kColumns));
-        if (failed(emitGroup(pair, row, column)))
+      for (auto [j, vector] : llvm::enumerate(vectors))
+        if (failed(emitGroup(
+                vector, row,
+                scalar.add(column, scalar.index(j * blocks * kColumns)))))
           return failure();
-      }
       return success();
     };
-    if (failed(when(row, rows.extent, emitLine)))
+    if (failed(whenRow(row, emitLine)))
       return failure();
   }
   return success();
 }
 
 LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
+                                  const ContractionPlan &plan,
                                   OpBuilder builder) {
-  Tile tile = planContraction(p).tile;
-  tile.depth = kStepBytes / bytesOf(p);
-  return TensorCoreEmitter(kernel, p, builder, tile).emit();
+  return TensorCoreEmitter(kernel, p, plan, builder).emit();
 }
 
 } // namespace tinh::cuda

@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/CUDA/Contraction.h"
 #include "compiler/Codegen/CUDA/Emulate.h"
+#include "compiler/Codegen/CUDA/Pointers.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
@@ -178,6 +179,7 @@ static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
   nested.addPass(createCSEPass());
   if (failed(pm.run(module)))
     return failure();
+  resolvePointers(module);
   roundSquareRoots(module);
   exportSharedMemory(module);
   return success();

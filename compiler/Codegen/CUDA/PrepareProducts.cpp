@@ -35,14 +35,15 @@ namespace tinh::cuda {
 /// too few blocks; null if it has enough.
 static graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
                                       func::FuncOp kernel,
-                                      graph::DispatchOp dispatch) {
+                                      graph::DispatchOp dispatch,
+                                      const Target &target) {
   // In fewer steps a part would not repay that its sums are stored.
   constexpr int64_t kLeastDepth = 256;
   auto p = matchProduct(kernel);
   linalg::GenericOp op = onlyReduction(kernel);
   if (!p || !isWorthTiling(kernel) || !matchCombiner(op))
     return {};
-  int64_t blocks = planContraction(*p).blocks();
+  int64_t blocks = planContraction(*p, target).blocks();
   if (blocks * 2 > kMultiprocessors)
     return {};
   int64_t wanted = llvm::divideCeil(kMultiprocessors, blocks), best = 1;
@@ -164,11 +165,11 @@ static void packFactor(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
 
 /// Copies the factors for which that pays.
 static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-                        graph::DispatchOp dispatch) {
+                        graph::DispatchOp dispatch, const Target &target) {
   auto p = matchProduct(kernel);
   if (!p || !isWorthTiling(kernel))
     return;
-  ContractionPlan plan = planContraction(*p);
+  ContractionPlan plan = planContraction(*p, target);
   for (const Factor *factor : {&p->rows, &p->columns}) {
     // So often is each element of it loaded.
     int64_t times = factor == &p->rows ? plan.columnTiles : plan.rowTiles;
@@ -186,15 +187,17 @@ static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
 }
 
 /// Splits and packs, until the kernel is what its strategy wants.
-static SmallVector<graph::DispatchOp> prepare(OpBuilder &b,
-                                              SymbolTable &symbols,
-                                              func::FuncOp kernel,
-                                              graph::DispatchOp dispatch) {
-  if (graph::DispatchOp parts = splitProduct(b, symbols, kernel, dispatch))
+static SmallVector<graph::DispatchOp>
+prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+        graph::DispatchOp dispatch, const Target &target) {
+  if (graph::DispatchOp stage = splitChain(b, symbols, kernel, dispatch))
+    return {dispatch, stage};
+  if (graph::DispatchOp parts =
+          splitProduct(b, symbols, kernel, dispatch, target))
     packFactors(b, symbols, symbols.lookup<func::FuncOp>(parts.getKernel()),
-                parts);
+                parts, target);
   else if (isWorthTiling(kernel))
-    packFactors(b, symbols, kernel, dispatch);
+    packFactors(b, symbols, kernel, dispatch, target);
   else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
     return {dispatch, stage};
   return {};
@@ -202,10 +205,14 @@ static SmallVector<graph::DispatchOp> prepare(OpBuilder &b,
 
 LogicalResult prepareKernels(ModuleOp module) {
   OpBuilder b(module.getContext());
+  auto target = targetOf(module);
+  if (failed(target))
+    return failure();
   return codegen::prepareKernels(module, /*onCuda=*/true,
                                  [&](SymbolTable &symbols, func::FuncOp kernel,
                                      graph::DispatchOp dispatch) {
-                                   return prepare(b, symbols, kernel, dispatch);
+                                   return prepare(b, symbols, kernel, dispatch,
+                                                  *target);
                                  });
 }
 

@@ -30,7 +30,7 @@
 // CHECK:           vector.fma {{.*}} : vector<4xf32>
 // CHECK:           vector.store {{.*}}#gpu.address_space<workgroup>>, vector<4xf32>
 // CHECK:         scf.yield
-// CHECK:         arith.cmpi ult
+// CHECK-NOT:     scf.if
 // CHECK:         arith.addf {{.*}} : vector<4xf32>
 // CHECK:         vector.store {{.*}} : memref<1048576xf32>, vector<4xf32>
 
