@@ -15,11 +15,9 @@
 // A loop that one worker runs alone is a single step for the others, and its
 // positions are that step's: nobody is told of those in it.
 //
-// What a GPU does, worker 0 does for the others: that it has come to a position
-// says that the GPU is done with all before it. So worker 0 does not tell a
-// position with unfinished steps of the GPU before it, but waits for these
-// where the first step of the CPU needs them, whoever has a share of that, and
-// tells then.
+// Worker 0 gives the GPU its steps, and waits for them before the step of the
+// CPU that needs them first, whoever has a share of that. That it has come
+// there it tells when the GPU is done, and the others wait for this.
 //
 //===----------------------------------------------------------------------===//
 #include "program.h"
@@ -61,13 +59,11 @@ Share share_of_step(const tinh_step_t &step, uint32_t worker,
 class Program::Expander {
 public:
   Expander(const Program &program, const Module &module, uint32_t worker,
-           bool by_steps, const std::vector<bool> &awaited)
+           const std::vector<bool> &awaited)
       : program(program), module(module), function(program.function()),
         schedule(program.for_device), worker(worker),
         num_workers(static_cast<uint32_t>(program.workers.size())),
-        by_steps(by_steps), awaited(awaited),
-        known(size_t(function.num_steps) + 1, kUnknown),
-        known_of_device(known) {}
+        awaited(awaited), known(size_t(function.num_steps) + 1, kUnknown) {}
 
   std::vector<Instruction> run() {
     for (uint32_t s = 0; s < function.num_steps;) {
@@ -83,6 +79,7 @@ public:
         enter_alone(s, loop->for_device);
       }
       require_wait(step);
+      wait_for_device(s);
       if (schedule.on_device(s))
         add_for_device(s);
       else if (step.opcode >= TINH_OP_BRANCH)
@@ -102,8 +99,10 @@ private:
 
   /// Brings together the ways that lead to step `s`.
   void enter(uint32_t s) {
-    meet(waited, known[s]);
-    meet(device_waited, known_of_device[s]);
+    if (!falls)
+      waited = known[s] == kUnknown ? 0 : known[s];
+    else if (known[s] != kUnknown)
+      waited = std::min(waited, known[s]);
     if (!falls || known[s] != kUnknown)
       block = list.size();
     falls = true;
@@ -111,25 +110,15 @@ private:
       tell(s, s);
   }
 
-  /// Brings together what is known where steps run on to a step and what was
-  /// known at the jumps that lead there.
-  void meet(uint32_t &here, uint32_t at_jumps) const {
-    if (!falls)
-      here = at_jumps == kUnknown ? 0 : at_jumps;
-    else if (at_jumps != kUnknown)
-      here = std::min(here, at_jumps);
-  }
-
   /// The loop that begins at step `s` if one worker runs it alone, and it is
   /// not within another such loop.
   const Loop *alone_loop(uint32_t s) const {
-    if (function.steps[s].opcode != TINH_OP_LOOP || s < alone_until)
+    if (function.steps[s].opcode != TINH_OP_LOOP || s < alone_until ||
+        schedule.on_device(s))
       return nullptr;
     const Loop &loop = program.all_loops[loop_at(s)];
     return loop.alone ? &loop : nullptr;
   }
-
-  bool gives_work() const { return worker == 0 && !schedule.empty(); }
 
   Instruction &add_device_instruction(uint32_t opcode, uint32_t s,
                                       uint32_t what) {
@@ -155,32 +144,24 @@ private:
     }
   }
 
-  /// Has worker 0 wait, before step `s`, for the GPU's steps before `position`,
-  /// and tell the others.
-  void require_device(uint32_t s, uint32_t position) {
-    if (!gives_work() || by_steps)
+  /// Has worker 0 wait for what step `s` needs of the GPU, and the others for
+  /// worker 0.
+  void wait_for_device(uint32_t s) {
+    if (!schedule.waits(s))
       return;
-    if (s < alone_until && alone_for_device) { // Any iteration's.
-      add_device_instruction(kDeviceWait, s, function.num_steps);
-      return;
+    bool shared = num_workers > 1 && s >= alone_until;
+    if (worker == 0)
+      add_device_instruction(kDeviceWait, s, s).signal = shared ? s : 0;
+    else if (shared) {
+      needed = std::max(needed, s);
+      waited = std::min(waited, s - 1);
     }
-    if (!schedule.any(device_waited, position))
-      return;
-    device_waited = position;
-    Instruction &wait = add_device_instruction(kDeviceWait, s, position);
-    if (num_workers > 1)
-      wait.signal = tellable(s);
   }
 
-  /// Whether worker 0 may say that it has come to `position`.
-  bool may_tell(uint32_t position) const {
-    return !gives_work() || !schedule.any(device_waited, position);
-  }
-
-  /// How far of the way to `position` worker 0 may say that it has come.
+  /// How far of the way to `position` this worker may say that it has come
+  /// before it waits for the GPU there.
   uint32_t tellable(uint32_t position) const {
-    return gives_work() ? std::min(position, schedule.next(device_waited))
-                        : position;
+    return worker == 0 && schedule.waits(position) ? position - 1 : position;
   }
 
   /// What lies in a segment has been launched before.
@@ -216,7 +197,7 @@ private:
 
   /// Leaves the loop at step `s` to another worker.
   void skip(uint32_t s) {
-    require_device(s, std::max(needed, s));
+    wait_for_device(s);
     for (uint32_t end = function.steps[s].target; s < end; ++s) {
       require_wait(function.steps[s]);
       first_entry += function.steps[s].num_buffers;
@@ -244,7 +225,7 @@ private:
     instruction.alone = s < alone_until || program.left_to_leader;
     if (num_workers > 1) {
       instruction.wait = needed > waited ? needed : 0;
-      bool tells = awaited[s] && !instruction.alone && may_tell(s + 1);
+      bool tells = awaited[s] && !instruction.alone && tellable(s + 1) > s;
       instruction.signal = tells ? s + 1 : 0;
     }
     waited = std::max(waited, instruction.alone ? alone_until : needed);
@@ -253,7 +234,6 @@ private:
 
   void add_share(uint32_t s) {
     const tinh_step_t &step = function.steps[s];
-    require_device(s, needed);
     bool is_mine = s < alone_until && alone_for_device;
     Share mine = is_mine ? share_of_step(step, 0, 1)
                          : share_of_step(step, worker, num_workers);
@@ -273,12 +253,6 @@ private:
 
   void add_control(uint32_t s) {
     const tinh_step_t &step = function.steps[s];
-    bool is_loop = step.opcode == TINH_OP_LOOP;
-    bool in_device_loop = s < alone_until && alone_for_device;
-    // What waits for others here, they wait for as well.
-    bool meets = !in_device_loop && (is_loop || num_workers > 1);
-    if (step.num_buffers != 0 || meets)
-      require_device(s, is_loop ? std::max(needed, s) : needed);
     Instruction &instruction = add(s);
     instruction.target_step = step.target;
     instruction.told_target = tellable(step.target);
@@ -286,11 +260,8 @@ private:
       instruction.loop = loop_at(s);
     else if (step.opcode == TINH_OP_NEXT || leaves(s))
       instruction.loop = program.loop_of[s];
-    if (step.opcode != TINH_OP_NEXT) {
+    if (step.opcode != TINH_OP_NEXT)
       known[step.target] = std::min(known[step.target], waited);
-      known_of_device[step.target] =
-          std::min(known_of_device[step.target], device_waited);
-    }
     falls = step.opcode != TINH_OP_JUMP;
     if (step.opcode == TINH_OP_LOOP) { // Each iteration waits for everything.
       waited = std::max(s + 1, s < alone_until ? alone_until : 0);
@@ -318,18 +289,15 @@ private:
   const tinh_function_desc_t &function;
   const cuda::Schedule &schedule;
   uint32_t worker, num_workers;
-  bool by_steps; ///< Who executes one step after the other waits by itself.
   const std::vector<bool> &awaited;
   std::vector<Instruction> list;
   uint32_t first_entry = 0;
   /// The position of the others that the steps so far need, and that they are
   /// known to have reached.
   uint32_t needed = 0, waited = 0;
-  /// The position up to which worker 0 has waited for the GPU.
-  uint32_t device_waited = 0;
   uint32_t next_segment = 0; ///< To launch.
   /// What is known where a jump leads to, at each step.
-  std::vector<uint32_t> known, known_of_device;
+  std::vector<uint32_t> known;
   bool falls = true; ///< The step before leads to the next one.
   /// The end of the last loop that this worker runs alone.
   uint32_t alone_until = 0;
@@ -354,8 +322,11 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
   for (const cuda::Segment &segment : for_device.segments())
     if (segment.wait > 0)
       awaited[segment.wait - 1] = true;
+  for (uint32_t s = 1; s < function.num_steps; ++s)
+    if (for_device.waits(s))
+      awaited[s - 1] = true;
   for (uint32_t worker = 0; worker < workers.size(); ++worker)
-    workers[worker] = Expander(*this, module, worker, all_walk, awaited).run();
+    workers[worker] = Expander(*this, module, worker, awaited).run();
 }
 
 } // namespace tinh::runtime

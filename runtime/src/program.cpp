@@ -50,7 +50,7 @@ void Program::find_loops(bool all_walk) {
     loop_of[s] = around;
     if (around != kNoLoop)
       add_moving_buffers(s, first_entry);
-    if (step.opcode == TINH_OP_LOOP) {
+    if (step.opcode == TINH_OP_LOOP && !for_device.on_device(s)) {
       Loop loop = {};
       loop.step = s;
       loop.depth = around == kNoLoop ? 0 : all_loops[around].depth + 1;

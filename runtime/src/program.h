@@ -31,7 +31,7 @@ constexpr uint32_t kNoLoop = UINT32_MAX;
 /// Opcodes of instructions for worker 0, who gives a GPU its work.
 constexpr uint32_t kDeviceStep = TINH_OP_NEXT + 1;
 constexpr uint32_t kDeviceLaunch = TINH_OP_NEXT + 2; ///< Segment `begin`.
-/// For the GPU to be done with its steps before position `begin`.
+/// For the GPU to be done with what is due before step `begin`.
 constexpr uint32_t kDeviceWait = TINH_OP_NEXT + 3;
 
 struct Instruction {

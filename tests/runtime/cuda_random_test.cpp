@@ -27,7 +27,8 @@ using namespace tinh::runtime;
 namespace {
 
 constexpr size_t kCount = 1024, kBytes = kCount * 4;
-constexpr uint32_t kSlots = 4; // Of floats in each arena; then one of a byte.
+// Of floats in each arena; then one of a byte and the numbers of iterations.
+constexpr uint32_t kSlots = 4;
 enum Kernel { kNegate, kAccumulate, kScaleAdd, kFlip, kAdd, kAddNumber, kTest };
 
 class RandomFunction {
@@ -40,6 +41,8 @@ public:
     fill(3 + below(12));
     if (below(2))
       loop();
+    if (below(2))
+      device_loop();
     fill(below(8));
     if (below(2))
       branch();
@@ -64,16 +67,19 @@ public:
     memory.assign(2 * (kSlots + 1), std::vector<float>(kCount));
     result.assign(kCount, 0);
     given = in;
-    int64_t iteration = 0;
+    iterations.clear();
     for (uint32_t s = 0; s < steps.size();) {
       const tinh_step_t &step = steps[s];
       if (step.opcode == TINH_OP_LOOP)
-        iteration = 0;
-      bool goes = step.opcode == TINH_OP_JUMP ||
-                  (step.opcode == TINH_OP_NEXT &&
-                   ++iteration < int64_t(steps[step.target - 1].num_chunks));
+        iterations.push_back(0);
+      bool goes = step.opcode == TINH_OP_JUMP;
+      if (step.opcode == TINH_OP_NEXT) {
+        goes = ++iterations.back() < int64_t(steps[step.target - 1].num_chunks);
+        if (!goes)
+          iterations.pop_back();
+      }
       if (step.opcode == TINH_OP_BRANCH)
-        goes = *reinterpret_cast<char *>(at(step.buffers[0])) == 0;
+        goes = *reinterpret_cast<char *>(at(step, 0)) == 0;
       if (step.opcode < TINH_OP_BRANCH)
         execute(step);
       s = goes ? step.target : s + 1;
@@ -92,8 +98,23 @@ private:
   }
   static Ref input() { return {TINH_SPACE_INPUT, 0, 0}; }
   static Ref output() { return {TINH_SPACE_OUTPUT, 0, 0}; }
-  static bool same(const Ref &a, const Ref &b) {
-    return a.space == b.space && a.offset == b.offset;
+  static Ref
+  number(uint32_t depth) { // Where that of an iteration is copied to.
+    return {TINH_SPACE_DEVICE, 0, kSlots * kBytes + 64 + depth * 64};
+  }
+  /// Whether two buffers of two steps may have bytes in common.
+  static bool meet(const tinh_step_t &a, uint32_t i, const tinh_step_t &b,
+                   uint32_t k) {
+    auto last = [](const tinh_step_t &step, uint32_t buffer) {
+      uint64_t end = step.buffers[buffer].offset;
+      for (uint32_t s = 0; s < step.num_strides; ++s)
+        if (step.strides[s].buffer == buffer) // All loops have two iterations.
+          end += uint64_t(step.strides[s].bytes);
+      return end;
+    };
+    const Ref &x = a.buffers[i], &y = b.buffers[k];
+    return x.space == y.space && x.offset <= last(b, k) &&
+           y.offset <= last(a, i);
   }
 
   /// Whether a step writes the last of its buffers.
@@ -103,15 +124,17 @@ private:
   static bool conflict(const tinh_step_t &a, const tinh_step_t &b) {
     for (uint32_t i = 0; i < a.num_buffers; ++i)
       for (uint32_t k = 0; k < b.num_buffers; ++k)
-        if (same(a.buffers[i], b.buffers[k]) &&
-            ((writes(a) && i + 1 == a.num_buffers) ||
-             (writes(b) && k + 1 == b.num_buffers)))
+        if (meet(a, i, b, k) && ((writes(a) && i + 1 == a.num_buffers) ||
+                                 (writes(b) && k + 1 == b.num_buffers)))
           return true;
     return false;
   }
 
-  tinh_step_t &add(uint32_t opcode, std::vector<Ref> buffers) {
+  tinh_step_t &add(uint32_t opcode, std::vector<Ref> buffers,
+                   std::vector<tinh_stride_t> moves = {}) {
     tinh_step_t step = {};
+    step.num_strides = static_cast<uint32_t>(moves.size());
+    step.strides = strides.emplace_back(std::move(moves)).data();
     step.opcode = opcode;
     step.num_buffers = static_cast<uint32_t>(buffers.size());
     step.buffers = references.emplace_back(std::move(buffers)).data();
@@ -125,8 +148,10 @@ private:
   void copy(Ref from, Ref to, uint64_t size) {
     add(TINH_OP_COPY, {from, to}).size = size;
   }
-  void dispatch(Kernel kernel, std::vector<Ref> buffers) {
-    tinh_step_t &step = add(TINH_OP_DISPATCH, std::move(buffers));
+  void dispatch(Kernel kernel, std::vector<Ref> buffers,
+                std::vector<tinh_stride_t> moves = {}) {
+    tinh_step_t &step =
+        add(TINH_OP_DISPATCH, std::move(buffers), std::move(moves));
     step.kernel = kernel;
     step.num_chunks = kernel == kTest ? 1 : 4;
   }
@@ -168,6 +193,51 @@ private:
     steps[at].target = static_cast<uint32_t>(steps.size());
   }
 
+  /// Steps of the GPU alone, some of which move from slot to slot.
+  void fill_device(uint32_t count, uint32_t depth) {
+    while (count-- > 0) {
+      uint32_t a = below(kSlots), b = below(kSlots), loop = below(depth);
+      bool moves = below(2);
+      std::vector<tinh_stride_t> strides;
+      uint32_t c = below(moves ? kSlots - 1 : kSlots);
+      switch (below(4)) {
+      case 0:
+        copy(number(loop), loop);
+        dispatch(kAddNumber, {device(a), number(loop), device(a)});
+        break;
+      case 1:
+        if (below(2))
+          copy(device(a), host(c), kBytes);
+        else
+          copy(host(a), device(c), kBytes);
+        break;
+      default: // No thread reads what another one writes.
+        if (moves)
+          strides = {{0, loop, kBytes}, {2, loop, kBytes}};
+        dispatch(kAdd, {device(c), device(b < c ? c : b), device(c)}, strides);
+      }
+    }
+  }
+  void copy(Ref to, uint32_t loop) {
+    add(TINH_OP_COPY, {{TINH_SPACE_LOOP, loop, 0}, to}).size = 8;
+  }
+
+  void device_loop() {
+    uint32_t depth = 1 + below(2);
+    std::vector<uint32_t> begins;
+    for (uint32_t d = 0; d < depth; ++d) {
+      begins.push_back(static_cast<uint32_t>(steps.size()));
+      add(TINH_OP_LOOP, {}).num_chunks = 2;
+      fill_device(1 + below(4), d + 1);
+    }
+    for (uint32_t d = depth; d-- > 0;) {
+      if (below(2))
+        fill_device(1 + below(2), d + 1);
+      add(TINH_OP_NEXT, {}).target = begins[d] + 1;
+      steps[begins[d]].target = static_cast<uint32_t>(steps.size());
+    }
+  }
+
   void branch() {
     dispatch(kTest, {device(below(kSlots)), device(kSlots)});
     copy(device(kSlots), host(kSlots), 1);
@@ -181,8 +251,17 @@ private:
     steps[jump].target = static_cast<uint32_t>(steps.size());
   }
 
-  float *at(const Ref &ref) {
+  float *at(const tinh_step_t &step, uint32_t buffer) {
+    Ref ref = step.buffers[buffer];
+    for (uint32_t s = 0; s < step.num_strides; ++s)
+      if (step.strides[s].buffer == buffer)
+        ref.offset +=
+            uint64_t(step.strides[s].bytes * iterations[step.strides[s].loop]);
+    if (ref.space == TINH_SPACE_LOOP)
+      return reinterpret_cast<float *>(&iterations[ref.index]);
     size_t slot = ref.offset / kBytes;
+    if (slot == kSlots && ref.offset % kBytes)
+      return reinterpret_cast<float *>(&numbers[ref.offset % kBytes / 64]);
     return ref.space == TINH_SPACE_INPUT    ? given.data()
            : ref.space == TINH_SPACE_OUTPUT ? result.data()
            : ref.space == TINH_SPACE_ARENA  ? memory[slot].data()
@@ -190,8 +269,8 @@ private:
   }
 
   void execute(const tinh_step_t &step) {
-    const float *a = at(step.buffers[0]), *b = at(step.buffers[1]);
-    float *to = at(step.buffers[step.num_buffers - 1]);
+    const float *a = at(step, 0), *b = at(step, 1);
+    float *to = at(step, step.num_buffers - 1);
     if (step.opcode == TINH_OP_COPY) {
       std::memmove(to, a, step.size);
       return;
@@ -204,6 +283,9 @@ private:
       case kFlip:
         to[i] = a[kCount - 1 - i];
         break;
+      case kAddNumber:
+        to[i] = a[i] + float(*reinterpret_cast<const int64_t *>(b));
+        break;
       case kTest:
         *reinterpret_cast<char *>(to) = a[0] < 100;
         break;
@@ -215,12 +297,15 @@ private:
   std::mt19937 random;
   std::vector<tinh_step_t> steps;
   std::deque<std::vector<Ref>> references;
+  std::deque<std::vector<tinh_stride_t>> strides;
   const tinh_tensor_desc_t x = {"x",      TINH_DTYPE_F32, 1,
                                 {kCount}, kBytes,         TINH_NOT_VARIABLE},
                            y = {"y",      TINH_DTYPE_F32, 1,
                                 {kCount}, kBytes,         TINH_NOT_VARIABLE};
   std::vector<std::vector<float>> memory;
   std::vector<float> given, result;
+  std::vector<int64_t> iterations;
+  int64_t numbers[3] = {};
 };
 
 /// A program's pool, of the calling thread alone.

@@ -316,7 +316,7 @@ TEST_F(CudaRuns, ShareKernelsAndWeightsAmongContexts) {
   tinh_context_t *other = nullptr;
   ASSERT_EQ(tinh_context_create(module, &options, &other), TINH_OK);
   EXPECT_EQ(count("cuModuleLoadData"), 0u);
-  EXPECT_EQ(count("cuMemcpyHtoD"), 0u);
+  EXPECT_EQ(count("cuMemcpyHtoD_v2 4096"), 0u);
   tinh_context_release(other);
   check(kMain, 4);
 }
@@ -450,11 +450,10 @@ TEST_F(CudaFailures, NameTheKernel) {
   ASSERT_EQ(open(), TINH_OK);
   tinh_fake_cuda_configure("fail=cuLaunchKernel:2:719");
   Values x = input(3), y(kCount);
-  EXPECT_EQ(run(kLoop, x, y), TINH_DEVICE_ERROR);
+  EXPECT_EQ(run(kWhile, x, y), TINH_DEVICE_ERROR);
   EXPECT_THAT(tinh_last_error(),
-              HasSubstr("loop: step 3: kernel 'add_number', of the nodes "
-                        "'ADD_NUMBER', cannot be launched: "
-                        "CUDA_ERROR_LAUNCH_FAILED"));
+              HasSubstr("while: step 5: kernel 'add', of the nodes 'ADD', "
+                        "cannot be launched: CUDA_ERROR_LAUNCH_FAILED"));
   tinh_fake_cuda_configure("fail=cuGraphLaunch:1:700");
   EXPECT_EQ(run(kMain, x, y), TINH_DEVICE_ERROR);
   EXPECT_THAT(tinh_last_error(), HasSubstr("main: the CUDA graph of 4 steps"));

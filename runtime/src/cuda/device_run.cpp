@@ -93,7 +93,7 @@ void DeviceRun::launch(uint32_t index) {
   plan->graphs[index].launch(stream);
   num_launched = index + 1;
   second_stream |= segment.stream != 0;
-  if (options.timing || schedule().is_awaited(index))
+  if (options.timing || segment.is_awaited)
     check(api.cuEventRecord(events.done.get(), stream), what);
   for (CallerCopy &copy : plan->copies)
     if (copy.segment == index && !copy.to_device && !copy.direct)
@@ -215,7 +215,7 @@ void DeviceRun::wait(uint32_t position) {
   bool seen[2] = {};
   for (uint32_t i = num_launched; i-- > 0;) {
     const Segment &segment = schedule().segments()[i];
-    if (segment.first() >= position || seen[segment.stream])
+    if (segment.due > position || seen[segment.stream])
       continue;
     seen[segment.stream] = true;
     wait_for_segment(i);
@@ -223,14 +223,14 @@ void DeviceRun::wait(uint32_t position) {
   arrive(position, /*loose_too=*/false);
 }
 
-/// Copies to the caller what segments with steps before `position`, or loose
-/// steps, have left in staging memory.
+/// Copies to the caller what segments that are due at steps up to `position`,
+/// or loose steps, have left in staging memory.
 void DeviceRun::arrive(uint32_t position, bool loose_too) {
   std::erase_if(arrivals, [&](const Arrival &arrival) {
     bool is_there =
         arrival.segment == kNoSegment
             ? loose_too
-            : schedule().segments()[arrival.segment].first() < position;
+            : schedule().segments()[arrival.segment].due <= position;
     if (is_there)
       std::memcpy(arrival.to, arrival.copy->staging, arrival.copy->size);
     return is_there;
@@ -279,7 +279,7 @@ void DeviceRun::trace_segments(Trace &trace, uint64_t run) const {
     };
     const Segment &segment = schedule().segments()[i];
     trace.add_segment(function(), segment.first(),
-                      static_cast<uint32_t>(segment.steps.size()), run,
+                      static_cast<uint32_t>(segment.nodes.size()), run,
                       at(begin), at(end));
   }
 }

@@ -49,8 +49,9 @@ public:
   void launch(uint32_t segment);
   /// A loose step.
   void execute(uint32_t step, void *const *buffers);
-  /// Waits until the GPU is done with all it was given of the steps before
-  /// `position`. What it has copied to the caller is there then.
+  /// Waits until the GPU is done with the segments that are due at steps up to
+  /// `position`, and with all loose steps that it was given. What they have
+  /// copied to the caller is there then.
   void wait(uint32_t position);
   /// Nothing more is given to the GPU in this run.
   void finish();
@@ -68,11 +69,11 @@ public:
 private:
   /// A copy between the GPU and memory of the caller.
   struct CallerCopy {
-    uint32_t step;
-    uint32_t argument; ///< Inputs first, then outputs.
-    uint64_t offset, size;
-    bool to_device;
-    uint64_t staging_offset;
+    uint32_t step = 0;
+    uint32_t argument = 0; ///< Inputs first, then outputs.
+    uint64_t offset = 0, size = 0;
+    bool to_device = false;
+    uint64_t staging_offset = 0;
     char *staging = nullptr;
     // If it is in a graph:
     uint32_t segment = kNoSegment, node = 0;
@@ -85,7 +86,8 @@ private:
   };
   struct Plan {
     const Program *program = nullptr;
-    std::vector<CallerCopy> copies; ///< By step.
+    /// By step; of those in segments one for each iteration.
+    std::vector<CallerCopy> copies;
     std::vector<SegmentGraph> graphs;
     uint64_t staging_size = 0;
   };
@@ -97,7 +99,13 @@ private:
   };
 
   void find_copies(Plan &to_make);
+  void find_copy(Plan &to_make, uint32_t step,
+                 const std::vector<int64_t> &iterations, uint32_t segment,
+                 uint32_t node);
+  void make_numbers(const std::vector<Program> &programs);
   void add_graphs(Plan &to_make, const std::vector<void *> &table);
+  void place_node(const tinh_step_t &step, const Node &node,
+                  std::span<void *> buffers) const;
   bool is_direct(const CallerCopy &copy, bool on_state) const;
   void place(CallerCopy &copy);
   static CallerCopy *copy_at(Plan &plan, uint32_t step);
@@ -118,6 +126,7 @@ private:
   const Options options;
   PinnedMemory host_memory, staging;
   DeviceMemory device_memory;
+  DeviceMemory numbers; ///< 0, 1, 2 … as i64, for unrolled loops.
   Stream streams[2];
   Event began, ended, loose_done, joined;
   struct SegmentEvents {

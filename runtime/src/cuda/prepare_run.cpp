@@ -34,32 +34,83 @@ DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
   parameters.resize(num_operands);
 }
 
-/// Which copies go from or to memory of the caller. Of their two buffers one is
-/// on the GPU.
+/// Which copies go from or to memory of the caller.
 void DeviceRun::find_copies(Plan &to_make) {
   const Schedule &schedule = to_make.program->schedule();
+  const std::vector<Segment> &segments = schedule.segments();
+  for (uint32_t i = 0; i < segments.size(); ++i)
+    for (uint32_t node = 0; node < segments[i].nodes.size(); ++node)
+      find_copy(to_make, segments[i].nodes[node].step,
+                segments[i].nodes[node].iterations, i, node);
+  for (uint32_t s = 0; s < to_make.program->function().num_steps; ++s)
+    if (schedule.is_loose(s))
+      find_copy(to_make, s, {}, kNoSegment, 0);
+  std::sort(to_make.copies.begin(), to_make.copies.end(),
+            [](const CallerCopy &a, const CallerCopy &b) {
+              return std::pair(a.step, a.node) < std::pair(b.step, b.node);
+            });
+}
+
+/// Adds the step if it is such a copy. Of its two buffers one is on the GPU.
+void DeviceRun::find_copy(Plan &to_make, uint32_t number,
+                          const std::vector<int64_t> &iterations,
+                          uint32_t segment, uint32_t node) {
   const tinh_function_desc_t &of = to_make.program->function();
-  for (uint32_t s = 0; s < of.num_steps; ++s) {
-    const tinh_step_t &step = of.steps[s];
-    if (!schedule.on_device(s) || step.opcode != TINH_OP_COPY || step.size == 0)
-      continue;
-    bool to_device = !on_device(artifact, of, step.buffers[0]);
-    const tinh_buffer_ref_t &host = step.buffers[to_device ? 0 : 1];
-    bool is_input = host.space == TINH_SPACE_INPUT;
-    if (on_device(artifact, of, host) ||
-        (!is_input && host.space != TINH_SPACE_OUTPUT))
-      continue;
-    CallerCopy &copy = to_make.copies.emplace_back();
-    copy.step = s;
-    copy.argument = host.index + (is_input ? 0 : of.num_inputs);
-    copy.offset = host.offset;
-    copy.size = step.size;
-    copy.to_device = to_device;
-    copy.staging_offset = to_make.staging_size;
-    uint64_t rest = step.size % TINH_BUFFER_ALIGNMENT;
-    to_make.staging_size +=
-        rest ? step.size - rest + TINH_BUFFER_ALIGNMENT : step.size;
-  }
+  const tinh_step_t &step = of.steps[number];
+  if (step.opcode != TINH_OP_COPY || step.size == 0)
+    return;
+  bool to_device = !on_device(artifact, of, step.buffers[0]);
+  const tinh_buffer_ref_t &host = step.buffers[to_device ? 0 : 1];
+  bool is_input = host.space == TINH_SPACE_INPUT;
+  if (on_device(artifact, of, host) ||
+      (!is_input && host.space != TINH_SPACE_OUTPUT))
+    return;
+  CallerCopy &copy = to_make.copies.emplace_back();
+  copy.step = number;
+  copy.segment = segment;
+  copy.node = node;
+  copy.argument = host.index + (is_input ? 0 : of.num_inputs);
+  copy.offset = host.offset + static_cast<uint64_t>(
+                                  way_of(step, to_device ? 0 : 1, iterations));
+  copy.size = step.size;
+  copy.to_device = to_device;
+  copy.staging_offset = to_make.staging_size;
+  uint64_t rest = step.size % TINH_BUFFER_ALIGNMENT;
+  to_make.staging_size +=
+      rest ? step.size - rest + TINH_BUFFER_ALIGNMENT : step.size;
+}
+
+/// What nodes copy that want the number of an iteration.
+void DeviceRun::make_numbers(const std::vector<Program> &programs) {
+  std::vector<int64_t> list;
+  for (const Program &program : programs)
+    for (const Segment &segment : program.schedule().segments())
+      for (const Node &node : segment.nodes) {
+        const tinh_step_t &step = program.function().steps[node.step];
+        if (step.opcode == TINH_OP_COPY &&
+            step.buffers[0].space == TINH_SPACE_LOOP)
+          while (static_cast<int64_t>(list.size()) <=
+                 node.iterations[step.buffers[0].index])
+            list.push_back(static_cast<int64_t>(list.size()));
+      }
+  numbers = allocate(loaded->device(), list.size() * sizeof(int64_t),
+                     "the numbers of iterations");
+  if (!list.empty())
+    loaded->device()->upload(numbers.get(), list.data(),
+                             list.size() * sizeof(int64_t),
+                             "the numbers of iterations");
+}
+
+/// Moves a step's buffers on to where they lie in the node's iteration.
+void DeviceRun::place_node(const tinh_step_t &step, const Node &node,
+                           std::span<void *> buffers) const {
+  for (uint32_t b = 0; b < step.num_buffers; ++b)
+    if (step.buffers[b].space == TINH_SPACE_LOOP)
+      buffers[b] = reinterpret_cast<int64_t *>(numbers.get()) +
+                   node.iterations[step.buffers[b].index];
+    else if (buffers[b]) // Or it is the caller's.
+      buffers[b] =
+          static_cast<char *>(buffers[b]) + way_of(step, b, node.iterations);
 }
 
 void DeviceRun::add_graphs(Plan &to_make, const std::vector<void *> &table) {
@@ -69,21 +120,21 @@ void DeviceRun::add_graphs(Plan &to_make, const std::vector<void *> &table) {
   uint32_t entry = 0;
   for (uint32_t s = 0; s < of.num_steps; entry += of.steps[s++].num_buffers)
     first_entries.push_back(entry);
-  std::vector<void *> addresses = table;
   const std::vector<Segment> &segments = program.schedule().segments();
   for (uint32_t i = 0; i < segments.size(); ++i) {
-    std::vector<std::span<void *const>> buffers;
-    for (uint32_t node = 0; node < segments[i].steps.size(); ++node) {
-      uint32_t step = segments[i].steps[node];
-      void **of_step = addresses.data() + first_entries[step];
-      if (CallerCopy *copy = copy_at(to_make, step)) {
-        copy->segment = i;
-        copy->node = node;
-        copy->in_graph = copy->staging;
-        of_step[copy->to_device ? 0 : 1] = copy->staging;
-        copy->on_device = of_step[copy->to_device ? 1 : 0];
-      }
-      buffers.emplace_back(of_step, of.steps[step].num_buffers);
+    std::vector<std::vector<void *>> buffers;
+    for (const Node &node : segments[i].nodes) {
+      const tinh_step_t &step = of.steps[node.step];
+      auto first = table.begin() + first_entries[node.step];
+      buffers.emplace_back(first, first + step.num_buffers);
+      place_node(step, node, buffers.back());
+    }
+    for (CallerCopy &copy : to_make.copies) {
+      if (copy.segment != i)
+        continue;
+      copy.in_graph = copy.staging;
+      buffers[copy.node][copy.to_device ? 0 : 1] = copy.staging;
+      copy.on_device = buffers[copy.node][copy.to_device ? 1 : 0];
     }
     to_make.graphs.emplace_back(*loaded, artifact, of, segments[i], buffers);
     to_make.graphs.back().upload(streams[segments[i].stream].get());
@@ -109,6 +160,7 @@ void DeviceRun::prepare(const std::vector<Program> &programs,
     segment_events.push_back(
         {options.timing ? make_event(device, true) : Event(),
          make_event(device, options.timing)});
+  make_numbers(programs);
   Current current(*device);
   for (size_t i = 0; i < plans.size(); ++i) {
     for (CallerCopy &copy : plans[i].copies)

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step waits for the steps up to its own wait_for or that of any step before
-// it, whichever comes last; so these bounds only grow, and steps that may be
-// launched together lie side by side among those of the GPU.
+// What follows what is known of each execution of a step outside of branches
+// and loops that are not unrolled. Of these we only know that they lie between
+// what is before them and what is behind them: what they wait for by the plan,
+// they wait for.
 //
 //===----------------------------------------------------------------------===//
 #include "cuda/schedule.h"
@@ -16,6 +17,8 @@
 #include "program.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace tinh::runtime::cuda {
 
@@ -70,131 +73,267 @@ static bool is_empty(const tinh_step_t &step) {
   return step.opcode != TINH_OP_DISPATCH && step.size == 0;
 }
 
-Schedule::Schedule(const tinh_artifact_t &artifact,
-                   const tinh_function_desc_t &function, bool one_by_one)
-    : kind(function.num_steps, Kind::cpu), before(function.num_steps + 1u) {
-  find_kinds(artifact, function, one_by_one);
-  if (num_loose < num_steps)
-    find_segments(function);
+/// Finds segments, and where the CPU waits for them. Executions have numbers.
+class Schedule::Finder {
+public:
+  Finder(Schedule &schedule, const Steps &steps)
+      : schedule(schedule), steps(steps), function(steps.function),
+        all(find_executions(steps)), launch(all.size()), wait(all.size()),
+        due(all.size(), kAtEnd), place(all.size()) {}
+
+  void run() {
+    find_copies();
+    find_launches();
+    find_dues();
+    find_gates();
+    make_segments();
+    for (uint32_t i = 0; i < schedule.all_segments.size(); ++i)
+      choose_stream(i);
+  }
+
+private:
+  const tinh_step_t &step_of(uint32_t number) const {
+    return function.steps[all[number].step];
+  }
+  bool is_node(uint32_t number) const {
+    return schedule.kind[all[number].step] == Kind::segment &&
+           !is_empty(step_of(number));
+  }
+  /// Whether it is something that the CPU does, or reads.
+  bool is_on_cpu(uint32_t number) const {
+    const tinh_step_t &step = step_of(number);
+    return schedule.kind[all[number].step] == Kind::cpu &&
+           (step.opcode < TINH_OP_BRANCH ? !is_empty(step)
+                                         : step.num_buffers != 0);
+  }
+  /// Whether a loop begins of which the CPU does all.
+  bool begins_cpu_loop(uint32_t number) const {
+    uint32_t s = all[number].step;
+    return function.steps[s].opcode == TINH_OP_LOOP &&
+           !schedule.any(s, function.steps[s].target);
+  }
+
+  void find_copies();
+  void find_launches();
+  void find_dues();
+  void find_gates();
+  void make_segments();
+  void choose_stream(uint32_t segment);
+  bool touches_copies(uint32_t step) const;
+  uint32_t needs_all_before(uint32_t number) const;
+  std::vector<uint32_t> follows_in_segment(uint32_t number) const;
+
+  Schedule &schedule;
+  const Steps &steps;
+  const tinh_function_desc_t &function;
+  const std::vector<Execution> all;
+  /// Of nodes: the position where each is launched, that which all workers must
+  /// have come to, and the step of the CPU that needs it first.
+  std::vector<uint32_t> launch, wait, due;
+  struct Place {
+    uint32_t segment = kNoSegment, node = 0;
+  };
+  std::vector<Place> place;
+  /// What the GPU's copies access of the host's memory, and more.
+  std::vector<Access> copies;
+};
+
+void Schedule::Finder::find_copies() {
+  for (uint32_t s = 0; s < function.num_steps; ++s)
+    if (steps.on_device[s] && function.steps[s].opcode == TINH_OP_COPY)
+      for (const Access &access :
+           accesses_of(steps.artifact, function, function.steps[s], {},
+                       steps.lengths_around(s)))
+        copies.push_back(access);
 }
 
-void Schedule::find_kinds(const tinh_artifact_t &artifact,
-                          const tinh_function_desc_t &function,
-                          bool one_by_one) {
-  uint32_t conditional_until = 0; // Within a loop, or jumped over by something.
+/// Whether a step of the CPU has memory in common with the GPU in any way that
+/// needs an order.
+bool Schedule::Finder::touches_copies(uint32_t s) const {
+  std::vector<Access> own = accesses_of(
+      steps.artifact, function, function.steps[s], {}, steps.lengths_around(s));
+  return std::any_of(own.begin(), own.end(), [&](const Access &access) {
+    return std::any_of(copies.begin(), copies.end(), [&](const Access &copy) {
+      return access.conflicts(copy);
+    });
+  });
+}
+
+/// What the CPU does in branches and loops comes before all that waits for it,
+/// and what follows them is launched behind them.
+void Schedule::Finder::find_launches() {
+  uint32_t block = 0, conditional = 0; // Behind the last of either.
+  std::vector<uint32_t> conditional_before(all.size() + 1);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    uint32_t s = all[i].step;
+    if (function.steps[s].opcode >= TINH_OP_BRANCH)
+      block = std::max(s + 1, function.steps[s].opcode == TINH_OP_NEXT
+                                  ? block
+                                  : function.steps[s].target);
+    if (steps.conditional[s] && is_on_cpu(i))
+      conditional = s + 1;
+    conditional_before[i + 1] = conditional;
+    if (!is_node(i))
+      continue;
+    wait[i] = conditional_before[all[i].wait];
+    launch[i] = std::max(block, wait[i]);
+    for (uint32_t other : all[i].follows) {
+      if (is_node(other))
+        launch[i] = std::max(launch[i], launch[other]);
+      else
+        wait[i] = std::max(wait[i], all[other].step + 1);
+    }
+    launch[i] = std::max(launch[i], wait[i]);
+  }
+}
+
+/// If execution `number` is one of the CPU's that the nodes before some number
+/// all have to be finished for, that number; else 0. What is known of branches
+/// and loops is no more than whether they have to do with the GPU at all.
+uint32_t Schedule::Finder::needs_all_before(uint32_t number) const {
+  uint32_t s = all[number].step;
+  if (begins_cpu_loop(number)) {
+    for (uint32_t end = function.steps[s].target; ++s < end;)
+      if (touches_copies(s))
+        return number;
+    return 0;
+  }
+  return steps.conditional[s] && is_on_cpu(number) && touches_copies(s)
+             ? all[number].wait
+             : 0;
+}
+
+void Schedule::Finder::find_dues() {
+  std::vector<uint32_t> all_before(all.size() + 1, kAtEnd);
+  for (uint32_t i = 0; i < all.size(); ++i)
+    if (uint32_t end = needs_all_before(i))
+      all_before[end] = std::min(all_before[end], all[i].step);
+  uint32_t least = kAtEnd;
+  for (auto i = static_cast<uint32_t>(all.size()); i-- > 0;) {
+    least = std::min(least, all_before[i + 1]);
+    if (is_node(i))
+      due[i] = std::min(due[i], least);
+    uint32_t needed_at = is_node(i)     ? due[i]
+                         : is_on_cpu(i) ? all[i].step
+                                        : kAtEnd;
+    for (uint32_t other : all[i].follows)
+      due[other] = std::min(due[other], needed_at);
+  }
+}
+
+/// Where something is due that has not been waited for on each way there.
+void Schedule::Finder::find_gates() {
+  // All that was due up to these steps is finished, and all loose steps before
+  // these executions: in any case, and within a loop.
+  int64_t passed = -1, passed_in_loop = -1;
+  uint32_t loose = 0, loose_in_loop = 0, loop_end = 0;
+  std::vector<uint32_t> last_due(all.size() + 1), last_loose(all.size() + 1);
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    uint32_t s = all[i].step;
+    bool has_due = is_node(i) && due[i] != kAtEnd;
+    last_due[i + 1] = std::max(last_due[i], has_due ? due[i] : 0);
+    last_loose[i + 1] = schedule.is_loose(s) ? i + 1 : last_loose[i];
+    if (s >= loop_end)
+      passed_in_loop = -1, loose_in_loop = 0;
+    bool is_loop = begins_cpu_loop(i);
+    if (!is_on_cpu(i) && !is_loop)
+      continue;
+    uint32_t before = needs_all_before(i);
+    int64_t known = std::max(passed, passed_in_loop);
+    bool gate = before != 0 && (steps.in_device_loop[s] || // In each iteration.
+                                last_due[before] > known);
+    for (uint32_t other : all[i].follows)
+      gate |= is_node(other) && due[other] > known;
+    if (last_loose[all[i].wait] > std::max(loose, loose_in_loop))
+      gate |= before != 0 || touches_copies(s);
+    schedule.gates[s] = gate;
+    if (gate && !steps.conditional[s])
+      passed = s, loose = i;
+    if (is_loop && s >= loop_end)
+      passed_in_loop = s, loose_in_loop = i, loop_end = step_of(i).target;
+  }
+}
+
+/// Those that are launched and due alike, in the order of that: each needs none
+/// behind it.
+void Schedule::Finder::make_segments() {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> groups;
+  for (uint32_t i = 0; i < all.size(); ++i)
+    if (is_node(i))
+      groups[{launch[i], due[i]}].push_back(i);
+  for (const auto &[key, members] : groups) {
+    auto number = static_cast<uint32_t>(schedule.all_segments.size());
+    Segment &segment = schedule.all_segments.emplace_back();
+    std::tie(segment.launch, segment.due) = key;
+    segment.is_awaited = segment.due != kAtEnd;
+    for (uint32_t i : members) {
+      place[i] = {number, static_cast<uint32_t>(segment.nodes.size())};
+      segment.wait = std::max(segment.wait, wait[i]);
+      std::vector<uint32_t> follows = follows_in_segment(i);
+      uint32_t implied = 0;
+      for (uint32_t other : follows)
+        implied = std::max(implied, segment.nodes[other].complete);
+      std::erase_if(follows, [&](uint32_t other) { return other < implied; });
+      for (uint32_t other : follows)
+        implied += other == implied;
+      segment.nodes.push_back(
+          {all[i].step, all[i].iterations, std::move(follows), implied});
+    }
+  }
+}
+
+std::vector<uint32_t>
+Schedule::Finder::follows_in_segment(uint32_t number) const {
+  std::vector<uint32_t> nodes;
+  for (uint32_t other : all[number].follows)
+    if (place[other].segment == place[number].segment)
+      nodes.push_back(place[other].node);
+  return nodes;
+}
+
+void Schedule::Finder::choose_stream(uint32_t number) {
+  std::vector<Segment> &segments = schedule.all_segments;
+  Segment &segment = segments[number];
+  std::vector<bool> needs(number);
+  for (uint32_t i = 0; i < all.size(); ++i)
+    if (place[i].segment == number)
+      for (uint32_t other : all[i].follows)
+        if (place[other].segment < number)
+          needs[place[other].segment] = true;
+  // Where steps are loose, the first stream has all of them in order.
+  if (number > 0 && schedule.num_loose == 0)
+    segment.stream = segments[number - 1].stream ^ !needs[number - 1];
+  for (uint32_t other = number; other-- > 0 && segment.after == kNoSegment;)
+    if (needs[other] && segments[other].stream != segment.stream) {
+      segment.after = other;
+      segments[other].is_awaited = true;
+    }
+}
+
+Schedule::Schedule(const tinh_artifact_t &artifact,
+                   const tinh_function_desc_t &function, bool one_by_one)
+    : kind(function.num_steps, Kind::cpu), gates(function.num_steps + 1u) {
+  Steps steps(artifact, function);
   for (uint32_t s = 0; s < function.num_steps; ++s) {
     const tinh_step_t &step = function.steps[s];
-    if (cuda::on_device(artifact, function, step)) {
-      ++num_steps;
-      bool loose = one_by_one || s < conditional_until;
+    bool is_unrolled = steps.unrolled[s] && !one_by_one;
+    if (steps.on_device[s] || is_unrolled) {
+      bool loose = one_by_one || steps.conditional[s];
       kind[s] = loose ? Kind::loose : Kind::segment;
+      ++num_device;
       num_loose += loose;
     } else if (step.opcode < TINH_OP_BRANCH) {
       ++num_cpu;
       small_cpu &= is_one_piece(step);
-    } else {
-      conditional_until = std::max(conditional_until, step.target);
-    }
-    before[s + 1] = num_steps;
-  }
-}
-
-uint32_t Schedule::next(uint32_t begin) const {
-  auto found = std::find_if(kind.begin() + begin, kind.end(),
-                            [](Kind k) { return k != Kind::cpu; });
-  return static_cast<uint32_t>(found - kind.begin());
-}
-
-/// How many of the segments so far have a step before `position`.
-uint32_t Schedule::covered_by(uint32_t position) const {
-  auto end = std::partition_point(
-      all_segments.begin(), all_segments.end(),
-      [&](const Segment &segment) { return segment.first() < position; });
-  return static_cast<uint32_t>(end - all_segments.begin());
-}
-
-void Schedule::find_segments(const tinh_function_desc_t &function) {
-  std::vector<bool> is_target(function.num_steps + 1u);
-  for (uint32_t s = 0; s < function.num_steps; ++s)
-    if (function.steps[s].opcode >= TINH_OP_BRANCH)
-      is_target[function.steps[s].target] = true;
-  uint32_t wait = 0;  // The position that step s waits for.
-  uint32_t block = 0; // Where steps have run straight through from.
-  for (uint32_t s = 0; s < function.num_steps; ++s) {
-    const tinh_step_t &step = function.steps[s];
-    wait = std::max(wait, static_cast<uint32_t>(step.wait_for + 1));
-    if (is_target[s])
-      block = s;
-    if (step.opcode >= TINH_OP_BRANCH)
-      block = s + 1;
-    if (kind[s] != Kind::segment || is_empty(step))
-      continue;
-    uint32_t launch = wait;
-    while (launch > block && kind[launch - 1] != Kind::cpu)
-      --launch;
-    launch = std::max(launch, block);
-    add(s, launch, std::min(wait, launch), covered_by(wait));
-  }
-}
-
-/// The last of the first `count` segments that is on another stream than
-/// `stream`, or kNoSegment.
-uint32_t Schedule::last_elsewhere(uint32_t count, uint32_t stream) const {
-  while (count-- > 0)
-    if (all_segments[count].stream != stream)
-      return count;
-  return kNoSegment;
-}
-
-/// Puts a step, which waits for the first `covered` segments, into the last one
-/// if that waits for the others of them as well, or begins another.
-void Schedule::add(uint32_t step, uint32_t launch, uint32_t wait,
-                   uint32_t covered) {
-  if (!all_segments.empty() && all_segments.back().launch == launch) {
-    Segment &last = all_segments.back();
-    auto num_others = static_cast<uint32_t>(all_segments.size() - 1);
-    uint32_t needed =
-        last_elsewhere(std::min(covered, num_others), last.stream);
-    if (needed == kNoSegment ||
-        (last.after != kNoSegment && needed <= last.after)) {
-      last.steps.push_back(step);
-      last.wait = std::max(last.wait, wait);
-      return;
     }
   }
-  // Where steps are loose, the first stream has all of them in order.
-  uint32_t stream = 0;
-  if (!all_segments.empty() && num_loose == 0) {
-    uint32_t previous = all_segments.back().stream;
-    stream = covered == all_segments.size() ? previous : 1 - previous;
-  }
-  uint32_t after = last_elsewhere(covered, stream);
-  all_segments.push_back({{step}, launch, wait, stream, after});
+  if (num_device != 0 && !one_by_one)
+    Finder(*this, steps).run();
 }
 
-std::vector<std::vector<uint32_t>>
-dependencies(const tinh_function_desc_t &function, const Segment &segment) {
-  const std::vector<uint32_t> &steps = segment.steps;
-  auto num_before = [&](uint32_t position) {
-    return static_cast<uint32_t>(
-        std::lower_bound(steps.begin(), steps.end(), position) - steps.begin());
-  };
-  std::vector<uint32_t> waits; // In nodes, of each.
-  std::vector<std::vector<uint32_t>> all;
-  uint32_t wait = 0, s = 0;
-  for (uint32_t step : steps) {
-    for (; s <= step; ++s)
-      wait =
-          std::max(wait, static_cast<uint32_t>(function.steps[s].wait_for + 1));
-    uint32_t end = num_before(wait);
-    // The last of them has waited for those that it waits for itself.
-    uint32_t begin = end ? waits[end - 1] : 0;
-    waits.push_back(end);
-    std::vector<uint32_t> &list = all.emplace_back();
-    for (uint32_t node = begin; node < end; ++node)
-      list.push_back(node);
-  }
-  return all;
+bool Schedule::any(uint32_t begin, uint32_t end) const {
+  return std::any_of(kind.begin() + begin, kind.begin() + end,
+                     [](Kind k) { return k != Kind::cpu; });
 }
 
 } // namespace tinh::runtime::cuda

@@ -6,11 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The steps of a function that a GPU does go to it in *segments*: what has to
-// wait for the same steps of the CPU is one CUDA graph, launched as soon as
-// these are done, however many steps of the CPU that it does not wait for lie
-// between. Steps in loops and branches are *loose*: they go to a stream one by
-// one.
+// The steps of a function that a GPU does go to it in *segments*, each of which
+// is one CUDA graph: what can be launched at the same place, since the same
+// steps of the CPU have to be done before, and is waited for at the same place.
+// A segment is launched as early as may be, whatever steps of the CPU come
+// before it that it does not need, and awaited where the first step of the CPU
+// needs it. Loops of the GPU alone whose length is known are unrolled. Steps in
+// other loops and in branches are *loose*: they go to a stream one by one.
 //
 // Knows nothing of CUDA: segments are found for any artifact.
 //
@@ -18,9 +20,7 @@
 #ifndef TINH_RUNTIME_CUDA_SCHEDULE_H
 #define TINH_RUNTIME_CUDA_SCHEDULE_H
 
-#include "tinh/artifact.h"
-
-#include <vector>
+#include "cuda/executions.h"
 
 namespace tinh::runtime::cuda {
 
@@ -38,22 +38,38 @@ bool on_device(const tinh_artifact_t &artifact,
                const tinh_function_desc_t &function, const tinh_step_t &step);
 
 constexpr uint32_t kNoSegment = UINT32_MAX;
+/// Of what is waited for at the run's end alone.
+constexpr uint32_t kAtEnd = UINT32_MAX;
+
+/// A step of a segment, in one iteration of the loops around it.
+struct Node {
+  uint32_t step;
+  std::vector<int64_t> iterations; ///< The outermost first.
+  /// The segment's nodes, by their places, that it comes after; what is implied
+  /// by others is left out.
+  std::vector<uint32_t> follows;
+  /// It comes after all of the segment's first nodes, as many as these.
+  uint32_t complete = 0;
+};
 
 struct Segment {
-  std::vector<uint32_t> steps;
-  /// It is launched before this step of the CPU or, if there is none, where
-  /// steps run straight through to it: when all workers have come to position
+  std::vector<Node> nodes;
+  /// It is launched before this step, when all workers have come to position
   /// `wait`.
-  uint32_t launch;
-  uint32_t wait;
+  uint32_t launch = 0, wait = 0;
+  /// The step of the CPU that waits for it, or kAtEnd.
+  uint32_t due = kAtEnd;
   /// One of two streams: on one segments follow each other. A segment that does
-  /// not wait for the one before it is on the other stream.
-  uint32_t stream;
+  /// not need the one before it is on the other stream.
+  uint32_t stream = 0;
   /// The last one on the other stream that must be finished before, or
   /// kNoSegment.
   uint32_t after = kNoSegment;
+  /// Whether anybody waits for it before the run's end.
+  bool is_awaited = false;
 
-  uint32_t first() const { return steps.front(); }
+  uint32_t first() const { return nodes.front().step; }
+  uint32_t last() const { return nodes.back().step; }
 };
 
 class Schedule {
@@ -63,21 +79,17 @@ public:
            const tinh_function_desc_t &function, bool one_by_one);
 
   /// Whether there is anything for a GPU.
-  bool empty() const { return num_steps == 0; }
+  bool empty() const { return num_device == 0; }
+  /// Whether the GPU does a step, or all of the loop that begins or ends there.
   bool on_device(uint32_t step) const { return kind[step] != Kind::cpu; }
   bool is_loose(uint32_t step) const { return kind[step] == Kind::loose; }
+  /// By where they are launched.
   const std::vector<Segment> &segments() const { return all_segments; }
-  /// Whether anybody waits for a segment before the run's end.
-  bool is_awaited(uint32_t segment) const {
-    return num_steps < kind.size() || segment + 1 < all_segments.size();
-  }
-
+  /// Whether the CPU has to wait for the GPU before `step`: for the segments
+  /// that are due up to there, and for all loose steps.
+  bool waits(uint32_t step) const { return gates[step]; }
   /// Whether the GPU does a step in [begin, end).
-  bool any(uint32_t begin, uint32_t end) const {
-    return begin < end && before[end] != before[begin];
-  }
-  /// The first step from `begin` on that the GPU does, or num_steps.
-  uint32_t next(uint32_t begin) const;
+  bool any(uint32_t begin, uint32_t end) const;
 
   /// Whether the CPU computes, or copies what no GPU has to do with.
   bool has_cpu_steps() const { return num_cpu != 0; }
@@ -87,24 +99,14 @@ public:
 
 private:
   enum class Kind : uint8_t { cpu, segment, loose };
-  void find_kinds(const tinh_artifact_t &artifact,
-                  const tinh_function_desc_t &function, bool one_by_one);
-  void find_segments(const tinh_function_desc_t &function);
-  void add(uint32_t step, uint32_t launch, uint32_t wait, uint32_t covered);
-  uint32_t last_elsewhere(uint32_t count, uint32_t stream) const;
-  uint32_t covered_by(uint32_t position) const;
+  class Finder;
 
   std::vector<Kind> kind;
-  std::vector<uint32_t> before; ///< Steps of the GPU before each step.
+  std::vector<bool> gates;
   std::vector<Segment> all_segments;
-  uint32_t num_steps = 0, num_loose = 0, num_cpu = 0;
+  uint32_t num_device = 0, num_loose = 0, num_cpu = 0;
   bool small_cpu = true;
 };
-
-/// For each node of a segment, by its place in `steps`, those that it follows:
-/// what its step waits for, without what is implied by others.
-std::vector<std::vector<uint32_t>>
-dependencies(const tinh_function_desc_t &function, const Segment &segment);
 
 } // namespace tinh::runtime::cuda
 

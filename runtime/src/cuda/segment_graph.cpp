@@ -31,14 +31,14 @@ SegmentGraph::SegmentGraph(const LoadedModule &loaded,
                            const tinh_artifact_t &artifact,
                            const tinh_function_desc_t &function,
                            const Segment &segment,
-                           const std::vector<std::span<void *const>> &buffers)
+                           const std::vector<std::vector<void *>> &buffers)
     : loaded(loaded), artifact(artifact), function(function), segment(segment) {
   CUgraph handle = nullptr;
   check(driver().cuGraphCreate(&handle, 0), "cannot make a CUDA graph");
   graph = {loaded.device(), handle};
-  std::vector<std::vector<uint32_t>> follows = dependencies(function, segment);
-  for (size_t node = 0; node < segment.steps.size(); ++node)
-    add_node(function.steps[segment.steps[node]], buffers[node], follows[node]);
+  for (size_t node = 0; node < segment.nodes.size(); ++node)
+    add_node(function.steps[segment.nodes[node].step], buffers[node],
+             segment.nodes[node].follows);
   instantiate();
 }
 
@@ -113,7 +113,7 @@ void SegmentGraph::set_copy(uint32_t node, const void *from, void *to,
   const Driver &api = driver();
   Memcpy3D copy = copy_params(from, to, size);
   auto what = [&] {
-    return name_of(artifact, function, segment.steps[node]) +
+    return name_of(artifact, function, segment.nodes[node].step) +
            " cannot get other addresses";
   };
   check(api.cuGraphMemcpyNodeSetParams(nodes[node], &copy), what);
@@ -128,10 +128,10 @@ void SegmentGraph::set_copy(uint32_t node, const void *from, void *to,
 void SegmentGraph::launch(CUstream stream) {
   check(driver().cuGraphLaunch(exec.get(), stream), [&] {
     std::string text =
-        segment.steps.size() == 1
+        segment.nodes.size() == 1
             ? name_of(artifact, function, segment.first())
             : std::string(function.name) + ": the CUDA graph of " +
-                  std::to_string(segment.steps.size()) + " steps from " +
+                  std::to_string(segment.nodes.size()) + " steps from " +
                   name_of(artifact, function, segment.first());
     return text + " cannot be launched";
   });

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Made once for each arena, with the addresses in it, node by node: what a node
-// follows is what its step waits for. One launch does all of it.
+// Made once for each arena, with the addresses in it, node by node, with edges
+// from what each node follows. One launch does all of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
@@ -26,10 +26,10 @@ std::string name_of(const tinh_artifact_t &artifact,
 
 class SegmentGraph {
 public:
-  /// `buffers` gives the addresses of each step's.
+  /// `buffers` gives the addresses of each node's.
   SegmentGraph(const LoadedModule &loaded, const tinh_artifact_t &artifact,
                const tinh_function_desc_t &function, const Segment &segment,
-               const std::vector<std::span<void *const>> &buffers);
+               const std::vector<std::vector<void *>> &buffers);
 
   /// Changes the addresses of the copy that is node `node`. Not while the graph
   /// is executed.
