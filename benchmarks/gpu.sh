@@ -16,12 +16,13 @@
 #
 # Environment of `run`: RUNS and CPU_RUNS, how many runs are timed (200 and 10);
 # STEP_SECONDS, after which a step is given up (300); SANITIZER, a path of
-# compute-sanitizer, or "none".
+# compute-sanitizer, or "none"; TORCH, a python with PyTorch for the GPU, or
+# "none".
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
-  sed -n '/^#   bench/,/^# compute/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '/^#   bench/,/^# "none"/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -32,6 +33,18 @@ find_sanitizer() {
     "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer"; do
     if [ -n "$path" ] && [ -x "$path" ]; then
       echo "$path"
+      return
+    fi
+  done
+}
+
+find_torch() {
+  [ "${TORCH:-}" = none ] && return
+  local python
+  for python in "${TORCH:-}" python3 python; do
+    if [ -n "$python" ] && command -v "$python" >/dev/null &&
+      "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+      echo "$python"
       return
     fi
   done
@@ -66,6 +79,13 @@ measure() {
     --warmup 2 --runs "${CPU_RUNS:-10}"
   step gpu graph-run "$model/gpu.so" "${arguments[@]}" --json \
     --warmup 20 --runs "${RUNS:-200}"
+  step gpu-own-kernels env TINH_CUDA_LIBRARIES=none \
+    graph-run "$model/gpu.so" "${arguments[@]}" --json \
+    --warmup 20 --runs "${RUNS:-200}"
+  if [ -n "$torch" ]; then
+    step torch "$torch" "$here/torch_models.py" "$model" weights.safetensors \
+      --runs "${RUNS:-200}"
+  fi
 }
 
 # In the model's folder of results.
@@ -87,16 +107,17 @@ run() {
     exit 2
   }
   mkdir -p "$1" || exit 2
-  local results sanitizer model
+  local results sanitizer torch model
   results=$(cd "$1" && pwd)
   sanitizer=$(find_sanitizer)
+  torch=$(find_torch)
   export PATH=$here/bin:$PATH
   export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   for model in "$here"/models/*; do
     local folder=$results/${model##*/}
     rm -rf "$folder" && mkdir "$folder" || exit 2
     (cd "$folder" && run_model "$model")
-    if grep -qv ' 0$' "$folder/steps"; then
+    if grep -v '^torch ' "$folder/steps" | grep -qv ' 0$'; then
       echo "${model##*/}: failed"
     else
       echo "${model##*/}: done"

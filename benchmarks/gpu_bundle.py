@@ -98,7 +98,10 @@ def write_model(args, name, model):
         "flop": model.flop,
         "bytes": model.bytes,
         "tolerance": model.tolerance,
+        **model.torch,
     }
+    if "kernel" not in model.torch:
+        (folder / "model.json").write_text(model.text)
     (folder / "about.json").write_text(json.dumps(about))
 
 
@@ -112,6 +115,7 @@ def write_programs(args):
     library = "libtinh_runtime.so.0"
     shutil.copy2(args.bin.parent / "lib" / library, args.dir / "lib" / library)
     shutil.copy2(HERE / "gpu.sh", args.dir / "gpu.sh")
+    shutil.copy2(HERE / "gpu" / "torch_models.py", args.dir / "torch_models.py")
 
 
 def write_archive(folder):

@@ -25,6 +25,9 @@ class Model:
     # not listed begin as zeros.
     tensors: list = dataclasses.field(default_factory=list)
     tolerance: float = TOLERANCE
+    # What PyTorch runs beside it (gpu/torch_models.py): the network in `text`,
+    # trained with "loss" and "optimizer" if these are there, or a "kernel".
+    torch: dict = dataclasses.field(default_factory=dict)
 
     @property
     def has_variables(self):
@@ -100,6 +103,7 @@ def training(model, loss, optimizer):
         arguments=["--function", "train_step", "--load-state", *model.arguments[1:]]
         + ["--input", "target=random"],
         options=["--train", f"--loss={loss}", f"--optimizer={optimizer}"],
+        torch={"loss": loss, "optimizer": optimizer},
         tolerance=1e-3,  # After three steps.
     )
 
@@ -279,18 +283,18 @@ def bert(batch=1, tokens=128, width=768, heads=12, layers=12, words=30522):
     return b.model(x, (batch, tokens, width))
 
 
-def kernel(operands, body, flop, dtype="f32", tolerance=TOLERANCE):
-    """A kernel from variables to the variable `y`. `operands` are shapes of
-    %a0, %a1, … and, last, of %y; `body` computes %r of them."""
+def kernel(name, operands, body, flop, dtype="f32", tolerance=TOLERANCE):
+    """A kernel, `name` to PyTorch, from variables to the variable `y`. `operands`
+    are shapes of %a0, %a1, … and, last, of %y; `body` computes %r of them."""
     types = ["x".join(map(str, [*shape, dtype])) for shape in operands]
     names = [f"a{i}" for i in range(len(types) - 1)] + ["y"]
     lines = [
-        f'graph.variable "{name}" = dense<0.0> : tensor<{type}>'
-        for name, type in zip(names, types)
+        f'graph.variable "{operand}" = dense<0.0> : tensor<{type}>'
+        for operand, type in zip(names, types)
     ]
     arguments = ", ".join(
-        f'%{name}: tensor<{type}> {{graph.variable = "{name}"}}'
-        for name, type in zip(names, types)
+        f'%{operand}: tensor<{type}> {{graph.variable = "{operand}"}}'
+        for operand, type in zip(names, types)
     )
     lines.append(f"func.func @main({arguments})")
     lines.append(f'    -> (tensor<{types[-1]}> {{graph.variable = "y"}}) {{')
@@ -306,6 +310,7 @@ def kernel(operands, body, flop, dtype="f32", tolerance=TOLERANCE):
         ["--load-state", "weights.safetensors"],
         tensors=[(n, dtype, s, 0.0, 1.0) for n, s in zip(names, operands)],
         tolerance=tolerance,
+        torch={"kernel": name},
     )
 
 
@@ -313,7 +318,8 @@ def copy(rows=16384, columns=4096):
     """What the memory can do, as the others are compared with it: a kernel that
     moves all bytes and changes the sign, since a copy alone needs no kernel."""
     shape = (rows, columns)
-    return kernel([shape, shape], "%r = graph.neg %a0 : Ta0", rows * columns)
+    body = "%r = graph.neg %a0 : Ta0"
+    return kernel("copy", [shape, shape], body, rows * columns)
 
 
 def elementwise(rows=16384, columns=4096):
@@ -322,24 +328,26 @@ def elementwise(rows=16384, columns=4096):
         %1 = graph.sigmoid %0 : Ty
         %2 = graph.mul %1, %a0 : Ty, Ta0 -> Ty
         %r = graph.sub %2, %a1 : Ty, Ta1 -> Ty"""
-    return kernel([(rows, columns)] * 3, body, 4 * rows * columns)
+    operands = [(rows, columns)] * 3
+    return kernel("elementwise", operands, body, 4 * rows * columns)
 
 
 def softmax(rows=16384, columns=4096):
     shape = (rows, columns)
-    return kernel(
-        [shape, shape], "%r = graph.softmax %a0 axis 1 : Ta0", 5 * rows * columns
-    )
+    body = "%r = graph.softmax %a0 axis 1 : Ta0"
+    return kernel("softmax", [shape, shape], body, 5 * rows * columns)
 
 
 def layer_norm(rows=16384, columns=4096):
     body = "%r = graph.layer_norm %a0, %a1, %a2 axis 1 epsilon 1.0e-5 : Ta0, Ta1, Ta2"
     shape = (rows, columns)
-    return kernel([shape, (columns,), (columns,), shape], body, 8 * rows * columns)
+    operands = [shape, (columns,), (columns,), shape]
+    return kernel("layer_norm", operands, body, 8 * rows * columns)
 
 
 def matmul(size, dtype="f32"):
     return kernel(
+        "matmul",
         [(size, size)] * 3,
         "%r = graph.matmul %a0, %a1 : Ta0, Ta1 -> Ty",
         2 * size**3,

@@ -132,14 +132,19 @@ Json model_result(const fs::path &model, const fs::path &results) {
   if (result.is_null())
     throw UserError("'" + model.string() + "' has no about.json");
   result["ok"] = true;
+  result["torch"] = nullptr;
   Json problems = Json::array();
   std::ifstream steps(results / "steps");
   std::set<std::string> done;
   int code = 0;
-  for (std::string step; steps >> step >> code; done.insert(step))
-    if (code)
+  for (std::string step; steps >> step >> code; done.insert(step)) {
+    if (step == "torch") // Its problems are not ours.
+      result["torch"] = code ? Json{{"error", problem_of(results, step, code)}}
+                             : read_json(results / "torch.json");
+    else if (code)
       problems.push_back(problem_of(results, step, code));
-  for (const char *step : {"compare", "cpu", "gpu"})
+  }
+  for (const char *step : {"compare", "cpu", "gpu", "gpu-own-kernels"})
     if (problems.empty() && !done.contains(step))
       problems.push_back(std::string(step) + ": was not run");
   Json compared = read_json(results / "compare.json");
@@ -153,6 +158,8 @@ Json model_result(const fs::path &model, const fs::path &results) {
   result["sanitizer"] = done.contains("sanitizer") ? Json("run") : Json();
   result["cpu"] = with_rates(read_json(results / "cpu.json"), result);
   result["gpu"] = with_rates(read_json(results / "gpu.json"), result);
+  result["gpu_own_kernels"] =
+      with_rates(read_json(results / "gpu-own-kernels.json"), result);
   if (result["gpu"].is_object() && !result["gpu"].contains("gpu"))
     problems.push_back("gpu: the artifact for GPUs has run on the CPU alone");
   result["ok"] = problems.empty();

@@ -7,6 +7,7 @@ usage: PYTHONPATH=tests/support python tests/cuda/gpu_bundle_test.py
            BIN_DIR FAKE_DRIVER [unittest's options]
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -26,6 +27,13 @@ SANITIZER = """#!/bin/sh
 shift 4
 echo "$@" > sanitized
 exec "$@"
+"""
+# Takes what a python with PyTorch takes; says that there is a GPU.
+TORCH = """#!/bin/sh
+[ "$1" = -c ] && exit 0
+[ -f "$1" ] && [ -f "$2/about.json" ] && [ -s "$3" ] && [ "$4 $5" = "--runs 3" ] || exit 2
+case $2 in *softmax) exit 3;; esac
+echo '{"version": "2.0"}'
 """
 MODELS = ["copy", "matmul64", "mlp", "mlp_step", "softmax"]
 
@@ -71,6 +79,7 @@ class GpuBundleTest(cuda_test.CudaTest):
             "TINH_CUDA_DRIVER": str(cuda_test.DRIVER),
             "TINH_FAKE_CUDA": f"log={self.root / 'driver.log'}",
             "SANITIZER": "none",
+            "TORCH": "none",
             "RUNS": "3",
             "CPU_RUNS": "2",
         }
@@ -99,7 +108,7 @@ class GpuBundleTest(cuda_test.CudaTest):
             self.assertEqual((model["problems"], model["sanitizer"]), ([], "run"))
             self.assertEqual(model["gpu"]["gpu"], "Emulated GPU")
             self.assertEqual((model["cpu"]["runs"], model["gpu"]["runs"]), (2, 3))
-            for device in ("cpu", "gpu"):
+            for device in ("cpu", "gpu", "gpu_own_kernels"):
                 seconds = model[device]["median_ms"] / 1e3
                 rate = model["bytes"] / seconds / 1e9
                 self.assertAlmostEqual(model[device]["gb_per_s"], rate)
@@ -128,6 +137,34 @@ class GpuBundleTest(cuda_test.CudaTest):
         )
         self.assertIn("differ from the CPU's", found["softmax"]["problems"][0])
         self.assertIn("on the CPU alone", found["matmul64"]["problems"][0])
+
+    def test_pytorch(self):
+        python = self.root / "python"
+        python.write_text(TORCH)
+        python.chmod(0o755)
+        code, results = self.run_bundle(TORCH=str(python))
+        self.assertEqual((code, results["ok"]), (0, True), results)
+        for name, model in self.by_name(results).items():
+            if name == "softmax":
+                self.assertIn("exit code 3", model["torch"]["error"])
+            else:
+                self.assertEqual(model["torch"], {"version": "2.0"})
+        # Without, it is left out.
+        _, results = self.run_bundle()
+        self.assertEqual({model["torch"] for model in results["models"]}, {None})
+
+    def test_pytorch_runs_the_models(self):
+        if not importlib.util.find_spec("torch"):
+            self.skipTest("needs PyTorch")
+        for folder in sorted((self.bundle / "models").iterdir()):
+            weights = self.root / "weights.safetensors"
+            check = self.bundle / "bin" / "gpu-check"
+            self.script(check, "weights", folder / "weights.header", weights)
+            script = self.bundle / "torch_models.py"
+            options = ("--device", "cpu", "--runs", "2")
+            done = self.script(sys.executable, script, folder, weights, *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("median_ms", json.loads(done.stdout)["eager"], folder.name)
 
     def test_errors_of_the_driver(self):
         settings = f"log={self.root / 'driver.log'} fail=cuGraphLaunch:1:700"
