@@ -161,23 +161,6 @@ tinh_status_t tinh_module_output_info(const tinh_module_t *module,
   });
 }
 
-tinh_status_t tinh_cuda_device_count(uint32_t *out_count) {
-  return guarded([&] {
-    require(out_count, "out_count");
-    *out_count = cuda::device_count();
-  });
-}
-
-tinh_status_t tinh_cuda_device_info(uint32_t device,
-                                    tinh_cuda_device_info_t *out_info) {
-  return guarded([&] {
-    require(out_info, "out_info");
-    tinh_cuda_device_info_t info;
-    cuda::describe_device(device, info);
-    *out_info = info;
-  });
-}
-
 void tinh_context_options_init(tinh_context_options_t *out_options) {
   if (out_options)
     *out_options = Executor::default_options();
@@ -231,6 +214,7 @@ class ArgumentPlacer {
 public:
   ArgumentPlacer(Executor &executor, const tinh_run_options_t *options)
       : module(executor.module()), state(executor.state()),
+        on_stream(executor.is_on_stream()),
         variables(check_variables(executor.module(), options)) {}
 
   /// Those of the function that are no variables are in `buffers`.
@@ -264,10 +248,7 @@ private:
     if (!variables)
       return state.variable(index);
     if (module.variable(index).device != TINH_DEVICE_CPU)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("variable '") + tensor.name +
-                      "' lies on the GPU, in the context only; compile the "
-                      "model with --place to have it on the CPU");
+      return check_on_device(tensor, variables[index]);
     if (module.variable(index).pack.kernel != TINH_NO_KERNEL)
       throw Error(TINH_INVALID_ARGUMENT,
                   std::string("variable '") + tensor.name +
@@ -276,8 +257,26 @@ private:
     return check(tensor, "variable", variables[index]);
   }
 
+  void *check_on_device(const tinh_tensor_desc_t &tensor,
+                        const tinh_buffer_t &buffer) const {
+    if (!on_stream)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  std::string("variable '") + tensor.name +
+                      "' lies on the GPU, in the context only; compile the "
+                      "model with --place to have it on the CPU, or give the "
+                      "context a stream (cuda_stream)");
+    void *data = check(tensor, "variable", buffer);
+    if (reinterpret_cast<uintptr_t>(data) % TINH_BUFFER_ALIGNMENT != 0)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  std::string("the memory of variable '") + tensor.name +
+                      "' on the GPU is not aligned to " +
+                      std::to_string(TINH_BUFFER_ALIGNMENT) + " bytes");
+    return data;
+  }
+
   const Module &module;
   State &state;
+  const bool on_stream;
   const tinh_buffer_t *variables;
   std::vector<void *> placed;
 };

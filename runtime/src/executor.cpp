@@ -14,6 +14,7 @@
 
 #include "cpu_count.h"
 #include "error.h"
+#include "handles.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -64,6 +65,8 @@ Executor::Executor(std::shared_ptr<const Module> module,
     of_pool.spin = std::chrono::microseconds(options.spin_us);
   else if (options.threads <= available_cpus())
     of_pool.spin = kDefaultSpin;
+  if (options.cuda_stream)
+    options.cuda_device = options.cuda_stream->stream.index;
   if (cuda::needs_device(loaded->artifact()))
     gpu = cuda::LoadedModule::get(*loaded, options.cuda_device);
   spin = of_pool.spin;
@@ -82,7 +85,7 @@ void Executor::make_memory() {
   constexpr uint64_t kPage = 4096;
   scratch_stride = (scratch + kPage - 1) / kPage * kPage;
   scratch_memory = MappedMemory::anonymous(scratch_stride * options.threads);
-  variables.emplace(*loaded, gpu.get());
+  variables.emplace(*loaded, gpu.get(), /*is_given=*/is_on_stream());
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     programs.emplace_back(*loaded, artifact.functions[i], options.threads,

@@ -39,6 +39,8 @@ public:
 
   const Module &module() const { return *loaded; }
   tinh_context_info_t info() const;
+  /// Whether it uses the GPU by a stream of the program's.
+  bool is_on_stream() const { return options.cuda_stream != nullptr; }
   static tinh_context_options_t default_options();
   /// For where variables lie; what they hold is for runs, and for with_state.
   State &state() { return *variables; }
@@ -109,7 +111,9 @@ private:
 
   /// Whether workers do one step after the other together, of one run at a
   /// time.
-  bool goes_by_steps() const { return options.parallel_for || numerics; }
+  bool goes_by_steps() const {
+    return options.parallel_for || numerics || is_on_stream();
+  }
   void run_by_steps(Run &run);
   void walk_by_steps(const Run &run);
   void execute_device_step(const Run &run, uint32_t step);

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "executor.h"
 #include "guarded.h"
+#include "handles.h"
 
 #include <pthread.h>
 
@@ -33,8 +34,10 @@ template <typename What> void Executor::try_on_device(Run &run, What &&what) {
 void Executor::make_device_arena(Arena &arena) {
   arena.device = std::make_unique<cuda::DeviceRun>(
       gpu, loaded->artifact(),
-      cuda::DeviceRun::Options{arena_size, device_arena_size, spin,
-                               trace.has_value()});
+      cuda::DeviceRun::Options{
+          arena_size, device_arena_size, spin, trace.has_value(),
+          options.cuda_stream ? options.cuda_stream->stream.handle.get()
+                              : nullptr});
   Program::Memory memory = {arena.device->host_arena(), loaded->weights(),
                             arena.device->device_arena(),
                             reinterpret_cast<char *>(gpu->weights())};
@@ -43,7 +46,7 @@ void Executor::make_device_arena(Arena &arena) {
         arena.tables.emplace_back(program.address_table(memory));
     for (const ArgumentSlot &slot : program.arguments())
       if (int32_t variable = program.tensor(slot.argument).variable;
-          variable != TINH_NOT_VARIABLE)
+          variable != TINH_NOT_VARIABLE && !is_on_stream())
         table[slot.entry] =
             variables->address(static_cast<uint32_t>(variable)) + slot.offset;
   }

@@ -20,9 +20,11 @@
 
 namespace tinh::runtime {
 
-State::State(const Module &module, const cuda::LoadedModule *gpu)
-    : module(module) {
+State::State(const Module &module, const cuda::LoadedModule *gpu, bool is_given)
+    : module(module), is_given(is_given) {
   const tinh_artifact_t &artifact = module.artifact();
+  if (is_given)
+    return;
   if (!gpu) {
     memory = MappedMemory::anonymous(artifact.state_size);
     return;
@@ -51,6 +53,10 @@ char *State::variable(uint32_t index) {
 }
 
 void State::reset() {
+  if (is_given)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "the context is on a stream of the program's and has no state: "
+                "give each run the memory of all variables");
   const tinh_artifact_t &artifact = module.artifact();
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &variable = artifact.variables[i];

@@ -30,8 +30,9 @@ void convert(const tinh_artifact_t &artifact,
 
 class State {
 public:
-  /// `gpu` has the module if it needs a GPU; else it is null.
-  State(const Module &module, const cuda::LoadedModule *gpu);
+  /// `gpu` has the module if it needs a GPU; else it is null. `is_given`: runs
+  /// are given all variables, and there is no state.
+  State(const Module &module, const cuda::LoadedModule *gpu, bool is_given);
 
   /// Where variable `index` lies, as it is stored. Any thread may ask.
   char *variable(uint32_t index);
@@ -54,6 +55,7 @@ private:
   bool on_device(const tinh_variable_desc_t &variable) const;
 
   const Module &module;
+  const bool is_given;
   MappedMemory memory; ///< Of a module without a GPU.
   cuda::DevicePtr device;
   cuda::PinnedMemory pinned; ///< Of one with a GPU, which copies from here,

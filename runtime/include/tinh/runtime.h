@@ -212,6 +212,44 @@ TINH_API tinh_status_t tinh_cuda_device_count(uint32_t *out_count);
 TINH_API tinh_status_t tinh_cuda_device_info(uint32_t device,
                                              tinh_cuda_device_info_t *out_info);
 
+/* A stream of the program's own on a GPU: what it is given is done in order,
+ * and nobody waits for it but tinh_cuda_stream_wait, which also tells what went
+ * wrong. Any thread may use it. Contexts can run on it (cuda_stream). */
+typedef struct tinh_cuda_stream tinh_cuda_stream_t;
+TINH_API tinh_status_t tinh_cuda_stream_create(uint32_t device,
+                                               tinh_cuda_stream_t **out_stream);
+/* After all contexts on it, and what was allocated with it. */
+TINH_API void tinh_cuda_stream_release(tinh_cuda_stream_t *stream);
+TINH_API tinh_status_t tinh_cuda_stream_wait(tinh_cuda_stream_t *stream);
+
+/* Memory on the stream's GPU, aligned to at least 256 bytes; NULL for no bytes.
+ * Freeing waits for the GPU. */
+TINH_API tinh_status_t tinh_cuda_allocate(tinh_cuda_stream_t *stream,
+                                          size_t size, void **out_memory);
+TINH_API tinh_status_t tinh_cuda_free(tinh_cuda_stream_t *stream, void *memory);
+
+/* Copies from and to memory of the GPU or the host, in the stream's order. From
+ * memory of the host that is not pinned, the bytes are taken within the call;
+ * to such memory, they are there when it returns. */
+TINH_API tinh_status_t tinh_cuda_stream_copy(tinh_cuda_stream_t *stream,
+                                             void *to, const void *from,
+                                             size_t size);
+/* Writes at most 64 bytes to the GPU's memory, which are taken within the call;
+ * waits for nothing. */
+TINH_API tinh_status_t tinh_cuda_stream_write(tinh_cuda_stream_t *stream,
+                                              void *to, const void *data,
+                                              size_t size);
+
+/* A point in a stream's work, for times by the GPU's own clock. */
+typedef struct tinh_cuda_mark tinh_cuda_mark_t;
+TINH_API tinh_status_t tinh_cuda_stream_mark(tinh_cuda_stream_t *stream,
+                                             tinh_cuda_mark_t **out_mark);
+TINH_API void tinh_cuda_mark_release(tinh_cuda_mark_t *mark);
+/* Waits until the GPU has come to `to`, and gives the milliseconds between the
+ * two. */
+TINH_API tinh_status_t tinh_cuda_elapsed(tinh_cuda_mark_t *from,
+                                         tinh_cuda_mark_t *to, double *out_ms);
+
 /*===-- Contexts ----------------------------------------------------------===*/
 
 /* Calls task(argument, i) once for each i in [0, count), on any threads, and
@@ -258,6 +296,13 @@ typedef struct tinh_context_options {
   tinh_check_numerics_t check_numerics;
   /* The GPU to use, if the module needs one. */
   uint32_t cuda_device;
+  /* A stream, which then also says which GPU: runs give it their steps one by
+   * one, behind what it was given before, and are done when it has all of them;
+   * nobody waits for the GPU unless the CPU has a step of its own. The context
+   * has no state: each run is given memory for all variables, that of those on
+   * the GPU in the GPU's memory, aligned to TINH_BUFFER_ALIGNMENT. NULL: the
+   * context has streams of its own. */
+  tinh_cuda_stream_t *cuda_stream;
 } tinh_context_options_t;
 
 TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);
@@ -329,7 +374,8 @@ typedef struct tinh_run_options {
    * Otherwise one buffer for each variable; for one that the function does not
    * have it may be empty, with data NULL. INVALID_ARGUMENT if the artifact
    * stores one that it has in a layout of its own: graph-compile's
-   * --plain-variables makes those that do not; or if one is in GPU memory. */
+   * --plain-variables makes those that do not; or if one is in GPU memory and
+   * the context not on a stream of the program's. */
   const tinh_buffer_t *variables;
   uint32_t num_variables;
 } tinh_run_options_t;

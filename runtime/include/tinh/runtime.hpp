@@ -323,6 +323,65 @@ inline tinh_cuda_device_info_t cuda_device_info(uint32_t device) {
   return info;
 }
 
+/// A stream of the program's own, and memory on its GPU.
+class CudaStream {
+public:
+  explicit CudaStream(uint32_t device = 0) {
+    tinh_cuda_stream_t *created = nullptr;
+    check(tinh_cuda_stream_create(device, &created));
+    owned.reset(created);
+  }
+
+  void wait() const { check(tinh_cuda_stream_wait(handle())); }
+  void *allocate(size_t size) const {
+    void *memory = nullptr;
+    check(tinh_cuda_allocate(handle(), size, &memory));
+    return memory;
+  }
+  void free(void *memory) const { check(tinh_cuda_free(handle(), memory)); }
+  void copy(void *to, const void *from, size_t size) const {
+    check(tinh_cuda_stream_copy(handle(), to, from, size));
+  }
+  void write(void *to, const void *data, size_t size) const {
+    check(tinh_cuda_stream_write(handle(), to, data, size));
+  }
+
+  tinh_cuda_stream_t *handle() const noexcept { return owned.get(); }
+
+private:
+  struct Release {
+    void operator()(tinh_cuda_stream_t *stream) const {
+      tinh_cuda_stream_release(stream);
+    }
+  };
+  std::unique_ptr<tinh_cuda_stream_t, Release> owned;
+};
+
+/// The point that a stream's work has come to.
+class CudaMark {
+public:
+  explicit CudaMark(const CudaStream &stream) {
+    tinh_cuda_mark_t *created = nullptr;
+    check(tinh_cuda_stream_mark(stream.handle(), &created));
+    owned.reset(created);
+  }
+
+  /// Milliseconds of the GPU's since `from`; waits for it.
+  double since(const CudaMark &from) const {
+    double ms = 0;
+    check(tinh_cuda_elapsed(from.owned.get(), owned.get(), &ms));
+    return ms;
+  }
+
+private:
+  struct Release {
+    void operator()(tinh_cuda_mark_t *mark) const {
+      tinh_cuda_mark_release(mark);
+    }
+  };
+  std::unique_ptr<tinh_cuda_mark_t, Release> owned;
+};
+
 /// Threads and memory to run a module in. Any thread may use it.
 class Context {
 public:

@@ -70,7 +70,7 @@ public:
   }
 };
 
-/// Owns a handle of the driver's.
+/// Owns a handle of the driver's; without a device, it is somebody else's.
 template <typename Handle, CUresult (*Driver::*destroy)(Handle)> class Owned {
 public:
   Owned() = default;
@@ -86,13 +86,15 @@ public:
   }
   ~Owned() {
     CUcontext popped;
-    if (!handle || driver().cuCtxPushCurrent_v2(device->context()) != kSuccess)
+    if (!handle || !device ||
+        driver().cuCtxPushCurrent_v2(device->context()) != kSuccess)
       return;
     (driver().*destroy)(handle);
     driver().cuCtxPopCurrent_v2(&popped);
   }
 
   Handle get() const { return handle; }
+  Handle release() { return std::exchange(handle, Handle{}); }
   explicit operator bool() const { return handle != Handle{}; }
 
 private:
@@ -109,6 +111,12 @@ using Graph = Owned<CUgraph, &Driver::cuGraphDestroy>;
 using GraphExec = Owned<CUgraphExec, &Driver::cuGraphExecDestroy>;
 
 using DevicePtr = std::shared_ptr<const Device>;
+
+struct OwnStream {
+  DevicePtr device;
+  uint32_t index; ///< The GPU's.
+  Stream handle;
+};
 
 /// Memory on the GPU, and memory of the host that it copies from and to at full
 /// speed; nothing of size 0. Throw OUT_OF_MEMORY, naming `what`.

@@ -250,6 +250,11 @@ void DeviceRun::wait_for_end() const {
 }
 
 void DeviceRun::complete() {
+  // What the stream is given next comes after this run, but for copies by the
+  // CPU.
+  auto is_direct = [](const CallerCopy &copy) { return copy.direct; };
+  if (options.stream && std::ranges::all_of(plan->copies, is_direct))
+    return;
   check(wait_for(ended, options.spin),
         [&] { return std::string(function().name) + " failed on the GPU"; });
   arrive(UINT32_MAX, /*loose_too=*/true);

@@ -28,6 +28,8 @@ public:
     uint64_t device_size = 0; ///< and on the GPU.
     std::chrono::microseconds spin{0};
     bool timing = false; ///< For traces.
+    /// The program's: all goes there, and nobody waits for it.
+    CUstream stream = nullptr;
   };
   DeviceRun(std::shared_ptr<const LoadedModule> loaded,
             const tinh_artifact_t &artifact, const Options &options);

@@ -22,7 +22,8 @@ DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
   host_memory = allocate_pinned(device, options.host_size, "an arena");
   device_memory = allocate(device, options.device_size, "an arena");
   for (Stream &stream : streams)
-    stream = make_stream(device);
+    stream =
+        options.stream ? Stream(nullptr, options.stream) : make_stream(device);
   if (options.timing)
     began = make_event(device, true);
   ended = make_event(device, false);
