@@ -11,16 +11,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AddCpuFunctions : Pass<"add-cpu-functions", "::mlir::ModuleOp"> {
+  let summary = "Have functions for machines without a GPU beside those for one";
+  let description = [{
+    In a module with `graph.also_cpu`, each function that users call, and each
+    variable, gets a copy behind all others that says in `graph.instead_of` what it
+    stands in for: its kernels stay on the CPU. `@init` and its weights will be for
+    both, and what both read is there once.
+
+    Preconditions: no kernel has a device yet.
+  }];
+  let statistics = [
+    Statistic<"numCopies", "copies", "Functions copied">
+  ];
+}
+
 def PlaceKernels : Pass<"place-kernels", "::mlir::ModuleOp"> {
   let summary = "Decide which device runs a kernel";
   let description = [{
     In a module with `graph.cuda`, every `graph.kernel` gets `graph.device`, unless
-    it is for the CPU, and values that the other device needs a `graph.transfer`.
+    it is for the CPU, and values that the other device needs a `graph.transfer`;
+    kernels of functions that are `graph.instead_of` others are for the CPU.
     A rule of the module's `graph.place`, PATTERN=DEVICE, is about the kernels with
     an op or a node of the model whose name fits the pattern; of several rules the
     last one counts, and without one a kernel is for the GPU. What depends on
-    constants alone stays on the CPU. Variables that kernels on the GPU read or
-    compute lie there, and so does what branches and loops carry.
+    constants alone stays on the CPU, and so do, where no rule is about them, kernels
+    over a few integers or booleans that decide on branches and loops, if these come
+    from and go to the CPU. Variables that kernels on the GPU read or
+    compute lie there, and so does what branches and loops carry. Ops are ordered by how
+    often what they need has come from the GPU to the CPU.
 
     Preconditions: those of `lower-kernels`.
   }];
@@ -155,7 +174,8 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect", "::mlir::ub::UBDialect",
     "::mlir::vector::VectorDialect"
   ];
@@ -187,8 +207,10 @@ def EmitKernels : Pass<"emit-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 

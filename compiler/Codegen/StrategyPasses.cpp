@@ -11,6 +11,8 @@
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "dialects/graph/Graph.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;

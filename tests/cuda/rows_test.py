@@ -10,7 +10,6 @@ Softmax, norms, reductions and transposes of all shapes and types, and each of
 their barriers left out.
 """
 
-import re
 import unittest
 
 import cuda_models
@@ -76,12 +75,6 @@ TYPES = ("f16", "bf16", "f64", "i64", "i32")
 
 
 class RowsTest(cuda_test.CudaTest):
-    def strategies(self, model):
-        path = self.folder / "kernels.mlir"
-        json = self.folder / f"{model['name']}.json"
-        self.compile(json, path, "--target=cuda", "--emit=kernels")
-        return set(re.findall(r'graph.strategy = "(\w+)"', path.read_text()))
-
     def check(self, model, *strategies):
         cpu, cuda = self.compile_for(model, "cpu"), self.compile_for(model, "cuda")
         found = self.strategies(model)

@@ -32,6 +32,12 @@ TEST_F(ImportJson, ReadsAttributesByTheOpsDefinition) {
   expectContains(importJson(node("reduce", R"("kind": "mean", "axes": [1],
                                               "keepdims": true)")),
                  "graph.reduce mean %arg0 axes [1] keepdims");
+  expectContains(
+      importJson(graph(R"({"op": "scatter", "inputs": ["x", "i", "x"],
+         "outputs": ["y"], "attributes": {"kind": "max", "axis": 0}})",
+                       R"({"name": "i", "dtype": "i64",
+         "shape": [2], "data": [0, 1]})")),
+      "graph.scatter max %arg0, ");
   expectContains(importJson(node("softmax", R"("axis": 1)")),
                  "graph.softmax %arg0 axis 1");
   expectContains(importJson(node("reshape", R"("shape": [3, 2])")),

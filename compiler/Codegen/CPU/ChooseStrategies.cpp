@@ -21,13 +21,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// Whether `argument` is what the updates of a scatter are combined with: each
-/// element is read before it is written.
-static bool isScatteredInto(func::FuncOp kernel, BlockArgument argument) {
-  auto scatter = matchScatter(kernel);
-  return scatter && scatter->initial == argument && argument.hasOneUse();
-}
-
 /// Whether the weights of `c` are the argument `index` of the kernel, unpacked.
 static bool unpacksArgument(const Contraction &c, int64_t index,
                             const Target &target) {

@@ -23,57 +23,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-//===----------------------------------------------------------------------===//
-// Recognition
-//===----------------------------------------------------------------------===//
-
-/// Adds what `hit` compares: positions with the loops' own indices.
-static bool collectPositions(Value hit, Scatter &scatter) {
-  if (auto both = hit.getDefiningOp<arith::AndIOp>())
-    return collectPositions(both.getLhs(), scatter) &&
-           collectPositions(both.getRhs(), scatter);
-  auto same = hit.getDefiningOp<arith::CmpIOp>();
-  if (!same || same.getPredicate() != arith::CmpIPredicate::eq)
-    return false;
-  auto position = dyn_cast<BlockArgument>(same.getLhs());
-  auto cast = same.getRhs().getDefiningOp<arith::IndexCastOp>();
-  auto here =
-      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
-  if (!position || !here || here.getDim() >= scatter.rank ||
-      position.getArgNumber() + 1 >= scatter.op.getNumDpsInputs())
-    return false;
-  scatter.positions.push_back(
-      scatter.op.getDpsInputOperand(position.getArgNumber()));
-  scatter.targets.push_back(here.getDim());
-  return true;
-}
-
-std::optional<Scatter> matchScatter(func::FuncOp kernel) {
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  if (terminator->getNumOperands() != 1)
-    return std::nullopt;
-  auto op = terminator->getOperand(0).getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumReductionLoops() == 0 || op.getNumResults() != 1 ||
-      op.getNumDpsInputs() < 2)
-    return std::nullopt;
-  Scatter scatter;
-  scatter.op = op;
-  scatter.initial = op.getDpsInits()[0];
-  scatter.extents = op.getStaticLoopRanges();
-  scatter.rank = cast<RankedTensorType>(op.getResult(0).getType()).getRank();
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  for (auto [i, expr] : llvm::enumerate(output.getResults()))
-    if (expr != getAffineDimExpr(i, op.getContext()))
-      return std::nullopt;
-  auto chosen = op.getBody()->getTerminator()->getOperand(0);
-  auto select = chosen.getDefiningOp<arith::SelectOp>();
-  Value old = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
-  if (!select || select.getFalseValue() != old ||
-      !collectPositions(select.getCondition(), scatter))
-    return std::nullopt;
-  return scatter;
-}
-
 /// Whether positions are the same along the last dimension.
 static bool isUniformAlongLast(const Scatter &scatter) {
   return llvm::all_of(scatter.positions, [&](OpOperand *position) {

@@ -16,22 +16,9 @@
 #define TINH_CODEGEN_CPU_SCATTER_H
 
 #include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/Kernel/Scatter.h"
 
 namespace tinh::cpu {
-
-struct Scatter {
-  mlir::linalg::GenericOp op;
-  mlir::Value initial; // What the updates are combined with.
-  /// Where updates are for, and in which dimension that is.
-  llvm::SmallVector<mlir::OpOperand *> positions;
-  llvm::SmallVector<unsigned> targets;
-  llvm::SmallVector<int64_t> extents; // Of all loops.
-  unsigned rank;                      // Of the result: the first loops.
-
-  bool isTarget(unsigned dim) const { return llvm::is_contained(targets, dim); }
-  unsigned last() const { return rank - 1; }
-};
-std::optional<Scatter> matchScatter(mlir::func::FuncOp kernel);
 
 struct ScatterPlan {
   /// Blocks of the last dimension, if positions are not for it, else 1.

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Strategy.h"
 
+#include "compiler/Codegen/CUDA/Libraries.h"
 #include "compiler/Codegen/CUDA/Rows.h"
 #include "compiler/Codegen/Kernel/Choosing.h"
+#include "compiler/Codegen/Kernel/Scatter.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 
@@ -41,6 +43,8 @@ static StringRef chooseStrategy(func::FuncOp kernel) {
     return "contraction";
   if (divideScan(kernel))
     return "scan";
+  if (divideScatter(kernel))
+    return "scatter";
   if (isWorthTeams(kernel))
     return "rows";
   return divideTranspose(kernel) ? "transpose" : "threads";
@@ -56,9 +60,22 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
     return divideRows(kernel);
   if (strategy == "scan")
     return divideScan(kernel);
+  if (strategy == "scatter")
+    return divideScatter(kernel);
   if (strategy == "transpose")
     return divideTranspose(kernel);
   return std::nullopt;
+}
+
+/// Tells libraries what the kernel is to them. Those of convolutions do not say
+/// whether they read what they add before they write.
+static void setLibrary(func::FuncOp kernel, const Target &target) {
+  graph::LibraryAttr library = describeForLibrary(kernel, target);
+  if (!library)
+    return;
+  kernel->setAttr(graph::names::kLibrary, library);
+  if (library.getKind() == graph::LibraryKind::Convolution)
+    kernel->removeAttr(graph::names::kInplace);
 }
 
 LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
@@ -79,7 +96,11 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
     kernel->setAttr(graph::names::kScratch,
                     b.getI64IntegerAttr(division->shared));
     // The thread that writes an element has read it before.
-    setInplace(kernel, isReadAtItsIndex);
+    setInplace(kernel, [&](BlockArgument argument) {
+      return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
+    });
+    if (strategy == "contraction")
+      setLibrary(kernel, target);
   }
   return success();
 }
@@ -218,6 +239,7 @@ emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
           .Case("contraction", emitContraction)
           .Case("rows", emitRows)
           .Case("scan", emitScan)
+          .Case("scatter", emitScatter)
           .Case("transpose", emitTranspose)
           .Default(nullptr);
   if (succeeded(emit(emitted, target)))

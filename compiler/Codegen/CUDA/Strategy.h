@@ -73,6 +73,11 @@ mlir::LogicalResult emitThreads(EmittedKernel &kernel, const Target &target);
 
 /// Whether tiles pay for the product in `kernel`, if there is one.
 bool isWorthTiling(mlir::func::FuncOp kernel);
+/// Lets a dispatch of its own compute what a large product of `kernel` reads of
+/// other reductions, or the product itself; null if it changed nothing.
+graph::DispatchOp splitChain(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                             mlir::func::FuncOp kernel,
+                             graph::DispatchOp dispatch);
 std::optional<Division> divideContraction(mlir::func::FuncOp kernel,
                                           const Target &target);
 mlir::LogicalResult emitContraction(EmittedKernel &kernel,
@@ -104,6 +109,14 @@ mlir::LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target);
 
 std::optional<Division> divideScan(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitScan(EmittedKernel &kernel, const Target &target);
+
+//===----------------------------------------------------------------------===//
+// scatter: elements combined with updates whose positions are computed. The
+// block that owns a position looks for its updates.
+//===----------------------------------------------------------------------===//
+
+std::optional<Division> divideScatter(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitScatter(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//
 

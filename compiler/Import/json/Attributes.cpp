@@ -45,6 +45,8 @@ SmallVector<Attribute> candidates(const Json &value, MLIRContext &context) {
     result.push_back(graph::ComparePredicateAttr::get(&context, *predicate));
   if (auto kind = graph::symbolizeReduceKind(text))
     result.push_back(graph::ReduceKindAttr::get(&context, *kind));
+  if (auto kind = graph::symbolizeScatterKind(text))
+    result.push_back(graph::ScatterKindAttr::get(&context, *kind));
   if (auto mode = graph::symbolizePadMode(text))
     result.push_back(graph::PadModeAttr::get(&context, *mode));
   return result;
