@@ -365,7 +365,7 @@ private:
   Backend *previous;
 };
 
-/// The engine's.
+/// The engine's (EagerBackend/, and Cuda/ once a GPU is used).
 Backend &eagerBackend();
 /// The same, where what is done with tensors that require gradients is recorded
 /// (Autograd/TapeBackend.h).

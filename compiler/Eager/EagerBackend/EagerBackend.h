@@ -94,6 +94,9 @@ public:
   void *waitToWrite(const TensorImpl &x, const Call &call) override;
 };
 
+/// The engine's of tensors on the CPU.
+Backend &cpuBackend();
+
 constexpr size_t kMaxElementwiseInputs = 5;
 /// Queues a kernel that computes `out` element by element from at most so many
 /// inputs, which broadcast to its shape.

@@ -117,7 +117,7 @@ void EagerBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
   queueCopy(backwards, out, call);
 }
 
-Backend &eager::eagerBackend() {
+Backend &eager::cpuBackend() {
   // Never destroyed: static tensors may outlive anything else.
   static auto *backend = new EagerBackend;
   static auto *checking = new CheckingBackend;

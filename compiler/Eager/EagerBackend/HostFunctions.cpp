@@ -8,7 +8,7 @@
 #include "compiler/Eager/Autograd/Record.h"
 #include "compiler/Eager/EagerBackend/EagerBackend.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
-#include "compiler/Eager/Tensor/Support.h"
+#include "compiler/Eager/Tensor/Device.h"
 
 #include <vector>
 
@@ -48,9 +48,12 @@ void tinh::call(const char *name, HostFunction function,
     fail(call, "a function of the host cannot be part of a graph; call it "
                "outside of what is traced");
   std::vector<Storage *> read, written;
-  for (const Tensor &tensor : reads)
+  for (const Tensor &tensor : reads) {
+    requireCpu(use(tensor, call), "a function of the host", call);
     read.push_back(use(tensor, call).storage.get());
+  }
   for (const Tensor &tensor : writes) {
+    requireCpu(use(tensor, call), "a function of the host", call);
     requireNoLeaf(use(tensor, call), call);
     written.push_back(use(tensor, call).storage.get());
   }

@@ -8,7 +8,6 @@
 #include "compiler/Eager/Function/CompiledGraph.h"
 
 #include "compiler/Eager/CheckNumerics.h"
-#include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Support/Files.h"
 #include "compiler/Transforms/Passes.h"
@@ -32,9 +31,11 @@ static uint32_t mostChunks(ModuleOp module) {
 }
 
 uint32_t compileToFile(ModuleOp module, GraphContext &context,
-                       const std::string &name, const std::string &path) {
+                       const std::string &name, const std::string &path,
+                       const std::optional<CudaOptions> &cuda) {
   CompileOptions options;
   options.modelName = name;
+  options.cuda = cuda;
   options.phases.plainVariables = true; // Tensors have their memory.
   std::optional<KernelCache> cache;
   if (std::string directory = KernelCache::defaultDirectory();

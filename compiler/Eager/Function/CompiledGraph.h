@@ -11,6 +11,7 @@
 #include "compiler/Eager/Engine/Engine.h"
 #include "compiler/Eager/Function/GraphContext.h"
 #include "compiler/Eager/Tensor/TensorImpl.h"
+#include "compiler/Pipelines/Compile.h"
 #include "tinh/runtime.hpp"
 #include "tinh/tensor_types.h"
 
@@ -56,10 +57,11 @@ private:
   std::vector<size_t> changed;
 };
 
-/// Writes `module`, at phase graph, as an artifact. Throws a tinh::Error. Gives
+/// Writes `module`, at phase graph, as an artifact, for a GPU with `cuda`. Throws a tinh::Error. Gives
 /// how many threads can have work in it at a time.
 uint32_t compileToFile(mlir::ModuleOp module, GraphContext &context,
-                       const std::string &name, const std::string &path);
+                       const std::string &name, const std::string &path,
+                       const std::optional<CudaOptions> &cuda = std::nullopt);
 
 } // namespace tinh::eager
 

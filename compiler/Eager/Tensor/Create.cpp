@@ -9,6 +9,7 @@
 // Constants, sequences, and copies of the program's memory.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Promotion.h"
 
 #include <cmath>
@@ -17,7 +18,9 @@ using namespace tinh;
 using namespace tinh::eager;
 
 Tensor tinh::empty(const Shape &shape, DType dtype, At at) {
-  return makeTensor(dtype, checkedSizes(shape, dtype, {"empty", at}));
+  Tensor out = makeTensor(dtype, checkedSizes(shape, dtype, {"empty", at}));
+  placeOn(currentDevice(), *TensorAccess::get(out));
+  return out;
 }
 
 static Tensor constant(const Shape &shape, const Number &value, DType dtype,
@@ -36,15 +39,36 @@ Tensor tinh::full(const Shape &shape, Number value, std::optional<DType> dtype,
   return constant(shape, value, dtype.value_or(value.dtype), {"full", at});
 }
 
+Tensor tinh::empty(const Shape &shape, DType dtype, Device device, At at) {
+  DeviceScope scope(device);
+  return empty(shape, dtype, at);
+}
+Tensor tinh::zeros(const Shape &shape, DType dtype, Device device, At at) {
+  DeviceScope scope(device);
+  return zeros(shape, dtype, at);
+}
+Tensor tinh::ones(const Shape &shape, DType dtype, Device device, At at) {
+  DeviceScope scope(device);
+  return ones(shape, dtype, at);
+}
+Tensor tinh::full(const Shape &shape, Number value, std::optional<DType> dtype,
+                  Device device, At at) {
+  DeviceScope scope(device);
+  return full(shape, value, dtype, at);
+}
+
 static Tensor constantLike(const Tensor &x, const Number &value,
                            std::optional<DType> dtype, const Call &call) {
   const TensorImpl &impl = use(x, call);
+  LikeScope scope(impl);
   return filled(impl.sizes, toScalar(value, dtype.value_or(impl.dtype)), call);
 }
 
 Tensor tinh::empty_like(const Tensor &x, std::optional<DType> dtype, At at) {
   const TensorImpl &impl = use(x, {"empty_like", at});
-  return makeTensor(dtype.value_or(impl.dtype), impl.sizes);
+  Tensor out = makeTensor(dtype.value_or(impl.dtype), impl.sizes);
+  placeOn(deviceOf(impl), *TensorAccess::get(out));
+  return out;
 }
 Tensor tinh::zeros_like(const Tensor &x, std::optional<DType> dtype, At at) {
   return constantLike(x, 0, dtype, {"zeros_like", at});

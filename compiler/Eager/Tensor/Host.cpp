@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Host.h"
 
+#include "compiler/Eager/Tensor/Device.h"
+
 #include <cstring>
 #include <dlpack/dlpack.h>
 #include <memory>
@@ -37,7 +39,9 @@ static void copyRows(const char *from, char *to, size_t elementSize,
       copyRows(from, to, elementSize, x, axis + 1);
 }
 
-void eager::copyToHost(const TensorImpl &x, void *data, const Call &call) {
+void eager::copyToHost(const TensorImpl &given, void *data, const Call &call) {
+  Tensor here = onCpu(given, call);
+  const TensorImpl &x = *TensorAccess::get(here);
   size_t elementSize = DType(x.dtype).size();
   auto *base =
       static_cast<const char *>(Backend::current().waitToRead(x, call));
@@ -173,6 +177,7 @@ Tensor tinh::from_dlpack(DLManagedTensor *dlpack, At at) {
 DLManagedTensor *tinh::to_dlpack(const Tensor &x, At at) {
   Call call{"to_dlpack", at};
   const TensorImpl &impl = use(x, call);
+  requireCpu(impl, "DLPack", call);
   auto exported = std::make_unique<Exported>();
   exported->tensor = x;
   exported->shape = x.shape(at);

@@ -9,6 +9,7 @@
 // After numpy/_core/arrayprint.py, with its default options.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Half.h"
 #include "compiler/Eager/Tensor/PrintNumbers.h"
 #include "compiler/Eager/Tensor/Support.h"
@@ -166,7 +167,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 static std::string toText(const Tensor &tensor, const Call &call) {
-  const TensorImpl &x = use(tensor, call);
+  Tensor here = onCpu(use(tensor, call), call);
+  const TensorImpl &x = *TensorAccess::get(here);
   auto *base =
       static_cast<const char *>(Backend::current().waitToRead(x, call));
   if (x.numElements() == 0)

@@ -34,6 +34,7 @@
 #ifndef TINH_TENSOR_H
 #define TINH_TENSOR_H
 
+#include "tinh/device.h"
 #include "tinh/tensor_types.h"
 
 #include <utility>
@@ -88,6 +89,7 @@ public:
   uint64_t nbytes(At at = At::current()) const;
   /// Dense and in row-major order.
   bool is_contiguous(At at = At::current()) const;
+  Device device(At at = At::current()) const;
 
   //===--------------------------------------------------------------------===//
   // Elements: these wait
@@ -128,6 +130,9 @@ public:
   /// Converted as C does: floating-point to integer truncates, anything to
   /// boolean is `!= 0`. This tensor if it has that dtype.
   Tensor to(DType dtype, At at = At::current()) const;
+  /// Copied to another device. This tensor if it lies there. Throws NO_DEVICE,
+  /// with one sentence on what is missing.
+  Tensor to(Device device, At at = At::current()) const;
 
   //===--------------------------------------------------------------------===//
   // Views: they share the elements
@@ -277,6 +282,19 @@ public:
 //===----------------------------------------------------------------------===//
 // Creation
 //===----------------------------------------------------------------------===//
+
+/// As those without a device, in a DeviceScope.
+Tensor empty(const Shape &shape, DType dtype, Device device,
+             At at = At::current());
+Tensor zeros(const Shape &shape, DType dtype, Device device,
+             At at = At::current());
+Tensor ones(const Shape &shape, DType dtype, Device device,
+            At at = At::current());
+Tensor full(const Shape &shape, Number value, std::optional<DType> dtype,
+            Device device, At at = At::current());
+
+/// They are created on the CPU or, in a DeviceScope, on its device; `…_like`
+/// where the tensor given lies.
 
 /// Its elements are undefined until they are written.
 Tensor empty(const Shape &shape, DType dtype = float32, At at = At::current());
