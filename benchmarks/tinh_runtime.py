@@ -38,6 +38,8 @@ class ModuleInfo(c.Structure):
         ("state_size", c.c_uint64),
         ("needs_cuda", c.c_bool),
         ("device_state_size", c.c_uint64),
+        ("has_cuda", c.c_bool),
+        ("state_size_without_gpu", c.c_uint64),
     ]
 
 
@@ -54,6 +56,10 @@ class FunctionInfo(c.Structure):
         ("device_arena_size", c.c_uint64),
         ("device_unplanned_size", c.c_uint64),
         ("device_lower_bound_size", c.c_uint64),
+        ("num_steps_without_gpu", c.c_uint32),
+        ("arena_size_without_gpu", c.c_uint64),
+        ("unplanned_size_without_gpu", c.c_uint64),
+        ("lower_bound_size_without_gpu", c.c_uint64),
     ]
 
 
@@ -79,6 +85,8 @@ class ContextOptions(c.Structure):
         ("trace_path", c.c_char_p),
         ("check_numerics", c.c_int),
         ("cuda_device", c.c_uint32),
+        ("cuda_stream", c.c_void_p),
+        ("device", c.c_int),
     ]
 
 

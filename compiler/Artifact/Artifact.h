@@ -40,7 +40,7 @@ struct Tensor {
   std::vector<int64_t> dims;
   uint64_t size = 0;   // Bytes.
   uint64_t offset = 0; // In the weights or, of a variable, the state.
-  int32_t variable = TINH_NOT_VARIABLE; // Index into Contents::variables.
+  int32_t variable = TINH_NOT_VARIABLE; // Index into Program::variables.
 };
 
 /// A kernel that one thread runs by itself, outside of any function.
@@ -91,18 +91,27 @@ struct Kernel {
   std::vector<Operand> operands; // What it reads, then what it writes.
   tinh_device_t device = TINH_DEVICE_CPU;
   uint32_t threads = 0; // CUDA: of a block.
+  std::string image;    // CUDA: the symbol of the image that its code is in.
 };
 
-struct Contents {
+/// What a context runs.
+struct Program {
+  std::vector<Function> functions;
+  std::vector<Variable> variables;
+  uint64_t stateSize = 0, deviceStateSize = 0;
+  uint64_t deviceWeightsSize = 0; // Of the weights, which begin with them.
+};
+
+struct Contents : Program {
   std::string model;
   std::string cpu;
   uint64_t cpuFeatures = 0;
   std::vector<Kernel> kernels;
-  std::vector<Function> functions;
   std::vector<Tensor> weights;
   uint64_t weightsSize = 0;
-  std::vector<Variable> variables;
-  uint64_t stateSize = 0, deviceStateSize = 0;
+  /// What a context runs instead where there is no GPU: functions and variables
+  /// of the same names.
+  std::optional<Program> withoutGpu;
   /// Computes the weights from the parameters, its inputs.
   std::optional<Function> init;
 };

@@ -31,20 +31,16 @@ public:
   }
 
   Module &build(const WriteOptions &options) {
-    std::vector<Constant *> kernels, functions, variables;
+    std::vector<Constant *> all;
     for (const Kernel &kernel : contents.kernels)
-      kernels.push_back(describe(kernel));
-    for (const Function &function : contents.functions)
-      functions.push_back(describe(function));
-    for (const Variable &variable : contents.variables)
-      variables.push_back(describe(variable));
-    Constant *descriptor = structure(
-        {i32(TINH_ARTIFACT_VERSION), i32(kernels.size()), text("tinh 0.1.0"),
-         text(contents.model), array(kernels), i32(functions.size()),
-         i32(variables.size()), array(functions), array(variables),
-         i64(contents.weightsSize), i64(contents.stateSize),
-         contents.init ? hold(describe(*contents.init)) : null(),
-         i64(contents.deviceStateSize)});
+      all.push_back(describe(kernel));
+    Constant *kernels = array(all);
+    Constant *withoutGpu = null();
+    if (contents.withoutGpu)
+      withoutGpu =
+          hold(describe(*contents.withoutGpu, kernels, null(), null()));
+    Constant *init = contents.init ? hold(describe(*contents.init)) : null();
+    Constant *descriptor = describe(contents, kernels, init, withoutGpu);
     if (options.linkage == Linkage::Relocatable) {
       exported(structure({linkedNote(), hold(descriptor),
                           options.externalWeights ? null() : linkedWeights()}),
@@ -207,6 +203,22 @@ private:
     note.version = TINH_ARTIFACT_VERSION;
     note.weights_embedded = 1;
     note.cpu_features = contents.cpuFeatures;
+  Constant *describe(const Program &program, Constant *kernels, Constant *init,
+                     Constant *withoutGpu) {
+    std::vector<Constant *> functions, variables;
+    for (const Function &function : program.functions)
+      functions.push_back(describe(function));
+    for (const Variable &variable : program.variables)
+      variables.push_back(describe(variable));
+    return structure({i32(TINH_ARTIFACT_VERSION), i32(contents.kernels.size()),
+                      text("tinh 0.1.0"), text(contents.model), kernels,
+                      i32(functions.size()), i32(variables.size()),
+                      array(functions), array(variables),
+                      i64(contents.weightsSize), i64(program.stateSize), init,
+                      i64(program.deviceStateSize),
+                      i64(program.deviceWeightsSize), withoutGpu});
+  }
+
     note.weights_size = contents.weightsSize;
     contents.cpu.copy(note.cpu, sizeof(note.cpu) - 1);
     return note;

@@ -29,6 +29,10 @@ namespace tinh::codegen {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Codegen/Passes.h.inc"
 
+/// Copies the functions of `module` for machines without a GPU, if it says so;
+/// returns how many were copied.
+int64_t addCpuFunctions(mlir::ModuleOp module);
+
 /// Gives the kernels of `module` devices and counts the values that other devices
 /// get.
 mlir::LogicalResult placeKernels(mlir::ModuleOp module, int64_t *numTransfers);

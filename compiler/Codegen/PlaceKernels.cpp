@@ -199,7 +199,9 @@ LogicalResult markKernels(ModuleOp module) {
     return failure();
   auto device = StringAttr::get(module.getContext(), graph::names::kOnCuda);
   module.walk([&](graph::KernelOp kernel) {
-    if (isToCuda(kernel, *rules))
+    auto function = kernel->getParentOfType<func::FuncOp>();
+    if (!function->hasAttr(graph::names::kInsteadOf) &&
+        isToCuda(kernel, *rules))
       kernel->setAttr(graph::names::kDevice, device);
     else
       kernel->removeAttr(graph::names::kDevice);

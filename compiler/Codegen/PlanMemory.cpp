@@ -173,6 +173,8 @@ void FunctionBuilder::create() {
   auto result = plan::FunctionOp::create(
       builder, function.getLoc(), function.getName(), describeInputs(function),
       describeOutputs(function));
+  if (Attribute other = function->getAttr(graph::names::kInsteadOf))
+    result->setAttr(graph::names::kInsteadOf, other);
   const planning::ArenaSizes &host = planned.arenas[kHostArena];
   result.setArena(host.arenaSize);
   result.setUnplanned(host.unplannedSize);
@@ -381,10 +383,12 @@ static LogicalResult planVariables(ModuleOp module) {
     if (failed(layout))
       return failure();
     OpBuilder builder(variable);
-    plan::VariableOp::create(
+    auto planned = plan::VariableOp::create(
         builder, variable.getLoc(), variable.getNameAttr(), initial,
         TypeAttr::get(variable.getType()), variable.getTrainableAttr(),
         variable.isOnCuda() ? builder.getUnitAttr() : UnitAttr(), *layout);
+    if (Attribute other = variable->getAttr(graph::names::kInsteadOf))
+      planned->setAttr(graph::names::kInsteadOf, other);
     variable.erase();
   }
   return success();

@@ -60,6 +60,13 @@ static ArrayAttr chipsFor(ModuleOp module, const CudaOptions &options) {
   return Builder(module.getContext()).getStrArrayAttr(chips);
 }
 
+/// Whether there are functions for machines without a GPU beside others.
+static bool hasCpuFunctions(ModuleOp module) {
+  return llvm::any_of(*module.getBody(), [](Operation &op) {
+    return op.hasAttr(graph::names::kInsteadOf);
+  });
+}
+
 /// The attributes of a module that is compiled for GPUs, too.
 static LogicalResult annotateCuda(ModuleOp module, Phase phase,
                                   const CudaOptions &options) {
@@ -68,7 +75,8 @@ static LogicalResult annotateCuda(ModuleOp module, Phase phase,
   // Kernels have devices, and their strategies are for these, from there on.
   bool isNew =
       module->getAttr(graph::names::kCuda) != chips || !options.place.empty() ||
-      (options.allowTf32 && !module->hasAttr(graph::names::kAllowTf32));
+      (options.allowTf32 && !module->hasAttr(graph::names::kAllowTf32)) ||
+      (options.alsoCpu && !hasCpuFunctions(module));
   if (phase >= Phase::Kernels && isNew)
     return fail(module, "the model in phase '" + phaseName(phase) +
                             "' has its kernels on the devices that they are "
@@ -76,6 +84,8 @@ static LogicalResult annotateCuda(ModuleOp module, Phase phase,
   module->setAttr(graph::names::kCuda, chips);
   if (options.allowTf32)
     module->setAttr(graph::names::kAllowTf32, builder.getUnitAttr());
+  if (options.alsoCpu && phase < Phase::Kernels)
+    module->setAttr(graph::names::kAlsoCpu, builder.getUnitAttr());
   if (!options.place.empty())
     module->setAttr(graph::names::kPlace,
                     builder.getStrArrayAttr(SmallVector<StringRef>(
@@ -189,17 +199,27 @@ struct CompiledInit {
 
 } // namespace
 
-static void describe(const artifact::Contents &contents,
+static void describe(const artifact::Program &program, bool withoutGpu,
                      CompileReport &report) {
-  for (const artifact::Function &function : contents.functions) {
+  for (const artifact::Function &function : program.functions) {
     size_t dispatches =
         llvm::count_if(function.steps, [](const artifact::Step &step) {
           return step.opcode < TINH_OP_BRANCH;
         });
-    report.functions.push_back(
-        {function.name, dispatches, function.arenaSize, function.unplannedSize,
-         function.lowerBoundSize, function.deviceArenaSize,
-         function.deviceUnplannedSize, function.deviceLowerBoundSize});
+    report.functions.push_back({function.name, dispatches, function.arenaSize,
+                                function.unplannedSize, function.lowerBoundSize,
+                                function.deviceArenaSize,
+                                function.deviceUnplannedSize,
+                                function.deviceLowerBoundSize, withoutGpu});
+  }
+}
+
+static void describe(const artifact::Contents &contents,
+                     CompileReport &report) {
+  describe(contents, /*withoutGpu=*/false, report);
+  if (contents.withoutGpu) {
+    describe(*contents.withoutGpu, /*withoutGpu=*/true, report);
+    report.stateSizeWithoutGpu = contents.withoutGpu->stateSize;
   }
   report.kernels = contents.kernels.size();
   report.weightsSize = contents.weightsSize;

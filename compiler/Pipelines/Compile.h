@@ -38,6 +38,8 @@ struct CudaOptions {
   std::vector<std::string> place;
   /// The CUDA toolkit's folder; empty: where CUDA_HOME says, or a usual place.
   std::string toolkit;
+  /// The artifact runs where there is no GPU, too.
+  bool alsoCpu = false;
 };
 
 struct CompileOptions {

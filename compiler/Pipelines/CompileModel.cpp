@@ -43,9 +43,10 @@ CompileOptions::Weights convert(WeightsPlacement placement) {
 CompileOptions convert(const CompileRequest &request) {
   CompileOptions options;
   options.cpu = request.cpu;
-  if (request.target == Target::Cuda)
+  if (request.target != Target::Cpu)
     options.cuda = CudaOptions{request.cuda.chips, request.cuda.allowTf32,
-                               request.cuda.place, request.cuda.toolkit};
+                               request.cuda.place, request.cuda.toolkit,
+                               request.target == Target::CpuAndCuda};
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
   options.phases.plainVariables = request.plainVariables;

@@ -89,6 +89,7 @@ struct Memory {
 static FailureOr<Memory> planCopy(ModuleOp module,
                                   const PhaseOptions &options) {
   OwningOpRef<ModuleOp> copy = module.clone();
+  (*copy)->removeAttr(graph::names::kAlsoCpu); // The GPU's memory is to do.
   PhaseOptions quiet = options;
   quiet.memoryBudget.reset();
   quiet.remarks = false;

@@ -91,7 +91,8 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(transforms::createRepeatCheapOps());
 }
 
-/// Kernels get devices first: all that follows depends on them, and their ops
+/// Functions for machines without a GPU are split off before kernels get
+/// devices, which is first: all that follows depends on them, and their ops
 /// have names only until they are lowered. Variables are laid out before
 /// strategies are chosen, which then pack what
 /// remains. Strategies change a kernel for its own dispatch, as views do that
@@ -99,6 +100,7 @@ static void buildOptimised(OpPassManager &pm) {
 /// constants, so @init is split off then, too: after merging, since equal work
 /// on the same constant makes one weight.
 static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
+  pm.addPass(codegen::createAddCpuFunctions());
   pm.addPass(codegen::createPlaceKernels());
   pm.addPass(codegen::createLowerKernels());
   if (options.fuse) // Without, each op has memory of its own.

@@ -40,11 +40,11 @@ static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
           buffer.getIndex(), static_cast<uint64_t>(buffer.getOffset())};
 }
 
-/// The names of the model's nodes in `location`, with a space between them.
 /// So many kernels for GPUs share an image: the programs of the toolkit take as
 /// long to start as to compile one, and a change of one compiles all again.
 static constexpr size_t kKernelsOfImage = 8;
 
+/// The names of the model's nodes in `location`, with a space between them.
 static std::string nodeNames(Location location) {
   llvm::SetVector<StringRef> names;
   location->walk([&](Location inner) {
@@ -60,17 +60,19 @@ namespace {
 /// Adds functions with their kernels, each once, to the contents.
 class Describer {
 public:
-  explicit Describer(artifact::Contents &contents) : contents(contents) {
-    for (auto [i, variable] : llvm::enumerate(contents.variables))
-      variables[variable.name] = i;
-  }
+  explicit Describer(artifact::Contents &contents)
+      : contents(contents), program(&contents) {}
   void add(plan::FunctionOp function);
-  /// Adds the kernels that variables in layouts of their own go through.
-  void addConversions(ModuleOp module);
+  /// Adds all functions but @init, and all variables: those for machines
+  /// without a GPU, which stand in for others, or the others.
+  void addProgram(ModuleOp module, artifact::Program &to, bool withoutGpu);
   /// Adds @init as the function that takes parameters.
   void addInit(plan::FunctionOp init);
 
 private:
+  void addVariable(plan::VariableOp op);
+  void addConversions(plan::VariableOp op);
+  void noteDeviceWeight(uint64_t offset);
   artifact::Function describe(plan::FunctionOp function);
   std::vector<std::optional<uint64_t>> placeConstants(plan::FunctionOp init);
   std::vector<artifact::Tensor> describe(ArrayAttr tensors);
@@ -78,12 +80,12 @@ private:
   uint32_t kernel(Operation *user, FlatSymbolRefAttr name, uint64_t scratch);
 
   artifact::Contents &contents;
-  llvm::StringMap<uint32_t> kernels, variables;
-};
-
   artifact::Program *program; // That is being described.
   size_t numCudaKernels = 0;
   std::string image; // That the next kernel for GPUs goes to.
+  llvm::StringMap<uint32_t> kernels, variables;
+};
+
 /// Finds where jumps lead to. A `plan.else` is a jump behind the `plan.end_if`,
 /// which is no step of an artifact.
 class JumpResolver {
@@ -138,7 +140,7 @@ std::vector<artifact::Tensor> Describer::describe(ArrayAttr tensors) {
       continue;
     // It has the type that programs see.
     uint32_t index = variables.at(tensor.getName());
-    result.back() = contents.variables[index];
+    result.back() = program->variables[index];
     result.back().offset = 0;
     result.back().variable = index;
   }
@@ -178,26 +180,61 @@ uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
       kernel.device = TINH_DEVICE_CUDA;
       kernel.threads =
           code->getAttrOfType<IntegerAttr>(graph::names::kThreads).getInt();
+      if (numCudaKernels++ % kKernelsOfImage == 0)
+        image = kernel.name;
+      kernel.image = image;
     }
   }
   return known->second;
 }
 
-void Describer::addConversions(ModuleOp module) {
-  for (auto op : module.getOps<plan::VariableOp>()) {
-    std::optional<plan::LayoutAttr> layout = op.getLayout();
-    if (!layout)
-      continue;
-    artifact::Variable &variable =
-        contents.variables[variables.at(op.getName())];
-    auto add = [&](artifact::Conversion &conversion, FlatSymbolRefAttr name,
-                   int64_t chunks) {
-      conversion = {kernel(op, name, /*scratch=*/0),
-                    static_cast<uint64_t>(chunks)};
-    };
-    add(variable.pack, layout->getPack(), layout->getPackChunks());
-    add(variable.unpack, layout->getUnpack(), layout->getUnpackChunks());
-  }
+/// The kernels that a variable in a layout of its own goes through.
+void Describer::addConversions(plan::VariableOp op) {
+  std::optional<plan::LayoutAttr> layout = op.getLayout();
+  if (!layout)
+    return;
+  artifact::Variable &variable = program->variables[variables.at(op.getName())];
+  auto add = [&](artifact::Conversion &conversion, FlatSymbolRefAttr name,
+                 int64_t chunks) {
+    conversion = {kernel(op, name, /*scratch=*/0),
+                  static_cast<uint64_t>(chunks)};
+  };
+  add(variable.pack, layout->getPack(), layout->getPackChunks());
+  add(variable.unpack, layout->getUnpack(), layout->getUnpackChunks());
+}
+
+/// The name that programs know a function or a variable by.
+StringRef publicName(Operation *op, StringRef name) {
+  auto other = op->getAttrOfType<StringAttr>(graph::names::kInsteadOf);
+  return other ? other.getValue() : name;
+}
+
+/// Behind the others in the state of its device.
+void Describer::addVariable(plan::VariableOp op) {
+  variables[op.getName()] = program->variables.size();
+  artifact::Variable &variable = program->variables.emplace_back();
+  tinh::describe(variable, publicName(op, op.getName()),
+                 cast<RankedTensorType>(op.getType()));
+  variable.device = op.getOnDevice() ? TINH_DEVICE_CUDA : TINH_DEVICE_CPU;
+  uint64_t &stateSize =
+      op.getOnDevice() ? program->deviceStateSize : program->stateSize;
+  variable.offset = stateSize;
+  variable.trainable = op.getTrainable();
+  if (op.getInitial())
+    variable.initialOffset = op.getInitial()->getOffset();
+  variable.storedSize = graph::tensorSize(op.getStoredType());
+  stateSize += llvm::alignTo(variable.storedSize, TINH_BUFFER_ALIGNMENT);
+}
+
+/// The GPU reads the weight that has the byte at `offset`.
+void Describer::noteDeviceWeight(uint64_t offset) {
+  auto weight =
+      llvm::partition_point(contents.weights, [&](const artifact::Tensor &w) {
+        return w.offset + w.size <= offset;
+      });
+  if (weight != contents.weights.end())
+    program->deviceWeightsSize =
+        std::max(program->deviceWeightsSize, weight->offset + weight->size);
 }
 
 artifact::Step Describer::describeStep(Operation &op) {
@@ -218,6 +255,8 @@ artifact::Step Describer::describeStep(Operation &op) {
   for (auto [i, buffer] : llvm::enumerate(
            llvm::concat<plan::BufferAttr>(access.reads, access.writes))) {
     step.buffers.push_back(tinh::describe(buffer));
+    if (step.buffers.back().space == TINH_SPACE_DEVICE_WEIGHTS)
+      noteDeviceWeight(step.buffers.back().offset);
     for (auto [loop, bytes] : llvm::enumerate(buffer.getStrides()))
       if (bytes)
         step.strides.push_back(
@@ -228,7 +267,7 @@ artifact::Step Describer::describeStep(Operation &op) {
 
 artifact::Function Describer::describe(plan::FunctionOp function) {
   artifact::Function result;
-  result.name = function.getSymName().str();
+  result.name = publicName(function, function.getSymName()).str();
   result.inputs = describe(function.getInputs());
   result.outputs = describe(function.getOutputs());
   result.arenaSize = function.getArena();
@@ -252,7 +291,25 @@ artifact::Function Describer::describe(plan::FunctionOp function) {
 }
 
 void Describer::add(plan::FunctionOp function) {
-  contents.functions.push_back(describe(function));
+  program->functions.push_back(describe(function));
+}
+
+void Describer::addProgram(ModuleOp module, artifact::Program &to,
+                           bool withoutGpu) {
+  program = &to;
+  variables.clear();
+  auto belongs = [&](Operation *op) {
+    return op->hasAttr(graph::names::kInsteadOf) == withoutGpu;
+  };
+  for (auto variable : module.getOps<plan::VariableOp>())
+    if (belongs(variable))
+      addVariable(variable);
+  for (auto function : module.getOps<plan::FunctionOp>())
+    if (belongs(function) && graph::isEntry(function))
+      add(function);
+  for (auto variable : module.getOps<plan::VariableOp>())
+    if (belongs(variable))
+      addConversions(variable);
 }
 
 /// Gives the inputs of @init that are no parameters places behind the weights;
@@ -328,23 +385,6 @@ static void describeWeights(ModuleOp module, artifact::Contents &contents) {
   }
 }
 
-/// One behind the other in the state of their device.
-static void describeVariables(ModuleOp module, artifact::Contents &contents) {
-  for (auto op : module.getOps<plan::VariableOp>()) {
-    artifact::Variable &variable = contents.variables.emplace_back();
-    describe(variable, op.getName(), cast<RankedTensorType>(op.getType()));
-    variable.device = op.getOnDevice() ? TINH_DEVICE_CUDA : TINH_DEVICE_CPU;
-    uint64_t &stateSize =
-        op.getOnDevice() ? contents.deviceStateSize : contents.stateSize;
-    variable.offset = stateSize;
-    variable.trainable = op.getTrainable();
-    if (op.getInitial())
-      variable.initialOffset = op.getInitial()->getOffset();
-    variable.storedSize = graph::tensorSize(op.getStoredType());
-    stateSize += llvm::alignTo(variable.storedSize, TINH_BUFFER_ALIGNMENT);
-  }
-}
-
 static bool takesParameters(plan::FunctionOp init) {
   return llvm::any_of(init.getInputs().getAsRange<plan::TensorAttr>(),
                       [](plan::TensorAttr input) {
@@ -375,12 +415,15 @@ artifact::Contents describeArtifact(ModuleOp module,
                                     const cpu::Target &target) {
   artifact::Contents contents = emptyContents(module, target);
   describeWeights(module, contents);
-  describeVariables(module, contents);
   Describer describer(contents);
-  for (auto function : module.getOps<plan::FunctionOp>())
-    if (function.getSymName() != graph::names::kInit)
-      describer.add(function);
-  describer.addConversions(module);
+  describer.addProgram(module, contents, /*withoutGpu=*/false);
+  bool hasOthers = llvm::any_of(
+      module.getOps<plan::FunctionOp>(), [](plan::FunctionOp function) {
+        return function->hasAttr(graph::names::kInsteadOf);
+      });
+  if (hasOthers)
+    describer.addProgram(module, contents.withoutGpu.emplace(),
+                         /*withoutGpu=*/true);
   auto init = module.lookupSymbol<plan::FunctionOp>(graph::names::kInit);
   if (init && takesParameters(init))
     describer.addInit(init);

@@ -14,6 +14,7 @@
 #include "compiler/Codegen/Devices.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/PlanArtifact.h"
+#include "compiler/Pipelines/VerifyCpuFunctions.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "tinh/artifact.h"
@@ -352,7 +353,8 @@ static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
   return success(succeeded(verifyChips(module)) &&
                  succeeded(verifyKernels(module, phase)) &&
                  succeeded(verifyWeights(module)) &&
-                 succeeded(verifyPlannedVariables(module)));
+                 succeeded(verifyPlannedVariables(module)) &&
+                 succeeded(verifyCpuFunctions(module)));
 }
 
 LogicalResult verifyPhase(ModuleOp module, Phase phase) {
@@ -364,6 +366,8 @@ LogicalResult verifyPhase(ModuleOp module, Phase phase) {
   for (func::FuncOp function : *entries)
     if (failed(verifyBody(function, phase)))
       return failure();
+  if (failed(verifyCpuFunctions(module)))
+    return failure();
   if (phase < Phase::Kernels)
     return success();
   codegen::Devices devices(module, codegen::Devices::Variables::Chosen);

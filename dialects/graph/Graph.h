@@ -67,6 +67,11 @@ inline constexpr llvm::StringLiteral kAllowTf32 = "graph.allow_tf32";
 /// Of such a module: which kernels go where, "PATTERN=DEVICE" (ArrayAttr of
 /// StringAttr).
 inline constexpr llvm::StringLiteral kPlace = "graph.place";
+/// Of such a module: it is to run where there is no GPU, too (UnitAttr).
+inline constexpr llvm::StringLiteral kAlsoCpu = "graph.also_cpu";
+/// Of a function or a variable for machines without a GPU: the name of the one
+/// that it stands in for (StringAttr).
+inline constexpr llvm::StringLiteral kInsteadOf = "graph.instead_of";
 /// The device that a kernel is for: kOnCuda, or the CPU without it.
 inline constexpr llvm::StringLiteral kDevice = "graph.device";
 /// Of a kernel for GPUs: the threads of a block, which computes one of its

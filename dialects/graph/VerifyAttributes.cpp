@@ -137,11 +137,12 @@ LogicalResult verifyStrides(Operation *op, NamedAttribute attribute,
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
-  if (name == names::kCpu || name == names::kModel || name == names::kStrategy)
+  if (name == names::kCpu || name == names::kModel ||
+      name == names::kStrategy || name == names::kInsteadOf)
     return verifyString(op, attribute);
   if (name == names::kCuda || name == names::kPlace)
     return verifyStrings(op, attribute);
-  if (name == names::kAllowTf32)
+  if (name == names::kAllowTf32 || name == names::kAlsoCpu)
     return verifyUnit(op, attribute);
   if (name == names::kDevice)
     return verifyDevice(op, attribute);

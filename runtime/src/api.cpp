@@ -62,6 +62,7 @@ tinh_status_t tinh_module_info(const tinh_module_t *module,
     require(module, "module");
     require(out_info, "out_info");
     const tinh_artifact_t &artifact = module->module->artifact();
+    bool has_cuda = cuda::needs_device(artifact);
     *out_info = {artifact.model,
                  artifact.producer,
                  module->module->cpu(),
@@ -70,8 +71,10 @@ tinh_status_t tinh_module_info(const tinh_module_t *module,
                  artifact.num_variables,
                  artifact.weights_size,
                  artifact.state_size,
-                 cuda::needs_device(artifact),
-                 artifact.device_state_size};
+                 has_cuda && !artifact.without_gpu,
+                 artifact.device_state_size,
+                 has_cuda,
+                 artifact.without_gpu ? artifact.without_gpu->state_size : 0};
   });
 }
 
@@ -112,6 +115,10 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
     require(module, "module");
     require(out_info, "out_info");
     const tinh_function_desc_t &desc = module->module->function(function);
+    const tinh_artifact_t *others = module->module->artifact().without_gpu;
+    tinh_function_desc_t other = {};
+    if (others)
+      other = others->functions[function];
     *out_info = {desc.name,
                  num_given(desc.inputs, desc.num_inputs),
                  num_given(desc.outputs, desc.num_outputs),
@@ -122,7 +129,11 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
                  desc.lower_bound_size,
                  desc.device_arena_size,
                  desc.device_unplanned_size,
-                 desc.device_lower_bound_size};
+                 desc.device_lower_bound_size,
+                 other.num_steps,
+                 other.arena_size,
+                 other.unplanned_size,
+                 other.lower_bound_size};
   });
 }
 
@@ -293,7 +304,9 @@ static Arguments check_arguments(const tinh_context_t *context,
   ArgumentPlacer placer(executor, options);
   placer.add(desc.inputs, desc.num_inputs, inputs, num_inputs, "input");
   placer.add(desc.outputs, desc.num_outputs, outputs, num_outputs, "output");
-  return placer.finish();
+  Arguments arguments = placer.finish();
+  executor.check_memory(function, arguments);
+  return arguments;
 }
 
 tinh_status_t tinh_context_submit_with(

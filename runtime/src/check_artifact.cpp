@@ -216,11 +216,12 @@ private:
     case TINH_SPACE_DEVICE:
       return function.device_arena_size;
     case TINH_SPACE_WEIGHTS:
-    case TINH_SPACE_DEVICE_WEIGHTS:
       return artifact.weights_size;
     case TINH_SPACE_INPUT:
       if (buffer.index < function.num_inputs)
         return memory_of(function.inputs[buffer.index]);
+    case TINH_SPACE_DEVICE_WEIGHTS:
+      return artifact.device_weights_size;
       return std::nullopt;
     case TINH_SPACE_OUTPUT:
       if (buffer.index < function.num_outputs)
@@ -417,8 +418,10 @@ static bool valid_init(const tinh_artifact_t &artifact,
          init.num_steps <= kMaxSteps && StepChecker(artifact, init).run();
 }
 
-bool valid_artifact(const tinh_artifact_t &artifact) {
-  if (!valid_kernels(artifact) || !valid_variables(artifact))
+/// Its variables and functions. The kernels have been checked.
+static bool valid_program(const tinh_artifact_t &artifact) {
+  if (artifact.device_weights_size > artifact.weights_size ||
+      !valid_variables(artifact))
     return false;
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     const tinh_function_desc_t &function = artifact.functions[i];
@@ -427,7 +430,16 @@ bool valid_artifact(const tinh_artifact_t &artifact) {
         !StepChecker(artifact, function).run())
       return false;
   }
-  return !artifact.init || valid_init(artifact, *artifact.init);
+  return true;
+}
+
+bool valid_artifact(const tinh_artifact_t &artifact) {
+  return valid_kernels(artifact) && valid_program(artifact) &&
+         (!artifact.init || valid_init(artifact, *artifact.init)) &&
+         (!artifact.without_gpu ||
+          (stands_in(*artifact.without_gpu, artifact) &&
+           valid_program(*artifact.without_gpu) &&
+           !cuda::needs_device(*artifact.without_gpu)));
 }
 
 } // namespace tinh::runtime

@@ -22,9 +22,17 @@ namespace tinh::runtime {
 
 bool valid_artifact(const tinh_artifact_t &artifact);
 
+/// Whether `other` has what a context without a GPU may run in place of
+/// `artifact`, which has been checked; what it has is to be checked then.
+bool stands_in(const tinh_artifact_t &other, const tinh_artifact_t &artifact);
+
 /// The bytes from the first element of an operand to behind the last one;
 /// nothing if it is no tensor.
 std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand);
+
+/// Whether a kernel's library call describes what its operands can be. They
+/// have been checked.
+bool valid_library_call(const tinh_kernel_desc_t &kernel);
 
 /// For each step, and for the end of the function, the LOOP that it lies in;
 /// -1 for none. A LOOP lies outside its loop and a NEXT inside. Empty if loops

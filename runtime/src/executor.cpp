@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "executor.h"
 
+#include "choose_device.h"
 #include "cpu_count.h"
 #include "error.h"
 #include "handles.h"
@@ -55,6 +56,12 @@ Executor::Executor(std::shared_ptr<const Module> module,
     throw Error(TINH_INVALID_ARGUMENT,
                 "check_numerics is none of the values of "
                 "tinh_check_numerics_t");
+  if (options.cuda_stream)
+    options.cuda_device = options.cuda_stream->stream.index;
+  ChosenDevice chosen = choose_device(loaded, options);
+  loaded = std::move(chosen.module);
+  gpu = std::move(chosen.gpu);
+  why_not_cuda = std::move(chosen.why_not_cuda);
   if (options.check_numerics != TINH_CHECK_NOTHING)
     numerics.emplace(*loaded, options.check_numerics);
 
@@ -65,10 +72,6 @@ Executor::Executor(std::shared_ptr<const Module> module,
     of_pool.spin = std::chrono::microseconds(options.spin_us);
   else if (options.threads <= available_cpus())
     of_pool.spin = kDefaultSpin;
-  if (options.cuda_stream)
-    options.cuda_device = options.cuda_stream->stream.index;
-  if (cuda::needs_device(loaded->artifact()))
-    gpu = cuda::LoadedModule::get(*loaded, options.cuda_device);
   spin = of_pool.spin;
   make_memory();
   pool = std::make_unique<ThreadPool>(of_pool);
@@ -121,6 +124,7 @@ tinh_context_info_t Executor::info() const {
   info.scratch_size = scratch_stride * options.threads;
   info.uses_cuda = gpu != nullptr;
   info.cuda_device = options.cuda_device;
+  info.why_not_cuda = why_not_cuda.empty() ? nullptr : why_not_cuda.c_str();
   info.device_arena_size = device_arena_size;
   return info;
 }

@@ -42,6 +42,9 @@ public:
   /// Whether it uses the GPU by a stream of the program's.
   bool is_on_stream() const { return options.cuda_stream != nullptr; }
   static tinh_context_options_t default_options();
+  /// Throws INVALID_ARGUMENT if the CPU would have to read or write an argument
+  /// that lies in GPU memory.
+  void check_memory(uint32_t function, const Arguments &arguments) const;
   /// For where variables lie; what they hold is for runs, and for with_state.
   State &state() { return *variables; }
   /// Calls `use` when no run is queued or executes, and lets none start until
@@ -124,7 +127,8 @@ private:
 
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
-  std::shared_ptr<const cuda::LoadedModule> gpu; ///< If the module needs one.
+  std::shared_ptr<const cuda::LoadedModule> gpu; ///< If it is used.
+  std::string why_not_cuda;
   std::optional<Trace> trace;
   std::optional<NumericsCheck> numerics;
   std::optional<State> variables; ///< None once shut down.

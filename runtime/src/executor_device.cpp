@@ -18,6 +18,7 @@
 #include "guarded.h"
 #include "handles.h"
 
+#include <algorithm>
 #include <pthread.h>
 
 namespace tinh::runtime {
@@ -51,6 +52,30 @@ void Executor::make_device_arena(Arena &arena) {
             variables->address(static_cast<uint32_t>(variable)) + slot.offset;
   }
   arena.device->prepare(programs, arena.tables);
+}
+
+void Executor::check_memory(uint32_t function,
+                            const Arguments &arguments) const {
+  const Program &program = programs[function];
+  if (!gpu)
+    return;
+  auto wrong = std::ranges::find_if(program.host_arguments(), [&](auto &entry) {
+    bool of_state = arguments.on_state &&
+                    program.tensor(entry.first).variable != TINH_NOT_VARIABLE;
+    return !of_state && cuda::kind_of(arguments.pointers[entry.first]) ==
+                            cuda::MemoryKind::gpu;
+  });
+  if (wrong == program.host_arguments().end())
+    return;
+  auto [argument, step] = *wrong;
+  bool is_input = argument < program.function().num_inputs;
+  throw Error(TINH_INVALID_ARGUMENT,
+              std::string(is_input ? "input '" : "output '") +
+                  program.tensor(argument).name + "' of '" +
+                  program.function().name + "' lies in GPU memory, but step " +
+                  std::to_string(step) + ", which the CPU does, " +
+                  (is_input ? "reads" : "writes") +
+                  " it; give memory of the host");
 }
 
 void Executor::execute_with_device(Run &run) {

@@ -132,6 +132,17 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
   weights_data = mapped_weights.data();
 }
 
+Module::Module(const std::shared_ptr<const Module> &other,
+               const tinh_artifact_t &description, char *weights)
+    : note(other->note), loaded_by(other), weights_data(weights),
+      descriptor(&description) {}
+
+std::shared_ptr<const Module>
+Module::without_gpu(const std::shared_ptr<const Module> &module) {
+  return std::shared_ptr<const Module>(new Module(
+      module, *module->descriptor->without_gpu, module->weights_data));
+}
+
 void Module::Close::operator()(void *handle) const { dlclose(handle); }
 
 /// Item `index` of `count`; throws INVALID_ARGUMENT if there is no such.

@@ -44,6 +44,9 @@ public:
   /// .safetensors file at `path`.
   Module(const std::shared_ptr<const Module> &other, const std::string &path);
   Module(const Module &) = delete;
+  /// What `module` has for contexts without a GPU.
+  static std::shared_ptr<const Module>
+  without_gpu(const std::shared_ptr<const Module> &module);
 
   const tinh_artifact_t &artifact() const { return *descriptor; }
   const char *cpu() const { return note.cpu; }
@@ -57,9 +60,10 @@ public:
   const tinh_variable_desc_t &variable(uint32_t index) const;
 
 private:
-  /// What computes weights: `init` of `other` alone, on memory that is not its
+  /// `other` as another description has it, which like `weights` is not its
   /// own.
-  Module(const Module &other, const tinh_artifact_t &init, char *weights);
+  Module(const std::shared_ptr<const Module> &other,
+         const tinh_artifact_t &description, char *weights);
 
   tinh_note_t note;
   /// Whose library it uses, if it has none itself.

@@ -30,11 +30,14 @@ void Program::find_arguments() {
     const tinh_step_t &step = description->steps[s];
     for (uint32_t b = 0; b < step.num_buffers; ++b, ++entry) {
       const tinh_buffer_ref_t &buffer = step.buffers[b];
-      if (buffer.space == TINH_SPACE_INPUT)
-        slots.push_back({entry, buffer.index, buffer.offset});
-      else if (buffer.space == TINH_SPACE_OUTPUT)
-        slots.push_back(
-            {entry, description->num_inputs + buffer.index, buffer.offset});
+      bool is_output = buffer.space == TINH_SPACE_OUTPUT;
+      if (!is_output && buffer.space != TINH_SPACE_INPUT)
+        continue;
+      uint32_t argument =
+          buffer.index + (is_output ? description->num_inputs : 0);
+      slots.push_back({entry, argument, buffer.offset});
+      if (!for_device.on_device(s))
+        of_host.emplace(argument, s);
     }
   }
 }

@@ -22,6 +22,7 @@
 #include "cuda/schedule.h"
 #include "module.h"
 
+#include <map>
 #include <vector>
 
 namespace tinh::runtime {
@@ -116,6 +117,9 @@ public:
   /// `step` or a later one.
   static uint32_t index_at(const std::vector<Instruction> &list, uint32_t step);
   const std::vector<ArgumentSlot> &arguments() const { return slots; }
+  /// The arguments that the CPU reads or writes, each with the first step in
+  /// which it does.
+  const std::map<uint32_t, uint32_t> &host_arguments() const { return of_host; }
   /// That argument `argument` is.
   const tinh_tensor_desc_t &tensor(uint32_t argument) const {
     uint32_t num_inputs = description->num_inputs;
@@ -149,6 +153,7 @@ private:
   bool left_to_leader;
   std::vector<std::vector<Instruction>> workers;
   std::vector<ArgumentSlot> slots;
+  std::map<uint32_t, uint32_t> of_host;
   std::vector<Loop> all_loops;
   std::vector<uint32_t>
       loop_of; ///< Of each step, a NEXT's its own; or kNoLoop.

@@ -66,9 +66,6 @@ private:
 
 } // namespace
 
-Module::Module(const Module &other, const tinh_artifact_t &init, char *weights)
-    : note(other.note), weights_data(weights), descriptor(&init) {}
-
 Module::Module(const std::shared_ptr<const Module> &other,
                const std::string &path)
     : note(other->note), loaded_by(other), descriptor(other->descriptor) {
@@ -89,7 +86,8 @@ Module::Module(const std::shared_ptr<const Module> &other,
   init.num_variables = 0;
   init.state_size = 0;
   init.device_state_size = 0;
-  std::shared_ptr<const Module> module(new Module(*other, init, weights_data));
+  init.without_gpu = nullptr;
+  std::shared_ptr<const Module> module(new Module(other, init, weights_data));
   auto executor =
       std::make_shared<Executor>(module, Executor::default_options());
   executor->run_now(0, {std::move(parameters.pointers), true});

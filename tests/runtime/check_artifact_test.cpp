@@ -142,6 +142,91 @@ protected:
 
 } // namespace
 
+TEST_F(CheckDevices, WeightsOnTheGpuAreSomeOfThem) {
+  tinh_artifact_t artifact = module.artifact();
+  EXPECT_TRUE(valid_artifact(artifact));
+  artifact.device_weights_size -= 4;
+  EXPECT_FALSE(valid_artifact(artifact));
+  artifact.device_weights_size = artifact.weights_size + 4;
+  EXPECT_FALSE(valid_artifact(artifact));
+}
+
+TEST(CheckWithoutGpu, ItStandsInForTheOther) {
+  Toy toy({}, false, BOTH_ARTIFACT);
+  Module module(toy.path());
+  auto accepts = [&](auto change) {
+    tinh_artifact_t artifact = module.artifact(), other = *artifact.without_gpu;
+    std::vector<tinh_function_desc_t> functions(
+        other.functions, other.functions + other.num_functions);
+    std::vector<tinh_variable_desc_t> variables(
+        other.variables, other.variables + other.num_variables);
+    std::vector<tinh_tensor_desc_t> inputs(
+        functions[2].inputs, functions[2].inputs + functions[2].num_inputs);
+    functions[2].inputs = inputs.data();
+    other.functions = functions.data();
+    other.variables = variables.data();
+    artifact.without_gpu = &other;
+    change(artifact, other, functions.data(), variables.data(), inputs.data());
+    return valid_artifact(artifact);
+  };
+  using Artifact = tinh_artifact_t;
+  using Functions = tinh_function_desc_t *;
+  using Variables = tinh_variable_desc_t *;
+  using Inputs = tinh_tensor_desc_t *;
+  EXPECT_TRUE(
+      accepts([](Artifact &, Artifact &, Functions, Variables, Inputs) {}));
+  const std::function<void(Artifact &, Artifact &, Functions, Variables,
+                           Inputs)>
+      changes[] = {
+          [](Artifact &, Artifact &b, auto...) { b.version += 1; },
+          [](Artifact &, Artifact &b, auto...) { b.num_kernels -= 1; },
+          [](Artifact &, Artifact &b, auto...) { b.kernels += 1; },
+          [](Artifact &, Artifact &b, auto...) { b.num_functions -= 1; },
+          [](Artifact &, Artifact &b, auto...) { b.num_variables -= 1; },
+          [](Artifact &, Artifact &b, auto...) { b.weights_size -= 64; },
+          [](Artifact &, Artifact &b, auto...) { b.state_size -= 64; },
+          [](Artifact &a, Artifact &b, auto...) { b.init = a.init; },
+          [](Artifact &, Artifact &b, auto...) { b.without_gpu = &b; },
+          [](Artifact &, Artifact &b, auto...) { b.device_weights_size = 64; },
+          [](Artifact &, Artifact &b, auto...) { b.device_state_size = 64; },
+          [](Artifact &a, Artifact &, Functions f, auto...) {
+            f[0] = a.functions[0]; // Of the GPU.
+          },
+          [](Artifact &, Artifact &, Functions f, auto...) { f[0].name = "f"; },
+          [](Artifact &, Artifact &, Functions f, auto...) {
+            f[0].name = nullptr;
+          },
+          [](Artifact &, Artifact &, Functions f, auto...) {
+            f[2].num_inputs = 2;
+          },
+          [](Artifact &, Artifact &, Functions f, auto...) {
+            f[0].device_arena_size = 64;
+          },
+          [](Artifact &, Artifact &, Functions, Variables v, Inputs) {
+            std::swap(v[0], v[1]);
+          },
+          [](Artifact &, Artifact &, Functions, Variables v, Inputs) {
+            v[0].trainable = 0;
+          },
+          [](Artifact &, Artifact &, Functions, Variables v, Inputs) {
+            v[0].device = TINH_DEVICE_CUDA;
+          },
+          [](Artifact &, Artifact &, Functions, Variables, Inputs i) {
+            i[0].name = "z";
+          },
+          [](Artifact &, Artifact &, Functions, Variables, Inputs i) {
+            i[0].dtype = TINH_DTYPE_I32;
+          },
+          [](Artifact &, Artifact &, Functions, Variables, Inputs i) {
+            i[0].dims[0] = 512;
+          },
+          [](Artifact &, Artifact &, Functions, Variables, Inputs i) {
+            std::swap(i[1], i[2]);
+          }};
+  for (size_t i = 0; i < std::size(changes); ++i)
+    EXPECT_FALSE(accepts(changes[i])) << i;
+}
+
 TEST_F(CheckDevices, KernelsHaveCodeForTheirDevice) {
   EXPECT_TRUE(takes(0, [] {}));
   enum { kCpuKernel = 0, kGpuKernel = 2 };

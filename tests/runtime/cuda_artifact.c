@@ -18,6 +18,8 @@
  *   shared   y = -8 x: three times the GPU doubles and the CPU negates
  *   cpu      y = -x
  *
+ * With ALSO_CPU, the first three of them, for the CPU alone, too.
+ *
  *===----------------------------------------------------------------------===*/
 #include "tinh/artifact.h"
 
@@ -42,6 +44,26 @@ static void accumulate(void *const *buffers, void *scratch, int64_t begin,
     next[i] = total[i] + sum[i];
 }
 
+#ifdef ALSO_CPU
+/* x, w; y: what main computes */
+static void main_on_cpu(void *const *buffers, void *scratch, int64_t begin,
+                        int64_t end) {
+  const float *x = buffers[0], *w = buffers[1];
+  float *y = buffers[2];
+  for (int64_t i = begin * (N / CHUNKS); i < end * (N / CHUNKS); ++i)
+    y[i] = 2 * x[N - 1 - i] + w[N - 1 - i];
+}
+
+/* The same for mixed. */
+static void mixed_on_cpu(void *const *buffers, void *scratch, int64_t begin,
+                         int64_t end) {
+  const float *x = buffers[0], *w = buffers[1];
+  float *y = buffers[2];
+  for (int64_t i = begin * (N / CHUNKS); i < end * (N / CHUNKS); ++i)
+    y[i] = x[i] - (2 * x[i] + w[i]);
+}
+#endif
+
 #define IMAGE(NAME)                                                            \
   __asm__(".pushsection .rodata\n.balign 16\n.hidden image_" #NAME             \
           "\n.globl image_" #NAME "\nimage_" #NAME                             \
@@ -54,7 +76,17 @@ IMAGE(add);
 IMAGE(add_number);
 IMAGE(is_small);
 
-enum { NEGATE, ACCUMULATE, SCALE_ADD, FLIP, ADD, ADD_NUMBER, IS_SMALL };
+enum {
+  NEGATE,
+  ACCUMULATE,
+  SCALE_ADD,
+  FLIP,
+  ADD,
+  ADD_NUMBER,
+  IS_SMALL,
+  MAIN_ON_CPU,
+  MIXED_ON_CPU
+};
 static const int64_t dims[] = {N}, dense[] = {1};
 #define FLOATS(WRITTEN) {TINH_DTYPE_F32, WRITTEN, 1, dims, dense}
 static const tinh_operand_desc_t unary[] = {FLOATS(0), FLOATS(1)},
@@ -72,10 +104,18 @@ static const tinh_operand_desc_t unary[] = {FLOATS(0), FLOATS(1)},
    0,          sizeof OPERANDS / sizeof *OPERANDS,                             \
    OPERANDS,   TINH_DEVICE_CUDA,                                               \
    N / CHUNKS, &image_##NAME}
-static const tinh_kernel_desc_t kernels[] = {
-    CPU(negate, unary),  CPU(accumulate, binary), CUDA(scale_add, binary),
-    CUDA(flip, unary),   CUDA(add, binary),       CUDA(add_number, with_number),
-    CUDA(is_small, test)};
+static const tinh_kernel_desc_t kernels[] = {CPU(negate, unary),
+                                             CPU(accumulate, binary),
+                                             CUDA(scale_add, binary),
+                                             CUDA(flip, unary),
+                                             CUDA(add, binary),
+                                             CUDA(add_number, with_number),
+                                             CUDA(is_small, test),
+#ifdef ALSO_CPU
+                                             CPU(main_on_cpu, binary),
+                                             CPU(mixed_on_cpu, binary)
+#endif
+};
 
 #define IN(I) {TINH_SPACE_INPUT, I, 0}
 #define OUT(I) {TINH_SPACE_OUTPUT, I, 0}
@@ -223,20 +263,78 @@ static const tinh_variable_desc_t variables[] = {
     VARIABLE("sum", 0, TINH_DEVICE_CUDA),
     VARIABLE("total", TINH_INITIALLY_ZERO, TINH_DEVICE_CPU)};
 
+#ifdef ALSO_CPU
+#define HOST_WEIGHTS {TINH_SPACE_WEIGHTS, 0, 0}
+static const tinh_step_t main_on_cpu_steps[] = {RUN(MAIN_ON_CPU, -1, IN(0),
+                                                    HOST_WEIGHTS, OUT(0))},
+                         mixed_on_cpu_steps[] = {RUN(MIXED_ON_CPU, -1, IN(0),
+                                                     HOST_WEIGHTS, OUT(0))},
+                         train_on_cpu_steps[] = {
+                             RUN(ACCUMULATE, -1, IN(0), IN(1), OUT(1)),
+                             RUN(ACCUMULATE, 0, OUT(1), IN(2), OUT(2)),
+                             COPY(0, BYTES, OUT(1), OUT(0))};
+#define ON_CPU(NAME, STEPS, VARIABLES)                                         \
+  {.name = NAME,                                                               \
+   .num_inputs = 1 + VARIABLES,                                                \
+   .num_outputs = 1 + VARIABLES,                                               \
+   .inputs = x,                                                                \
+   .outputs = y,                                                               \
+   .num_steps = sizeof STEPS / sizeof *STEPS,                                  \
+   .mutates_state = VARIABLES != 0,                                            \
+   .steps = STEPS}
+static const tinh_function_desc_t functions_on_cpu[] = {
+    ON_CPU("main", main_on_cpu_steps, 0),
+    ON_CPU("mixed", mixed_on_cpu_steps, 0),
+    ON_CPU("train", train_on_cpu_steps, 2)};
+#define ON_HOST(NAME, OFFSET, INITIAL)                                         \
+  {.name = NAME,                                                               \
+   .dtype = TINH_DTYPE_F32,                                                    \
+   .rank = 1,                                                                  \
+   .dims = {N},                                                                \
+   .size = BYTES,                                                              \
+   .offset = OFFSET,                                                           \
+   .initial_offset = INITIAL,                                                  \
+   .trainable = 1,                                                             \
+   .stored_size = BYTES,                                                       \
+   .pack = {TINH_NO_KERNEL, 0},                                                \
+   .unpack = {TINH_NO_KERNEL, 0}}
+static const tinh_variable_desc_t variables_on_cpu[] = {
+    ON_HOST("sum", 0, 0), ON_HOST("total", BYTES, TINH_INITIALLY_ZERO)};
+static const tinh_artifact_t without_gpu = {.version = TINH_ARTIFACT_VERSION,
+                                            .num_kernels = sizeof kernels /
+                                                           sizeof *kernels,
+                                            .producer = "toy 1.0",
+                                            .model = "gpu toy",
+                                            .kernels = kernels,
+                                            .num_functions = 3,
+                                            .num_variables = 2,
+                                            .functions = functions_on_cpu,
+                                            .variables = variables_on_cpu,
+                                            .weights_size = BYTES,
+                                            .state_size = 2 * BYTES};
+#define NUM_FUNCTIONS 3
+#define WITHOUT_GPU &without_gpu
+#else
+#define NUM_FUNCTIONS sizeof functions / sizeof *functions
+#define WITHOUT_GPU 0
+#endif
+
 __attribute__((visibility("default")))
 const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        sizeof kernels / sizeof *kernels,
                                        "toy 1.0",
                                        "gpu toy",
                                        kernels,
-                                       sizeof functions / sizeof *functions,
+                                       NUM_FUNCTIONS,
                                        2,
                                        functions,
                                        variables,
                                        BYTES,
                                        BYTES,
                                        &init,
-                                       BYTES};
+                                       BYTES,
+                                       BYTES,
+                                       WITHOUT_GPU};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

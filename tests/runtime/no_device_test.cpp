@@ -36,6 +36,32 @@ TEST_F(NoDevice, IsToldInOneSentenceWhenAContextIsMade) {
   tinh_module_release(module);
 }
 
+TEST_F(NoDevice, LeavesWhatHasCodeForBothToTheCpu) {
+  Toy toy{{}, false, BOTH_ARTIFACT};
+  tinh_module_t *module = nullptr;
+  tinh_context_t *context = nullptr;
+  ASSERT_EQ(tinh_module_load(toy.path().c_str(), &module), TINH_OK)
+      << tinh_last_error();
+  ASSERT_EQ(tinh_context_create(module, nullptr, &context), TINH_OK)
+      << tinh_last_error();
+  tinh_context_info_t info;
+  ASSERT_EQ(tinh_context_info(context, &info), TINH_OK);
+  EXPECT_FALSE(info.uses_cuda);
+  EXPECT_EQ(std::string(info.why_not_cuda).rfind("there is no CUDA driver", 0),
+            0u)
+      << info.why_not_cuda;
+  std::vector<float> x(1024, 1), y(1024);
+  tinh_buffer_t in = {x.data(), 4096}, out = {y.data(), 4096};
+  EXPECT_EQ(tinh_context_run(context, 0, &in, 1, &out, 1), TINH_OK);
+  EXPECT_EQ(y[0], 2 + 1023);
+  tinh_context_release(context);
+  tinh_context_options_t options;
+  tinh_context_options_init(&options);
+  options.device = TINH_USE_CUDA;
+  EXPECT_EQ(tinh_context_create(module, &options, &context), TINH_NO_DEVICE);
+  tinh_module_release(module);
+}
+
 TEST_F(NoDevice, IsNothingToAnArtifactForTheCpu) {
   Toy toy;
   tinh_module_t *module = nullptr;

@@ -49,6 +49,14 @@ static void print_function(const tinh_module_t *module, uint32_t index) {
         static_cast<unsigned long long>(function.device_arena_size),
         static_cast<unsigned long long>(function.device_lower_bound_size),
         static_cast<unsigned long long>(function.device_unplanned_size));
+  if (function.num_steps_without_gpu)
+    std::printf(
+        "  without a GPU: steps %u, arena %llu bytes (lower bound %llu, "
+        "without reuse %llu)\n",
+        function.num_steps_without_gpu,
+        static_cast<unsigned long long>(function.arena_size_without_gpu),
+        static_cast<unsigned long long>(function.lower_bound_size_without_gpu),
+        static_cast<unsigned long long>(function.unplanned_size_without_gpu));
 }
 
 static void print_variables(const tinh_module_t *module, uint32_t count) {
@@ -65,7 +73,10 @@ void print_module(const tinh_module_t *module) {
   if (tinh_module_info(module, &info) != TINH_OK)
     return;
   std::printf("model %s, by %s, for %s%s\n", info.model, info.producer,
-              info.cpu, info.needs_cuda ? " and an NVIDIA GPU" : "");
+              info.cpu,
+              info.needs_cuda ? " and an NVIDIA GPU"
+              : info.has_cuda ? ", alone or with an NVIDIA GPU"
+                              : "");
   std::printf("weights %llu bytes, state %llu bytes, %u kernels\n",
               static_cast<unsigned long long>(info.weights_size),
               static_cast<unsigned long long>(info.state_size),
@@ -73,6 +84,9 @@ void print_module(const tinh_module_t *module) {
   if (info.device_state_size)
     std::printf("state on the GPU %llu bytes\n",
                 static_cast<unsigned long long>(info.device_state_size));
+  if (info.state_size_without_gpu)
+    std::printf("state without a GPU %llu bytes\n",
+                static_cast<unsigned long long>(info.state_size_without_gpu));
   for (uint32_t i = 0; i < info.num_functions; ++i)
     print_function(module, i);
   print_variables(module, info.num_variables);

@@ -68,9 +68,12 @@ void printReport(const tinh::CompileReport &report) {
     line("variables, bytes", report.stateSize);
   if (report.deviceStateSize)
     line("variables on the GPU", report.deviceStateSize);
+  if (report.stateSizeWithoutGpu)
+    line("variables without GPU", report.stateSizeWithoutGpu);
   for (const tinh::FunctionReport &function : report.functions) {
     if (report.functions.size() > 1)
-      llvm::outs() << function.name << "\n";
+      llvm::outs() << function.name
+                   << (function.withoutGpu ? ", without a GPU\n" : "\n");
     line("dispatches", function.dispatches);
     line("arena, bytes", function.arenaSize);
     line("  without reuse", function.unplannedSize);
@@ -81,7 +84,7 @@ void printReport(const tinh::CompileReport &report) {
       line("  live-set lower bound", function.deviceLowerBoundSize);
     }
     for (const tinh::RecomputationReport &done : report.recomputations)
-      if (done.function == function.name) {
+      if (done.function == function.name && !function.withoutGpu) {
         line("  without the budget", done.unlimitedArenaSize);
         line("kernels repeated", done.kernels);
         llvm::outs() << llvm::formatv("{0,-22} {1,14:F1}\n",
@@ -245,7 +248,7 @@ bool checkMemoryBudget(Arguments &arguments, tinh::Phase from, tinh::Phase to) {
               arguments.from + "' and '" + arguments.emit + "'");
 }
 
-/// Whether the options about GPUs come with --target=cuda.
+/// Whether the options about GPUs come with a target that is one.
 bool checkCuda(Arguments &arguments) {
   auto fail = [](const llvm::Twine &what) {
     llvm::errs() << "error: " << what << "\n";
@@ -256,10 +259,12 @@ bool checkCuda(Arguments &arguments) {
     return (cuda.chips.empty() && cuda.place.empty() && !cuda.allowTf32 &&
             cuda.toolkit.empty()) ||
            fail("--cuda-chips, --place, --allow-tf32 and --cuda-path are about "
-                "--target=cuda");
+                "--target=cuda and --target=cpu,cuda");
   arguments.compile.cuda = cuda;
+  arguments.compile.cuda->alsoCpu = arguments.target != "cuda";
   return !isFormat(arguments.emit) ||
-         fail("--target=cuda is about artifacts, not --emit=" + arguments.emit);
+         fail("--target=" + arguments.target +
+              " is about artifacts, not --emit=" + arguments.emit);
 }
 
 int run(Arguments &arguments) {
@@ -368,8 +373,9 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
 
 void defineCode(CLI::App &app, Arguments &arguments) {
   app.add_option("--target", arguments.target,
-                 "what runs the kernels: cpu, or cuda for a GPU of NVIDIA's")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+                 "what runs the kernels: cpu, or cuda for a GPU of NVIDIA's, or "
+                 "cpu,cuda for the GPU where there is one and else the CPU")
+      ->check(CLI::IsMember({"cpu", "cuda", "cpu,cuda"}))
       ->capture_default_str();
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "

@@ -14,10 +14,25 @@
 #include "run.h"
 #include "train.h"
 
+#include <charconv>
 #include <cstdio>
 #include <limits>
 
 using namespace tinh::tools;
+
+/// cpu, cuda or cuda:N; false for anything else.
+static bool parse_device(const std::string &text, RunOptions &options) {
+  options.device = text == "cpu" ? TINH_USE_CPU : TINH_USE_CUDA;
+  if (text == "cpu" || text == "cuda")
+    return true;
+  const std::string prefix = "cuda:";
+  const char *begin = text.data() + prefix.size(),
+             *end = text.data() + text.size();
+  if (text.compare(0, prefix.size(), prefix) != 0)
+    return false;
+  auto [stop, error] = std::from_chars(begin, end, options.cuda_device);
+  return error == std::errc() && stop == end;
+}
 
 static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("ARTIFACT", options.artifact,
@@ -41,9 +56,17 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--in-flight", options.in_flight, "runs in flight at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("--cuda-device", options.cuda_device,
-                 "the GPU to run on, if the artifact needs one")
-      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--device",
+         [&options](const std::string &text) {
+           if (!parse_device(text, options))
+             throw CLI::ValidationError(
+                 "--device", "expected cpu, cuda or cuda:N, not " + text);
+         },
+         "run on the cpu, on the GPU (cuda), or on GPU N (cuda:N), which the "
+         "artifact must have code for; if not given, on the GPU if the "
+         "artifact has code for it and there is one")
+      ->type_name("DEVICE");
   app.add_flag("--percentiles", options.percentiles,
                "print minimum, percentiles and maximum");
   app.add_option("--trace", options.trace,
@@ -72,6 +95,7 @@ static void define_state(CLI::App &app, RunOptions &options) {
                "train with the functions train_step and evaluate of the "
                "artifact")
       ->excludes(weights)
+      ->excludes(app.get_option("--function"))
       ->needs(app.add_option("--data", options.training.data,
                              "arrays of samples, one for each input of "
                              "train_step")

@@ -39,17 +39,18 @@ struct RunOptions {
   uint32_t runs = 1;
   uint32_t warmup = 0;
   uint32_t in_flight = 1;
+  tinh_use_device_t device = TINH_USE_ANY;
   uint32_t cuda_device = 0;
   bool list = false;
   bool train = false;
   bool percentiles = false;
   bool json = false;
   TrainOptions training;
-
   /// Of the context that runs.
   ContextOptions context() const {
     ContextOptions wanted;
     wanted.threads = threads;
+    wanted.device = device;
     wanted.cuda_device = cuda_device;
     if (!train)
       wanted.max_in_flight = in_flight;

@@ -33,8 +33,11 @@ void print_json(const Timings &timings) {
   std::vector<double> sorted = sorted_runs(timings);
   nlohmann::ordered_json json;
   json["model"] = timings.model;
+  json["device"] = timings.gpu.empty() ? "cpu" : "cuda";
   if (!timings.gpu.empty())
     json["gpu"] = timings.gpu;
+  if (!timings.why_not_cuda.empty())
+    json["why_not_cuda"] = timings.why_not_cuda;
   json["threads"] = timings.threads;
   json["runs"] = sorted.size();
   json["first_ms"] = timings.first_ms;
@@ -57,6 +60,8 @@ void print_timings(const Timings &timings, bool percentiles) {
               sorted.size() == 1 ? "" : "s", gpu.c_str(), timings.threads,
               timings.threads == 1 ? "" : "s", timings.first_ms,
               percentile(sorted, 50));
+  if (!timings.why_not_cuda.empty())
+    std::printf("not on a GPU: %s\n", timings.why_not_cuda.c_str());
   if (!percentiles)
     return;
   std::printf("  %-6s %12.3f ms\n", "min", sorted.front());

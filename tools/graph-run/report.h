@@ -21,7 +21,8 @@ namespace tinh::tools {
 /// Times of the runs, in milliseconds.
 struct Timings {
   std::string model;
-  std::string gpu; ///< Its name, if one is used.
+  std::string gpu;          ///< Its name, if one is used.
+  std::string why_not_cuda; ///< Why none is, of an artifact with code for one.
   uint32_t threads = 0;
   double first_ms = 0;         ///< Of the very first run.
   std::vector<double> runs_ms; ///< Of the runs after the warm-up.

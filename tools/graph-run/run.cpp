@@ -132,6 +132,19 @@ static Module load(const RunOptions &options) {
   return module.with_weights(options.load_weights);
 }
 
+/// Where the runs were, and in what memory.
+static void add_device(Timings &timings, const tinh_context_info_t &context,
+                       const tinh_function_info_t &function) {
+  timings.arena_bytes = function.arena_size;
+  if (context.uses_cuda) {
+    timings.gpu = tinh::cuda_device_info(context.cuda_device).name;
+    timings.device_arena_bytes = function.device_arena_size;
+  } else if (context.why_not_cuda) {
+    timings.why_not_cuda = context.why_not_cuda;
+    timings.arena_bytes = function.arena_size_without_gpu;
+  }
+}
+
 /// All runs, in a context of their own.
 static Timings measure(const RunOptions &options, const Module &module,
                        uint32_t function, const Inputs &inputs,
@@ -149,12 +162,7 @@ static Timings measure(const RunOptions &options, const Module &module,
     timings.threads = context.info().threads;
     timings.first_ms = times.front();
     timings.runs_ms.assign(times.begin() + options.warmup, times.end());
-    timings.arena_bytes = module.function_info(function).arena_size;
-    if (tinh_context_info_t info = context.info(); info.uses_cuda) {
-      timings.gpu = tinh::cuda_device_info(info.cuda_device).name;
-      timings.device_arena_bytes =
-          module.function_info(function).device_arena_size;
-    }
+    add_device(timings, context.info(), module.function_info(function));
   }
   // That the trace could not be written is told here alone. No other call has
   // failed on this thread.

@@ -57,7 +57,9 @@ struct TrainingRequest {
 /// What runs a model's kernels.
 enum class Target {
   Cpu,
-  Cuda ///< A GPU of NVIDIA's, beside the CPU.
+  Cuda, ///< A GPU of NVIDIA's, beside the CPU.
+  /// The same, or the CPU alone where there is no GPU: each context chooses.
+  CpuAndCuda
 };
 
 /// How a model is compiled for GPUs.
@@ -96,7 +98,7 @@ struct CompileRequest {
   /// The CPU to compile for: native, x86-64-v3, x86-64-v4 or a name of LLVM's.
   std::string cpu = "native";
   Target target = Target::Cpu;
-  CudaRequest cuda; ///< If the target is Cuda.
+  CudaRequest cuda; ///< Unless the target is Cpu.
   WeightsPlacement weights = WeightsPlacement::Automatic;
   /// Threads that compile kernels; 0: as many as there are CPUs.
   unsigned jobs = 0;
@@ -119,11 +121,11 @@ struct CompileRequest {
 /// A kernel of the model, or of the preparation of its weights.
 struct KernelReport {
   std::string name, strategy;
-  double milliseconds = 0; ///< To compile it, or to find it in the cache.
-  size_t codeSize = 0;     ///< Bytes of its object file.
   /// If its code was compiled with that of a kernel before: that one's name. Time
   /// and size are told there.
   std::string image;
+  double milliseconds = 0; ///< To compile it, or to find it in the cache.
+  size_t codeSize = 0;     ///< Bytes of its object file.
   bool cached = false;
 };
 
@@ -135,6 +137,8 @@ struct FunctionReport {
   uint64_t arenaSize = 0, unplannedSize = 0, lowerBoundSize = 0;
   uint64_t deviceArenaSize = 0, deviceUnplannedSize = 0,
            deviceLowerBoundSize = 0;
+  /// It stands in, without a GPU, for the other one of its name.
+  bool withoutGpu = false;
 };
 
 /// What a memory budget has changed about a function.
@@ -153,8 +157,10 @@ struct CompileReport {
   std::vector<FunctionReport> functions;
   std::vector<RecomputationReport> recomputations;
   /// Bytes of the weights and of the variables, which live from run to run;
-  /// then of those variables that lie in the GPU's memory.
-  uint64_t weightsSize = 0, stateSize = 0, deviceStateSize = 0;
+  /// then of those variables that lie in the GPU's memory, and of all where
+  /// there is no GPU, for Target::CpuAndCuda.
+  uint64_t weightsSize = 0, stateSize = 0, deviceStateSize = 0,
+           stateSizeWithoutGpu = 0;
 };
 
 enum class CompileStatus {

@@ -28,7 +28,7 @@
 #include "tinh/types.h"
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 7u
+#define TINH_ARTIFACT_VERSION 8u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -100,8 +100,8 @@ typedef enum tinh_device {
   TINH_DEVICE_CUDA = 1 /* A GPU of NVIDIA's. */
 } tinh_device_t;
 
-/* What stands before the code of one kernel for GPUs, as the driver takes it: a
- * fat binary with a kernel of the name in its description, whose parameters are
+/* What stands before the code of kernels for GPUs, as the driver takes it: a fat
+ * binary with kernels of the names in their descriptions, whose parameters are
  * the operands' addresses in GPU memory. Aligned to 16 bytes. */
 typedef struct tinh_image {
   uint64_t size; /* Bytes of the code, which begins behind this structure. */
@@ -130,7 +130,8 @@ typedef enum tinh_space {
   TINH_SPACE_LOOP = 4,    /* The number, an int64_t from 0, of the iteration of
                              the loop at depth `index`; only read. */
   TINH_SPACE_DEVICE = 5,  /* `offset` into the run's arena on the GPU. */
-  TINH_SPACE_DEVICE_WEIGHTS = 6 /* `offset` into the weights, in GPU memory. */
+  TINH_SPACE_DEVICE_WEIGHTS = 6 /* `offset` into the weights, in GPU memory,
+                                   where device_weights_size bytes are. */
 } tinh_space_t;
 
 typedef struct tinh_buffer_ref {
@@ -294,3 +295,10 @@ typedef struct tinh_model {
 } tinh_model_t;
 
 #endif /* TINH_ARTIFACT_H */
+  /* Bytes at the beginning of the weights that are copied to GPU memory. */
+  uint64_t device_weights_size;
+  /* What a context without a GPU runs in place of this; or NULL. It has the same
+   * kernels and weights, functions of the same names, inputs and outputs, and
+   * variables of the same names and types, all in the same order; nothing in it
+   * is a GPU's, and it has neither `init` nor `without_gpu`. */
+  const struct tinh_artifact *without_gpu;

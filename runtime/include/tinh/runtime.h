@@ -138,6 +138,9 @@ typedef struct tinh_module_info {
   uint64_t state_size;   /* Bytes, of each context. */
   bool needs_cuda;       /* To be run; it is loaded and looked at without. */
   uint64_t device_state_size; /* Bytes in GPU memory, of each context. */
+  bool has_cuda; /* There is code for a GPU: unless it needs one, contexts can
+                    do without. */
+  uint64_t state_size_without_gpu; /* Bytes, of each such context. */
 } tinh_module_info_t;
 
 typedef struct tinh_function_info {
@@ -152,6 +155,12 @@ typedef struct tinh_function_info {
   uint64_t device_arena_size; /* The same in GPU memory. */
   uint64_t device_unplanned_size;
   uint64_t device_lower_bound_size;
+  /* The same in a context that does without the GPU, if the module has code for
+   * both: 0 otherwise. */
+  uint32_t num_steps_without_gpu;
+  uint64_t arena_size_without_gpu;
+  uint64_t unplanned_size_without_gpu;
+  uint64_t lower_bound_size_without_gpu;
 } tinh_function_info_t;
 
 typedef struct tinh_tensor_info {
@@ -265,6 +274,15 @@ typedef enum tinh_check_numerics {
   TINH_CHECK_NANS_AND_INFINITIES = 2
 } tinh_check_numerics_t;
 
+/* What a context runs on. */
+typedef enum tinh_use_device {
+  TINH_USE_ANY = 0, /* The GPU if the module has code for it; the CPU if it has
+                       none, or has code for the CPU as well and there is no
+                       GPU that could run it. */
+  TINH_USE_CPU = 1,
+  TINH_USE_CUDA = 2
+} tinh_use_device_t;
+
 /* Fill it with tinh_context_options_init, then change what is to differ. */
 typedef struct tinh_context_options {
   /* Threads that compute a run together; 0: as many as the process may use,
@@ -294,7 +312,7 @@ typedef struct tinh_context_options {
    * reads was in order; variables that it has changed so far stay changed.
    * Steps and runs are then computed one after the other. */
   tinh_check_numerics_t check_numerics;
-  /* The GPU to use, if the module needs one. */
+  /* The GPU to use, if one is used. */
   uint32_t cuda_device;
   /* A stream, which then also says which GPU: runs give it their steps one by
    * one, behind what it was given before, and are done when it has all of them;
@@ -303,6 +321,8 @@ typedef struct tinh_context_options {
    * the GPU in the GPU's memory, aligned to TINH_BUFFER_ALIGNMENT. NULL: the
    * context has streams of its own. */
   tinh_cuda_stream_t *cuda_stream;
+  /* What cannot be had is an error, whose message says what is missing. */
+  tinh_use_device_t device;
 } tinh_context_options_t;
 
 TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);
@@ -331,6 +351,9 @@ typedef struct tinh_context_info {
   bool uses_cuda;
   uint32_t cuda_device;       /* The GPU that it uses. */
   uint64_t device_arena_size; /* Bytes of one arena in GPU memory. */
+  /* Why a module with code for GPUs runs on the CPU: that was asked for, or what
+   * is missing. NULL if it does not; as long-lived as the context. */
+  const char *why_not_cuda;
 } tinh_context_info_t;
 
 TINH_API tinh_status_t tinh_context_info(const tinh_context_t *context,

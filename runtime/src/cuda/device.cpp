@@ -113,6 +113,18 @@ void Device::zero(CUdeviceptr to, uint64_t size, const char *what) const {
   check(driver().cuStreamSynchronize(nullptr), text);
 }
 
+MemoryKind kind_of(const void *pointer) {
+  unsigned type = 0, managed = 0;
+  int attributes[] = {kPointerMemoryType, kPointerIsManaged};
+  void *values[] = {&type, &managed};
+  if (driver().cuPointerGetAttributes(2, attributes, values,
+                                      address(pointer)) != kSuccess ||
+      type == 0)
+    return MemoryKind::unknown;
+  return type == kMemoryDevice && !managed ? MemoryKind::gpu
+                                           : MemoryKind::pinned;
+}
+
 DeviceMemory allocate(const DevicePtr &device, uint64_t size,
                       const char *what) {
   if (size == 0)

@@ -102,6 +102,14 @@ private:
   Handle handle{};
 };
 
+/// Memory as a GPU sees it.
+enum class MemoryKind {
+  unknown, ///< Of the host; the driver knows nothing of it.
+  pinned,  ///< Of the host, or moving between both: either reaches it.
+  gpu      ///< The CPU does not reach it.
+};
+MemoryKind kind_of(const void *pointer);
+
 using DeviceMemory = Owned<CUdeviceptr, &Driver::cuMemFree_v2>;
 using PinnedMemory = Owned<void *, &Driver::cuMemFreeHost>;
 using Stream = Owned<CUstream, &Driver::cuStreamDestroy_v2>;

@@ -17,22 +17,29 @@
 
 namespace tinh::runtime::cuda {
 
-/// Whether the driver knows the memory at `pointer`, so that the GPU reaches
-/// it.
-static bool is_known(const void *pointer) {
-  unsigned type = 0;
-  int attribute = kPointerMemoryType;
-  void *values[] = {&type};
-  return driver().cuPointerGetAttributes(1, &attribute, values,
-                                         address(pointer)) == kSuccess &&
-         type != 0;
+/// Finds out whether the GPU can use the caller's memory itself. That of the
+/// context's state is pinned. A node of a graph goes on copying from, or to, the
+/// kind of memory that it was made for: the host's.
+void DeviceRun::look_at(CallerCopy &copy, bool on_state) const {
+  const tinh_tensor_desc_t &tensor = plan->program->tensor(copy.argument);
+  MemoryKind kind = on_state && tensor.variable != TINH_NOT_VARIABLE
+                        ? MemoryKind::pinned
+                        : kind_of(copy.caller);
+  copy.on_gpu = kind == MemoryKind::gpu;
+  copy.direct = kind == MemoryKind::pinned ||
+                (copy.on_gpu && copy.segment == kNoSegment);
 }
 
-/// Memory of the context's state is pinned.
-bool DeviceRun::is_direct(const CallerCopy &copy, bool on_state) const {
-  const tinh_tensor_desc_t &tensor = plan->program->tensor(copy.argument);
-  return (on_state && tensor.variable != TINH_NOT_VARIABLE) ||
-         is_known(copy.caller);
+/// From the caller's memory, or to it.
+void DeviceRun::copy_staged(const CallerCopy &copy, void *to,
+                            const void *from) const {
+  const char *name = plan->program->tensor(copy.argument).name;
+  if (!copy.on_gpu)
+    std::memcpy(to, from, copy.size);
+  else if (copy.to_device)
+    loaded->device()->download(to, address(from), copy.size, name);
+  else
+    loaded->device()->upload(address(to), from, copy.size, name);
 }
 
 /// Has the graph use the memory that the copy goes from or to in this run.
@@ -61,7 +68,7 @@ void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
   }
   for (CallerCopy &copy : plan->copies) {
     copy.caller = static_cast<char *>(arguments[copy.argument]) + copy.offset;
-    copy.direct = is_direct(copy, on_state);
+    look_at(copy, on_state);
     copy.busy = false;
     place(copy);
   }
@@ -81,7 +88,7 @@ void DeviceRun::launch(uint32_t index) {
   CUstream stream = streams[segment.stream].get();
   for (CallerCopy &copy : plan->copies)
     if (copy.segment == index && copy.to_device && !copy.direct)
-      std::memcpy(copy.staging, copy.caller, copy.size);
+      copy_staged(copy, copy.staging, copy.caller);
   const char *what = "cannot order CUDA graphs";
   if (segment.after != kNoSegment)
     check(api.cuStreamWaitEvent(stream,
@@ -232,7 +239,7 @@ void DeviceRun::arrive(uint32_t position, bool loose_too) {
             ? loose_too
             : schedule().segments()[arrival.segment].due <= position;
     if (is_there)
-      std::memcpy(arrival.to, arrival.copy->staging, arrival.copy->size);
+      copy_staged(*arrival.copy, arrival.to, arrival.copy->staging);
     return is_there;
   });
 }

@@ -83,6 +83,7 @@ private:
     const void *in_graph = nullptr; ///< What the node has on the host.
     // In the present run:
     char *caller = nullptr;
+    bool on_gpu = false; ///< The caller's memory is.
     bool direct = false; ///< The GPU uses the caller's memory itself.
     bool busy = false;   ///< A loose one's staging memory is in use.
   };
@@ -108,7 +109,8 @@ private:
   void add_graphs(Plan &to_make, const std::vector<void *> &table);
   void place_node(const tinh_step_t &step, const Node &node,
                   std::span<void *> buffers) const;
-  bool is_direct(const CallerCopy &copy, bool on_state) const;
+  void look_at(CallerCopy &copy, bool on_state) const;
+  void copy_staged(const CallerCopy &copy, void *to, const void *from) const;
   void place(CallerCopy &copy);
   static CallerCopy *copy_at(Plan &plan, uint32_t step);
   void execute_copy(uint32_t step, void *const *buffers);

@@ -58,6 +58,7 @@ constexpr int kMaxThreadsPerBlock = 0;
 constexpr int kMaxDynamicSharedSize = 8;
 /// CUpointer_attribute.
 constexpr int kPointerMemoryType = 2;
+constexpr int kPointerIsManaged = 8;
 /// CUmemorytype.
 constexpr unsigned kMemoryHost = 1;
 constexpr unsigned kMemoryDevice = 2;

@@ -20,17 +20,9 @@ std::shared_ptr<const LoadedModule> LoadedModule::get(const Module &module,
   std::weak_ptr<const LoadedModule> &known = copies.by_device[index];
   if (auto loaded = known.lock())
     return loaded;
-  try {
-    auto loaded = std::make_shared<const LoadedModule>(module, index);
-    known = loaded;
-    return loaded;
-  } catch (const Error &error) {
-    std::string model = std::string("the model '") + module.artifact().model;
-    throw Error(error.status(),
-                error.status() == TINH_NO_DEVICE
-                    ? model + "' needs an NVIDIA GPU: " + error.what()
-                    : model + "' cannot be loaded on the GPU: " + error.what());
-  }
+  auto loaded = std::make_shared<const LoadedModule>(module, index);
+  known = loaded;
+  return loaded;
 }
 
 LoadedModule::LoadedModule(const Module &module, uint32_t index)
@@ -44,10 +36,17 @@ LoadedModule::LoadedModule(const Module &module, uint32_t index)
         load_kernel(artifact.kernels[i]);
     }
   }
-  weights_memory = allocate(gpu, artifact.weights_size, "the weights");
-  gpu->upload(weights_memory.get(), module.weights(), artifact.weights_size,
-              "the weights");
+  uint64_t size = artifact.device_weights_size;
+  weights_memory = allocate(gpu, size, "the weights");
+  gpu->upload(weights_memory.get(), module.weights(), size, "the weights");
 }
+
+static std::string chip(const tinh_cuda_device_info_t &info) {
+  return std::string("the GPU '") + info.name + "' (sm_" +
+         std::to_string(info.compute_major) +
+         std::to_string(info.compute_minor) + ")";
+}
+
 static std::string about(const tinh_kernel_desc_t &kernel,
                          const std::string &text) {
   return "kernel '" + std::string(kernel.name) + "' " + text;
@@ -68,13 +67,6 @@ CUmodule LoadedModule::image_of(const tinh_kernel_desc_t &kernel) {
   check(result, [&] { return about(kernel, "cannot be loaded"); });
   image = LoadedImage(gpu, loaded);
   return loaded;
-}
-
-
-static std::string chip(const tinh_cuda_device_info_t &info) {
-  return std::string("the GPU '") + info.name + "' (sm_" +
-         std::to_string(info.compute_major) +
-         std::to_string(info.compute_minor) + ")";
 }
 
 /// Makes the last one of `functions`.

@@ -17,6 +17,7 @@
 #include "module.h"
 
 #include <vector>
+#include <map>
 
 namespace tinh::runtime::cuda {
 
@@ -38,8 +39,8 @@ private:
   void load_kernel(const tinh_kernel_desc_t &kernel);
 
   DevicePtr gpu;
-  std::map<const tinh_image_t *, LoadedImage> images;
   CUmodule image_of(const tinh_kernel_desc_t &kernel);
+  std::map<const tinh_image_t *, LoadedImage> images;
   std::vector<CUfunction> functions; ///< By kernel; null for the CPU's.
   DeviceMemory weights_memory;
 };

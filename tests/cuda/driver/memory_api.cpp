@@ -72,17 +72,20 @@ TINH_DRIVER CUresult cuMemFreeHost(void *address) {
 TINH_DRIVER CUresult cuPointerGetAttributes(unsigned count, int *attributes,
                                             void **data, CUdeviceptr address) {
   return call(
-      "cuPointerGetAttributes", Needs::Context, [&](State &driver, Words &) {
+      "cuPointerGetAttributes", Needs::Nothing, [&](State &driver, Words &) {
         MemoryKind kind;
         bool found =
             driver.gpu.memory.find(reinterpret_cast<void *>(address), kind);
         for (unsigned i = 0; i < count; ++i) {
-          if (attributes[i] != kPointerMemoryType)
+          auto &value = *static_cast<unsigned *>(data[i]);
+          if (attributes[i] == kPointerMemoryType)
+            value = !found                     ? 0
+                    : kind == MemoryKind::Host ? kMemoryHost
+                                               : kMemoryDevice;
+          else if (attributes[i] == kPointerIsManaged)
+            value = 0;
+          else
             return kInvalidValue;
-          *static_cast<unsigned *>(data[i]) = !found ? 0
-                                              : kind == MemoryKind::Host
-                                                  ? kMemoryHost
-                                                  : kMemoryDevice;
         }
         return kSuccess;
       });
