@@ -119,10 +119,10 @@ private:
            numbers(operand.dims), numbers(operand.strides)}));
     bool onCpu = kernel.device == TINH_DEVICE_CPU;
     Constant *symbol = code(onCpu ? kernel.name : kernel.image);
-    return structure({text(kernel.name), onCpu ? symbol : null(),
-                      i64(kernel.scratchSize), i32(operands.size()),
-                      array(operands), i32(kernel.device), i32(kernel.threads),
-                      onCpu ? null() : symbol});
+    return structure(
+        {text(kernel.name), onCpu ? symbol : null(), i64(kernel.scratchSize),
+         i32(operands.size()), array(operands), i32(kernel.device),
+         i32(kernel.threads), onCpu ? null() : symbol});
   }
 
   Constant *describe(const Tensor &tensor) {
@@ -180,6 +180,22 @@ private:
          i64(function.deviceLowerBoundSize)});
   }
 
+  Constant *describe(const Program &program, Constant *kernels, Constant *init,
+                     Constant *withoutGpu) {
+    std::vector<Constant *> functions, variables;
+    for (const Function &function : program.functions)
+      functions.push_back(describe(function));
+    for (const Variable &variable : program.variables)
+      variables.push_back(describe(variable));
+    return structure({i32(TINH_ARTIFACT_VERSION), i32(contents.kernels.size()),
+                      text("tinh 0.1.0"), text(contents.model), kernels,
+                      i32(functions.size()), i32(variables.size()),
+                      array(functions), array(variables),
+                      i64(contents.weightsSize), i64(program.stateSize), init,
+                      i64(program.deviceStateSize),
+                      i64(program.deviceWeightsSize), withoutGpu});
+  }
+
   void exported(Constant *value, StringRef name) {
     auto *global =
         new GlobalVariable(module, value->getType(), true,
@@ -203,22 +219,6 @@ private:
     note.version = TINH_ARTIFACT_VERSION;
     note.weights_embedded = 1;
     note.cpu_features = contents.cpuFeatures;
-  Constant *describe(const Program &program, Constant *kernels, Constant *init,
-                     Constant *withoutGpu) {
-    std::vector<Constant *> functions, variables;
-    for (const Function &function : program.functions)
-      functions.push_back(describe(function));
-    for (const Variable &variable : program.variables)
-      variables.push_back(describe(variable));
-    return structure({i32(TINH_ARTIFACT_VERSION), i32(contents.kernels.size()),
-                      text("tinh 0.1.0"), text(contents.model), kernels,
-                      i32(functions.size()), i32(variables.size()),
-                      array(functions), array(variables),
-                      i64(contents.weightsSize), i64(program.stateSize), init,
-                      i64(program.deviceStateSize),
-                      i64(program.deviceWeightsSize), withoutGpu});
-  }
-
     note.weights_size = contents.weightsSize;
     contents.cpu.copy(note.cpu, sizeof(note.cpu) - 1);
     return note;

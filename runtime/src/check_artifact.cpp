@@ -217,11 +217,11 @@ private:
       return function.device_arena_size;
     case TINH_SPACE_WEIGHTS:
       return artifact.weights_size;
+    case TINH_SPACE_DEVICE_WEIGHTS:
+      return artifact.device_weights_size;
     case TINH_SPACE_INPUT:
       if (buffer.index < function.num_inputs)
         return memory_of(function.inputs[buffer.index]);
-    case TINH_SPACE_DEVICE_WEIGHTS:
-      return artifact.device_weights_size;
       return std::nullopt;
     case TINH_SPACE_OUTPUT:
       if (buffer.index < function.num_outputs)

@@ -117,7 +117,7 @@ typedef struct tinh_kernel_desc {
   uint32_t device;                     /* tinh_device_t: where it runs. */
   uint32_t threads;          /* CUDA: of a block, which computes one chunk; a
                                 multiple of 32, at most 1024. CPU: 0. */
-  const tinh_image_t *image; /* CUDA; NULL otherwise. */
+  const tinh_image_t *image; /* CUDA, maybe with others; NULL otherwise. */
 } tinh_kernel_desc_t;
 
 /* The memory in which a buffer lies. */
@@ -281,6 +281,13 @@ typedef struct tinh_artifact {
    * weights, of which it reads what is no parameter. */
   const tinh_function_desc_t *init;
   uint64_t device_state_size; /* Of all variables of the GPU. */
+  /* Bytes at the beginning of the weights that are copied to GPU memory. */
+  uint64_t device_weights_size;
+  /* What a context without a GPU runs in place of this; or NULL. It has the same
+   * kernels and weights, functions of the same names, inputs and outputs, and
+   * variables of the same names and types, all in the same order; nothing in it
+   * is a GPU's, and it has neither `init` nor `without_gpu`. */
+  const struct tinh_artifact *without_gpu;
 } tinh_artifact_t;
 
 /* An artifact in an object file, to be linked into a program: what the symbol
@@ -295,10 +302,3 @@ typedef struct tinh_model {
 } tinh_model_t;
 
 #endif /* TINH_ARTIFACT_H */
-  /* Bytes at the beginning of the weights that are copied to GPU memory. */
-  uint64_t device_weights_size;
-  /* What a context without a GPU runs in place of this; or NULL. It has the same
-   * kernels and weights, functions of the same names, inputs and outputs, and
-   * variables of the same names and types, all in the same order; nothing in it
-   * is a GPU's, and it has neither `init` nor `without_gpu`. */
-  const struct tinh_artifact *without_gpu;

@@ -189,7 +189,7 @@ void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
     wait_for_loose();
   loose = copy.busy = true;
   if (copy.to_device)
-    std::memcpy(copy.staging, buffers[0], copy.size);
+    copy_staged(copy, copy.staging, buffers[0]);
   const void *from = copy.to_device ? copy.staging : buffers[0];
   void *to = copy.to_device ? buffers[1] : copy.staging;
   check_step(api.cuMemcpyAsync(address(to), address(from), copy.size, stream),

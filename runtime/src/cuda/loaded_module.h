@@ -16,8 +16,8 @@
 #include "cuda/device.h"
 #include "module.h"
 
-#include <vector>
 #include <map>
+#include <vector>
 
 namespace tinh::runtime::cuda {
 
@@ -37,9 +37,9 @@ public:
 
 private:
   void load_kernel(const tinh_kernel_desc_t &kernel);
+  CUmodule image_of(const tinh_kernel_desc_t &kernel);
 
   DevicePtr gpu;
-  CUmodule image_of(const tinh_kernel_desc_t &kernel);
   std::map<const tinh_image_t *, LoadedImage> images;
   std::vector<CUfunction> functions; ///< By kernel; null for the CPU's.
   DeviceMemory weights_memory;
