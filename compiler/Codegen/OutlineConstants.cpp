@@ -29,6 +29,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Support/TensorName.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -201,6 +202,8 @@ std::string Outliner::originName(Value initValue) {
 
 std::string Outliner::weightName(Value initValue) {
   std::string base = originName(initValue);
+  if (!isTensorName(base)) // They may come to lie in a file.
+    base.clear();
   std::string name = base.empty() ? "w" + std::to_string(weights.size()) : base;
   for (int64_t i = 1; !taken.insert(name).second; ++i)
     name = (base.empty() ? "w" : base) + "." + std::to_string(i);

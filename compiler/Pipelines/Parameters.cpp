@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Parameters.h"
 
+#include "compiler/Support/TensorName.h"
 #include "dialects/graph/Graph.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -36,6 +37,8 @@ LogicalResult makeParameters(ModuleOp module,
     StringRef name = location.getName().getValue();
     if (name.empty() || (!weights.empty() && !weights.contains(name)))
       return WalkResult::advance();
+    if (failed(checkTensorName(op, name)))
+      return WalkResult::interrupt();
     TypedAttr elements = graph::elementsOf(op.getValue());
     TypedAttr &known = found.try_emplace(name, elements).first->second;
     if (known != elements) {

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Training/Training.h"
 
+#include "compiler/Support/TensorName.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,6 +37,7 @@ public:
 private:
   LogicalResult parsePatterns();
   std::optional<bool> isTrainable(graph::ConstantOp op);
+  SmallVector<graph::ConstantOp> constants();
   StringAttr nameFor(graph::ConstantOp op);
   void makeVariable(graph::ConstantOp op, bool trainable);
 
@@ -91,6 +93,20 @@ std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
   return true;
 }
 
+/// Those of the function and of its branches and loops, which read variables
+/// from above.
+SmallVector<graph::ConstantOp> VariableMaker::constants() {
+  SmallVector<graph::ConstantOp> found;
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto constant = dyn_cast<graph::ConstantOp>(op))
+      found.push_back(constant);
+    return op == main || op->getNumRegions() == 0 || graph::isControlFlow(op)
+               ? WalkResult::advance()
+               : WalkResult::skip();
+  });
+  return found;
+}
+
 StringAttr VariableMaker::nameFor(graph::ConstantOp op) {
   std::string name = nameOf(op).str();
   for (int64_t i = 1; !taken.insert(name).second; ++i)
@@ -119,9 +135,10 @@ LogicalResult VariableMaker::run() {
        main->getParentOfType<ModuleOp>().getOps<graph::VariableOp>())
     taken.insert(variable.getName());
   bool any = !taken.empty();
-  for (auto op : llvm::make_early_inc_range(
-           main.getBody().front().getOps<graph::ConstantOp>()))
+  for (graph::ConstantOp op : constants())
     if (std::optional<bool> trainable = isTrainable(op)) {
+      if (failed(checkTensorName(op, nameOf(op))))
+        return failure();
       any |= *trainable;
       makeVariable(op, *trainable);
     }

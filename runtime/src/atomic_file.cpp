@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,13 +38,37 @@ static std::string temporary_name(const std::string &path) {
          std::to_string(count.fetch_add(1)) + ".tmp";
 }
 
-AtomicFile::AtomicFile(std::string wanted) : path(std::move(wanted)) {
+/// The folder of `path`, with a slash behind it, or nothing for the current
+/// one.
+static std::string folder_of(const std::string &path) {
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+/// What is at `path` or, if that is a symbolic link, what it leads to in the
+/// end, which need not be there; nothing for links that lead to each other.
+static std::string follow_links(std::string path) {
+  constexpr int kMostLinks = 40; // As the kernel follows.
+  for (int i = 0; i < kMostLinks; ++i) {
+    char name[PATH_MAX];
+    ssize_t size = readlink(path.c_str(), name, sizeof name);
+    if (size < 0 || size == sizeof name)
+      return path; // No link; what else is wrong will show.
+    std::string next(name, static_cast<size_t>(size));
+    path = next[0] == '/' ? next : folder_of(path) + next;
+  }
+  return {};
+}
+
+AtomicFile::AtomicFile(std::string wanted)
+    : path(std::move(wanted)), target(follow_links(path)) {
+  if (target.empty())
+    fail(ELOOP);
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(TINH_IO_ERROR,
                 "cannot write '" + path + "': it is not a regular file");
   do { // A process of the same number may have left one behind.
-    temporary = temporary_name(path);
+    temporary = temporary_name(target);
     file =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file < 0 && errno == EEXIST);
@@ -74,7 +99,7 @@ void AtomicFile::write(const void *data, size_t size) {
 void AtomicFile::keep() {
   if (fsync(file) != 0)
     fail(errno);
-  if (rename(temporary.c_str(), path.c_str()) != 0)
+  if (rename(temporary.c_str(), target.c_str()) != 0)
     fail(errno);
   close(std::exchange(file, -1));
   sync_folder();
@@ -83,9 +108,9 @@ void AtomicFile::keep() {
 /// The new name is on the disk when its folder is. Some file systems have no
 /// such call; there it is up to them.
 void AtomicFile::sync_folder() const {
-  size_t slash = path.rfind('/');
-  std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash);
+  std::string folder = folder_of(target);
+  if (folder.empty())
+    folder = ".";
   int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0)
     return;

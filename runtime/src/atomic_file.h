@@ -20,8 +20,9 @@ namespace tinh::runtime {
 
 class AtomicFile {
 public:
-  /// Begins a file beside `path`; throws an Error if it cannot, or if something
-  /// that is no plain file is there.
+  /// Begins a file beside `path` or, if that is a symbolic link, beside what it
+  /// leads to, which the file will replace; throws an Error if it cannot, or if
+  /// something that is no plain file is there.
   explicit AtomicFile(std::string path);
   AtomicFile(const AtomicFile &) = delete;
   /// Removes it unless it has been kept.
@@ -35,7 +36,8 @@ private:
   [[noreturn]] void fail(int error) const;
   void sync_folder() const;
 
-  std::string path, temporary;
+  std::string path;              ///< As it was given, for messages.
+  std::string target, temporary; ///< What it leads to, and its name until then.
   int file = -1;
 };
 

@@ -113,6 +113,29 @@ class ErrorsTest(tool_test.ToolTest):
         ]
         self.refuses("mse", "sgd", "no tensor of floating-point numbers", nodes=nodes)
 
+    def test_names_that_files_cannot_have(self):
+        for name, shown in (("__metadata__", "__metadata__"), ("a\0b", "a\\00b")):
+            model = {
+                "tinh": 1,
+                "inputs": [{"name": "x", "dtype": "f32", "shape": [2, 3]}],
+                "weights": [
+                    {"name": name, "dtype": "f32", "shape": [3], "data": [1, 2, 3]}
+                ],
+                "nodes": [{"op": "mul", "inputs": ["x", name], "outputs": ["y"]}],
+                "outputs": ["y"],
+            }
+            (self.folder / "model.json").write_text(json.dumps(model))
+            for options in (
+                ("--train", "--loss=mse", "--optimizer=sgd"),
+                ("--loadable-weights",),
+            ):
+                done = self.run_tool(
+                    "graph-compile", "model.json", *options, "-o", "m.so"
+                )
+                self.fails(done, f'cannot be called "{shown}"')
+            # Where no file has the name, it may be any.
+            self.compile("model.json", "m.so", "--weights=external")
+
     def test_what_nobody_says(self):
         done = self.train("--train", "--loss=mse")
         self.fails(done, "the model's file names no optimizer; --optimizer=NAME does")

@@ -79,23 +79,40 @@ static bool parse_descr(const std::string &header, NpyArray *out_array,
   return false;
 }
 
+/// A tuple of Python's: numbers with commas between them, and one behind a
+/// single number.
 static bool parse_shape(const std::string &header, NpyArray *out_array) {
   const char *at = value_of(header, "shape");
   if (!at || *at++ != '(')
     return false;
-  for (;;) {
-    while (*at == ' ' || *at == ',')
-      ++at;
-    if (*at == ')')
-      return true;
+  auto skip = [&](char c) {
+    at += std::strspn(at, " ");
+    bool found = *at == c;
+    at += found;
+    return found;
+  };
+  std::vector<int64_t> &dims = out_array->dims;
+  for (bool more = true; !skip(')');) {
     char *end = nullptr;
     errno = 0;
     long long dim = std::strtoll(at, &end, 10);
-    if (end == at || errno || dim < 0)
+    if (!more || end == at || errno || dim < 0)
       return false;
-    out_array->dims.push_back(dim);
+    dims.push_back(dim);
     at = end;
+    more = skip(',');
+    if (!more && dims.size() == 1)
+      return false;
   }
+  return true;
+}
+
+/// What the header has as a shape, for messages.
+static std::string shape_text(const std::string &header) {
+  const char *shape = value_of(header, "shape");
+  return shape ? std::string(shape, std::strcspn(shape, ")}\n")) +
+                     (std::strchr(shape, ')') ? ")" : "")
+               : "nothing";
 }
 
 /// Bytes of the whole array; false if they overflow.
@@ -146,8 +163,11 @@ bool read_npy(const std::string &path, NpyArray *out_array,
   uint64_t size = 0;
   if (!parse_descr(header, &array, &element, &why))
     return fail(why);
-  if (!parse_shape(header, &array) || !total_size(array, element, &size))
-    return fail("its header has no valid 'shape'");
+  if (!parse_shape(header, &array))
+    return fail("its header has " + shape_text(header) +
+                " as 'shape'; expected a tuple such as (), (3,) or (20, 6)");
+  if (!total_size(array, element, &size))
+    return fail("its shape is too large");
   const char *order = value_of(header, "fortran_order");
   bool fortran = !order || std::strncmp(order, "False", 5) != 0;
   if (fortran && array.dims.size() > 1)

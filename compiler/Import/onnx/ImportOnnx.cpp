@@ -59,6 +59,16 @@ NamedAttribute nameAttribute(Builder &builder, StringRef name) {
   return builder.getNamedAttr(graph::names::kName, builder.getStringAttr(name));
 }
 
+/// Adds the names of the initializers of `graph` and of the graphs within it.
+void addWeights(const ::onnx::GraphProto &graph, llvm::StringSet<> &weights) {
+  for (const auto &tensor : graph.initializer())
+    weights.insert(tensor.name());
+  for (const auto &node : graph.node())
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        addWeights(attribute.g(), weights);
+}
+
 /// Fills the function that becomes @main; its type is set at the end.
 class ModelImporter {
 public:
@@ -173,11 +183,9 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   function.setAllResultAttrs(resultAttributes);
   eraseDeadOps(*block);
   if (options.weights)
-    for (const auto &tensor : model.graph().initializer())
-      options.weights->insert(tensor.name());
+    addWeights(model.graph(), *options.weights);
   if (options.training)
-    for (const auto &tensor : model.graph().initializer())
-      options.training->weights.insert(tensor.name());
+    addWeights(model.graph(), options.training->weights);
   return module;
 }
 

@@ -248,6 +248,29 @@ class Train(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("not a regular file", done.stderr)
 
+    def test_links_stay_links(self):
+        away = self.folder / "away"
+        away.mkdir()
+        (self.folder / "state").symlink_to("away/there")  # Not there yet.
+        (self.folder / "checkpoint").symlink_to(away / "next")
+        (away / "next").symlink_to("../last")
+        for _ in range(2):
+            self.train("--save-state", "state", "--checkpoint", "checkpoint")
+            self.assertEqual((self.folder / "state").readlink().name, "there")
+            self.assertTrue((away / "next").is_symlink())
+            self.assertEqual(
+                self.state("away/there")[1]["w"], self.state("last")[1]["w"]
+            )
+        self.assertEqual(sorted(p.name for p in away.iterdir()), ["next", "there"])
+        (self.folder / "a").symlink_to("b")
+        (self.folder / "b").symlink_to("a")
+        self.fails(
+            "cannot write 'a': Too many levels of symbolic links", "--save-state", "a"
+        )
+
+    def test_it_has_its_own_functions(self):
+        self.fails("--function excludes --train", "--function", "predict", code=2)
+
     def test_a_loss_that_is_no_number(self):
         self.rows[19][2] = float("nan")
         self.write("x", self.rows)
