@@ -92,6 +92,8 @@ struct Kernel {
   tinh_device_t device = TINH_DEVICE_CPU;
   uint32_t threads = 0; // CUDA: of a block.
   std::string image;    // CUDA: the symbol of the image that its code is in.
+  /// CUDA: what a library may compute in its place.
+  std::optional<tinh_library_call_t> library;
 };
 
 /// What a context runs.

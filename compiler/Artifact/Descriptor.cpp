@@ -122,7 +122,30 @@ private:
     return structure(
         {text(kernel.name), onCpu ? symbol : null(), i64(kernel.scratchSize),
          i32(operands.size()), array(operands), i32(kernel.device),
-         i32(kernel.threads), onCpu ? null() : symbol});
+         i32(kernel.threads), onCpu ? null() : symbol,
+         kernel.library ? hold(describe(*kernel.library)) : null()});
+  }
+
+  Constant *fixed(ArrayRef<int64_t> values) {
+    std::vector<Constant *> elements;
+    for (int64_t value : values)
+      elements.push_back(i64(static_cast<uint64_t>(value)));
+    return ConstantArray::get(
+        ArrayType::get(Type::getInt64Ty(context), elements.size()), elements);
+  }
+
+  Constant *describe(const tinh_view_t &view) {
+    return structure({i32(view.operand), i32(view.rank), fixed(view.dims),
+                      fixed(view.strides)});
+  }
+
+  Constant *describe(const tinh_library_call_t &call) {
+    return structure(
+        {i32(call.kind), i32(call.activation), i32(call.allow_tf32),
+         i32(call.reserved), describe(call.left), describe(call.right),
+         describe(call.result), describe(call.bias), describe(call.residual),
+         fixed(call.low), fixed(call.high), fixed(call.strides),
+         fixed(call.dilations)});
   }
 
   Constant *describe(const Tensor &tensor) {

@@ -211,7 +211,9 @@ findOrCompile(const Unit &unit, const CodeTarget &target, KernelCache *cache,
   std::string key;
   std::optional<artifact::Object> found;
   if (cache) {
-    std::string toolkit = target.toolkit ? target.toolkit->identity() : "";
+    bool isForGpu = !unit.image.empty();
+    std::string toolkit =
+        isForGpu && target.toolkit ? target.toolkit->identity() : "";
     key = cache->key(llvm::join(unit.texts, "") + unit.image + toolkit,
                      target.cpu);
     found = cache->load(key);

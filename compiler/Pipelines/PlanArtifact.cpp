@@ -8,6 +8,7 @@
 #include "compiler/Pipelines/PlanArtifact.h"
 
 #include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Pipelines/LibraryCall.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 
@@ -183,6 +184,9 @@ uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
       if (numCudaKernels++ % kKernelsOfImage == 0)
         image = kernel.name;
       kernel.image = image;
+      if (auto library =
+              code->getAttrOfType<graph::LibraryAttr>(graph::names::kLibrary))
+        kernel.library = describeLibraryCall(library);
     }
   }
   return known->second;

@@ -80,6 +80,8 @@ inline constexpr llvm::StringLiteral kThreads = "graph.threads";
 /// Of a kernel for GPUs, from phase plan on: what the addresses of its operands
 /// are multiples of, in bytes (DenseI64ArrayAttr).
 inline constexpr llvm::StringLiteral kAlignments = "graph.alignments";
+/// Of a kernel for GPUs: what it is to a library (LibraryAttr).
+inline constexpr llvm::StringLiteral kLibrary = "graph.library";
 /// The devices' names.
 inline constexpr llvm::StringLiteral kOnCpu = "cpu";
 inline constexpr llvm::StringLiteral kOnCuda = "cuda";

@@ -8,6 +8,7 @@
 
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
+include "dialects/graph/LibraryAttrs.td"
 include "dialects/graph/ElementwiseOps.td"
 include "dialects/graph/ContractionOps.td"
 include "dialects/graph/ReductionOps.td"

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Layout.h"
+#include "dialects/graph/Library.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -115,6 +116,36 @@ LogicalResult verifyInplace(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// From the first element of a tensor to behind the last one; 0 if that cannot
+/// be said.
+int64_t elementsWithin(Type type, ArrayRef<int64_t> strides) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (!tensor.hasStaticShape() ||
+      static_cast<size_t>(tensor.getRank()) != strides.size() ||
+      tensor.getNumElements() == 0)
+    return 0;
+  int64_t last = 0;
+  for (auto [extent, stride] : llvm::zip_equal(tensor.getShape(), strides))
+    last += (extent - 1) * stride;
+  return last + 1;
+}
+
+/// Of a kernel that is in the LLVM dialect already, operands are not known.
+LogicalResult verifyLibrary(Operation *op, NamedAttribute attribute) {
+  auto library = dyn_cast<LibraryAttr>(attribute.getValue());
+  if (!library)
+    return fail(op, attribute) << "must be a #graph.library<…>";
+  auto kernel = dyn_cast<FunctionOpInterface>(op);
+  if (!kernel)
+    return success();
+  SmallVector<int64_t> elements;
+  for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    elements.push_back(isa<RankedTensorType>(type) ? elementsWithin(type, argumentStrides(kernel, i)) : 0);
+  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
+    elements.push_back(isa<RankedTensorType>(type) ? elementsWithin(type, resultStrides(kernel, i)) : 0);
+  return verifyViews(library, elements, [&] { return fail(op, attribute); });
+}
+
 LogicalResult verifyStrides(Operation *op, NamedAttribute attribute,
                             Type type) {
   auto strides = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
@@ -150,6 +181,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
     return verifyThreads(op, attribute);
   if (name == names::kAlignments)
     return verifyAlignments(op, attribute);
+  if (name == names::kLibrary)
+    return verifyLibrary(op, attribute);
   if (name == names::kChunks)
     return verifyInteger(op, attribute, 1);
   if (name == names::kScratch)

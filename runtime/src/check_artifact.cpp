@@ -85,7 +85,8 @@ uint64_t aligned_size(uint64_t size) {
 /// to be called there.
 bool valid_code(const tinh_kernel_desc_t &kernel) {
   if (kernel.device == TINH_DEVICE_CPU)
-    return kernel.function && kernel.threads == 0 && !kernel.image;
+    return kernel.function && kernel.threads == 0 && !kernel.image &&
+           !kernel.library;
   return kernel.device == TINH_DEVICE_CUDA && kernel.name && !kernel.function &&
          kernel.image && kernel.image->size != 0 && kernel.threads != 0 &&
          kernel.threads % 32 == 0 && kernel.threads <= 1024 &&
@@ -100,6 +101,8 @@ bool valid_kernels(const tinh_artifact_t &artifact) {
     for (uint32_t k = 0; k < kernel.num_operands; ++k)
       if (!operand_size(kernel.operands[k]))
         return false;
+    if (kernel.library && !valid_library_call(kernel))
+      return false;
   }
   return true;
 }

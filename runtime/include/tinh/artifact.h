@@ -108,6 +108,52 @@ typedef struct tinh_image {
   uint64_t reserved;
 } tinh_image_t;
 
+typedef enum tinh_library_kind {
+  TINH_LIBRARY_PRODUCT = 0,
+  TINH_LIBRARY_CONVOLUTION = 1
+} tinh_library_kind_t;
+
+typedef enum tinh_activation {
+  TINH_ACTIVATION_NONE = 0,
+  TINH_ACTIVATION_RELU = 1,
+  TINH_ACTIVATION_GELU_TANH = 2 /* With tanh in the place of erf. */
+} tinh_activation_t;
+
+#define TINH_VIEW_MAX_RANK 5u
+#define TINH_NO_OPERAND UINT32_MAX
+
+/* An operand of a kernel as a tensor of another shape: strides are in elements,
+ * from the operand's first one on. */
+typedef struct tinh_view {
+  uint32_t operand; /* TINH_NO_OPERAND: there is none, and all else is 0. */
+  uint32_t rank;
+  int64_t dims[TINH_VIEW_MAX_RANK]; /* Unused ones are 0. */
+  int64_t strides[TINH_VIEW_MAX_RANK];
+} tinh_view_t;
+
+/* What a kernel is to a library of products or convolutions, which may compute
+ * it in its place:
+ *   result = activation(left * right + bias + residual)
+ * in sums of f32. Both factors are of one type, f32, f16 or bf16; so are the
+ * others, or all f32.
+ *   PRODUCT: left is b x m x k, right b x k x n, the others b x m x n. Along
+ * m and k, k and n, m and n one stride is 1, along n that of what is added and
+ * the result; the bias has a stride along n alone.
+ *   CONVOLUTION: left is images x channels x two or three spatial dimensions,
+ * right output channels x channels of a group x taps, the others images x
+ * output channels x positions. The bias has a stride along channels alone. */
+typedef struct tinh_library_call {
+  uint32_t kind;       /* tinh_library_kind_t */
+  uint32_t activation; /* tinh_activation_t */
+  uint32_t allow_tf32; /* 1: factors of f32 may be rounded to tf32. */
+  uint32_t reserved;
+  tinh_view_t left, right, result;
+  tinh_view_t bias, residual; /* Maybe none. */
+  /* CONVOLUTION, for each spatial dimension; all others are 0: zeros before the
+   * image and behind it, the steps of the filter and those of its taps. */
+  int64_t low[3], high[3], strides[3], dilations[3];
+} tinh_library_call_t;
+
 typedef struct tinh_kernel_desc {
   const char *name;        /* As its symbol, for traces and profilers. */
   tinh_kernel_fn function; /* CPU; NULL otherwise. */
@@ -118,6 +164,7 @@ typedef struct tinh_kernel_desc {
   uint32_t threads;          /* CUDA: of a block, which computes one chunk; a
                                 multiple of 32, at most 1024. CPU: 0. */
   const tinh_image_t *image; /* CUDA, maybe with others; NULL otherwise. */
+  const tinh_library_call_t *library; /* CUDA; or NULL. */
 } tinh_kernel_desc_t;
 
 /* The memory in which a buffer lies. */

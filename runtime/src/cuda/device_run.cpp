@@ -18,16 +18,16 @@
 namespace tinh::runtime::cuda {
 
 /// Finds out whether the GPU can use the caller's memory itself. That of the
-/// context's state is pinned. A node of a graph goes on copying from, or to, the
-/// kind of memory that it was made for: the host's.
+/// context's state is pinned. A node of a graph goes on copying from, or to,
+/// the kind of memory that it was made for: the host's.
 void DeviceRun::look_at(CallerCopy &copy, bool on_state) const {
   const tinh_tensor_desc_t &tensor = plan->program->tensor(copy.argument);
   MemoryKind kind = on_state && tensor.variable != TINH_NOT_VARIABLE
                         ? MemoryKind::pinned
                         : kind_of(copy.caller);
   copy.on_gpu = kind == MemoryKind::gpu;
-  copy.direct = kind == MemoryKind::pinned ||
-                (copy.on_gpu && copy.segment == kNoSegment);
+  copy.direct =
+      kind == MemoryKind::pinned || (copy.on_gpu && copy.segment == kNoSegment);
 }
 
 /// From the caller's memory, or to it.
@@ -137,6 +137,8 @@ void DeviceRun::execute(uint32_t number, void *const *buffers) {
   if (step.opcode == TINH_OP_ZERO)
     return check_step(
         api.cuMemsetD8Async(address(buffers[0]), 0, step.size, stream), number);
+  if (execute_call(number, buffers))
+    return;
   const tinh_kernel_desc_t &kernel = artifact.kernels[step.kernel];
   for (uint32_t i = 0; i < step.num_buffers; ++i)
     parameters[i] = const_cast<void **>(buffers + i); // They are only read.
@@ -146,6 +148,21 @@ void DeviceRun::execute(uint32_t number, void *const *buffers) {
                                 static_cast<unsigned>(kernel.scratch_size),
                                 stream, parameters.data(), nullptr),
              number);
+}
+
+/// Whether a library computes the step, which it then does.
+bool DeviceRun::execute_call(uint32_t step, void *const *buffers) const {
+  auto index = static_cast<uint32_t>(plan - plans.data());
+  const LibraryCall *call = libraries.find(index, kNoSegment, step);
+  if (!call)
+    return false;
+  try {
+    return libraries.execute(
+        *call, {buffers, function().steps[step].num_buffers}, streams[0].get());
+  } catch (const Error &error) {
+    throw Error(error.status(), name_of(artifact, function(), step) +
+                                    " cannot be launched: " + error.what());
+  }
 }
 
 DeviceRun::CallerCopy *DeviceRun::copy_at(Plan &plan, uint32_t step) {

@@ -115,6 +115,7 @@ private:
   static CallerCopy *copy_at(Plan &plan, uint32_t step);
   void execute_copy(uint32_t step, void *const *buffers);
   void execute_caller_copy(CallerCopy &copy, void *const *buffers);
+  bool execute_call(uint32_t step, void *const *buffers) const;
   void check_step(CUresult result, uint32_t step) const;
   void join_streams();
   void wait_for_segment(uint32_t segment);
@@ -128,6 +129,7 @@ private:
   const std::shared_ptr<const LoadedModule> loaded;
   const tinh_artifact_t &artifact;
   const Options options;
+  LibraryCalls libraries;
   PinnedMemory host_memory, staging;
   DeviceMemory device_memory;
   DeviceMemory numbers; ///< 0, 1, 2 … as i64, for unrolled loops.

@@ -68,6 +68,8 @@ constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventBlockingSync = 1;
 constexpr unsigned kEventDisableTiming = 2;
 constexpr unsigned kHostAllocPortable = 1;
+/// CUstreamCaptureMode.
+constexpr int kCaptureRelaxed = 2;
 
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNodeParams {
@@ -163,6 +165,10 @@ struct MemsetNodeParams {
                            size_t, const Memcpy3D *, CUcontext))               \
   X(cuGraphAddMemsetNode, (CUgraphNode *, CUgraph, const CUgraphNode *,        \
                            size_t, const MemsetNodeParams *, CUcontext))       \
+  X(cuGraphAddChildGraphNode,                                                  \
+    (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph))            \
+  X(cuStreamBeginCapture_v2, (CUstream, int))                                  \
+  X(cuStreamEndCapture, (CUstream, CUgraph *))                                 \
   X(cuGraphMemcpyNodeSetParams, (CUgraphNode, const Memcpy3D *))               \
   X(cuGraphInstantiateWithFlags, (CUgraphExec *, CUgraph, unsigned long long)) \
   X(cuGraphExecMemcpyNodeSetParams,                                            \

@@ -39,6 +39,7 @@ LoadedModule::LoadedModule(const Module &module, uint32_t index)
   uint64_t size = artifact.device_weights_size;
   weights_memory = allocate(gpu, size, "the weights");
   gpu->upload(weights_memory.get(), module.weights(), size, "the weights");
+  all_libraries = std::make_unique<const Libraries>(gpu, artifact);
 }
 
 static std::string chip(const tinh_cuda_device_info_t &info) {

@@ -14,6 +14,7 @@
 #define TINH_RUNTIME_CUDA_LOADED_MODULE_H
 
 #include "cuda/device.h"
+#include "cuda/library.h"
 #include "module.h"
 
 #include <map>
@@ -32,6 +33,7 @@ public:
 
   const DevicePtr &device() const { return gpu; }
   CUdeviceptr weights() const { return weights_memory.get(); }
+  const Libraries &libraries() const { return *all_libraries; }
   /// Of kernel `index` of the artifact, which is one for GPUs.
   CUfunction kernel(uint32_t index) const { return functions[index]; }
 
@@ -43,6 +45,7 @@ private:
   std::map<const tinh_image_t *, LoadedImage> images;
   std::vector<CUfunction> functions; ///< By kernel; null for the CPU's.
   DeviceMemory weights_memory;
+  std::unique_ptr<const Libraries> all_libraries;
 };
 
 } // namespace tinh::runtime::cuda

@@ -17,7 +17,8 @@ namespace tinh::runtime::cuda {
 
 DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
                      const tinh_artifact_t &artifact, const Options &options)
-    : loaded(std::move(module)), artifact(artifact), options(options) {
+    : loaded(std::move(module)), artifact(artifact), options(options),
+      libraries(*loaded) {
   const DevicePtr &device = loaded->device();
   host_memory = allocate_pinned(device, options.host_size, "an arena");
   device_memory = allocate(device, options.device_size, "an arena");
@@ -137,7 +138,10 @@ void DeviceRun::add_graphs(Plan &to_make, const std::vector<void *> &table) {
       buffers[copy.node][copy.to_device ? 0 : 1] = copy.staging;
       copy.on_device = buffers[copy.node][copy.to_device ? 1 : 0];
     }
-    to_make.graphs.emplace_back(*loaded, artifact, of, segments[i], buffers);
+    SegmentGraph::Number number = {
+        static_cast<uint32_t>(&to_make - plans.data()), i};
+    to_make.graphs.emplace_back(*loaded, artifact, of, segments[i], buffers,
+                                libraries, number);
     to_make.graphs.back().upload(streams[segments[i].stream].get());
   }
 }
@@ -163,6 +167,9 @@ void DeviceRun::prepare(const std::vector<Program> &programs,
          make_event(device, options.timing)});
   make_numbers(programs);
   Current current(*device);
+  for (size_t i = 0; i < programs.size(); ++i)
+    libraries.add(programs[i], artifact, tables[i]);
+  libraries.allocate_workspaces();
   for (size_t i = 0; i < plans.size(); ++i) {
     for (CallerCopy &copy : plans[i].copies)
       copy.staging = static_cast<char *>(staging.get()) + copy.staging_offset;

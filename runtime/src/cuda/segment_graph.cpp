@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/segment_graph.h"
 
+#include <algorithm>
+
 namespace tinh::runtime::cuda {
 
 std::string name_of(const tinh_artifact_t &artifact,
@@ -31,8 +33,10 @@ SegmentGraph::SegmentGraph(const LoadedModule &loaded,
                            const tinh_artifact_t &artifact,
                            const tinh_function_desc_t &function,
                            const Segment &segment,
-                           const std::vector<std::vector<void *>> &buffers)
-    : loaded(loaded), artifact(artifact), function(function), segment(segment) {
+                           const std::vector<std::vector<void *>> &buffers,
+                           const LibraryCalls &libraries, Number number)
+    : loaded(loaded), artifact(artifact), function(function), segment(segment),
+      libraries(libraries), number(number) {
   CUgraph handle = nullptr;
   check(driver().cuGraphCreate(&handle, 0), "cannot make a CUDA graph");
   graph = {loaded.device(), handle};
@@ -58,31 +62,66 @@ static MemsetNodeParams zero_params(void *to, uint64_t size) {
   return {address(to), 0, 0, width, size / width, 1};
 }
 
+/// What a library computes, as a graph of its own; null if that fails.
+CUgraphNode SegmentGraph::add_call(const LibraryCall &call,
+                                   std::span<void *const> buffers,
+                                   std::vector<CUgraphNode> before) {
+  Graph captured = libraries.capture(call, buffers);
+  if (!captured)
+    return nullptr;
+  CUgraphNode node = nullptr;
+  // The workspace's.
+  if (call.after != kNoNode && std::find(before.begin(), before.end(),
+                                         nodes[call.after]) == before.end())
+    before.push_back(nodes[call.after]);
+  check(driver().cuGraphAddChildGraphNode(&node, graph.get(), before.data(),
+                                          before.size(), captured.get()),
+        [&] {
+          return std::string("kernel '") + artifact.kernels[call.kernel].name +
+                 "', which a library computes, cannot be put into a CUDA graph";
+        });
+  return node;
+}
+
+CUresult SegmentGraph::add_kernel(const tinh_step_t &step,
+                                  std::span<void *const> buffers,
+                                  const std::vector<CUgraphNode> &before,
+                                  CUgraphNode &node) {
+  const tinh_kernel_desc_t &kernel = artifact.kernels[step.kernel];
+  std::vector<void *> parameters;
+  for (void *const &buffer : buffers)
+    parameters.push_back(const_cast<void **>(&buffer)); // It is only read.
+  KernelNodeParams params = {};
+  params.func = loaded.kernel(step.kernel);
+  params.gridDimX = static_cast<unsigned>(step.num_chunks);
+  params.gridDimY = params.gridDimZ = 1;
+  params.blockDimX = kernel.threads;
+  params.blockDimY = params.blockDimZ = 1;
+  params.sharedMemBytes = static_cast<unsigned>(kernel.scratch_size);
+  params.kernelParams = parameters.data();
+  return driver().cuGraphAddKernelNode_v2(&node, graph.get(), before.data(),
+                                          before.size(), &params);
+}
+
 void SegmentGraph::add_node(const tinh_step_t &step,
                             std::span<void *const> buffers,
                             const std::vector<uint32_t> &follows) {
   const Driver &api = driver();
+  auto index = static_cast<uint32_t>(&step - function.steps);
   std::vector<CUgraphNode> before;
   for (uint32_t node : follows)
     before.push_back(nodes[node]);
   CUgraphNode node = nullptr;
   CUresult result = kSuccess;
   CUcontext context = loaded.device()->context();
-  if (step.opcode == TINH_OP_DISPATCH) {
-    const tinh_kernel_desc_t &kernel = artifact.kernels[step.kernel];
-    std::vector<void *> parameters;
-    for (void *const &buffer : buffers)
-      parameters.push_back(const_cast<void **>(&buffer)); // It is only read.
-    KernelNodeParams params = {};
-    params.func = loaded.kernel(step.kernel);
-    params.gridDimX = static_cast<unsigned>(step.num_chunks);
-    params.gridDimY = params.gridDimZ = 1;
-    params.blockDimX = kernel.threads;
-    params.blockDimY = params.blockDimZ = 1;
-    params.sharedMemBytes = static_cast<unsigned>(kernel.scratch_size);
-    params.kernelParams = parameters.data();
-    result = api.cuGraphAddKernelNode_v2(&node, graph.get(), before.data(),
-                                         before.size(), &params);
+  const LibraryCall *call = libraries.find(number.function, number.segment,
+                                           static_cast<uint32_t>(nodes.size()));
+  if (call)
+    node = add_call(*call, buffers, before);
+  if (node) {
+    // A library computes it.
+  } else if (step.opcode == TINH_OP_DISPATCH) {
+    result = add_kernel(step, buffers, before, node);
   } else if (step.opcode == TINH_OP_COPY) {
     Memcpy3D copy = copy_params(buffers[0], buffers[1], step.size);
     result = api.cuGraphAddMemcpyNode(&node, graph.get(), before.data(),
@@ -93,8 +132,7 @@ void SegmentGraph::add_node(const tinh_step_t &step,
                                       before.size(), &zero, context);
   }
   check(result, [&] {
-    return name_of(artifact, function,
-                   static_cast<uint32_t>(&step - function.steps)) +
+    return name_of(artifact, function, index) +
            " cannot be put into a CUDA graph";
   });
   nodes.push_back(node);

@@ -13,6 +13,7 @@
 #ifndef TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
 #define TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
 
+#include "cuda/library_calls.h"
 #include "cuda/loaded_module.h"
 #include "cuda/schedule.h"
 
@@ -26,10 +27,15 @@ std::string name_of(const tinh_artifact_t &artifact,
 
 class SegmentGraph {
 public:
+  /// Its number among all that `libraries` know.
+  struct Number {
+    uint32_t function, segment;
+  };
   /// `buffers` gives the addresses of each node's.
   SegmentGraph(const LoadedModule &loaded, const tinh_artifact_t &artifact,
                const tinh_function_desc_t &function, const Segment &segment,
-               const std::vector<std::vector<void *>> &buffers);
+               const std::vector<std::vector<void *>> &buffers,
+               const LibraryCalls &libraries, Number number);
 
   /// Changes the addresses of the copy that is node `node`. Not while the graph
   /// is executed.
@@ -42,12 +48,19 @@ public:
 private:
   void add_node(const tinh_step_t &step, std::span<void *const> buffers,
                 const std::vector<uint32_t> &follows);
+  CUgraphNode add_call(const LibraryCall &call, std::span<void *const> buffers,
+                       std::vector<CUgraphNode> before);
+  CUresult add_kernel(const tinh_step_t &step, std::span<void *const> buffers,
+                      const std::vector<CUgraphNode> &before,
+                      CUgraphNode &node);
   void instantiate();
 
   const LoadedModule &loaded;
   const tinh_artifact_t &artifact;
   const tinh_function_desc_t &function;
   const Segment &segment;
+  const LibraryCalls &libraries;
+  const Number number;
   Graph graph;
   GraphExec exec;
   std::vector<CUgraphNode> nodes;

@@ -74,6 +74,10 @@ static CUresult perform(State &driver, const char *function, Needs needs,
     driver.gpu.log.misuse(std::string(function) + " without a context");
     return kInvalidContext;
   }
+  if (isCapturing(driver) && forbiddenInCapture(function)) {
+    driver.gpu.log.misuse(std::string(function) + " while a stream is captured");
+    return kCaptureUnsupported;
+  }
   bool failed = driver.gpu.failure != 0 && needs == Needs::Context;
   if (failed && !givesBack(function))
     return driver.gpu.failure;
@@ -116,6 +120,13 @@ CUresult enqueue(State &driver, CUstream stream, Operation operation) {
   if (std::string problem = driver.gpu.check(operation); !problem.empty()) {
     driver.gpu.log.misuse(problem);
     return kInvalidValue;
+  }
+  if (object->capture) {
+    std::vector<Operation> &captured = object->capture->operations;
+    if (!captured.empty())
+      operation.after = {captured.size() - 1};
+    captured.push_back(std::move(operation));
+    return kSuccess;
   }
   std::vector<Operation> operations;
   operations.push_back(std::move(operation));

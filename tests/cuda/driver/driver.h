@@ -14,13 +14,16 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 namespace tinh::fake {
 
 using namespace tinh::runtime::cuda;
 
-constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400;
+constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400,
+                   kCaptureUnsupported = 900;
 
 struct Function;
 
@@ -35,9 +38,16 @@ struct Function {
   uint64_t maxDynamicShared = 48 << 10;
 };
 
+/// What a stream is given while it is captured.
+struct Capture {
+  std::thread::id thread;
+  std::vector<Operation> operations;
+};
+
 struct StreamObject {
   std::shared_ptr<Stream> queue = std::make_shared<Stream>();
   std::shared_ptr<Work> last;
+  std::optional<Capture> capture;
 };
 
 struct Event {
@@ -132,7 +142,18 @@ bool makeKernel(State &driver, const KernelNodeParams &parameters,
 /// The stream of a handle; the default one of null.
 StreamObject *findStream(State &driver, CUstream stream);
 
-/// Puts one operation into the queue of a stream.
+/// Whether this thread captures a stream, and whether it must not call a
+/// function then.
+bool isCapturing(const State &driver);
+bool forbiddenInCapture(const char *function);
+
+/// Adds a node behind the `count` nodes of `after`, which must be different
+/// ones of the same graph.
+CUresult addNode(State &driver, Words &words, CUgraphNode *result,
+                 CUgraph handle, const CUgraphNode *after, size_t count,
+                 Operation operation);
+
+/// Puts one operation into the queue of a stream, or into its capture.
 CUresult enqueue(State &driver, CUstream stream, Operation operation);
 
 } // namespace tinh::fake

@@ -28,11 +28,9 @@ TINH_DRIVER CUresult cuGraphDestroy(CUgraph graph) {
   });
 }
 
-/// Adds a node behind the `count` nodes of `after`, which must be different
-/// ones of the same graph.
-static CUresult addNode(State &driver, Words &words, CUgraphNode *result,
-                        CUgraph handle, const CUgraphNode *after, size_t count,
-                        Operation operation) {
+CUresult tinh::fake::addNode(State &driver, Words &words, CUgraphNode *result,
+                             CUgraph handle, const CUgraphNode *after,
+                             size_t count, Operation operation) {
   Graph *graph = driver.find(driver.graphs, handle, "graph");
   if (!graph)
     return kInvalidHandle;

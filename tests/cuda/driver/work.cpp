@@ -28,6 +28,10 @@ std::string Operation::describe() const {
            std::to_string(size);
   case Kind::Fill:
     return "fill " + std::to_string(size);
+  case Kind::Compute:
+    return "library " + kernel;
+  case Kind::Graph:
+    return "graph of " + std::to_string(child->size());
   case Kind::Nothing:
     return "event";
   }
@@ -160,6 +164,17 @@ std::string Gpu::check(const Operation &operation) const {
     [[fallthrough]];
   case Operation::Kind::Fill:
     return problem.empty() ? checkPlace(operation.to, "destination") : problem;
+  case Operation::Kind::Compute:
+    for (const auto &[place, size] : operation.touched)
+      if (!memory.contains(place.address, size, MemoryKind::Device))
+        return operation.describe() + ": an operand is not within an "
+                                      "allocation of the GPU";
+    return {};
+  case Operation::Kind::Graph:
+    for (const Operation &inner : *operation.child)
+      if (problem = check(inner); !problem.empty())
+        return problem;
+    return {};
   case Operation::Kind::Nothing:
     return {};
   }
@@ -181,6 +196,12 @@ static std::string runKernel(const Operation &operation,
 }
 
 void Gpu::execute(const Operation &operation) {
+  if (operation.kind == Operation::Kind::Graph) {
+    for (const Operation &inner : *operation.child)
+      if (failure == 0)
+        execute(inner);
+    return;
+  }
   if (operation.kind != Operation::Kind::Nothing)
     log.add("runs " + operation.describe());
   std::string problem = check(operation);

@@ -21,6 +21,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -35,7 +36,7 @@ struct Place {
 
 /// One thing that the GPU does.
 struct Operation {
-  enum class Kind { Kernel, Copy, Fill, Nothing };
+  enum class Kind { Kernel, Copy, Fill, Compute, Graph, Nothing };
   Kind kind = Kind::Nothing;
   // Kernel
   std::string kernel;
@@ -46,6 +47,11 @@ struct Operation {
   std::shared_ptr<const std::vector<char>> staged; // What `from` has had.
   size_t size = 0;
   uint32_t value = 0, elementSize = 1;
+  // Compute: a library's.
+  std::function<void()> work;
+  std::vector<std::pair<Place, size_t>> touched;
+  // Graph: operations in their order.
+  std::shared_ptr<const std::vector<Operation>> child;
   // Of a graph: operations before this one.
   std::vector<size_t> after;
 
