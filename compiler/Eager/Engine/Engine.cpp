@@ -171,7 +171,9 @@ bool Engine::runAtOnce(Operation *operation) {
   if (!lock)
     return false;
   analyse(kBatch);
-  if (arrived.first || !Dependencies::canStart(*operation)) {
+  // What was queued before must be known: a batch may end where `arrived` does.
+  bool isBehind = arrived.first || incoming.load(std::memory_order_relaxed);
+  if (isBehind || !Dependencies::canStart(*operation)) {
     publishOffer();
     return false;
   }

@@ -137,6 +137,27 @@ TEST_P(EngineTest, QuickOperationsRunAtOnceIfNothingIsInTheirWay) {
   EXPECT_EQ(number(*y), 3);
 }
 
+TEST_P(EngineTest, QuickOperationsOvertakeNothing) {
+  // However many are before them that nobody has looked at yet.
+  for (int64_t before = 1; before < 100; ++before) {
+    std::vector<Ref<Storage>> held;
+    Gate gate;
+    for (uint32_t i = 0; i < GetParam(); ++i) {
+      held.push_back(makeNumber(0));
+      push({}, {held.back().get()}, [&] { gate.pass(); });
+    }
+    gate.waitFor(GetParam());
+    Ref<Storage> x = makeNumber(0), y = makeNumber(0), z = makeNumber(0);
+    for (int64_t i = 0; i < before; ++i)
+      push({}, {x.get()}, [x] { ++number(*x); });
+    pushQuick({x.get()}, {y.get()}, [x, y] { number(*y) = number(*x); });
+    pushQuick({y.get()}, {z.get()}, [y, z] { number(*z) = number(*y); });
+    gate.open();
+    Engine::get().waitAll();
+    EXPECT_EQ(number(*z), before);
+  }
+}
+
 TEST_P(EngineTest, EachChunkRunsOnce) {
   Ref<Storage> x = Storage::create(1000 * sizeof(int));
   auto *counts = new std::vector<std::atomic<int>>(1000);
