@@ -24,11 +24,14 @@
 //       return %4
 //
 // Kernels are on the GPU unless a rule says otherwise; those on constants alone
-// stay on the CPU, where @init runs them. A value is transferred once, as soon
-// as it is there: arguments before anything else, so that no copy waits for a
-// kernel that it does not depend on.
+// stay on the CPU, where @init runs them, and so do counters and conditions of
+// loops (PlaceNumbers.cpp). A value is transferred once, as soon as it is
+// there: arguments before anything else, so that no copy waits for a kernel
+// that it does not depend on. In the end what waits for the other device comes
+// behind what does not (OrderByCrossings.cpp).
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/PlaceKernels.h"
 #include "compiler/Codegen/Devices.h"
 #include "compiler/Codegen/Passes.h"
 
@@ -100,9 +103,10 @@ llvm::StringSet<> namesOf(graph::KernelOp kernel) {
   return names;
 }
 
-/// The last rule that fits decides.
-bool isToCuda(graph::KernelOp kernel, MutableArrayRef<Rule> rules) {
-  bool toCuda = true;
+/// The last rule that fits decides, if there is one.
+std::optional<bool> isToCuda(graph::KernelOp kernel,
+                             MutableArrayRef<Rule> rules) {
+  std::optional<bool> toCuda;
   if (rules.empty())
     return toCuda;
   llvm::StringSet<> names = namesOf(kernel);
@@ -198,13 +202,18 @@ LogicalResult markKernels(ModuleOp module) {
   if (failed(rules))
     return failure();
   auto device = StringAttr::get(module.getContext(), graph::names::kOnCuda);
+  SmallVector<graph::KernelOp> withoutRule;
   module.walk([&](graph::KernelOp kernel) {
     auto function = kernel->getParentOfType<func::FuncOp>();
-    if (!function->hasAttr(graph::names::kInsteadOf) &&
-        isToCuda(kernel, *rules))
-      kernel->setAttr(graph::names::kDevice, device);
-    else
+    bool isForCpu = function->hasAttr(graph::names::kInsteadOf);
+    std::optional<bool> toCuda = isToCuda(kernel, *rules);
+    if (isForCpu || !toCuda.value_or(true)) {
       kernel->removeAttr(graph::names::kDevice);
+      return;
+    }
+    kernel->setAttr(graph::names::kDevice, device);
+    if (!toCuda)
+      withoutRule.push_back(kernel);
   });
   for (const Rule &rule : *rules)
     if (!rule.fitsSome)
@@ -212,6 +221,7 @@ LogicalResult markKernels(ModuleOp module) {
              << "no op and no node of the model fits the place \"" << rule.text
              << "\"";
   module->removeAttr(graph::names::kPlace);
+  placeNumbers(module, withoutRule);
   return success();
 }
 
@@ -234,8 +244,10 @@ LogicalResult placeKernels(ModuleOp module, int64_t *numTransfers) {
       variable.setDeviceAttr(device);
   Transfers transfers(devices);
   for (auto function : module.getOps<func::FuncOp>())
-    if (graph::isEntry(function))
+    if (graph::isEntry(function)) {
       transfers.run(function);
+      orderByCrossings(function);
+    }
   *numTransfers += transfers.count;
   return success();
 }

@@ -12,6 +12,7 @@ class Builder:
     def __init__(self, name, seed=0):
         self.model = {"tinh": 1, "name": name, "inputs": [], "weights": [], "nodes": []}
         self.random = np.random.default_rng(seed)
+        self.count = 0
 
     def input(self, name, *shape, dtype="f32"):
         self.model["inputs"].append({"name": name, "dtype": dtype, "shape": shape})
@@ -33,7 +34,8 @@ class Builder:
         return name
 
     def add(self, op, *inputs, **attributes):
-        output = f"{op}{len(self.model['nodes'])}"
+        output = f"{op}{self.count}"
+        self.count += 1
         self.model["nodes"].append(
             {
                 "op": op,
@@ -64,6 +66,27 @@ class Builder:
             self.weight(f"{name}.variance", channels, value=0.7),
         ]
         return self.add("batch_norm", x, *parts)
+
+    def scan(self, body, length, carried, rows):
+        """`body` gives next values and rows for values, and a row of each of `rows`."""
+        name = f"scan{self.count}"
+        self.count += 1
+        nodes, self.model["nodes"] = self.model["nodes"], []
+        inputs = [f"{name}.in{i}" for i in range(1 + len(carried) + len(rows))]
+        results = body(*inputs[1:])
+        node = {
+            "op": "scan",
+            "inputs": [*carried, *rows],
+            "outputs": [f"{name}.out{i}" for i in range(len(results))],
+            "attributes": {"length": length, "carry": len(carried)},
+            "body": {
+                "inputs": inputs,
+                "outputs": results,
+                "nodes": self.model["nodes"],
+            },
+        }
+        self.model["nodes"] = [*nodes, node]
+        return node["outputs"]
 
     def finish(self, output):
         self.model["outputs"] = [output]
@@ -142,3 +165,39 @@ def transformer_layer(batch=2, tokens=24, width=64, heads=4):
     x = b.add("add", x, b.dense(a, "out", width, width))
     h = b.add("gelu", b.dense(norm(x, "norm2"), "up", width, 4 * width))
     return b.finish(b.add("add", x, b.dense(h, "down", 4 * width, width)))
+
+
+def lstm(batch=4, steps=6, inputs=12, width=16, layers=2):
+    """Layers of an LSTM over a sequence, whose first dimension is time."""
+    b = Builder("lstm", 6)
+
+    def layer(x, name, inputs):
+        zeros = b.weight(f"{name}.zeros", batch, width, value=0)
+
+        def step(h, c, row):
+            gates = b.dense(row, f"{name}.input", inputs, 4 * width)
+            weights = b.weight(f"{name}.hidden", width, 4 * width)
+            gates = b.add("add", gates, b.add("matmul", h, weights))
+            i, f, g, o = (
+                b.add(
+                    "slice",
+                    gates,
+                    starts=[0, k * width],
+                    sizes=[batch, width],
+                    steps=[1, 1],
+                )
+                for k in range(4)
+            )
+            i, f, o = (b.add("sigmoid", gate) for gate in (i, f, o))
+            c = b.add("mul", f, c), b.add("mul", i, b.add("tanh", g))
+            c = b.add("add", *c)
+            h = b.add("mul", o, b.add("tanh", c))
+            return h, c, h
+
+        return b.scan(step, steps, [zeros, zeros], [x])
+
+    x = b.input("x", steps, batch, inputs)
+    for i in range(layers):
+        last, _, x = layer(x, f"layer{i}", inputs)
+        inputs = width
+    return b.finish(b.dense(last, "out", width, 10))

@@ -53,16 +53,21 @@ class EmulatedModelsTest(cuda_test.CudaTest):
     def test_transformer_layer(self):
         self.check(cuda_models.transformer_layer())
 
+    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    def test_lstm(self):
+        self.check(cuda_models.lstm())
+
 
 @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
 class EmulatedTrainingTest(cuda_test.CudaTest):
-    def check(self, model, optimizer):
+    def check(self, model, optimizer, rows=None):
         options = ("--train", "--loss=cross_entropy", f"--optimizer={optimizer}")
         shape = model["inputs"][0]["shape"]
+        rows = rows or shape[0]
         random = np.random.default_rng(5)
         x, target = self.folder / "x.npy", self.folder / "target.npy"
         np.save(x, random.normal(size=shape).astype(np.float32))
-        np.save(target, random.integers(0, 10, shape[0]))
+        np.save(target, random.integers(0, 10, rows))
         arguments = ("--function", "train_step", "--input", f"x={x}")
         arguments += ("--input", f"target={target}", "--runs", "4")
         results = {}
@@ -78,6 +83,9 @@ class EmulatedTrainingTest(cuda_test.CudaTest):
 
     def test_lenet(self):
         self.check(cuda_models.lenet(), "sgd,lr=0.1,momentum=0.9")
+
+    def test_lstm(self):
+        self.check(cuda_models.lstm(), "adam,lr=0.01", rows=4)
 
 
 if __name__ == "__main__":

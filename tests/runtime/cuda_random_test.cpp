@@ -327,7 +327,8 @@ TEST(CudaRandom, FunctionsGiveWhatTheirStepsGiveOneByOne) {
     artifact.functions = &function;
     artifact.num_functions = 1;
     artifact.num_variables = 0;
-    artifact.weights_size = artifact.state_size = 0;
+    artifact.weights_size = artifact.device_weights_size = 0;
+    artifact.state_size = 0;
     artifact.device_state_size = 0;
     artifact.init = nullptr;
     tinh_note_t note = {};
