@@ -35,10 +35,7 @@ int64_t stagesOf(const Product &p, const Tile &tile) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-Value PipelinedEmitter::xorOf(Value x, Value y) {
-  return b.createOrFold<arith::XOrIOp>(loc, x, y);
-}
-
+/// What the chunks of a line are permuted with.
 Value PipelinedEmitter::phaseOf(const SharedTile &shared, Value line) {
   constexpr int64_t kBanks = 8; // As wide as chunks.
   int64_t chunks = lineElements(shared) / chunkElements();
@@ -52,15 +49,31 @@ Value PipelinedEmitter::phaseOf(const SharedTile &shared, Value line) {
   return b.createOrFold<arith::AndIOp>(loc, phase, scalar.index(phases - 1));
 }
 
+Value PipelinedEmitter::chunkAt(const SharedTile &shared, Value line,
+                                Value chunk, int64_t fixedLine,
+                                int64_t fixedChunk) {
+  int64_t lineSize = lineElements(shared), chunks = lineSize / chunkElements();
+  Value panel = chunk;
+  Value place = b.createOrFold<arith::XOrIOp>(loc, scalar.peel(panel, chunks),
+                                              phaseOf(shared, line));
+  place = b.createOrFold<arith::XOrIOp>(loc, place,
+                                        scalar.index(fixedChunk % chunks));
+  Value at = scalar.add(scalar.mul(line, lineSize),
+                        scalar.mul(place, chunkElements()));
+  int64_t panelSize = stepDepth * lineSize;
+  if (lineSize < shared.elements && !shared.factor.alongDepth)
+    at = scalar.add(at, scalar.mul(panel, panelSize));
+  return scalar.add(
+      at, scalar.index(fixedLine * lineSize + fixedChunk / chunks * panelSize));
+}
+
 /// Where a unit's first element lies in the factor's part of a step.
 Value PipelinedEmitter::placeOf(const SharedTile &shared, const Unit &unit) {
   bool alongDepth = shared.factor.alongDepth;
   Value line = alongDepth ? unit.row : unit.depth;
   Value chunk = alongDepth ? unit.depth : unit.row;
   Value within = scalar.peel(chunk, chunkElements());
-  Value place = xorOf(chunk, phaseOf(shared, line));
-  place = scalar.add(scalar.mul(place, chunkElements()), within);
-  return scalar.add(scalar.mul(line, lineElements(shared)), place);
+  return scalar.add(chunkAt(shared, line, chunk), within);
 }
 
 void PipelinedEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
@@ -202,7 +215,7 @@ void PipelinedEmitter::store(const Staged &staged, Value step) {
 }
 
 FailureOr<Values> PipelinedEmitter::emitSums() {
-  for (int64_t i = 0; i + 1 < stages; ++i) {
+  for (int64_t i = 0; i < ahead; ++i) {
     if (i >= steps()) {
       commit(); // Groups are counted.
       continue;
@@ -216,9 +229,9 @@ FailureOr<Values> PipelinedEmitter::emitSums() {
     // This step's elements are there, of all threads, and all have multiplied
     // those of the one before, whose place is filled again.
     if (hasCopies())
-      NVVM::CpAsyncWaitGroupOp::create(b, loc, stages - 2);
-    kernel.barrier(b);
-    Value later = scalar.add(step, scalar.index(stages - 1));
+      NVVM::CpAsyncWaitGroupOp::create(b, loc, ahead - 1);
+    barrier();
+    Value later = scalar.add(step, scalar.index(ahead));
     auto staged = fetch(later, /*isKnown=*/false);
     if (failed(staged))
       return failure();

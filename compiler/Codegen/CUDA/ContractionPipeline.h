@@ -11,10 +11,11 @@
 // ahead, without registers between. A factor that is computed from what lies
 // in memory goes through registers, as with FFMA.
 //
-// A step has lines: the elements of one row or column along the depth, or those
-// of the tile at one depth, as the factor lies in memory. The chunks of 16
-// bytes of a line are permuted by an exclusive or with the line's phase: so
-// eight lines have the same chunk in different banks.
+// A step has lines: the elements of one row or column along the depth, or up to
+// 128 bytes of the tile at one depth, as the factor lies in memory; these are
+// in panels, of all lines of the step. The chunks of 16 bytes of a line are
+// permuted by an exclusive or with the line's phase: so eight lines have the
+// same chunk in different banks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H
@@ -24,8 +25,8 @@
 
 namespace tinh::cuda {
 
-/// Bytes of a chunk, and of a step's depth.
-inline constexpr int64_t kChunkBytes = 16, kStepBytes = 64;
+/// Bytes of a chunk, of a step's depth, and of a panel's line.
+inline constexpr int64_t kChunkBytes = 16, kStepBytes = 64, kPanelBytes = 128;
 
 /// Steps of a product that shared memory has at a time.
 int64_t stagesOf(const Product &p, const Tile &tile);
@@ -35,9 +36,10 @@ int64_t bytesOf(const Product &p);
 class PipelinedEmitter : public ContractionEmitter {
 public:
   PipelinedEmitter(EmittedKernel &kernel, const Product &p,
-                   const ContractionPlan &plan, mlir::OpBuilder builder)
+                   const ContractionPlan &plan, mlir::OpBuilder builder,
+                   int64_t stages, int64_t ahead)
       : ContractionEmitter(kernel, p, plan, kStepBytes / bytesOf(p), builder),
-        stages(stagesOf(p, plan.tile)) {}
+        stages(stages), ahead(ahead) {}
 
 protected:
   mlir::Type storedType() const override {
@@ -52,6 +54,8 @@ protected:
   void storeUnit(const SharedTile &shared, const Unit &unit, mlir::Value value,
                  mlir::Value base) override;
 
+  /// Waits for all threads, and what has been brought to shared memory.
+  virtual void barrier() { kernel.barrier(b); }
   /// Adds the products of the step at `base` in shared memory.
   virtual Values multiply(mlir::Value base, mlir::ValueRange sums) = 0;
   /// The factor lies across the depth, and is read in words, not by ldmatrix:
@@ -61,11 +65,16 @@ protected:
   }
   int64_t chunkElements() const { return kChunkBytes / bytesOf(p); }
   int64_t lineElements(const SharedTile &shared) const {
-    return shared.factor.alongDepth ? stepDepth : shared.elements;
+    return shared.factor.alongDepth
+               ? stepDepth
+               : std::min(shared.elements, kPanelBytes / bytesOf(p));
   }
-  /// What the chunks of a line are permuted with.
-  mlir::Value phaseOf(const SharedTile &shared, mlir::Value line);
-  mlir::Value xorOf(mlir::Value x, mlir::Value y);
+  /// Where a chunk lies in the factor's part of a step: the fixed one, if it
+  /// has bits that the other one has not, of a line that is a multiple of eight
+  /// further on.
+  mlir::Value chunkAt(const SharedTile &shared, mlir::Value line,
+                      mlir::Value chunk, int64_t fixedLine = 0,
+                      int64_t fixedChunk = 0);
 
 private:
   /// Bytes of this factor's copies; 0 if it goes through registers.
@@ -77,6 +86,7 @@ private:
   mlir::Value isInMemory(const SharedTile &shared, const Unit &unit,
                          mlir::Value first, const Indices &dims);
   mlir::Value placeOf(const SharedTile &shared, const Unit &unit);
+  mlir::Value phaseOf(const SharedTile &shared, mlir::Value line);
 
   /// What the thread has in registers of both factors.
   using Staged = std::array<Values, 2>;
@@ -87,7 +97,8 @@ private:
   bool hasCopies();
   void commit();
 
-  int64_t stages;
+  int64_t stages; // Steps that shared memory has at a time.
+  int64_t ahead;  // So many before a step is multiplied it is brought.
 };
 
 } // namespace tinh::cuda

@@ -12,7 +12,7 @@
 // across it; elements of 32 bits that lie across it are read as words.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/ContractionPipeline.h"
+#include "compiler/Codegen/CUDA/ContractionTensorCores.h"
 #include "compiler/Codegen/CUDA/Pointers.h"
 
 #include "dialects/graph/Graph.h"
@@ -34,48 +34,17 @@ int64_t tensorCoreShared(const Product &p, const Tile &tile) {
   return stagesOf(p, tile) * (tile.rows + tile.columns) * kStepBytes;
 }
 
-namespace {
-
-class TensorCoreEmitter final : public PipelinedEmitter {
-public:
-  TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
-                    const ContractionPlan &plan, OpBuilder builder)
-      : PipelinedEmitter(kernel, p, plan, builder) {
-    int64_t warps = tile.threads() / kWarp, across = 1;
-    while (across * across < warps)
-      across *= 2;
-    warpColumns = tile.columns / across;
-    warpRows = tile.rows / (warps / across);
-  }
-
-private:
-  void findThread() override;
-  Values startSums() override;
-  Values multiply(Value base, ValueRange sums) override;
-  LogicalResult emitResults(const Values &sums) override;
-
-  Value operand(Value bits);
-  Values loadMatrices(const SharedTile &shared, Value base, int64_t first,
-                      int64_t product);
-  Values loadWords(const SharedTile &shared, Value base, int64_t first,
-                   int64_t product);
-  Values fragments(const SharedTile &shared, Value base, int64_t product);
-  Value multiplyWarp(ValueRange ofRows, ValueRange ofColumns, Value sums);
-  int64_t storedLanes() const;
-  Values exchange(ArrayRef<Value> x, ArrayRef<Value> y, int64_t distance);
-  Value vectorOf(ArrayRef<Value> sums, int64_t half);
-
-  bool isOfRows(const SharedTile &shared) const { return &shared == &rows; }
-  Value warpFirst(const SharedTile &shared) const {
-    return isOfRows(shared) ? warpRow : warpColumn;
-  }
-
-  int64_t warpColumns, warpRows; // Of the tile, that a warp computes.
-  Value warpRow, warpColumn;     // Where they begin.
-  Value threadPlace;             // The thread among the four of a line.
-};
-
-} // namespace
+TensorCoreEmitter::TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
+                                     const ContractionPlan &plan,
+                                     OpBuilder builder)
+    : PipelinedEmitter(kernel, p, plan, builder, stagesOf(p, plan.tile),
+                       stagesOf(p, plan.tile) - 1) {
+  int64_t warps = tile.threads() / kWarp, across = 1;
+  while (across * across < warps)
+    across *= 2;
+  warpColumns = tile.columns / across;
+  warpRows = tile.rows / (warps / across);
+}
 
 //===----------------------------------------------------------------------===//
 // From shared memory to registers
@@ -120,29 +89,21 @@ Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
         third = scalar.peel(rest, 2);
   auto [next, nextDepth] =
       isOfRows(shared) ? std::pair(second, third) : std::pair(third, second);
-  Value phase = phaseOf(shared, line), chunk;
-  int64_t fixedLine, fixedChunk;
+  Value chunk = nextDepth;
+  int64_t fixedLine = first, fixedChunk = 2 * product;
   if (shared.factor.alongDepth) {
-    line = scalar.add(scalar.add(line, scalar.mul(next, kLines)),
-                      warpFirst(shared));
-    fixedLine = first;
-    chunk = nextDepth;
-    fixedChunk = 2 * product;
+    line = scalar.add(line, scalar.mul(next, kLines));
+    line = scalar.add(line, warpFirst(shared));
   } else {
     line = scalar.add(line, scalar.mul(nextDepth, kLines));
     fixedLine = 2 * kLines * product;
-    chunk = b.createOrFold<arith::DivUIOp>(loc, warpFirst(shared),
-                                           scalar.index(chunkElements()));
-    chunk = scalar.add(chunk, next);
+    Value inWarp = warpFirst(shared);
+    (void)scalar.peel(inWarp, chunkElements());
+    chunk = scalar.add(inWarp, next);
     fixedChunk = first / chunkElements();
   }
-  // The fixed part has bits of its own, so that it can be added this way.
-  chunk = xorOf(xorOf(chunk, phase), scalar.index(fixedChunk));
-  Value at = scalar.add(scalar.mul(line, lineElements(shared)),
-                        scalar.mul(chunk, chunkElements()));
-  at = scalar.add(
-      scalar.add(base, at),
-      scalar.index(shared.offset + fixedLine * lineElements(shared)));
+  Value at = chunkAt(shared, line, chunk, fixedLine, fixedChunk);
+  at = scalar.add(scalar.add(base, at), scalar.index(shared.offset));
   Type i32 = b.getI32Type();
   Value loaded = NVVM::LdMatrixOp::create(
       b, loc,
@@ -160,22 +121,18 @@ Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
 /// The same of words that lie across the depth.
 Values TensorCoreEmitter::loadWords(const SharedTile &shared, Value base,
                                     int64_t first, int64_t product) {
-  int64_t chunkSize = chunkElements();
   Value chunk = scalar.add(warpFirst(shared), threadRow);
-  Value within = scalar.peel(chunk, chunkSize);
-  Value permuted = xorOf(chunk, phaseOf(shared, threadPlace));
+  Value within = scalar.peel(chunk, chunkElements());
   Values values;
   for (int64_t i = 0; i < 4; ++i) {
     auto [next, nextDepth] =
         isOfRows(shared) ? std::pair(i % 2, i / 2) : std::pair(i / 2, i % 2);
-    Value line = scalar.add(
-        threadPlace, scalar.index((2 * product + nextDepth) * chunkSize));
-    Value place =
-        xorOf(permuted, scalar.index((first + next * kLines) / chunkSize));
-    Value at = scalar.add(scalar.mul(line, lineElements(shared)),
-                          scalar.add(scalar.mul(place, chunkSize), within));
+    Value at = chunkAt(shared, threadPlace, chunk,
+                       (2 * product + nextDepth) * chunkElements(),
+                       (first + next * kLines) / chunkElements());
     at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
-    values.push_back(operand(memref::LoadOp::create(b, loc, memory, at)));
+    Value word = memref::LoadOp::create(b, loc, memory, scalar.add(at, within));
+    values.push_back(operand(word));
   }
   return values;
 }
@@ -318,7 +275,7 @@ LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
     for (int64_t j = 0; j < across; j += blocks)
       vectors.push_back(vectorOf(
           ArrayRef(sums).slice(line / 2 * across + j, blocks), line % 2));
-    Value row = scalar.add(firstRow, scalar.index(line * kLines));
+    Value row = scalar.add(firstRow, scalar.index(rowOfLine(line)));
     auto emitLine = [&]() -> LogicalResult {
       for (auto [j, vector] : llvm::enumerate(vectors))
         if (failed(emitGroup(
