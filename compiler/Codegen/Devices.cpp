@@ -51,9 +51,12 @@ Devices::Devices(ModuleOp module, Variables variables)
 void Devices::collect(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments())
     if (StringAttr name = argumentVariable(function, argument.getArgNumber());
-        name && mode == Variables::Open)
+        name && mode == Variables::Open) {
       tie(arguments.try_emplace(name, argument).first->second,
           ValueRange(argument));
+      if (onCuda.contains(name)) // Whoever uses it.
+        use(argument);
+    }
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     collect(op);
     return isa<graph::KernelOp>(op) ? WalkResult::skip()

@@ -16,8 +16,10 @@ using nn::reduced;
 
 /// Copies labels when they are there, with 0 for those that are ignored; one
 /// that is no class is the error of the copy.
-static Tensor checkedLabels(const Tensor &labels, int64_t classes,
+static Tensor checkedLabels(const Tensor &given, int64_t classes,
                             int64_t ignored, const Call &call) {
+  Tensor labels = given.to(Device::cpu(), call.at);
+  DeviceScope scope(Device::cpu());
   Tensor places = empty(labels.shape(), int64, call.at);
   auto copy = [=, count = labels.numel()](std::span<const HostArray> reads,
                                           std::span<const HostArray> writes) {
@@ -35,7 +37,7 @@ static Tensor checkedLabels(const Tensor &labels, int64_t classes,
   };
   if (labels.numel() != 0)
     tinh::call(call.name, copy, {labels}, {places}, call.at);
-  return places;
+  return places.to(given.device(), call.at);
 }
 
 namespace {

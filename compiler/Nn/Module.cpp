@@ -327,29 +327,40 @@ void Module::set_trainable(bool value) {
   }
 }
 
-void Module::to(DType dtype, At at) {
-  if (!dtype.is_floating_point())
-    fail({"nn::Module::to", at}, dtype, " is no floating-point dtype");
+/// Puts `convert(old)` in place of each tensor; shared ones stay shared.
+void Module::replaceTensors(
+    const std::function<Tensor(const Tensor &)> &convert) {
   EagerScope scope;
   std::vector<std::pair<Tensor, Tensor>> converted;
   for (auto &[name, entry] : allEntries()) {
-    if (!entry->dtype.is_floating_point())
-      continue;
-    entry->dtype = dtype;
     Tensor old = *entry->place;
-    if (!old.defined() || old.dtype() == dtype)
+    if (!old.defined())
       continue;
-    // Shared tensors stay shared.
     auto isOld = [&](const auto &pair) { return pair.first.is_same(old); };
     auto known = std::find_if(converted.begin(), converted.end(), isOld);
     if (known == converted.end()) {
-      converted.emplace_back(old, old.to(dtype, at));
+      converted.emplace_back(old, convert(old));
       known = converted.end() - 1;
-      if (!entry->isBuffer)
+      if (!entry->isBuffer && !known->second.is_same(old))
         requires_grad(known->second, entry->isTrainable);
     }
     *entry->place = known->second;
   }
+}
+
+void Module::to(DType dtype, At at) {
+  if (!dtype.is_floating_point())
+    fail({"nn::Module::to", at}, dtype, " is no floating-point dtype");
+  for (auto &[name, entry] : allEntries())
+    if (entry->dtype.is_floating_point())
+      entry->dtype = dtype;
+  replaceTensors([&](const Tensor &old) {
+    return old.dtype().is_floating_point() ? old.to(dtype, at) : old;
+  });
+}
+
+void Module::to(Device device, At at) {
+  replaceTensors([&](const Tensor &old) { return old.to(device, at); });
 }
 
 void Module::train(bool mode) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Autograd/Autograd.h"
 #include "compiler/Eager/Autograd/GradMode.h"
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Support.h"
 
 using namespace tinh;
@@ -130,6 +131,7 @@ static std::vector<Tensor> seeds(std::span<const Tensor> outputs,
       fail(call, "the output has shape ", output.sizes,
            "; give the gradient to begin with, or take that of one number, as "
            "sum() and mean() give it");
+    LikeScope scope(output);
     result[i] = filled(output.sizes, toScalar(Number(1), output.dtype), call);
   }
   return result;

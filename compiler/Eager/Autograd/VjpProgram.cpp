@@ -211,6 +211,7 @@ void VjpProgram::build(const PrimitiveCall &primitive) {
   for (size_t i = 0; i < numOutputs; ++i)
     neededOutputs[i] = !block.getArgument(numInputs + i).use_empty();
   BackendScope scope(eagerBackend());
+  DeviceScope onCpu(Device::cpu());
   fused = std::make_unique<Actions>(block, /*fuses=*/true);
   recorded = std::make_unique<Actions>(block, /*fuses=*/false);
 }
@@ -238,13 +239,30 @@ void VjpProgram::requireGradient(const Call &call) const {
     failWith(call, failure);
 }
 
+/// The device that has one of the tensors on which a gradient is computed.
+static Device deviceOfAny(std::initializer_list<ArrayRef<Tensor>> lists) {
+  for (ArrayRef<Tensor> tensors : lists)
+    for (const Tensor &tensor : tensors)
+      if (tensor.defined() && tensor.device().is_cuda())
+        return tensor.device();
+  return Device::cpu();
+}
+
 SmallVector<Tensor, 2>
 VjpProgram::run(MutableArrayRef<Tensor> inputs, MutableArrayRef<Tensor> outputs,
                 MutableArrayRef<Tensor> gradients) const {
-  // Where numbers are checked, each operation is to be named by itself.
+  // Where numbers are checked, each operation is to be named by itself; chains
+  // of operations in one kernel are the CPU's.
   bool isChecked = Engine::get().checkNumerics() != TINH_CHECK_NOTHING;
-  const Actions &actions = gradEnabled || isChecked ? *recorded : *fused;
+  Device device = deviceOfAny({inputs, outputs, gradients});
+  const Actions &actions =
+      gradEnabled || isChecked || device.is_cuda() ? *recorded : *fused;
+  DeviceScope scope(device);
   Frame frame = actions.ops.constants();
+  if (device.is_cuda())
+    for (Tensor &constant : frame)
+      if (constant.defined() && constant.dim() > 0)
+        constant = constant.to(device);
   const std::vector<size_t> &arguments = actions.sequence.arguments;
   size_t next = 0;
   for (Tensor &input : inputs)

@@ -10,6 +10,7 @@
 #include "compiler/Eager/Autograd/GradMode.h"
 #include "compiler/Eager/Autograd/ViewNodes.h"
 #include "compiler/Eager/CheckNumerics.h"
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Support.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -70,6 +71,7 @@ void Walk::sendView(const Edge &edge, const ViewGeometry &geometry,
                     Tensor gradient) {
   if (!wants(edge))
     return;
+  LikeScope scope(*TensorAccess::get(gradient));
   gradient = geometry.withoutRepetition(std::move(gradient), call);
   if (Tensor whole = geometry.asWhole(gradient, call); whole.defined())
     return send(edge, std::move(whole));

@@ -10,6 +10,7 @@
 // functions whose result's shape depends on elements wait for these.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include "compiler/Eager/Tensor/Host.h"
@@ -243,6 +244,7 @@ static ValuesAndIndices sortFirst(const Tensor &x, int64_t count, int64_t axis,
                                   bool descending, bool wantsValues,
                                   const Call &call) {
   const TensorImpl &impl = use(x, call);
+  LikeScope scope(impl);
   if (impl.rank() == 0)
     return {wantsValues ? x.clone(call.at) : Tensor(),
             filled({}, toScalar(0, int64), call)};
@@ -296,6 +298,7 @@ Tensor tinh::nonzero(Operand x) {
   Call call{"nonzero", x.at};
   Tensor isSet = toTensor(x, boolean, call);
   const TensorImpl &impl = use(isSet, call);
+  LikeScope scope(impl);
   std::vector<uint8_t> set(size_t(impl.numElements()));
   copyToHost(impl, set.data(), call);
   std::vector<int64_t> indices;
@@ -337,6 +340,7 @@ Tensor tinh::unique(Operand x) {
   Tensor later = sorted.narrow(0, 1, count - 1, x.at);
   Tensor earlier = sorted.narrow(0, 0, count - 1, x.at);
   Tensor differs = ne(sameCall(later, call), sameCall(earlier, call));
+  LikeScope scope(use(sorted, call));
   Tensor first = filled(Dims::filled(1, 1), toScalar(true, boolean), call);
   Tensor kept = concat({first, differs}, 0, x.at);
   return masked_select(sameCall(sorted, call), sameCall(kept, call));

@@ -11,6 +11,7 @@
 // is a convolution of the input with every stride-th tap.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 #include "compiler/Eager/Tensor/Windows.h"
 
@@ -28,6 +29,7 @@ static Tensor spread(const TensorImpl &x, const Dims &strides,
   }
   if (!isSpread)
     return TensorAccess::share(x);
+  LikeScope scope(x);
   Tensor out = filled(sizes, toScalar(0, x.dtype), call);
   Tensor places = out;
   for (uint32_t i = 0; i < strides.size(); ++i)
@@ -149,6 +151,7 @@ static Tensor convolvePhases(const TensorImpl &x, const Tensor &turned,
     isWhole &= asked.kernel[i] >= asked.strides[i];
     phases *= asked.strides[i];
   }
+  LikeScope scope(x);
   Tensor out = isWhole ? makeTensor(x.dtype, sizes)
                        : filled(sizes, toScalar(0, x.dtype), call);
   for (int64_t index = 0; index < phases; ++index) {

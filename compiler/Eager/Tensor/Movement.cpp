@@ -10,6 +10,7 @@
 // them.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 using namespace tinh;
@@ -285,6 +286,7 @@ static Tensor triangle(const Operand &x, int64_t diagonal, bool lower,
   const TensorImpl &impl = use(tensor, call);
   if (impl.rank() < 2)
     fail(call, "shape ", impl.sizes, " must have rows and columns");
+  LikeScope scope(impl);
   Tensor rows = arange(impl.sizes[impl.rank() - 2], call.at);
   Tensor columns = arange(impl.sizes.back(), call.at);
   Tensor limit = add(sameCall(rows.unsqueeze(1, call.at), call), diagonal);

@@ -10,6 +10,7 @@
 // write memory once; the others are made of these and of sums.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 #include "tinh/autograd.h"
 
@@ -249,6 +250,7 @@ Tensor tinh::scaled_dot_product_attention(Operand query, Operand key,
   if (mask.defined())
     scores = add(op(scores), op(additiveMask(mask, queries.dtype, call)));
   if (causal) {
+    LikeScope scope(queries);
     Tensor seen = causalMask(queries.sizes[queries.rank() - 2],
                              keys.sizes[keys.rank() - 2], call);
     scores = add(op(scores), op(additiveMask(seen, queries.dtype, call)));
@@ -275,6 +277,7 @@ Tensor tinh::one_hot(Operand indices, int64_t classes) {
   if (!DType(use(places, call).dtype).is_integer())
     fail(call, "indices have dtype ", DType(use(places, call).dtype),
          "; they must be integers");
+  LikeScope scope(use(places, call));
   Tensor columns = arange(classes, call.at);
   Tensor rows = places.unsqueeze(-1, call.at);
   Tensor hits = eq(sameCall(rows, call), sameCall(columns, call));

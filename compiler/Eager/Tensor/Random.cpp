@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Random.h"
 
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 #include "tinh/random.h"
 
@@ -105,6 +106,7 @@ Tensor tinh::dropout(Operand x, double probability,
   if (probability == 0)
     return tensor.clone(x.at);
   double scale = probability < 1 ? 1 / (1 - probability) : 0;
+  LikeScope scope(impl);
   // Of what gradients need, booleans take the least memory.
   Tensor kept = drawn(Draw::Bernoulli, real(1 - probability), real(0),
                       toArray(impl.sizes), boolean, generator, call);

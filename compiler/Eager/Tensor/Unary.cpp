@@ -9,6 +9,7 @@
 // Most are one primitive; integers become floating-point where they must.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include <cmath>
@@ -85,6 +86,7 @@ static Tensor test(ElementwiseOp op, const Operand &x, const Call &call) {
   if (categoryOf(dtype) == 2)
     return elementwise(op, operands, dtype, TINH_DTYPE_BOOL, call);
   Tensor tensor = toTensor(x, call);
+  LikeScope scope(use(tensor, call));
   return filled(use(tensor, call).sizes, {TINH_DTYPE_BOOL, {}}, call);
 }
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Windows.h"
+#include "compiler/Eager/Tensor/Device.h"
 
 #include "compiler/Eager/Tensor/Elementwise.h"
 
@@ -325,6 +326,7 @@ static Tensor adaptiveMean(uint32_t rank, const Operand &x,
     if (extent == wanted[i])
       continue;
     Tensor last = movedAxis(use(tensor, call), axis, rank + 1);
+    LikeScope scope(use(tensor, call));
     Tensor weights = meanMatrix(extent, wanted[i], dtype, call.at);
     Tensor means = matmul(sameCall(last, call), sameCall(weights, call));
     tensor = movedAxis(use(means, call), rank + 1, axis);

@@ -125,6 +125,8 @@ public:
   /// Converts parameters and buffers that are floating-point. The tensors are
   /// other ones afterwards: make the optimizer later.
   void to(DType dtype, At at = At::current());
+  /// Moves parameters and buffers to another device; so with these.
+  void to(Device device, At at = At::current());
 
   //===--------------------------------------------------------------------===//
   // Modules within
@@ -206,6 +208,7 @@ private:
   void addEntry(Entry entry);
   Entry &entryOf(const Tensor &place);
   void materialize(Entry &entry, At at);
+  void replaceTensors(const std::function<Tensor(const Tensor &)> &convert);
   void link();
   void set_trainable(bool value);
   /// The entries of all modules, with dotted names.
