@@ -118,6 +118,7 @@ void Executor::give_to_device(Run &run, const Walk &walk,
   cuda::DeviceRun &device = *run.arena->device;
   auto what = static_cast<uint32_t>(instruction.begin);
   bool had_failed = run.status != TINH_OK;
+  int64_t begin = trace ? trace_clock() : 0;
   try_on_device(run, [&] {
     if (instruction.opcode == kDeviceLaunch)
       device.launch(what);
@@ -126,6 +127,15 @@ void Executor::give_to_device(Run &run, const Walk &walk,
     else
       device.execute(instruction.step, walk.buffers(instruction));
   });
+  if (trace && instruction.opcode != kDeviceStep) {
+    const Program &program = programs[run.function];
+    bool launches = instruction.opcode == kDeviceLaunch;
+    trace->add_call(0, program.function(),
+                    launches ? program.schedule().segments()[what].first()
+                             : what,
+                    run.number, begin, trace_clock(),
+                    launches ? "launch" : "wait for the GPU");
+  }
   // What others go on with now, the GPU must be done with.
   if (run.status != TINH_OK && !had_failed)
     device.abandon();
@@ -154,7 +164,7 @@ void Executor::complete_on_device(Run &run) {
     current.emplace(*gpu->device());
     device.complete();
     if (trace)
-      device.trace_segments(*trace, run.number);
+      device.trace_steps(*trace, run.number);
   });
   if (run.status != TINH_OK)
     device.abandon();

@@ -26,6 +26,8 @@ void Executor::run_by_steps(Run &run) {
       if (uses_device(run)) {
         run.arena->device->finish();
         run.arena->device->complete();
+        if (trace)
+          run.arena->device->trace_steps(*trace, run.number);
       }
     });
     if (run.status != TINH_OK)

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Steps are complete events ("X") on one track for each worker, within those of
-// the loops' iterations, and segments of steps on one for the GPU; runs are
-// asynchronous events ("b", "e"), since they overlap.
+// the loops' iterations, and segments of steps, and loose steps, on one for the
+// GPU; runs are asynchronous events ("b", "e"), since they overlap.
 //
 //===----------------------------------------------------------------------===//
 #include "trace.h"
@@ -52,6 +52,18 @@ void Trace::add_step(uint32_t worker, const tinh_function_desc_t &function,
                      uint32_t step, uint64_t run, int64_t begin, int64_t end,
                      int64_t iteration) {
   add(workers[worker], {&function, step, run, begin, end, iteration});
+}
+
+void Trace::add_call(uint32_t worker, const tinh_function_desc_t &function,
+                     uint32_t step, uint64_t run, int64_t begin, int64_t end,
+                     const char *what) {
+  add(workers[worker],
+      {&function, step, run, begin, end, kNoIteration, 1, what});
+}
+
+void Trace::drop_segments(uint64_t count) {
+  std::lock_guard lock(runs_mutex);
+  device.dropped += count;
 }
 
 void Trace::add_segment(const tinh_function_desc_t &function, uint32_t step,
@@ -112,7 +124,8 @@ void Trace::append(std::string &json, const Track &track, size_t id,
       "}}";
   for (const Event &event : track.events) {
     const tinh_step_t &step = event.function->steps[event.step];
-    std::string what = name_of(step, artifact), iteration;
+    std::string what = event.what ? event.what : name_of(step, artifact);
+    std::string iteration;
     if (event.count > 1)
       what += " and " + std::to_string(event.count - 1) + " more";
     if (event.iteration != kNoIteration)

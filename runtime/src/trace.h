@@ -35,9 +35,15 @@ public:
   void add_step(uint32_t worker, const tinh_function_desc_t &function,
                 uint32_t step, uint64_t run, int64_t begin, int64_t end,
                 int64_t iteration = kNoIteration);
+  /// What worker `worker` does about the GPU, for `step`.
+  void add_call(uint32_t worker, const tinh_function_desc_t &function,
+                uint32_t step, uint64_t run, int64_t begin, int64_t end,
+                const char *what);
   /// A segment of `count` steps from `step` on, by the GPU; from any thread.
   void add_segment(const tinh_function_desc_t &function, uint32_t step,
                    uint32_t count, uint64_t run, int64_t begin, int64_t end);
+  /// Says that the GPU has done more than has been added.
+  void drop_segments(uint64_t count);
   /// A whole run, from its submission to its completion; from any thread.
   void add_run(const tinh_function_desc_t &function, uint64_t run,
                int64_t submitted, int64_t completed);
@@ -52,7 +58,8 @@ private:
     uint64_t run;
     int64_t begin, end;
     int64_t iteration;
-    uint32_t count = 1; ///< Of steps.
+    uint32_t count = 1;         ///< Of steps.
+    const char *what = nullptr; ///< Other than executing the step.
   };
   /// Beyond this many, events of a worker are dropped and counted.
   static constexpr size_t kMaxEvents = 1u << 20;

@@ -8,8 +8,12 @@ usage: PYTHONPATH=tests/support python tests/cuda/recorded_runs_test.py
 """
 
 import collections
+import json
 import re
 import shutil
+import unittest
+
+import numpy as np
 
 import cuda_models
 import cuda_test
@@ -38,11 +42,7 @@ def calls_in(log):
     return collections.Counter(line.split()[0] for line in log if line.startswith("cu"))
 
 
-class RecordedRunsTest(cuda_test.CudaTest):
-    def setUp(self):
-        super().setUp()
-        self.artifact = self.compile_for(cuda_models.two_layer(), "cuda")
-
+class RecordedTest(cuda_test.CudaTest):
     def record(self, *arguments, settings=""):
         done, log = self.run_artifact(
             self.artifact, "--input", "x=random", *arguments, settings=settings
@@ -65,6 +65,12 @@ class RecordedRunsTest(cuda_test.CudaTest):
         self.assertEqual(set(waits) - {"synchronises an event"}, set())
         self.assertLessEqual(len(waits), runs)
         return log
+
+
+class RecordedRunsTest(RecordedTest):
+    def setUp(self):
+        super().setUp()
+        self.artifact = self.compile_for(cuda_models.two_layer(), "cuda")
 
     def test_a_run_is_one_launch(self):
         self.check_steady_state(20)
@@ -127,6 +133,80 @@ class RecordedRunsTest(cuda_test.CudaTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn(str(self.root / "libcuda.so.1"), done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+class RecordedLoopsTest(RecordedTest):
+    """Loops whose lengths are known are part of the run's one graph."""
+
+    def test_an_lstm_is_one_launch(self):
+        self.artifact = self.compile_for(cuda_models.lstm(), "cuda")
+        log = self.check_steady_state(20)
+        kernels = sum(line.startswith("cuGraphAddKernelNode") for line in log)
+        self.assertGreaterEqual(kernels, 12, "each step of both layers has a node")
+
+    def test_a_training_step_of_an_lstm_is_one_launch(self):
+        options = ("--train", "--loss=cross_entropy", "--optimizer=sgd,lr=0.1")
+        self.artifact = self.compile_for(cuda_models.lstm(), "cuda", *options)
+        target = self.folder / "target.npy"
+        np.save(target, np.arange(4))
+        self.check_steady_state(
+            10, "--function", "train_step", "--input", f"target={target}"
+        )
+
+
+class RecordedOverlapTest(RecordedTest):
+    """A chain of kernels on each device, and what both have in the end."""
+
+    CHAINS = """
+func.func @main(%x: tensor<4096xf32> {graph.name = "x"}) -> (tensor<4096xf32> {graph.name = "y"}) {
+  %g0 = graph.neg %x : tensor<4096xf32> loc("gpu")
+  %c0 = graph.relu %x : tensor<4096xf32> loc("cpu")
+  %g1 = graph.reduce sum %g0 axes [0] : tensor<4096xf32> -> tensor<f32> loc("gpu")
+  %c1 = graph.reduce max %c0 axes [0] : tensor<4096xf32> -> tensor<f32> loc("cpu")
+  %g2 = graph.sub %x, %g1 : tensor<4096xf32>, tensor<f32> -> tensor<4096xf32> loc("gpu")
+  %c2 = graph.mul %x, %c1 : tensor<4096xf32>, tensor<f32> -> tensor<4096xf32> loc("cpu")
+  %g3 = graph.reduce max %g2 axes [0] : tensor<4096xf32> -> tensor<f32> loc("gpu")
+  %c3 = graph.reduce sum %c2 axes [0] : tensor<4096xf32> -> tensor<f32> loc("cpu")
+  %g4 = graph.mul %x, %g3 : tensor<4096xf32>, tensor<f32> -> tensor<4096xf32> loc("gpu")
+  %c4 = graph.sub %x, %c3 : tensor<4096xf32>, tensor<f32> -> tensor<4096xf32> loc("cpu")
+  %y = graph.div %g4, %c4 : tensor<4096xf32>, tensor<4096xf32> -> tensor<4096xf32> loc("cpu")
+  return %y : tensor<4096xf32>
+}
+"""
+
+    def test_both_devices_work_at_the_same_time(self):
+        path = self.folder / "chains.mlir"
+        path.write_text(self.CHAINS)
+        cpu = self.folder / "cpu.so"
+        self.compile(path, cpu)
+        expected, _ = self.outputs_of(cpu, "--input", "x=random")
+        self.artifact = self.folder / "both.so"
+        cuda = ("--target=cuda", "--cuda-chips=emulated", "--place=cpu=cpu")
+        self.compile(path, self.artifact, *cuda)
+        for settings in cuda_test.SETTINGS:
+            got, _ = self.outputs_of(
+                self.artifact, "--input", "x=random", settings=settings
+            )
+            self.compare(got, expected, settings)
+        trace = self.folder / "trace.json"
+        log = self.record("--threads", 1, "--trace", trace)
+        launches = [i for i, l in enumerate(log) if l.startswith("cuGraphLaunch")]
+        self.assertEqual(len(launches), 1)
+        self.check_order(json.loads(trace.read_text())["traceEvents"])
+
+    def check_order(self, events):
+        """The GPU's graph is launched before the first kernel of the CPU's chain
+        and awaited behind the last one."""
+        mine = [e for e in events if e["ph"] == "X" and e["tid"] == 0]
+        names = [e["name"] for e in sorted(mine, key=lambda e: e["ts"])]
+        launch = names.index("launch")
+        wait = names.index("wait for the GPU")
+        kernels = [i for i, name in enumerate(names) if i not in (launch, wait)]
+        self.assertGreaterEqual(len(kernels), 3, names)
+        self.assertLess(launch, kernels[0], names)
+        self.assertGreater(wait, kernels[-2], names)
+        self.assertLess(wait, kernels[-1], names)
 
 
 if __name__ == "__main__":

@@ -327,11 +327,19 @@ TEST_F(CudaRuns, AreInTheTrace) {
   ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
   check(kMain, 1);
   check(kMixed, 1);
+  check(kWhile, 1); // Seven times: 128 is not less than 100.
   close();
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), {});
   EXPECT_THAT(text, HasSubstr("\"name\":\"GPU\""));
   EXPECT_THAT(text, HasSubstr("\"name\":\"copy and 3 more\""));
+  EXPECT_THAT(text, HasSubstr("\"name\":\"launch\""));
+  EXPECT_THAT(text, HasSubstr("\"name\":\"wait for the GPU\""));
+  size_t count = 0;
+  for (size_t at = 0;
+       (at = text.find("\"name\":\"is_small\"", at)) != std::string::npos; ++at)
+    ++count;
+  EXPECT_EQ(count, 8u) << text;
 }
 
 TEST_F(CudaRuns, SayWhereANumberWentWrong) {
@@ -457,6 +465,36 @@ TEST_F(CudaFailures, NameTheKernel) {
   tinh_fake_cuda_configure("fail=cuGraphLaunch:1:700");
   EXPECT_EQ(run(kMain, x, y), TINH_DEVICE_ERROR);
   EXPECT_THAT(tinh_last_error(), HasSubstr("main: the CUDA graph of 4 steps"));
+}
+
+TEST_F(CudaFailures, OfAKernelNameWhatMayHaveFailedAndThatTheContextIsLost) {
+  options.threads = 2;
+  Values x = input(3), y(kCount);
+  auto fails = [&](Function function, const char *setting) {
+    EXPECT_EQ(open(), TINH_OK) << tinh_last_error();
+    tinh_fake_cuda_configure(setting);
+    EXPECT_EQ(run(function, x, y), TINH_DEVICE_ERROR);
+    std::string message = tinh_last_error();
+    EXPECT_THAT(message, HasSubstr("must be started anew"));
+    // All that comes later ends in the same way.
+    EXPECT_EQ(run(kMain, x, y), TINH_DEVICE_ERROR);
+    EXPECT_THAT(tinh_last_error(), HasSubstr("must be started anew"));
+    close();
+    tinh_fake_cuda_configure("");
+    return message;
+  };
+  EXPECT_THAT(fails(kMain, "fault=flip:700"),
+              HasSubstr("main failed on the GPU, in one of the steps from 0 to "
+                        "3, kernels 'scale_add', 'flip': "
+                        "CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_THAT(fails(kTrain, "fault=add:716"),
+              HasSubstr("train failed on the GPU, in one of the steps from 0 "
+                        "to 3, kernel 'add': "));
+  EXPECT_THAT(fails(kWhile, "fault=is_small:719"),
+              HasSubstr("while failed on the GPU, in one of the steps from 0 "
+                        "to 3, kernel 'is_small': "));
+  EXPECT_THAT(fails(kShared, "fault=add:719"),
+              HasSubstr("kernel 'add': CUDA_ERROR_LAUNCH_FAILED"));
 }
 
 TEST_F(CudaFailures, OfLoadingSayWhatIsMissing) {

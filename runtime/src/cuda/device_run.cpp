@@ -59,7 +59,9 @@ void DeviceRun::place(CallerCopy &copy) {
 void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
   plan = &plans[index];
   num_launched = 0;
+  num_loose = 0;
   second_stream = loose = has_ended = false;
+  is_finished.assign(is_finished.size(), false);
   arrivals.clear();
   if (options.timing) {
     began_at = trace_clock();
@@ -125,12 +127,23 @@ void DeviceRun::check_step(CUresult result, uint32_t step) const {
 }
 
 void DeviceRun::execute(uint32_t number, void *const *buffers) {
-  const Driver &api = driver();
   const tinh_step_t &step = function().steps[number];
   if (step.opcode != TINH_OP_DISPATCH && step.size == 0)
     return;
   join_streams();
+  loose_first = loose ? std::min(loose_first, number) : number;
+  loose_last = loose ? std::max(loose_last, number) : number;
   loose = true;
+  if (options.timing)
+    time_loose(number, /*begins=*/true);
+  give(number, buffers);
+  if (options.timing)
+    time_loose(number, /*begins=*/false);
+}
+
+void DeviceRun::give(uint32_t number, void *const *buffers) {
+  const Driver &api = driver();
+  const tinh_step_t &step = function().steps[number];
   CUstream stream = streams[0].get();
   if (step.opcode == TINH_OP_COPY)
     return execute_copy(number, buffers);
@@ -217,15 +230,14 @@ void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
 
 void DeviceRun::wait_for_segment(uint32_t index) {
   check(wait_for(segment_events[index].done, options.spin),
-        [&] { return std::string(function().name) + " failed on the GPU"; });
+        [&] { return failure(); });
+  finished(index);
 }
 
 void DeviceRun::wait_for_loose() {
   if (!loose)
     return;
-  auto what = [&] {
-    return std::string(function().name) + " failed on the GPU";
-  };
+  auto what = [&] { return failure(); };
   check(driver().cuEventRecord(loose_done.get(), streams[0].get()), what);
   check(wait_for(loose_done, options.spin), what);
   loose = false;
@@ -279,8 +291,7 @@ void DeviceRun::complete() {
   auto is_direct = [](const CallerCopy &copy) { return copy.direct; };
   if (options.stream && std::ranges::all_of(plan->copies, is_direct))
     return;
-  check(wait_for(ended, options.spin),
-        [&] { return std::string(function().name) + " failed on the GPU"; });
+  check(wait_for(ended, options.spin), [&] { return failure(); });
   arrive(UINT32_MAX, /*loose_too=*/true);
 }
 
@@ -294,23 +305,6 @@ void DeviceRun::abandon() noexcept {
   if (pushed)
     api.cuCtxPopCurrent_v2(&popped);
   arrivals.clear();
-}
-
-void DeviceRun::trace_segments(Trace &trace, uint64_t run) const {
-  for (uint32_t i = 0; i < num_launched; ++i) {
-    float begin = 0, end = 0; // In milliseconds.
-    const SegmentEvents &events = segment_events[i];
-    if (driver().cuEventElapsedTime(&begin, began.get(), events.began.get()) ||
-        driver().cuEventElapsedTime(&end, began.get(), events.done.get()))
-      return;
-    auto at = [&](float time) {
-      return began_at + static_cast<int64_t>(static_cast<double>(time) * 1e6);
-    };
-    const Segment &segment = schedule().segments()[i];
-    trace.add_segment(function(), segment.first(),
-                      static_cast<uint32_t>(segment.nodes.size()), run,
-                      at(begin), at(end));
-  }
 }
 
 } // namespace tinh::runtime::cuda

@@ -65,8 +65,9 @@ public:
   /// Waits until nothing is going on, whatever that ends with.
   void abandon() noexcept;
 
-  /// Tells when each segment was executed. After complete().
-  void trace_segments(Trace &trace, uint64_t run) const;
+  /// Tells when each segment and each loose step was executed. After
+  /// complete().
+  void trace_steps(Trace &trace, uint64_t run) const;
 
 private:
   /// A copy between the GPU and memory of the caller.
@@ -118,8 +119,14 @@ private:
   bool execute_call(uint32_t step, void *const *buffers) const;
   void check_step(CUresult result, uint32_t step) const;
   void join_streams();
+  void give(uint32_t step, void *const *buffers);
   void wait_for_segment(uint32_t segment);
   void wait_for_loose();
+  void finished(uint32_t segment);
+  std::string failure() const;
+  void time_loose(uint32_t step, bool begins);
+  bool trace_step(Trace &trace, uint64_t run, const Event &from,
+                  const Event &to, uint32_t step, uint32_t count) const;
   void arrive(uint32_t position, bool loose_too);
   const tinh_function_desc_t &function() const {
     return plan->program->function();
@@ -140,12 +147,23 @@ private:
     Event done;
   };
   std::vector<SegmentEvents> segment_events; ///< As many as any function needs.
-  std::vector<Plan> plans;                   ///< By function.
+  /// For traces: of the first loose steps of a run.
+  struct LooseEvents {
+    uint32_t step;
+    Event began, done;
+  };
+  static constexpr uint32_t kMaxTimed = 4096;
+  std::vector<LooseEvents> loose_events;
+  std::vector<Plan> plans; ///< By function.
 
   // Of the present run.
   Plan *plan = nullptr;
-  uint32_t num_launched = 0; ///< Segments.
-  int64_t began_at = 0;      ///< For traces.
+  uint32_t num_launched = 0;     ///< Segments.
+  std::vector<bool> is_finished; ///< Segments that have been waited for.
+  /// Loose steps that have not been waited for lie between these.
+  uint32_t loose_first = 0, loose_last = 0;
+  uint64_t num_loose = 0; ///< In this run; for traces.
+  int64_t began_at = 0;   ///< For traces.
   bool second_stream = false, loose = false, has_ended = false;
   std::vector<Arrival> arrivals;
   std::vector<void *> parameters; ///< Of a kernel that is being launched.

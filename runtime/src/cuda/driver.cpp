@@ -82,8 +82,33 @@ static tinh_status_t status_of(CUresult result) {
   }
 }
 
+/// Whether every later call in the process's context will end so, too.
+static bool is_lasting(CUresult result) {
+  switch (result) {
+  case kEccUncorrectable:
+  case kNvlinkUncorrectable:
+  case kIllegalAddress:
+  case kLaunchTimeout:
+  case kContextIsDestroyed:
+  case kAssert:
+  case kHardwareStackError:
+  case kIllegalInstruction:
+  case kMisalignedAddress:
+  case kInvalidAddressSpace:
+  case kInvalidPc:
+  case kLaunchFailed:
+    return true;
+  default:
+    return false;
+  }
+}
+
 void fail(CUresult result, const std::string &what) {
-  throw Error(status_of(result), what + ": " + driver().text(result));
+  std::string text = what + ": " + driver().text(result);
+  if (is_lasting(result))
+    text += "; this process has lost its context on the GPU and must be "
+            "started anew to use it again";
+  throw Error(status_of(result), text);
 }
 
 } // namespace tinh::runtime::cuda

@@ -47,6 +47,19 @@ constexpr CUresult kInvalidPtx = 218;
 constexpr CUresult kUnsupportedPtxVersion = 222;
 constexpr CUresult kNotFound = 500;
 constexpr CUresult kNotReady = 600;
+// After these the context is of no more use.
+constexpr CUresult kEccUncorrectable = 214;
+constexpr CUresult kNvlinkUncorrectable = 220;
+constexpr CUresult kIllegalAddress = 700;
+constexpr CUresult kLaunchTimeout = 702;
+constexpr CUresult kContextIsDestroyed = 709;
+constexpr CUresult kAssert = 710;
+constexpr CUresult kHardwareStackError = 714;
+constexpr CUresult kIllegalInstruction = 715;
+constexpr CUresult kMisalignedAddress = 716;
+constexpr CUresult kInvalidAddressSpace = 717;
+constexpr CUresult kInvalidPc = 718;
+constexpr CUresult kLaunchFailed = 719;
 
 /// CUdevice_attribute.
 constexpr int kMultiprocessorCount = 16;

@@ -165,6 +165,7 @@ void DeviceRun::prepare(const std::vector<Program> &programs,
     segment_events.push_back(
         {options.timing ? make_event(device, true) : Event(),
          make_event(device, options.timing)});
+  is_finished.resize(num_segments);
   make_numbers(programs);
   Current current(*device);
   for (size_t i = 0; i < programs.size(); ++i)

@@ -28,14 +28,14 @@ static uint64_t number(const std::string &text, const std::string &word,
   return value;
 }
 
-/// "a:b:c" as exactly three parts.
-static std::vector<std::string> threeParts(const std::string &text,
-                                           const std::string &word) {
+/// "a:b:c" as exactly so many parts.
+static std::vector<std::string>
+split(const std::string &text, const std::string &word, size_t count = 3) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, ':');)
     parts.push_back(part);
-  if (parts.size() != 3)
+  if (parts.size() != count)
     refuse(word);
   return parts;
 }
@@ -57,13 +57,17 @@ static void apply(Settings &settings, const std::string &name,
     if (settings.schedule == Schedule::Random)
       settings.seed = number(value, word);
   } else if (name == "ignore") {
-    auto parts = threeParts(value, word);
+    auto parts = split(value, word);
     settings.ignored = {parts[0], parts[1] == "barrier",
                         uint32_t(number(parts[2], word))};
   } else if (name == "fail") {
-    auto parts = threeParts(value, word);
+    auto parts = split(value, word);
     settings.failures.push_back(
         {parts[0], number(parts[1], word), int(number(parts[2], word))});
+  } else if (name == "fault") {
+    auto parts = split(value, word, 2);
+    settings.faultyKernel = parts[0];
+    settings.fault = int(number(parts[1], word));
   } else if (name == "threads") {
     settings.threads = unsigned(number(value, word));
   } else if (name == "memory") {

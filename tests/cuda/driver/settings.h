@@ -22,9 +22,11 @@
 //   ignore=K:barrier:N   kernel K has no barrier N; or K:wait:N
 //   fail=F:N:CODE        call N, from 1, of function F does nothing and returns
 //                        CODE; any number of these words
-//   threads=N            host threads that run blocks; else those of the
-//   machine memory=BYTES         what the GPU has; else 8 GiB record=1 images
-//   need no code for this driver: kernels are
+//   fault=K:CODE         kernel K does nothing but fail, and all calls return
+//                        CODE from then on
+//   threads=N            host threads that run blocks; else all of the machine
+//   memory=BYTES         what the GPU has; else 8 GiB
+//   record=1             images need no code for this driver: kernels are
 //                        launched and do nothing
 //   log=FILE             where the log goes when the process ends
 //
@@ -64,6 +66,8 @@ struct Settings {
   uint64_t seed = 0;
   std::optional<IgnoredSite> ignored;
   std::vector<Failure> failures;
+  std::string faultyKernel; ///< Or none.
+  int fault = 0;
   unsigned threads = 0;
   uint64_t memory = uint64_t(8) << 30;
   bool record = false;

@@ -204,6 +204,11 @@ void Gpu::execute(const Operation &operation) {
   }
   if (operation.kind != Operation::Kind::Nothing)
     log.add("runs " + operation.describe());
+  if (operation.kind == Operation::Kind::Kernel && settings.fault != 0 &&
+      operation.kernel == settings.faultyKernel) {
+    failure = settings.fault;
+    return;
+  }
   std::string problem = check(operation);
   if (problem.empty()) {
     if (operation.kind == Operation::Kind::Copy)
