@@ -7,6 +7,7 @@ usage: PYTHONPATH=tests/support python tests/cuda/products_test.py
            BIN_DIR FAKE_DRIVER [unittest's options]
 """
 
+import json
 import re
 
 import cuda_models
@@ -329,6 +330,64 @@ class ChipsTest(cuda_test.CudaTest):
         # There are no such copies before sm_80.
         (kernel,) = self.kernels_for(half("f16", 64, 64, 64, (), False), "sm_75")
         self.assertNotIn("cp.async", kernel)
+
+
+    def test_warpgroups(self):
+        """wgmma on sm_90a, if that is asked for: in the order that PTX wants."""
+        step = (
+            r"cp\.async\.wait_group \t1;\s+fence\.proxy\.async\.shared::cta;\s+"
+            r"bar\.sync \t0;"
+        )
+        product = r".*?wgmma\.mma_async\.sync\.aligned\.m64n128k16\.f32\.f16\.f16"
+        for transposed in (False, True):
+            model = half(
+                "f16", 2048, 2048, 256, (), False, "f16", transpose_b=transposed
+            )
+            (kernel,) = self.kernels_for(model, "sm_90a+wgmma")
+            self.assertIn(".target sm_90a", kernel)
+            # PTX may have the body of the loop before its head.
+            loop = (
+                r"wgmma\.fence\.sync\.aligned;"
+                + product * 4
+                + r".*?wgmma\.commit_group\.sync\.aligned;\s+"
+                r"wgmma\.wait_group\.sync\.aligned \t1;"
+            )
+            self.assertRegex(kernel, re.compile(loop, re.S))
+            self.assertRegex(kernel, step)
+            across = set(re.findall(r", added, 1, 1, (\d, \d);", kernel))
+            self.assertEqual(across, {"0, 0" if transposed else "0, 1"})
+            last = r"wgmma\.wait_group\.sync\.aligned 0;.*st\.global\.v4\.b32"
+            self.assertRegex(kernel, re.compile(last, re.S))
+            self.assertEqual(kernel.count("wgmma.mma_async"), 4)
+            self.assertNotIn("mma.sync", kernel)
+            self.check_registers(kernel, "sm_90a")
+        # With a factor that is computed two warpgroups have 64 rows each.
+        (kernel,) = self.kernels_for(half("bf16", 2048, 2048, 64), "sm_90a+wgmma")
+        self.assertEqual(kernel.count("wgmma.mma_async"), 2)
+        self.check_registers(kernel, "sm_90a")
+        conv = half_conv("f16", (32, 64, 56, 56), (128, 64, 3, 3))
+        kernels = self.kernels_for(conv, "sm_90a+wgmma")
+        self.assertTrue(any("wgmma" in kernel for kernel in kernels))
+        for kernel in kernels:
+            self.check_registers(kernel, "sm_90a")
+
+    def test_no_warpgroups(self):
+        """Chips that nobody asked it for, and products that it would round."""
+        model = half("f16", 2048, 2048, 64, (), False)
+        for chip in ("sm_90a", "sm_100"):
+            (kernel,) = self.kernels_for(model, chip)
+            self.assertNotIn("wgmma", kernel)
+            self.assertIn("mma.sync", kernel)
+        (kernel,) = self.kernels_for(
+            plain(2048, 2048, 64), "sm_90a+wgmma", "--allow-tf32"
+        )
+        self.assertNotIn("wgmma", kernel)
+        self.assertIn("mma.sync", kernel)
+        # Beside other chips in one artifact.
+        path = self.folder / "model.json"
+        path.write_text(json.dumps(model))
+        chips = "--cuda-chips=sm_75,sm_80,sm_90a+wgmma,sm_100,compute_75"
+        self.compile(path, self.folder / "model.so", "--target=cuda", chips)
 
 
 if __name__ == "__main__":

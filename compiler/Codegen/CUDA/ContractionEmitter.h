@@ -141,6 +141,13 @@ mlir::LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
                                         const ContractionPlan &plan,
                                         mlir::OpBuilder builder);
 
+/// The same with products of warpgroups, which sm_90a has, of f16 or bf16.
+bool takesWarpgroups(const Product &p, const Tile &tile);
+int64_t warpgroupShared(const Tile &tile);
+mlir::LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
+                                       const ContractionPlan &plan,
+                                       mlir::OpBuilder builder);
+
 } // namespace tinh::cuda
 
 #endif // TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H

@@ -90,6 +90,12 @@ bool isWorthTiling(func::FuncOp kernel) {
          !large.alongDepth && !large.isScattered;
 }
 
+static bool usesWarpgroups(const Product &p, const ContractionPlan &plan,
+                           const Target &target) {
+  return target.usesWarpgroups() && p.takesTensorCores(target) &&
+         takesWarpgroups(p, plan.tile);
+}
+
 std::optional<Division> divideContraction(func::FuncOp kernel,
                                           const Target &target) {
   auto p = matchProduct(kernel);
@@ -99,6 +105,8 @@ std::optional<Division> divideContraction(func::FuncOp kernel,
   int64_t bytes = scalarShared(*p, plan.tile);
   if (p->takesTensorCores(target))
     bytes = std::max(bytes, tensorCoreShared(*p, plan.tile));
+  if (usesWarpgroups(*p, plan, target))
+    bytes = std::max(bytes, warpgroupShared(plan.tile));
   return Division{plan.blocks(), plan.tile.threads(), bytes};
 }
 
@@ -128,6 +136,33 @@ static Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
       .getResult(0);
 }
 
+/// The code of the newest level that has all the kernel needs, for chips that
+/// have it; then for the others.
+static LogicalResult emitForChips(EmittedKernel &kernel, const Product &p,
+                                  const ContractionPlan &plan,
+                                  const Target &target, OpBuilder b) {
+  if (!p.takesTensorCores(target))
+    return emitScalar(kernel, p, plan, b);
+  Location loc = kernel.source.getLoc();
+  Value chip = emitChip(b, kernel);
+  auto branchOn = [&](arith::CmpIPredicate predicate, int64_t number) {
+    Value level = arith::ConstantIntOp::create(b, loc, number, 32);
+    Value has = arith::CmpIOp::create(b, loc, predicate, chip, level);
+    auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
+    b = branch.getElseBodyBuilder();
+    return branch.getThenBodyBuilder();
+  };
+  // Not those after it: sm_90a alone has them.
+  if (usesWarpgroups(p, plan, target) &&
+      failed(emitWithWarpgroups(kernel, p, plan,
+                                branchOn(arith::CmpIPredicate::eq, 900))))
+    return failure();
+  if (failed(emitWithTensorCores(kernel, p, plan,
+                                 branchOn(arith::CmpIPredicate::sge, 800))))
+    return failure();
+  return emitScalar(kernel, p, plan, b);
+}
+
 LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   auto p = matchProduct(kernel.source);
   if (!p)
@@ -137,18 +172,7 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                            OpBuilder(kernel.function).getI32IntegerAttr(1));
   OpBuilder b(kernel.function.getBody().front().getTerminator());
-  ContractionPlan plan = planContraction(*p, target);
-  if (!p->takesTensorCores(target))
-    return emitScalar(kernel, *p, plan, b);
-  Location loc = kernel.source.getLoc();
-  Value first = arith::ConstantIntOp::create(b, loc, 800, 32);
-  Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                    emitChip(b, kernel), first);
-  auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
-  if (failed(
-          emitWithTensorCores(kernel, *p, plan, branch.getThenBodyBuilder())))
-    return failure();
-  return emitScalar(kernel, *p, plan, branch.getElseBodyBuilder());
+  return emitForChips(kernel, *p, planContraction(*p, target), target, b);
 }
 
 } // namespace tinh::cuda

@@ -85,7 +85,7 @@ static void exportSharedMemory(Operation *module) {
         array.getNumElements() != 0)
       return;
     global.setLinkage(LLVM::Linkage::External);
-    global.setAlignment(128);
+    global.setAlignment(1024); // Of what the widest permutation repeats.
   });
 }
 
@@ -322,9 +322,11 @@ StringRef codeLevel(ArrayRef<ModuleOp> nvvmModules, StringRef chip) {
         })
         .wasInterrupted();
   });
+  if (asks && chip == kWithWarpgroups)
+    return machineOf(chip);
   unsigned number = 0;
   (void)chip.drop_front(chip.find('_') + 1).consumeInteger(10, number);
-  return asks.wasInterrupted() && number >= 80 ? "sm_80" : "sm_75";
+  return asks && number >= 80 ? "sm_80" : "sm_75";
 }
 
 /// A fat binary for all chips of `target`.
@@ -346,10 +348,10 @@ compileForChips(ArrayRef<ModuleOp> nvvmModules, const Target &target,
       codes.push_back({chip, text});
       continue;
     }
-    auto code = assemble(toolkit, text, chip);
+    auto code = assemble(toolkit, text, machineOf(chip));
     if (!code)
       return code.takeError();
-    codes.push_back({chip, std::move(*code)});
+    codes.push_back({machineOf(chip).str(), std::move(*code)});
   }
   return makeFatBinary(toolkit, codes);
 }

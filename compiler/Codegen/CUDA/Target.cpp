@@ -34,7 +34,13 @@ constexpr Chip kChips[] = {
 
 } // namespace
 
+StringRef machineOf(StringRef chip) {
+  return chip == kWithWarpgroups ? "sm_90a" : chip;
+}
+
 static const Chip *findChip(StringRef name) {
+  if (name == kWithWarpgroups)
+    return findChip(machineOf(name));
   if (!name.consume_front("sm_") && !name.consume_front("compute_"))
     return nullptr;
   const Chip *found =
@@ -53,13 +59,20 @@ Expected<Target> lookupTarget(ArrayRef<StringRef> chips) {
       for (const Chip &each : kChips)
         known.push_back(("sm_" + each.number).str());
       return createStringError(
-          "unknown chip '" + chip + "'; expected " + join(known, ", ") +
-          ", or compute_NN for PTX of sm_NN (chips before sm_75 need an older "
+          "unknown chip '" + chip + "'; expected " + join(known, ", ") + ", " +
+          kWithWarpgroups +
+          " for its products of warpgroups, or compute_NN for PTX of sm_NN "
+          "(chips before sm_75 need an older "
           "CUDA toolkit than this compiler is made for)");
     }
     if (!is_contained(target.chips, chip))
       target.chips.push_back(chip.str());
   }
+  if (target.usesWarpgroups() &&
+      is_contained(target.chips, machineOf(kWithWarpgroups)))
+    return createStringError("an artifact has one code for each chip, sm_90a "
+                             "or " +
+                             kWithWarpgroups);
   if (target.chips.empty())
     return createStringError("no chips are named to generate GPU code for");
   return target;

@@ -9,6 +9,7 @@
 #define TINH_CODEGEN_CUDA_TARGET_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -21,6 +22,9 @@ namespace tinh::cuda {
 /// The chip whose code the fake driver of the tests runs on the CPU.
 inline constexpr llvm::StringLiteral kEmulated = "emulated";
 
+/// The chip sm_90a, with products of warpgroups (wgmma).
+inline constexpr llvm::StringLiteral kWithWarpgroups = "sm_90a+wgmma";
+
 /// What an artifact has code for if nothing else is asked for.
 inline constexpr llvm::StringLiteral kDefaultChips[] = {
     "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "compute_75"};
@@ -31,11 +35,17 @@ struct Target {
   /// Products of f32 may be computed from operands rounded to tf32.
   bool allowTf32 = false;
 
+  bool usesWarpgroups() const {
+    return llvm::is_contained(chips, kWithWarpgroups);
+  }
   bool isEmulated() const { return chips.size() == 1 && chips[0] == kEmulated; }
 };
 
 /// The target of these chips, each of which must be known.
 llvm::Expected<Target> lookupTarget(llvm::ArrayRef<llvm::StringRef> chips);
+
+/// The name that CUDA's tools have for such a chip.
+llvm::StringRef machineOf(llvm::StringRef chip);
 
 /// A machine that emits PTX for `chip`, "sm_75" or the like.
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(llvm::StringRef chip);
