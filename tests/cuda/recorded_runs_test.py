@@ -155,6 +155,49 @@ class RecordedLoopsTest(RecordedTest):
         )
 
 
+class RecordedCounterTest(RecordedTest):
+    """Loops that end by a count that the run gives."""
+
+    WHILE = """
+func.func @main(%x: tensor<64xf32> {graph.name = "x"}, %n: tensor<i64> {graph.name = "n"})
+    -> (tensor<64xf32> {graph.name = "y"}, tensor<i64> {graph.name = "count"}) {
+  %zero = graph.constant dense<0> : tensor<i64>
+  %one = graph.constant dense<1> : tensor<i64>
+  %i, %y = graph.while (%i = %zero, %a = %x) : (tensor<i64>, tensor<64xf32>) {
+    %c = graph.compare less %i, %n : tensor<i64>, tensor<i64> -> tensor<i1>
+    graph.condition %c
+  } do (%i, %a) {
+    %next = graph.add %i, %one : tensor<i64>, tensor<i64> -> tensor<i64>
+    %s = graph.reduce max %a axes [0] : tensor<64xf32> -> tensor<f32>
+    %b = graph.add %a, %s : tensor<64xf32>, tensor<f32> -> tensor<64xf32>
+    graph.yield %next, %b : tensor<i64>, tensor<64xf32>
+  }
+  return %y, %i : tensor<64xf32>, tensor<i64>
+}
+"""
+
+    def test_counting_does_not_wait_for_the_gpu(self):
+        path, count = self.folder / "while.mlir", self.folder / "n.npy"
+        path.write_text(self.WHILE)
+        np.save(count, np.array(7))
+        inputs = ("--input", "x=random", "--input", f"n={count}")
+        cpu, self.artifact = self.folder / "cpu.so", self.folder / "cuda.so"
+        self.compile(path, cpu)
+        self.compile(path, self.artifact, "--target=cuda", "--cuda-chips=emulated")
+        expected, _ = self.outputs_of(cpu, *inputs)
+        for settings in cuda_test.SETTINGS:
+            got, _ = self.outputs_of(self.artifact, *inputs, settings=settings)
+            self.compare(got, expected, settings)
+        self.assertEqual(expected["count"], 7)
+        for threads in (1, 3):
+            log = self.record("--input", f"n={count}", "--threads", threads)
+            launches = [i for i, l in enumerate(log) if l.startswith("cuLaunchKernel")]
+            self.assertGreaterEqual(len(launches), 7)
+            steady = log[launches[0] : launches[-1]]
+            self.assertFalse([l for l in steady if l.startswith("synchronises")])
+            self.assertFalse([l for l in steady if l.startswith("cuEventQuery")])
+
+
 class RecordedOverlapTest(RecordedTest):
     """A chain of kernels on each device, and what both have in the end."""
 

@@ -215,7 +215,8 @@ typedef enum tinh_opcode {
  * wait_for of the steps 0 … i, executed or not; steps after w may still be
  * running on other workers. An iteration of a loop, the first one included,
  * starts when all that is executed before it is finished by all workers. The
- * memory plan is safe under exactly this order.
+ * memory plan is safe under exactly this order, and so under any that keeps it
+ * for steps with bytes in common that one of them writes.
  *
  * A GPU does a DISPATCH of one of its kernels, whose buffers all lie in its
  * memory, and every COPY or ZERO that has to do with its memory: to the steps
