@@ -84,9 +84,11 @@ bool valid_product(const tinh_library_call_t &call) {
 bool valid_window(const tinh_library_call_t &call, uint32_t d) {
   int64_t low = call.low[d], high = call.high[d], stride = call.strides[d],
           dilation = call.dilations[d];
-  for (int64_t value : {low, high, stride - 1, dilation - 1})
-    if (value < 0 || value >= kMostExtent)
+  for (int64_t value : {low, high, stride, dilation})
+    if (value < 0 || value > kMostExtent)
       return false;
+  if (stride == 0 || dilation == 0)
+    return false;
   int64_t reach;
   if (__builtin_mul_overflow(call.right.dims[d + 2] - 1, dilation, &reach))
     return false;

@@ -113,6 +113,8 @@ void Executor::make_memory() {
     }
     free_arenas.push_back(&arena);
   }
+  if (gpu)
+    cuda_libraries = gpu->libraries().report();
 }
 
 tinh_context_info_t Executor::info() const {
@@ -125,6 +127,8 @@ tinh_context_info_t Executor::info() const {
   info.uses_cuda = gpu != nullptr;
   info.cuda_device = options.cuda_device;
   info.why_not_cuda = why_not_cuda.empty() ? nullptr : why_not_cuda.c_str();
+  info.cuda_libraries =
+      cuda_libraries.empty() ? nullptr : cuda_libraries.c_str();
   info.device_arena_size = device_arena_size;
   return info;
 }

@@ -39,6 +39,8 @@ public:
 
   const Module &module() const { return *loaded; }
   tinh_context_info_t info() const;
+  /// Of the last run, in milliseconds.
+  double cuda_time() const;
   /// Whether it uses the GPU by a stream of the program's.
   bool is_on_stream() const { return options.cuda_stream != nullptr; }
   static tinh_context_options_t default_options();
@@ -128,7 +130,8 @@ private:
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
   std::shared_ptr<const cuda::LoadedModule> gpu; ///< If it is used.
-  std::string why_not_cuda;
+  std::string why_not_cuda, cuda_libraries;
+  std::atomic<double> last_cuda_time{-1}; ///< Negative: none is known.
   std::optional<Trace> trace;
   std::optional<NumericsCheck> numerics;
   std::optional<State> variables; ///< None once shut down.

@@ -82,7 +82,7 @@ class CudaTest(tool_test.ToolTest):
         log = self.root / "driver.log"
         log.unlink(missing_ok=True)
         environment = dict(
-            self.environment,
+            {"TINH_CUDA_LIBRARIES": "none"} | self.environment,
             TINH_CUDA_DRIVER=str(DRIVER),
             TINH_FAKE_CUDA=f"{settings} log={log}",
         )
@@ -137,7 +137,8 @@ class CudaTest(tool_test.ToolTest):
 
     def check_sites(self, model, inputs=None):
         """Each barrier and wait of the model's kernels is missed, if left out."""
-        artifact, inputs = self.compile_for(model, "cuda"), random_inputs(model)
+        artifact = self.compile_for(model, "cuda")
+        inputs = inputs or random_inputs(model)
         expected, log = self.outputs_of(artifact, *inputs)
         for settings in MUTATION_SETTINGS:  # With all of them nothing is wrong.
             self.assertFalse(self.differs(artifact, inputs, expected, settings))
@@ -178,9 +179,9 @@ class CudaTest(tool_test.ToolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(" 0 bytes stack frame", done.stderr)
         self.assertIn(" 0 bytes spill stores", done.stderr)
-
         # Of wgmma, if ptxas does not see which registers are on their way.
         self.assertNotIn("serialized", done.stderr)
+
     def check_all_chips(self, model, *options):
         for chip in CHIPS:
             for kernel in self.kernels_for(model, chip, *options):

@@ -13,8 +13,6 @@ import cuda_models
 import cuda_test
 import numpy as np
 
-NOT_SUPPORTED = {"cublaslt": 15, "cudnn": 3000}
-
 
 def product(
     m=36, n=40, k=44, batch=(), bias=True, residual=False, dtype="f32", activation=None, **transposed
@@ -58,11 +56,12 @@ def conv(
         w = w if dtype == "f32" else b.add("cast", w, dtype=dtype)
     else:
         w = b.input("w", *w_shape, dtype=dtype)
-    operands = [x, w] + ([b.input("bias", w_shape[0], dtype=dtype)] if bias else [])
-    y = b.add("conv", *operands, **attributes)
+    y = b.add("conv", x, w, **attributes)
+    if bias:
+        y = b.add("add", y, b.input("bias", w_shape[0], *[1] * rank, dtype=dtype))
     if residual:
-        other = b.add("conv", x, w, **attributes)
-        y = b.add("add", y, b.add("tanh", other))
+        w = b.input("other", *w_shape, dtype=dtype)
+        y = b.add("add", y, b.add("conv", x, w, **attributes))
     return b.finish(b.add("relu", y) if relu else y)
 
 
@@ -80,6 +79,14 @@ class LibrariesTest(cuda_test.CudaTest):
             TINH_CUDNN=str(folder / "libfake_cudnn.so"),
             **variables,
         )
+
+    def is_close(self, got, expected, tolerance=cuda_test.TOLERANCE):
+        def widened(values):  # NumPy has no bf16.
+            if values.dtype.kind != "V":
+                return values
+            return (values.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+        return super().is_close(widened(got), widened(expected), tolerance)
 
     def run_model(self, model, *options, settings="", tolerance=cuda_test.TOLERANCE):
         """What libraries have computed, by the log, in a run that must be right."""
@@ -146,9 +153,9 @@ class LibrariesTest(cuda_test.CudaTest):
         self.assertEqual(self.run_model(b.finish(y)), [])
         self.assertEqual(self.run_model(product(activation="sigmoid")), [])
         model = product()
-        model["nodes"][0]["inputs"] = ["sin", "w"]
+        model["nodes"][0]["inputs"] = ["before", "w"]
         model["nodes"].insert(
-            0, {"op": "sin", "inputs": ["x"], "outputs": ["sin"], "attributes": {}}
+            0, {"op": "relu", "inputs": ["x"], "outputs": ["before"], "attributes": {}}
         )
         self.assertEqual(self.run_model(model), [])
 
@@ -181,8 +188,8 @@ class LibrariesTest(cuda_test.CudaTest):
 
     def test_sums_of_convolutions(self):
         calls = self.run_model(conv(residual=True, bias=False))
-        self.assertEqual(len(calls), 1)
-        self.assertIn("add relu", calls[0])
+        self.assertEqual(len(calls), 2)
+        self.assertTrue(any("groups 1 add relu" in call for call in calls), calls)
 
     def test_models(self):
         layer = cuda_models.transformer_layer()
@@ -239,10 +246,11 @@ class LibrariesTest(cuda_test.CudaTest):
         model = cuda_models.transformer_layer()
         artifact = self.compile_for(model, "cuda")
         done, log = self.run_artifact(artifact, "--input", "x=random", "--runs", "5")
+        self.assertIn("cuBLASLt 13.1.2 computes products", done.stdout)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.problems(log), [])
         launches = [i for i, line in enumerate(log) if line.startswith("cuGraphLaunch")]
-        self.assertEqual(len(launches), 6 if len(launches) == 6 else 5)
+        self.assertEqual(len(launches), 5)
         later = log[launches[0] :]
         for word in ("cuMemAlloc", "cuMemHostAlloc", "BeginCapture", "compute ", "cuStreamSynchronize"):
             self.assertEqual([line for line in later if line.startswith(word)], [])

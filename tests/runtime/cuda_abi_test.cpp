@@ -10,27 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "cuda/driver.h"
+#include "same_abi.h"
 
 #include <cuda.h>
-#include <tuple>
 
 namespace ours = tinh::runtime::cuda;
-
-/// The driver's functions take each parameter in the same register or place on
-/// the stack if it is as large and of the same kind.
-template <typename A, typename B>
-constexpr bool same_kind =
-    sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
-    (std::is_integral_v<A> || std::is_enum_v<A>) ==
-        (std::is_integral_v<B> || std::is_enum_v<B>);
-
-template <typename A, typename B> constexpr bool same = false;
-template <typename R, typename... As, typename S, typename... Bs>
-constexpr bool same<R (*)(As...), S (*)(Bs...)> = [] {
-  if constexpr (sizeof...(As) == sizeof...(Bs))
-    return same_kind<R, S> && (same_kind<As, Bs> && ...);
-  return false;
-}();
 
 namespace tinh::runtime::cuda {
 #define TINH_COMPARE(name, parameters)                                         \
@@ -75,6 +59,7 @@ SAME_VALUE(kStreamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME_VALUE(kEventBlockingSync, CU_EVENT_BLOCKING_SYNC);
 SAME_VALUE(kEventDisableTiming, CU_EVENT_DISABLE_TIMING);
 SAME_VALUE(kHostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
+SAME_VALUE(kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
 
 #define SAME_PLACE(ours_is, theirs, member)                                    \
   static_assert(offsetof(ours::ours_is, member) == offsetof(theirs, member))

@@ -38,6 +38,8 @@ void print_json(const Timings &timings) {
     json["gpu"] = timings.gpu;
   if (!timings.why_not_cuda.empty())
     json["why_not_cuda"] = timings.why_not_cuda;
+  if (!timings.cuda_libraries.empty())
+    json["cuda_libraries"] = timings.cuda_libraries;
   json["threads"] = timings.threads;
   json["runs"] = sorted.size();
   json["first_ms"] = timings.first_ms;
@@ -45,6 +47,8 @@ void print_json(const Timings &timings) {
   json["median_ms"] = percentile(sorted, 50);
   json["p90_ms"] = percentile(sorted, 90);
   json["p99_ms"] = percentile(sorted, 99);
+  if (timings.gpu_ms)
+    json["gpu_ms"] = *timings.gpu_ms;
   json["arena_bytes"] = timings.arena_bytes;
   if (!timings.gpu.empty())
     json["device_arena_bytes"] = timings.device_arena_bytes;
@@ -62,6 +66,7 @@ void print_timings(const Timings &timings, bool percentiles) {
               percentile(sorted, 50));
   if (!timings.why_not_cuda.empty())
     std::printf("not on a GPU: %s\n", timings.why_not_cuda.c_str());
+  std::printf("%s", timings.cuda_libraries.c_str());
   if (!percentiles)
     return;
   std::printf("  %-6s %12.3f ms\n", "min", sorted.front());

@@ -13,6 +13,7 @@
 #define TINH_GRAPH_RUN_REPORT_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,12 @@ struct Timings {
   std::string model;
   std::string gpu;          ///< Its name, if one is used.
   std::string why_not_cuda; ///< Why none is, of an artifact with code for one.
+  std::string cuda_libraries; ///< What they compute, a line each.
   uint32_t threads = 0;
   double first_ms = 0;         ///< Of the very first run.
   std::vector<double> runs_ms; ///< Of the runs after the warm-up.
+  /// Of the last run, by the GPU's clock.
+  std::optional<double> gpu_ms;
   uint64_t arena_bytes = 0;
   uint64_t device_arena_bytes = 0;
 };

@@ -139,6 +139,8 @@ static void add_device(Timings &timings, const tinh_context_info_t &context,
   if (context.uses_cuda) {
     timings.gpu = tinh::cuda_device_info(context.cuda_device).name;
     timings.device_arena_bytes = function.device_arena_size;
+    if (context.cuda_libraries)
+      timings.cuda_libraries = context.cuda_libraries;
   } else if (context.why_not_cuda) {
     timings.why_not_cuda = context.why_not_cuda;
     timings.arena_bytes = function.arena_size_without_gpu;
@@ -151,7 +153,9 @@ static Timings measure(const RunOptions &options, const Module &module,
                        std::vector<Slot> &slots) {
   Timings timings;
   {
-    Context context(module, options.context());
+    ContextOptions wanted = options.context();
+    wanted.measure_cuda = true;
+    Context context(module, wanted);
     if (!options.load_state.empty())
       context.load_state(options.load_state);
     std::vector<double> times = Runner(context, function, inputs, slots)
@@ -163,6 +167,9 @@ static Timings measure(const RunOptions &options, const Module &module,
     timings.first_ms = times.front();
     timings.runs_ms.assign(times.begin() + options.warmup, times.end());
     add_device(timings, context.info(), module.function_info(function));
+    // Steps that are looked at one by one are not measured.
+    if (context.info().uses_cuda && !wanted.check_numerics)
+      timings.gpu_ms = context.cuda_time();
   }
   // That the trace could not be written is told here alone. No other call has
   // failed on this thread.

@@ -55,7 +55,7 @@ public:
 
 private:
   bool classify(unsigned dim);
-  bool takeChannels();
+  void takeChannels();
   bool isLinearFilter() const;
   int64_t lastRead(const Spatial &dim) const {
     return (extentOf(dim.position) - 1) * dim.position.size +
@@ -95,11 +95,14 @@ bool ConvolutionMatcher::classify(unsigned dim) {
   int64_t extent = image.shape[dim], low = -image.constant(dim),
           stride = image.strides[dim];
   if (batch.loop) {
-    bool alone = !position.loop && !tap.loop && batch.size == 1 && low == 0 &&
-                 !group.loop && extentOf(batch) == extent;
+    if (position.loop || group.loop || low != 0)
+      return false;
     group = batch;
-    groupStride = stride;
-    return alone;
+    groupStride = batch.size * stride;
+    channels = tap; // Of one group, in the same dimension.
+    channelsStride = stride;
+    return (extentOf(batch) - 1) * batch.size + extentOf(tap) <= extent &&
+           (!tap.loop || (tap.size == 1 && batch.size == extentOf(tap)));
   }
   if (!position.loop && !tap.loop && low == 0)
     return true; // One element of it.
@@ -115,18 +118,19 @@ bool ConvolutionMatcher::classify(unsigned dim) {
 
 /// Of the dimensions that only the depth indexes, the one whose elements lie
 /// closest has the channels.
-bool ConvolutionMatcher::takeChannels() {
+void ConvolutionMatcher::takeChannels() {
   Spatial *best = nullptr;
+  if (channels.loop)
+    return;
   for (Spatial &dim : spatial)
     if (!dim.position.loop && dim.tap.size == 1 && dim.low == 0 &&
         extentOf(dim.tap) == dim.extent && (!best || dim.stride < best->stride))
       best = &dim;
   if (!best)
-    return true; // There is one channel.
+    return; // There is one channel.
   channels = best->tap;
   channelsStride = best->stride;
   spatial.erase(best);
-  return true;
 }
 
 /// Whether each loop of the depth, and none of positions, indexes the filter
@@ -156,12 +160,13 @@ bool ConvolutionMatcher::match() {
     if (!classify(dim))
       return false;
   size_t wanted = positions.size() + p.depth.size() + p.batch.size();
-  if (seen.size() != wanted || !takeChannels() || !isLinearFilter())
+  if (seen.size() != wanted || !isLinearFilter())
     return false;
+  takeChannels();
   if (!outputs.empty())
     output = {outputs.front(), 1};
   if (group.loop &&
-      (groupStride != channelsStride * extentOf(channels) ||
+      ((channels.loop && groupStride != channelsStride * extentOf(channels)) ||
        filterSteps[*group.loop] !=
            (output.loop ? filterSteps[*output.loop] * extentOf(output)
                         : filterSteps[*group.loop])))

@@ -321,6 +321,8 @@ typedef struct tinh_context_options {
    * the GPU in the GPU's memory, aligned to TINH_BUFFER_ALIGNMENT. NULL: the
    * context has streams of its own. */
   tinh_cuda_stream_t *cuda_stream;
+  /* Measure how long the GPU takes for each run (tinh_context_cuda_time). */
+  bool measure_cuda;
   /* What cannot be had is an error, whose message says what is missing. */
   tinh_use_device_t device;
 } tinh_context_options_t;
@@ -354,6 +356,9 @@ typedef struct tinh_context_info {
   /* Why a module with code for GPUs runs on the CPU: that was asked for, or what
    * is missing. NULL if it does not; as long-lived as the context. */
   const char *why_not_cuda;
+  /* Which libraries of CUDA's compute kernels, and why others do not: sentences,
+   * a line each. NULL if no kernel is one that they know. */
+  const char *cuda_libraries;
 } tinh_context_info_t;
 
 TINH_API tinh_status_t tinh_context_info(const tinh_context_t *context,
@@ -413,6 +418,12 @@ TINH_API tinh_status_t tinh_context_run_with(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
     uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs,
     const tinh_run_options_t *options);
+
+/* The milliseconds that the GPU took for the run that has completed last, from
+ * its first step to its last, by its own clock. INVALID_ARGUMENT unless the
+ * context has measure_cuda, uses a GPU by streams of its own, and has run. */
+TINH_API tinh_status_t tinh_context_cuda_time(tinh_context_t *context,
+                                              double *out_ms);
 
 /* Waits until all runs submitted to the context have completed; how each ended
  * is told by its future. */
