@@ -156,10 +156,11 @@ private:
     step.num_chunks = kernel == kTest ? 1 : 4;
   }
 
-  void fill(uint32_t count) {
+  /// `num_kinds`: 7, or 2 for steps of the CPU alone.
+  void fill(uint32_t count, uint32_t num_kinds = 7) {
     while (count-- > 0) {
       uint32_t a = below(kSlots), b = below(kSlots), c = below(kSlots);
-      switch (below(7)) {
+      switch (below(num_kinds)) {
       case 0:
         dispatch(kNegate, {host(a), host(c)});
         break;
@@ -188,7 +189,7 @@ private:
     uint32_t at = static_cast<uint32_t>(steps.size());
     tinh_step_t &begin = add(TINH_OP_LOOP, {});
     begin.num_chunks = 1 + below(3);
-    fill(1 + below(6));
+    fill(1 + below(6), below(3) ? 7 : 2);
     add(TINH_OP_NEXT, {}).target = at + 1;
     steps[at].target = static_cast<uint32_t>(steps.size());
   }
