@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction.h"
+#include "compiler/Codegen/CUDA/Libraries.h"
 #include "compiler/Codegen/Kernel/Choosing.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
@@ -67,16 +68,28 @@ static graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
 // Scattered factors
 //===----------------------------------------------------------------------===//
 
+/// Whether libraries see the factor as the filter of a convolution.
+static bool isFilter(func::FuncOp kernel, const Target &target,
+                     BlockArgument factor) {
+  graph::LibraryAttr library = describeForLibrary(kernel, target);
+  return library && library.getKind() == graph::LibraryKind::Convolution &&
+         library.getRight().getOperand() == factor.getArgNumber();
+}
+
 /// The dimensions of a factor in the order in which blocks like to load it:
-/// the batch's, the depth's, its own.
-static std::optional<SmallVector<int64_t>> wantedOrder(const Product &p,
-                                                       const Factor &factor) {
+/// the batch's, the depth's, its own. Libraries know filters only with the
+/// depth last, which blocks load nearly as well.
+static std::optional<SmallVector<int64_t>>
+wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
   if (!factor.map.isProjectedPermutation())
     return std::nullopt;
   auto rank = [&](AffineExpr expr) {
     unsigned loop = cast<AffineDimExpr>(expr).getPosition();
     int64_t before = 0;
-    for (const Loops *loops : {&p.batch, &p.depth, &factor.loops}) {
+    const Loops *own = &factor.loops, *depth = &p.depth;
+    if (depthLast)
+      std::swap(own, depth);
+    for (const Loops *loops : {&p.batch, depth, own}) {
       auto found = llvm::find(*loops, loop);
       if (found != loops->end())
         return before + (found - loops->begin());
@@ -127,16 +140,23 @@ static func::FuncOp makePacking(OpBuilder &b, func::FuncOp kernel, Value value,
   return packing;
 }
 
-/// Lets a dispatch copy the factor of `kernel` that is operand `operand` of its
-/// product.
-static void packFactor(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-                       graph::DispatchOp dispatch, const Factor &factor,
-                       ArrayRef<int64_t> order) {
-  OpOperand &use = *factor.value.use_begin();
+BlockArgument packableArgument(func::FuncOp kernel, Value value) {
+  BlockArgument argument = reshapedArgument(value);
+  return argument && argument.hasOneUse() && value.hasOneUse() &&
+                 !kernel.getArgAttr(argument.getArgNumber(),
+                                    graph::names::kStrides)
+             ? argument
+             : BlockArgument();
+}
+
+void packOperand(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+                 graph::DispatchOp dispatch, Value value,
+                 ArrayRef<int64_t> order) {
+  OpOperand &use = *value.use_begin();
   auto op = cast<linalg::GenericOp>(use.getOwner());
-  BlockArgument argument = reshapedArgument(factor.value);
+  BlockArgument argument = reshapedArgument(value);
   Value operand = dispatch.getInputs()[argument.getArgNumber()];
-  func::FuncOp packing = makePacking(b, kernel, factor.value, order);
+  func::FuncOp packing = makePacking(b, kernel, value, order);
   if (!isOfConstants(operand))
     packing->setAttr(graph::names::kDevice,
                      b.getStringAttr(graph::names::kOnCuda));
@@ -153,7 +173,7 @@ static void packFactor(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
   map = map.getSubMap(SmallVector<unsigned>(order.begin(), order.end()));
   op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
   argument.setType(packed.getResult(0).getType());
-  Value unread = factor.value;
+  Value unread = value;
   use.set(argument);
   while (Operation *reshape = unread.getDefiningOp()) {
     unread = reshape->getOperand(0);
@@ -173,16 +193,16 @@ static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
   for (const Factor *factor : {&p->rows, &p->columns}) {
     // So often is each element of it loaded.
     int64_t times = factor == &p->rows ? plan.columnTiles : plan.rowTiles;
-    BlockArgument argument =
-        factor->isScattered ? reshapedArgument(factor->value) : BlockArgument();
-    if (!argument || !argument.hasOneUse() || !factor->value.hasOneUse() ||
-        kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
+    BlockArgument argument = factor->isScattered
+                                 ? packableArgument(kernel, factor->value)
+                                 : BlockArgument();
+    if (!argument)
       continue;
     bool constant =
         isOfConstants(dispatch.getInputs()[argument.getArgNumber()]);
-    auto order = wantedOrder(*p, *factor);
+    auto order = wantedOrder(*p, *factor, isFilter(kernel, target, argument));
     if (order && (constant || times >= 4))
-      packFactor(b, symbols, kernel, dispatch, *factor, *order);
+      packOperand(b, symbols, kernel, dispatch, factor->value, *order);
   }
 }
 
@@ -200,6 +220,8 @@ prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
     packFactors(b, symbols, kernel, dispatch, target);
   else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
     return {dispatch, stage};
+  else
+    packTaps(b, symbols, kernel, dispatch);
   return {};
 }
 

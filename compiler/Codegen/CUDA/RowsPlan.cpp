@@ -75,16 +75,6 @@ static SmallVector<linalg::GenericOp> findStages(func::FuncOp kernel) {
 // Rows and columns
 //===----------------------------------------------------------------------===//
 
-/// Elements that fill the widest access of the largest elements there are.
-static int64_t widestVector(func::FuncOp kernel) {
-  constexpr int64_t kWidestAccess = 16;
-  int64_t bytes = 2;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
-                                            kernel.getResultTypes()))
-    bytes = std::max(bytes, graph::elementSize(getElementTypeOrSelf(type)));
-  return kWidestAccess / bytes;
-}
-
 /// Whether the last dimension, too, is common to all: then it has columns.
 static bool hasColumns(const RowsPlan &plan,
                        ArrayRef<linalg::GenericOp> stages) {

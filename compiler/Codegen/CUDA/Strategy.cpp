@@ -47,6 +47,8 @@ static StringRef chooseStrategy(func::FuncOp kernel) {
     return "scatter";
   if (isWorthTeams(kernel))
     return "rows";
+  if (divideWindows(kernel))
+    return "windows";
   return divideTranspose(kernel) ? "transpose" : "threads";
 }
 
@@ -64,6 +66,8 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
     return divideScatter(kernel);
   if (strategy == "transpose")
     return divideTranspose(kernel);
+  if (strategy == "windows")
+    return divideWindows(kernel);
   return std::nullopt;
 }
 
@@ -212,6 +216,15 @@ static EmittedKernel beginKernel(func::FuncOp kernel, gpu::GPUFuncOp function) {
           gpu::ThreadIdOp::create(b, kernel.getLoc(), gpu::Dimension::x)};
 }
 
+int64_t widestVector(func::FuncOp kernel) {
+  constexpr int64_t kWidestAccess = 16;
+  int64_t bytes = 2;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
+    bytes = std::max(bytes, graph::elementSize(getElementTypeOrSelf(type)));
+  return kWidestAccess / bytes;
+}
+
 bool canEmit(func::FuncOp kernel,
              function_ref<LogicalResult(EmittedKernel &)> emit) {
   OwningOpRef<ModuleOp> trial = ModuleOp::create(kernel.getLoc());
@@ -241,6 +254,7 @@ emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
           .Case("scan", emitScan)
           .Case("scatter", emitScatter)
           .Case("transpose", emitTranspose)
+          .Case("windows", emitWindows)
           .Default(nullptr);
   if (succeeded(emit(emitted, target)))
     return function;

@@ -90,8 +90,8 @@ mlir::LogicalResult emitContraction(EmittedKernel &kernel,
 std::optional<Division> divideRows(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
 
-/// Lets a dispatch of its own compute a reduction, or parts of one, of `kernel`,
-/// where few blocks would have much work; null if it changed nothing.
+/// Lets a dispatch of its own compute a reduction, or parts of one, of
+/// `kernel`, where few blocks would have much work; null if it changed nothing.
 graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
                             mlir::func::FuncOp kernel,
                             graph::DispatchOp dispatch);
@@ -119,6 +119,23 @@ std::optional<Division> divideScatter(mlir::func::FuncOp kernel);
 mlir::LogicalResult emitScatter(EmittedKernel &kernel, const Target &target);
 
 //===----------------------------------------------------------------------===//
+// windows: pooling and depthwise convolutions. A thread computes a vector of a
+// few results whose windows overlap.
+//===----------------------------------------------------------------------===//
+
+std::optional<Division> divideWindows(mlir::func::FuncOp kernel);
+mlir::LogicalResult emitWindows(EmittedKernel &kernel, const Target &target);
+
+/// Lets dispatches copy weights of windows to where their vectors lie side by
+/// side.
+void packTaps(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+              mlir::func::FuncOp kernel, graph::DispatchOp dispatch);
+
+//===----------------------------------------------------------------------===//
+
+/// Elements that fill the widest access, of 16 bytes, of the largest elements
+/// there are.
+int64_t widestVector(mlir::func::FuncOp kernel);
 
 /// Whether `emit` succeeds for `kernel`; what it emits is thrown away.
 bool canEmit(mlir::func::FuncOp kernel,

@@ -17,8 +17,6 @@ using namespace mlir;
 namespace tinh::cuda {
 
 static constexpr int64_t kThreads = 256;
-/// Bytes that a thread moves at a time, at most.
-static constexpr int64_t kWidestAccess = 16;
 
 namespace {
 
@@ -34,15 +32,6 @@ struct ResultGroup {
 
 static Value resultOf(func::FuncOp kernel, unsigned i) {
   return kernel.getBody().front().getTerminator()->getOperand(i);
-}
-
-/// Elements that fill the widest access of the largest elements there are.
-static int64_t widestVector(func::FuncOp kernel) {
-  int64_t bytes = 2;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
-                                            kernel.getResultTypes()))
-    bytes = std::max(bytes, graph::elementSize(getElementTypeOrSelf(type)));
-  return kWidestAccess / bytes;
 }
 
 /// Computes unit `unit` of a group.
