@@ -28,6 +28,15 @@ def model_of(op, *shape, dtype="f32", **attributes):
     return b.finish(b.add("cast", y, dtype="f32") if dtype == "bf16" else y)
 
 
+def any_or_all(kind, axes, *shape):
+    """Whether any element of x is greater than another input's, or all are."""
+    b = cuda_models.Builder("model", 5)
+    greater = b.add("compare", b.input("x", *shape), b.input("z", 1), predicate="less")
+    return b.finish(
+        b.add("cast", b.add("reduce", greater, kind=kind, axes=axes), dtype="f32")
+    )
+
+
 def layer_norm(*shape):
     b = cuda_models.Builder("model", 2)
     x = b.input("x", *shape)
@@ -92,6 +101,12 @@ class RowsTest(cuda_test.CudaTest):
                     model = model_of("reduce", *shape, kind=kind, axes=axes)
                     self.check(model, "rows")
 
+    def test_booleans(self):
+        for shape, axes in (REDUCTIONS[0], ((70, 6), [1]), ((700, 6), [0])):
+            for kind in ("max", "min"):
+                with self.subTest(shape=shape, axes=axes, kind=kind):
+                    self.check(any_or_all(kind, axes, *shape))
+
     def test_variance(self):
         for shape, axes in REDUCTIONS:
             with self.subTest(shape=shape, axes=axes):
@@ -120,7 +135,7 @@ class RowsTest(cuda_test.CudaTest):
             ((9, 15, 40), [2, 0, 1]),
             ((2, 20, 3, 30), [0, 3, 2, 1]),
         ):
-            for dtype in ("f32", "f16", "f64"):
+            for dtype in ("f32", "f16", "bf16", "i8", "f64"):
                 with self.subTest(shape=shape, dtype=dtype):
                     self.check(moved(shape, permutation, dtype), "transpose")
 
@@ -157,6 +172,7 @@ class RowsTest(cuda_test.CudaTest):
         self.check_sites(model_of("variance", 2, 9000, axes=[1]))
         self.check_sites(model_of("cumsum", 2, 700, axis=1))
         self.check_sites(model_of("transpose", 33, 65, permutation=[1, 0]))
+        self.check_sites(moved((66, 90), [1, 0], "f16"))
 
     @cuda_test.needs_ptxas
     def test_registers(self):
@@ -170,6 +186,7 @@ class RowsTest(cuda_test.CudaTest):
             model_of("variance", 32, 56, 56, 64, axes=[0, 1, 2]),
             model_of("argmax", 64, 1000, axis=1),
             moved((8, 300, 500), [0, 2, 1]),
+            moved((8, 300, 500), [0, 2, 1], "f16"),
         ):
             self.check_all_chips(model)
 

@@ -82,6 +82,8 @@ class ScatterTest(cuda_test.CudaTest):
             ("scatter", (40, 1000), (600,), (40, 600), add | {"axis": 1}),
             ("scatter", (5000,), (3000,), (3000,), add | {"axis": 0}),
             ("scatter", (9, 5), (), (5,), add | {"axis": 0}),
+            # Many positions at a time.
+            ("scatter", (1100, 40), (17000,), (17000, 40), add | {"axis": 0}),
         )
 
     def test_elements(self):
@@ -111,6 +113,7 @@ class ScatterTest(cuda_test.CudaTest):
     @cuda_test.needs_ptxas
     def test_registers(self):
         self.check_all_chips(into_zeros(30522, 768, 4096))
+        self.check_all_chips(into_zeros(30522, 768, 65536))
         for dtype in ("f16", "i64"):
             options = {"dtype": dtype, "axis": 1, "kind": "max"}
             shapes = (64, 4000), (64, 500), (64, 500)

@@ -63,6 +63,8 @@ private:
   FailureOr<Value> load(Value source, const Indices &at);
   LogicalResult store(Value sum, const Indices &at);
   Value sumWarp(Value element, Value lane);
+  std::pair<Value, Value> exchangeWarps(Value upTo, Value warp, Value lane,
+                                        Value tile, Value carry);
   Values step(Indices at, Value tile, Value carry);
 
   EmittedKernel &kernel;
@@ -139,26 +141,12 @@ Value ScanEmitter::sumWarp(Value element, Value lane) {
   return element;
 }
 
-/// The sums of as many elements as there are threads; gives the next carry.
-ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
-  const Scan &scan = form.scan;
-  Value last = scalar.index(scan.extent - 1);
-  Value position = scalar.add(scalar.mul(tile, kThreads), kernel.thread);
-  Value inside =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, position, last);
-  Value index = arith::MinUIOp::create(b, loc, position, last);
-  if (scan.reverse)
-    index = arith::SubIOp::create(b, loc, last, index);
-  at[scan.axis] = {index, 0, 1};
-  auto element = load(scan.input, at);
-  if (failed(element))
-    return failure();
-  Type type = element->getType();
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  Value own = arith::SelectOp::create(b, loc, inside, *element, zero);
-  Value warp = kernel.thread, lane = scalar.peel(warp, kWarp);
-  Value upTo = sumWarp(own, lane);
-
+/// What the elements before those of this warp add up to, and all: each warp
+/// says in shared memory what its own do, `upTo` of the last lane.
+std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
+                                                   Value lane, Value tile,
+                                                   Value carry) {
+  Type type = upTo.getType();
   Buffer sums = kernel.sharedBuffer(b, 0, {2, kWarps}, type);
   Value half = arith::RemUIOp::create(b, loc, tile, scalar.index(2));
   auto place = [&](Value number) {
@@ -182,6 +170,29 @@ ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
         arith::SelectOp::create(b, loc, isBefore, add(before, other), before);
     all = add(all, other);
   }
+  return {before, all};
+}
+
+/// The sums of as many elements as there are threads; gives the next carry.
+ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
+  const Scan &scan = form.scan;
+  Value last = scalar.index(scan.extent - 1);
+  Value position = scalar.add(scalar.mul(tile, kThreads), kernel.thread);
+  Value inside =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, position, last);
+  Value index = arith::MinUIOp::create(b, loc, position, last);
+  if (scan.reverse)
+    index = arith::SubIOp::create(b, loc, last, index);
+  at[scan.axis] = {index, 0, 1};
+  auto element = load(scan.input, at);
+  if (failed(element))
+    return failure();
+  Type type = element->getType();
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  Value own = arith::SelectOp::create(b, loc, inside, *element, zero);
+  Value warp = kernel.thread, lane = scalar.peel(warp, kWarp);
+  Value upTo = sumWarp(own, lane);
+  auto [before, all] = exchangeWarps(upTo, warp, lane, tile, carry);
   if (scan.exclusive) {
     Value moved = shuffle(b, loc, upTo, 1, gpu::ShuffleMode::UP);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,

@@ -79,12 +79,15 @@ struct ScatterPlan {
 static void divideBlocks(ScatterPlan &plan) {
   // As many threads need no others to share a line.
   constexpr int64_t kEnoughLines = 1 << 15, kWantedBlocks = 512;
+  // All blocks read all positions: of many, many at a time.
+  constexpr int64_t kManyUpdates = 1 << 14, kMostThreads = 1024;
+  int64_t threads = plan.updates >= kManyUpdates ? kMostThreads : kThreads;
   if (plan.lines * plan.columns >= kEnoughLines && plan.lines > 1)
     return;
   plan.columnBlocks = llvm::divideCeil(plan.columns, kThreads);
   plan.columnThreads = llvm::divideCeil(plan.columns, plan.columnBlocks);
   plan.slots =
-      std::min(std::max<int64_t>(1, kThreads / plan.columnThreads), plan.rows);
+      std::min(std::max<int64_t>(1, threads / plan.columnThreads), plan.rows);
   int64_t wanted =
       llvm::divideCeil(kWantedBlocks, plan.lines * plan.columnBlocks);
   plan.rowsOfBlock = llvm::alignTo(

@@ -8,8 +8,9 @@
 //
 // A block turns one tile in shared memory: its threads read rows of what comes
 // before the permutation, and write columns of what follows it, each as a whole
-// line. Rows of a tile lie one element further than they are long, so that
-// neither side meets in one bank.
+// line. Elements of less than four bytes are read and written as vectors of
+// four bytes. Rows of a tile lie four bytes further than they are long, so that
+// neither side meets in one bank, or two threads at most.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Strategy.h"
@@ -23,7 +24,7 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-static constexpr int64_t kTile = 32, kThreads = 256;
+static constexpr int64_t kThreads = 256;
 
 namespace {
 
@@ -34,17 +35,23 @@ struct Turn {
   SmallVector<int64_t> shape; ///< Of its result.
   unsigned column;            ///< The result's dimension that is read last,
   unsigned row() const { return shape.size() - 1; } ///< and its own last one.
+  int64_t lanes = 1; ///< Elements that a thread moves at a time.
   Value result() const { return op->getOpResult(0); }
+  Type element() const { return getElementTypeOrSelf(result()); }
+  /// Rows and columns of a tile.
+  int64_t tile() const { return kWarp * lanes; }
+  /// Elements from one row of it to the next.
+  int64_t pitch() const { return tile() + lanes; }
   int64_t tiles() const {
-    int64_t count = llvm::divideCeil(shape[column], kTile) *
-                    llvm::divideCeil(shape[row()], kTile);
+    int64_t count = llvm::divideCeil(shape[column], tile()) *
+                    llvm::divideCeil(shape[row()], tile());
     for (auto [i, extent] : llvm::enumerate(shape))
       if (i != column && i != row())
         count *= extent;
     return count;
   }
   /// Rows of the tile that the threads have at a time.
-  static constexpr int64_t kLines = kThreads / kTile;
+  static constexpr int64_t kLines = kThreads / kWarp;
 };
 
 } // namespace
@@ -107,9 +114,7 @@ class TurnEmitter {
 public:
   TurnEmitter(EmittedKernel &kernel, const Turn &turn, OpBuilder &b)
       : kernel(kernel), turn(turn), b(b), loc(kernel.source.getLoc()),
-        pull(b, loc, 1) {
-    kernel.bindInputs(pull);
-  }
+        scalar(b, loc, 1) {}
   LogicalResult emit();
 
 private:
@@ -121,12 +126,16 @@ private:
           body);
   LogicalResult load(const Buffer &tile);
   LogicalResult store(const Buffer &tile);
+  FailureOr<LaneValue> loadColumn(const Buffer &tile, Value row, Value column);
+  LaneIndex vectorAt(Value base) const {
+    return {base, turn.lanes > 1 ? 1 : 0, turn.lanes};
+  }
 
   EmittedKernel &kernel;
   const Turn &turn;
   OpBuilder &b;
   Location loc;
-  Pull pull;
+  Pull scalar;
   Indices first; // Where the tile begins in the result.
   Value lane, line;
 };
@@ -137,18 +146,19 @@ LogicalResult TurnEmitter::forLines(
     unsigned lineDim, unsigned alongDim,
     function_ref<LogicalResult(Value, Value, const Indices &)> body) {
   OpBuilder::InsertionGuard guard(b);
-  for (int64_t i = 0; i < kTile; i += Turn::kLines) {
-    Value number = pull.add(line, pull.index(i));
+  Value along = scalar.mul(lane, turn.lanes);
+  for (int64_t i = 0; i < turn.tile(); i += Turn::kLines) {
+    Value number = scalar.add(line, scalar.index(i));
     Indices at = first;
-    at[lineDim].base = pull.add(at[lineDim].base, number);
-    at[alongDim].base = pull.add(at[alongDim].base, lane);
+    at[lineDim].base = scalar.add(at[lineDim].base, number);
+    at[alongDim] = vectorAt(scalar.add(at[alongDim].base, along));
     Value inside;
     for (unsigned dim : {lineDim, alongDim}) {
-      if (turn.shape[dim] % kTile == 0)
+      if (turn.shape[dim] % turn.tile() == 0)
         continue;
       Value fits =
           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at[dim].base,
-                                pull.index(turn.shape[dim]));
+                                scalar.index(turn.shape[dim]));
       inside = inside ? b.createOrFold<arith::AndIOp>(loc, inside, fits) : fits;
     }
     OpBuilder::InsertionGuard inner(b);
@@ -156,7 +166,7 @@ LogicalResult TurnEmitter::forLines(
       auto branch = scf::IfOp::create(b, loc, TypeRange(), inside, false);
       b.setInsertionPointToStart(branch.thenBlock());
     }
-    if (failed(body(number, lane, at)))
+    if (failed(body(number, along, at)))
       return failure();
   }
   return success();
@@ -167,6 +177,8 @@ LogicalResult TurnEmitter::load(const Buffer &tile) {
   return forLines(
       turn.row(), turn.column,
       [&](Value row, Value column, const Indices &at) -> LogicalResult {
+        Pull pull(b, loc, turn.lanes);
+        kernel.bindInputs(pull);
         Indices source(at.size());
         linalg::GenericOp op = turn.op;
         AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
@@ -175,21 +187,41 @@ LogicalResult TurnEmitter::load(const Buffer &tile) {
         auto value = pull.at(op.getDpsInputs()[0], source);
         if (failed(value))
           return failure();
-        return pull.store(*value, tile, {{row, 0, 1}, {column, 0, 1}});
+        return pull.store(*value, tile, {{row, 0, 1}, vectorAt(column)});
       });
+}
+
+/// Elements of a column of the tile from `row` on.
+FailureOr<LaneValue> TurnEmitter::loadColumn(const Buffer &tile, Value row,
+                                             Value column) {
+  Type element = turn.element();
+  if (turn.lanes == 1)
+    return scalar.load(tile, element, {{row, 0, 1}, {column, 0, 1}});
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < turn.lanes; ++i) {
+    Value next = scalar.add(row, scalar.index(i));
+    auto value = scalar.load(tile, element, {{next, 0, 1}, {column, 0, 1}});
+    if (failed(value))
+      return failure();
+    elements.push_back(value->value);
+  }
+  auto type = VectorType::get({turn.lanes}, element);
+  Value all = vector::FromElementsOp::create(b, loc, type, elements);
+  return LaneValue{all, false, {}};
 }
 
 /// Writes lines along the last dimension of the results.
 LogicalResult TurnEmitter::store(const Buffer &tile) {
   Value turned = turn.result();
-  Type element = getElementTypeOrSelf(turned);
   Operation *terminator = kernel.source.getBody().front().getTerminator();
   unsigned inputs = kernel.source.getNumArguments();
   return forLines(
       turn.column, turn.row(),
       [&](Value column, Value row, const Indices &at) -> LogicalResult {
-        auto value = pull.load(tile, element, {{row, 0, 1}, {column, 0, 1}});
-        Pull after(b, loc, 1);
+        auto value = loadColumn(tile, row, column);
+        if (failed(value))
+          return failure();
+        Pull after(b, loc, turn.lanes);
         kernel.bindInputs(after);
         after.registers[turned] = *value;
         for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
@@ -205,36 +237,58 @@ LogicalResult TurnEmitter::store(const Buffer &tile) {
 LogicalResult TurnEmitter::emit() {
   lane = kernel.thread;
   line = kernel.thread;
-  lane = pull.peel(line, kTile);
+  lane = scalar.peel(line, kWarp);
   Value rest = kernel.block;
-  first.assign(turn.shape.size(), LaneIndex{pull.index(0), 0, 1});
+  first.assign(turn.shape.size(), LaneIndex{scalar.index(0), 0, 1});
   for (unsigned dim : {turn.column, turn.row()})
-    first[dim].base = pull.mul(
-        pull.peel(rest, llvm::divideCeil(turn.shape[dim], kTile)), kTile);
+    first[dim].base = scalar.mul(
+        scalar.peel(rest, llvm::divideCeil(turn.shape[dim], turn.tile())),
+        turn.tile());
   for (unsigned dim = turn.shape.size(); dim-- > 0;)
     if (dim != turn.column && dim != turn.row())
-      first[dim].base = pull.peel(rest, turn.shape[dim]);
-  Type element = getElementTypeOrSelf(turn.result());
-  Buffer tile = kernel.sharedBuffer(b, 0, {kTile, kTile + 1}, element);
+      first[dim].base = scalar.peel(rest, turn.shape[dim]);
+  Buffer tile =
+      kernel.sharedBuffer(b, 0, {turn.tile(), turn.pitch()}, turn.element());
   if (failed(load(tile)))
     return failure();
   kernel.barrier(b);
   return store(tile);
 }
 
-std::optional<Division> divideTranspose(func::FuncOp kernel) {
+static LogicalResult emitAs(EmittedKernel &kernel, const Turn &turn) {
+  OpBuilder b(kernel.function.getBody().front().getTerminator());
+  return TurnEmitter(kernel, turn, b).emit();
+}
+
+/// The permutation of `kernel`, with vectors of its elements if it has such.
+static std::optional<Turn> planTurn(func::FuncOp kernel) {
   auto turn = matchTurn(kernel);
   if (!turn || turn->tiles() == 0)
     return std::nullopt;
-  Type element = getElementTypeOrSelf(turn->result());
+  int64_t lanes = 4 / std::min<int64_t>(4, graph::elementSize(turn->element()));
+  if (turn->shape[turn->column] % lanes == 0 &&
+      turn->shape[turn->row()] % lanes == 0) {
+    Turn vectors = *turn;
+    vectors.lanes = lanes;
+    if (canEmit(kernel,
+                [&](EmittedKernel &trial) { return emitAs(trial, vectors); }))
+      return vectors;
+  }
+  return turn;
+}
+
+std::optional<Division> divideTranspose(func::FuncOp kernel) {
+  auto turn = planTurn(kernel);
+  if (!turn)
+    return std::nullopt;
   return Division{turn->tiles(), kThreads,
-                  kTile * (kTile + 1) * graph::elementSize(element)};
+                  turn->tile() * turn->pitch() *
+                      graph::elementSize(turn->element())};
 }
 
 LogicalResult emitTranspose(EmittedKernel &kernel, const Target &) {
-  auto turn = matchTurn(kernel.source);
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  return turn ? TurnEmitter(kernel, *turn, b).emit() : failure();
+  auto turn = planTurn(kernel.source);
+  return turn ? emitAs(kernel, *turn) : failure();
 }
 
 } // namespace tinh::cuda

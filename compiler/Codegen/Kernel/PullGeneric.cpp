@@ -193,6 +193,8 @@ std::optional<Combiner> matchCombiner(linalg::GenericOp op) {
                   .Case([](arith::AddIOp) { return Kind::ADD; })
                   .Case([](arith::MulFOp) { return Kind::MUL; })
                   .Case([](arith::MulIOp) { return Kind::MUL; })
+                  .Case([](arith::AndIOp) { return Kind::AND; })
+                  .Case([](arith::OrIOp) { return Kind::OR; })
                   .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
                   .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
                   .Case([](arith::MaxSIOp) { return Kind::MAXSI; })
