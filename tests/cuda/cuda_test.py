@@ -74,6 +74,8 @@ class CudaTest(tool_test.ToolTest):
         path.write_text(json.dumps(model))
         artifact = self.folder / f"{model['name']}-{target}.so"
         chips = ("--cuda-chips=emulated",) if target == "cuda" else ()
+        if any(option.startswith("--cuda-chips=") for option in options):
+            chips = ()
         self.compile(path, artifact, f"--target={target}", *chips, *options)
         return artifact
 
@@ -135,9 +137,9 @@ class CudaTest(tool_test.ToolTest):
         self.compile(json, path, "--target=cuda", "--emit=kernels", *options)
         return set(re.findall(r'graph.strategy = "([\w-]+)"', path.read_text()))
 
-    def check_sites(self, model, inputs=None):
+    def check_sites(self, model, inputs=None, options=()):
         """Each barrier and wait of the model's kernels is missed, if left out."""
-        artifact = self.compile_for(model, "cuda")
+        artifact = self.compile_for(model, "cuda", *options)
         inputs = inputs or random_inputs(model)
         expected, log = self.outputs_of(artifact, *inputs)
         for settings in MUTATION_SETTINGS:  # With all of them nothing is wrong.

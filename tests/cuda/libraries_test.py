@@ -180,11 +180,11 @@ class LibrariesTest(cuda_test.CudaTest):
         self.check(
             conv((1, 8, 5, 6, 7), (16, 8, 3, 3, 3), bias=False), "1 16 5 6 7 groups 1 relu"
         )
-        self.check(conv((4, 16, 9, 9), (32, 16, 9, 9), padding=[0] * 4), "4 32 1")
 
     def test_small_convolutions_are_products(self):
-        calls = self.run_model(conv((2, 16, 9, 9), (24, 16, 1, 1)))
-        self.assertRegex(calls[0], "product 1x24x162 ")
+        self.check(conv((2, 16, 9, 9), (24, 16, 1, 1)), "product 1x24x162 ")
+        whole = conv((16, 16, 3, 3), (32, 16, 3, 3), padding=[0] * 4)
+        self.check(whole, "product 1x32x16 ")
 
     def test_sums_of_convolutions(self):
         calls = self.run_model(conv(residual=True, bias=False))
@@ -198,6 +198,14 @@ class LibrariesTest(cuda_test.CudaTest):
             calls = self.run_model(cuda_models.resnet_block(), settings=settings)
             self.assertEqual(len(calls), 3)
         self.assertEqual(len(self.run_model(cuda_models.mlp())), 2)
+
+    def test_workspaces(self):
+        """Products that may run at the same time have different ones: here those
+        of queries, keys and values; what follows has one of these."""
+        calls = self.run_model(cuda_models.transformer_layer())
+        workspaces = [call.split(" workspace ")[1] for call in calls]
+        self.assertEqual(len(set(workspaces[:3])), 3)
+        self.assertLessEqual(set(workspaces[3:]), set(workspaces[:3]))
 
     def test_absent(self):
         for variables in (
@@ -239,6 +247,28 @@ class LibrariesTest(cuda_test.CudaTest):
                 with self.subTest(function=function):
                     self.use(TINH_FAKE_LIBRARIES=f"{function}:0:{status}")
                     self.assertEqual(self.run_model(model), [])
+
+    def test_step_by_step(self):
+        """Where steps are launched one by one, libraries' are, too; one that
+        fails then ends the run."""
+        model = cuda_models.mlp()
+        inputs = cuda_test.random_inputs(model)
+        expected, _ = self.outputs_of(self.compile_for(model, "cpu"), *inputs)
+        artifact = self.compile_for(model, "cuda")
+        got, log = self.outputs_of(artifact, *inputs, "--check-numerics")
+        self.compare(got, expected, "")
+        calls = [line for line in log if line.startswith("runs library product")]
+        self.assertEqual(len(calls), 2)
+        self.assertFalse(any("BeginCapture" in line for line in log))
+        self.use(TINH_FAKE_LIBRARIES="cublasLtMatmul:2:13")
+        done, log = self.run_artifact(artifact, *inputs, "--check-numerics")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(
+            done.stderr,
+            r"kernel 'matmul_add_0'.*cannot be launched: "
+            r"cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED",
+        )
+        self.assertEqual(self.problems(log), [])
 
     def test_one_launch(self):
         """Libraries' work is part of the graph, and nothing is made after the

@@ -15,6 +15,8 @@
 
 #include "cuda/library.h"
 
+#include <algorithm>
+
 namespace tinh::runtime::cuda::lt {
 namespace {
 
@@ -127,7 +129,7 @@ public:
     api.check(api.cublasLtMatmul(
                   handle, product, &one, at(call.right), a, at(call.left), b,
                   adds ? &one : &zero, at(adds ? call.residual : call.result),
-                  c, at(call.result), d, &algorithm,
+                  layout_of_c(), at(call.result), d, &algorithm,
                   reinterpret_cast<void *>(workspace), workspace_size, stream),
               "cublasLtMatmul");
   }
@@ -150,9 +152,15 @@ private:
     if (describe(b, kernel, call.left))
       set(kTransposeB, kTranspose);
     describe(d, kernel, call.result);
-    bool adds = call.residual.operand != TINH_NO_OPERAND;
-    describe(c, kernel, adds ? call.residual : call.result);
+    const tinh_view_t &added = call.residual;
+    if (added.operand != TINH_NO_OPERAND &&
+        !std::equal(added.strides, added.strides + added.rank,
+                    call.result.strides))
+      describe(c, kernel, added);
   }
+
+  /// What is added may be what is written over: that takes the same layout.
+  MatrixLayout layout_of_c() const { return c ? c : d; }
 
   /// Says whether the library has to transpose it.
   bool describe(Layout &layout, const tinh_kernel_desc_t &kernel,
@@ -193,10 +201,14 @@ private:
     prefer(kMinAlignmentB, of(call.left));
     prefer(kMinAlignmentC, of(adds ? call.residual : call.result));
     prefer(kMinAlignmentD, of(call.result));
+    // Some versions look at the address, which is not known yet.
+    if (call.bias.operand != TINH_NO_OPERAND)
+      set(kBiasPointer, static_cast<uintptr_t>(of(call.bias)));
     HeuristicResult best = {};
     int count = 0;
-    api.check(api.cublasLtMatmulAlgoGetHeuristic(handle, product, a, b, c, d,
-                                                 preference, 1, &best, &count),
+    api.check(api.cublasLtMatmulAlgoGetHeuristic(handle, product, a, b,
+                                                 layout_of_c(), d, preference,
+                                                 1, &best, &count),
               "cublasLtMatmulAlgoGetHeuristic");
     if (count == 0)
       throw Error(TINH_DEVICE_ERROR, "cuBLASLt knows no algorithm for it");
@@ -242,8 +254,8 @@ private:
 
 namespace tinh::runtime::cuda {
 
-std::unique_ptr<Library> load_cublaslt() {
-  return std::make_unique<lt::CublasLt>();
+std::shared_ptr<Library> load_cublaslt() {
+  return std::make_shared<lt::CublasLt>();
 }
 
 } // namespace tinh::runtime::cuda

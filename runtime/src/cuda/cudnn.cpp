@@ -342,7 +342,7 @@ private:
   const bool rounds; ///< Tensor cores may be used, whatever they round.
 };
 
-/// The library has one stream at a time for a handle.
+/// The library lets one thread at a time use a handle, for one stream.
 struct SharedHandle {
   Handle handle = nullptr;
   std::mutex mutex;
@@ -414,6 +414,7 @@ public:
 
   std::unique_ptr<LibraryPlan> plan(const tinh_kernel_desc_t &kernel,
                                     const Alignments &alignments) override {
+    std::lock_guard lock(shared.mutex);
     return std::make_unique<ConvolutionPlan>(api, shared, kernel, alignments);
   }
 
@@ -427,6 +428,6 @@ private:
 
 namespace tinh::runtime::cuda {
 
-std::unique_ptr<Library> load_cudnn() { return std::make_unique<dnn::Cudnn>(); }
+std::shared_ptr<Library> load_cudnn() { return std::make_shared<dnn::Cudnn>(); }
 
 } // namespace tinh::runtime::cuda

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/library.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string_view>
@@ -61,6 +62,21 @@ Libraries::Libraries(const DevicePtr &device, const tinh_artifact_t &artifact)
       load(kind);
 }
 
+/// What `load` gives, for all who want it for a context while one of them has
+/// it: that a library starts takes long.
+static std::shared_ptr<Library>
+shared_library(CUcontext context, uint32_t kind,
+               std::shared_ptr<Library> (*load)()) {
+  static std::mutex mutex;
+  static std::map<std::pair<CUcontext, uint32_t>, std::weak_ptr<Library>> known;
+  std::lock_guard lock(mutex);
+  std::weak_ptr<Library> &place = known[{context, kind}];
+  std::shared_ptr<Library> library = place.lock();
+  if (!library)
+    place = library = load();
+  return library;
+}
+
 void Libraries::load(uint32_t kind) {
   bool is_product = kind == TINH_LIBRARY_PRODUCT;
   Loaded &result = loaded[kind];
@@ -70,7 +86,8 @@ void Libraries::load(uint32_t kind) {
   }
   Current current(*device);
   try {
-    result.library = is_product ? load_cublaslt() : load_cudnn();
+    result.library = shared_library(device->context(), kind,
+                                    is_product ? load_cublaslt : load_cudnn);
   } catch (const Error &error) {
     result.why_not = error.what();
   }

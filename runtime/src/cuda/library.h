@@ -45,7 +45,7 @@ public:
   uint64_t workspace_size = 0;
 };
 
-/// A library on one GPU, which is current in all calls.
+/// A library on one GPU, which is current in all calls. Any thread may use it.
 class Library {
 public:
   virtual ~Library() = default;
@@ -56,9 +56,10 @@ public:
                                             const Alignments &alignments) = 0;
 };
 
-/// Throw if there is no such library, or if it does not start.
-std::unique_ptr<Library> load_cublaslt();
-std::unique_ptr<Library> load_cudnn();
+/// Throw if there is no such library, or if it does not start. All modules on a
+/// GPU have the same one.
+std::shared_ptr<Library> load_cublaslt();
+std::shared_ptr<Library> load_cudnn();
 
 /// What libraries do for one module on one GPU.
 class Libraries {
@@ -84,7 +85,7 @@ private:
   };
   struct Loaded {
     const char *kernels; ///< "products"
-    std::unique_ptr<Library> library;
+    std::shared_ptr<Library> library;
     std::string why_not;
   };
   void load(uint32_t kind);

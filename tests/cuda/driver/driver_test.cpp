@@ -11,6 +11,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <thread>
 #include <vector>
 
 namespace tinh::runtime::cuda {
@@ -24,6 +25,7 @@ namespace {
 
 constexpr unsigned kThreads = 64, kBlocks = 3, kCount = kThreads * kBlocks;
 constexpr size_t kBytes = kCount * sizeof(float);
+constexpr CUresult kCaptureUnsupported = 900;
 
 bool logHas(const std::string &text) {
   return std::string(tinh_fake_cuda_log()).find(text) != std::string::npos;
@@ -281,6 +283,57 @@ TEST_F(FakeDriverTest, RecordsKernelsWithoutCode) {
   EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
   EXPECT_TRUE(logHas("runs kernel any"));
   EXPECT_EQ(cuModuleUnload(fat), kSuccess);
+}
+
+TEST_F(FakeDriverTest, CapturesStreams) {
+  clear(y);
+  start("");
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream, kCaptureRelaxed), kSuccess);
+  EXPECT_EQ(copyIn(stream), kSuccess);
+  EXPECT_EQ(launch(x, y, stream), kSuccess);
+  CUgraph captured = nullptr, graph = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(stream, &captured), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
+  EXPECT_FALSE(logHas("runs ")) << "it was captured alone";
+  ASSERT_EQ(cuGraphCreate(&graph, 0), kSuccess);
+  CUgraphNode node;
+  ASSERT_EQ(cuGraphAddChildGraphNode(&node, graph, nullptr, 0, captured),
+            kSuccess);
+  EXPECT_EQ(cuGraphDestroy(captured), kSuccess) << "the node has its own";
+  CUgraphExec exec;
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), kSuccess);
+  EXPECT_EQ(cuGraphLaunch(exec, stream), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(stream), kSuccess);
+  EXPECT_TRUE(isReversed(y));
+  EXPECT_FALSE(logHas("misuse"));
+  EXPECT_EQ(cuGraphExecDestroy(exec), kSuccess);
+  EXPECT_EQ(cuGraphDestroy(graph), kSuccess);
+}
+
+TEST_F(FakeDriverTest, KnowsWhatCapturesForbid) {
+  CUgraph graph = nullptr;
+  EXPECT_NE(cuStreamEndCapture(stream, &graph), kSuccess) << "none has begun";
+  EXPECT_NE(cuStreamBeginCapture_v2(nullptr, kCaptureRelaxed), kSuccess);
+  ASSERT_EQ(cuStreamBeginCapture_v2(stream, kCaptureRelaxed), kSuccess);
+  EXPECT_NE(cuStreamBeginCapture_v2(stream, kCaptureRelaxed), kSuccess);
+  CUdeviceptr memory = 0;
+  for (auto forbidden :
+       {+[](CUstream s, CUdeviceptr *) { return cuStreamSynchronize(s); },
+        +[](CUstream, CUdeviceptr *m) { return cuMemAlloc_v2(m, 16); },
+        +[](CUstream, CUdeviceptr *m) { return cuMemcpyDtoH_v2(m, *m, 1); }}) {
+    start("");
+    EXPECT_EQ(forbidden(stream, &memory), kCaptureUnsupported);
+    EXPECT_TRUE(logHas("while a stream is captured"));
+  }
+  CUresult result = kSuccess;
+  std::thread([&] {
+    EXPECT_EQ(cuCtxPushCurrent_v2(context), kSuccess);
+    result = cuStreamEndCapture(stream, &graph);
+    EXPECT_EQ(cuCtxPopCurrent_v2(&context), kSuccess);
+  }).join();
+  EXPECT_NE(result, kSuccess) << "another thread has begun it";
+  ASSERT_EQ(cuStreamEndCapture(stream, &graph), kSuccess);
+  EXPECT_EQ(cuGraphDestroy(graph), kSuccess);
 }
 
 } // namespace

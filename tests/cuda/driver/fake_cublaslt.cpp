@@ -125,7 +125,7 @@ struct Call {
   MatrixLayoutObject a, b, c, d;
   float alpha, beta;
   const void *inA, *inB, *inC;
-  void *out;
+  void *out, *workspace;
 
   void run() const {
     Operand left{a, product.transposes[0] != 0, inA},
@@ -155,7 +155,7 @@ struct Call {
     std::ostringstream text;
     text << "product " << d.count << "x" << d.rows << "x" << d.columns
          << " epilogue " << product.epilogue << " beta " << beta << " compute "
-         << product.compute;
+         << product.compute << " workspace " << workspace;
     return text.str();
   }
 };
@@ -303,7 +303,7 @@ Status tinh::runtime::cuda::lt::cublasLtMatmul(
     const Algorithm *algorithm, void *workspace, size_t workspaceSize,
     CUstream stream) {
   INJECT(cublasLtMatmul);
-  Call call{*product, *a, *b, *c, *d, 0, 0, inA, inB, inC, out};
+  Call call{*product, *a, *b, *c, *d, 0, 0, inA, inB, inC, out, workspace};
   std::memcpy(&call.alpha, alpha, sizeof(float));
   std::memcpy(&call.beta, beta, sizeof(float));
   Chosen chosen;
@@ -324,8 +324,8 @@ Status tinh::runtime::cuda::lt::cublasLtMatmul(
   if (product->epilogue & kEpilogueBias)
     touched.push_back(
         {const_cast<void *>(product->bias), size_t(d->rows) * sizeOf(d->type)});
-  auto work = [call, workspace, workspaceSize] {
-    std::memset(workspace, 0x5a, workspaceSize); // It has what it wants.
+  auto work = [call, workspaceSize] {
+    std::memset(call.workspace, 0x5a, workspaceSize); // It has what it wants.
     call.run();
   };
   return fake::compute(stream, call.name(), touched, work) ? kExecutionFailed
