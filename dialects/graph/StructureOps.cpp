@@ -198,8 +198,10 @@ LogicalResult VariableOp::verify() {
     return emitOpError() << "is on \"" << *getDevice() << "\"; expected \""
                          << names::kOnCuda << "\", or nothing for the CPU";
   if (getDevice() && getStored())
-    return emitOpError("is on the GPU, where variables are stored in their own "
-                       "type");
+    return emitOpError() << getNameAttr()
+                         << " is on the GPU, where variables are stored in "
+                            "their own type, "
+                         << getType() << "; found " << getStoredType();
   if (bool(getStored()) != bool(getPack()) ||
       bool(getStored()) != bool(getUnpack()))
     return emitOpError("has a type in which it is stored, a kernel that packs "

@@ -50,6 +50,9 @@ ChosenDevice choose_device(const std::shared_ptr<const Module> &module,
   case TINH_USE_ANY:
     break;
   case TINH_USE_CPU:
+    if (options.cuda_stream)
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "a context on a stream of a GPU's cannot be one on the CPU");
     if (has_gpu_code && !has_others)
       throw Error(TINH_INVALID_ARGUMENT,
                   name_of(*module) + " has been compiled for GPUs alone; to "

@@ -47,6 +47,10 @@ class BothTest(cuda_test.CudaTest):
 
 
 class ModelsTest(BothTest):
+    def weights(self, artifact):
+        """Their bytes."""
+        return int(self.run_without(artifact, "--list").split("weights ")[1].split()[0])
+
     def check(self, model, *options):
         cpu, both = self.compile_for(model, "cpu"), self.compile_both(model, *options)
         expected, _ = self.outputs_of(cpu, "--input", "x=random")
@@ -61,21 +65,17 @@ class ModelsTest(BothTest):
     def test_lenet(self):
         cpu, both = self.check(cuda_models.lenet())
         cuda = self.compile_for(cuda_models.lenet(), "cuda")
-        listed = {
-            artifact: self.run_without(artifact, "--list")
-            for artifact in (cpu, cuda, both)
-        }
-        self.assertIn("alone or with an NVIDIA GPU", listed[both])
-        self.assertIn("without a GPU: steps ", listed[both])
+        listed = self.run_without(both, "--list")
+        self.assertIn("alone or with an NVIDIA GPU", listed)
+        self.assertIn("without a GPU: steps ", listed)
         # What both read, such as biases, is there once.
-        weights = {a: int(text.split("weights ")[1].split()[0]) for a, text in listed.items()}
-        self.assertLess(weights[both], weights[cpu] + weights[cuda])
+        self.assertLess(self.weights(both), self.weights(cpu) + self.weights(cuda))
 
     def test_weights_that_both_read_are_there_once(self):
         b = cuda_models.Builder("bias")
         table = b.add("mul", b.input("x", 64, 1000), b.weight("table", 64, 1000))
         _, both = self.check(b.finish(b.add("add", table, b.weight("bias", 1000))))
-        self.assertIn("weights 260000 bytes", self.run_without(both, "--list"))
+        self.assertEqual(self.weights(both), 4 * (64 * 1000 + 1000))
 
     def test_the_caller_chooses(self):
         model = cuda_models.two_layer()
@@ -127,6 +127,30 @@ class ModelsTest(BothTest):
             self.assertEqual(done.returncode, 2, device)
             self.assertIn("expected cpu, cuda or cuda:N", done.stderr)
 
+    def test_a_program_in_c(self):
+        both = self.compile_both(cuda_models.two_layer())
+
+        def printed(*arguments, **environment):
+            done = self.run_tool(
+                "choose_device",
+                *arguments,
+                env=dict(self.environment, **environment),
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("'main' has run\n", done.stdout)
+            return done.stdout
+
+        driver = {"TINH_CUDA_DRIVER": str(cuda_test.DRIVER)}
+        self.assertIn("on GPU 0, '", printed(both, **driver))
+        self.assertIn("on GPU 0, '", printed(both, "cuda:0", **driver))
+        self.assertIn("the CPU was asked for", printed(both, "cpu", **driver))
+        self.assertIn(
+            "and not on a GPU: there is no CUDA driver",
+            printed(both, TINH_CUDA_DRIVER="no-such-driver.so"),
+        )
+        done = self.run_tool("choose_device", both, "cuda", env=self.without)
+        self.fails(done, "choose_device: error: ", "there is no CUDA driver")
+
     def test_phases_say_all_that_follows(self):
         model = cuda_models.two_layer()
         both = self.compile_both(model)
@@ -139,13 +163,10 @@ class ModelsTest(BothTest):
             self.compile(text, again, f"--from={phase}", f"--name={path.stem}")
             if phase != "llvm":  # Where kernels are spelled otherwise.
                 self.assertEqual(again.read_bytes(), both.read_bytes(), phase)
+        self.compile("plan.mlir", "x.so", "--from=plan", *cuda)
+        self.compile(path, "gpu.mlir", "--emit=plan", "--target=cuda", cuda[1])
         done = self.run_tool(
-            "graph-compile", self.folder / "plan.mlir", "--from=plan", "-o", "x.so", *cuda
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.compile(path, self.folder / "gpu.mlir", "--emit=plan", "--target=cuda", cuda[1])
-        done = self.run_tool(
-            "graph-compile", self.folder / "gpu.mlir", "--from=plan", "-o", "x.so", *cuda
+            "graph-compile", "gpu.mlir", "--from=plan", "-o", "x.so", *cuda
         )
         self.fails(done, "choose GPUs and places in an earlier phase")
 

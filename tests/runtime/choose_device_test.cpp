@@ -116,6 +116,12 @@ TEST_F(ChooseDevice, WhatCannotBeHadIsToldInOneSentence) {
   EXPECT_EQ(refusal(TINH_USE_CUDA, BOTH_ARTIFACT), "");
   EXPECT_THAT(refusal(static_cast<tinh_use_device_t>(3), TOY_ARTIFACT),
               HasSubstr("none of the values of tinh_use_device_t"));
+  tinh::CudaStream stream;
+  options.cuda_stream = stream.handle();
+  EXPECT_THAT(refusal(TINH_USE_CPU, BOTH_ARTIFACT),
+              HasSubstr("on a stream of a GPU's"));
+  EXPECT_EQ(refusal(TINH_USE_ANY, BOTH_ARTIFACT), "");
+  options.cuda_stream = nullptr;
   options.cuda_device = 99;
   for (tinh_use_device_t device : {TINH_USE_ANY, TINH_USE_CUDA})
     EXPECT_THAT(refusal(device, BOTH_ARTIFACT),

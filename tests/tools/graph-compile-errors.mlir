@@ -4,7 +4,7 @@
 // MISSING: missing.onnx: error: cannot read the file: No such file or directory
 
 // RUN: not graph-compile %s -o %t.so --target=abacus 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: --target: abacus not in {cpu,cuda}
+// TARGET: --target: expected cpu, cuda or cpu,cuda, not abacus
 
 // RUN: not graph-compile %s -o %t.so --cpu=pdp11 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: unknown CPU 'pdp11'; expected native, x86-64-v3, x86-64-v4

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
 
+#include <charconv>
+
 namespace tinh::tools {
 
 static const CLI::Range threadRange(0, 4096);
@@ -21,6 +23,35 @@ void add_threads(CLI::App &app, uint32_t *threads) {
                  "use")
       ->check(threadRange)
       ->capture_default_str();
+}
+
+/// False for what is no device.
+static bool parse_device(const std::string &text, tinh_use_device_t *device,
+                         uint32_t *gpu) {
+  *device = text == "cpu" ? TINH_USE_CPU : TINH_USE_CUDA;
+  if (text == "cpu" || text == "cuda")
+    return true;
+  const std::string prefix = "cuda:";
+  if (text.compare(0, prefix.size(), prefix) != 0)
+    return false;
+  const char *begin = text.data() + prefix.size(),
+             *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(begin, end, *gpu);
+  return error == std::errc() && stop == end;
+}
+
+void add_device(CLI::App &app, tinh_use_device_t *device, uint32_t *gpu) {
+  app.add_option_function<std::string>(
+         "--device",
+         [=](const std::string &text) {
+           if (!parse_device(text, device, gpu))
+             throw CLI::ValidationError(
+                 "--device", "expected cpu, cuda or cuda:N, not " + text);
+         },
+         "run on the cpu, on the GPU (cuda), or on GPU N (cuda:N), which the "
+         "artifact must have code for; if not given, on the GPU if the "
+         "artifact has code for it and there is one")
+      ->type_name("DEVICE");
 }
 
 void add_jobs(CLI::App &app, unsigned *jobs) {

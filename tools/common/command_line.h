@@ -14,6 +14,8 @@
 #ifndef TINH_TOOLS_COMMAND_LINE_H
 #define TINH_TOOLS_COMMAND_LINE_H
 
+#include "tinh/runtime.h"
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
@@ -29,6 +31,10 @@ enum ExitCode {
 
 /// --threads: those that run the model. The default is what `*threads` holds.
 void add_threads(CLI::App &app, uint32_t *threads);
+
+/// --device: cpu, cuda or cuda:N, what the model runs on. Without it they keep
+/// what they hold.
+void add_device(CLI::App &app, tinh_use_device_t *device, uint32_t *gpu);
 
 /// -j, --jobs: threads that compile it.
 void add_jobs(CLI::App &app, unsigned *jobs);

@@ -372,10 +372,15 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
-  app.add_option("--target", arguments.target,
-                 "what runs the kernels: cpu, or cuda for a GPU of NVIDIA's, or "
-                 "cpu,cuda for the GPU where there is one and else the CPU")
-      ->check(CLI::IsMember({"cpu", "cuda", "cpu,cuda"}))
+  app.add_option(
+         "--target", arguments.target,
+         "what runs the kernels: cpu, or cuda for a GPU of NVIDIA's, or "
+         "cpu,cuda for the GPU where there is one and else the CPU")
+      ->check([](const std::string &target) -> std::string {
+        if (target == "cpu" || target == "cuda" || target == "cpu,cuda")
+          return "";
+        return "expected cpu, cuda or cpu,cuda, not " + target;
+      })
       ->capture_default_str();
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "

@@ -14,25 +14,10 @@
 #include "run.h"
 #include "train.h"
 
-#include <charconv>
 #include <cstdio>
 #include <limits>
 
 using namespace tinh::tools;
-
-/// cpu, cuda or cuda:N; false for anything else.
-static bool parse_device(const std::string &text, RunOptions &options) {
-  options.device = text == "cpu" ? TINH_USE_CPU : TINH_USE_CUDA;
-  if (text == "cpu" || text == "cuda")
-    return true;
-  const std::string prefix = "cuda:";
-  const char *begin = text.data() + prefix.size(),
-             *end = text.data() + text.size();
-  if (text.compare(0, prefix.size(), prefix) != 0)
-    return false;
-  auto [stop, error] = std::from_chars(begin, end, options.cuda_device);
-  return error == std::errc() && stop == end;
-}
 
 static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("ARTIFACT", options.artifact,
@@ -48,7 +33,7 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--output-dir", options.output_dir,
                  "write each output to DIR/NAME.npy")
       ->type_name("DIR");
-  add_threads(app, &options.threads);
+  add_threads(app, &options.of_context.threads);
   add_runs(app, &options.runs);
   app.add_option("--warmup", options.warmup, "runs before those")
       ->check(CLI::Range(0, 100000000))
@@ -56,17 +41,7 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--in-flight", options.in_flight, "runs in flight at a time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option_function<std::string>(
-         "--device",
-         [&options](const std::string &text) {
-           if (!parse_device(text, options))
-             throw CLI::ValidationError(
-                 "--device", "expected cpu, cuda or cuda:N, not " + text);
-         },
-         "run on the cpu, on the GPU (cuda), or on GPU N (cuda:N), which the "
-         "artifact must have code for; if not given, on the GPU if the "
-         "artifact has code for it and there is one")
-      ->type_name("DEVICE");
+  add_device(app, &options.of_context.device, &options.of_context.cuda_device);
   app.add_flag("--percentiles", options.percentiles,
                "print minimum, percentiles and maximum");
   app.add_option("--trace", options.trace,

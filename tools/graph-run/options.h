@@ -35,12 +35,10 @@ struct RunOptions {
   std::string trace;
   std::string load_weights, load_state, save_state;
   std::string check_numerics; ///< "nan", "all", or nothing.
-  uint32_t threads = 0;
   uint32_t runs = 1;
   uint32_t warmup = 0;
   uint32_t in_flight = 1;
-  tinh_use_device_t device = TINH_USE_ANY;
-  uint32_t cuda_device = 0;
+  ContextOptions of_context; ///< Its threads and its device.
   bool list = false;
   bool train = false;
   bool percentiles = false;
@@ -48,10 +46,7 @@ struct RunOptions {
   TrainOptions training;
   /// Of the context that runs.
   ContextOptions context() const {
-    ContextOptions wanted;
-    wanted.threads = threads;
-    wanted.device = device;
-    wanted.cuda_device = cuda_device;
+    ContextOptions wanted = of_context;
     if (!train)
       wanted.max_in_flight = in_flight;
     if (!check_numerics.empty())

@@ -417,6 +417,8 @@ void train(const RunOptions &options) {
   Context context(module, options.context());
   if (!options.load_state.empty())
     context.load_state(options.load_state);
+  if (const char *why = context.info().why_not_cuda)
+    std::printf("not on a GPU: %s\n", why);
   Training(module, context, options.training).run();
   if (!options.save_state.empty())
     context.save_state(options.save_state);

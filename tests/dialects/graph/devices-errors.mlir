@@ -13,7 +13,7 @@ graph.variable "w" = dense<0.0> : tensor<16xf32> trainable on "cpu"
 
 // -----
 
-// expected-error @+1 {{is on the GPU, where variables are stored in their own type}}
+// expected-error @+1 {{"w" is on the GPU, where variables are stored in their own type, 'tensor<16xf32>'; found 'tensor<2x8xf32>'}}
 graph.variable "w" = dense<0.0> : tensor<16xf32> trainable on "cuda" stored tensor<2x8xf32> pack @pack unpack @unpack
 
 // -----

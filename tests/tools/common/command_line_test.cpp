@@ -19,8 +19,9 @@ namespace {
 
 struct Parsed {
   std::optional<ExitCode> code;
-  uint32_t threads = 7, runs = 20;
+  uint32_t threads = 7, runs = 20, gpu = 3;
   unsigned jobs = 0;
+  tinh_use_device_t device = TINH_USE_ANY;
 };
 
 Parsed parse_all(std::vector<std::string> arguments) {
@@ -29,6 +30,7 @@ Parsed parse_all(std::vector<std::string> arguments) {
   add_threads(app, &parsed.threads);
   add_jobs(app, &parsed.jobs);
   add_runs(app, &parsed.runs);
+  add_device(app, &parsed.device, &parsed.gpu);
   std::vector<char *> argv = {const_cast<char *>("tool")};
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
@@ -44,6 +46,19 @@ TEST(CommandLine, LeavesDefaults) {
   EXPECT_EQ(parsed.threads, 7u);
   EXPECT_EQ(parsed.jobs, 0u);
   EXPECT_EQ(parsed.runs, 20u);
+  EXPECT_EQ(parsed.device, TINH_USE_ANY);
+  EXPECT_EQ(parsed.gpu, 3u);
+}
+
+TEST(CommandLine, TakesDevices) {
+  EXPECT_EQ(parse_all({"--device=cpu"}).device, TINH_USE_CPU);
+  EXPECT_EQ(parse_all({"--device=cuda"}).device, TINH_USE_CUDA);
+  Parsed parsed = parse_all({"--device", "cuda:12"});
+  EXPECT_EQ(parsed.device, TINH_USE_CUDA);
+  EXPECT_EQ(parsed.gpu, 12u);
+  for (const char *wrong : {"gpu", "cuda:", "cuda:x", "cuda:0x", "cuda:-1",
+                            "cuda:4294967296", "cpu:0", ""})
+    EXPECT_EQ(parse_all({"--device", wrong}).code, exit_usage) << wrong;
 }
 
 TEST(CommandLine, TakesTheEndsOfRanges) {
