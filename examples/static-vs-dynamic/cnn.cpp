@@ -14,13 +14,13 @@
 // gradients and images.
 //
 //===----------------------------------------------------------------------===//
+#include "cnn_network.h"
 #include "experiment.h"
 #include "tinh/autograd.h"
 #include "tinh/compiler.h"
 #include "tinh/engine.h"
 #include "tinh/function.h"
 #include "tinh/losses.h"
-#include "tinh/nn.h"
 #include "tinh/random.h"
 
 #include <filesystem>
@@ -28,21 +28,6 @@
 #include <unistd.h>
 
 using tinh::Tensor;
-namespace nn = tinh::nn;
-
-static nn::Handle<nn::Sequential> makeNetwork() {
-  auto network = nn::make<nn::Sequential>();
-  nn::ConvOptions same{.padding = 1, .bias = false};
-  for (int64_t channels : {32, 64, 128}) {
-    network->push_back(nn::make<nn::Conv2d>(nn::inferred, channels, 3, same));
-    network->push_back(nn::make<nn::BatchNorm2d>(channels));
-    network->push_back(nn::make<nn::ReLU>());
-    network->push_back(nn::make<nn::MaxPool2d>(2));
-  }
-  network->push_back(nn::make<nn::Flatten>());
-  network->push_back(nn::make<nn::Linear>(nn::inferred, 10));
-  return network;
-}
 
 /// Ops of a graph in MLIR's text that compute something.
 static size_t countOps(const std::string &graph) {

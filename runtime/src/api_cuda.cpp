@@ -38,6 +38,14 @@ tinh_status_t tinh_cuda_device_info(uint32_t device,
   });
 }
 
+tinh_status_t tinh_context_cuda_time(tinh_context_t *context, double *out_ms) {
+  return guarded([&] {
+    require(context, "context");
+    require(out_ms, "out_ms");
+    *out_ms = context->executor->cuda_time();
+  });
+}
+
 tinh_status_t tinh_cuda_stream_create(uint32_t device,
                                       tinh_cuda_stream_t **out_stream) {
   return guarded([&] {

@@ -35,10 +35,11 @@ template <typename What> void Executor::try_on_device(Run &run, What &&what) {
 void Executor::make_device_arena(Arena &arena) {
   arena.device = std::make_unique<cuda::DeviceRun>(
       gpu, loaded->artifact(),
-      cuda::DeviceRun::Options{
-          arena_size, device_arena_size, spin, trace.has_value(),
-          options.cuda_stream ? options.cuda_stream->stream.handle.get()
-                              : nullptr});
+      cuda::DeviceRun::Options{arena_size, device_arena_size, spin,
+                               trace.has_value(), options.measure_cuda,
+                               options.cuda_stream
+                                   ? options.cuda_stream->stream.handle.get()
+                                   : nullptr});
   Program::Memory memory = {arena.device->host_arena(), loaded->weights(),
                             arena.device->device_arena(),
                             reinterpret_cast<char *>(gpu->weights())};
@@ -163,11 +164,22 @@ void Executor::complete_on_device(Run &run) {
   try_on_device(run, [&] {
     current.emplace(*gpu->device());
     device.complete();
+    if (options.measure_cuda)
+      last_cuda_time = device.elapsed();
     if (trace)
       device.trace_steps(*trace, run.number);
   });
   if (run.status != TINH_OK)
     device.abandon();
+}
+
+double Executor::cuda_time() const {
+  double time = last_cuda_time;
+  if (time < 0)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "no run of the context has been measured on a GPU; set "
+                "measure_cuda, and cuda_stream to NULL, and run");
+  return time;
 }
 
 void Executor::completer_loop() {

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
+#include "compiler/Eager/Cuda/Gpu.h"
 #include "compiler/Eager/Model/EagerModel.h"
 #include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/Diagnostics.h"
@@ -53,12 +54,13 @@ double percentile(std::vector<double> times, double percent) {
 /// One of the two ways of running the model.
 struct Side {
   double compile = 0, first = 0;
-  std::vector<double> times;
+  std::vector<double> times, gpuTimes; // The latter by the GPU's clock.
   double median() const { return percentile(times, 50); }
 };
 
 struct Comparison {
   std::string model, cpu;
+  std::string gpu; // Its name, if there is one.
   uint32_t threads = 0;
   Side eager, compiled;
   size_t eagerKernels = 0;
@@ -69,6 +71,13 @@ struct Comparison {
   tinh::CompileReport report;
 
   const tinh::FunctionReport &main() const { return report.functions.front(); }
+  /// Where the model runs.
+  uint64_t arenaBytes() const {
+    return gpu.empty() ? main().arenaSize : main().deviceArenaSize;
+  }
+  uint64_t lowerBoundBytes() const {
+    return gpu.empty() ? main().lowerBoundSize : main().deviceLowerBoundSize;
+  }
   /// Calls after which compiling has paid; negative: never.
   double breakEven() const {
     double gain = eager.median() - compiled.median();
@@ -94,18 +103,22 @@ void printTable(const Comparison &c) {
   auto count = [](uint64_t value) {
     return llvm::formatv("{0:N}", value).str();
   };
-  llvm::outs() << c.model << ", " << c.threads << " thread"
-               << (c.threads == 1 ? "" : "s") << ", " << c.cpu << ", "
-               << c.eager.times.size() << " runs each, in turns\n\n";
+  llvm::outs() << c.model << ", " << (c.gpu.empty() ? "" : c.gpu + " and ")
+               << c.threads << " thread" << (c.threads == 1 ? "" : "s") << ", "
+               << c.cpu << ", " << c.eager.times.size()
+               << " runs each, in turns\n\n";
   row("", "eager", "compiled");
   row("compile", ms(c.eager.compile), ms(c.compiled.compile));
   row("first call", ms(c.eager.first), ms(c.compiled.first));
   row("median", ms(c.eager.median()), ms(c.compiled.median()));
   row("99th percentile", ms(percentile(c.eager.times, 99)),
       ms(percentile(c.compiled.times, 99)));
+  if (!c.gpu.empty())
+    row("median on the GPU", ms(percentile(c.eager.gpuTimes, 50)),
+        ms(percentile(c.compiled.gpuTimes, 50)));
   row("kernel calls", count(c.eagerKernels), count(c.main().dispatches));
-  row("intermediate bytes", count(c.eagerBytes), count(c.main().arenaSize));
-  row("  lower bound", "", count(c.main().lowerBoundSize));
+  row("intermediate bytes", count(c.eagerBytes), count(c.arenaBytes()));
+  row("  lower bound", "", count(c.lowerBoundBytes()));
   llvm::outs() << llvm::formatv("\n  compiled is {0:F2} times as fast; ",
                                 c.eager.median() / c.compiled.median());
   if (c.breakEven() < 0)
@@ -135,6 +148,8 @@ void printJson(const Comparison &c) {
   json["model"] = c.model;
   json["threads"] = c.threads;
   json["cpu"] = c.cpu;
+  if (!c.gpu.empty())
+    json["gpu"] = c.gpu;
   json["compile_ms"] = c.compiled.compile;
   json["eager"] = {{"compile_ms", c.eager.compile},
                    {"first_ms", c.eager.first},
@@ -146,9 +161,13 @@ void printJson(const Comparison &c) {
                       {"median_ms", c.compiled.median()},
                       {"p99_ms", percentile(c.compiled.times, 99)},
                       {"kernels", c.main().dispatches},
-                      {"arena_bytes", c.main().arenaSize},
-                      {"lower_bound_bytes", c.main().lowerBoundSize},
+                      {"arena_bytes", c.arenaBytes()},
+                      {"lower_bound_bytes", c.lowerBoundBytes()},
                       {"unplanned_bytes", c.main().unplannedSize}};
+  if (!c.gpu.empty()) {
+    json["eager"]["gpu_median_ms"] = percentile(c.eager.gpuTimes, 50);
+    json["compiled"]["gpu_median_ms"] = percentile(c.compiled.gpuTimes, 50);
+  }
   json["break_even_calls"] = c.breakEven();
   json["max_abs_error"] = errorNumber(c, &Difference::absolute);
   json["max_rel_error"] = errorNumber(c, &Difference::relative);
@@ -236,6 +255,7 @@ private:
       return failure();
     try {
       tinh::configure({.workers = result.threads});
+      tinh::DeviceScope scope(device());
       eager.emplace(*copy, options.modelDirectory);
     } catch (const tinh::Error &error) {
       bool isOurs = error.status() == TINH_INTERNAL;
@@ -263,6 +283,7 @@ private:
     tinh_context_options_t runtime;
     tinh_context_options_init(&runtime);
     runtime.threads = result.threads;
+    runtime.measure_cuda = options.cuda.has_value();
     if (!check(tinh_module_load(file.name.c_str(), &module)) ||
         !check(tinh_context_create(module, &runtime, &context)))
       return false;
@@ -305,18 +326,33 @@ private:
     result.eagerBytes = eager->allocatedBytes();
   }
 
+  tinh::Device device() const {
+    return options.cuda ? tinh::Device::cuda() : tinh::Device::cpu();
+  }
+
   bool runEager() {
     try {
+      tinh::DeviceScope scope(device());
+      std::optional<tinh::CudaMark> begin;
+      if (options.cuda)
+        begin.emplace(tinh::eager::Gpu::get(0).stream());
       eager->run(inputs, eagerOutputs);
+      if (options.cuda)
+        result.eager.gpuTimes.push_back(
+            tinh::CudaMark(tinh::eager::Gpu::get(0).stream()).since(*begin));
       return true;
     } catch (const tinh::Error &error) {
       return fail(error.status(), error.what());
     }
   }
   bool runCompiled() {
-    return check(tinh_context_run(context, 0, inputs.data(), inputs.size(),
-                                  compiledOutputs.data(),
-                                  compiledOutputs.size()));
+    if (!check(tinh_context_run(context, 0, inputs.data(), inputs.size(),
+                                compiledOutputs.data(),
+                                compiledOutputs.size())))
+      return false;
+    return !options.cuda ||
+           check(tinh_context_cuda_time(
+               context, &result.compiled.gpuTimes.emplace_back()));
   }
   bool time(bool compiled, double &milliseconds) {
     double start = now();
@@ -334,6 +370,9 @@ private:
         if (!time(compiled, side.times.emplace_back()))
           return false;
       }
+    for (Side *side : {&result.eager, &result.compiled})
+      if (!side->gpuTimes.empty()) // Not that of the first call.
+        side->gpuTimes.erase(side->gpuTimes.begin());
     return true;
   }
 
@@ -409,13 +448,29 @@ int main(int argc, char **argv) {
   add_runs(app, &runs);
   app.add_option("--cpu", options.cpu,
                  "the CPU to compile for; native if not given");
+  std::string target = "cpu";
+  app.add_option("--target", target,
+                 "cpu, or cuda: both ways on the first GPU, for which this is "
+                 "compiled")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_flag("--verify", verify,
                "compare both with the reference interpreter");
   app.add_flag("--json", json, "print JSON");
   if (auto done = parse(app, argc, argv))
     return *done;
   options.modelDirectory = llvm::sys::path::parent_path(model).str();
+  std::string gpu;
+  if (target == "cuda") {
+    try {
+      options.cuda.emplace().chips = {tinh::eager::Gpu::get(0).chip()};
+      gpu = tinh::cuda_device_info(0).name;
+    } catch (const tinh::Error &error) {
+      llvm::errs() << "error: " << error.what() << "\n";
+      return exit_wrong_input;
+    }
+  }
   Comparer comparer(model, options, threads, runs, verify);
+  comparer.result.gpu = gpu;
   if (ExitCode code = comparer.run(); code != exit_success)
     return code;
   if (json)

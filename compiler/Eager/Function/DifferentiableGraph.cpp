@@ -10,7 +10,9 @@
 #include "compiler/Eager/Autograd/GradMode.h"
 #include "compiler/Eager/Autograd/Record.h"
 #include "compiler/Eager/Autograd/Tape.h"
+#include "compiler/Eager/Cuda/GpuRun.h"
 #include "compiler/Eager/Function/SplitGraph.h"
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Support.h"
 #include "compiler/Pipelines/ElementTypes.h"
 #include "dialects/graph/Graph.h"
@@ -24,7 +26,8 @@ namespace tinh::eager {
 
 /// What runs for arguments of which some are recorded.
 struct DifferentiableGraph::Program {
-  std::shared_ptr<CompiledGraph> forward;
+  std::shared_ptr<CompiledGraph> forward; // Null on a GPU.
+  std::shared_ptr<GpuGraph> onGpu;
   std::vector<Type> types; // Of the results and the residuals.
   /// Null if there is nothing to record.
   std::shared_ptr<DifferentiableGraph> backward, whole;
@@ -65,8 +68,50 @@ DifferentiableGraph::another(OwningOpRef<ModuleOp> module, size_t numResults) {
       Options{options.name, options.threads, numResults, {}});
 }
 
+/// Numbers, and what random numbers are drawn from, go along with a run.
+static bool isAnywhere(const TensorImpl &x) {
+  return x.storage->place() == 0 &&
+         (x.rank() == 0 || x.storage->size() <= sizeof(uint64_t[2]));
+}
+
+DifferentiableGraph::Key
+DifferentiableGraph::keyOf(std::span<const Tensor> arguments) const {
+  uint8_t place = 0;
+  for (const Tensor &argument : arguments)
+    place = std::max(place, TensorAccess::get(argument)->storage->place());
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    const TensorImpl &x = *TensorAccess::get(argument);
+    bool isChanged = llvm::is_contained(options.changed, i);
+    if (x.storage->place() != place && (isChanged || !isAnywhere(x)))
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "function '" + options.name +
+                      "' is given, or captures, a tensor of shape " +
+                      to_string(toArray(x.sizes)) + " on " +
+                      to_string(deviceOf(x)) + ", and another one on " +
+                      to_string(deviceAt(place)) +
+                      "; move one of them with to()");
+  }
+  return {recorded(arguments), place};
+}
+
+/// Compiles what a program runs, for where it runs.
+void DifferentiableGraph::compile(Program &program,
+                                  OwningOpRef<ModuleOp> forward,
+                                  uint8_t place) {
+  if (place == 0) {
+    program.forward = CompiledGraph::create(*forward, *context, options.name,
+                                            program.types.size(),
+                                            options.changed, options.threads);
+    return;
+  }
+  program.onGpu = std::make_shared<GpuGraph>(Gpu::atPlace(place), context,
+                                             std::move(forward), options.name);
+  program.onGpu->compile();
+}
+
 std::unique_ptr<DifferentiableGraph::Program>
-DifferentiableGraph::derive(const std::vector<bool> &recorded) {
+DifferentiableGraph::derive(const Key &key) {
+  const std::vector<bool> &recorded = key.recorded;
   auto program = std::make_unique<Program>();
   OwningOpRef<ModuleOp> forward;
   if (llvm::is_contained(recorded, true)) {
@@ -96,9 +141,7 @@ DifferentiableGraph::derive(const std::vector<bool> &recorded) {
     program->types.push_back({dtypeOf(tensor.getElementType()),
                               Dims(std::span(shape.data(), shape.size()))});
   }
-  program->forward =
-      CompiledGraph::create(*forward, *context, options.name, numResults,
-                            options.changed, options.threads);
+  compile(*program, std::move(forward), key.place);
   return program;
 }
 
@@ -106,17 +149,17 @@ DifferentiableGraph::Program &
 DifferentiableGraph::programFor(std::span<const Tensor> arguments) {
   // Graphs that belong together share a context.
   static std::mutex derivations;
-  std::vector<bool> mask = recorded(arguments);
+  Key key = keyOf(arguments);
   {
     std::lock_guard lock(mutex);
-    if (auto known = programs.find(mask); known != programs.end())
+    if (auto known = programs.find(key); known != programs.end())
       return *known->second;
   }
   std::lock_guard only(derivations);
   std::lock_guard lock(mutex);
-  std::unique_ptr<Program> &program = programs[mask];
+  std::unique_ptr<Program> &program = programs[key];
   if (!program)
-    program = derive(mask);
+    program = derive(key);
   return *program;
 }
 
@@ -140,6 +183,23 @@ void DifferentiableGraph::checkAliases(
                         "one that shares its memory; clone() one of them");
 }
 
+/// Gives the GPU a run; what the graph changes are further results.
+static void launchOnGpu(std::shared_ptr<GpuGraph> graph,
+                        ArrayRef<const TensorImpl *> inputs,
+                        ArrayRef<const TensorImpl *> outputs,
+                        ArrayRef<size_t> changed, const Call &call) {
+  SmallVector<GpuOperand> arguments, results;
+  for (const TensorImpl *input : inputs)
+    arguments.emplace_back(*input);
+  for (const TensorImpl *output : outputs) {
+    output->storage->choosePlace(graph->gpu().place(), &graph->gpu().pool());
+    results.emplace_back(*output);
+  }
+  for (size_t i : changed)
+    results.emplace_back(*inputs[i]);
+  queueOnGpu(std::move(graph), arguments, results, call);
+}
+
 std::vector<Tensor> DifferentiableGraph::run(const Program &program,
                                              std::span<const Tensor> arguments,
                                              const Call &call) {
@@ -155,7 +215,10 @@ std::vector<Tensor> DifferentiableGraph::run(const Program &program,
     results.push_back(makeTensor(DType(type.dtype), type.sizes));
   for (const Tensor &tensor : results)
     outputs.push_back(TensorAccess::get(tensor));
-  program.forward->launch(inputs, outputs, call);
+  if (program.onGpu)
+    launchOnGpu(program.onGpu, inputs, outputs, options.changed, call);
+  else
+    program.forward->launch(inputs, outputs, call);
   for (size_t i : options.changed) {
     noteChange(*inputs[i], call);
     if (!contiguous[i].is_same(arguments[i]))
@@ -183,6 +246,9 @@ void DifferentiableGraph::record(const Program &program,
                   types, call](std::span<const Tensor> saved,
                                std::span<const Tensor> outputGradients) {
                    std::vector<Tensor> given;
+                   DeviceScope scope(program.onGpu
+                                         ? program.onGpu->gpu().device()
+                                         : Device::cpu());
                    if (gradEnabled)
                      for (const auto &[argument, from] : all)
                        given.push_back(argument.get(from, call));

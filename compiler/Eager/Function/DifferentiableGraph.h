@@ -16,7 +16,7 @@
 //
 // Gradients of gradients are those of a third version, of forward and backward
 // together, which computes the residuals again. All are compiled when they are
-// first needed.
+// first needed, for the device where the arguments lie.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_EAGER_FUNCTION_DIFFERENTIABLEGRAPH_H
@@ -63,9 +63,19 @@ private:
   };
   struct Program;
 
+  /// Which program a call needs: which arguments are recorded, and the place
+  /// where they lie.
+  struct Key {
+    std::vector<bool> recorded;
+    uint8_t place;
+    auto operator<=>(const Key &) const = default;
+  };
+  Key keyOf(std::span<const Tensor> arguments) const;
   std::vector<bool> recorded(std::span<const Tensor> arguments) const;
   Program &programFor(std::span<const Tensor> arguments);
-  std::unique_ptr<Program> derive(const std::vector<bool> &recorded);
+  std::unique_ptr<Program> derive(const Key &key);
+  void compile(Program &program, mlir::OwningOpRef<mlir::ModuleOp> forward,
+               uint8_t place);
   std::shared_ptr<DifferentiableGraph>
   another(mlir::OwningOpRef<mlir::ModuleOp> module, size_t numResults);
   std::vector<Tensor> run(const Program &program,
@@ -80,7 +90,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   const Options options;
   std::mutex mutex; // Guards what follows; a program stays as it is.
-  std::map<std::vector<bool>, std::unique_ptr<Program>> programs;
+  std::map<Key, std::unique_ptr<Program>> programs;
 };
 
 } // namespace tinh::eager

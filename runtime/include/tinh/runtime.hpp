@@ -429,6 +429,13 @@ public:
                                 outputs.data(), size(outputs), &options));
   }
 
+  /// Milliseconds of the GPU's for the last run, with measure_cuda.
+  double cuda_time() const {
+    double ms = 0;
+    check(tinh_context_cuda_time(handle(), &ms));
+    return ms;
+  }
+
   void read_variable(uint32_t variable, tinh_buffer_t out) const {
     check(tinh_context_read_variable(handle(), variable, out.data, out.size));
   }

@@ -63,7 +63,7 @@ void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
   second_stream = loose = has_ended = false;
   is_finished.assign(is_finished.size(), false);
   arrivals.clear();
-  if (options.timing) {
+  if (options.timing || options.measure) {
     began_at = trace_clock();
     check(driver().cuEventRecord(began.get(), streams[0].get()),
           "cannot record the beginning of a run");
@@ -293,6 +293,13 @@ void DeviceRun::complete() {
     return;
   check(wait_for(ended, options.spin), [&] { return failure(); });
   arrive(UINT32_MAX, /*loose_too=*/true);
+}
+
+double DeviceRun::elapsed() const {
+  float ms = 0;
+  check(driver().cuEventElapsedTime(&ms, began.get(), ended.get()),
+        "cannot tell how long a run took");
+  return static_cast<double>(ms);
 }
 
 void DeviceRun::abandon() noexcept {

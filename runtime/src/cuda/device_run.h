@@ -28,6 +28,7 @@ public:
     uint64_t device_size = 0; ///< and on the GPU.
     std::chrono::microseconds spin{0};
     bool timing = false; ///< For traces.
+    bool measure = false; ///< The time of a run.
     /// The program's: all goes there, and nobody waits for it.
     CUstream stream = nullptr;
   };
@@ -62,6 +63,8 @@ public:
   void wait_for_end() const;
   /// Waits for the end, and copies to the caller.
   void complete();
+  /// Milliseconds of the GPU's for a run that is complete, if measured.
+  double elapsed() const;
   /// Waits until nothing is going on, whatever that ends with.
   void abandon() noexcept;
 

@@ -25,9 +25,9 @@ DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
   for (Stream &stream : streams)
     stream =
         options.stream ? Stream(nullptr, options.stream) : make_stream(device);
-  if (options.timing)
+  if (options.timing || options.measure)
     began = make_event(device, true);
-  ended = make_event(device, false);
+  ended = make_event(device, options.measure);
   loose_done = make_event(device, false);
   joined = make_event(device, false);
   uint32_t num_operands = 0;
