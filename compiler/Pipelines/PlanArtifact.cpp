@@ -41,10 +41,6 @@ static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
           buffer.getIndex(), static_cast<uint64_t>(buffer.getOffset())};
 }
 
-/// So many kernels for GPUs share an image: the programs of the toolkit take as
-/// long to start as to compile one, and a change of one compiles all again.
-static constexpr size_t kKernelsOfImage = 8;
-
 /// The names of the model's nodes in `location`, with a space between them.
 static std::string nodeNames(Location location) {
   llvm::SetVector<StringRef> names;
@@ -82,8 +78,6 @@ private:
 
   artifact::Contents &contents;
   artifact::Program *program; // That is being described.
-  size_t numCudaKernels = 0;
-  std::string image; // That the next kernel for GPUs goes to.
   llvm::StringMap<uint32_t> kernels, variables;
 };
 
@@ -181,9 +175,6 @@ uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
       kernel.device = TINH_DEVICE_CUDA;
       kernel.threads =
           code->getAttrOfType<IntegerAttr>(graph::names::kThreads).getInt();
-      if (numCudaKernels++ % kKernelsOfImage == 0)
-        image = kernel.name;
-      kernel.image = image;
       if (auto library =
               code->getAttrOfType<graph::LibraryAttr>(graph::names::kLibrary))
         kernel.library = describeLibraryCall(library);
@@ -415,6 +406,19 @@ FunctionType operandTypes(Operation *kernel) {
   return FunctionType::get(context, reads, writes);
 }
 
+/// Lets up to eight kernels for GPUs share an image: the programs of the toolkit
+/// take as long to start as to compile one; but a few images can be made at a
+/// time, and a change of one kernel makes all of its image again.
+static void chooseImages(artifact::Contents &contents) {
+  std::vector<artifact::Kernel *> kernels;
+  for (artifact::Kernel &kernel : contents.kernels)
+    if (kernel.device == TINH_DEVICE_CUDA)
+      kernels.push_back(&kernel);
+  size_t size = std::min<size_t>(8, llvm::divideCeil(kernels.size(), 4));
+  for (auto [i, kernel] : llvm::enumerate(kernels))
+    kernel->image = kernels[i - i % size]->name;
+}
+
 artifact::Contents describeArtifact(ModuleOp module,
                                     const cpu::Target &target) {
   artifact::Contents contents = emptyContents(module, target);
@@ -431,6 +435,7 @@ artifact::Contents describeArtifact(ModuleOp module,
   auto init = module.lookupSymbol<plan::FunctionOp>(graph::names::kInit);
   if (init && takesParameters(init))
     describer.addInit(init);
+  chooseImages(contents);
   return contents;
 }
 
