@@ -90,6 +90,21 @@ TEST_F(DevicesTest, KernelsArePlacedByTheirOps) {
   EXPECT_GT(report.functions.at(0).deviceArenaSize, 0U);
 }
 
+TEST_F(DevicesTest, BothHaveFunctionsAndVariablesOfTheirOwn) {
+  request.target = tinh::Target::CpuAndCuda;
+  tinh::CompileReport report = compile();
+  EXPECT_EQ(report.stateSize, 0U);
+  EXPECT_EQ(report.deviceStateSize, kBytes);
+  EXPECT_GE(report.stateSizeWithoutGpu, kBytes);
+  ASSERT_EQ(report.functions.size(), 2U);
+  for (const tinh::FunctionReport &function : report.functions) {
+    EXPECT_EQ(function.name, "step");
+    EXPECT_EQ(function.deviceArenaSize == 0, function.withoutGpu);
+  }
+  EXPECT_FALSE(report.functions[0].withoutGpu);
+  EXPECT_TRUE(report.functions[1].withoutGpu);
+}
+
 TEST_F(DevicesTest, WhatIsWrongIsSaid) {
   request.cuda.place = {"conv=cpu"};
   refuse("no op and no node of the model fits the place \"conv=cpu\"");
