@@ -47,6 +47,24 @@ protected:
     step.num_chunks = 1;
     return step;
   }
+  /// A kernel that writes places `a` and `a` + 2.
+  void rows(int32_t wait_for, uint32_t a) {
+    static const int64_t dims[] = {2, 16}, strides[] = {32, 1};
+    static const tinh_operand_desc_t operand = {TINH_DTYPE_F32, 1, 2, dims,
+                                                strides};
+    static tinh_kernel_desc_t kernel = {};
+    kernel.device = TINH_DEVICE_CUDA;
+    kernel.num_operands = 1;
+    kernel.operands = &operand;
+    artifact.kernels = &kernel;
+    artifact.num_kernels = 1;
+    tinh_step_t &step = add(TINH_OP_DISPATCH, wait_for);
+    step.num_buffers = 1;
+    step.buffers =
+        references
+            .emplace_back(std::vector<tinh_buffer_ref_t>{{kGpu, 0, a * kSize}})
+            .data();
+  }
   uint32_t loop(uint64_t length) {
     add(TINH_OP_LOOP, -1).num_chunks = length;
     return static_cast<uint32_t>(steps.size() - 1);
@@ -128,6 +146,20 @@ TEST_F(ScheduleTest, WhatThePlanDoesNotOrderHasNoOrder) {
   gpu(1, 2, 9);
   EXPECT_THAT(edges(schedule().segments()[0]),
               ElementsAre(ElementsAre(), ElementsAre(), ElementsAre(0, 1)));
+}
+
+TEST_F(ScheduleTest, WritersOfRowsFollowWhatLiesBetweenTheRowsOfOthers) {
+  gpu(-1, 1, 9);
+  rows(0, 0); // Of places 0 and 2, and then 1 and 3, in any order.
+  rows(0, 1);
+  gpu(2, 0, 10);
+  steps.back().size = 4 * kSize;
+  gpu(3, 12, 0);
+  steps.back().size = 4 * kSize;
+  std::vector<std::vector<uint32_t>> all = edges(schedule().segments()[0]);
+  EXPECT_THAT(all[2], ElementsAre(0));
+  EXPECT_THAT(all[3], ElementsAre(1, 2));
+  EXPECT_THAT(all[4], ElementsAre(3));
 }
 
 TEST_F(ScheduleTest, IndependentWorkRunsAtTheSameTime) {

@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Memory is cut into pieces where accesses begin and end. Each piece knows its
-// last writers and who has read it since.
+// last writers and who has read it since. Whoever writes all of a piece stands
+// for those that it follows there. Who leaves gaps does not: others that fit
+// into these follow the same ones, but not it.
 //
 //===----------------------------------------------------------------------===//
 #include "cuda/accesses.h"
 
 #include "check_artifact.h"
+#include "tinh/runtime.h"
 
 #include <algorithm>
 
@@ -58,6 +61,20 @@ static uint64_t size_of(const tinh_artifact_t &artifact,
   }
 }
 
+/// Whether a kernel's operand is not all elements between its first and last.
+static bool has_gaps(const tinh_artifact_t &artifact, const tinh_step_t &step,
+                     uint32_t buffer, uint64_t size) {
+  if (step.opcode != TINH_OP_DISPATCH)
+    return false;
+  const tinh_operand_desc_t &operand =
+      artifact.kernels[step.kernel].operands[buffer];
+  uint64_t elements = 1;
+  for (uint32_t d = 0; d < operand.rank; ++d)
+    elements *= static_cast<uint64_t>(operand.dims[d]);
+  return elements * tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype)) !=
+         size;
+}
+
 static bool writes(const tinh_artifact_t &artifact, const tinh_step_t &step,
                    uint32_t buffer) {
   if (step.opcode == TINH_OP_DISPATCH)
@@ -97,8 +114,9 @@ std::vector<Access> accesses_of(const tinh_artifact_t &artifact,
                                 const std::vector<uint64_t> &lengths) {
   std::vector<Access> accesses;
   for (uint32_t b = 0; b < step.num_buffers; ++b) {
-    Access access = {0, step.buffers[b].offset, 0, writes(artifact, step, b)};
     uint64_t size = size_of(artifact, step, b);
+    Access access = {0, step.buffers[b].offset, 0, writes(artifact, step, b),
+                     has_gaps(artifact, step, b, size)};
     if (size == 0 || !find_memory(function, step.buffers[b], access.memory))
       continue;
     access.begin += static_cast<uint64_t>(way_of(step, b, iterations));
@@ -158,8 +176,13 @@ std::vector<uint32_t> AccessOrder::add(uint32_t number, uint32_t ordered,
   for (const Access &access : accesses)
     if (access.writes)
       go(access, [&](Piece &piece) {
-        std::erase_if(piece.readers, follow);
-        std::erase_if(piece.writers, follow);
+        if (access.has_gaps) {
+          std::for_each(piece.readers.begin(), piece.readers.end(), follow);
+          std::for_each(piece.writers.begin(), piece.writers.end(), follow);
+        } else {
+          std::erase_if(piece.readers, follow);
+          std::erase_if(piece.writers, follow);
+        }
         piece.writers.push_back(number);
       });
   std::sort(follows.begin(), follows.end());

@@ -20,12 +20,13 @@
 
 namespace tinh::runtime::cuda {
 
-/// Bytes of one memory, from the first to behind the last one: there may be
-/// others in between. What nobody writes is none.
+/// Bytes of one memory, from the first to behind the last one. What nobody
+/// writes is none.
 struct Access {
   uint64_t memory; ///< An arena, or a tensor of the caller's or the state's.
   uint64_t begin, end;
   bool writes;
+  bool has_gaps; ///< There are others in between, which it leaves alone.
 
   bool conflicts(const Access &other) const {
     return memory == other.memory && begin < other.end && other.begin < end &&
