@@ -75,6 +75,9 @@ struct Comparison {
   uint64_t arenaBytes() const {
     return gpu.empty() ? main().arenaSize : main().deviceArenaSize;
   }
+  uint64_t unplannedBytes() const {
+    return gpu.empty() ? main().unplannedSize : main().deviceUnplannedSize;
+  }
   uint64_t lowerBoundBytes() const {
     return gpu.empty() ? main().lowerBoundSize : main().deviceLowerBoundSize;
   }
@@ -163,7 +166,7 @@ void printJson(const Comparison &c) {
                       {"kernels", c.main().dispatches},
                       {"arena_bytes", c.arenaBytes()},
                       {"lower_bound_bytes", c.lowerBoundBytes()},
-                      {"unplanned_bytes", c.main().unplannedSize}};
+                      {"unplanned_bytes", c.unplannedBytes()}};
   if (!c.gpu.empty()) {
     json["eager"]["gpu_median_ms"] = percentile(c.eager.gpuTimes, 50);
     json["compiled"]["gpu_median_ms"] = percentile(c.compiled.gpuTimes, 50);
