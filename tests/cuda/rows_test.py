@@ -79,6 +79,8 @@ REDUCTIONS = (
     ((20, 70, 128), [1]),
     ((64, 40, 33), [0, 1, 2]),
     ((6, 50, 7, 9), [1, 3]),
+    # Blocks enough, with too much to do for each.
+    ((20, 2100, 64), [1]),
 )
 TYPES = ("f16", "bf16", "f64", "i64", "i32")
 

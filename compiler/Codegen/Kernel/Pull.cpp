@@ -334,6 +334,8 @@ Indices Pull::merge(const Indices &indices, ArrayRef<int64_t> shape,
   for (ArrayRef<int64_t> group : groups) {
     LaneIndex linear{index(0), 0, 1 << 20};
     for (int64_t dim : group) {
+      if (shape[dim] == 1) // Its index is zero, a multiple of anything.
+        continue;
       const LaneIndex &lane = indices[dim];
       linear.base = add(mul(linear.base, shape[dim]), lane.base);
       linear.stride = linear.stride * shape[dim] + lane.stride;
