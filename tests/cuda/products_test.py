@@ -248,6 +248,38 @@ class ProductsTest(cuda_test.CudaTest):
                 self.assertGreater(error, 0)
                 self.assertLess(error, 2e-3 * cuda_test.np.abs(values).max())
 
+    def check_level(self, model, level):
+        """The code of another level gives what the CPU's gives."""
+        inputs = cuda_test.random_inputs(model)
+        expected, _ = self.outputs_of(self.compile_for(model, "cpu"), *inputs)
+        chip = f"--cuda-chips=emulated+{level}"
+        artifact = self.compile_for(model, "cuda", chip)
+        for settings in cuda_test.SETTINGS:
+            got, _ = self.outputs_of(artifact, *inputs, settings=settings)
+            self.compare(got, expected, settings)
+
+    def test_before_tensor_cores(self):
+        for sizes in ((1500, 1408, 24), (600, 608, 40), (33, 31, 70)):
+            self.check_level(half("f16", *sizes, prologue=False), "sm_75")
+        self.check_level(half_conv("bf16", (2, 32, 9, 8), (48, 32, 3, 3)), "sm_75")
+
+    def test_warpgroups(self):
+        """Products that read shared memory by descriptors."""
+        for a in (False, True):
+            for b in (False, True):
+                layouts = {"transpose_a": a, "transpose_b": b}
+                model = half("f16", 520, 584, 200, prologue=False, **layouts)
+                self.check_level(model, "wgmma")
+        for a in (False, True):
+            model = half("f16", 1416, 1496, 72, (), False, "f32", transpose_a=a)
+            self.check_level(model, "wgmma")
+        # Two warpgroups, and what is beyond the ends.
+        self.check_level(half("bf16", 1501, 1410, 99), "wgmma")
+        model = half_conv("bf16", (6, 64, 24, 23), (136, 64, 3, 3))
+        self.check_level(model, "wgmma")
+        model = half("f16", 600, 520, 170, prologue=False)
+        self.check_sites(model, options=["--cuda-chips=emulated+wgmma"])
+
     def test_barriers(self):
         """Without one of its barriers a kernel is caught."""
         models = (

@@ -356,12 +356,11 @@ compileForChips(ArrayRef<ModuleOp> nvvmModules, const Target &target,
   return makeFatBinary(toolkit, codes);
 }
 
-/// The shared object that an emulator runs: of code for sm_80, so that it has
-/// asynchronous copies.
+/// The shared object that an emulator runs.
 static llvm::Expected<SmallVector<char, 0>>
-compileForEmulator(ArrayRef<ModuleOp> nvvmModules, const Toolkit *toolkit,
-                   const cpu::Target &cpu) {
-  auto machine = findMachine("sm_80");
+compileForEmulator(ArrayRef<ModuleOp> nvvmModules, const Target &target,
+                   const Toolkit *toolkit, const cpu::Target &cpu) {
+  auto machine = findMachine(emulatedLevel(target.chips[0]));
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
@@ -400,7 +399,7 @@ emitImage(ArrayRef<ModuleOp> nvvmModules, StringRef name, const Target &target,
     return fail("there is no CUDA toolkit");
   const Toolkit *found = toolkit ? &*toolkit : nullptr;
   auto image = target.isEmulated()
-                   ? compileForEmulator(nvvmModules, found, cpu)
+                   ? compileForEmulator(nvvmModules, target, found, cpu)
                    : compileForChips(nvvmModules, target, *found);
   if (!image)
     return image.takeError();

@@ -40,6 +40,9 @@ llvm::Value *emulateMath(llvm::IRBuilderBase &b, llvm::CallInst &call,
 /// what libdevice has of it.
 llvm::Value *emulateAssembly(llvm::IRBuilderBase &b, llvm::CallInst &call,
                              llvm::StringRef text);
+/// Inline PTX about products of warpgroups, "wgmma…".
+llvm::Value *emulateWarpgroup(llvm::IRBuilderBase &b, llvm::CallInst &call,
+                              llvm::StringRef text);
 /// Special registers, barriers, and what lanes of a warp tell each other.
 llvm::Value *emulateThreads(llvm::IRBuilderBase &b, llvm::CallInst &call,
                             llvm::StringRef name, EmulatedSites &sites);

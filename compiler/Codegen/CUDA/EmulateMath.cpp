@@ -314,6 +314,8 @@ static Value *multiplyWide(IRBuilderBase &b, CallInst &call) {
 Value *emulateAssembly(IRBuilderBase &b, CallInst &call, StringRef text) {
   if (text.contains("mad.lo.cc.u32") && text.contains("madc.hi"))
     return multiplyWide(b, call);
+  if (text.contains("wgmma."))
+    return emulateWarpgroup(b, call, text);
   auto [name, operands] = text.trim().split(' ');
   std::string expected = "$0";
   for (unsigned i = 1; i <= call.arg_size(); ++i)

@@ -116,9 +116,42 @@ static Value *emulateMultiply(IRBuilderBase &b, CallInst &call,
   return loadWords(b, call.getType(), result);
 }
 
+/// The first operands of such inline PTX are sums, which it also returns.
+Value *emulateWarpgroup(IRBuilderBase &b, CallInst &call, StringRef text) {
+  auto *type = dyn_cast<StructType>(call.getType());
+  if (!type || call.arg_size() < type->getNumElements())
+    return nullptr;
+  unsigned count = type->getNumElements(), columns = 0;
+  SmallVector<Value *> sums(call.arg_begin(), call.arg_begin() + count);
+  AllocaInst *words = allocateWords(b, count);
+  storeWords(b, sums, words);
+  if (text.starts_with("wgmma.wait_group")) // They are there.
+    return loadWords(b, type, words);
+  StringRef shape = text.substr(text.find(".m64n")), flags = text;
+  if (!shape.consume_front(".m64n") || shape.consumeInteger(10, columns) ||
+      columns != 2 * count || call.arg_size() != count + 2)
+    return nullptr;
+  auto kind = shape.starts_with("k16.f32.f16.f16 ")     ? Multiply::F16
+              : shape.starts_with("k16.f32.bf16.bf16 ") ? Multiply::Bf16
+                                                        : Multiply::Tf32;
+  // Whether sums are added to, two signs, and which factor lies across.
+  flags = text.substr(text.find("added, 1, 1, "));
+  if (kind == Multiply::Tf32 || !flags.consume_front("added, 1, 1, "))
+    return nullptr;
+  callEmulator(b, "tinh_emu_multiply_warpgroup", b.getVoidTy(),
+               {b.getInt32(uint32_t(kind)), b.getInt32(columns),
+                b.getInt32(flags.starts_with("1")),
+                b.getInt32(flags.substr(3).starts_with("1")),
+                call.getArgOperand(count), call.getArgOperand(count + 1),
+                words});
+  return loadWords(b, type, words);
+}
+
 Value *emulateMemory(IRBuilderBase &b, CallInst &call, StringRef name,
                      EmulatedSites &sites) {
-  if (name.starts_with("membar.") || name.starts_with("fence.sc"))
+  if (name.starts_with("wgmma.")) // Products are done at once.
+    return UndefValue::get(b.getInt32Ty());
+  if (name.starts_with("membar.") || name.starts_with("fence."))
     return b.CreateFence(AtomicOrdering::SequentiallyConsistent);
   if (name.starts_with("prefetch") || name == "nanosleep")
     return UndefValue::get(b.getInt32Ty()); // Nothing that can be observed.

@@ -9,7 +9,8 @@
 // Emulated kernels are the optimised code of GPU kernels, compiled for the CPU
 // as an ELF shared object. It exports kImageSymbol, an Image, and calls the
 // functions below for all that a CPU has not: an emulator defines them and
-// calls Kernel::entry once for each thread of each block, on a stack of its own.
+// calls Kernel::entry once for each thread of each block, on a stack of its
+// own.
 //
 // Operations of a warp name the lanes that take part in a mask, as on the GPU,
 // and complete when all of these are there. Operands and results of several
@@ -118,6 +119,12 @@ void tinh_emu_load_matrix(const void *row, uint32_t count, uint32_t transposed,
 /// mma.m16n8k`depth`: operands are A, B and C.
 void tinh_emu_multiply(Multiply kind, uint32_t depth, const uint32_t *operands,
                        uint32_t *result);
+/// wgmma.m64n`columns`k16 of f16 or bf16: descriptors of both factors, and
+/// which of them lie across the depth.
+void tinh_emu_multiply_warpgroup(Multiply kind, uint32_t columns,
+                                 uint32_t rowsAcross, uint32_t columnsAcross,
+                                 uint64_t rows, uint64_t columnsAt,
+                                 float *sums);
 
 uint32_t tinh_emu_permute(uint32_t low, uint32_t high, uint32_t selector);
 float tinh_emu_rounded_f32(Rounded operation, Rounding rounding, float a,

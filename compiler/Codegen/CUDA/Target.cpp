@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -34,6 +35,14 @@ constexpr Chip kChips[] = {
 
 } // namespace
 
+StringRef emulatedLevel(StringRef chip) {
+  return StringSwitch<StringRef>(chip)
+      .Case(kEmulated, "sm_80")
+      .Case("emulated+sm_75", "sm_75")
+      .Case("emulated+wgmma", "sm_90a")
+      .Default("");
+}
+
 StringRef machineOf(StringRef chip) {
   return chip == kWithWarpgroups ? "sm_90a" : chip;
 }
@@ -51,10 +60,12 @@ static const Chip *findChip(StringRef name) {
 Expected<Target> lookupTarget(ArrayRef<StringRef> chips) {
   Target target;
   for (StringRef chip : chips) {
-    if (chip == kEmulated && chips.size() > 1)
-      return createStringError("chip 'emulated', code for the tests' driver, "
+    bool emulated = !emulatedLevel(chip).empty();
+    if (emulated && chips.size() > 1)
+      return createStringError("chip '" + chip +
+                               "', code for the tests' driver, "
                                "can only be the one chip of an artifact");
-    if (chip != kEmulated && !findChip(chip)) {
+    if (!emulated && !findChip(chip)) {
       std::vector<std::string> known;
       for (const Chip &each : kChips)
         known.push_back(("sm_" + each.number).str());

@@ -19,7 +19,8 @@
 
 namespace tinh::cuda {
 
-/// The chip whose code the fake driver of the tests runs on the CPU.
+/// The chip whose code, that of sm_80, the fake driver of the tests runs on the
+/// CPU; others are like it, with the code of other levels.
 inline constexpr llvm::StringLiteral kEmulated = "emulated";
 
 /// The chip sm_90a, with products of warpgroups (wgmma).
@@ -29,16 +30,22 @@ inline constexpr llvm::StringLiteral kWithWarpgroups = "sm_90a+wgmma";
 inline constexpr llvm::StringLiteral kDefaultChips[] = {
     "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "compute_75"};
 
+/// The chip whose code is run if `chip` is emulated; empty if it is not.
+llvm::StringRef emulatedLevel(llvm::StringRef chip);
+
 struct Target {
-  /// "sm_90a", …, machine code; "compute_75", PTX; or kEmulated alone.
+  /// "sm_90a", …, machine code; "compute_75", PTX; or "emulated" alone.
   std::vector<std::string> chips;
   /// Products of f32 may be computed from operands rounded to tf32.
   bool allowTf32 = false;
 
   bool usesWarpgroups() const {
-    return llvm::is_contained(chips, kWithWarpgroups);
+    return llvm::any_of(
+        chips, [](llvm::StringRef chip) { return chip.ends_with("+wgmma"); });
   }
-  bool isEmulated() const { return chips.size() == 1 && chips[0] == kEmulated; }
+  bool isEmulated() const {
+    return chips.size() == 1 && !emulatedLevel(chips[0]).empty();
+  }
 };
 
 /// The target of these chips, each of which must be known.
