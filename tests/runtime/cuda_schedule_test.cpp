@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/schedule.h"
 
+#include <bitset>
 #include <deque>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <random>
+#include <set>
 
 using namespace tinh::runtime::cuda;
 using testing::ElementsAre;
@@ -321,6 +324,66 @@ TEST_F(ScheduleTest, IsAllLooseWhereStepsGoOneByOne) {
   EXPECT_TRUE(made.is_loose(1));
   EXPECT_TRUE(made.is_loose(3));
   EXPECT_FALSE(made.on_device(begin));
+}
+
+/// Rows of bytes, as the pieces of concatenations have them.
+struct Rows {
+  std::bitset<256> bytes;
+  Access access = {};
+};
+
+Rows random_rows(std::mt19937 &random) {
+  uint64_t run = 1 + random() % 24, count = 1 + random() % 3;
+  uint64_t pitch = run + (random() % 2 ? random() % 24 : 0);
+  Rows rows;
+  rows.access.begin = random() % 100;
+  rows.access.end = rows.access.begin + (count - 1) * pitch + run;
+  rows.access.writes = random() % 2;
+  rows.access.has_gaps = count > 1 && pitch > run;
+  for (uint64_t row = 0; row < count; ++row)
+    for (uint64_t byte = 0; byte < run; ++byte)
+      rows.bytes.set(rows.access.begin + row * pitch + byte);
+  return rows;
+}
+
+TEST(AccessOrder, LeadsFromEachAccessToAllThatItConflictsWith) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    AccessOrder order;
+    std::vector<std::vector<Rows>> steps;
+    std::vector<std::set<uint32_t>> before; // Each step, in any way.
+    uint32_t ordered = 0;
+    for (uint32_t i = 0; i < 40; ++i) {
+      std::vector<Rows> step;
+      std::vector<Access> accesses;
+      for (uint32_t k = 1 + random() % 2; k-- > 0;) {
+        step.push_back(random_rows(random));
+        accesses.push_back(step.back().access);
+      }
+      std::set<uint32_t> conflicts;
+      for (uint32_t j = 0; j < i; ++j)
+        for (const Rows &a : steps[j])
+          for (const Rows &b : step)
+            if ((a.access.writes || b.access.writes) &&
+                (a.bytes & b.bytes).any())
+              conflicts.insert(j);
+      // Like a memory plan: for all that it has to wait for, and for more.
+      if (!conflicts.empty())
+        ordered = std::max(ordered, *conflicts.rbegin() + 1);
+      if (random() % 8 == 0)
+        ordered = i;
+      std::set<uint32_t> &all = before.emplace_back();
+      for (uint32_t other : order.add(i, ordered, accesses)) {
+        EXPECT_LT(other, ordered);
+        all.insert(other);
+        all.insert(before[other].begin(), before[other].end());
+      }
+      steps.push_back(std::move(step));
+      for (uint32_t j : conflicts)
+        ASSERT_TRUE(all.contains(j))
+            << "seed " << seed << ": " << i << ", " << j;
+    }
+  }
 }
 
 } // namespace
