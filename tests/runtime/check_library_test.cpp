@@ -127,7 +127,8 @@ TEST(CheckLibrary, Views) {
     for (uint32_t rank : {0u, 2u, 6u, UINT32_MAX})
       EXPECT_FALSE(
           accepts(kernel, [&](Kernel &k) { k.call.left.rank = rank; }));
-    EXPECT_FALSE(accepts(kernel, [](Kernel &k) { k.call.bias.strides[2] = 5; }));
+    EXPECT_FALSE(
+        accepts(kernel, [](Kernel &k) { k.call.bias.strides[2] = 5; }));
     EXPECT_FALSE(accepts(kernel, [](Kernel &k) { ++k.call.bias.dims[1]; }));
   }
 }
@@ -161,8 +162,8 @@ TEST(CheckLibrary, Windows) {
         accepts(convolution(), [&](Kernel &k) { k.call.high[1] = wrong; }));
     EXPECT_FALSE(
         accepts(convolution(), [&](Kernel &k) { k.call.strides[0] = wrong; }));
-    EXPECT_FALSE(accepts(
-        convolution(), [&](Kernel &k) { k.call.dilations[1] = wrong; }));
+    EXPECT_FALSE(accepts(convolution(),
+                         [&](Kernel &k) { k.call.dilations[1] = wrong; }));
   }
   EXPECT_FALSE(
       accepts(convolution(), [](Kernel &k) { k.call.strides[0] = 0; }));
