@@ -121,9 +121,12 @@ private:
     FloatAttr value;
     if (!matchPattern(scalar, m_Constant(&value)))
       return false;
-    // Rounded to f16 or bf16, maybe.
+    // It may have been rounded to its type.
+    double precision = value.getType().isBF16()  ? 0x1p-8
+                       : value.getType().isF16() ? 0x1p-11
+                                                 : 0x1p-24;
     return std::abs(value.getValueAsDouble() - expected) <=
-           4e-3 * std::abs(expected);
+           precision * std::abs(expected);
   }
 
   /// x < 0 ? 0 : x

@@ -380,8 +380,10 @@ public:
     pack.finalize("the addresses of a convolution");
     std::lock_guard lock(shared.mutex);
     api.check(api.cudnnSetStream(shared.handle, stream), "cudnnSetStream");
-    api.check(api.cudnnBackendExecute(shared.handle, plan.get(), pack.get()),
-              "cudnnBackendExecute");
+    Status status =
+        api.cudnnBackendExecute(shared.handle, plan.get(), pack.get());
+    api.cudnnSetStream(shared.handle, nullptr); // The handle may outlive it.
+    api.check(status, "cudnnBackendExecute");
   }
 
 private:

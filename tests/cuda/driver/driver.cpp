@@ -75,7 +75,8 @@ static CUresult perform(State &driver, const char *function, Needs needs,
     return kInvalidContext;
   }
   if (isCapturing(driver) && forbiddenInCapture(function)) {
-    driver.gpu.log.misuse(std::string(function) + " while a stream is captured");
+    driver.gpu.log.misuse(std::string(function) +
+                          " while a stream is captured");
     return kCaptureUnsupported;
   }
   bool failed = driver.gpu.failure != 0 && needs == Needs::Context;
