@@ -119,7 +119,8 @@ class ProductsTest(cuda_test.CudaTest):
                 self.check(matmul(*sizes), "matmul")
 
     def test_large_tiles(self):
-        self.check(matmul(1500, 1412, 19), "matmul")
+        self.check(matmul(1100, 1000, 19), "matmul")
+        self.check_large_tiles("matmul.json")
         self.check(matmul(300, 3200, 36), "matmul")
 
     def test_transposed(self):
@@ -186,7 +187,7 @@ class ProductsTest(cuda_test.CudaTest):
                 with self.subTest(dtype=dtype, sizes=sizes):
                     self.check(half(dtype, *sizes), "matmul")
             self.check(half_conv(dtype), "conv")
-        self.check(half("f16", 1500, 1400, 33), "matmul")
+        self.check(half("f16", 1100, 1000, 33), "matmul")
 
     def test_copied(self):
         """Asynchronous copies of 16, 8 and 4 bytes, each way that factors lie."""
@@ -208,9 +209,16 @@ class ProductsTest(cuda_test.CudaTest):
     def test_large_copied_tiles(self):
         for b in (False, True):
             layouts = {"prologue": False, "transpose_b": b}
-            self.check(half("f16", 1500, 1416, 104, **layouts), "matmul")
-        self.check(half("bf16", 1501, 1410, 33, prologue=False), "matmul")
-        self.check_rounded(plain(1500, 1412, 40, transpose_a=True))
+            self.check(half("f16", 1100, 1000, 104, **layouts), "matmul")
+            self.check_large_tiles("half.json")
+        self.check(half("bf16", 1101, 1010, 33, prologue=False), "matmul")
+        self.check_rounded(plain(1100, 1004, 40, transpose_a=True))
+
+    def check_large_tiles(self, name):
+        """The model's product, of 1100 × 1000, is divided into 9 × 8 tiles."""
+        text = self.folder / "kernels.mlir"
+        self.compile(self.folder / name, text, "--target=cuda", "--emit=kernels")
+        self.assertIn("graph.chunks = 72 : i64", text.read_text())
 
     def test_copied_convolutions(self):
         """Padding is filled with zeros as it is copied."""
@@ -256,10 +264,11 @@ class ProductsTest(cuda_test.CudaTest):
         artifact = self.compile_for(model, "cuda", chip)
         for settings in cuda_test.SETTINGS:
             got, _ = self.outputs_of(artifact, *inputs, settings=settings)
-            self.compare(got, expected, settings)
+            # Sums of another order may be rounded to another neighbour.
+            self.compare(got, expected, settings, tolerance=1e-2)
 
     def test_before_tensor_cores(self):
-        for sizes in ((1500, 1408, 24), (600, 608, 40), (33, 31, 70)):
+        for sizes in ((1100, 1000, 24), (600, 608, 40), (33, 31, 70)):
             self.check_level(half("f16", *sizes, prologue=False), "sm_75")
         self.check_level(half_conv("bf16", (2, 32, 9, 8), (48, 32, 3, 3)), "sm_75")
 
@@ -271,11 +280,12 @@ class ProductsTest(cuda_test.CudaTest):
                 model = half("f16", 520, 584, 200, prologue=False, **layouts)
                 self.check_level(model, "wgmma")
         for a in (False, True):
-            model = half("f16", 1416, 1496, 72, (), False, "f32", transpose_a=a)
+            model = half("f16", 1100, 1000, 168, (), False, transpose_a=a)
             self.check_level(model, "wgmma")
+            self.check_large_tiles("half.json")
         # Two warpgroups, and what is beyond the ends.
-        self.check_level(half("bf16", 1501, 1410, 99), "wgmma")
-        model = half_conv("bf16", (6, 64, 24, 23), (136, 64, 3, 3))
+        self.check_level(half("bf16", 1101, 1001, 99), "wgmma")
+        model = half_conv("f16", (6, 16, 24, 23), (72, 16, 3, 3))
         self.check_level(model, "wgmma")
         model = half("f16", 600, 520, 170, prologue=False)
         self.check_sites(model, options=["--cuda-chips=emulated+wgmma"])
@@ -297,11 +307,11 @@ class ChipsTest(cuda_test.CudaTest):
     def test_registers(self):
         """No chip spills registers."""
         models = (
-            matmul(1500, 1412, 64),
+            matmul(1100, 1000, 64),
             matmul(600, 600, 600),
             conv((8, 64, 28, 28), (128, 64, 3, 3), padding=[1] * 4),
             conv((32, 64, 56, 56), (64, 64, 3, 3), False, padding=[1] * 4),
-            half("f16", 1500, 1400, 64),
+            half("f16", 1100, 1000, 64),
             half("bf16", 4096, 4096, 64, prologue=False, result="bf16"),
             half("f16", 4096, 4096, 64, prologue=False, transpose_b=True),
             half_conv("bf16"),
