@@ -53,7 +53,7 @@ public:
   uint8_t place() const { return where; }
   /// Whether its place may still be chosen: nothing has written it yet.
   bool isOpen() const {
-    return !isPlaced && !bytes && fresh.load(std::memory_order_relaxed);
+    return !isPlaced && fresh.load(std::memory_order_relaxed) && !bytes;
   }
   /// Chooses the place of one that isOpen(), before it is used; `pool` is what
   /// it is allocated from, null for the CPU's.
