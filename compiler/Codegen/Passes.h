@@ -33,8 +33,8 @@ namespace tinh::codegen {
 /// returns how many were copied.
 int64_t addCpuFunctions(mlir::ModuleOp module);
 
-/// Gives the kernels of `module` devices and counts the values that other devices
-/// get.
+/// Gives the kernels of `module` devices and counts the values that other
+/// devices get.
 mlir::LogicalResult placeKernels(mlir::ModuleOp module, int64_t *numTransfers);
 
 /// Turns the kernels of `module` into functions and dispatches of them.

@@ -80,8 +80,8 @@ static Tensor attention(const Tensor &query, const Tensor &key,
                                           : scores + mask.mask;
   if (mask.causal) {
     Shape square = {query.size(-2), key.size(-2)};
-    Tensor seen = tril(ones(square, boolean, query.device()),
-                       square[1] - square[0]);
+    Tensor seen =
+        tril(ones(square, boolean, query.device()), square[1] - square[0]);
     scores = where(seen, scores, hidden);
   }
   return matmul(dropout(softmax(scores, -1)), value);

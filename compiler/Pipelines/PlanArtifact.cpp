@@ -406,9 +406,9 @@ FunctionType operandTypes(Operation *kernel) {
   return FunctionType::get(context, reads, writes);
 }
 
-/// Lets up to eight kernels for GPUs share an image: the programs of the toolkit
-/// take as long to start as to compile one; but a few images can be made at a
-/// time, and a change of one kernel makes all of its image again.
+/// Lets up to eight kernels for GPUs share an image: the programs of the
+/// toolkit take as long to start as to compile one; but a few images can be
+/// made at a time, and a change of one kernel makes all of its image again.
 static void chooseImages(artifact::Contents &contents) {
   std::vector<artifact::Kernel *> kernels;
   for (artifact::Kernel &kernel : contents.kernels)

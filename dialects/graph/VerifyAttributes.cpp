@@ -140,9 +140,13 @@ LogicalResult verifyLibrary(Operation *op, NamedAttribute attribute) {
     return success();
   SmallVector<int64_t> elements;
   for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
-    elements.push_back(isa<RankedTensorType>(type) ? elementsWithin(type, argumentStrides(kernel, i)) : 0);
+    elements.push_back(isa<RankedTensorType>(type)
+                           ? elementsWithin(type, argumentStrides(kernel, i))
+                           : 0);
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    elements.push_back(isa<RankedTensorType>(type) ? elementsWithin(type, resultStrides(kernel, i)) : 0);
+    elements.push_back(isa<RankedTensorType>(type)
+                           ? elementsWithin(type, resultStrides(kernel, i))
+                           : 0);
   return verifyViews(library, elements, [&] { return fail(op, attribute); });
 }
 

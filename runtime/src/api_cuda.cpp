@@ -1,5 +1,4 @@
-//===- api_cuda.cpp - The C API of GPUs --------------------------*- C++
-//-*-===//
+//===- api_cuda.cpp - The C API of GPUs -------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -62,8 +62,8 @@ const Parameter pointers[] = {{8, 1}, {8, 1}, {8, 1}};
 #define NAME_OF(NAME) TEXT(NAME)
 static const Kernel kernel = {
     NAME_OF(KERNEL), pointers, KERNEL, NUM_OPERANDS, 0, 0, 0};
-extern "C" __attribute__((visibility("default"))) const Image tinh_emu_image = {
-    kImageVersion, 1, &kernel};
+extern "C" __attribute__((visibility("default")))
+const Image tinh_emu_image = {kImageVersion, 1, &kernel};
 // What the others are not used for.
 [[maybe_unused]] static void (*const all[])(void *const *) = {
     scale_add, flip, add, add_number, is_small};

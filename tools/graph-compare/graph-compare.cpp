@@ -119,7 +119,8 @@ void printTable(const Comparison &c) {
   if (!c.gpu.empty())
     row("median on the GPU", ms(percentile(c.eager.gpuTimes, 50)),
         ms(percentile(c.compiled.gpuTimes, 50)));
-  row(c.gpu.empty() ? "kernel calls" : "kernel calls, copies", count(c.eagerKernels), count(c.main().dispatches));
+  row(c.gpu.empty() ? "kernel calls" : "kernel calls, copies",
+      count(c.eagerKernels), count(c.main().dispatches));
   row("intermediate bytes", count(c.eagerBytes), count(c.arenaBytes()));
   row("  lower bound", "", count(c.lowerBoundBytes()));
   llvm::outs() << llvm::formatv("\n  compiled is {0:F2} times as fast; ",

@@ -98,19 +98,18 @@ SmallVector<int64_t> MemoryAccess::steps() const {
   return steps;
 }
 
-/// Whether no element is read beside the argument, nor from an offset on.
-static bool staysInside(const MemoryAccess &access, ArrayRef<int64_t> extents) {
-  for (unsigned dim = 0; dim < access.shape.size(); ++dim) {
-    int64_t last = access.constant(dim);
+bool MemoryAccess::staysInside(ArrayRef<int64_t> extents) const {
+  for (unsigned dim = 0; dim < shape.size(); ++dim) {
+    int64_t last = constant(dim);
     if (last != 0)
       return false;
     for (auto [loop, extent] : llvm::enumerate(extents)) {
-      int64_t coefficient = access.coefficient(dim, loop);
-      if (coefficient < 0)
+      int64_t step = coefficient(dim, loop);
+      if (step < 0)
         return false;
-      last += coefficient * (extent - 1);
+      last += step * (extent - 1);
     }
-    if (last >= access.shape[dim])
+    if (last >= shape[dim])
       return false;
   }
   return true;
@@ -189,7 +188,7 @@ static bool isMatrix(graph::ViewAttr view, bool columnsOnly = false) {
 graph::LibraryAttr ProductDescriber::product(const MemoryAccess &rows,
                                              const MemoryAccess &columns) {
   MLIRContext *context = kernel.getContext();
-  if (!staysInside(rows, p.extents) || !staysInside(columns, p.extents))
+  if (!rows.staysInside(p.extents) || !columns.staysInside(p.extents))
     return {};
   auto left = matrixView(p, rows.argument, p.rows.loops, p.depth, rows.steps(),
                          context);

@@ -133,23 +133,11 @@ void ConvolutionMatcher::takeChannels() {
   spatial.erase(best);
 }
 
-/// Whether each loop of the depth, and none of positions, indexes the filter
-/// from its first element on.
+/// Whether the filter is read from its first element on, and each step of the
+/// depth leads on in it.
 bool ConvolutionMatcher::isLinearFilter() const {
-  for (unsigned dim = 0; dim < filter.shape.size(); ++dim) {
-    int64_t last = filter.constant(dim);
-    if (last != 0)
-      return false;
-    for (unsigned loop = 0; loop < p.extents.size(); ++loop) {
-      int64_t coefficient = filter.coefficient(dim, loop);
-      if (coefficient < 0)
-        return false;
-      last += coefficient * (p.extents[loop] - 1);
-    }
-    if (last >= filter.shape[dim])
-      return false;
-  }
-  return llvm::all_of(p.depth,
+  return filter.staysInside(p.extents) &&
+         llvm::all_of(p.depth,
                       [&](unsigned loop) { return filterSteps[loop] > 0; });
 }
 
@@ -277,6 +265,8 @@ graph::LibraryAttr ProductDescriber::convolution(const MemoryAccess &image,
                     views.resultStrides(steps));
   };
   auto result = view(kernel.getNumArguments(), graph::resultStrides(kernel, 0));
+  if (!result)
+    return {};
   graph::ViewAttr bias, residual;
   for (const Addend &addend : epilogue.addends) {
     auto added = view(addend.argument, addend.strides);
@@ -294,8 +284,6 @@ graph::LibraryAttr ProductDescriber::convolution(const MemoryAccess &image,
   auto list = [&](ArrayRef<int64_t> values) {
     return DenseI64ArrayAttr::get(context, values);
   };
-  if (!result)
-    return {};
   return attribute(
       graph::LibraryKind::Convolution,
       makeView(context, image.argument, views.imageShape, views.imageStrides),

@@ -30,6 +30,9 @@ struct MemoryAccess {
   int64_t constant(unsigned dim) const;
   /// How far, in elements, one step of each loop goes.
   llvm::SmallVector<int64_t> steps() const;
+  /// Whether loops of these extents begin at the first element, and go forward
+  /// and not beside the tensor.
+  bool staysInside(llvm::ArrayRef<int64_t> extents) const;
 };
 
 /// How loops that index `value` by `map` index the argument that it is a part,

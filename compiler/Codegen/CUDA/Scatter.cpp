@@ -22,9 +22,8 @@
 // so that nobody waits for those who still read.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Kernel/Scatter.h"
+#include "compiler/Codegen/CUDA/ScatterPlan.h"
 
-#include "compiler/Codegen/CUDA/Strategy.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,99 +35,6 @@
 using namespace mlir;
 
 namespace tinh::cuda {
-
-static constexpr int64_t kThreads = 256;
-
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-struct ScatterPlan {
-  Scatter scatter;
-  /// Dimensions of the result that positions differ along, and those that they
-  /// are neither for nor differ along.
-  SmallVector<unsigned> lineDims, columnDims;
-  int64_t lines = 1, rows = 1, updates = 1;
-  int64_t columns = 1; ///< Vectors of columns.
-  int64_t lanes = 1;
-  /// Of a block: threads side by side along columns, how many positions have
-  /// such threads at a time, and how many it owns; 0 if a thread has a line.
-  int64_t columnThreads = 1, slots = 1, rowsOfBlock = 0;
-  int64_t columnBlocks = 1, ranges = 1;
-
-  int64_t threads() const {
-    return rowsOfBlock ? llvm::alignTo(columnThreads * slots, kWarp) : kThreads;
-  }
-  int64_t blocks() const {
-    return rowsOfBlock ? lines * columnBlocks * ranges
-                       : llvm::divideCeil(lines * columns, kThreads);
-  }
-  /// Positions of a chunk, and which of them are in the range.
-  int64_t chunkBytes() const { return threads() * 4; }
-  int64_t shared() const {
-    return rowsOfBlock
-               ? llvm::alignTo(2 * (chunkBytes() + threads() / kWarp * 4), 16)
-               : 0;
-  }
-};
-
-} // namespace
-
-static void divideBlocks(ScatterPlan &plan) {
-  // As many threads need no others to share a line.
-  constexpr int64_t kEnoughLines = 1 << 15, kWantedBlocks = 512;
-  // All blocks read all positions: of many, many at a time.
-  constexpr int64_t kManyUpdates = 1 << 14, kMostThreads = 1024;
-  int64_t threads = plan.updates >= kManyUpdates ? kMostThreads : kThreads;
-  if (plan.lines * plan.columns >= kEnoughLines && plan.lines > 1)
-    return;
-  plan.columnBlocks = llvm::divideCeil(plan.columns, kThreads);
-  plan.columnThreads = llvm::divideCeil(plan.columns, plan.columnBlocks);
-  plan.slots =
-      std::min(std::max<int64_t>(1, threads / plan.columnThreads), plan.rows);
-  int64_t wanted =
-      llvm::divideCeil(kWantedBlocks, plan.lines * plan.columnBlocks);
-  plan.rowsOfBlock = llvm::alignTo(
-      llvm::divideCeil(plan.rows, std::max<int64_t>(wanted, 1)), plan.slots);
-  plan.ranges = llvm::divideCeil(plan.rows, plan.rowsOfBlock);
-}
-
-static std::optional<ScatterPlan> planScatter(func::FuncOp kernel,
-                                              bool vectors) {
-  auto scatter = matchScatter(kernel);
-  if (!scatter || scatter->rank == 0)
-    return std::nullopt;
-  linalg::GenericOp op = scatter->op;
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  if (type.getNumElements() == 0)
-    return std::nullopt;
-  ScatterPlan plan;
-  for (unsigned dim = 0; dim < scatter->extents.size(); ++dim) {
-    bool differs = llvm::any_of(scatter->positions, [&](OpOperand *position) {
-      return op.getMatchingIndexingMap(position).isFunctionOfDim(dim);
-    });
-    bool isUpdate = dim >= scatter->rank;
-    int64_t &count = isUpdate                 ? plan.updates
-                     : scatter->isTarget(dim) ? plan.rows
-                     : differs                ? plan.lines
-                                              : plan.columns;
-    count *= scatter->extents[dim];
-    if (&count == &plan.lines)
-      plan.lineDims.push_back(dim);
-    if (&count == &plan.columns)
-      plan.columnDims.push_back(dim);
-  }
-  int64_t lanes = 16 / graph::elementSize(type.getElementType());
-  if (vectors && llvm::is_contained(plan.columnDims, scatter->last()) &&
-      scatter->extents[scatter->last()] % lanes == 0)
-    plan.lanes = lanes;
-  plan.columns /= plan.lanes;
-  plan.scatter = *scatter;
-  divideBlocks(plan);
-  return plan;
-}
 
 //===----------------------------------------------------------------------===//
 // Emission
@@ -306,7 +212,8 @@ LogicalResult ScatterEmitter::combine(Pull &pull) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ScatterEmitter::emitLines() {
-  Value unit = scalar.add(scalar.mul(kernel.block, kThreads), kernel.thread);
+  Value unit = scalar.add(scalar.mul(kernel.block, ScatterPlan::kThreads),
+                          kernel.thread);
   Value exists = compare(arith::CmpIPredicate::ult, unit,
                          scalar.index(plan.lines * plan.columns));
   return when(exists, [&]() -> LogicalResult {

@@ -57,8 +57,8 @@ private:
   std::vector<size_t> changed;
 };
 
-/// Writes `module`, at phase graph, as an artifact, for a GPU with `cuda`. Throws a tinh::Error. Gives
-/// how many threads can have work in it at a time.
+/// Writes `module`, at phase graph, as an artifact, for a GPU with `cuda`.
+/// Throws a tinh::Error. Gives how many threads can have work in it at a time.
 uint32_t compileToFile(mlir::ModuleOp module, GraphContext &context,
                        const std::string &name, const std::string &path,
                        const std::optional<CudaOptions> &cuda = std::nullopt);

@@ -121,8 +121,8 @@ struct CompileRequest {
 /// A kernel of the model, or of the preparation of its weights.
 struct KernelReport {
   std::string name, strategy;
-  /// If its code was compiled with that of a kernel before: that one's name. Time
-  /// and size are told there.
+  /// If its code was compiled with that of a kernel before: that one's name.
+  /// Time and size are told there.
   std::string image;
   double milliseconds = 0; ///< To compile it, or to find it in the cache.
   size_t codeSize = 0;     ///< Bytes of its object file.

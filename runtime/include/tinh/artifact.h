@@ -100,9 +100,9 @@ typedef enum tinh_device {
   TINH_DEVICE_CUDA = 1 /* A GPU of NVIDIA's. */
 } tinh_device_t;
 
-/* What stands before the code of kernels for GPUs, as the driver takes it: a fat
- * binary with kernels of the names in their descriptions, whose parameters are
- * the operands' addresses in GPU memory. Aligned to 16 bytes. */
+/* What stands before the code of kernels for GPUs, as the driver takes it: a
+ * fat binary with kernels of the names in their descriptions, whose parameters
+ * are the operands' addresses in GPU memory. Aligned to 16 bytes. */
 typedef struct tinh_image {
   uint64_t size; /* Bytes of the code, which begins behind this structure. */
   uint64_t reserved;
@@ -221,10 +221,10 @@ typedef enum tinh_opcode {
  * A GPU does a DISPATCH of one of its kernels, whose buffers all lie in its
  * memory, and every COPY or ZERO that has to do with its memory: to the steps
  * that wait for them it makes no difference. What the CPU does has all buffers
- * in the CPU's memory, the byte of a BRANCH and the count of a LOOP as well; the
- * number of an iteration gets to the GPU by a COPY of 8 bytes. WEIGHTS are not
- * copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has no
- * steps of the GPU.
+ * in the CPU's memory, the byte of a BRANCH and the count of a LOOP as well;
+ * the number of an iteration gets to the GPU by a COPY of 8 bytes. WEIGHTS are
+ * not copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has
+ * no steps of the GPU.
  *
  * Loops nest; the depth of one is the number of loops around it, and the steps
  * behind its LOOP, up to its NEXT, are in it. BRANCH and JUMP go forward, into
@@ -331,10 +331,10 @@ typedef struct tinh_artifact {
   uint64_t device_state_size; /* Of all variables of the GPU. */
   /* Bytes at the beginning of the weights that are copied to GPU memory. */
   uint64_t device_weights_size;
-  /* What a context without a GPU runs in place of this; or NULL. It has the same
-   * kernels and weights, functions of the same names, inputs and outputs, and
-   * variables of the same names and types, all in the same order; nothing in it
-   * is a GPU's, and it has neither `init` nor `without_gpu`. */
+  /* What a context without a GPU runs in place of this; or NULL. It has the
+   * same kernels and weights, functions of the same names, inputs and outputs,
+   * and variables of the same names and types, all in the same order; nothing
+   * in it is a GPU's, and it has neither `init` nor `without_gpu`. */
   const struct tinh_artifact *without_gpu;
 } tinh_artifact_t;
 

@@ -353,11 +353,11 @@ typedef struct tinh_context_info {
   bool uses_cuda;
   uint32_t cuda_device;       /* The GPU that it uses. */
   uint64_t device_arena_size; /* Bytes of one arena in GPU memory. */
-  /* Why a module with code for GPUs runs on the CPU: that was asked for, or what
-   * is missing. NULL if it does not; as long-lived as the context. */
+  /* Why a module with code for GPUs runs on the CPU: that was asked for, or
+   * what is missing. NULL if it does not; as long-lived as the context. */
   const char *why_not_cuda;
-  /* Which libraries of CUDA's compute kernels, and why others do not: sentences,
-   * a line each. NULL if no kernel is one that they know. */
+  /* Which libraries of CUDA's compute kernels, and why others do not:
+   * sentences, a line each. NULL if no kernel is one that they know. */
   const char *cuda_libraries;
 } tinh_context_info_t;
 

@@ -27,7 +27,7 @@ public:
     uint64_t host_size = 0;   ///< Of the arena on the host,
     uint64_t device_size = 0; ///< and on the GPU.
     std::chrono::microseconds spin{0};
-    bool timing = false; ///< For traces.
+    bool timing = false;  ///< For traces.
     bool measure = false; ///< The time of a run.
     /// The program's: all goes there, and nobody waits for it.
     CUstream stream = nullptr;

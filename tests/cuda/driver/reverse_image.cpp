@@ -34,5 +34,5 @@ static const Parameter parameters[] = {{8, 1}, {8, 1}, {8, 0}};
 
 static const Kernel kernel = {"reverse", parameters, entry, 3, 1, 0, 0};
 
-extern "C" __attribute__((visibility("default"))) const Image tinh_emu_image = {
-    kImageVersion, 1, &kernel};
+extern "C" __attribute__((visibility("default")))
+const Image tinh_emu_image = {kImageVersion, 1, &kernel};

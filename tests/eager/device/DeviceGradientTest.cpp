@@ -1,4 +1,4 @@
-//===- DeviceGradientTest.cpp - Training on a GPU --------------------------===//
+//===- DeviceGradientTest.cpp - Training on a GPU -------------------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -33,9 +33,8 @@ Tensor gradient(const Tensor &x,
 
 void compareGradient(const std::string &what, const Tensor &x,
                      const std::function<Tensor(const Tensor &)> &function) {
-  compare(what, {x}, [&](auto &operands) {
-    return gradient(operands[0], function);
-  });
+  compare(what, {x},
+          [&](auto &operands) { return gradient(operands[0], function); });
 }
 
 TEST(DeviceGradientTest, GivesTheGradientsOfTheCpu) {

@@ -54,28 +54,23 @@ TEST(DeviceTest, CreatesWhereItIsTold) {
 }
 
 TEST(DeviceTest, ComputesAsTheCpu) {
-  compare("arithmetic", {numbers({4, 5}), numbers({5})}, [](auto &x) {
-    return x[0] * 2.5 + x[1] / 3 - maximum(x[0], x[1]);
-  });
+  compare("arithmetic", {numbers({4, 5}), numbers({5})},
+          [](auto &x) { return x[0] * 2.5 + x[1] / 3 - maximum(x[0], x[1]); });
   compare("functions", {numbers({3, 7})}, [](auto &x) {
     return exp(x[0]) + tanh(x[0]) * sigmoid(x[0]) + gelu(x[0]);
   });
-  compare("comparisons", {numbers({3, 7})}, [](auto &x) {
-    return where(x[0] > 0, x[0], x[0] * x[0]);
-  });
-  compare("integers", {numbers({9}).to(int64)}, [](auto &x) {
-    return (x[0] * 3 % 5).to(float32);
-  });
+  compare("comparisons", {numbers({3, 7})},
+          [](auto &x) { return where(x[0] > 0, x[0], x[0] * x[0]); });
+  compare("integers", {numbers({9}).to(int64)},
+          [](auto &x) { return (x[0] * 3 % 5).to(float32); });
   compare("sums", {numbers({4, 6, 5})}, [](auto &x) {
     return x[0].sum(1) + x[0].max(1) + x[0].mean({0, 1});
   });
   compare("argmax", {numbers({4, 6})},
           [](auto &x) { return x[0].argmax(1).to(float32); });
-  compare("cumsum", {numbers({4, 6})},
-          [](auto &x) { return cumsum(x[0], 1); });
-  compare("softmax", {numbers({4, 6})}, [](auto &x) {
-    return x[0].softmax(-1) + x[0].log_softmax(0);
-  });
+  compare("cumsum", {numbers({4, 6})}, [](auto &x) { return cumsum(x[0], 1); });
+  compare("softmax", {numbers({4, 6})},
+          [](auto &x) { return x[0].softmax(-1) + x[0].log_softmax(0); });
   compare("sort", {numbers({4, 6})},
           [](auto &x) { return sort(x[0], 1).values; });
 }
@@ -96,8 +91,7 @@ TEST(DeviceTest, MultipliesAsTheCpu) {
 }
 
 TEST(DeviceTest, ReadsAndWritesViews) {
-  compare("transpose", {numbers({4, 6})},
-          [](auto &x) { return x[0].t() * 2; });
+  compare("transpose", {numbers({4, 6})}, [](auto &x) { return x[0].t() * 2; });
   compare("slices", {numbers({4, 6})}, [](auto &x) {
     return x[0].slice(1, 1, 6, 2) + x[0].slice(1, 0, 5, 2);
   });

@@ -33,10 +33,10 @@ inline void expectNear(const tinh::Tensor &found, const tinh::Tensor &expected,
 }
 
 /// `function` on the GPU gives what it gives on the CPU.
-inline void compare(
-    const std::string &what, const std::vector<tinh::Tensor> &operands,
-    const std::function<tinh::Tensor(const std::vector<tinh::Tensor> &)>
-        &function) {
+inline void
+compare(const std::string &what, const std::vector<tinh::Tensor> &operands,
+        const std::function<tinh::Tensor(const std::vector<tinh::Tensor> &)>
+            &function) {
   SCOPED_TRACE(what);
   std::vector<tinh::Tensor> moved;
   for (const tinh::Tensor &operand : operands)
