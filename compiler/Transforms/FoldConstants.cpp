@@ -13,7 +13,7 @@
 //   %2 = graph.constant dense<[4.0, 5.0]>
 //
 // Ops on large constants stay: they run, compiled, when the artifact is
-// written.
+// written. What has no elements is a constant, too.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/EvaluateConstants.h"
@@ -32,6 +32,11 @@ namespace {
 
 using namespace graph;
 
+bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+}
+
 /// The operands' elements, if all are inline constants of a moderate size.
 bool constantOperands(Operation *op, int64_t maxElements,
                       SmallVectorImpl<DenseElementsAttr> &operands) {
@@ -46,22 +51,35 @@ bool constantOperands(Operation *op, int64_t maxElements,
   return true;
 }
 
+/// The values of an op's results, if they are known.
+SmallVector<DenseElementsAttr> evaluate(Operation *op, int64_t maxElements) {
+  SmallVector<DenseElementsAttr> values, operands;
+  if (llvm::all_of(op->getResultTypes(), isEmpty)) {
+    for (Type type : op->getResultTypes())
+      values.push_back(DenseElementsAttr::get(cast<RankedTensorType>(type),
+                                              ArrayRef<Attribute>()));
+    return values;
+  }
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (op->getNumResults() == 1 && type &&
+      type.getNumElements() <= maxElements &&
+      constantOperands(op, maxElements, operands))
+    if (std::optional<DenseElementsAttr> value = evaluateConstant(op, operands))
+      values.push_back(*value);
+  return values;
+}
+
 bool foldOp(Operation *op, int64_t maxElements) {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+  if (op->getNumResults() == 0 || op->getNumRegions() != 0 ||
       isa<ConstantOp, WeightOp, DispatchOp>(op) || !isMemoryEffectFree(op))
     return false;
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  SmallVector<DenseElementsAttr> operands;
-  if (!type || type.getNumElements() > maxElements ||
-      !constantOperands(op, maxElements, operands))
-    return false;
-  std::optional<DenseElementsAttr> value = evaluateConstant(op, operands);
-  if (!value)
+  SmallVector<DenseElementsAttr> values = evaluate(op, maxElements);
+  if (values.empty())
     return false;
   OpBuilder builder(op);
-  auto constant =
-      ConstantOp::create(builder, op->getLoc(), type, cast<TypedAttr>(*value));
-  op->replaceAllUsesWith(constant);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
+    result.replaceAllUsesWith(ConstantOp::create(
+        builder, op->getLoc(), result.getType(), cast<TypedAttr>(value)));
   op->erase();
   return true;
 }

@@ -47,3 +47,17 @@ func.func @bodies(%x: tensor<2xf32>) -> tensor<2xf32> {
   }
   return %1 : tensor<2xf32>
 }
+
+// -----
+
+// What has no elements is known, whatever it is computed from.
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: graph.slice
+// CHECK: %[[EMPTY:.*]] = graph.constant dense<> : tensor<7x0xf32>
+// CHECK: return %[[EMPTY]]
+// NONE-LABEL: func.func @empty
+// NONE: graph.constant dense<> : tensor<7x0xf32>
+func.func @empty(%x: tensor<10x0xf32>) -> tensor<7x0xf32> {
+  %0 = graph.slice %x starts [0, 0] sizes [7, 0] steps [1, 1] : tensor<10x0xf32> -> tensor<7x0xf32>
+  return %0 : tensor<7x0xf32>
+}
