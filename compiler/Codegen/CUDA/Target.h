@@ -34,7 +34,8 @@ inline constexpr llvm::StringLiteral kDefaultChips[] = {
 llvm::StringRef emulatedLevel(llvm::StringRef chip);
 
 struct Target {
-  /// "sm_90a", …, machine code; "compute_75", PTX; or "emulated" alone.
+  /// "sm_90a", …, machine code; "compute_75", PTX; or one that is emulated,
+  /// alone.
   std::vector<std::string> chips;
   /// Products of f32 may be computed from operands rounded to tf32.
   bool allowTf32 = false;

@@ -237,27 +237,6 @@ LogicalResult Pull::store(LaneValue value, const Buffer &buffer,
 // Tensors
 //===----------------------------------------------------------------------===//
 
-const LaneValue *Pull::findComputed(Value tensor, const Indices &indices) {
-  // It can be seen from its own block and those within.
-  auto isVisible = [&](Block *from) {
-    for (Block *block = b.getInsertionBlock(); block;) {
-      if (block == from)
-        return true;
-      Operation *parent = block->getParentOp();
-      block = parent ? parent->getBlock() : nullptr;
-    }
-    return false;
-  };
-  auto sameIndex = [](const LaneIndex &x, const LaneIndex &y) {
-    return x.base == y.base && x.stride == y.stride;
-  };
-  for (const Computed &known : computed[tensor])
-    if (known.mask == mask && isVisible(known.block) &&
-        llvm::equal(known.indices, indices, sameIndex))
-      return &known.value;
-  return nullptr;
-}
-
 FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
   if (auto known = registers.find(tensor); known != registers.end())
     return known->second;
@@ -281,19 +260,8 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
     auto value = splat.getSplatValue<TypedAttr>();
     return LaneValue{arith::ConstantOp::create(b, loc, value), true, {}};
   }
-  if (auto generics = dyn_cast<linalg::GenericOp>(op)) {
-    if (tensor.hasOneUse())
-      return generic(generics, cast<OpResult>(tensor).getResultNumber(),
-                     indices);
-    if (const LaneValue *known = findComputed(tensor, indices))
-      return *known;
-    auto value =
-        generic(generics, cast<OpResult>(tensor).getResultNumber(), indices);
-    if (succeeded(value))
-      computed[tensor].push_back(
-          {indices, mask, b.getInsertionBlock(), *value});
-    return value;
-  }
+  if (isa<linalg::GenericOp>(op))
+    return genericOnce(cast<OpResult>(tensor), indices);
   if (auto padding = dyn_cast<tensor::PadOp>(op))
     return pad(padding, indices);
   if (auto pieces = dyn_cast<tensor::ConcatOp>(op))
@@ -303,16 +271,7 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     if (slice.getSourceType().getRank() != slice.getType().getRank())
       return failure();
-    Indices source;
-    for (auto [i, lane] : llvm::enumerate(indices)) {
-      int64_t offset = slice.getStaticOffset(i),
-              step = slice.getStaticStride(i);
-      source.push_back({add(mul(lane.base, step), index(offset)),
-                        lane.stride * step,
-                        offset ? std::gcd(lane.alignment * step, offset)
-                               : lane.alignment * step});
-    }
-    return at(slice.getSource(), source);
+    return at(slice.getSource(), beforeSlice(slice, indices));
   }
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     Indices source = merge(indices, expand.getResultType().getShape(),
@@ -326,6 +285,18 @@ FailureOr<LaneValue> Pull::at(Value tensor, const Indices &indices) {
     return at(collapsed.getSrc(), *source);
   }
   return failure();
+}
+
+Indices Pull::beforeSlice(tensor::ExtractSliceOp op, const Indices &indices) {
+  Indices source;
+  for (auto [i, lane] : llvm::enumerate(indices)) {
+    int64_t offset = op.getStaticOffset(i), step = op.getStaticStride(i);
+    int64_t alignment = lane.alignment * step;
+    source.push_back({add(mul(lane.base, step), index(offset)),
+                      lane.stride * step,
+                      offset ? std::gcd(alignment, offset) : alignment});
+  }
+  return source;
 }
 
 Indices Pull::merge(const Indices &indices, ArrayRef<int64_t> shape,

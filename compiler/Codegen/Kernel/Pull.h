@@ -142,6 +142,11 @@ private:
                                     const Indices &indices);
   mlir::FailureOr<LaneValue> generic(mlir::linalg::GenericOp op,
                                      unsigned result, const Indices &indices);
+  /// The same, unless it has been computed for another use.
+  mlir::FailureOr<LaneValue> genericOnce(mlir::OpResult result,
+                                         const Indices &indices);
+  /// Where the elements of a slice lie in what it is one of.
+  Indices beforeSlice(mlir::tensor::ExtractSliceOp op, const Indices &indices);
   mlir::FailureOr<Indices> collapse(mlir::tensor::CollapseShapeOp op,
                                     const Indices &indices);
   mlir::FailureOr<LaneValue>

@@ -40,6 +40,40 @@ FailureOr<LaneValue> Pull::generic(linalg::GenericOp op, unsigned result,
   return (*yielded)[result];
 }
 
+const LaneValue *Pull::findComputed(Value tensor, const Indices &indices) {
+  // It can be seen from its own block and those within.
+  auto isVisible = [&](Block *from) {
+    for (Block *block = b.getInsertionBlock(); block;) {
+      if (block == from)
+        return true;
+      Operation *parent = block->getParentOp();
+      block = parent ? parent->getBlock() : nullptr;
+    }
+    return false;
+  };
+  auto sameIndex = [](const LaneIndex &x, const LaneIndex &y) {
+    return x.base == y.base && x.stride == y.stride;
+  };
+  for (const Computed &known : computed[tensor])
+    if (known.mask == mask && isVisible(known.block) &&
+        llvm::equal(known.indices, indices, sameIndex))
+      return &known.value;
+  return nullptr;
+}
+
+FailureOr<LaneValue> Pull::genericOnce(OpResult result,
+                                       const Indices &indices) {
+  auto op = cast<linalg::GenericOp>(result.getOwner());
+  if (result.hasOneUse())
+    return generic(op, result.getResultNumber(), indices);
+  if (const LaneValue *known = findComputed(result, indices))
+    return *known;
+  auto value = generic(op, result.getResultNumber(), indices);
+  if (succeeded(value))
+    computed[result].push_back({indices, mask, b.getInsertionBlock(), *value});
+  return value;
+}
+
 FailureOr<SmallVector<LaneValue>>
 Pull::operands(linalg::GenericOp op, unsigned count, const Indices &dims) {
   SmallVector<LaneValue> values;

@@ -13,6 +13,8 @@
 #include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Tensor/Device.h"
 
+#include <atomic>
+
 namespace tinh::eager {
 
 //===----------------------------------------------------------------------===//

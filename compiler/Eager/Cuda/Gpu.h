@@ -10,7 +10,8 @@
 // are, and memory. What has been given to the stream counts as done for the
 // engine: what comes later on the GPU comes after it, and who wants elements on
 // the CPU waits for the stream. For the same reason memory can be given out
-// again as soon as the last operation with it is in the stream.
+// again as soon as the last operation with it is in the stream. Any thread may
+// use a GPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_EAGER_CUDA_GPU_H
@@ -21,6 +22,7 @@
 #include "tinh/runtime.hpp"
 
 #include <string>
+#include <utility>
 
 namespace tinh::eager {
 

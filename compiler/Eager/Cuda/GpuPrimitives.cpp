@@ -14,7 +14,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <numeric>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 
 using namespace mlir;
@@ -32,8 +33,8 @@ static SmallVector<uint32_t> orderOf(const TensorImpl &x) {
   for (uint32_t d = 0; d < x.rank(); ++d)
     if (x.sizes[d] > 1 && x.strides[d] != 0)
       order.push_back(d);
-  llvm::stable_sort(order, [&](uint32_t a, uint32_t b) {
-    return x.strides[a] > x.strides[b];
+  llvm::sort(order, [&](uint32_t a, uint32_t b) {
+    return std::tie(x.strides[b], a) < std::tie(x.strides[a], b);
   });
   return order;
 }

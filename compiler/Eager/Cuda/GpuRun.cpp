@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cassert>
 #include <cstring>
 
 namespace tinh::eager {
@@ -31,6 +32,7 @@ GpuOperand::GpuOperand(const TensorImpl &x)
       size(static_cast<uint64_t>(spanOf(x)) * DType(x.dtype).size()) {}
 
 GpuOperand::GpuOperand(const void *data, size_t size) : size(size) {
+  assert(size <= bytes.size() && "more than goes along with a run");
   std::memcpy(bytes.data(), data, size);
 }
 
@@ -103,11 +105,9 @@ private:
     auto isRead = [&](const GpuOperand &argument) {
       return argument.storage == result.storage;
     };
-    return (reinterpret_cast<uintptr_t>(result.storage->data()) +
-            result.offset) %
-                   kAlignment ==
-               0 &&
-           llvm::none_of(arguments, isRead);
+    uintptr_t address =
+        reinterpret_cast<uintptr_t>(result.storage->data()) + result.offset;
+    return address % kAlignment == 0 && llvm::none_of(arguments, isRead);
   }
 
   std::vector<GpuBlock> blocks;

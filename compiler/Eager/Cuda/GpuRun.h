@@ -27,6 +27,7 @@ namespace tinh::eager {
 struct GpuOperand {
   /// All elements of `x`, and what lies between them.
   explicit GpuOperand(const TensorImpl &x);
+  /// `data` is copied, and of no more bytes than `bytes`.
   GpuOperand(const void *data, size_t size);
 
   Storage *storage = nullptr; // Null: `bytes`.
@@ -37,8 +38,8 @@ struct GpuOperand {
 /// How many elements of memory those of `x` extend over.
 int64_t spanOf(const TensorImpl &x);
 
-/// Queues a run of `graph`. What an operand has on the CPU is of at most 64
-/// bytes and goes along.
+/// Queues a run of `graph`. Arguments may lie on the CPU if they have no more
+/// bytes than `GpuOperand::bytes`, which go along.
 void queueOnGpu(std::shared_ptr<GpuGraph> graph,
                 llvm::ArrayRef<GpuOperand> arguments,
                 llvm::ArrayRef<GpuOperand> results, const Call &call);

@@ -283,18 +283,8 @@ public:
 // Creation
 //===----------------------------------------------------------------------===//
 
-/// As those without a device, in a DeviceScope.
-Tensor empty(const Shape &shape, DType dtype, Device device,
-             At at = At::current());
-Tensor zeros(const Shape &shape, DType dtype, Device device,
-             At at = At::current());
-Tensor ones(const Shape &shape, DType dtype, Device device,
-            At at = At::current());
-Tensor full(const Shape &shape, Number value, std::optional<DType> dtype,
-            Device device, At at = At::current());
-
-/// They are created on the CPU or, in a DeviceScope, on its device; `…_like`
-/// where the tensor given lies.
+// Tensors are created on the CPU or, in a DeviceScope, on its device; `…_like`
+// where the tensor given lies.
 
 /// Its elements are undefined until they are written.
 Tensor empty(const Shape &shape, DType dtype = float32, At at = At::current());
@@ -303,6 +293,15 @@ Tensor ones(const Shape &shape, DType dtype = float32, At at = At::current());
 /// Of the number's default dtype, or of `dtype`.
 Tensor full(const Shape &shape, Number value, std::optional<DType> dtype = {},
             At at = At::current());
+/// The same on `device`.
+Tensor empty(const Shape &shape, DType dtype, Device device,
+             At at = At::current());
+Tensor zeros(const Shape &shape, DType dtype, Device device,
+             At at = At::current());
+Tensor ones(const Shape &shape, DType dtype, Device device,
+            At at = At::current());
+Tensor full(const Shape &shape, Number value, std::optional<DType> dtype,
+            Device device, At at = At::current());
 Tensor empty_like(const Tensor &x, std::optional<DType> dtype = {},
                   At at = At::current());
 Tensor zeros_like(const Tensor &x, std::optional<DType> dtype = {},
