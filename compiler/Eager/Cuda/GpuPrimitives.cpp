@@ -34,7 +34,7 @@ static SmallVector<uint32_t> orderOf(const TensorImpl &x) {
     if (x.sizes[d] > 1 && x.strides[d] != 0)
       order.push_back(d);
   llvm::sort(order, [&](uint32_t a, uint32_t b) {
-    return std::tie(x.strides[b], a) < std::tie(x.strides[a], b);
+    return std::pair(x.strides[b], a) < std::pair(x.strides[a], b);
   });
   return order;
 }
