@@ -20,6 +20,12 @@ using namespace tinh;
 
 namespace {
 
+TEST(DeviceTest, TellsThatThereIsAGpu) {
+  EXPECT_TRUE(cuda_is_available());
+  EXPECT_GE(cuda_device_count(), 1u);
+  EXPECT_STREQ(cuda_device_info(kGpu.index()).name, "Emulated GPU");
+}
+
 TEST(DeviceTest, AddsAndPrints) {
   Tensor x = numbers({2, 3}), y = x.to(kGpu);
   EXPECT_TRUE(x.device().is_cpu());
