@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Split.h"
 
-#include "compiler/Codegen/Kernel/Scan.h"
-
+#include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Scan.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -146,6 +146,8 @@ graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
   });
   auto computed = graph::DispatchOp::create(
       b, dispatch.getLoc(), stage.getResultTypes(), stage.getName(), operands);
+  if (llvm::all_of(operands, isOfConstants))
+    stage->removeAttr(graph::names::kDevice); // @init is the CPU's.
   for (auto [value, result] : llvm::zip_equal(values, computed.getResults())) {
     unsigned number = kernel.getNumArguments();
     (void)kernel.insertArgument(number, value.getType(), {}, value.getLoc());
