@@ -73,7 +73,9 @@ TEST(AutogradErrors, NameWhatDependsOnNothing) {
       messageOf([&] { grad(y, {x, other}); }),
       AllOf(HasSubstr("input 1, of shape [3]"), HasSubstr("allow_unused")));
   y = sum(x * 2);
-  Tensor unused = grad(y, other, {{}, .allow_unused = true});
+  GradOptions options;
+  options.allow_unused = true;
+  Tensor unused = grad(y, other, options);
   EXPECT_EQ(values(unused), (std::vector<double>{0, 0, 0}));
 }
 
