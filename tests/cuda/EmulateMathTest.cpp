@@ -150,10 +150,10 @@ TEST_F(EmulateMathTest, RefusesWhatItDoesNotKnow) {
                      "\nret void\n}\n");
   };
   EXPECT_EQ(
-      refusal("call void @llvm.nvvm.wgmma.fence.sync.aligned()",
-              "declare void @llvm.nvvm.wgmma.fence.sync.aligned()\n"),
+      refusal("call void @llvm.nvvm.barrier.cluster.wait()",
+              "declare void @llvm.nvvm.barrier.cluster.wait()\n"),
       "cannot emulate the kernel 'k': emulators do not know the intrinsic "
-      "'llvm.nvvm.wgmma.fence.sync.aligned'");
+      "'llvm.nvvm.barrier.cluster.wait'");
   EXPECT_EQ(refusal("call void asm \"trap;\", \"\"()", ""),
             "cannot emulate the kernel 'k': inline assembly 'trap;'");
   EXPECT_EQ(refusal("%x = call float @__nv_expf(float 1.0)",

@@ -8,7 +8,6 @@ usage: PYTHONPATH=tests/support python tests/cuda/attention_test.py
 """
 
 import re
-import unittest
 
 import cuda_models
 import cuda_test
@@ -42,7 +41,7 @@ LARGE = (1, 2, 260, 256, 64)
 SPLIT = {"contraction", "rows"}
 
 
-@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+@cuda_test.needs_libdevice
 class AttentionTest(cuda_test.CudaTest):
     def check(self, model, strategies, tolerance=cuda_test.TOLERANCE):
         cpu, cuda = self.compile_for(model, "cpu"), self.compile_for(model, "cuda")

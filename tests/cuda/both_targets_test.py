@@ -10,7 +10,6 @@ usage: PYTHONPATH=tests/support python tests/cuda/both_targets_test.py
 """
 
 import json
-import unittest
 
 import numpy as np
 
@@ -224,7 +223,7 @@ def write_safetensors(path, weights):
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
-@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+@cuda_test.needs_libdevice
 class TrainingTest(BothTest):
     def setUp(self):
         super().setUp()

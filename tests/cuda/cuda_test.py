@@ -44,6 +44,7 @@ def toolkit():
     return (TOOLKIT / "nvvm/libdevice/libdevice.10.bc").exists()
 
 
+needs_libdevice = unittest.skipUnless(toolkit(), "needs the CUDA toolkit's libdevice")
 needs_ptxas = unittest.skipUnless(
     (TOOLKIT / "bin/ptxas").exists(), "needs ptxas of the CUDA toolkit"
 )

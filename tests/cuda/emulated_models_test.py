@@ -10,7 +10,6 @@ Kernels are emulated, and the runtime is the real one, on a driver that does wha
 nothing orders in several orders.
 """
 
-import unittest
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class EmulatedModelsTest(cuda_test.CudaTest):
         for dtype, tolerance in (("f16", 2e-3), ("bf16", 2e-2)):
             self.check(cuda_models.narrow_layers(dtype), tolerance=tolerance)
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_mlp(self):
         self.check(cuda_models.mlp())
 
@@ -49,16 +48,16 @@ class EmulatedModelsTest(cuda_test.CudaTest):
     def test_resnet_block(self):
         self.check(cuda_models.resnet_block())
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_transformer_layer(self):
         self.check(cuda_models.transformer_layer())
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_lstm(self):
         self.check(cuda_models.lstm())
 
 
-@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+@cuda_test.needs_libdevice
 class EmulatedTrainingTest(cuda_test.CudaTest):
     def check(self, model, optimizer, rows=None):
         options = ("--train", "--loss=cross_entropy", f"--optimizer={optimizer}")

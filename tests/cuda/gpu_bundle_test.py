@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import unittest
 
 import cuda_test
 import tool_test
@@ -38,7 +37,7 @@ echo '{"version": "2.0"}'
 MODELS = ["copy", "matmul64", "mlp", "mlp_step", "softmax"]
 
 
-@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+@cuda_test.needs_libdevice
 class GpuBundleTest(cuda_test.CudaTest):
     @classmethod
     def setUpClass(cls):

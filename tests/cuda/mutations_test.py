@@ -12,7 +12,6 @@ memory: otherwise the emulation could not tell code that waits from code that
 forgets to.
 """
 
-import unittest
 
 import cuda_models
 import cuda_test
@@ -29,7 +28,7 @@ class MutationsTest(cuda_test.CudaTest):
     def test_lenet(self):
         self.check_sites(cuda_models.lenet())
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_transformer_layer(self):
         self.check_sites(cuda_models.transformer_layer())
 

@@ -7,7 +7,6 @@ usage: PYTHONPATH=tests/support:tests/end-to-end python
            tests/cuda/op_cases_test.py BIN_DIR FAKE_DRIVER [unittest's options]
 """
 
-import unittest
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from op_cases import CASES
 from run_op_cases import agrees, expected, make_model
 
 
-@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+@cuda_test.needs_libdevice
 class OpCasesTest(cuda_test.CudaTest):
     def test_all(self):
         text, inputs = make_model(CASES)

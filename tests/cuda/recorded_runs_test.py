@@ -11,7 +11,6 @@ import collections
 import json
 import re
 import shutil
-import unittest
 
 import numpy as np
 
@@ -135,7 +134,7 @@ class RecordedRunsTest(RecordedTest):
         self.assertEqual(len(done.stderr.splitlines()), 1)
 
 
-@unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+@cuda_test.needs_libdevice
 class RecordedLoopsTest(RecordedTest):
     """Loops whose lengths are known are part of the run's one graph."""
 

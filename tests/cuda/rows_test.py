@@ -10,7 +10,6 @@ Softmax, norms, reductions and transposes of all shapes and types, and each of
 their barriers left out.
 """
 
-import unittest
 
 import cuda_models
 import cuda_test
@@ -148,7 +147,7 @@ class RowsTest(cuda_test.CudaTest):
                     model = model_of("cumsum", *shape, axis=axis, **options)
                     self.check(model, "scan")
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_softmax(self):
         for shape in SOFTMAX:
             with self.subTest(shape=shape):
@@ -157,13 +156,13 @@ class RowsTest(cuda_test.CudaTest):
             with self.subTest(shape=shape, axis=0):
                 self.check(model_of("softmax", *shape, axis=0), "rows")
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_layer_norm(self):
         for shape in ((6, 10), (5, 33), (3, 4, 768), (2, 5000)):
             with self.subTest(shape=shape):
                 self.check(layer_norm(*shape), "rows")
 
-    @unittest.skipUnless(cuda_test.toolkit(), "needs the CUDA toolkit's libdevice")
+    @cuda_test.needs_libdevice
     def test_attention(self):
         for sizes in ((10, 50, 16, 24), (3, 7, 5, 9)):
             with self.subTest(sizes=sizes):

@@ -79,6 +79,7 @@ class WindowsTest(cuda_test.CudaTest):
                 with self.subTest(case=case, dtype=dtype):
                     self.check(pooled(*case, dtype=dtype), tolerance=0.02)
 
+    @cuda_test.needs_libdevice
     def test_weight_gradients(self):
         for case in ((2, 20, 32), (3, 40, 12, 2)):
             with self.subTest(case=case):

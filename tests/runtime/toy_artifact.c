@@ -81,9 +81,15 @@ static const tinh_tensor_desc_t count_inputs[] = {
 static const tinh_tensor_desc_t count_outputs[] = {
     {"count", TINH_DTYPE_I64, 0, {0}, 8, 0},
     {"runs", TINH_DTYPE_I64, 0, {0}, 8, TINH_NOT_VARIABLE}};
-static const tinh_variable_desc_t variables[] = {
-    {"count", TINH_DTYPE_I64, 0, {0}, 8, 0, TINH_INITIALLY_ZERO, 0, 8,
-     {TINH_NO_KERNEL, 0}, {TINH_NO_KERNEL, 0}}};
+static const tinh_variable_desc_t variables[] = {{
+    .name = "count",
+    .dtype = TINH_DTYPE_I64,
+    .size = 8,
+    .initial_offset = TINH_INITIALLY_ZERO,
+    .stored_size = 8,
+    .pack = {TINH_NO_KERNEL, 0},
+    .unpack = {TINH_NO_KERNEL, 0},
+}};
 
 static const tinh_buffer_ref_t twice_buffers[] = {{TINH_SPACE_INPUT, 0, 0},
                                                   {TINH_SPACE_ARENA, 0, 0}};

@@ -254,6 +254,7 @@ Error Emulation::replaceCalls() {
   for (Function &function : module)
     if (Error error = replaceCalls(function))
       return error;
+  current = kernels.front().first;
   return Error::success();
 }
 
