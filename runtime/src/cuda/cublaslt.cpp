@@ -14,6 +14,7 @@
 #include "cuda/cublaslt.h"
 
 #include "cuda/library.h"
+#include "cuda/shared_library.h"
 
 #include <algorithm>
 
@@ -21,10 +22,10 @@ namespace tinh::runtime::cuda::lt {
 namespace {
 
 struct Functions {
-#define TINH_MEMBER(result, name, parameters)                                  \
-  result(*name) parameters = nullptr;
-  TINH_CUBLASLT_FUNCTIONS(TINH_MEMBER)
-#undef TINH_MEMBER
+  explicit Functions(const std::string &file) : library(file) {}
+
+  SharedLibrary library;
+  TINH_CUBLASLT_FUNCTIONS(TINH_FOUND_FUNCTION)
 
   void check(Status status, const char *what) const {
     if (status != kSuccess)
@@ -32,16 +33,6 @@ struct Functions {
                   std::string(what) + ": " + cublasLtGetStatusName(status));
   }
 };
-
-Functions find_functions() {
-  SharedLibrary library("TINH_CUBLASLT", "libcublasLt.so.13");
-  Functions functions;
-#define TINH_FIND(result, name, parameters)                                    \
-  functions.name = reinterpret_cast<result(*) parameters>(library.find(#name));
-  TINH_CUBLASLT_FUNCTIONS(TINH_FIND)
-#undef TINH_FIND
-  return functions;
-}
 
 /// Owns an object of the library's.
 template <typename Object, Status (*Functions::*destroy)(Object)> class Owner {
@@ -228,15 +219,12 @@ private:
 
 class CublasLt : public Library {
 public:
-  CublasLt() : api(find_functions()), handle(api) {
+  explicit CublasLt(const std::string &file) : api(file), handle(api) {
     api.check(api.cublasLtCreate(&handle), "cublasLtCreate");
   }
 
   std::string name() const override {
-    size_t version = api.cublasLtGetVersion(); // 130100: 13.1.0
-    return "cuBLASLt " + std::to_string(version / 10000) + "." +
-           std::to_string(version / 100 % 100) + "." +
-           std::to_string(version % 100);
+    return "cuBLASLt " + version_text(api.cublasLtGetVersion());
   }
 
   std::unique_ptr<LibraryPlan> plan(const tinh_kernel_desc_t &kernel,
@@ -254,8 +242,8 @@ private:
 
 namespace tinh::runtime::cuda {
 
-std::shared_ptr<Library> load_cublaslt() {
-  return std::make_shared<lt::CublasLt>();
+std::shared_ptr<Library> load_cublaslt(const std::string &file) {
+  return std::make_shared<lt::CublasLt>(file);
 }
 
 } // namespace tinh::runtime::cuda

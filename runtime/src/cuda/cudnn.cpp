@@ -15,6 +15,7 @@
 #include "cuda/cudnn.h"
 
 #include "cuda/library.h"
+#include "cuda/shared_library.h"
 
 #include <algorithm>
 
@@ -22,10 +23,10 @@ namespace tinh::runtime::cuda::dnn {
 namespace {
 
 struct Functions {
-#define TINH_MEMBER(result, name, parameters)                                  \
-  result(*name) parameters = nullptr;
-  TINH_CUDNN_FUNCTIONS(TINH_MEMBER)
-#undef TINH_MEMBER
+  explicit Functions(const std::string &file) : library(file) {}
+
+  SharedLibrary library;
+  TINH_CUDNN_FUNCTIONS(TINH_FOUND_FUNCTION)
 
   void check(Status status, const char *what) const {
     if (status != kSuccess)
@@ -33,16 +34,6 @@ struct Functions {
                   std::string(what) + ": " + cudnnGetErrorString(status));
   }
 };
-
-Functions find_functions() {
-  SharedLibrary library("TINH_CUDNN", "libcudnn.so.9");
-  Functions functions;
-#define TINH_FIND(result, name, parameters)                                    \
-  functions.name = reinterpret_cast<result(*) parameters>(library.find(#name));
-  TINH_CUDNN_FUNCTIONS(TINH_FIND)
-#undef TINH_FIND
-  return functions;
-}
 
 /// Owns a descriptor, of which everything in the library is one.
 class Object {
@@ -402,16 +393,13 @@ private:
 
 class Cudnn : public Library {
 public:
-  Cudnn() : api(find_functions()) {
+  explicit Cudnn(const std::string &file) : api(file) {
     api.check(api.cudnnCreate(&shared.handle), "cudnnCreate");
   }
   ~Cudnn() override { api.cudnnDestroy(shared.handle); }
 
   std::string name() const override {
-    size_t version = api.cudnnGetVersion(); // 91300: 9.13.0
-    return "cuDNN " + std::to_string(version / 10000) + "." +
-           std::to_string(version / 100 % 100) + "." +
-           std::to_string(version % 100);
+    return "cuDNN " + version_text(api.cudnnGetVersion());
   }
 
   std::unique_ptr<LibraryPlan> plan(const tinh_kernel_desc_t &kernel,
@@ -430,6 +418,8 @@ private:
 
 namespace tinh::runtime::cuda {
 
-std::shared_ptr<Library> load_cudnn() { return std::make_shared<dnn::Cudnn>(); }
+std::shared_ptr<Library> load_cudnn(const std::string &file) {
+  return std::make_shared<dnn::Cudnn>(file);
+}
 
 } // namespace tinh::runtime::cuda

@@ -11,41 +11,30 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/driver.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
+#include "cuda/environment.h"
+
 #include <mutex>
 #include <optional>
 
 namespace tinh::runtime::cuda {
 
-static void *find(void *library, const char *library_name,
-                  const char *function) {
-  void *found = dlsym(library, function);
-  if (!found)
-    throw Error(TINH_NO_DEVICE, std::string("the CUDA driver '") +
-                                    library_name + "' is too old: it has no " +
-                                    function);
-  return found;
-}
-
 static Driver load() {
-  const char *name = std::getenv("TINH_CUDA_DRIVER");
-  if (!name || !*name)
-    name = "libcuda.so.1";
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    throw Error(TINH_NO_DEVICE,
-                std::string("there is no CUDA driver: ") + dlerror());
-  Driver driver;
-#define TINH_CUDA_FIND(function, parameters)                                   \
-  driver.function = reinterpret_cast<CUresult(*) parameters>(                  \
-      find(library, name, #function));
-  TINH_CUDA_DRIVER_FUNCTIONS(TINH_CUDA_FIND)
-#undef TINH_CUDA_FIND
-  if (CUresult result = driver.cuInit(0))
-    throw Error(TINH_NO_DEVICE, std::string("the CUDA driver '") + name +
-                                    "' does not start: " + driver.text(result));
-  return driver;
+  try {
+    Driver driver(read_environment().driver);
+    if (CUresult result = driver.cuInit(0))
+      throw Error(TINH_NO_DEVICE,
+                  "the CUDA driver '" + driver.library.file +
+                      "' does not start: " + driver.text(result));
+    return driver;
+  } catch (const Error &error) {
+    if (error.status() == TINH_NOT_FOUND)
+      throw Error(TINH_NO_DEVICE,
+                  std::string("there is no CUDA driver: ") + error.what());
+    if (error.status() == TINH_INCOMPATIBLE)
+      throw Error(TINH_NO_DEVICE,
+                  std::string("the CUDA driver is too old: ") + error.what());
+    throw;
+  }
 }
 
 const Driver &driver() {
@@ -53,7 +42,7 @@ const Driver &driver() {
   static std::optional<Driver> loaded;
   std::lock_guard lock(mutex);
   if (!loaded)
-    loaded = load();
+    loaded.emplace(load());
   return *loaded;
 }
 

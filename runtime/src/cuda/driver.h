@@ -15,6 +15,7 @@
 #ifndef TINH_RUNTIME_CUDA_DRIVER_H
 #define TINH_RUNTIME_CUDA_DRIVER_H
 
+#include "cuda/shared_library.h"
 #include "error.h"
 
 #include <cstddef>
@@ -192,7 +193,11 @@ struct MemsetNodeParams {
 
 /// The driver's functions, as members of their names.
 struct Driver {
-#define TINH_CUDA_MEMBER(name, parameters) CUresult(*name) parameters = nullptr;
+  explicit Driver(const std::string &file) : library(file) {}
+
+  SharedLibrary library;
+#define TINH_CUDA_MEMBER(name, parameters)                                     \
+  TINH_FOUND_FUNCTION(CUresult, name, parameters)
   TINH_CUDA_DRIVER_FUNCTIONS(TINH_CUDA_MEMBER)
 #undef TINH_CUDA_MEMBER
 

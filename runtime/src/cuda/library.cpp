@@ -5,48 +5,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// The environment variable TINH_CUDA_LIBRARIES lists those that may be used,
-// "cublaslt,cudnn", or is "none"; without it all are.
-//
-//===----------------------------------------------------------------------===//
 #include "cuda/library.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <dlfcn.h>
-#include <string_view>
+#include "cuda/environment.h"
 
 namespace tinh::runtime::cuda {
 
-SharedLibrary::SharedLibrary(const char *variable, const char *default_file) {
-  const char *other = std::getenv(variable);
-  file = other && *other ? other : default_file;
-  handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    throw Error(TINH_NOT_FOUND, dlerror());
-}
-
-void *SharedLibrary::find(const char *function) const {
-  void *found = dlsym(handle, function);
-  if (!found)
-    throw Error(TINH_INCOMPATIBLE, "'" + file + "' has no " + function);
-  return found;
-}
-
-/// Whether the environment lets a library be used.
-static bool is_allowed(std::string_view name) {
-  const char *variable = std::getenv("TINH_CUDA_LIBRARIES");
-  if (!variable)
-    return true;
-  std::string_view list = variable;
-  while (!list.empty()) {
-    size_t end = std::min(list.find(','), list.size());
-    if (list.substr(0, end) == name)
-      return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
+std::string version_text(size_t version) {
+  return std::to_string(version / 10000) + "." +
+         std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 Libraries::Libraries(const DevicePtr &device, const tinh_artifact_t &artifact)
@@ -62,32 +30,33 @@ Libraries::Libraries(const DevicePtr &device, const tinh_artifact_t &artifact)
       load(kind);
 }
 
-/// What `load` gives, for all who want it for a context while one of them has
-/// it: that a library starts takes long.
-static std::shared_ptr<Library>
-shared_library(CUcontext context, uint32_t kind,
-               std::shared_ptr<Library> (*load)()) {
+/// The library of a kind in a context, for all modules there while one of them
+/// has it: that a library starts takes long.
+static std::shared_ptr<Library> library_in(CUcontext context, uint32_t kind,
+                                           const Environment &environment) {
   static std::mutex mutex;
   static std::map<std::pair<CUcontext, uint32_t>, std::weak_ptr<Library>> known;
   std::lock_guard lock(mutex);
   std::weak_ptr<Library> &place = known[{context, kind}];
   std::shared_ptr<Library> library = place.lock();
   if (!library)
-    place = library = load();
+    place = library = kind == TINH_LIBRARY_PRODUCT
+                          ? load_cublaslt(environment.cublaslt)
+                          : load_cudnn(environment.cudnn);
   return library;
 }
 
 void Libraries::load(uint32_t kind) {
-  bool is_product = kind == TINH_LIBRARY_PRODUCT;
+  Environment environment = read_environment();
   Loaded &result = loaded[kind];
-  if (!is_allowed(is_product ? "cublaslt" : "cudnn")) {
+  if (kind == TINH_LIBRARY_PRODUCT ? !environment.allows_cublaslt
+                                   : !environment.allows_cudnn) {
     result.why_not = "TINH_CUDA_LIBRARIES leaves it out";
     return;
   }
   Current current(*device);
   try {
-    result.library = shared_library(device->context(), kind,
-                                    is_product ? load_cublaslt : load_cudnn);
+    result.library = library_in(device->context(), kind, environment);
   } catch (const Error &error) {
     result.why_not = error.what();
   }

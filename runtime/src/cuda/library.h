@@ -56,10 +56,12 @@ public:
                                             const Alignments &alignments) = 0;
 };
 
-/// Throw if there is no such library, or if it does not start. All modules on a
-/// GPU have the same one.
-std::shared_ptr<Library> load_cublaslt();
-std::shared_ptr<Library> load_cudnn();
+/// Throw if there is no such library, or if it does not start.
+std::shared_ptr<Library> load_cublaslt(const std::string &file);
+std::shared_ptr<Library> load_cudnn(const std::string &file);
+
+/// "13.1.0" for 130100.
+std::string version_text(size_t version);
 
 /// What libraries do for one module on one GPU.
 class Libraries {
@@ -95,18 +97,6 @@ private:
   Loaded loaded[2]; ///< By tinh_library_kind_t.
   mutable std::mutex mutex;
   mutable std::map<std::pair<uint32_t, Alignments>, Plan> plans;
-};
-
-/// A library's functions by their names. `name` is that of a variable of the
-/// environment, which names a file; else the file is `file`.
-class SharedLibrary {
-public:
-  SharedLibrary(const char *variable, const char *file);
-  void *find(const char *function) const;
-
-private:
-  std::string file;
-  void *handle; ///< Never closed, as libraries of CUDA want it.
 };
 
 } // namespace tinh::runtime::cuda
