@@ -12,6 +12,7 @@
 #include "check_artifact.h"
 
 #include "cuda/schedule.h"
+#include "step_buffers.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -234,22 +235,6 @@ private:
     return std::nullopt;
   }
 
-  /// The bytes that step `s` uses from the beginning of buffer `b` on.
-  uint64_t bytes_of(uint32_t s, uint32_t b) const {
-    const tinh_step_t &step = function.steps[s];
-    switch (step.opcode) {
-    case TINH_OP_DISPATCH:
-      return *operand_size(artifact.kernels[step.kernel].operands[b]);
-    case TINH_OP_COPY:
-    case TINH_OP_ZERO:
-      return step.size;
-    case TINH_OP_BRANCH:
-      return 1;
-    default:
-      return sizeof(int64_t);
-    }
-  }
-
   /// Whether buffer `b` of step `s` lies in its memory in each iteration.
   bool valid_buffer(uint32_t s, uint32_t b) const {
     const tinh_step_t &step = function.steps[s];
@@ -257,7 +242,7 @@ private:
     if (buffer.space == TINH_SPACE_LOOP)
       return buffer.offset == 0 && loop_around(s, buffer.index) >= 0;
     std::optional<uint64_t> size = space_size(buffer);
-    uint64_t used = bytes_of(s, b);
+    uint64_t used = buffer_size(artifact, step, b);
     if (!size || *size > INT64_MAX || !lies_within(buffer.offset, used, *size))
       return false;
     auto first = static_cast<int64_t>(buffer.offset), last = first;
@@ -381,32 +366,6 @@ std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function) {
   if (innermost >= 0)
     return {};
   return enclosing;
-}
-
-std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
-  uint64_t width = tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype));
-  if (width == 0 || operand.written > 1 ||
-      (operand.rank > 0 && (!operand.dims || !operand.strides)))
-    return std::nullopt;
-  uint64_t last = 0;
-  bool is_empty = false;
-  for (uint32_t d = 0; d < operand.rank; ++d) {
-    int64_t extent = operand.dims[d], stride = operand.strides[d];
-    uint64_t way;
-    if (extent < 0 || stride < 0)
-      return std::nullopt;
-    is_empty |= extent == 0;
-    if (extent > 0 && (__builtin_mul_overflow(extent - 1, stride, &way) ||
-                       __builtin_add_overflow(last, way, &last)))
-      return std::nullopt;
-  }
-  uint64_t size;
-  if (is_empty)
-    return 0;
-  if (__builtin_add_overflow(last, 1, &last) ||
-      __builtin_mul_overflow(last, width, &size))
-    return std::nullopt;
-  return size;
 }
 
 /// It takes parameters, each once and under its name, and gives nothing.

@@ -15,7 +15,6 @@
 
 #include "tinh/artifact.h"
 
-#include <optional>
 #include <vector>
 
 namespace tinh::runtime {
@@ -25,10 +24,6 @@ bool valid_artifact(const tinh_artifact_t &artifact);
 /// Whether `other` has what a context without a GPU may run in place of
 /// `artifact`, which has been checked; what it has is to be checked then.
 bool stands_in(const tinh_artifact_t &other, const tinh_artifact_t &artifact);
-
-/// The bytes from the first element of an operand to behind the last one;
-/// nothing if it is no tensor.
-std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand);
 
 /// Whether a kernel's library call describes what its operands can be. They
 /// have been checked.

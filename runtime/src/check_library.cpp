@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "check_artifact.h"
 
+#include "step_buffers.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>

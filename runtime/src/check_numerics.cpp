@@ -13,9 +13,9 @@
 //===----------------------------------------------------------------------===//
 #include "check_numerics.h"
 
-#include "check_artifact.h"
 #include "error.h"
 #include "state.h"
+#include "step_buffers.h"
 #include "tensor.h"
 
 namespace tinh::runtime {
@@ -62,26 +62,16 @@ std::optional<NotFinite> NumericsCheck::search(const Step &step,
       wanted);
 }
 
-/// The input or output of the function that the operand is, or null.
-const tinh_tensor_desc_t *NumericsCheck::tensor_of(const Step &step,
-                                                   uint32_t operand) const {
-  const tinh_buffer_ref_t &buffer =
-      step.function.steps[step.number].buffers[operand];
-  return buffer.space == TINH_SPACE_INPUT ? &step.function.inputs[buffer.index]
-         : buffer.space == TINH_SPACE_OUTPUT
-             ? &step.function.outputs[buffer.index]
-             : nullptr;
-}
-
 /// The variable that the operand is, if it is packed; else null, as for a part
 /// of one: what is not as large as the variable's memory is not all of it.
 const tinh_variable_desc_t *
 NumericsCheck::stored_apart(const Step &step, uint32_t operand) const {
-  const tinh_tensor_desc_t *tensor = tensor_of(step, operand);
+  const tinh_step_t &desc = step.function.steps[step.number];
+  const tinh_tensor_desc_t *tensor =
+      tensor_of(step.function, desc.buffers[operand]);
   if (!tensor || tensor->variable == TINH_NOT_VARIABLE)
     return nullptr;
   const tinh_variable_desc_t &variable = artifact.variables[tensor->variable];
-  const tinh_step_t &desc = step.function.steps[step.number];
   const tinh_operand_desc_t &type =
       artifact.kernels[desc.kernel].operands[operand];
   bool is_all = operand_size(type) == variable.stored_size;
@@ -107,7 +97,7 @@ std::string NumericsCheck::describe(const Step &step, uint32_t operand) const {
   for (uint32_t i = 0; i < operand; ++i)
     number += kernel.operands[i].written == type.written;
   const tinh_buffer_ref_t &buffer = desc.buffers[operand];
-  const tinh_tensor_desc_t *tensor = tensor_of(step, operand);
+  const tinh_tensor_desc_t *tensor = tensor_of(step.function, buffer);
   std::string text =
       (type.written ? "result " : "operand ") + std::to_string(number);
   if (buffer.space == TINH_SPACE_WEIGHTS)

@@ -45,7 +45,6 @@ private:
   };
   std::optional<Finding> find(const Step &step, bool written) const;
   std::optional<NotFinite> search(const Step &step, uint32_t operand) const;
-  const tinh_tensor_desc_t *tensor_of(const Step &step, uint32_t operand) const;
   const tinh_variable_desc_t *stored_apart(const Step &step,
                                            uint32_t operand) const;
   std::string describe(const Step &step, uint32_t operand) const;

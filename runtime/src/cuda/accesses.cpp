@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/accesses.h"
 
-#include "check_artifact.h"
+#include "step_buffers.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -26,39 +26,17 @@ namespace tinh::runtime::cuda {
 static bool find_memory(const tinh_function_desc_t &function,
                         const tinh_buffer_ref_t &buffer, uint64_t &memory) {
   constexpr uint64_t kVariable = uint64_t(UINT32_MAX) << 32;
-  const tinh_tensor_desc_t *tensor = nullptr;
-  switch (buffer.space) {
-  case TINH_SPACE_ARENA:
-  case TINH_SPACE_DEVICE:
+  if (buffer.space == TINH_SPACE_ARENA || buffer.space == TINH_SPACE_DEVICE) {
     memory = uint64_t(buffer.space) << 32;
     return true;
-  case TINH_SPACE_INPUT:
-    tensor = &function.inputs[buffer.index];
-    break;
-  case TINH_SPACE_OUTPUT:
-    tensor = &function.outputs[buffer.index];
-    break;
-  default:
-    return false;
   }
+  const tinh_tensor_desc_t *tensor = tensor_of(function, buffer);
+  if (!tensor)
+    return false;
   memory = tensor->variable != TINH_NOT_VARIABLE
                ? kVariable | static_cast<uint32_t>(tensor->variable)
                : uint64_t(buffer.space) << 32 | buffer.index;
   return true;
-}
-
-static uint64_t size_of(const tinh_artifact_t &artifact,
-                        const tinh_step_t &step, uint32_t buffer) {
-  switch (step.opcode) {
-  case TINH_OP_DISPATCH:
-    return *operand_size(artifact.kernels[step.kernel].operands[buffer]);
-  case TINH_OP_BRANCH:
-    return 1;
-  case TINH_OP_LOOP:
-    return sizeof(int64_t);
-  default:
-    return step.size;
-  }
 }
 
 /// Whether a kernel's operand is not all elements between its first and last.
@@ -83,14 +61,14 @@ static bool writes(const tinh_artifact_t &artifact, const tinh_step_t &step,
          (step.opcode == TINH_OP_COPY && buffer == 1);
 }
 
-int64_t way_of(const tinh_step_t &step, uint32_t buffer,
-               const std::vector<int64_t> &iterations) {
-  int64_t way = 0;
+int64_t iteration_offset(const tinh_step_t &step, uint32_t buffer,
+                         const std::vector<int64_t> &iterations) {
+  int64_t offset = 0;
   for (uint32_t i = 0; i < step.num_strides; ++i)
     if (const tinh_stride_t &stride = step.strides[i];
         stride.buffer == buffer && stride.loop < iterations.size())
-      way += stride.bytes * iterations[stride.loop];
-  return way;
+      offset += stride.bytes * iterations[stride.loop];
+  return offset;
 }
 
 /// Adds where the buffer lies in other iterations of loops whose are not known.
@@ -101,9 +79,9 @@ static void widen(Access &access, const tinh_step_t &step, uint32_t buffer,
     if (stride.buffer != buffer || stride.loop < num_known ||
         lengths[stride.loop] == 0)
       continue;
-    uint64_t way = // Wraps if it is negative.
+    uint64_t bytes = // Wraps if it is negative.
         static_cast<uint64_t>(stride.bytes) * (lengths[stride.loop] - 1);
-    (stride.bytes < 0 ? access.begin : access.end) += way;
+    (stride.bytes < 0 ? access.begin : access.end) += bytes;
   }
 }
 
@@ -114,12 +92,13 @@ std::vector<Access> accesses_of(const tinh_artifact_t &artifact,
                                 const std::vector<uint64_t> &lengths) {
   std::vector<Access> accesses;
   for (uint32_t b = 0; b < step.num_buffers; ++b) {
-    uint64_t size = size_of(artifact, step, b);
+    uint64_t size = buffer_size(artifact, step, b);
     Access access = {0, step.buffers[b].offset, 0, writes(artifact, step, b),
                      has_gaps(artifact, step, b, size)};
     if (size == 0 || !find_memory(function, step.buffers[b], access.memory))
       continue;
-    access.begin += static_cast<uint64_t>(way_of(step, b, iterations));
+    access.begin +=
+        static_cast<uint64_t>(iteration_offset(step, b, iterations));
     access.end = access.begin + size;
     widen(access, step, b, iterations.size(), lengths);
     accesses.push_back(access);

@@ -36,8 +36,8 @@ struct Access {
 
 /// How far behind its place in the first iterations of the loops around it, the
 /// outermost first, a buffer lies in these.
-int64_t way_of(const tinh_step_t &step, uint32_t buffer,
-               const std::vector<int64_t> &iterations);
+int64_t iteration_offset(const tinh_step_t &step, uint32_t buffer,
+                         const std::vector<int64_t> &iterations);
 
 /// What a step accesses in these iterations; of loops around it beyond those,
 /// in any iteration, their `lengths` being known.

@@ -18,8 +18,6 @@
 
 #include <map>
 #include <mutex>
-#include <optional>
-#include <span>
 #include <vector>
 
 namespace tinh::runtime::cuda {

@@ -19,6 +19,8 @@
 #include "cuda/loaded_module.h"
 #include "program.h"
 
+#include <span>
+
 namespace tinh::runtime::cuda {
 
 constexpr uint32_t kNoNode = UINT32_MAX;

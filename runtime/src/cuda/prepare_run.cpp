@@ -72,8 +72,8 @@ void DeviceRun::find_copy(Plan &to_make, uint32_t number,
   copy.segment = segment;
   copy.node = node;
   copy.argument = host.index + (is_input ? 0 : of.num_inputs);
-  copy.offset = host.offset + static_cast<uint64_t>(
-                                  way_of(step, to_device ? 0 : 1, iterations));
+  copy.offset = host.offset + static_cast<uint64_t>(iteration_offset(
+                                  step, to_device ? 0 : 1, iterations));
   copy.size = step.size;
   copy.to_device = to_device;
   copy.staging_offset = to_make.staging_size;
@@ -111,8 +111,8 @@ void DeviceRun::place_node(const tinh_step_t &step, const Node &node,
       buffers[b] = reinterpret_cast<int64_t *>(numbers.get()) +
                    node.iterations[step.buffers[b].index];
     else if (buffers[b]) // Or it is the caller's.
-      buffers[b] =
-          static_cast<char *>(buffers[b]) + way_of(step, b, node.iterations);
+      buffers[b] = static_cast<char *>(buffers[b]) +
+                   iteration_offset(step, b, node.iterations);
 }
 
 void DeviceRun::add_graphs(Plan &to_make, const std::vector<void *> &table) {

@@ -15,6 +15,7 @@
 #include "cuda/schedule.h"
 
 #include "program.h"
+#include "step_buffers.h"
 
 #include <algorithm>
 #include <map>
@@ -41,18 +42,10 @@ bool needs_device(const tinh_artifact_t &artifact) {
 bool on_device(const tinh_artifact_t &artifact,
                const tinh_function_desc_t &function,
                const tinh_buffer_ref_t &buffer) {
-  const tinh_tensor_desc_t *tensor = nullptr;
-  switch (buffer.space) {
-  case TINH_SPACE_DEVICE:
-  case TINH_SPACE_DEVICE_WEIGHTS:
+  if (buffer.space == TINH_SPACE_DEVICE ||
+      buffer.space == TINH_SPACE_DEVICE_WEIGHTS)
     return true;
-  case TINH_SPACE_INPUT:
-    tensor = &function.inputs[buffer.index];
-    break;
-  case TINH_SPACE_OUTPUT:
-    tensor = &function.outputs[buffer.index];
-    break;
-  }
+  const tinh_tensor_desc_t *tensor = tensor_of(function, buffer);
   return tensor && tensor->variable != TINH_NOT_VARIABLE &&
          artifact.variables[tensor->variable].device == TINH_DEVICE_CUDA;
 }

@@ -1,0 +1,33 @@
+//===- step_buffers.h - What the buffers of a step are ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_STEP_BUFFERS_H
+#define TINH_RUNTIME_STEP_BUFFERS_H
+
+#include "tinh/artifact.h"
+
+#include <optional>
+
+namespace tinh::runtime {
+
+/// The bytes from the first element of an operand to behind the last one;
+/// nothing if it is no tensor.
+std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand);
+
+/// The bytes that a step uses from the beginning of buffer `b` on. Its kernel
+/// has been checked.
+uint64_t buffer_size(const tinh_artifact_t &artifact, const tinh_step_t &step,
+                     uint32_t b);
+
+/// The input or output of the function that a buffer lies in; null if it is
+/// elsewhere. Its index has been checked.
+const tinh_tensor_desc_t *tensor_of(const tinh_function_desc_t &function,
+                                    const tinh_buffer_ref_t &buffer);
+
+} // namespace tinh::runtime
+
+#endif // TINH_RUNTIME_STEP_BUFFERS_H
