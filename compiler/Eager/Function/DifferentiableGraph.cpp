@@ -68,8 +68,8 @@ DifferentiableGraph::another(OwningOpRef<ModuleOp> module, size_t numResults) {
       Options{options.name, options.threads, numResults, {}});
 }
 
-/// Numbers, and what random numbers are drawn from, go along with a run.
-static bool isAnywhere(const TensorImpl &x) {
+/// Numbers, and what random numbers are drawn from, go along with a run on a GPU.
+static bool isPassedByValue(const TensorImpl &x) {
   return x.storage->place() == 0 &&
          (x.rank() == 0 || x.storage->size() <= sizeof(uint64_t[2]));
 }
@@ -82,7 +82,7 @@ DifferentiableGraph::keyOf(std::span<const Tensor> arguments) const {
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     const TensorImpl &x = *TensorAccess::get(argument);
     bool isChanged = llvm::is_contained(options.changed, i);
-    if (x.storage->place() != place && (isChanged || !isAnywhere(x)))
+    if (x.storage->place() != place && (isChanged || !isPassedByValue(x)))
       throw Error(TINH_INVALID_ARGUMENT,
                   "function '" + options.name +
                       "' is given, or captures, a tensor of shape " +

@@ -143,38 +143,38 @@ void PrimitiveBackend::pool(PoolOp op, const TensorImpl &x,
       });
 }
 
-void PrimitiveBackend::convWeightGradient(const TensorImpl &x,
-                                          const TensorImpl &dy,
-                                          const Window &window, TensorImpl &out,
-                                          const Call &at) {
+void PrimitiveBackend::windowGradient(PrimitiveKind kind,
+                                      WindowGradient gradient,
+                                      const TensorImpl &x, const TensorImpl &dy,
+                                      const Window &window, TensorImpl &out,
+                                      const Call &at) {
   call(
       present({&x, &dy}), &out, at,
       [&] {
-        Signature signature(PrimitiveKind::ConvWeightGradient);
+        Signature signature(kind);
         addWindow(signature, window);
         return signature;
       },
       [&](Backend &backend, Inputs in, Outputs outputs) {
-        backend.convWeightGradient(*in[0].tensor, *in[1].tensor, window,
-                                   *outputs[0], at);
+        (backend.*gradient)(*in[0].tensor, *in[1].tensor, window, *outputs[0],
+                            at);
       });
+}
+
+void PrimitiveBackend::convWeightGradient(const TensorImpl &x,
+                                          const TensorImpl &dy,
+                                          const Window &window, TensorImpl &out,
+                                          const Call &at) {
+  windowGradient(PrimitiveKind::ConvWeightGradient,
+                 &Backend::convWeightGradient, x, dy, window, out, at);
 }
 
 void PrimitiveBackend::maxPoolGradient(const TensorImpl &x,
                                        const TensorImpl &dy,
                                        const Window &window, TensorImpl &out,
                                        const Call &at) {
-  call(
-      present({&x, &dy}), &out, at,
-      [&] {
-        Signature signature(PrimitiveKind::MaxPoolGradient);
-        addWindow(signature, window);
-        return signature;
-      },
-      [&](Backend &backend, Inputs in, Outputs outputs) {
-        backend.maxPoolGradient(*in[0].tensor, *in[1].tensor, window,
-                                *outputs[0], at);
-      });
+  windowGradient(PrimitiveKind::MaxPoolGradient, &Backend::maxPoolGradient, x,
+                 dy, window, out, at);
 }
 
 void PrimitiveBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,

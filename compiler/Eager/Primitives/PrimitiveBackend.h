@@ -154,6 +154,14 @@ private:
                                     llvm::ArrayRef<TensorImpl *>)>
                 replay,
             const Draw *draw = nullptr);
+
+  using WindowGradient = void (Backend::*)(const TensorImpl &x,
+                                           const TensorImpl &dy,
+                                           const Window &window,
+                                           TensorImpl &out, const Call &call);
+  void windowGradient(PrimitiveKind kind, WindowGradient gradient,
+                      const TensorImpl &x, const TensorImpl &dy,
+                      const Window &window, TensorImpl &out, const Call &at);
 };
 
 } // namespace tinh::eager
