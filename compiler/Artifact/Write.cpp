@@ -70,6 +70,19 @@ static void digest(ArrayRef<char> weights, uint8_t (&out)[16]) {
   std::memcpy(out, hash.data(), sizeof(out));
 }
 
+/// Writes the checksum of a whole file to its end, which has been left free;
+/// `weights` are those within it.
+static void addChecksum(MutableArrayRef<char> bytes,
+                        ArrayRef<char> weights = {}) {
+  MutableArrayRef<char> end = bytes.take_back(sizeof(uint64_t));
+  const char *behind = weights.empty() ? end.data() : weights.end();
+  const char *before = weights.empty() ? end.data() : weights.data();
+  uint64_t checksum =
+      tinh_checksum(TINH_CHECKSUM_START, bytes.data(), before - bytes.data());
+  checksum = tinh_checksum(checksum, behind, end.data() - behind);
+  std::memcpy(end.data(), &checksum, sizeof(checksum));
+}
+
 static Error copyTo(PendingFile &file, const Object &content) {
   auto bytes = file.map(content.size());
   if (!bytes)
@@ -104,7 +117,8 @@ static Error writeEmbedded(PendingFile &file, Object &linked,
   header.e_shoff = alignUp(table.sh_offset + table.sh_size, 8);
   sections.push_back(weights);
   header.e_shnum = sections.size();
-  uint64_t total = header.e_shoff + sections.size() * sizeof(Elf64_Shdr);
+  uint64_t total =
+      header.e_shoff + sections.size() * sizeof(Elf64_Shdr) + sizeof(uint64_t);
 
   auto bytes = file.map(total);
   if (!bytes)
@@ -118,11 +132,15 @@ static Error writeEmbedded(PendingFile &file, Object &linked,
   auto memory = bytes->slice(weights.sh_offset, weights.sh_size);
   if (Error error = fillWeights(memory))
     return error;
-  return changeNote(bytes->take_front(linked.size()), [&](tinh_note_t &note) {
-    note.file_size = total;
-    note.weights_offset = weights.sh_offset;
-    digest(memory, note.weights_digest);
-  });
+  if (Error error =
+          changeNote(bytes->take_front(linked.size()), [&](tinh_note_t &note) {
+            note.file_size = total;
+            note.weights_offset = weights.sh_offset;
+            digest(memory, note.weights_digest);
+          }))
+    return error;
+  addChecksum(*bytes, memory);
+  return Error::success();
 }
 
 /// Writes the object file with the weights at its end, as the content of their
@@ -242,6 +260,7 @@ static Error writeExternal(PendingFile &file, Object &linked,
   auto weights = PendingFile::create(companion);
   if (!weights)
     return weights.takeError();
+  linked.resize(linked.size() + sizeof(uint64_t));
   tinh_note_t written = {};
   if (Error error = writeCompanion(*weights, contents, fillWeights, written))
     return error;
@@ -254,6 +273,7 @@ static Error writeExternal(PendingFile &file, Object &linked,
         std::memcpy(note.weights_file, name.data(), name.size());
       }))
     return error;
+  addChecksum(linked);
   if (Error error = copyTo(file, linked))
     return error;
   return weights->keep(0666);
@@ -298,9 +318,11 @@ Expected<MemoryFile> writeToMemory(const Contents &contents,
   auto linked = linkAll(contents, kernels, machine, {});
   if (!linked)
     return linked.takeError();
+  linked->resize(linked->size() + sizeof(uint64_t));
   if (Error error = changeNote(
           *linked, [&](tinh_note_t &note) { note.file_size = linked->size(); }))
     return error;
+  addChecksum(*linked);
   return MemoryFile::create({linked->data(), linked->size()});
 }
 

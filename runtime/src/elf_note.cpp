@@ -8,7 +8,9 @@
 //
 // dlopen trusts a file's program headers and maps what they say; touching a
 // page past the end of the file is then a SIGBUS. So they are read here with
-// pread and compared with the file's real length first.
+// pread and compared with the file's real length first. And it crashes on
+// relocations that make no sense, as the runtime would on pointers that do not:
+// so the file's checksum must be right, too.
 //
 //===----------------------------------------------------------------------===//
 #include "elf_note.h"
@@ -16,6 +18,7 @@
 #include "cpu_features.h"
 #include "error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
@@ -32,6 +35,8 @@ static constexpr unsigned kMachine = EM_AARCH64;
 
 /// Far more than a note segment of ours needs.
 static constexpr uint64_t kMaxNoteSegment = 1u << 20;
+/// What is read at a time for the checksum; whole words of it.
+static constexpr uint64_t kChecksumPiece = 1u << 16;
 
 [[noreturn]] static void fail(tinh_status_t status, const std::string &path,
                               const std::string &why) {
@@ -128,6 +133,39 @@ void check_compatible(const tinh_note_t &note, const std::string &what) {
                     "--cpu=native on this machine or with an older --cpu");
 }
 
+/// Adds `size` bytes of `file` at `offset` to a checksum.
+static uint64_t add_to_checksum(uint64_t checksum, const File &file,
+                                uint64_t offset, uint64_t size,
+                                const std::string &path) {
+  std::vector<char> piece(std::min(size, kChecksumPiece));
+  while (size > 0) {
+    piece.resize(std::min(size, kChecksumPiece));
+    if (!file.read_at(offset, piece.data(), piece.size()))
+      fail_truncated(path);
+    checksum = tinh_checksum(checksum, piece.data(), piece.size());
+    offset += piece.size();
+    size -= piece.size();
+  }
+  return checksum;
+}
+
+/// All but embedded weights, which may be large, has the checksum at the end.
+static void check_checksum(const tinh_note_t &note, const File &file,
+                           const std::string &path) {
+  uint64_t end = file.size() - sizeof(uint64_t), weights = end, behind = end;
+  if (note.weights_embedded && note.weights_size > 0) {
+    weights = note.weights_offset;
+    behind = weights + note.weights_size;
+  }
+  uint64_t checksum =
+      add_to_checksum(TINH_CHECKSUM_START, file, 0, weights, path);
+  checksum = add_to_checksum(checksum, file, behind, end - behind, path);
+  uint64_t written = 0;
+  if (!file.read_at(end, &written, sizeof written) || checksum != written)
+    fail(TINH_INVALID_ARTIFACT, path,
+         "its bytes are not those that the compiler wrote; it is damaged");
+}
+
 static void check_note(const tinh_note_t &note, const File &file,
                        const std::string &path) {
   check_version(note, '\'' + path + '\'');
@@ -139,11 +177,14 @@ static void check_note(const tinh_note_t &note, const File &file,
   bool whole = note.weights_offset % TINH_WEIGHTS_FILE_ALIGNMENT == 0 &&
                std::memchr(note.cpu, 0, sizeof note.cpu) &&
                std::memchr(note.weights_file, 0, sizeof note.weights_file);
-  if (whole && note.weights_embedded)
-    whole = note.weights_offset <= file.size() &&
-            note.weights_size <= file.size() - note.weights_offset;
+  if (whole && note.weights_embedded) {
+    uint64_t end = file.size() - sizeof(uint64_t); // Where the checksum is.
+    whole = note.weights_offset <= end &&
+            note.weights_size <= end - note.weights_offset;
+  }
   if (!whole)
     fail(TINH_INVALID_ARTIFACT, path, "its Tinh note is damaged");
+  check_checksum(note, file, path);
   check_compatible(note, '\'' + path + '\'');
 }
 

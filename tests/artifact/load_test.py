@@ -19,6 +19,15 @@ VERSION = int(re.search(r"TINH_ARTIFACT_VERSION (\d+)u", HEADER.read_text())[1])
 NOTE = b"Tinh\0\0\0\0"  # The note's name, with padding; its content follows.
 
 
+def checksum(data):
+    """tinh_checksum of artifact.h."""
+    value = 0xCBF29CE484222325
+    for start in range(0, len(data), 8):
+        word = int.from_bytes(data[start : start + 8], "little")
+        value = (value ^ word) * 0x100000001B3 % 2**64
+    return value
+
+
 class Loading(ToolTest):
     def setUp(self):
         super().setUp()
@@ -44,9 +53,14 @@ class Embedded(Loading):
         (self.folder / "out.so").write_bytes(data)
 
     def patch(self, offset, data):
-        """The good artifact with other bytes at `offset` of its note."""
-        start = self.good.index(NOTE) + len(NOTE) + offset
-        self.write(self.good[:start] + data + self.good[start + len(data) :])
+        """The good artifact with other bytes at `offset` of its note, and its
+        checksum."""
+        note = self.good.index(NOTE) + len(NOTE)
+        start, size = struct.unpack_from("<QQ", self.good, note + 24)
+        at = note + offset
+        changed = self.good[:at] + data + self.good[at + len(data) : -8]
+        covered = changed[:start] + changed[start + size :]
+        self.write(changed + struct.pack("<Q", checksum(covered)))
 
     def test_the_patch_finds_the_note(self):
         self.patch(0, struct.pack("<I", VERSION))
@@ -65,6 +79,20 @@ class Embedded(Loading):
     def test_longer(self):
         self.write(self.good + b"\0")
         self.refused(f"the file has {len(self.good) + 1} bytes where")
+
+    def test_changed_bytes(self):
+        """Anywhere but in the weights, which are not read when they are loaded."""
+        start, size = struct.unpack_from(
+            "<QQ", self.good, self.good.index(NOTE) + len(NOTE) + 24
+        )
+        generator = random.Random(3)
+        places = [*range(start), *range(start + size, len(self.good))]
+        for place in generator.sample(places, 100):
+            with self.subTest(place):
+                changed = bytearray(self.good)
+                changed[place] ^= 1 << generator.randrange(8)
+                self.write(changed)
+                self.refused("cannot load 'out.so': ")
 
     def test_garbage(self):
         generator = random.Random(7)

@@ -90,6 +90,28 @@ TEST(Load, DamagedHeadersAreReadWithoutHarm) {
   EXPECT_GT(refused, 300);
 }
 
+/// Each byte of a file counts: of headers, relocations, descriptors, code and
+/// images, and of the checksum itself. Those of weights alone do not.
+TEST(Load, ChangedBytes) {
+  Toy toy;
+  std::string path = toy.path();
+  std::ifstream whole(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  size_t end_of_weights = bytes.size() - sizeof(uint64_t);
+  size_t weights = end_of_weights - 1024 * sizeof(float);
+  std::mt19937 random(2);
+  for (size_t at = 0; at < bytes.size(); at += 1 + random() % 31) {
+    if (at >= weights && at < end_of_weights)
+      continue;
+    std::string damaged = bytes;
+    damaged[at] ^= static_cast<char>(1u << random() % 8);
+    std::filesystem::remove(path);
+    std::ofstream(path, std::ios::binary) << damaged;
+    ASSERT_NE(try_load(path), TINH_OK) << at;
+    ASSERT_TRUE(said("cannot load '")) << at;
+  }
+}
+
 TEST(Load, OtherVersion) {
   Toy toy([](tinh_note_t &note) { note.version = 77; });
   EXPECT_EQ(try_load(toy.path()), TINH_INCOMPATIBLE);

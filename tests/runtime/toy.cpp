@@ -67,10 +67,16 @@ Toy::Toy(const std::function<void(tinh_note_t &)> &change,
     note.weights_offset = bytes.size();
     bytes += blob;
   }
-  note.file_size = bytes.size();
+  size_t end = bytes.size(), begin_of_weights = end;
+  if (!external_weights)
+    begin_of_weights -= blob.size();
+  note.file_size = end + sizeof(uint64_t);
   if (change)
     change(note);
   std::memcpy(&bytes[bytes.find("NOTE TO COMPLETE")], &note, sizeof note);
+  uint64_t checksum =
+      tinh_checksum(TINH_CHECKSUM_START, bytes.data(), begin_of_weights);
+  bytes.append(reinterpret_cast<char *>(&checksum), sizeof checksum);
   write(path(), bytes);
 }
 

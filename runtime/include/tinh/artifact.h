@@ -13,8 +13,11 @@
  *     constant data that describes functions, kernels and schedules;
  *   - the kernels, reached through the descriptor only;
  *   - unless the weights are external, a section ".tinh.weights" that is not
- *     loaded; the note says where in the file it lies.
- * An object file has the same but for the note's place: see tinh_model_t.
+ *     loaded; the note says where in the file it lies;
+ *   - in the last 8 bytes of the file, a tinh_checksum of all others but those
+ *     of embedded weights.
+ * An object file has the same but for the note's place and the checksum: see
+ * tinh_model_t.
  *
  * The compiler writes these structures and the runtime reads them; programs
  * that embed the runtime use tinh/runtime.h instead. All pointers point into
@@ -27,8 +30,11 @@
 
 #include "tinh/types.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 8u
+#define TINH_ARTIFACT_VERSION 9u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -75,6 +81,27 @@ typedef struct tinh_note {
   char weights_file[128]; /* Name of the companion file, in the artifact's own
                              directory; empty if the weights are embedded. */
 } tinh_note_t;
+
+#define TINH_CHECKSUM_START UINT64_C(0xcbf29ce484222325)
+
+/* FNV-1a over words of 8 bytes, the last one filled up with zeros: `checksum`,
+ * which begins with TINH_CHECKSUM_START, and `size` bytes more. It tells any
+ * change of one word, and finds accidents, not attacks. */
+static inline uint64_t tinh_checksum(uint64_t checksum, const void *data,
+                                     size_t size) {
+  const char *bytes = (const char *)data;
+  uint64_t word;
+  for (; size >= sizeof word; bytes += sizeof word, size -= sizeof word) {
+    memcpy(&word, bytes, sizeof word);
+    checksum = (checksum ^ word) * UINT64_C(0x100000001b3);
+  }
+  if (size > 0) {
+    word = 0;
+    memcpy(&word, bytes, size);
+    checksum = (checksum ^ word) * UINT64_C(0x100000001b3);
+  }
+  return checksum;
+}
 
 /* A kernel computes chunks [chunk_begin, chunk_end) of one dispatch. Chunks are
  * independent of each other and fixed when the kernel is compiled, so that any
