@@ -12,9 +12,7 @@
 // it; so images may lie as they like, and filters too.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/LibraryConvolution.h"
-
-#include "dialects/graph/Layout.h"
+#include "compiler/Codegen/CUDA/LibraryDescriber.h"
 
 using namespace mlir;
 
@@ -239,59 +237,53 @@ private:
 
 } // namespace
 
-graph::LibraryAttr ProductDescriber::convolution(const MemoryAccess &rows,
+graph::LibraryAttr LibraryDescriber::convolution(const MemoryAccess &rows,
                                                  const MemoryAccess &columns) {
   if (auto found = convolution(rows, p.rows, columns, p.columns))
     return found;
   return convolution(columns, p.columns, rows, p.rows);
 }
 
-graph::LibraryAttr ProductDescriber::convolution(const MemoryAccess &image,
+graph::LibraryAttr LibraryDescriber::convolution(const MemoryAccess &image,
                                                  const Factor &ofImage,
                                                  const MemoryAccess &filter,
                                                  const Factor &ofFilter) {
-  MLIRContext *context = kernel.getContext();
   ConvolutionMatcher m(p, image, ofImage, filter, ofFilter);
   if (epilogue.activation == graph::Activation::GeluTanh || !m.match())
     return {};
   Views views(m, filter.steps());
-  auto view = [&](unsigned operand, ArrayRef<int64_t> strides) {
-    SmallVector<int64_t> steps = stepsInProduct(p, strides);
+  auto viewOf = [&](unsigned operand, ArrayRef<int64_t> steps) {
     // Channels of all groups are one dimension.
     if (m.group.loop && m.output.loop &&
         steps[*m.group.loop] != steps[*m.output.loop] * m.extentOf(m.output))
       return graph::ViewAttr();
-    return makeView(context, operand, views.resultShape(),
-                    views.resultStrides(steps));
+    return makeView(operand, views.resultShape(), views.resultStrides(steps));
   };
-  auto result = view(kernel.getNumArguments(), graph::resultStrides(kernel, 0));
+  auto result = resultView(viewOf);
   if (!result)
     return {};
-  graph::ViewAttr bias, residual;
-  for (const Addend &addend : epilogue.addends) {
-    auto added = view(addend.argument, addend.strides);
-    if (!added)
-      return {};
-    ArrayRef<int64_t> strides = added.getStrides();
-    bool isBias =
-        strides[1] == 1 &&
-        llvm::count(strides, 0) == static_cast<int64_t>(strides.size()) - 1;
-    if (!isBias && strides != result.getStrides().asArrayRef())
-      return {};
-    if (std::exchange(isBias ? bias : residual, added))
-      return {}; // Two of them.
-  }
-  auto list = [&](ArrayRef<int64_t> values) {
-    return DenseI64ArrayAttr::get(context, values);
+  auto isBias = [](graph::ViewAttr view) {
+    ArrayRef<int64_t> strides = view.getStrides();
+    return strides[1] == 1 &&
+           llvm::count(strides, 0) == static_cast<int64_t>(strides.size()) - 1;
   };
-  return attribute(
+  auto isResidual = [&](graph::ViewAttr view) {
+    return view.getStrides() == result.getStrides();
+  };
+  auto added = addends(viewOf, isBias, isResidual);
+  if (!added)
+    return {};
+  auto list = [&](ArrayRef<int64_t> values) {
+    return DenseI64ArrayAttr::get(kernel.getContext(), values);
+  };
+  return makeCall(
       graph::LibraryKind::Convolution,
-      makeView(context, image.argument, views.imageShape, views.imageStrides),
-      makeView(context, filter.argument, views.filterShape,
-               views.filterStrides),
-      result, bias, residual,
-      graph::WindowAttr::get(context, list(views.low), list(views.high),
-                             list(views.strides), list(views.dilations)));
+      makeView(image.argument, views.imageShape, views.imageStrides),
+      makeView(filter.argument, views.filterShape, views.filterStrides), result,
+      *added,
+      graph::WindowAttr::get(kernel.getContext(), list(views.low),
+                             list(views.high), list(views.strides),
+                             list(views.dilations)));
 }
 
 } // namespace tinh::cuda
