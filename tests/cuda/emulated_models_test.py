@@ -30,6 +30,12 @@ class EmulatedModelsTest(cuda_test.CudaTest):
     def test_two_layer(self):
         self.check(cuda_models.two_layer())
 
+    def test_product_of_no_depth(self):
+        """Its factors have no elements, and so no memory."""
+        b = cuda_models.Builder("no_depth")
+        x = b.input("x", 5, 0)
+        self.check(b.finish(b.add("matmul", x, b.weight("w", 0, 3, spread=1))))
+
     def test_narrow_layers(self):
         # What is rounded between the layers may be rounded up or down.
         for dtype, tolerance in (("f16", 2e-3), ("bf16", 2e-2)):

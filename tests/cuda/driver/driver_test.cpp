@@ -246,6 +246,11 @@ TEST_F(FakeDriverTest, FindsAccessesOfOtherMemory) {
         << "what lies beside it was written";
     ASSERT_EQ(cuMemAlloc_v2(&y, kBytes), kSuccess);
   }
+#ifndef TINH_FAKE_CUDA_NO_SIGNALS
+  start(""); // No kernel is refused for a null pointer that it may not read.
+  EXPECT_EQ(launch(0, y, stream), kSuccess);
+  EXPECT_EQ(cuStreamSynchronize(stream), 719);
+#endif
   start("");
   EXPECT_EQ(launch(x + kBytes, y, stream), kInvalidValue);
   EXPECT_EQ(launch(x, y, stream, 0, /*shared=*/8), kSuccess);

@@ -135,10 +135,12 @@ std::string Gpu::checkKernel(const Operation &operation) const {
   if (!code)
     return {};
   for (uint32_t i = 0; i < code->numParameters; ++i) {
-    if (!code->parameters[i].pointer)
+    // Null is what a tensor without elements may have; an access of it fails.
+    auto *address = reinterpret_cast<void *>(operation.parameters[i]);
+    if (!code->parameters[i].pointer || !address)
       continue;
     MemoryKind kind;
-    if (!memory.find(reinterpret_cast<void *>(operation.parameters[i]), kind))
+    if (!memory.find(address, kind))
       return "operand " + std::to_string(i) + " of kernel '" +
              operation.kernel + "' is no memory of the GPU";
   }
