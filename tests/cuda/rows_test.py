@@ -50,6 +50,16 @@ def attention(queries, keys, depth, values):
     return b.finish(b.add("attention", q, k, v, scale=0.25))
 
 
+def sum_of_many(count, *shape):
+    """The sum over rows of a product of `count` tensors."""
+    b = cuda_models.Builder("model", 6)
+    y = b.input("x", *shape)
+    for i in range(1, count):
+        y = b.add("mul", y, b.input(f"x{i}", *shape))
+    axes = list(range(len(shape) - 1))
+    return b.finish(b.add("reduce", y, kind="sum", axes=axes))
+
+
 def moved(shape, permutation, dtype="f32"):
     """A transpose with what comes before it and after it."""
     b = cuda_models.Builder("model", 4)
@@ -101,6 +111,12 @@ class RowsTest(cuda_test.CudaTest):
                 with self.subTest(shape=shape, axes=axes, kind=kind):
                     model = model_of("reduce", *shape, kind=kind, axes=axes)
                     self.check(model, "rows")
+
+    def test_many_inputs(self):
+        """Fewer iterations are unrolled, of whole ones and of those left."""
+        for shape in ((70, 64), (500, 36), (2300, 8)):
+            with self.subTest(shape=shape):
+                self.check(sum_of_many(9, *shape), "rows")
 
     def test_booleans(self):
         for shape, axes in (REDUCTIONS[0], ((70, 6), [1]), ((700, 6), [0])):
@@ -186,6 +202,8 @@ class RowsTest(cuda_test.CudaTest):
             attention(64, 128, 64, 64),
             model_of("variance", 32, 56, 56, 64, axes=[0, 1, 2]),
             model_of("argmax", 64, 1000, axis=1),
+            sum_of_many(3, 16, 7, 7, 512),
+            sum_of_many(16, 1024, 2048),
             moved((8, 300, 500), [0, 2, 1]),
             moved((8, 300, 500), [0, 2, 1], "f16"),
         ):

@@ -21,9 +21,6 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// As many iterations are unrolled as a whole, else so many at a time.
-static constexpr int64_t kUnrolled = 8, kUnrolledOfMore = 4;
-
 //===----------------------------------------------------------------------===//
 // Rows, units and iterations
 //===----------------------------------------------------------------------===//
@@ -108,18 +105,19 @@ TeamEmitter::Values TeamEmitter::forShare(int64_t count, int64_t threads,
       state = *next;
     return next;
   };
-  int64_t looped = rounds <= kUnrolled ? 0 : whole - whole % kUnrolledOfMore;
+  // Up to twice as many as in a loop are not worth one.
+  int64_t unrolled = plan.unrolled;
+  int64_t looped = rounds <= 2 * unrolled ? 0 : whole - whole % unrolled;
   if (looped > 0) {
-    auto loop =
-        buildLoop(b, loc, scalar.index(0), scalar.index(looped * threads),
-                  kUnrolledOfMore * threads, state,
-                  [&](Value iv, ValueRange carried) -> Values {
-                    state.assign(carried.begin(), carried.end());
-                    for (int64_t i = 0; i < kUnrolledOfMore; ++i)
-                      if (failed(at(iv, i, true)))
-                        return failure();
-                    return state;
-                  });
+    auto loop = buildLoop(b, loc, scalar.index(0),
+                          scalar.index(looped * threads), unrolled * threads,
+                          state, [&](Value iv, ValueRange carried) -> Values {
+                            state.assign(carried.begin(), carried.end());
+                            for (int64_t i = 0; i < unrolled; ++i)
+                              if (failed(at(iv, i, true)))
+                                return failure();
+                            return state;
+                          });
     if (failed(loop))
       return failure();
     state = *loop;

@@ -60,6 +60,7 @@ struct RowsPlan {
   /// there are for a row; 0 if rows are not cut into columns.
   int64_t columnUnits = 0, columnBlocks = 1;
   int64_t team = kWarp; ///< Threads for a row: a power of two.
+  int64_t unrolled = 1; ///< Iterations, of those that are in a loop.
   Division division{1, kWarp, 0};
 
   int64_t rowsPerBlock() const { return division.threads / team; }

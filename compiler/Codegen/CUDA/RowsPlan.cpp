@@ -18,7 +18,12 @@ namespace tinh::cuda {
 static constexpr int64_t kWorkOfThread = 8;
 /// Threads that keep a GPU busy.
 static constexpr int64_t kEnoughThreads = 1 << 16;
-static constexpr int64_t kMostThreads = 1024, kUsualThreads = 256;
+/// ptxas would give more of them 32 registers each, so that a multiprocessor
+/// can have two such blocks, and rather spill.
+static constexpr int64_t kMostThreads = 512, kUsualThreads = 256;
+/// Of what a thread has loaded and not combined yet: half of what each of so
+/// many threads may have.
+static constexpr int64_t kRegistersInFlight = 64;
 /// Shared memory that a block may have on any chip without asking for more.
 static constexpr int64_t kMostShared = 48 << 10;
 
@@ -167,6 +172,20 @@ static int64_t chooseTeam(const RowsPlan &plan) {
   return needsBlock ? std::max<int64_t>(team, kWarp) : team;
 }
 
+/// How many iterations may be unrolled: their loads come first, so all that
+/// they load, of each of the largest arguments, is in registers at a time.
+static int64_t chooseUnrolled(const RowsPlan &plan, func::FuncOp kernel) {
+  constexpr int64_t kMostUnrolled = 4;
+  SmallVector<int64_t> sizes =
+      llvm::map_to_vector(kernel.getArgumentTypes(), [](Type type) {
+        return cast<RankedTensorType>(type).getNumElements();
+      });
+  int64_t largest = sizes.empty() ? 0 : *llvm::max_element(sizes);
+  int64_t loaded = llvm::count(sizes, largest) * (plan.lanes > 1 ? 4 : 1);
+  return std::clamp<int64_t>(kRegistersInFlight / std::max<int64_t>(loaded, 1),
+                             1, kMostUnrolled);
+}
+
 static void divideTeam(RowStage &stage, int64_t team) {
   stage.places = std::min<int64_t>(team, llvm::PowerOf2Ceil(stage.units));
   stage.shares = matchCombiner(stage.op) && stage.op.getNumReductionLoops() > 0
@@ -210,6 +229,7 @@ static std::optional<RowsPlan> planRows(func::FuncOp kernel, int64_t lanes) {
   for (linalg::GenericOp op : stages)
     plan.stages.push_back(planStage(plan, op));
   plan.team = chooseTeam(plan);
+  plan.unrolled = chooseUnrolled(plan, kernel);
   for (RowStage &stage : plan.stages)
     divideTeam(stage, plan.team);
   int64_t threads = plan.team;
