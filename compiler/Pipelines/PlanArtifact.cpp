@@ -221,15 +221,16 @@ void Describer::addVariable(plan::VariableOp op) {
   stateSize += llvm::alignTo(variable.storedSize, TINH_BUFFER_ALIGNMENT);
 }
 
-/// The GPU reads the weight that has the byte at `offset`.
+/// The GPU reads the weight that has the byte at `offset`; the last ones may
+/// have no bytes.
 void Describer::noteDeviceWeight(uint64_t offset) {
   auto weight =
       llvm::partition_point(contents.weights, [&](const artifact::Tensor &w) {
         return w.offset + w.size <= offset;
       });
-  if (weight != contents.weights.end())
-    program->deviceWeightsSize =
-        std::max(program->deviceWeightsSize, weight->offset + weight->size);
+  uint64_t end =
+      weight == contents.weights.end() ? offset : weight->offset + weight->size;
+  program->deviceWeightsSize = std::max(program->deviceWeightsSize, end);
 }
 
 artifact::Step Describer::describeStep(Operation &op) {

@@ -36,6 +36,13 @@ class EmulatedModelsTest(cuda_test.CudaTest):
         x = b.input("x", 5, 0)
         self.check(b.finish(b.add("matmul", x, b.weight("w", 0, 3, spread=1))))
 
+    def test_weights_without_elements(self):
+        """The last one lies at the end of all others."""
+        b = cuda_models.Builder("empty_weights")
+        x = b.add("mul", b.input("x", 4, 5), b.weight("full", 4, 5))
+        x = b.add("concat", x, b.weight("empty", 0, 5, spread=1), axis=0)
+        self.check(b.finish(x), "--no-fuse")
+
     def test_narrow_layers(self):
         # What is rounded between the layers may be rounded up or down.
         for dtype, tolerance in (("f16", 2e-3), ("bf16", 2e-2)):

@@ -247,12 +247,15 @@ TEST_F(FakeDriverTest, FindsAccessesOfOtherMemory) {
     ASSERT_EQ(cuMemAlloc_v2(&y, kBytes), kSuccess);
   }
 #ifndef TINH_FAKE_CUDA_NO_SIGNALS
-  start(""); // No kernel is refused for a null pointer that it may not read.
-  EXPECT_EQ(launch(0, y, stream), kSuccess);
-  EXPECT_EQ(cuStreamSynchronize(stream), 719);
+  // No kernel is refused for addresses that it may not read.
+  for (CUdeviceptr nothing : {CUdeviceptr(0), x + kBytes}) {
+    start("");
+    EXPECT_EQ(launch(nothing, y, stream), kSuccess);
+    EXPECT_EQ(cuStreamSynchronize(stream), 719);
+  }
 #endif
   start("");
-  EXPECT_EQ(launch(x + kBytes, y, stream), kInvalidValue);
+  EXPECT_EQ(launch(x + 2 * kBytes, y, stream), kInvalidValue);
   EXPECT_EQ(launch(x, y, stream, 0, /*shared=*/8), kSuccess);
   EXPECT_EQ(cuStreamSynchronize(stream), 719);
   EXPECT_TRUE(logHas("memory behind the 8 bytes of shared memory was written"));

@@ -135,12 +135,13 @@ std::string Gpu::checkKernel(const Operation &operation) const {
   if (!code)
     return {};
   for (uint32_t i = 0; i < code->numParameters; ++i) {
-    // Null is what a tensor without elements may have; an access of it fails.
-    auto *address = reinterpret_cast<void *>(operation.parameters[i]);
+    // A tensor without elements may have null, or lie at the end of what is
+    // allocated; an access there fails.
+    auto *address = reinterpret_cast<char *>(operation.parameters[i]);
     if (!code->parameters[i].pointer || !address)
       continue;
     MemoryKind kind;
-    if (!memory.find(address, kind))
+    if (!memory.find(address, kind) && !memory.find(address - 1, kind))
       return "operand " + std::to_string(i) + " of kernel '" +
              operation.kernel + "' is no memory of the GPU";
   }
