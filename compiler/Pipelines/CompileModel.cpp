@@ -104,7 +104,7 @@ CompileResult compileModel(const CompileRequest &request) {
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    result.messages.push_back(formatDiagnostic(diagnostic));
+    result.messages.push_back(formatDiagnostic(diagnostic, request.model));
     return success();
   });
   result.status = compile(request, context, result.report);

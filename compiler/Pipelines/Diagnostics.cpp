@@ -35,7 +35,8 @@ static const char *severityName(DiagnosticSeverity severity) {
   return "note";
 }
 
-std::string formatDiagnostic(const Diagnostic &diagnostic) {
+std::string formatDiagnostic(const Diagnostic &diagnostic,
+                             StringRef modelFile) {
   FileLineColLoc file;
   StringAttr node;
   diagnostic.getLocation()->walk([&](Location inner) {
@@ -52,6 +53,8 @@ std::string formatDiagnostic(const Diagnostic &diagnostic) {
     if (file.getLine())
       os << ':' << file.getLine() << ':' << file.getColumn();
     os << ": ";
+  } else if (node && !modelFile.empty()) {
+    os << modelFile << ": ";
   }
   std::string words = diagnostic.str();
   StringRef text = words;
@@ -80,11 +83,11 @@ void reportExhaustedMemory() {
   llvm::install_out_of_memory_new_handler();
 }
 
-DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context)
+DiagnosticPrinter::DiagnosticPrinter(MLIRContext *context, StringRef modelFile)
     : ScopedDiagnosticHandler(context) {
   context->printOpOnDiagnostic(false);
-  setHandler([](Diagnostic &diagnostic) {
-    llvm::errs() << formatDiagnostic(diagnostic) << '\n';
+  setHandler([modelFile = modelFile.str()](Diagnostic &diagnostic) {
+    llvm::errs() << formatDiagnostic(diagnostic, modelFile) << '\n';
     return success();
   });
 }

@@ -16,13 +16,17 @@ namespace tinh {
 
 /// `file:line:column: error: …` or, where lines mean nothing,
 /// `file: error: node 'Conv_12': …`; notes on lines of their own. Errors that
-/// are the compiler's own are called internal errors.
-std::string formatDiagnostic(const mlir::Diagnostic &diagnostic);
+/// are the compiler's own are called internal errors. Of nodes whose location
+/// names no file, `modelFile` is said to be it.
+std::string formatDiagnostic(const mlir::Diagnostic &diagnostic,
+                             llvm::StringRef modelFile = "");
 
-/// Prints a context's diagnostics to stderr, for people.
+/// Prints a context's diagnostics to stderr, for people; what is said of nodes
+/// is about `modelFile`.
 class DiagnosticPrinter : public mlir::ScopedDiagnosticHandler {
 public:
-  explicit DiagnosticPrinter(mlir::MLIRContext *context);
+  explicit DiagnosticPrinter(mlir::MLIRContext *context,
+                             llvm::StringRef modelFile = "");
 };
 
 /// Makes a want of memory, wherever it arises, the message `error: out of

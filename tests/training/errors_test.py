@@ -36,7 +36,7 @@ class ErrorsTest(tool_test.ToolTest):
         done = self.train(
             "--train", f"--loss={loss}", f"--optimizer={optimizer}", **model
         )
-        self.fails(done, *parts)
+        self.fails(done, "model.json: error: ", *parts)
         self.assertNotIn("internal error", done.stderr)
 
     def test_names(self):
@@ -132,7 +132,7 @@ class ErrorsTest(tool_test.ToolTest):
                 done = self.run_tool(
                     "graph-compile", "model.json", *options, "-o", "m.so"
                 )
-                self.fails(done, f'cannot be called "{shown}"')
+                self.fails(done, "model.json: error: ", f'called "{shown}"')
             # Where no file has the name, it may be any.
             self.compile("model.json", "m.so", "--weights=external")
 
