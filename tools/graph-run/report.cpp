@@ -11,17 +11,13 @@
 //===----------------------------------------------------------------------===//
 #include "report.h"
 
+#include "percentile.h"
+
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace tinh::tools {
-
-double percentile(const std::vector<double> &sorted, double percent) {
-  double rank = std::ceil(percent / 100 * double(sorted.size()));
-  return sorted[static_cast<size_t>(std::max(rank, 1.0)) - 1];
-}
 
 static std::vector<double> sorted_runs(const Timings &timings) {
   std::vector<double> sorted = timings.runs_ms;

@@ -34,10 +34,6 @@ struct Timings {
   uint64_t device_arena_bytes = 0;
 };
 
-/// The smallest value that `percent` % of the values do not exceed. `sorted`
-/// must not be empty.
-double percentile(const std::vector<double> &sorted, double percent);
-
 void print_json(const Timings &timings);
 void print_timings(const Timings &timings, bool percentiles);
 

@@ -1,0 +1,313 @@
+//===- compare.cpp - Runs a model in two ways -------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compare.h"
+
+#include "compiler/Eager/Cuda/Gpu.h"
+#include "compiler/Eager/Model/EagerModel.h"
+#include "compiler/Import/ExternalData.h"
+#include "compiler/Pipelines/Diagnostics.h"
+#include "compiler/Pipelines/InternalErrors.h"
+#include "compiler/Pipelines/Registration.h"
+#include "compiler/Support/Files.h"
+#include "inputs.h"
+#include "tinh/engine.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace tinh::tools {
+namespace {
+
+double now() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void widen(Difference &largest, const Difference &next) {
+  largest.absolute = std::max(largest.absolute, next.absolute);
+  largest.relative = std::max(largest.relative, next.relative);
+}
+
+class Comparer {
+public:
+  Comparer(const CompareOptions &wanted, Comparison &result)
+      : result(result), path(wanted.model), options(wanted.compile),
+        runs(wanted.runs), verifying(wanted.verify) {
+    result.threads = wanted.threads;
+  }
+  ~Comparer() {
+    if (context)
+      tinh_context_release(context);
+    if (module)
+      tinh_module_release(module);
+  }
+
+  ExitCode run() {
+    if (!findGpu())
+      return outcome;
+    DialectRegistry registry;
+    registerDialects(registry);
+    MLIRContext mlir(registry);
+    mlir.loadAllAvailableDialects();
+    DiagnosticPrinter diagnostics(&mlir, path);
+    OwningOpRef<ModuleOp> model;
+    for (auto step : {&Comparer::compileEager, &Comparer::compileWhole}) {
+      CompileStatus status = watch(mlir, model, step);
+      if (status == CompileStatus::InternalError)
+        exitNow(exit_internal);
+      if (status == CompileStatus::WrongInput)
+        return exit_wrong_input;
+    }
+    return load() && measure() && compareOutputs(*model) ? exit_success
+                                                         : outcome;
+  }
+
+private:
+  using Compile = LogicalResult (Comparer::*)(OwningOpRef<ModuleOp> copy,
+                                              const CompileOptions &);
+
+  /// What is compared is one function, without variables.
+  static LogicalResult checkInference(ModuleOp model) {
+    auto functions = model.getOps<func::FuncOp>();
+    if (llvm::hasSingleElement(functions) &&
+        (*functions.begin()).getName() == graph::names::kMain &&
+        model.getOps<graph::VariableOp>().empty())
+      return success();
+    return model.emitError("only models that are one function, @main, without "
+                           "variables can be compared");
+  }
+
+  /// Compiles the model in one of the two ways; reads it before the first.
+  CompileStatus watch(MLIRContext &mlir, OwningOpRef<ModuleOp> &model,
+                      Compile compile) {
+    CompileOptions wanted = options;
+    wanted.weights = CompileOptions::Weights::Embedded;
+    wanted.reproducerDirectory = ".";
+    CompileJob job;
+    job.model = path;
+    job.output = llvm::sys::path::stem(path).str() + ".so";
+    return watchCompilation(
+        job, wanted, mlir, [&](const CompileOptions &watched) {
+          if (!model)
+            model = readModel(path, {}, job.from, mlir);
+          return success(model && succeeded(checkInference(*model)) &&
+                         succeeded(annotateModule(*model, job.from, watched)) &&
+                         succeeded((this->*compile)(model->clone(), watched)));
+        });
+  }
+
+  /// Takes the model op by op. Kernels that the cache does not have are
+  /// compiled in the first run.
+  LogicalResult compileEager(OwningOpRef<ModuleOp> copy,
+                             const CompileOptions &watched) {
+    double start = now();
+    CompileReport report;
+    if (failed(runPhases(*copy, Phase::Graph, Phase::Normalised, watched.phases,
+                         report)))
+      return failure();
+    try {
+      configure({.workers = result.threads});
+      DeviceScope scope(device());
+      eagerModel.emplace(*copy, options.modelDirectory);
+    } catch (const Error &error) {
+      bool isOurs = error.status() == TINH_INTERNAL;
+      return copy->emitError()
+             << (isOurs ? kInternalError.str() : "") << error.what();
+    }
+    result.eager.compile = now() - start;
+    return success();
+  }
+
+  LogicalResult compileWhole(OwningOpRef<ModuleOp> copy,
+                             const CompileOptions &watched) {
+    double start = now();
+    if (failed(runPhases(*copy, Phase::Graph, Phase::Plan, watched.phases,
+                         result.report)))
+      return failure();
+    watched.phases.before(*copy, Phase::Plan);
+    if (failed(writeArtifact(*copy, file.name, watched, result.report)))
+      return failure();
+    result.compiled.compile = now() - start;
+    return success();
+  }
+
+  bool load() {
+    tinh_context_options_t runtime;
+    tinh_context_options_init(&runtime);
+    runtime.threads = result.threads;
+    runtime.measure_cuda = options.cuda.has_value();
+    if (!check(tinh_module_load(file.name.c_str(), &module)) ||
+        !check(tinh_context_create(module, &runtime, &context)))
+      return false;
+    prepareBuffers();
+    return true;
+  }
+
+  /// Compiles for the first GPU, if one is asked for.
+  bool findGpu() {
+    if (!options.cuda)
+      return true;
+    try {
+      options.cuda->chips = {eager::Gpu::get(0).chip()};
+      result.gpu = cuda_device_info(0).name;
+      return true;
+    } catch (const Error &error) {
+      llvm::errs() << "error: " << error.what() << "\n";
+      return false;
+    }
+  }
+
+  bool fail(tinh_status_t status, const char *why) {
+    bool isOurs = status == TINH_INTERNAL;
+    llvm::errs() << (isOurs ? "internal error: " : "error: ") << why << "\n";
+    outcome = isOurs ? exit_internal : exit_wrong_input;
+    return false;
+  }
+  bool check(tinh_status_t status) {
+    return status == TINH_OK || fail(status, tinh_last_error());
+  }
+
+  void prepareBuffers() {
+    tinh_module_info_t about;
+    tinh_module_info(module, &about);
+    result.model = about.model;
+    result.cpu = about.cpu;
+    tinh_function_info_t function;
+    tinh_module_function_info(module, 0, &function);
+    for (uint32_t i = 0; i < function.num_inputs; ++i) {
+      tinh_tensor_info_t info;
+      tinh_module_input_info(module, 0, i, &info);
+      memory.push_back(make_input(info, "random"));
+      inputs.push_back({memory.back().data(), info.size});
+    }
+    for (uint32_t i = 0; i < function.num_outputs; ++i) {
+      tinh_tensor_info_t info;
+      tinh_module_output_info(module, 0, i, &info);
+      for (auto *side : {&eagerOutputs, &compiledOutputs}) {
+        memory.emplace_back(info.size);
+        side->push_back({memory.back().data(), info.size});
+      }
+    }
+    result.eagerKernels = eagerModel->numOperations();
+    result.eagerBytes = eagerModel->allocatedBytes();
+  }
+
+  Device device() const {
+    return options.cuda ? Device::cuda() : Device::cpu();
+  }
+
+  bool runEager() {
+    try {
+      DeviceScope scope(device());
+      std::optional<CudaMark> begin;
+      if (options.cuda)
+        begin.emplace(eager::Gpu::get(0).stream());
+      eagerModel->run(inputs, eagerOutputs);
+      if (options.cuda)
+        result.eager.gpuTimes.push_back(
+            CudaMark(eager::Gpu::get(0).stream()).since(*begin));
+      return true;
+    } catch (const Error &error) {
+      return fail(error.status(), error.what());
+    }
+  }
+  bool runCompiled() {
+    if (!check(tinh_context_run(context, 0, inputs.data(), inputs.size(),
+                                compiledOutputs.data(),
+                                compiledOutputs.size())))
+      return false;
+    return !options.cuda ||
+           check(tinh_context_cuda_time(
+               context, &result.compiled.gpuTimes.emplace_back()));
+  }
+  bool time(bool compiled, double &milliseconds) {
+    double start = now();
+    bool succeeds = compiled ? runCompiled() : runEager();
+    milliseconds = now() - start;
+    return succeeds;
+  }
+
+  bool measure() {
+    if (!time(false, result.eager.first) || !time(true, result.compiled.first))
+      return false;
+    for (unsigned i = 0; i < runs; ++i)
+      for (bool compiled : {false, true}) {
+        Side &side = compiled ? result.compiled : result.eager;
+        if (!time(compiled, side.times.emplace_back()))
+          return false;
+      }
+    for (Side *side : {&result.eager, &result.compiled})
+      if (!side->gpuTimes.empty()) // Not that of the first call.
+        side->gpuTimes.erase(side->gpuTimes.begin());
+    return true;
+  }
+
+  static reference::Tensor tensor(Type type, const tinh_buffer_t &buffer) {
+    return reference::fromBytes(
+        cast<RankedTensorType>(type),
+        ArrayRef(static_cast<const char *>(buffer.data), buffer.size));
+  }
+
+  /// The outputs of `main`, as the reference interpreter computes them.
+  FailureOr<std::vector<reference::Tensor>>
+  evaluateReference(func::FuncOp main) {
+    std::vector<reference::Tensor> arguments;
+    for (auto [type, input] : llvm::zip_equal(main.getArgumentTypes(), inputs))
+      arguments.push_back(tensor(type, input));
+    MappedFiles files(options.modelDirectory);
+    return reference::evaluate(
+        main, std::move(arguments),
+        [&](graph::ExternalAttr value) { return files.read(value); });
+  }
+
+  bool compareOutputs(ModuleOp model) {
+    auto main = model.lookupSymbol<func::FuncOp>(graph::names::kMain);
+    FailureOr<std::vector<reference::Tensor>> expected = failure();
+    if (verifying) {
+      expected = evaluateReference(main);
+      if (failed(expected))
+        return false;
+      result.error.emplace();
+    }
+    for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
+      auto found = tensor(type, eagerOutputs[i]);
+      auto compiled = tensor(type, compiledOutputs[i]);
+      widen(result.difference, largestDifference(found, compiled));
+      for (auto *side : {&found, &compiled})
+        if (verifying)
+          widen(*result.error, largestDifference(*side, (*expected)[i]));
+    }
+    return true;
+  }
+
+  Comparison &result;
+  std::string path;
+  CompileOptions options;
+  uint32_t runs;
+  bool verifying;
+  ExitCode outcome = exit_wrong_input; // Of what has failed.
+  std::optional<eager::EagerModel> eagerModel;
+  ScratchFile file{"tinh-compare"}; // What is compiled whole.
+  tinh_module_t *module = nullptr;
+  tinh_context_t *context = nullptr;
+  std::vector<std::vector<char>> memory;
+  std::vector<tinh_buffer_t> inputs, eagerOutputs, compiledOutputs;
+};
+
+} // namespace
+
+ExitCode compare(const CompareOptions &wanted, Comparison &result) {
+  return Comparer(wanted, result).run();
+}
+
+} // namespace tinh::tools

@@ -1,0 +1,41 @@
+//===- arguments.h - What the command line asks for -------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_GRAPH_COMPILE_ARGUMENTS_H
+#define TINH_GRAPH_COMPILE_ARGUMENTS_H
+
+#include "command_line.h"
+#include "compiler/Pipelines/Compile.h"
+#include "compiler/Training/Training.h"
+
+namespace tinh::tools {
+
+struct Arguments {
+  std::string model, output, emit = "so", from = "graph", weights = "auto";
+  std::string target = "cpu";
+  std::string cacheDirectory, memoryBudget;
+  std::vector<std::string> shapes;
+  bool report = false, timing = false, verbose = false, noCache = false;
+  bool train = false;
+  training::TrainingOptions training;
+  CudaOptions cuda;
+  CompileOptions compile;
+};
+
+/// --emit also names formats that a model in phase graph or normalised can be
+/// written in.
+inline bool isFormat(llvm::StringRef emit) {
+  return emit == "onnx" || emit == "json";
+}
+
+/// Checks what is asked for, and says in `job` which file becomes which; if it
+/// makes no sense, says so and returns another exit code than that of success.
+ExitCode checkArguments(Arguments &arguments, CompileJob &job);
+
+} // namespace tinh::tools
+
+#endif // TINH_GRAPH_COMPILE_ARGUMENTS_H
