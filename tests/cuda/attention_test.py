@@ -1,13 +1,15 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention on GPUs: its products have tiles where they are large.
+"""Attention on GPUs: one kernel that stores no scores.
 
 usage: PYTHONPATH=tests/support python tests/cuda/attention_test.py
            BIN_DIR FAKE_DRIVER [unittest's options]
 """
 
 import re
+
+import numpy as np
 
 import cuda_models
 import cuda_test
@@ -37,48 +39,149 @@ def attention(batch, heads, queries, keys, depth, key_heads=None, **options):
     return b.finish(b.add("cast", y, dtype="f32") if dtype != "f32" else y)
 
 
-LARGE = (1, 2, 260, 256, 64)
+# Few queries of few heads, for which kernels of their own have more blocks.
+FEW = (1, 2, 260, 256, 64)
+MANY = (2, 8, 260, 256, 64)
 SPLIT = {"contraction", "rows"}
+ONE = {"attention"}
 
 
 @cuda_test.needs_libdevice
 class AttentionTest(cuda_test.CudaTest):
-    def check(self, model, strategies, tolerance=cuda_test.TOLERANCE):
-        cpu, cuda = self.compile_for(model, "cpu"), self.compile_for(model, "cuda")
+    def check(self, model, strategies, tolerance=cuda_test.TOLERANCE, **options):
+        """Gives what the CPU does, in kernels of these strategies."""
+        compiler = options.pop("compiler", ())
+        cpu = self.compile_for(model, "cpu")
+        cuda = self.compile_for(model, "cuda", *compiler)
         self.assertEqual(self.strategies(model) - {"threads"}, strategies)
-        inputs = cuda_test.random_inputs(model)
+        inputs = self.inputs_of(model, options)
         expected, _ = self.outputs_of(cpu, *inputs)
         for settings in cuda_test.SETTINGS[:2]:
             got, _ = self.outputs_of(cuda, *inputs, settings=settings)
-            self.compare(got, expected, settings, tolerance)
+            for name, values in expected.items():
+                self.assertTrue((np.isnan(got[name]) == np.isnan(values)).all(), name)
+                got[name] = np.nan_to_num(got[name])
+            numbers = {name: np.nan_to_num(values) for name, values in expected.items()}
+            self.compare(got, numbers, settings, tolerance)
+        return expected
 
-    def test_small(self):
+    def inputs_of(self, model, arrays):
+        """Options for these inputs; for the others random ones."""
+        options = []
+        for value in model["inputs"]:
+            name = value["name"]
+            source = "random"
+            if name in arrays:
+                source = self.root / f"{name}.npy"
+                np.save(source, arrays[name])
+            options += ["--input", f"{name}={source}"]
+        return options
+
+    def test_few_queries(self):
         self.check(attention(2, 3, 10, 50, 16), {"rows"})
 
     def test_one_query(self):
         self.check(attention(1, 2, 1, 3000, 64), SPLIT)
 
-    def test_large(self):
-        self.check(attention(*LARGE), SPLIT)
-        self.check(attention(*LARGE, mask=True), SPLIT)
+    def test_few_blocks(self):
+        self.check(attention(*FEW), SPLIT)
+        self.check(attention(*FEW, mask=True), SPLIT)
+
+    def test_sizes(self):
+        """Tails of queries, keys and heads, and none."""
+        for sizes in (
+            (1, 2, 37, 53, 40),
+            (2, 2, 64, 128, 64),
+            (1, 3, 70, 64, 24),
+            (2, 1, 33, 70, 80),
+            (1, 2, 16, 130, 16),
+            (1, 1, 16, 3, 9),
+        ):
+            with self.subTest(sizes=sizes):
+                self.check(attention(*sizes), ONE)
+        self.check(attention(*MANY, mask=True), ONE)
+
+    def test_deep_heads(self):
+        self.check(attention(4, 8, 70, 50, 200), ONE)
+        self.check(attention(2, 8, 130, 70, 128, causal=True), ONE)
+
+    def test_large_blocks(self):
+        model = attention(4, 33, 128, 70, 32)
+        self.check(model, ONE)
+        self.assertEqual(self.threads(model), 256)
+        model = attention(4, 33, 64, 70, 200)
+        self.check(model, ONE)
+        self.assertEqual(self.threads(model), 256)
+
+    def threads(self, model):
+        """Those of a block."""
+        path = self.folder / "kernels.mlir"
+        source = self.folder / f"{model['name']}.json"
+        self.compile(source, path, "--target=cuda", "--emit=kernels")
+        (found,) = re.findall(
+            r'graph.strategy = "attention", graph.threads = (\d+)', path.read_text()
+        )
+        return int(found)
+
+    def test_masks(self):
+        """What is hidden by minus infinity: parts of rows, tiles, whole rows."""
+        model = attention(2, 2, 40, 200, 32, mask=True)
+        mask = np.zeros((2, 1, 1, 200), np.float32)
+        mask[0, ..., :150] = -np.inf  # First tiles.
+        mask[1, ..., 70:] = -np.inf  # Last tiles.
+        y = self.check(model, ONE, mask=mask)
+        self.assertFalse(np.isnan(*y.values()).any())
+        mask[1] = -np.inf
+        self.check(model, ONE, mask=mask)
+
+    def test_causal(self):
+        """With keys before the first query, as many, and fewer: such queries see
+        none, and have no results on the CPU, too."""
+        for queries, keys in ((70, 150), (130, 130), (150, 70)):
+            with self.subTest(queries=queries, keys=keys):
+                self.check(attention(1, 3, queries, keys, 32, causal=True), ONE)
+        model = attention(1, 4, 70, 70, 32, causal=True, mask=True)
+        mask = np.zeros((1, 1, 1, 70), np.float32)
+        mask[..., 3:20] = -np.inf
+        self.check(model, ONE, mask=mask)
+
+    def test_large_scores(self):
+        """Weights are those of the largest score, however large it is."""
+        q = np.full((1, 40, 2, 16), 30, np.float32)
+        model = attention(1, 2, 40, 200, 16)
+        self.check(model, ONE, q=q)
 
     def test_shared_heads(self):
-        self.check(attention(1, 4, 130, 256, 64, key_heads=2, causal=True), SPLIT)
+        """Queries of heads that share keys are rows of one block."""
+        for causal in (False, True):
+            model = attention(1, 6, 30, 70, 64, key_heads=2, causal=causal)
+            self.check(model, ONE)
+        self.check(attention(2, 16, 1, 90, 64, key_heads=1), ONE)
 
     def test_narrow(self):
-        """Weights are rounded as values are, so that tensor cores take both."""
         for dtype, tolerance in (("bf16", 0.02), ("f16", 0.003)):
             with self.subTest(dtype=dtype):
-                model = attention(1, 4, 256, 256, 64, key_heads=2, dtype=dtype)
-                self.check(model, SPLIT, tolerance)
-                kernels = self.kernels_for(model, "sm_80")
-                products = [k for k in kernels if re.search(r"mma\.sync", k)]
-                self.assertEqual(len(products), 2)
+                model = attention(1, 4, 100, 70, 64, key_heads=2, dtype=dtype)
+                self.check(model, ONE, tolerance)
+
+    def test_barriers(self):
+        self.check_sites(attention(1, 2, 37, 140, 40))
+
+    def test_scores_stay(self):
+        """Nothing is stored but the results, a vector at a time."""
+        (kernel,) = self.kernels_for(attention(2, 8, 256, 256, 64), "sm_80")
+        stores = re.findall(r"st\.global\S+", kernel)
+        self.assertEqual(set(stores), {"st.global.v4.b32"})
+        self.assertEqual(len(stores), 8)
+        self.assertIn("fma.rn.f32", kernel)
+        self.assertIn("ex2.approx", kernel)
+        self.assertNotIn("atom", kernel)
 
     @cuda_test.needs_ptxas
     def test_registers(self):
-        for dtype in ("f32", "bf16"):
-            self.check_all_chips(attention(*LARGE, dtype=dtype, mask=True))
+        for depth in (32, 64, 80, 128, 256):
+            self.check_all_chips(attention(8, 16, 512, 512, depth, mask=True))
+        self.check_all_chips(attention(*FEW, dtype="bf16", mask=True))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel in which other reductions come before or after a large product, such
-// as attention, becomes several: what the product reads of other reductions is
+// as attention that blocks of queries would not compute as well (Attention.h),
+// becomes several: what the product reads of other reductions is
 // handed over, and so is the product itself. Each product then has tiles, which
 // read an element of their factors once for 32 to 128 sums; teams of `rows`
 // would read it for each. Handing over costs the scores' way through memory

@@ -30,18 +30,10 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// Sums of a thread lie in groups of so many rows or columns: as wide as the
-/// accesses to shared memory.
-constexpr int64_t kGroup = 4;
-
 /// The depth of a step with FFMA.
 static int64_t scalarDepth(const Tile &tile) {
   return tile.rows < 128 ? 16 : 8;
 }
-
-/// Elements between lines of shared memory: vectors of columns stay aligned,
-/// and stores along the depth meet different banks.
-static int64_t pitch(int64_t extent) { return extent + 4; }
 
 static int64_t scalarElements(const Tile &tile) {
   return scalarDepth(tile) * (pitch(tile.rows) + pitch(tile.columns));
@@ -78,7 +70,7 @@ Value ContractionEmitter::isBelow(Value x, int64_t end) {
 
 Value ContractionEmitter::isInside(const Unit &unit, Value first) {
   int64_t depth = p.extentOf(p.depth);
-  if (depth % stepDepth == 0)
+  if (depth % depthUnit() == 0)
     return {};
   return isBelow(scalar.add(first, unit.depth), depth);
 }
@@ -94,7 +86,7 @@ Indices ContractionEmitter::indicesOf(Pull &pull, const SharedTile &shared,
   if (shared.extent % shared.elements != 0)
     row = minimum(row, shared.extent - rowLanes);
   p.setDigits(pull, shared.factor.loops, row, rowLanes, dims);
-  if (depth % stepDepth == 0)
+  if (depth % depthUnit() == 0)
     p.setDepth(pull, first, unit.depth, stepDepth, depthLanes, dims);
   else
     p.setDigits(pull, p.depth,
@@ -109,7 +101,7 @@ FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
   int64_t lanes = width(shared), depth = p.extentOf(p.depth);
   Pull pull(b, loc, lanes);
   kernel.bindInputs(pull);
-  if (depth % stepDepth == 0)
+  if (depth % depthUnit() == 0)
     first = minimum(first, depth - stepDepth);
   auto indices =
       pull.apply(shared.factor.map, indicesOf(pull, shared, unit, first));
@@ -344,6 +336,10 @@ FailureOr<Indices> ContractionEmitter::resultIndices(Pull &pull, Value row,
                     merged.getReassociationIndices());
 }
 
+void ContractionEmitter::bindSums(Pull &pull, Value sums, Value) {
+  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
+}
+
 /// Stores what follows from `sums`, of the columns from this one on.
 LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
                                          Value column) {
@@ -351,7 +347,7 @@ LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
   if (failed(at))
     return failure();
   kernel.bindInputs(pull);
-  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
+  bindSums(pull, sums, row);
   SmallVector<LaneValue> values;
   auto results = kernel.source.getBody().front().getTerminator();
   for (Value result : results->getOperands()) {

@@ -84,6 +84,10 @@ struct Product {
                 int64_t stepDepth, int64_t lanes, Indices &dims) const;
 };
 
+/// The product of `op`, a sum of products. Its second factor has the rows if
+/// `columnsFirst`. Nothing if some loop of it has no role.
+std::optional<Product> describeProduct(mlir::linalg::GenericOp op,
+                                       bool columnsFirst);
 /// The kernel's one product; nothing if it has none, or if what follows it
 /// cannot be computed from its sums one by one.
 std::optional<Product> matchProduct(mlir::func::FuncOp kernel);

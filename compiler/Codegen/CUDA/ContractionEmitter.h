@@ -14,6 +14,14 @@ namespace tinh::cuda {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
+/// Sums of a thread lie in groups of so many rows or columns: as wide as the
+/// accesses to shared memory.
+inline constexpr int64_t kGroup = 4;
+
+/// Elements between lines of shared memory: vectors of columns stay aligned,
+/// and stores along the depth meet different banks.
+inline int64_t pitch(int64_t extent) { return extent + 4; }
+
 /// The elements that shared memory has of one factor in a step of the depth.
 struct SharedTile {
   Factor factor;
@@ -28,7 +36,7 @@ class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Product &p,
                      const ContractionPlan &plan, int64_t stepDepth,
-                     mlir::OpBuilder builder)
+                     mlir::OpBuilder &builder)
       : kernel(kernel), p(p), plan(plan), tile(plan.tile), stepDepth(stepDepth),
         b(builder), loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
   virtual ~ContractionEmitter() = default;
@@ -43,7 +51,10 @@ protected:
   virtual int64_t sharedElements() const { return 2 * stepElements(); }
   /// Where the columns lie in a step.
   virtual int64_t columnsOffset() const;
+  /// What is asked for of the depth has an end that is a multiple of this.
+  virtual int64_t depthUnit() const { return stepDepth; }
   virtual void findThread();
+  void findBlock();
   /// A thread's sums before the first step.
   virtual Values startSums();
   /// A thread's sums after the last one.
@@ -71,6 +82,11 @@ protected:
   void storeTile(const SharedTile &shared, llvm::ArrayRef<mlir::Value> values,
                  mlir::Value base);
 
+  /// The indices in the results of what follows from the sums from these on.
+  virtual mlir::FailureOr<Indices> resultIndices(Pull &pull, mlir::Value row,
+                                                 mlir::Value column);
+  /// Lets `pull` see the sums, and what else is known of their row.
+  virtual void bindSums(Pull &pull, mlir::Value sums, mlir::Value row);
   /// Stores what follows from a vector of sums, of a row and the columns from
   /// this one on.
   mlir::LogicalResult emitGroup(mlir::Value sums, mlir::Value row,
@@ -85,6 +101,9 @@ protected:
   mlir::VectorType vectorType(int64_t lanes) const {
     return mlir::VectorType::get({lanes}, p.element());
   }
+  mlir::LogicalResult when(mlir::Value condition,
+                           llvm::function_ref<mlir::LogicalResult()> body);
+  mlir::Value minimum(mlir::Value x, int64_t most);
   /// Whether `x` is below `end`.
   mlir::Value isBelow(mlir::Value x, int64_t end);
 
@@ -93,17 +112,17 @@ protected:
   ContractionPlan plan;
   Tile tile;
   int64_t stepDepth; ///< Of the sum, that a step adds up.
-  mlir::OpBuilder b;
+  mlir::OpBuilder &b;
   mlir::Location loc;
   Pull scalar;
   SharedTile rows, columns;
   mlir::Value threadRow, threadColumn; ///< The thread's place in the tile.
   mlir::Value memory;                  ///< Shared.
+  Indices batch; ///< The loops' indices, as far as blocks have them.
 
 private:
   mlir::FailureOr<mlir::Value> loadUnit(const SharedTile &shared,
                                         const Unit &unit, mlir::Value first);
-  void findBlock();
   mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
                            int64_t depth, mlir::Value thread, int64_t group,
                            int64_t groups);
@@ -112,20 +131,13 @@ private:
                               mlir::Value row);
   mlir::LogicalResult emitLanes(mlir::Value sums, mlir::Value row,
                                 mlir::Value column, int64_t lanes);
-  mlir::FailureOr<Indices> resultIndices(Pull &pull, mlir::Value row,
-                                         mlir::Value column);
   mlir::LogicalResult finish(Pull &pull, mlir::Value sums, mlir::Value row,
                              mlir::Value column);
-  mlir::LogicalResult when(mlir::Value condition,
-                           llvm::function_ref<mlir::LogicalResult()> body);
-  mlir::Value minimum(mlir::Value x, int64_t most);
   /// A vector must not leave threads without one.
   int64_t width(const SharedTile &shared) const {
     return std::min(shared.factor.width,
                     shared.elements * stepDepth / tile.threads());
   }
-
-  Indices batch; // The loops' indices, as far as blocks have them.
 };
 
 /// Bytes of shared memory that a tile takes with FFMA.

@@ -36,7 +36,7 @@ int64_t bytesOf(const Product &p);
 class PipelinedEmitter : public ContractionEmitter {
 public:
   PipelinedEmitter(EmittedKernel &kernel, const Product &p,
-                   const ContractionPlan &plan, mlir::OpBuilder builder,
+                   const ContractionPlan &plan, mlir::OpBuilder &builder,
                    int64_t stages, int64_t ahead)
       : ContractionEmitter(kernel, p, plan, kStepBytes / bytesOf(p), builder),
         stages(stages), ahead(ahead) {}

@@ -227,16 +227,24 @@ static Value mergedResult(linalg::GenericOp op) {
 
 /// Whether the first factor alone is indexed by the last of these loops: it has
 /// the columns then, so that stores are contiguous along these.
-static bool hasColumnsFirst(linalg::GenericOp op, const Loops &parallel) {
-  auto indexes = [&](unsigned input) {
-    return op.getMatchingIndexingMap(op.getDpsInputOperand(input))
-        .isFunctionOfDim(parallel.back());
-  };
-  return !parallel.empty() && indexes(0) && !indexes(1);
+static bool hasColumnsFirst(linalg::GenericOp op) {
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  for (unsigned i = output.getNumResults(); i-- > 0;) {
+    unsigned loop = output.getDimPosition(i);
+    if (extents[loop] == 1)
+      continue;
+    auto indexes = [&](unsigned input) {
+      return op.getMatchingIndexingMap(op.getDpsInputOperand(input))
+          .isFunctionOfDim(loop);
+    };
+    return indexes(0) && !indexes(1);
+  }
+  return false;
 }
 
 /// Fills in the loops of `p`; says whether each has a role.
-static bool assignRoles(linalg::GenericOp op, Product &p) {
+static bool assignRoles(linalg::GenericOp op, bool columnsFirst, Product &p) {
   auto isLong = [&](unsigned loop) { return p.extents[loop] > 1; };
   Loops parallel, reduced;
   for (unsigned i = 0; i < p.output.getNumResults(); ++i)
@@ -244,7 +252,6 @@ static bool assignRoles(linalg::GenericOp op, Product &p) {
   llvm::erase_if(parallel, [&](unsigned loop) { return !isLong(loop); });
   op.getReductionDims(reduced);
   llvm::copy_if(reduced, std::back_inserter(p.depth), isLong);
-  bool columnsFirst = hasColumnsFirst(op, parallel);
   for (auto [factor, input] : {std::pair(&p.rows, columnsFirst ? 1 : 0),
                                std::pair(&p.columns, columnsFirst ? 0 : 1)}) {
     OpOperand *operand = op.getDpsInputOperand(input);
@@ -264,18 +271,29 @@ static bool assignRoles(linalg::GenericOp op, Product &p) {
   return true;
 }
 
-std::optional<Product> matchProduct(func::FuncOp kernel) {
-  linalg::GenericOp op = onlyReduction(kernel);
-  if (!op || !isSumOfProducts(op))
-    return std::nullopt;
+std::optional<Product> describeProduct(linalg::GenericOp op,
+                                       bool columnsFirst) {
   Product p;
-  p.result = mergedResult(op);
+  p.result = op.getResult(0);
   p.output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   p.extents = op.getStaticLoopRanges();
   if (!p.output.isProjectedPermutation() || llvm::is_contained(p.extents, 0) ||
-      !resultsFollowElementwise(kernel, p.result) || !assignRoles(op, p))
+      !assignRoles(op, columnsFirst, p))
     return std::nullopt;
   arrange(p);
+  return p;
+}
+
+std::optional<Product> matchProduct(func::FuncOp kernel) {
+  linalg::GenericOp op = onlyReduction(kernel);
+  if (!op || !isSumOfProducts(op) ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0))
+           .isProjectedPermutation() ||
+      !resultsFollowElementwise(kernel, mergedResult(op)))
+    return std::nullopt;
+  auto p = describeProduct(op, hasColumnsFirst(op));
+  if (p)
+    p->result = mergedResult(op);
   return p;
 }
 

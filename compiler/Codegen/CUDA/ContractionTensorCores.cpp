@@ -36,7 +36,7 @@ int64_t tensorCoreShared(const Product &p, const Tile &tile) {
 
 TensorCoreEmitter::TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
                                      const ContractionPlan &plan,
-                                     OpBuilder builder)
+                                     OpBuilder &builder)
     : PipelinedEmitter(kernel, p, plan, builder, stagesOf(p, plan.tile),
                        stagesOf(p, plan.tile) - 1) {
   int64_t warps = tile.threads() / kWarp, across = 1;

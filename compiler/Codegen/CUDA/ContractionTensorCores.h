@@ -18,11 +18,11 @@ namespace tinh::cuda {
 class TensorCoreEmitter : public PipelinedEmitter {
 public:
   TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
-                    const ContractionPlan &plan, mlir::OpBuilder builder);
+                    const ContractionPlan &plan, mlir::OpBuilder &builder);
 
 protected:
   TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
-                    const ContractionPlan &plan, mlir::OpBuilder builder,
+                    const ContractionPlan &plan, mlir::OpBuilder &builder,
                     int64_t stages, int64_t ahead)
       : PipelinedEmitter(kernel, p, plan, builder, stages, ahead) {}
   void findThread() override;

@@ -48,7 +48,7 @@ namespace {
 class WarpgroupEmitter final : public TensorCoreEmitter {
 public:
   WarpgroupEmitter(EmittedKernel &kernel, const Product &p,
-                   const ContractionPlan &plan, OpBuilder builder)
+                   const ContractionPlan &plan, OpBuilder &builder)
       : TensorCoreEmitter(kernel, p, plan, builder, kStages, kStages - 2),
         blocks(tile.rows / kRows / (tile.threads() / kWarpgroup)) {
     warpColumns = tile.columns;

@@ -210,6 +210,8 @@ static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
 static SmallVector<graph::DispatchOp>
 prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
         graph::DispatchOp dispatch, const Target &target) {
+  if (isWorthBlocks(kernel, target))
+    return {};
   if (graph::DispatchOp stage = splitChain(b, symbols, kernel, dispatch))
     return {dispatch, stage};
   if (graph::DispatchOp parts =

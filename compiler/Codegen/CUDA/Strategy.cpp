@@ -38,9 +38,11 @@ FailureOr<Target> targetOf(ModuleOp module) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-static StringRef chooseStrategy(func::FuncOp kernel) {
+static StringRef chooseStrategy(func::FuncOp kernel, const Target &target) {
   if (isWorthTiling(kernel))
     return "contraction";
+  if (isWorthBlocks(kernel, target))
+    return "attention";
   if (divideScan(kernel))
     return "scan";
   if (divideScatter(kernel))
@@ -58,6 +60,8 @@ std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
     return divideThreads(kernel);
   if (strategy == "contraction")
     return divideContraction(kernel, target);
+  if (strategy == "attention")
+    return divideAttention(kernel, target);
   if (strategy == "rows")
     return divideRows(kernel);
   if (strategy == "scan")
@@ -87,7 +91,7 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!graph::isOnCuda(kernel) || kernel.isExternal())
       continue;
-    StringRef strategy = chooseStrategy(kernel);
+    StringRef strategy = chooseStrategy(kernel, target);
     auto division = divideKernel(kernel, strategy, target);
     if (!division)
       return kernel.emitError("internal error: strategy '")
@@ -250,6 +254,7 @@ emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
           strategy.getValue())
           .Case("threads", emitThreads)
           .Case("contraction", emitContraction)
+          .Case("attention", emitAttention)
           .Case("rows", emitRows)
           .Case("scan", emitScan)
           .Case("scatter", emitScatter)

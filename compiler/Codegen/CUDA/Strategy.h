@@ -84,6 +84,18 @@ mlir::LogicalResult emitContraction(EmittedKernel &kernel,
                                     const Target &target);
 
 //===----------------------------------------------------------------------===//
+// attention: products, a softmax and products in one (Attention.h). A block has
+// a tile of queries and goes through all keys.
+//===----------------------------------------------------------------------===//
+
+/// Whether blocks of queries compute the attention in `kernel` better than
+/// teams, or kernels one after the other, if there is one.
+bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
+std::optional<Division> divideAttention(mlir::func::FuncOp kernel,
+                                        const Target &target);
+mlir::LogicalResult emitAttention(EmittedKernel &kernel, const Target &target);
+
+//===----------------------------------------------------------------------===//
 // rows: kernels with reductions (Rows.h). Teams of threads compute rows.
 //===----------------------------------------------------------------------===//
 
