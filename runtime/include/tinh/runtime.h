@@ -38,16 +38,12 @@
 #ifndef TINH_RUNTIME_H
 #define TINH_RUNTIME_H
 
+#include "tinh/cuda.h"
+#include "tinh/status.h"
 #include "tinh/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#if defined(__GNUC__)
-#define TINH_API __attribute__((visibility("default")))
-#else
-#define TINH_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,32 +52,6 @@ extern "C" {
 typedef struct tinh_module tinh_module_t;
 typedef struct tinh_context tinh_context_t;
 typedef struct tinh_future tinh_future_t;
-
-typedef enum tinh_status {
-  TINH_OK = 0,
-  TINH_INVALID_ARGUMENT = 1, /* The call itself is wrong. */
-  TINH_NOT_FOUND = 2,        /* No such file, function or tensor. */
-  TINH_INVALID_ARTIFACT = 3, /* Not an artifact, or damaged. */
-  TINH_INCOMPATIBLE = 4,     /* An artifact for another version, CPU or GPU. */
-  TINH_OUT_OF_MEMORY = 5,
-  TINH_IO_ERROR = 6,
-  TINH_BUSY = 7,              /* As many runs in flight as are allowed. */
-  TINH_CANCELLED = 8,         /* The run was cancelled before it started. */
-  TINH_DEPENDENCY_FAILED = 9, /* A run that this one waits for failed. */
-  TINH_ALREADY_STARTED = 10,  /* Too late to cancel or to settle. */
-  TINH_INTERNAL = 11,         /* A defect of the runtime. */
-  TINH_INVALID_FILE = 12,     /* Damaged, or of another model. */
-  TINH_NOT_FINITE = 13,  /* A NaN or infinity, where they are looked for. */
-  TINH_NO_DEVICE = 14,   /* No CUDA driver, or no GPU. */
-  TINH_DEVICE_ERROR = 15 /* What the GPU or its driver says has failed. */
-} tinh_status_t;
-
-/* The message of the latest call on this thread that did not return TINH_OK;
- * empty if there was none. Valid until the next such call on this thread. */
-TINH_API const char *tinh_last_error(void);
-
-/* The name of a status ("TINH_BUSY"); never NULL. */
-TINH_API const char *tinh_status_name(tinh_status_t status);
 
 /* The runtime's own version, "0.1.0". */
 TINH_API const char *tinh_runtime_version(void);
@@ -203,61 +173,6 @@ TINH_API tinh_status_t tinh_module_find_variable(const tinh_module_t *module,
 TINH_API tinh_status_t
 tinh_module_variable_info(const tinh_module_t *module, uint32_t variable,
                           tinh_variable_info_t *out_info);
-
-/*===-- GPUs --------------------------------------------------------------===*/
-
-typedef struct tinh_cuda_device_info {
-  char name[256];
-  uint32_t compute_major, compute_minor; /* 9 and 0 of sm_90. */
-  uint32_t num_multiprocessors;
-  uint32_t driver_version; /* 13000 for a driver of CUDA 13.0. */
-  uint64_t memory_size;    /* Bytes. */
-} tinh_cuda_device_info_t;
-
-/* The GPUs of NVIDIA's that the CUDA driver sees, numbered from 0. The driver
- * is loaded when it is first asked for, here or by a context of an artifact
- * that needs it; without one these return TINH_NO_DEVICE. */
-TINH_API tinh_status_t tinh_cuda_device_count(uint32_t *out_count);
-TINH_API tinh_status_t tinh_cuda_device_info(uint32_t device,
-                                             tinh_cuda_device_info_t *out_info);
-
-/* A stream of the program's own on a GPU: what it is given is done in order,
- * and nobody waits for it but tinh_cuda_stream_wait, which also tells what went
- * wrong. Any thread may use it. Contexts can run on it (cuda_stream). */
-typedef struct tinh_cuda_stream tinh_cuda_stream_t;
-TINH_API tinh_status_t tinh_cuda_stream_create(uint32_t device,
-                                               tinh_cuda_stream_t **out_stream);
-/* After all contexts on it, and what was allocated with it. */
-TINH_API void tinh_cuda_stream_release(tinh_cuda_stream_t *stream);
-TINH_API tinh_status_t tinh_cuda_stream_wait(tinh_cuda_stream_t *stream);
-
-/* Memory on the stream's GPU, aligned to at least 256 bytes; NULL for no bytes.
- * Freeing waits for the GPU. */
-TINH_API tinh_status_t tinh_cuda_allocate(tinh_cuda_stream_t *stream,
-                                          size_t size, void **out_memory);
-TINH_API tinh_status_t tinh_cuda_free(tinh_cuda_stream_t *stream, void *memory);
-
-/* Copies from and to memory of the GPU or the host, in the stream's order. From
- * memory of the host that is not pinned, the bytes are taken within the call;
- * to such memory, they are there when it returns. */
-TINH_API tinh_status_t tinh_cuda_stream_copy(tinh_cuda_stream_t *stream,
-                                             void *to, const void *from,
-                                             size_t size);
-/* Writes at most 64 bytes to the GPU's memory, which are taken within the call;
- * waits for nothing. */
-TINH_API tinh_status_t tinh_cuda_stream_write(tinh_cuda_stream_t *stream,
-                                              void *to, const void *data,
-                                              size_t size);
-
-/* A point in a stream's work, for times by the GPU's own clock. */
-typedef struct tinh_cuda_mark tinh_cuda_mark_t;
-TINH_API tinh_status_t tinh_cuda_stream_mark(tinh_cuda_stream_t *stream,
-                                             tinh_cuda_mark_t **out_mark);
-TINH_API void tinh_cuda_mark_release(tinh_cuda_mark_t *mark);
-/* Waits until the GPU has come to `to`, and gives the milliseconds between the
- * two. */
-TINH_API tinh_status_t tinh_cuda_elapsed(tinh_cuda_mark_t *from,
-                                         tinh_cuda_mark_t *to, double *out_ms);
 
 /*===-- Contexts ----------------------------------------------------------===*/
 
