@@ -84,15 +84,20 @@ private:
   std::shared_ptr<Run> next_run();
   void start(Run &run);
   void execute_parts(Run &run);
-  void publish_and_run(Run &run);
+  void run_on_pool(Run &run);
   void leader_loop();
   void wait_for_work(Lock &lock);
   void signal_work();
   void complete(Run &run, tinh_status_t status, const std::string &message);
   void release_place(Run &run);
 
-  uint32_t run_worker(Run &run, uint32_t worker);
-  void walk_instructions(Run &run, uint32_t worker);
+  void begin_part(Run &run, uint32_t worker);
+  ThreadPool::Halt go_on(Run &run, uint32_t worker,
+                         const ThreadPool::Visit *visit);
+  ThreadPool::Halt walk_instructions(Run &run, uint32_t worker,
+                                     const ThreadPool::Visit *visit);
+  bool may_end(const Run &run, const ThreadPool::Visit *visit) const;
+  uint32_t end_of(const Run &run, uint32_t worker) const;
   void tell(uint32_t worker, uint32_t progress);
   bool follow(const Run &run, uint32_t worker, const Instruction &control);
   bool decide(const Run &run, uint32_t worker, const Instruction &control);
@@ -162,6 +167,7 @@ private:
   // Of worker 0, whoever that is.
   uint32_t next_base = 0;
   bool last_mutated = false;
+  bool leads_in_place = false; ///< By a thread that waits for its run.
 
   std::unique_ptr<ThreadPool> pool;
   std::thread leader;

@@ -89,10 +89,13 @@ void Executor::execute_with_device(Run &run) {
   if (goes_by_steps())
     return run_by_steps(run);
   if (program.on_leader()) { // No part of it is the others'.
-    walks[0].begin(program, run.arena->tables[run.function].data(), run.base);
-    walk_instructions(run, 0);
+    begin_part(run, 0);
+    for (auto halt = walk_instructions(run, 0, nullptr);
+         halt.reason == ThreadPool::Halt::waits;
+         halt = walk_instructions(run, 0, nullptr))
+      pool->wait_for_others(0, halt.progress);
   } else {
-    publish_and_run(run);
+    run_on_pool(run);
   }
   if (program.uses_device())
     finish_on_device(run);

@@ -88,23 +88,24 @@ void Executor::for_each_worker(void (*task)(void *, uint32_t), void *argument) {
   if (options.parallel_for)
     return options.parallel_for(options.parallel_for_pool, options.threads,
                                 task, argument);
-  struct Part final : ThreadPool::Job {
-    Part(ThreadPool &pool, uint32_t done, void (*task)(void *, uint32_t),
+  struct Step final : ThreadPool::Job {
+    Step(ThreadPool &pool, uint32_t done, void (*task)(void *, uint32_t),
          void *argument)
         : pool(pool), done(done), task(task), argument(argument) {}
-    void run(uint32_t worker) override {
+    void begin(uint32_t) override {}
+    ThreadPool::Halt go_on(uint32_t worker,
+                           const ThreadPool::Visit *) override {
       task(argument, worker);
       pool.advance(worker, done); // The caller waits for this.
+      return {ThreadPool::Halt::done};
     }
 
     ThreadPool &pool;
     const uint32_t done;
     void (*const task)(void *, uint32_t);
     void *const argument;
-  } part(*pool, ++next_base, task, argument);
-  if (pool->num_workers() > 1)
-    pool->publish(&part);
-  part.run(0);
+  } job(*pool, ++next_base, task, argument);
+  pool->run(job);
   pool->wait_for_others(0, next_base);
 }
 

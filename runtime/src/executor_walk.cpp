@@ -52,6 +52,7 @@ void Executor::start(Run &run) {
   run.base = next_base;
   run.exclusive = mutates || last_mutated;
   last_mutated = mutates;
+  leads_in_place = !run.completes_itself;
   uint32_t num_parts = pool->num_workers();
   if (const Program &program = programs[run.function]; program.uses_device())
     num_parts = program.on_leader() ? 1 : num_parts + 1; // The GPU's, too.
@@ -69,31 +70,47 @@ void Executor::execute_parts(Run &run) {
     return execute_with_device(run);
   if (goes_by_steps())
     return run_by_steps(run);
-  publish_and_run(run);
+  run_on_pool(run);
 }
 
-void Executor::publish_and_run(Run &run) {
-  if (pool->num_workers() > 1)
-    pool->publish(&run);
-  next_base = run_worker(run, 0);
+void Executor::run_on_pool(Run &run) {
+  pool->run(run);
+  next_base = end_of(run, 0);
 }
 
-void Run::run(uint32_t worker) { executor->run_worker(*this, worker); }
+void Run::begin(uint32_t worker) { executor->begin_part(*this, worker); }
 
-/// Returns the progress that the run has made in the end, one position more
-/// than it has steps, so that even a run without steps is seen to end.
-uint32_t Executor::run_worker(Run &run, uint32_t worker) {
+ThreadPool::Halt Run::go_on(uint32_t worker, const ThreadPool::Visit *visit) {
+  return executor->go_on(*this, worker, visit);
+}
+
+void Executor::begin_part(Run &run, uint32_t worker) {
   const Program &program = programs[run.function];
   Walk &walk = walks[worker];
   walk.begin(program, run.arena->tables[run.function].data(), run.base);
-  walk_instructions(run, worker);
-  uint32_t progress = walk.progress(program.function().num_steps + 1);
+  walk.at = program.instructions(worker).data();
+  if (run.exclusive)
+    walk.awaited = run.base;
+}
+
+/// The progress that a worker has made when its part is done, one position more
+/// than there are steps, so that even a run without steps is seen to end.
+uint32_t Executor::end_of(const Run &run, uint32_t worker) const {
+  return walks[worker].progress(programs[run.function].function().num_steps +
+                                1);
+}
+
+ThreadPool::Halt Executor::go_on(Run &run, uint32_t worker,
+                                 const ThreadPool::Visit *visit) {
+  ThreadPool::Halt halt = walk_instructions(run, worker, visit);
+  if (halt.reason != ThreadPool::Halt::done)
+    return halt;
   // A caller that waits in place may destroy the run as soon as it sees this.
   bool completes_itself = run.completes_itself;
-  pool->advance(worker, progress);
+  pool->advance(worker, end_of(run, worker));
   if (completes_itself)
     part_done(run);
-  return progress;
+  return halt;
 }
 
 /// The last one completes the run.
@@ -102,32 +119,54 @@ void Executor::part_done(Run &run) {
     complete(run, run.status, run.why);
 }
 
-void Executor::walk_instructions(Run &run, uint32_t worker) {
-  Walk &walk = walks[worker];
-  if (run.exclusive)
-    pool->wait_for_others(worker, run.base);
+/// Whether whoever walks a part may end it, and call back: a thread that waits
+/// for a run of its own does not do so for others.
+bool Executor::may_end(const Run &run, const ThreadPool::Visit *visit) const {
+  return !visit || visit->visitor != 0 || !leads_in_place ||
+         !run.completes_itself;
+}
+
+/// What the GPU gets, only worker 0's own thread gives it.
+ThreadPool::Halt Executor::walk_instructions(Run &run, uint32_t worker,
+                                             const ThreadPool::Visit *visit) {
+  using Halt = ThreadPool::Halt;
   const std::vector<Instruction> &list =
       programs[run.function].instructions(worker);
-  const Instruction *at = list.data(), *end = at + list.size();
-  while (at != end) {
-    if (at->wait)
-      pool->wait_for_others(worker, walk.progress(at->wait));
-    if (at->is_control()) {
-      if (at->is_for_device())
-        give_to_device(run, walk, *at++);
-      else
-        at = follow(run, worker, *at) ? list.data() + at->target : at + 1;
-      continue;
+  Walk &walk = walks[worker];
+  const Instruction *at = walk.at, *end = list.data() + list.size();
+  auto must_wait = [&](uint32_t progress) {
+    walk.at = at;
+    return !pool->others_reached(worker, progress);
+  };
+  for (;;) {
+    if (walk.awaited) {
+      if (must_wait(*walk.awaited))
+        return {Halt::waits, *walk.awaited};
+      walk.awaited.reset();
     }
-    execute(run, worker, walk, *at);
-    if (at->signal)
-      tell(worker, walk.progress(at->signal));
-    ++at;
+    if (at == end && may_end(run, visit))
+      return {Halt::done};
+    if (at->wait && must_wait(walk.progress(at->wait)))
+      return {Halt::waits, walk.progress(at->wait)};
+    if (visit && (at == end || at->is_for_device() || visit->is_over())) {
+      walk.at = at;
+      return {Halt::left};
+    }
+    if (at->is_for_device()) {
+      give_to_device(run, walk, *at++);
+    } else if (at->is_control()) {
+      at = follow(run, worker, *at) ? list.data() + at->target : at + 1;
+    } else {
+      execute(run, worker, walk, *at);
+      if (at->signal)
+        tell(worker, walk.progress(at->signal));
+      ++at;
+    }
   }
 }
 
 /// Decides and tells the others how far this worker has come by that; where an
-/// iteration begins, waits for them. True: go on at the target.
+/// iteration begins, it awaits them. True: go on at the target.
 bool Executor::follow(const Run &run, uint32_t worker,
                       const Instruction &control) {
   Walk &walk = walks[worker];
@@ -141,7 +180,7 @@ bool Executor::follow(const Run &run, uint32_t worker,
   if (position)
     tell(worker, walk.progress(position));
   if (iterates)
-    pool->wait_for_others(worker, walk.progress(position));
+    walk.awaited = walk.progress(position);
   return goes;
 }
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A 32-bit word that threads wait for: they spin for a given time and then
-// sleep in the kernel. Writers pay for a wake-up only if somebody sleeps.
+// 32-bit words that threads wait for: they spin for a given time and then sleep
+// in the kernel. Writers pay for a wake-up only if somebody sleeps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_FUTEX_H
@@ -67,13 +67,12 @@ public:
               nullptr, 0);
   }
 
-  /// Returns once the counter has come to `target`.
-  void wait(uint32_t target, std::chrono::microseconds spin) {
-    if (!spin_until(spin, [&] { return reached(target); }))
-      sleep_until(target);
+  /// Spins until it has come to `target` or for `spin`; says whether it has.
+  bool spin_for(uint32_t target, std::chrono::microseconds spin) const {
+    return spin_until(spin, [&] { return reached(target); });
   }
 
-private:
+  /// Returns once the counter has come to `target`.
   void sleep_until(uint32_t target) {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
@@ -85,8 +84,48 @@ private:
     sleepers.fetch_sub(1, std::memory_order_seq_cst);
   }
 
+private:
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
+};
+
+/// A lock of one thread's, its owner, who waits for it. Others may try to take
+/// it, and see when the owner wants it back.
+class OwnedLock {
+public:
+  bool try_lock() {
+    uint32_t expected = kFree;
+    return state.compare_exchange_strong(
+        expected, kTaken, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
+  /// For the owner.
+  void lock(std::chrono::microseconds spin) {
+    while (!try_lock()) {
+      uint32_t expected = kTaken;
+      state.compare_exchange_strong(expected, kWanted,
+                                    std::memory_order_relaxed);
+      auto is_free = [&] {
+        return state.load(std::memory_order_relaxed) == kFree;
+      };
+      if (!spin_until(spin, is_free))
+        syscall(SYS_futex, &state, FUTEX_WAIT_PRIVATE, kWanted, nullptr,
+                nullptr, 0);
+    }
+  }
+
+  bool is_wanted() const {
+    return state.load(std::memory_order_relaxed) == kWanted;
+  }
+
+  void unlock() {
+    if (state.exchange(kFree, std::memory_order_release) == kWanted)
+      syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+
+private:
+  enum : uint32_t { kFree, kTaken, kWanted };
+  std::atomic<uint32_t> state{kFree};
 };
 
 } // namespace tinh::runtime

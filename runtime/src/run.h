@@ -49,7 +49,9 @@ public:
       : executor(std::move(executor)), function(function),
         arguments(std::move(arguments)) {}
 
-  void run(uint32_t worker) override;
+  void begin(uint32_t worker) override;
+  ThreadPool::Halt go_on(uint32_t worker,
+                         const ThreadPool::Visit *visit) override;
   tinh_status_t wait() override;
   void cancel() override;
   bool is_user_event() const override { return false; }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The worker's loop and the ring of published jobs.
+// The workers' loop, the ring of published jobs, and visits.
 //
 //===----------------------------------------------------------------------===//
 #include "thread_pool.h"
@@ -34,7 +34,8 @@ void pin_this_thread(uint32_t index) {
 }
 
 ThreadPool::ThreadPool(const Options &options)
-    : options(options), counters(new Counter[options.num_workers]) {
+    : options(options), counters(new Counter[options.num_workers]),
+      parts(new Part[options.num_workers]) {
   try {
     for (uint32_t worker = 1; worker < options.num_workers; ++worker)
       threads.emplace_back(&ThreadPool::work, this, worker);
@@ -58,18 +59,109 @@ void ThreadPool::publish(Job *job) {
   published.store(number + 1);
 }
 
+void ThreadPool::run(Job &job) {
+  if (options.num_workers == 1) { // Who never waits.
+    job.begin(0);
+    job.go_on(0, nullptr);
+    return;
+  }
+  uint32_t number = published.load();
+  publish(&job);
+  walk(0, number);
+}
+
 void ThreadPool::work(uint32_t worker) {
   char name[16] = "tinh-worker";
   pthread_setname_np(pthread_self(), name);
   if (options.pin)
     pin_this_thread(worker);
-  for (uint32_t number = 0;; ++number) {
-    published.wait(number + 1, options.spin);
-    Job *job = jobs[number % kMaxJobs];
-    if (!job)
-      return;
-    job->run(worker);
+  uint32_t job = 0;
+  do {
+    if (!published.spin_for(job + 1, options.spin))
+      sleep(worker, published, job + 1);
+  } while (walk(worker, job++));
+}
+
+/// Walks the part of the calling thread's worker in a published job to its end,
+/// unless visitors do. False if the job is the end of all.
+bool ThreadPool::walk(uint32_t worker, uint32_t job) {
+  Part &part = parts[worker];
+  for (;;) {
+    part.lock.lock(options.spin);
+    part.is_absent.store(false, std::memory_order_relaxed);
+    bool is_there = part.job == job;
+    if (is_there && !jobs[job % kMaxJobs]) {
+      part.lock.unlock();
+      return false;
+    }
+    Halt halt = is_there ? go_on(part, worker, nullptr) : Halt{Halt::done};
+    part.lock.unlock();
+    if (halt.reason == Halt::done)
+      return true;
+    wait_for_others(worker, halt.progress);
   }
+}
+
+/// With the part's lock.
+ThreadPool::Halt ThreadPool::go_on(Part &part, uint32_t worker,
+                                   const Visit *visit) {
+  Job *job = jobs[part.job % kMaxJobs];
+  if (!part.has_begun)
+    job->begin(worker);
+  Halt halt = job->go_on(worker, visit);
+  part.has_begun = halt.reason != Halt::done;
+  part.job += halt.reason == Halt::done;
+  return halt;
+}
+
+void ThreadPool::wait_for_others(uint32_t worker, uint32_t progress) {
+  for (uint32_t other = 0; other < options.num_workers; ++other)
+    if (other != worker)
+      wait_for(worker, other, progress);
+}
+
+void ThreadPool::wait_for(uint32_t worker, uint32_t other, uint32_t progress) {
+  Counter &counter = counters[other];
+  while (!counter.reached(progress)) {
+    if (parts[other].is_absent.load(std::memory_order_relaxed) &&
+        visit(worker, other, progress))
+      continue;
+    if (!counter.spin_for(progress, options.spin) &&
+        !visit_others(worker, progress))
+      sleep(worker, counter, progress);
+  }
+}
+
+/// Whether any of them has come further by that.
+bool ThreadPool::visit_others(uint32_t worker, uint32_t progress) {
+  bool has_moved = false;
+  for (uint32_t other = 0; other < options.num_workers; ++other)
+    has_moved |= other != worker && visit(worker, other, progress);
+  return has_moved;
+}
+
+/// Walks the part of another worker up to `progress`, if it can, or until its
+/// own thread is back. Whether it has come further.
+bool ThreadPool::visit(uint32_t visitor, uint32_t worker, uint32_t progress) {
+  Part &part = parts[worker];
+  if (counters[worker].reached(progress) || !part.lock.try_lock())
+    return false;
+  uint32_t before = counters[worker].load();
+  Visit visit(visitor, part.lock, counters[worker], progress);
+  while (!visit.is_over() && published.reached(part.job + 1) &&
+         jobs[part.job % kMaxJobs] &&
+         go_on(part, worker, &visit).reason == Halt::done) {
+  }
+  bool has_moved = counters[worker].load() != before;
+  if (has_moved)
+    part.is_absent.store(!part.lock.is_wanted(), std::memory_order_relaxed);
+  part.lock.unlock();
+  return has_moved;
+}
+
+void ThreadPool::sleep(uint32_t worker, Counter &counter, uint32_t target) {
+  parts[worker].is_absent.store(true, std::memory_order_relaxed);
+  counter.sleep_until(target);
 }
 
 } // namespace tinh::runtime

@@ -6,11 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every worker of the pool takes part in every job, in the order in which they
-// are published. Worker 0 is whatever thread publishes: it runs its own part
-// itself. Workers tell how far they have come by progress counters, which is
-// all that they synchronise by; nobody waits for the others at the end of a
+// Every worker has a part in every job, and walks these in the order in which
+// they are published. Worker 0 is whatever thread publishes: it walks its own
+// part itself. Workers tell how far they have come by progress counters, which
+// is all that they synchronise by; nobody waits for the others at the end of a
 // job.
+//
+// Other programs may take a worker's CPU at any time, and waking a thread takes
+// longer than a small job. So a thread that has to wait for an absent worker
+// visits its part, and walks it as far as it needs, or until the worker is back
+// and wants it. What belongs to a part, it finds in memory that is the part's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_THREAD_POOL_H
@@ -32,11 +37,38 @@ public:
     std::chrono::microseconds spin{0};
   };
 
-  /// What the workers run. It must stay alive until all of them are done with
-  /// it, which the job finds out itself.
+  /// What a thread is to do that walks the part of another worker.
+  class Visit {
+  public:
+    Visit(uint32_t visitor, const OwnedLock &lock, const Counter &counter,
+          uint32_t progress)
+        : visitor(visitor), lock(lock), counter(counter), progress(progress) {}
+    const uint32_t visitor; ///< Whose thread it is.
+    /// Whether it is to leave now.
+    bool is_over() const {
+      return lock.is_wanted() || counter.reached(progress);
+    }
+
+  private:
+    const OwnedLock &lock;
+    const Counter &counter;
+    uint32_t progress;
+  };
+
+  /// Why a part is not walked any further.
+  struct Halt {
+    enum Reason { done, waits, left } reason;
+    uint32_t progress = 0; ///< If it waits: of the others.
+  };
+
+  /// What the workers walk. It must stay alive until all parts are done, which
+  /// the job finds out itself. One thread at a time is in a worker's part.
   class Job {
   public:
-    virtual void run(uint32_t worker) = 0;
+    /// Called once for each worker, before its part is walked.
+    virtual void begin(uint32_t worker) = 0;
+    /// Goes on with a worker's part, as its visitor if there is a visit.
+    virtual Halt go_on(uint32_t worker, const Visit *visit) = 0;
 
   protected:
     ~Job() = default;
@@ -48,9 +80,10 @@ public:
   uint32_t num_workers() const { return options.num_workers; }
   std::chrono::microseconds spin() const { return options.spin; }
 
-  /// Has workers 1 and up run `job`; the caller, who is worker 0 at this time,
-  /// then does its part. At most kMaxJobs - 1 jobs may be unfinished.
-  void publish(Job *job);
+  /// Has all workers walk `job`, and the caller, who is worker 0 at this time,
+  /// do so at once. Returns when its part is done. At most kMaxJobs - 1 jobs
+  /// may be unfinished.
+  void run(Job &job);
 
   /// Says that `worker` has come to `progress`.
   void advance(uint32_t worker, uint32_t progress) {
@@ -59,21 +92,43 @@ public:
 
   uint32_t progress(uint32_t worker) const { return counters[worker].load(); }
 
-  /// Waits until all workers but `worker` have come to `progress`.
-  void wait_for_others(uint32_t worker, uint32_t progress) {
+  /// Whether all workers but `worker` have come to `progress`.
+  bool others_reached(uint32_t worker, uint32_t progress) const {
     for (uint32_t other = 0; other < options.num_workers; ++other)
-      if (other != worker)
-        counters[other].wait(progress, options.spin);
+      if (other != worker && !counters[other].reached(progress))
+        return false;
+    return true;
   }
+
+  /// Waits until they have; for the thread of `worker`, outside of its part.
+  void wait_for_others(uint32_t worker, uint32_t progress);
 
   static constexpr uint32_t kMaxJobs = 8;
 
 private:
+  /// A worker's place in the jobs.
+  struct alignas(64) Part {
+    OwnedLock lock;
+    // Guarded by it.
+    uint32_t job = 0; ///< That it is in, or comes to next.
+    bool has_begun = false;
+    /// The worker's thread sleeps, or did not come when it was waited for.
+    std::atomic<bool> is_absent{true};
+  };
+
   void work(uint32_t worker);
+  void publish(Job *job);
+  bool walk(uint32_t worker, uint32_t job);
+  Halt go_on(Part &part, uint32_t worker, const Visit *visit);
+  void wait_for(uint32_t worker, uint32_t other, uint32_t progress);
+  bool visit_others(uint32_t worker, uint32_t progress);
+  bool visit(uint32_t visitor, uint32_t worker, uint32_t progress);
+  void sleep(uint32_t worker, Counter &counter, uint32_t target);
   void stop();
 
   Options options;
   std::unique_ptr<Counter[]> counters; ///< One for each worker.
+  std::unique_ptr<Part[]> parts;       ///< The same.
   Counter published;
   Job *jobs[kMaxJobs] = {}; ///< Job n is at n % kMaxJobs; null: stop.
   std::vector<std::thread> threads;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a worker keeps to itself while it walks a run's instructions: the loops
+// What a worker's part in a run is made of: the next instruction, the loops
 // that it is in and the addresses of buffers that move with them. All workers
 // take the same branches, since each reads the same bytes.
 //
@@ -21,15 +21,22 @@
 
 #include "program.h"
 
+#include <optional>
+
 namespace tinh::runtime {
 
-class Walk {
+class alignas(64) Walk {
 public:
   /// With room for any of `programs`, so that a run need not allocate.
   explicit Walk(const std::vector<Program> &programs);
 
   /// Begins a run at position `base`; `table` has its buffers' addresses.
   void begin(const Program &program, void *const *table, uint32_t base);
+
+  const Instruction *at = nullptr; ///< The next one.
+  /// What the others must have come to before that; none if its own wait is all
+  /// that there is.
+  std::optional<uint32_t> awaited;
 
   /// The progress that makes a position of the program.
   uint32_t progress(uint32_t position) const { return base + position; }
