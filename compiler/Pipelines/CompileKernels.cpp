@@ -7,15 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/CompileKernels.h"
 
-#include "compiler/Codegen/CPU/ObjectCode.h"
-#include "compiler/Codegen/CPU/Strategy.h"
 #include "compiler/Codegen/CUDA/DeviceCode.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
-#include "compiler/Codegen/CUDA/Toolkit.h"
-#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/KernelModules.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "dialects/graph/Graph.h"
 
@@ -24,7 +21,10 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
+#include <atomic>
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -32,58 +32,7 @@ using namespace mlir;
 
 namespace tinh {
 
-/// A kernel as a module of its own. Its text determines the code: it names the
-/// CPU or the chips that the kernel's strategy was chosen for; those of @init
-/// do not run on that CPU.
-static std::string kernelText(Operation *kernel) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  OpPrintingFlags flags = OpPrintingFlags().useLocalScope();
-  if (isa<ModuleOp>(kernel)) {
-    kernel->print(stream, flags);
-  } else {
-    SmallVector<StringRef> names{graph::names::kCpu};
-    if (graph::isOnCuda(kernel))
-      names = {graph::names::kCuda, graph::names::kAllowTf32};
-    NamedAttrList target;
-    for (StringRef name : names)
-      if (Attribute value = kernel->getParentOp()->getAttr(name))
-        target.set(name, value);
-    stream << "module attributes " << target.getDictionary(kernel->getContext())
-           << " {\n";
-    kernel->print(stream, flags);
-    stream << "\n}\n";
-  }
-  return text;
-}
-
 namespace {
-
-/// What kernels are compiled for, and by.
-struct CodeTarget {
-  cpu::Target cpu;
-  std::optional<cuda::Toolkit> toolkit; ///< For kernels on GPUs.
-};
-
-/// Why a kernel was not compiled.
-struct KernelError {
-  std::string message; // The first one.
-  bool internal = false;
-
-  void add(StringRef text) {
-    internal |= text.consume_front(kInternalError);
-    if (message.empty())
-      message = text.str();
-  }
-  /// Reports it, at the operation that the kernel is in the module.
-  LogicalResult report(Operation *kernel, StringRef name) const {
-    bool silent = message.empty();
-    return kernel->emitError()
-           << (internal || silent ? StringRef(kInternalError) : "")
-           << "kernel '" << name << "' cannot be compiled"
-           << (silent ? "" : ": ") << message;
-  }
-};
 
 /// What is compiled at once, on any thread: a kernel for the CPU, or those of
 /// an image for GPUs.
@@ -93,142 +42,144 @@ struct Unit {
   std::vector<std::string> texts;
 };
 
-/// The kernels of a unit read from their texts, in a context of its own.
-class KernelModules {
+/// Runs a task, now or later, here or on another thread.
+using RunTask = std::function<void(std::function<void()>)>;
+
+/// A unit on its way to code: from the cache or, failing that, by the compiler.
+/// Most are one task. An image is one until there is PTX, which one more for
+/// each chip assembles: these are what takes long.
+class UnitCompilation {
 public:
-  KernelModules(ArrayRef<std::string> texts, KernelError &error)
-      : error(error), context(registry(), MLIRContext::Threading::DISABLED),
-        handler(&context, [&error](Diagnostic &diagnostic) {
-          error.add(diagnostic.str());
-          return success();
-        }) {
-    context.loadAllAvailableDialects();
-    for (const std::string &text : texts)
-      modules.push_back(parseSourceString<ModuleOp>(text, &context));
+  UnitCompilation(const Unit &unit, const CodeTarget &target,
+                  KernelCache *cache, RunTask run)
+      : unit(unit), target(target), cache(cache), run(std::move(run)) {}
+
+  /// Calls `whenDone` on the thread that ends it.
+  void start(std::function<void()> whenDone) {
+    done = std::move(whenDone);
+    run([this] { begin(); });
   }
 
-  /// Their functions in the LLVM dialect; they may be that already.
-  FailureOr<SmallVector<ModuleOp>> lower() {
-    SmallVector<ModuleOp> lowered;
-    for (OwningOpRef<ModuleOp> &module : modules) {
-      if (!module || failed(lower(module)))
-        return failure();
-      lowered.push_back(*module);
-    }
-    return lowered;
-  }
-
-  /// `image` is the symbol that code for GPUs gets.
-  FailureOr<artifact::Object> compile(StringRef image,
-                                      const CodeTarget &target) {
-    auto lowered = lower();
-    if (failed(lowered))
-      return failure();
-    auto object = graph::isOnCuda(lowered->front())
-                      ? emitImage(*lowered, image, target)
-                      : cpu::emitObject(lowered->front(), target.cpu);
-    // What was given in the LLVM dialect may be wrong, what was made must not.
-    error.internal |= failed(object) && isOurs;
-    return object;
-  }
+  FailureOr<artifact::Object> object = failure();
+  KernelReport report;
+  KernelError error;
 
 private:
-  LogicalResult lower(OwningOpRef<ModuleOp> &module) {
-    auto functions = module->getOps<func::FuncOp>();
-    if (functions.empty())
-      return success();
-    auto lowered = graph::isOnCuda(*functions.begin()) ? lowerForGpu(*module)
-                                                       : lowerForCpu(*module);
-    if (failed(lowered))
-      return failure();
-    module = std::move(*lowered);
-    isOurs = true;
-    return success();
-  }
+  using Clock = std::chrono::steady_clock;
+  void begin();
+  void compile();
+  void assemble(size_t chip);
+  void pack();
+  void finish();
+  void addTime(Clock::time_point start);
 
-  static FailureOr<OwningOpRef<ModuleOp>> lowerForCpu(ModuleOp module) {
-    auto target = cpu::targetOf(module);
-    if (failed(target) || failed(codegen::lowerRows(module)))
-      return failure();
-    return cpu::lowerKernelsToLLVM(module, *target);
-  }
-
-  static FailureOr<OwningOpRef<ModuleOp>> lowerForGpu(ModuleOp module) {
-    auto target = cuda::targetOf(module);
-    if (failed(target))
-      return failure();
-    return cuda::lowerKernelsToNVVM(module, *target);
-  }
-
-  static FailureOr<artifact::Object> emitImage(ArrayRef<ModuleOp> lowered,
-                                               StringRef image,
-                                               const CodeTarget &target) {
-    ModuleOp first = lowered.front();
-    auto chips = cuda::targetOf(first);
-    if (failed(chips))
-      return failure();
-    auto object =
-        cuda::emitImage(lowered, image, *chips, target.toolkit, target.cpu);
-    if (object)
-      return std::move(*object);
-    return first.emitError(llvm::toString(object.takeError()));
-  }
-
-  static DialectRegistry registry() {
-    DialectRegistry registry;
-    registry.insert<graph::GraphDialect>();
-    cpu::registerCodegenDialects(registry);
-    cuda::registerCodegenDialects(registry);
-    codegen::registerLowerToLinalgModels(registry);
-    return registry;
-  }
-
-  KernelError &error;
-  MLIRContext context;
-  ScopedDiagnosticHandler handler;
-  SmallVector<OwningOpRef<ModuleOp>> modules;
-  bool isOurs = false; // The LLVM dialect, that is.
+  const Unit &unit;
+  const CodeTarget &target;
+  KernelCache *cache;
+  RunTask run;
+  std::function<void()> done;
+  std::string key;
+  std::vector<cuda::ChipCode> codes; // Of an image.
+  std::vector<std::string> failures; // Of assembling these.
+  bool codesAreOurs = false;
+  std::atomic<size_t> unassembled = 0;
+  std::atomic<int64_t> microseconds = 0;
 };
 
 } // namespace
 
-static FailureOr<artifact::Object>
-compile(const Unit &unit, const CodeTarget &target, KernelError &error) {
-  FailureOr<artifact::Object> object = failure();
-  auto crash = runSafely([&] {
-    object = KernelModules(unit.texts, error).compile(unit.image, target);
-  });
-  if (crash)
-    error.add((kInternalError + *crash).str());
-  return object;
+void UnitCompilation::addTime(Clock::time_point start) {
+  microseconds += std::chrono::duration_cast<std::chrono::microseconds>(
+                      Clock::now() - start)
+                      .count();
 }
 
-/// The unit's code from the cache or, failing that, from the compiler.
-static FailureOr<artifact::Object>
-findOrCompile(const Unit &unit, const CodeTarget &target, KernelCache *cache,
-              KernelReport &report, KernelError &error) {
-  auto start = std::chrono::steady_clock::now();
-  std::string key;
-  std::optional<artifact::Object> found;
+void UnitCompilation::begin() {
+  auto start = Clock::now();
   if (cache) {
     bool isForGpu = !unit.image.empty();
     std::string toolkit =
         isForGpu && target.toolkit ? target.toolkit->identity() : "";
     key = cache->key(llvm::join(unit.texts, "") + unit.image + toolkit,
                      target.cpu);
-    found = cache->load(key);
+    if (auto found = cache->load(key)) {
+      object = std::move(*found);
+      report.cached = true;
+    }
   }
-  report.cached = found.has_value();
-  auto object = found ? std::move(*found) : compile(unit, target, error);
+  if (!report.cached)
+    if (auto crash = runSafely([&] { compile(); }))
+      error.add((kInternalError + *crash).str());
+  addTime(start);
+  if (codes.empty())
+    return finish();
+  failures.resize(codes.size());
+  unassembled = codes.size();
+  for (size_t chip = 0, count = codes.size(); chip < count; ++chip)
+    run([this, chip] { assemble(chip); });
+}
+
+/// The object, or the PTX for each chip.
+void UnitCompilation::compile() {
+  KernelModules modules(unit.texts, error);
+  if (failed(modules.lower()))
+    return;
+  if (!modules.areForChips()) {
+    object = modules.compile(unit.image, target);
+    return;
+  }
+  if (auto emitted = modules.emitPtx(*target.toolkit); succeeded(emitted))
+    codes = std::move(*emitted);
+  codesAreOurs = modules.areOurs();
+}
+
+void UnitCompilation::assemble(size_t chip) {
+  auto start = Clock::now();
+  if (llvm::Error failed = cuda::assemble(*target.toolkit, codes[chip]))
+    failures[chip] = llvm::toString(std::move(failed));
+  addTime(start);
+  if (--unassembled == 0)
+    pack();
+}
+
+/// The image of all chips.
+void UnitCompilation::pack() {
+  auto start = Clock::now();
+  auto failed = llvm::find_if(
+      failures, [](const std::string &failure) { return !failure.empty(); });
+  if (failed != failures.end()) {
+    error.add(*failed);
+  } else if (auto packed = cuda::packImage(codes, unit.image, *target.toolkit,
+                                           target.cpu)) {
+    object = std::move(*packed);
+  } else {
+    error.add(llvm::toString(packed.takeError()));
+  }
+  error.internal |= mlir::failed(object) && codesAreOurs;
+  addTime(start);
+  finish();
+}
+
+void UnitCompilation::finish() {
   if (succeeded(object)) {
     report.codeSize = object->size();
-    if (cache && !found)
+    if (cache && !report.cached)
       cache->store(key, *object);
   }
-  report.milliseconds = std::chrono::duration<double, std::milli>(
-                            std::chrono::steady_clock::now() - start)
-                            .count();
-  return object;
+  report.milliseconds = microseconds / 1000.0;
+  codes.clear();
+  done();
+}
+
+/// Compiles `unit` here and now.
+static FailureOr<artifact::Object>
+compileUnit(const Unit &unit, const CodeTarget &target, KernelCache *cache,
+            KernelReport &report, KernelError &error) {
+  UnitCompilation compilation(unit, target, cache, [](auto task) { task(); });
+  compilation.start([] {});
+  report = compilation.report;
+  error = compilation.error;
+  return std::move(compilation.object);
 }
 
 llvm::Expected<artifact::Object> findOrCompileKernel(StringRef text,
@@ -236,8 +187,8 @@ llvm::Expected<artifact::Object> findOrCompileKernel(StringRef text,
                                                      KernelCache *cache) {
   KernelReport report;
   KernelError error;
-  auto object = findOrCompile({"", {0}, {text.str()}}, {target, std::nullopt},
-                              cache, report, error);
+  auto object = compileUnit({"", {0}, {text.str()}}, {target, std::nullopt},
+                            cache, report, error);
   if (failed(object))
     return llvm::createStringError("a kernel cannot be compiled: " +
                                    error.message);
@@ -306,8 +257,10 @@ static LogicalResult reportFailure(ModuleOp module,
   };
   if (unit.kernels.size() > 1)
     for (auto [kernel, text] : llvm::zip_equal(unit.kernels, unit.texts)) {
+      KernelReport ignored;
       KernelError its;
-      if (failed(compile({unit.image, {kernel}, {text}}, target, its)))
+      if (failed(compileUnit({unit.image, {kernel}, {text}}, target, nullptr,
+                             ignored, its)))
         return report(kernel, its);
     }
   return report(unit.kernels.front(), error);
@@ -337,18 +290,17 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
     return failure();
   codegen::setAlignments(module);
   std::vector<Unit> units = divide(module, contents);
-  std::vector<KernelError> errors(units.size());
-  std::vector<KernelReport> reports(units.size());
-  std::vector<FailureOr<artifact::Object>> results(units.size(), failure());
   std::mutex mutex;
   size_t finished = 0;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.phases.jobs));
-  for (size_t i = 0; i < units.size(); ++i)
-    pool.async([&, i] {
-      results[i] = findOrCompile(units[i], *target, options.cache, reports[i],
-                                 errors[i]);
+  std::deque<UnitCompilation> compilations;
+  for (const Unit &unit : units)
+    compilations.emplace_back(unit, *target, options.cache,
+                              [&](auto task) { pool.async(std::move(task)); });
+  for (auto [unit, compilation] : llvm::zip_equal(units, compilations))
+    compilation.start([&] {
       std::lock_guard lock(mutex);
-      finished += units[i].kernels.size();
+      finished += unit.kernels.size();
       if (options.progress)
         options.progress("compiling kernels", finished,
                          contents.kernels.size());
@@ -357,11 +309,11 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   if (options.cache)
     finishCache(*options.cache, module.getContext());
   std::vector<artifact::Object> objects;
-  for (size_t i = 0; i < units.size(); ++i) {
-    if (failed(results[i]))
-      return reportFailure(module, contents, units[i], *target, errors[i]);
-    addReports(module, contents, units[i], reports[i], report);
-    objects.push_back(std::move(*results[i]));
+  for (auto [unit, compilation] : llvm::zip_equal(units, compilations)) {
+    if (failed(compilation.object))
+      return reportFailure(module, contents, unit, *target, compilation.error);
+    addReports(module, contents, unit, compilation.report, report);
+    objects.push_back(std::move(*compilation.object));
   }
   return objects;
 }
@@ -409,8 +361,8 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
       std::string text = std::exchange(texts[i], "");
       auto crash = runSafely([&] {
         KernelModules kernel(text, errors[i]);
-        if (auto lowered = kernel.lower(); succeeded(lowered))
-          texts[i] = kernelText(lowered->front());
+        if (succeeded(kernel.lower()))
+          texts[i] = kernelText(kernel.front());
       });
       if (crash)
         errors[i].add((kInternalError + *crash).str());

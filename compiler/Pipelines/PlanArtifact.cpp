@@ -407,15 +407,18 @@ FunctionType operandTypes(Operation *kernel) {
   return FunctionType::get(context, reads, writes);
 }
 
-/// Lets up to eight kernels for GPUs share an image: the programs of the
-/// toolkit take as long to start as to compile one; but a few images can be
-/// made at a time, and a change of one kernel makes all of its image again.
+/// Lets up to 32 kernels for GPUs share an image: the toolkit's programs take
+/// as long to start as to compile one, and are started for each chip. Fewer do
+/// if there are few in all, so that a few images can be made at a time, but a
+/// handful never needs more than one.
 static void chooseImages(artifact::Contents &contents) {
+  constexpr size_t kFewest = 8, kMost = 32, kImages = 4;
   std::vector<artifact::Kernel *> kernels;
   for (artifact::Kernel &kernel : contents.kernels)
     if (kernel.device == TINH_DEVICE_CUDA)
       kernels.push_back(&kernel);
-  size_t size = std::min<size_t>(8, llvm::divideCeil(kernels.size(), 4));
+  size_t size = std::clamp<size_t>(llvm::divideCeil(kernels.size(), kImages),
+                                   kFewest, kMost);
   for (auto [i, kernel] : llvm::enumerate(kernels))
     kernel->image = kernels[i - i % size]->name;
 }

@@ -28,8 +28,8 @@ class ImagesTest(cuda_test.CudaTest):
         _, log = self.outputs_of(artifact, "--input", "x=random")
         kernels = {l.split()[1] for l in log if l.startswith("image ")}
         loads = [l for l in log if l.startswith("cuModuleLoadData")]
-        # Three each: for few kernels there are four images.
-        self.assertEqual((len(kernels), len(loads)), (12, 4))
+        # Eight and the other four.
+        self.assertEqual((len(kernels), len(loads)), (12, 2))
 
     def test_the_wrong_kernel_is_named(self):
         """One of an image cannot be compiled: the error is its own."""

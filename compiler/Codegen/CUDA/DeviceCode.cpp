@@ -89,6 +89,16 @@ static void exportSharedMemory(Operation *module) {
   });
 }
 
+/// Registers are for what a thread loads ahead: told only how many threads a
+/// block has, ptxas rather spills than that fewer of them run at a time.
+static void preferRegisters(Operation *module) {
+  auto one = IntegerAttr::get(IntegerType::get(module->getContext(), 32), 1);
+  module->walk([&](LLVM::LLVMFuncOp function) {
+    if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
+  });
+}
+
 /// Math ops on vectors become ops on each of their elements, as libdevice has
 /// functions of these.
 static void prepareMath(Operation *module) {
@@ -182,6 +192,7 @@ static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
   resolvePointers(module);
   roundSquareRoots(module);
   exportSharedMemory(module);
+  preferRegisters(module);
   return success();
 }
 
@@ -329,9 +340,8 @@ StringRef codeLevel(ArrayRef<ModuleOp> nvvmModules, StringRef chip) {
   return asks && number >= 80 ? "sm_80" : "sm_75";
 }
 
-/// A fat binary for all chips of `target`.
-static llvm::Expected<SmallVector<char, 0>>
-compileForChips(ArrayRef<ModuleOp> nvvmModules, const Target &target,
+llvm::Expected<std::vector<ChipCode>>
+emitPtxForChips(ArrayRef<ModuleOp> nvvmModules, const Target &target,
                 const Toolkit &toolkit) {
   std::map<StringRef, std::string> ptx;
   std::vector<ChipCode> codes;
@@ -344,16 +354,9 @@ compileForChips(ArrayRef<ModuleOp> nvvmModules, const Target &target,
         return emitted.takeError();
       text = std::move(*emitted);
     }
-    if (StringRef(chip).starts_with("compute_")) {
-      codes.push_back({chip, text});
-      continue;
-    }
-    auto code = assemble(toolkit, text, machineOf(chip));
-    if (!code)
-      return code.takeError();
-    codes.push_back({machineOf(chip).str(), std::move(*code)});
+    codes.push_back({machineOf(chip).str(), text});
   }
-  return makeFatBinary(toolkit, codes);
+  return codes;
 }
 
 /// The shared object that an emulator runs.
@@ -392,18 +395,25 @@ wrapImage(ArrayRef<char> bytes, StringRef name, llvm::TargetMachine &machine) {
   return emitCode(module, machine, llvm::CodeGenFileType::ObjectFile);
 }
 
+llvm::Expected<SmallVector<char, 0>> packImage(ArrayRef<ChipCode> codes,
+                                               StringRef name,
+                                               const Toolkit &toolkit,
+                                               const cpu::Target &cpu) {
+  auto binary = makeFatBinary(toolkit, codes);
+  if (!binary)
+    return binary.takeError();
+  return wrapImage(*binary, name, *cpu::makeTargetMachine(cpu));
+}
+
 llvm::Expected<SmallVector<char, 0>>
-emitImage(ArrayRef<ModuleOp> nvvmModules, StringRef name, const Target &target,
-          const std::optional<Toolkit> &toolkit, const cpu::Target &cpu) {
-  if (!toolkit && !target.isEmulated())
-    return fail("there is no CUDA toolkit");
-  const Toolkit *found = toolkit ? &*toolkit : nullptr;
-  auto image = target.isEmulated()
-                   ? compileForEmulator(nvvmModules, target, found, cpu)
-                   : compileForChips(nvvmModules, target, *found);
-  if (!image)
-    return image.takeError();
-  return wrapImage(*image, name, *cpu::makeTargetMachine(cpu));
+emitEmulatedImage(ArrayRef<ModuleOp> nvvmModules, StringRef name,
+                  const Target &target, const std::optional<Toolkit> &toolkit,
+                  const cpu::Target &cpu) {
+  auto object = compileForEmulator(nvvmModules, target,
+                                   toolkit ? &*toolkit : nullptr, cpu);
+  if (!object)
+    return object.takeError();
+  return wrapImage(*object, name, *cpu::makeTargetMachine(cpu));
 }
 
 } // namespace tinh::cuda

@@ -38,13 +38,23 @@ llvm::Expected<std::string> emitPtx(llvm::ArrayRef<mlir::ModuleOp> nvvmModules,
                                     llvm::StringRef chip,
                                     const Toolkit &toolkit);
 
-/// An ELF object for the CPU with a tinh_image_t of the kernels in
-/// `nvvmModules`, for all chips of `target`, as the hidden symbol `name`. For
-/// chips of GPUs there must be a toolkit.
+/// The same for each chip of `target`.
+llvm::Expected<std::vector<ChipCode>>
+emitPtxForChips(llvm::ArrayRef<mlir::ModuleOp> nvvmModules,
+                const Target &target, const Toolkit &toolkit);
+
+/// An ELF object for the CPU with a tinh_image_t, the hidden symbol `name`, of
+/// `codes`, those of all chips.
 llvm::Expected<llvm::SmallVector<char, 0>>
-emitImage(llvm::ArrayRef<mlir::ModuleOp> nvvmModules, llvm::StringRef name,
-          const Target &target, const std::optional<Toolkit> &toolkit,
-          const cpu::Target &cpu);
+packImage(llvm::ArrayRef<ChipCode> codes, llvm::StringRef name,
+          const Toolkit &toolkit, const cpu::Target &cpu);
+
+/// The same of kernels that the CPU runs, as `target` says.
+llvm::Expected<llvm::SmallVector<char, 0>>
+emitEmulatedImage(llvm::ArrayRef<mlir::ModuleOp> nvvmModules,
+                  llvm::StringRef name, const Target &target,
+                  const std::optional<Toolkit> &toolkit,
+                  const cpu::Target &cpu);
 
 } // namespace tinh::cuda
 

@@ -129,19 +129,24 @@ static Error run(const WorkFolder &folder, StringRef program,
                            "' failed: " + StringRef(message).trim());
 }
 
-Expected<std::string> assemble(const Toolkit &toolkit, StringRef ptx,
-                               StringRef chip) {
+Error assemble(const Toolkit &toolkit, ChipCode &code) {
+  if (code.staysPtx())
+    return Error::success();
   auto folder = WorkFolder::create();
   if (!folder)
     return folder.takeError();
-  if (Error error = folder->write("kernel.ptx", ptx))
+  if (Error error = folder->write("kernel.ptx", code.bytes))
     return error;
   if (Error error =
           run(*folder, toolkit.ptxas,
-              {"-arch=" + chip.str(), "-O3", folder->file("kernel.ptx"), "-o",
+              {"-arch=" + code.chip, "-O3", folder->file("kernel.ptx"), "-o",
                folder->file("kernel.cubin")}))
     return error;
-  return folder->read("kernel.cubin");
+  auto bytes = folder->read("kernel.cubin");
+  if (!bytes)
+    return bytes.takeError();
+  code.bytes = std::move(*bytes);
+  return Error::success();
 }
 
 Expected<SmallVector<char, 0>> makeFatBinary(const Toolkit &toolkit,
@@ -154,11 +159,9 @@ Expected<SmallVector<char, 0>> makeFatBinary(const Toolkit &toolkit,
   for (const ChipCode &code : codes) {
     if (Error error = folder->write(code.chip, code.bytes))
       return error;
-    StringRef number = code.chip;
-    bool isPtx = number.consume_front("compute_");
-    number.consume_front("sm_");
-    arguments.push_back("--image3=kind=" + std::string(isPtx ? "ptx" : "elf") +
-                        ",sm=" + number.str() +
+    StringRef number = StringRef(code.chip).split('_').second;
+    std::string kind = code.staysPtx() ? "ptx" : "elf";
+    arguments.push_back("--image3=kind=" + kind + ",sm=" + number.str() +
                         ",file=" + folder->file(code.chip));
   }
   if (Error error = run(*folder, toolkit.fatbinary, arguments))

@@ -27,15 +27,18 @@ struct Toolkit {
 /// or /usr/local/cuda, the first that there is.
 llvm::Expected<Toolkit> findToolkit(llvm::StringRef path);
 
-/// The code of one kernel for a chip: what ptxas makes of PTX, or PTX itself.
+/// The code of kernels for a chip: PTX, then what ptxas makes of it.
 struct ChipCode {
-  std::string chip; ///< "sm_90a", or "compute_75" of PTX.
+  std::string chip; ///< "sm_90a", or "compute_75", whose code stays PTX.
   std::string bytes;
+
+  bool staysPtx() const {
+    return llvm::StringRef(chip).starts_with("compute_");
+  }
 };
 
-/// What ptxas makes of `ptx` for `chip`; fails with what it says.
-llvm::Expected<std::string> assemble(const Toolkit &toolkit,
-                                     llvm::StringRef ptx, llvm::StringRef chip);
+/// Makes machine code of the PTX of a chip; fails with what ptxas says.
+llvm::Error assemble(const Toolkit &toolkit, ChipCode &code);
 
 /// One fat binary of all of `codes`, compressed.
 llvm::Expected<llvm::SmallVector<char, 0>>
