@@ -46,19 +46,6 @@ namespace tinh::codegen {
 
 namespace {
 
-/// The first name that a location mentions, or nothing.
-std::string nameOf(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName().str();
-  if (auto call = dyn_cast<CallSiteLoc>(location))
-    return nameOf(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (std::string name = nameOf(part); !name.empty())
-        return name;
-  return {};
-}
-
 /// "transpose_3" as "transpose".
 StringRef withoutNumber(StringRef kernel) {
   StringRef base = kernel.rtrim("0123456789");
@@ -187,7 +174,7 @@ bool Outliner::isKept(Operation &op) {
 std::string Outliner::originName(Value initValue) {
   Operation *op = initValue.getDefiningOp();
   if (!op)
-    return nameOf(initValue.getLoc());
+    return graph::nodeName(initValue.getLoc()).str();
   Value largest;
   for (Value operand : op->getOperands())
     if (!largest || graph::tensorSize(operand.getType()) >

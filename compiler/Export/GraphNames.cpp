@@ -33,15 +33,7 @@ func::FuncOp findMain(ModuleOp module) {
 }
 
 std::string nameOf(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return llvm::json::fixUTF8(name.getName().getValue());
-  if (auto call = dyn_cast<CallSiteLoc>(location))
-    return nameOf(call.getCallee());
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (std::string name = nameOf(part); !name.empty())
-        return name;
-  return "";
+  return llvm::json::fixUTF8(graph::nodeName(location));
 }
 
 /// The name in an attribute `graph.name`; empty, with an error, if there is

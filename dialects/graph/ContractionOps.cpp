@@ -133,6 +133,18 @@ LogicalResult windowExtents(std::optional<Location> loc, const Windows &w,
   return success();
 }
 
+/// Those of a convolution, whose kernel is as large as its weights.
+template <typename Adaptor>
+Windows weightWindows(StringRef op, Adaptor adaptor, RankedTensorType weights) {
+  return {op,
+          cast<RankedTensorType>(adaptor.getX().getType()),
+          weights.getShape().drop_front(std::min<size_t>(2, weights.getRank())),
+          adaptor.getStrides(),
+          adaptor.getPadding(),
+          adaptor.getDilations(),
+          adaptor.getLayout()};
+}
+
 LogicalResult checkWeights(std::optional<Location> loc, const Windows &w,
                            RankedTensorType weights, int64_t groups) {
   if (weights.getRank() != w.x.getRank())
@@ -159,14 +171,7 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
                                        Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   auto weights = cast<RankedTensorType>(adaptor.getWeights().getType());
-  Windows w{
-      getOperationName(),
-      cast<RankedTensorType>(adaptor.getX().getType()),
-      weights.getShape().drop_front(std::min<size_t>(2, weights.getRank())),
-      adaptor.getStrides(),
-      adaptor.getPadding(),
-      adaptor.getDilations(),
-      adaptor.getLayout()};
+  Windows w = weightWindows(getOperationName(), adaptor, weights);
   int64_t groups = adaptor.getGroups();
   SmallVector<int64_t> extents;
   if (failed(checkWeights(loc, w, weights, groups)) ||
@@ -189,14 +194,7 @@ LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *,
                                                 Adaptor adaptor,
                                                 SmallVectorImpl<Type> &types) {
   auto weights = cast<RankedTensorType>(adaptor.getWeights().getType());
-  Windows w{
-      getOperationName(),
-      cast<RankedTensorType>(adaptor.getX().getType()),
-      weights.getShape().drop_front(std::min<size_t>(2, weights.getRank())),
-      adaptor.getStrides(),
-      adaptor.getPadding(),
-      adaptor.getDilations(),
-      adaptor.getLayout()};
+  Windows w = weightWindows(getOperationName(), adaptor, weights);
   int64_t groups = adaptor.getGroups();
   if (failed(checkWeights(loc, w, weights, groups)) ||
       failed(checkWindows(loc, w)))

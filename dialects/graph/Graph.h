@@ -116,6 +116,15 @@ broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 /// "2x3xf32", for messages.
 std::string shapeToString(mlir::Type tensorType);
 
+/// The first name of a node of the model that a location has; empty if it has
+/// none.
+llvm::StringRef nodeName(mlir::Location location);
+
+/// Whether `axis` is a dimension of `x`; if not, says so of the op.
+mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc,
+                              llvm::StringRef op, mlir::RankedTensorType x,
+                              int64_t axis);
+
 /// The bytes of one element in memory: a boolean takes one.
 int64_t elementSize(mlir::Type elementType);
 

@@ -77,6 +77,26 @@ std::string shapeToString(Type type) {
   return text;
 }
 
+StringRef nodeName(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName();
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return nodeName(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (StringRef name = nodeName(part); !name.empty())
+        return name;
+  return {};
+}
+
+LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
+                        RankedTensorType x, int64_t axis) {
+  if (axis >= 0 && axis < x.getRank())
+    return success();
+  return emitOptionalError(loc, op, ": axis ", axis,
+                           " is outside the dimensions of ", shapeToString(x));
+}
+
 int64_t elementSize(Type type) {
   return type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
 }

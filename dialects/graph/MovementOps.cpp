@@ -18,14 +18,6 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
-                               RankedTensorType x, int64_t axis) {
-  if (axis >= 0 && axis < x.getRank())
-    return success();
-  return emitOptionalError(loc, op, ": axis ", axis,
-                           " is outside the dimensions of ", shapeToString(x));
-}
-
 //===----------------------------------------------------------------------===//
 // reshape
 //===----------------------------------------------------------------------===//

@@ -12,14 +12,6 @@
 using namespace mlir;
 using namespace tinh::graph;
 
-static LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
-                               RankedTensorType x, int64_t axis) {
-  if (axis >= 0 && axis < x.getRank())
-    return success();
-  return emitOptionalError(loc, op, ": axis ", axis,
-                           " is outside the dimensions of ", shapeToString(x));
-}
-
 /// The shape of `x` with `axes` reduced.
 static SmallVector<int64_t>
 reducedShape(RankedTensorType x, ArrayRef<int64_t> axes, bool keepdims) {

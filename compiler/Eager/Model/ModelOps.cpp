@@ -34,27 +34,16 @@ size_t ModelOps::number(Value value) {
   return known->second;
 }
 
-/// The name of the model's node.
-static std::string nodeName(Location location) {
-  std::string name;
-  location->walk([&](Location inner) {
-    if (auto named = dyn_cast<NameLoc>(inner); named && name.empty())
-      name = named.getName().str();
-    return WalkResult::advance();
-  });
-  return name;
-}
-
 [[noreturn]] static void refuse(mlir::Operation *op, const Twine &why) {
   throw Error(TINH_INVALID_ARGUMENT,
-              ("node '" + nodeName(op->getLoc()) + "' (" +
+              ("node '" + graph::nodeName(op->getLoc()) + "' (" +
                op->getName().getStringRef() + "): " + why)
                   .str());
 }
 
 ModelOps::Op ModelOps::describe(mlir::Operation *op) {
   Op described{op, {}, {}, {}, {}};
-  names.push_back(nodeName(op->getLoc()));
+  names.push_back(graph::nodeName(op->getLoc()).str());
   described.call.name = names.back().c_str();
   for (Value operand : op->getOperands())
     described.in.push_back(number(operand));

@@ -49,22 +49,20 @@ Value addBias(NodeBuilder &b, Value y) {
   return b.add(y, b.perChannel(b.input(2), b.rank(y)));
 }
 
+/// The windows of a convolution; nothing, with an error, if its operands cannot
+/// be those of one.
+std::optional<Windows> readWeightWindows(NodeBuilder &b, Value x,
+                                         Value weights) {
+  if (b.rank(weights) == b.rank(x) && b.rank(x) >= 3)
+    return readWindows(b, x, b.shape(weights).drop_front(2));
+  b.fail("input and weights must have the same rank of 3 or more, found " +
+         graph::shapeToString(x.getType()) + " and " +
+         graph::shapeToString(weights.getType()));
+  return std::nullopt;
+}
+
 Results conv(NodeBuilder &b) {
-  Value x = b.input(0), weights = b.input(1);
-  if (b.rank(weights) != b.rank(x) || b.rank(x) < 3)
-    return {b.fail("input and weights must have the same rank of 3 or more, "
-                   "found " +
-                   graph::shapeToString(x.getType()) + " and " +
-                   graph::shapeToString(weights.getType()))};
-  auto w = readWindows(b, x, b.shape(weights).drop_front(2));
-  if (!w)
-    return {Value()};
-  Value y = b.create<graph::ConvOp>(
-      {x, weights},
-      {b.attr("strides", w->strides), b.attr("padding", w->padding),
-       b.attr("dilations", w->dilations),
-       b.attr("groups", b.intAttribute("group", 1)), b.channelsFirst()});
-  return {addBias(b, y)};
+  return {addBias(b, convolve(b, b.input(0), b.input(1)))};
 }
 
 /// What a transposed convolution cuts off its ends, and adds to the far ones.
@@ -108,12 +106,7 @@ std::optional<Crop> readCrop(NodeBuilder &b, ArrayRef<int64_t> extents,
 
 Results convTranspose(NodeBuilder &b) {
   Value x = b.input(0), weights = b.input(1);
-  if (b.rank(weights) != b.rank(x) || b.rank(x) < 3)
-    return {b.fail("input and weights must have the same rank of 3 or more, "
-                   "found " +
-                   graph::shapeToString(x.getType()) + " and " +
-                   graph::shapeToString(weights.getType()))};
-  auto w = readWindows(b, x, b.shape(weights).drop_front(2));
+  auto w = readWeightWindows(b, x, weights);
   if (!w)
     return {Value()};
   auto crop = readCrop(b, b.shape(x).drop_front(2), *w);
@@ -212,6 +205,19 @@ ArrayRef<OpEntry> contractionOps() {
       {"MatMul", 1, 2, 2, matmul},
   };
   return entries;
+}
+
+Value convolve(NodeBuilder &b, Value x, Value weights) {
+  if (!x || !weights)
+    return {};
+  auto w = readWeightWindows(b, x, weights);
+  if (!w)
+    return {};
+  return b.create<graph::ConvOp>(
+      {x, weights},
+      {b.attr("strides", w->strides), b.attr("padding", w->padding),
+       b.attr("dilations", w->dilations),
+       b.attr("groups", b.intAttribute("group", 1)), b.channelsFirst()});
 }
 
 } // namespace tinh::onnx

@@ -192,26 +192,7 @@ Results qlinearMatmul(NodeBuilder &b) {
       requantize(b, product, b.mul(aScale, bScale), b.input(6), b.input(7))};
 }
 
-/// The convolution of integers from which their zero points were subtracted, so
-/// that padding is 0.
-Value convolve(NodeBuilder &b, Value x, Value weights) {
-  if (!x || !weights)
-    return {};
-  if (b.rank(weights) != b.rank(x) || b.rank(x) < 3)
-    return b.fail("input and weights must have the same rank of 3 or more, "
-                  "found " +
-                  graph::shapeToString(x.getType()) + " and " +
-                  graph::shapeToString(weights.getType()));
-  auto w = readWindows(b, x, b.shape(weights).drop_front(2));
-  if (!w)
-    return {};
-  return b.create<graph::ConvOp>(
-      {x, weights},
-      {b.attr("strides", w->strides), b.attr("padding", w->padding),
-       b.attr("dilations", w->dilations),
-       b.attr("groups", b.intAttribute("group", 1)), b.channelsFirst()});
-}
-
+// Zero points are subtracted first, so that padding is 0.
 Results convInteger(NodeBuilder &b) {
   Value x = centre(b, b.input(0), {0, 2, 1, 0});
   Value weights = centre(b, b.input(1), {0, 3, 0, 0});

@@ -26,6 +26,10 @@ struct Windows {
 std::optional<Windows> readWindows(NodeBuilder &b, mlir::Value x,
                                    llvm::ArrayRef<int64_t> kernel);
 
+/// The convolution, without a bias, that the node's attributes describe.
+/// Nothing, with an error, if these or the operands are wrong.
+mlir::Value convolve(NodeBuilder &b, mlir::Value x, mlir::Value weights);
+
 } // namespace tinh::onnx
 
 #endif // TINH_COMPILER_IMPORT_ONNX_OPS_WINDOWS_H
