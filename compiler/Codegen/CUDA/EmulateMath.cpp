@@ -290,30 +290,45 @@ Value *emulateMath(IRBuilderBase &b, CallInst &call, StringRef name) {
   return value ? finish(b, parsed, value) : nullptr;
 }
 
-/// libdevice's products of twice the width: low, high = a · b + c.
-static Value *multiplyWide(IRBuilderBase &b, CallInst &call) {
+/// What libdevice computes in twice the width, low and high: a · b + c of one
+/// width, or the sum or difference of two numbers of the other one, which is
+/// how it reduces large arguments of trigonometric functions.
+static Value *computeWide(IRBuilderBase &b, CallInst &call, StringRef text) {
+  bool multiplies = text.contains("mad.lo.cc.u32") && text.contains("madc.hi");
+  bool subtracts = text.contains("subc.cc.u32");
+  unsigned count = call.arg_size();
   auto *type = dyn_cast<StructType>(call.getType());
   auto isInteger = [](Type *t) { return t->isIntegerTy(); };
-  if (!type || type->getNumElements() != 2 || call.arg_size() < 2 ||
-      !all_of(type->elements(), isInteger))
+  if (!type || type->getNumElements() != 2 ||
+      !all_of(type->elements(), isInteger) ||
+      (multiplies ? count != 2 && count != 3 : count != 4))
     return nullptr;
   unsigned bits = type->getElementType(0)->getIntegerBitWidth();
   Type *narrow = b.getIntNTy(bits), *wide = b.getIntNTy(2 * bits);
   auto operand = [&](unsigned i) {
     return b.CreateZExt(call.getArgOperand(i), wide);
   };
-  Value *product = b.CreateMul(operand(0), operand(1));
-  if (call.arg_size() == 3)
-    product = b.CreateAdd(product, operand(2));
+  auto pair = [&](unsigned i) {
+    return b.CreateOr(operand(i), b.CreateShl(operand(i + 1), bits));
+  };
+  Value *value = nullptr;
+  if (multiplies)
+    value = b.CreateMul(operand(0), operand(1));
+  else
+    value = subtracts ? b.CreateSub(pair(0), pair(2))
+                      : b.CreateAdd(pair(0), pair(2));
+  if (count == 3)
+    value = b.CreateAdd(value, operand(2));
   Value *result = b.CreateInsertValue(PoisonValue::get(type),
-                                      b.CreateTrunc(product, narrow), 0);
-  Value *high = b.CreateTrunc(b.CreateLShr(product, bits), narrow);
+                                      b.CreateTrunc(value, narrow), 0);
+  Value *high = b.CreateTrunc(b.CreateLShr(value, bits), narrow);
   return b.CreateInsertValue(result, high, 1);
 }
 
 Value *emulateAssembly(IRBuilderBase &b, CallInst &call, StringRef text) {
-  if (text.contains("mad.lo.cc.u32") && text.contains("madc.hi"))
-    return multiplyWide(b, call);
+  for (StringRef carry : {"madc.hi", "addc.cc.u32", "subc.cc.u32"})
+    if (text.contains(carry))
+      return computeWide(b, call, text);
   if (text.contains("wgmma."))
     return emulateWarpgroup(b, call, text);
   auto [name, operands] = text.trim().split(' ');

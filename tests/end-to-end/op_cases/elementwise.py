@@ -42,6 +42,10 @@ for k, f in UNARY.items():
         draw(7, dt=np.float16),
         tol=1e-3,
     )
+# Angles of many turns, whose quadrant takes more bits than a number has.
+TURNS = np.array([0.5, 1e5, -3e7, 2.5e9, -1e15, 1e22, -6e300])
+for k in ("sin", "cos"):
+    case(k + "_turns", f"%y = graph.{k} %0 : t0", UNARY[k], TURNS)
 for k in [
     "neg",
     "abs",
