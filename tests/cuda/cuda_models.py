@@ -93,6 +93,36 @@ class Builder:
         return self.model
 
 
+def convolution(
+    x_shape,
+    w_shape,
+    constant=True,
+    bias=False,
+    residual=False,
+    relu=True,
+    dtype="f32",
+    **attributes,
+):
+    """A convolution; `constant` are its weights. The residual is another one."""
+    b = Builder("conv", 2)
+    rank = len(x_shape) - 2
+    attributes.setdefault("strides", [1] * rank)
+    attributes.setdefault("padding", [0] * 2 * rank)
+    x = b.input("x", *x_shape, dtype=dtype)
+    if constant:
+        w = b.weight("w", *w_shape, spread=1 / w_shape[1] ** 0.5)
+        w = w if dtype == "f32" else b.add("cast", w, dtype=dtype)
+    else:
+        w = b.input("w", *w_shape, dtype=dtype)
+    y = b.add("conv", x, w, **attributes)
+    if bias:
+        y = b.add("add", y, b.input("bias", w_shape[0], *[1] * rank, dtype=dtype))
+    if residual:
+        w = b.input("other", *w_shape, dtype=dtype)
+        y = b.add("add", y, b.add("conv", x, w, **attributes))
+    return b.finish(b.add("relu", y) if relu else y)
+
+
 def two_layer():
     b = Builder("two_layer")
     x = b.input("x", 64, 100)

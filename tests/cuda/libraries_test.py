@@ -36,33 +36,10 @@ def product(
     return b.finish(y)
 
 
-def conv(
-    x_shape=(2, 16, 9, 10),
-    w_shape=(32, 16, 3, 3),
-    constant=True,
-    bias=True,
-    residual=False,
-    relu=True,
-    dtype="f32",
-    **attributes,
-):
-    b = cuda_models.Builder("conv", 2)
-    rank = len(x_shape) - 2
-    attributes.setdefault("strides", [1] * rank)
-    attributes.setdefault("padding", [w_shape[2] // 2] * 2 * rank)
-    x = b.input("x", *x_shape, dtype=dtype)
-    if constant:
-        w = b.weight("w", *w_shape, spread=1 / w_shape[1] ** 0.5)
-        w = w if dtype == "f32" else b.add("cast", w, dtype=dtype)
-    else:
-        w = b.input("w", *w_shape, dtype=dtype)
-    y = b.add("conv", x, w, **attributes)
-    if bias:
-        y = b.add("add", y, b.input("bias", w_shape[0], *[1] * rank, dtype=dtype))
-    if residual:
-        w = b.input("other", *w_shape, dtype=dtype)
-        y = b.add("add", y, b.add("conv", x, w, **attributes))
-    return b.finish(b.add("relu", y) if relu else y)
+def conv(x_shape=(2, 16, 9, 10), w_shape=(32, 16, 3, 3), constant=True, **options):
+    options.setdefault("padding", [w_shape[2] // 2] * 2 * (len(x_shape) - 2))
+    options.setdefault("bias", True)
+    return cuda_models.convolution(x_shape, w_shape, constant, **options)
 
 
 class LibrariesTest(cuda_test.CudaTest):

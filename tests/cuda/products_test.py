@@ -12,6 +12,7 @@ import re
 
 import cuda_models
 import cuda_test
+from cuda_models import convolution
 
 
 def matmul(m, n, k, batch=(), **transposed):
@@ -51,17 +52,6 @@ def half_conv(dtype, x_shape=(2, 16, 9, 10), w_shape=(24, 16, 3, 3), **attribute
     x, w = b.input("x", *x_shape, dtype=dtype), b.input("w", *w_shape, dtype=dtype)
     attributes = {"strides": [1, 1], "padding": [1, 1, 1, 1], **attributes}
     return b.finish(b.add("cast", b.add("conv", x, w, **attributes), dtype="f32"))
-
-
-def conv(x_shape, w_shape, constant=True, **attributes):
-    b = cuda_models.Builder("conv", 2)
-    rank = len(x_shape) - 2
-    attributes.setdefault("strides", [1] * rank)
-    attributes.setdefault("padding", [0] * 2 * rank)
-    x = b.input("x", *x_shape)
-    spread = 1 / w_shape[1] ** 0.5
-    w = b.weight("w", *w_shape, spread=spread) if constant else b.input("w", *w_shape)
-    return b.finish(b.add("relu", b.add("conv", x, w, **attributes)))
 
 
 def conv_weight_gradient(x_shape, dy_shape, **attributes):
@@ -144,7 +134,7 @@ class ProductsTest(cuda_test.CudaTest):
     def test_convolutions(self):
         for constant in (True, False):
             with self.subTest(constant=constant):
-                model = conv(
+                model = convolution(
                     (2, 16, 13, 14),
                     (32, 16, 3, 3),
                     constant,
@@ -154,13 +144,13 @@ class ProductsTest(cuda_test.CudaTest):
                 self.check(model, "conv_relu_0")
 
     def test_grouped_convolution(self):
-        model = conv((2, 16, 9, 8), (24, 8, 3, 3), padding=[1] * 4, groups=2)
+        model = convolution((2, 16, 9, 8), (24, 8, 3, 3), padding=[1] * 4, groups=2)
         self.check(model, "conv_relu_0")
 
     def test_other_ranks(self):
-        model = conv((2, 12, 50), (20, 12, 5), padding=[2, 2], dilations=[3])
+        model = convolution((2, 12, 50), (20, 12, 5), padding=[2, 2], dilations=[3])
         self.check(model, "conv_relu_0")
-        model = conv((1, 8, 5, 6, 7), (16, 8, 3, 3, 3), padding=[1] * 6)
+        model = convolution((1, 8, 5, 6, 7), (16, 8, 3, 3, 3), padding=[1] * 6)
         self.check(model, "conv_relu_0")
 
     def test_gradients_of_convolutions(self):
@@ -232,7 +222,7 @@ class ProductsTest(cuda_test.CudaTest):
             with self.subTest(x_shape=x_shape, w_shape=w_shape):
                 self.check(half_conv("f16", x_shape, w_shape, **attributes), "conv")
                 attributes = {"padding": [1] * 4, **attributes}
-                model = conv(x_shape, w_shape, False, **attributes)
+                model = convolution(x_shape, w_shape, False, **attributes)
                 self.check_rounded(model)
 
     def check_rounded(self, model):
@@ -309,8 +299,8 @@ class ChipsTest(cuda_test.CudaTest):
         models = (
             matmul(1100, 1000, 64),
             matmul(600, 600, 600),
-            conv((8, 64, 28, 28), (128, 64, 3, 3), padding=[1] * 4),
-            conv((32, 64, 56, 56), (64, 64, 3, 3), False, padding=[1] * 4),
+            convolution((8, 64, 28, 28), (128, 64, 3, 3), padding=[1] * 4),
+            convolution((32, 64, 56, 56), (64, 64, 3, 3), False, padding=[1] * 4),
             half("f16", 1100, 1000, 64),
             half("bf16", 4096, 4096, 64, prologue=False, result="bf16"),
             half("f16", 4096, 4096, 64, prologue=False, transpose_b=True),
