@@ -159,13 +159,49 @@ class AttentionTest(cuda_test.CudaTest):
         self.check(attention(2, 16, 1, 90, 64, key_heads=1), ONE)
 
     def test_narrow(self):
-        for dtype, tolerance in (("bf16", 0.02), ("f16", 0.003)):
-            with self.subTest(dtype=dtype):
-                model = attention(1, 4, 100, 70, 64, key_heads=2, dtype=dtype)
-                self.check(model, ONE, tolerance)
+        """On tensor cores, and as chips without these compute it."""
+        sizes = (
+            (1, 4, 100, 70, 64, 2),
+            (2, 2, 37, 90, 40, 2),
+            (1, 8, 100, 170, 80, 8),
+            (1, 8, 70, 70, 16, 8),
+            (1, 8, 33, 70, 200, 8),
+            (1, 3, 70, 71, 9, 3),
+            (4, 33, 128, 70, 64, 33),
+        )
+        for dtype, tolerance in (("bf16", 0.01), ("f16", 0.002)):
+            for options in ({"mask": True}, {"causal": True}):
+                for *shape, key_heads in sizes:
+                    with self.subTest(dtype=dtype, shape=shape, options=options):
+                        options = {"dtype": dtype, **options}
+                        model = attention(*shape, key_heads=key_heads, **options)
+                        self.check(model, ONE, tolerance)
+        for shape in ((1, 4, 100, 70, 64), (1, 8, 33, 70, 200)):
+            model = attention(*shape, dtype="f16")
+            chip = "--cuda-chips=emulated+sm_75"
+            self.check(model, ONE, 0.002, compiler=[chip])
+
+    def test_tf32(self):
+        """Factors and weights are rounded to tf32 if that is allowed."""
+        for shape in ((1, 4, 64, 64, 64), (2, 2, 37, 90, 40), (1, 8, 100, 70, 128)):
+            model = attention(*shape, mask=True)
+            self.check(model, ONE, 2e-3, compiler=["--allow-tf32"])
+            self.check(model, ONE)
+
+    def test_apart(self):
+        """Weights are rounded as values are, so that tensor cores take both."""
+        model = attention(1, 1, 16, 3000, 300, dtype="f16")
+        self.check(model, SPLIT, 0.003)
+        kernels = self.kernels_for(model, "sm_80")
+        self.assertEqual(len([k for k in kernels if "mma.sync" in k]), 2)
 
     def test_barriers(self):
         self.check_sites(attention(1, 2, 37, 140, 40))
+        for dtype in ("f16", "bf16"):
+            self.check_sites(attention(1, 2, 37, 140, 40, dtype=dtype))
+        # Queries that stay in shared memory.
+        self.check_sites(attention(1, 2, 37, 140, 160, dtype="f16"))
+        self.check_sites(attention(1, 2, 37, 140, 64), options=["--allow-tf32"])
 
     def test_scores_stay(self):
         """Nothing is stored but the results, a vector at a time."""
@@ -175,13 +211,53 @@ class AttentionTest(cuda_test.CudaTest):
         self.assertEqual(len(stores), 8)
         self.assertIn("fma.rn.f32", kernel)
         self.assertIn("ex2.approx", kernel)
-        self.assertNotIn("atom", kernel)
+        self.assertNotIn("mma.sync", kernel)
+
+    def attention_of(self, model, chip, *options):
+        """The PTX of the kernel that has the exponentials."""
+        kernels = self.kernels_for(model, chip, *options)
+        (found,) = (kernel for kernel in kernels if "ex2.approx" in kernel)
+        return found
+
+    def test_instructions(self):
+        """Tensor cores: two products, weights between them in registers."""
+        for dtype in ("f16", "bf16"):
+            model = attention(2, 64, 256, 256, 64, dtype=dtype)
+            kernel = self.attention_of(model, "sm_80")
+            product = f"mma.sync.aligned.m16n8k16.row.col.f32.{dtype}.{dtype}.f32"
+            # 16 queries by 64 keys, each over the depth of 64, and again.
+            self.assertEqual(kernel.count(product), 2 * 4 * 8)
+            # 128 queries, the first keys; values, and the next keys.
+            copies = r"cp\.async\.cg\.shared\.global \[%\w+(\+\d+)?\], \[.*\], 16;"
+            self.assertEqual(len(re.findall(copies, kernel)), 4 + 3 * 2)
+            # Queries before the loop, keys, and values across the keys.
+            matrix = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+            across = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+            self.assertEqual(kernel.count(matrix), 4 + 16)
+            self.assertEqual(kernel.count(across), 16)
+            self.assertEqual(kernel.count("bar.sync"), 3)
+            self.assertEqual(kernel.count("cp.async.wait_group \t0;"), 3)
+            self.assertNotIn("st.shared", kernel)
+            self.assertNotIn("ld.global", kernel)
+            stores = re.findall(r"st\.global\S+", kernel)
+            self.assertEqual(stores, ["st.global.v4.b32"] * 4)
+            before = self.attention_of(model, "sm_75")
+            self.assertNotIn("mma.sync", before)
+            self.assertNotIn("cp.async", before)
+        kernel = self.attention_of(
+            attention(2, 64, 256, 256, 64), "sm_80", "--allow-tf32"
+        )
+        self.assertIn("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", kernel)
 
     @cuda_test.needs_ptxas
     def test_registers(self):
         for depth in (32, 64, 80, 128, 256):
-            self.check_all_chips(attention(8, 16, 512, 512, depth, mask=True))
-        self.check_all_chips(attention(*FEW, dtype="bf16", mask=True))
+            for options in ({}, {"dtype": "f16"}, {"dtype": "bf16"}):
+                model = attention(8, 16, 512, 512, depth, mask=True, **options)
+                self.check_all_chips(model)
+            if depth <= 128:
+                model = attention(8, 16, 512, 512, depth, causal=True)
+                self.check_all_chips(model, "--allow-tf32")
 
 
 if __name__ == "__main__":

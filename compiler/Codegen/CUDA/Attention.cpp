@@ -301,7 +301,7 @@ static void scale(OpBuilder &b, Location loc, MutableArrayRef<Value> sums,
 
 LogicalResult emitScalarAttention(EmittedKernel &kernel, const Attention &a,
                                   const AttentionPlan &plan, OpBuilder b) {
-  AttentionBlock block(kernel, a, plan, b);
+  AttentionBlock block(kernel, a, plan, b, plan.keys);
   Location loc = block.loc;
   Value weights =
       kernel.sharedBuffer(b, 0, {plan.keys * pitch(plan.rows)}, b.getF32Type())

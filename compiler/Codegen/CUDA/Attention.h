@@ -67,6 +67,7 @@ struct AttentionPlan {
   int64_t rows, keys, rowTiles, batch;
   int64_t columns;    ///< Of values in shared memory.
   int64_t threadRows; ///< That a thread has where FFMA multiplies.
+  int64_t tensorKeys; ///< Where tensor cores do; 0 if they never do.
   int64_t threads() const { return rows / threadRows * kSharers; }
   int64_t blocks() const { return rowTiles * batch; }
 };

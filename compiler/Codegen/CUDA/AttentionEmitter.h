@@ -20,8 +20,9 @@ namespace tinh::cuda {
 
 /// A block of attention while its code is being emitted.
 struct AttentionBlock {
+  /// It goes through the keys so many at a time.
   AttentionBlock(EmittedKernel &kernel, const Attention &a,
-                 const AttentionPlan &plan, mlir::OpBuilder &b);
+                 const AttentionPlan &plan, mlir::OpBuilder &b, int64_t keys);
 
   /// The indices of the loops of the scores and the values' columns at a query:
   /// those of keys and columns are left out.
@@ -33,6 +34,7 @@ struct AttentionBlock {
   mlir::OpBuilder &b;
   mlir::Location loc;
   mutable Pull scalar;
+  int64_t keys;
   mlir::Value firstQuery;
 
 private:
@@ -103,6 +105,13 @@ private:
 /// The code of FFMA, and the shared memory that it takes.
 int64_t scalarAttentionShared(const AttentionPlan &plan);
 mlir::LogicalResult emitScalarAttention(EmittedKernel &kernel,
+                                        const Attention &a,
+                                        const AttentionPlan &plan,
+                                        mlir::OpBuilder builder);
+
+/// The same of tensor cores of sm_80 and later, if the plan has keys for them.
+int64_t tensorAttentionShared(const Attention &a, const AttentionPlan &plan);
+mlir::LogicalResult emitTensorAttention(EmittedKernel &kernel,
                                         const Attention &a,
                                         const AttentionPlan &plan,
                                         mlir::OpBuilder builder);

@@ -33,9 +33,10 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 //===----------------------------------------------------------------------===//
 
 AttentionBlock::AttentionBlock(EmittedKernel &kernel, const Attention &a,
-                               const AttentionPlan &plan, OpBuilder &b)
+                               const AttentionPlan &plan, OpBuilder &b,
+                               int64_t keys)
     : kernel(kernel), a(a), plan(plan), b(b), loc(kernel.source.getLoc()),
-      scalar(b, loc, 1) {
+      scalar(b, loc, 1), keys(keys) {
   Value rest = kernel.block;
   firstQuery = scalar.mul(scalar.peel(rest, plan.rowTiles), plan.rows);
   batch.assign(a.extents.size(), {scalar.index(0), 0, 1 << 20});
@@ -81,7 +82,7 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
                                            Value column, int64_t lanes) {
   const Attention &a = block.a;
   int64_t keys = a.keys();
-  bool isWhole = keys % block.plan.keys == 0;
+  bool isWhole = keys % block.keys == 0;
   Pull pull(b, loc, lanes);
   block.kernel.bindInputs(pull);
   Value at = column;
@@ -121,8 +122,9 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
   }
   Values elements;
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    Value one =
-        vector::ExtractStridedSliceOp::create(b, loc, scores, lane, 1, 1);
+    Value element = vector::ExtractOp::create(b, loc, scores, lane);
+    Value one = vector::BroadcastOp::create(
+        b, loc, VectorType::get({1}, type.getElementType()), element);
     Value at = block.scalar.add(column, block.scalar.index(lane));
     auto masked = maskVector(one, row, at, 1);
     if (failed(masked))

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/AttentionEmitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 
@@ -39,27 +41,55 @@ static double costOf(const Attention &a, const AttentionPlan &plan,
 }
 
 bool Attention::takesTensorCores(const Target &target) const {
+  Type type = getElementTypeOrSelf(values.columns.value);
+  // Values that lie along the keys are read in another order than tf32 wants.
   return scores.takesTensorCores(target) &&
-         getElementTypeOrSelf(values.columns.value) ==
-             getElementTypeOrSelf(scores.columns.value);
+         type == getElementTypeOrSelf(scores.columns.value) &&
+         !(type.isF32() && values.columns.alongDepth);
+}
+
+/// How many keys at a time tensor cores take, so that shared memory is enough
+/// and each thread has something to bring there; 0 if that cannot be.
+static int64_t chooseTensorKeys(const Attention &a, AttentionPlan plan) {
+  constexpr int64_t kMostShared = 48 << 10;
+  for (int64_t keys : {64, 32}) {
+    plan.tensorKeys = keys;
+    if (std::min(keys, plan.columns) >= plan.rows / 2 &&
+        tensorAttentionShared(a, plan) <= kMostShared)
+      return keys;
+  }
+  return 0;
+}
+
+/// The plan for so many rows.
+static AttentionPlan planWith(const Attention &a, int64_t rows) {
+  AttentionPlan plan{};
+  plan.rows = rows;
+  plan.keys = 64;
+  plan.rowTiles = llvm::divideCeil(a.queries(), rows);
+  plan.batch = a.scores.extentOf(a.scores.batch);
+  plan.columns = std::max<int64_t>(16, llvm::PowerOf2Ceil(a.width()));
+  plan.threadRows = 8;
+  return plan;
 }
 
 static std::pair<AttentionPlan, double> choosePlan(const Attention &a,
                                                    const Target &target) {
-  int64_t columns = std::max<int64_t>(16, llvm::PowerOf2Ceil(a.width()));
-  bool isWide = columns > kManyColumns;
+  int64_t fewest = std::end(kChoices)[-1].rows;
+  bool tensor = a.takesTensorCores(target) &&
+                chooseTensorKeys(a, planWith(a, fewest)) != 0;
   AttentionPlan best{};
   double least = std::numeric_limits<double>::infinity();
   for (auto [rows, efficiency] : kChoices) {
-    AttentionPlan plan{
-        rows,
-        /*keys=*/64,
-        static_cast<int64_t>(llvm::divideCeil(a.queries(), rows)),
-        a.scores.extentOf(a.scores.batch),
-        columns,
-        isWide && !a.takesTensorCores(target) ? 4 : 8};
+    AttentionPlan plan = planWith(a, rows);
+    bool isWide = plan.columns > kManyColumns;
+    if (tensor)
+      plan.tensorKeys = chooseTensorKeys(a, plan);
+    else if (isWide)
+      plan.threadRows = 4;
     double cost = costOf(a, plan, efficiency);
-    if (cost >= least || (isWide && rows > 64))
+    if (cost >= least || (isWide && rows > 64) ||
+        (tensor && plan.tensorKeys == 0))
       continue;
     least = cost;
     best = plan;
@@ -105,18 +135,33 @@ std::optional<Division> divideAttention(func::FuncOp kernel,
   if (!a)
     return std::nullopt;
   AttentionPlan plan = planAttention(*a, target);
-  return Division{plan.blocks(), plan.threads(), scalarAttentionShared(plan)};
+  int64_t bytes = scalarAttentionShared(plan);
+  if (plan.tensorKeys != 0)
+    bytes = std::max(bytes, tensorAttentionShared(*a, plan));
+  return Division{plan.blocks(), plan.threads(), bytes};
 }
 
 LogicalResult emitAttention(EmittedKernel &kernel, const Target &target) {
   auto a = matchAttention(kernel.source);
   if (!a)
     return failure();
+  AttentionPlan plan = planAttention(*a, target);
   // All registers there are, as for products.
   kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                            OpBuilder(kernel.function).getI32IntegerAttr(1));
   OpBuilder b(kernel.function.getBody().front().getTerminator());
-  return emitScalarAttention(kernel, *a, planAttention(*a, target), b);
+  if (plan.tensorKeys == 0)
+    return emitScalarAttention(kernel, *a, plan, b);
+  Location loc = kernel.source.getLoc();
+  Value chip = emitChip(b, kernel);
+  Value level = arith::ConstantIntOp::create(b, loc, 800, 32);
+  Value has =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, chip, level);
+  auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
+  if (failed(
+          emitTensorAttention(kernel, *a, plan, branch.getThenBodyBuilder())))
+    return failure();
+  return emitScalarAttention(kernel, *a, plan, branch.getElseBodyBuilder());
 }
 
 } // namespace tinh::cuda

@@ -140,6 +140,10 @@ private:
   }
 };
 
+/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
+/// and what depends on it.
+mlir::Value emitChip(mlir::OpBuilder &b, EmittedKernel &kernel);
+
 /// Bytes of shared memory that a tile takes with FFMA.
 int64_t scalarShared(const Product &p, const Tile &tile);
 mlir::LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tinh::cuda {
 
 int64_t bytesOf(const Product &p) {
-  return graph::elementSize(getElementTypeOrSelf(p.rows.value));
+  return graph::elementSize(getElementTypeOrSelf(p.columns.value));
 }
 
 int64_t stagesOf(const Product &p, const Tile &tile) {
@@ -172,6 +172,19 @@ void PipelinedEmitter::copyTile(const SharedTile &shared, Value first,
   int64_t units = shared.elements * stepDepth / (lanes * tile.threads());
   for (int64_t i = 0; i < units; ++i)
     copyUnit(shared, unitOf(shared, i, lanes), bytes, first, base);
+}
+
+LogicalResult PipelinedEmitter::bringTile(SharedTile &shared, Value first,
+                                          Value base) {
+  if (copyBytes(shared) != 0) {
+    copyTile(shared, first, base);
+    return success();
+  }
+  auto values = loadTile(shared, first);
+  if (failed(values))
+    return failure();
+  storeTile(shared, *values, base);
+  return success();
 }
 
 void PipelinedEmitter::commit() {

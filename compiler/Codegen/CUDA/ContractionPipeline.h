@@ -43,7 +43,7 @@ public:
 
 protected:
   mlir::Type storedType() const override {
-    return getElementTypeOrSelf(p.rows.value);
+    return getElementTypeOrSelf(p.columns.value);
   }
   int64_t stepElements() const override {
     return (tile.rows + tile.columns) * stepDepth;
@@ -76,9 +76,14 @@ protected:
                       mlir::Value chunk, int64_t fixedLine = 0,
                       int64_t fixedChunk = 0);
 
-private:
   /// Bytes of this factor's copies; 0 if it goes through registers.
   int64_t copyBytes(const SharedTile &shared);
+  /// Brings the factor's elements of the step of the depth from `first` on to
+  /// `base`: on their way, or stored, when this has been executed.
+  mlir::LogicalResult bringTile(SharedTile &shared, mlir::Value first,
+                                mlir::Value base);
+
+private:
   void copyUnit(const SharedTile &shared, const Unit &unit, int64_t bytes,
                 mlir::Value first, mlir::Value base);
   void copyTile(const SharedTile &shared, mlir::Value first, mlir::Value base);

@@ -147,7 +147,10 @@ static std::optional<Access> accessOf(Value value, AffineMap map) {
   auto access = accessOf(input->get(), generic.getMatchingIndexingMap(input)
                                            .compose(inversePermutation(output))
                                            .compose(map));
-  if (access)
+  // A transposition computes nothing.
+  Value element = generic.getBody()->getTerminator()->getOperand(
+      cast<OpResult>(value).getResultNumber());
+  if (access && element != generic.getMatchingBlockArgument(input))
     access->argument = {};
   return access;
 }

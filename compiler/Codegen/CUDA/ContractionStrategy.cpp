@@ -114,9 +114,7 @@ std::optional<Division> divideContraction(func::FuncOp kernel,
 // Code
 //===----------------------------------------------------------------------===//
 
-/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
-/// and what depends on it.
-static Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
+Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
   constexpr StringLiteral kName = "cuda_arch_name";
   Location loc = kernel.source.getLoc();
   auto module = kernel.function->getParentOfType<gpu::GPUModuleOp>();

@@ -65,7 +65,6 @@ Values TensorCoreEmitter::startSums() {
   return Values(warpRows / kRows * (warpColumns / kColumns), zero);
 }
 
-/// A register of a factor as the product takes it.
 Value TensorCoreEmitter::operand(Value bits) {
   if (storedType().isF32())
     return NVVM::ConvertFloatToTF32Op::create(
@@ -127,8 +126,13 @@ Values TensorCoreEmitter::loadWords(const SharedTile &shared, Value base,
   for (int64_t i = 0; i < 4; ++i) {
     auto [next, nextDepth] =
         isOfRows(shared) ? std::pair(i % 2, i / 2) : std::pair(i / 2, i % 2);
-    Value at = chunkAt(shared, threadPlace, chunk,
-                       (2 * product + nextDepth) * chunkElements(),
+    Value line = threadPlace;
+    int64_t fixedLine = (2 * product + nextDepth) * chunkElements();
+    if (takesPairs()) {
+      line = scalar.add(scalar.mul(line, 2), scalar.index(nextDepth));
+      fixedLine = 2 * product * chunkElements();
+    }
+    Value at = chunkAt(shared, line, chunk, fixedLine,
                        (first + next * kLines) / chunkElements());
     at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
     Value word = memref::LoadOp::create(b, loc, memory, scalar.add(at, within));
@@ -137,7 +141,6 @@ Values TensorCoreEmitter::loadWords(const SharedTile &shared, Value base,
   return values;
 }
 
-/// All registers that the warp's products of this number take of a factor.
 Values TensorCoreEmitter::fragments(const SharedTile &shared, Value base,
                                     int64_t product) {
   Values values;
@@ -154,7 +157,6 @@ Values TensorCoreEmitter::fragments(const SharedTile &shared, Value base,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// `sums` with the products of 16 rows and 8 columns.
 Value TensorCoreEmitter::multiplyWarp(ValueRange ofRows, ValueRange ofColumns,
                                       Value sums) {
   Values before, after;
@@ -211,7 +213,8 @@ int64_t TensorCoreEmitter::storedLanes() const {
     bytes = std::min(bytes, graph::elementSize(getElementTypeOrSelf(type)));
   int64_t most =
       std::min(kChunkBytes / std::max<int64_t>(bytes, 2), warpColumns / 4);
-  while (most > 2 && resultLanes(most) != most)
+  while (most > 2 && (resultLanes(most) != most ||
+                      warpColumns / kColumns % (most / 2) != 0))
     most /= 2;
   return most;
 }
@@ -276,6 +279,7 @@ LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
       vectors.push_back(vectorOf(
           ArrayRef(sums).slice(line / 2 * across + j, blocks), line % 2));
     Value row = scalar.add(firstRow, scalar.index(rowOfLine(line)));
+    beginLine(line);
     auto emitLine = [&]() -> LogicalResult {
       for (auto [j, vector] : llvm::enumerate(vectors))
         if (failed(emitGroup(

@@ -31,19 +31,30 @@ protected:
   mlir::LogicalResult emitResults(const Values &sums) override;
   /// The first row of so many eights that a warp has.
   virtual int64_t rowOfLine(int64_t line) const { return line * 8; }
+  /// The results of such a line follow.
+  virtual void beginLine(int64_t) {}
+  /// Whether a thread has neighbours of the depth, each two, of a first factor
+  /// of tf32, not the fourth after each.
+  virtual bool takesPairs() const { return false; }
+
+  /// A register of a factor as the product takes it.
+  mlir::Value operand(mlir::Value bits);
+  /// All registers that the warp's products of this number take of a factor.
+  Values fragments(const SharedTile &shared, mlir::Value base, int64_t product);
+  /// `sums` with the products of 16 rows and 8 columns.
+  mlir::Value multiplyWarp(mlir::ValueRange ofRows, mlir::ValueRange ofColumns,
+                           mlir::Value sums);
 
   int64_t warpColumns, warpRows;   ///< Of the tile, that a warp computes.
   mlir::Value warpRow, warpColumn; ///< Where they begin.
 
+  mlir::Value threadPlace; ///< The thread among the four of a line.
+
 private:
-  mlir::Value operand(mlir::Value bits);
   Values loadMatrices(const SharedTile &shared, mlir::Value base, int64_t first,
                       int64_t product);
   Values loadWords(const SharedTile &shared, mlir::Value base, int64_t first,
                    int64_t product);
-  Values fragments(const SharedTile &shared, mlir::Value base, int64_t product);
-  mlir::Value multiplyWarp(mlir::ValueRange ofRows, mlir::ValueRange ofColumns,
-                           mlir::Value sums);
   int64_t storedLanes() const;
   Values exchange(llvm::ArrayRef<mlir::Value> x, llvm::ArrayRef<mlir::Value> y,
                   int64_t distance);
@@ -53,8 +64,6 @@ private:
   mlir::Value warpFirst(const SharedTile &shared) const {
     return isOfRows(shared) ? warpRow : warpColumn;
   }
-
-  mlir::Value threadPlace; // The thread among the four of a line.
 };
 
 } // namespace tinh::cuda
