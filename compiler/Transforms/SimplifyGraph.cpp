@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/SimplifyConv.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -185,34 +186,6 @@ struct NarrowOperands : RewritePattern {
 //===----------------------------------------------------------------------===//
 // Movement
 //===----------------------------------------------------------------------===//
-
-/// Zeros around a convolution's input are its own padding.
-LogicalResult foldPadIntoConv(ConvOp op, PatternRewriter &rewriter) {
-  auto pad = op.getX().getDefiningOp<PadOp>();
-  if (!pad || pad.getMode() != PadMode::Constant ||
-      !isSplatOf(pad.getValue(), 0))
-    return failure();
-  auto outside = [](int64_t amount) { return amount < 0; };
-  if (llvm::any_of(pad.getLow(), outside) ||
-      llvm::any_of(pad.getHigh(), outside))
-    return failure();
-  int64_t rank = tensorType(op.getX()).getRank(), spatial = rank - 2;
-  bool first = op.getLayout() == Layout::ChannelsFirst;
-  int64_t channel = first ? 1 : rank - 1;
-  for (int64_t axis : {int64_t(0), channel})
-    if (pad.getLow()[axis] || pad.getHigh()[axis])
-      return failure();
-  SmallVector<int64_t> padding(op.getPadding());
-  for (int64_t i = 0; i < spatial; ++i) {
-    padding[i] += pad.getLow()[i + (first ? 2 : 1)];
-    padding[spatial + i] += pad.getHigh()[i + (first ? 2 : 1)];
-  }
-  rewriter.modifyOpInPlace(op, [&] {
-    op.getXMutable().assign(pad.getX());
-    op.setPadding(padding);
-  });
-  return success();
-}
 
 bool swapsLastTwo(ArrayRef<int64_t> permutation) {
   int64_t rank = permutation.size();
@@ -432,7 +405,7 @@ static void populatePatterns(RewritePatternSet &patterns) {
   patterns.add(+dropCastAndBack);
   patterns.add(+dropDoubleNot);
   patterns.add<NarrowOperands>(context);
-  patterns.add(+foldPadIntoConv);
+  populateConvPatterns(patterns);
   patterns.add(+foldTransposeIntoMatmul);
   patterns.add(+hoistReshape);
   patterns.add(+liftTranspose);

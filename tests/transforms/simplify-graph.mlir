@@ -72,6 +72,30 @@ func.func @pad(%x: tensor<1x4x8x8xf32>, %w: tensor<2x4x3x3xf32>) -> tensor<1x2x8
 
 // -----
 
+// Taps 24 apart meet an image of 16 once; of those 12 apart, all meet it. In the
+// second dimension what would be before the image's first element keeps a tap.
+// CHECK-LABEL: func.func @taps
+// CHECK: graph.conv {{.*}} padding [0, 20, 0, 0] {{.*}} tensor<2x4x1x2xf32> -> tensor<1x2x16x12xf32>
+// CHECK: graph.conv {{.*}} padding [12, 12, 12, 12] {{.*}} tensor<2x4x3x3xf32> -> tensor<1x2x16x16xf32>
+func.func @taps(%x: tensor<1x4x16x16xf32>) -> (tensor<1x2x16x12xf32>, tensor<1x2x16x16xf32>) {
+  %w = graph.constant dense<0.5> : tensor<2x4x3x3xf32>
+  %0 = graph.conv %x, %w strides [1, 1] padding [24, 20, 24, 24] dilations [24, 24] groups 1 channels_first : tensor<1x4x16x16xf32>, tensor<2x4x3x3xf32> -> tensor<1x2x16x12xf32>
+  %1 = graph.conv %x, %w strides [1, 1] padding [12, 12, 12, 12] dilations [12, 12] groups 1 channels_first : tensor<1x4x16x16xf32>, tensor<2x4x3x3xf32> -> tensor<1x2x16x16xf32>
+  return %0, %1 : tensor<1x2x16x12xf32>, tensor<1x2x16x16xf32>
+}
+
+// -----
+
+// Weights that a run gives are not cut.
+// CHECK-LABEL: func.func @given_taps
+// CHECK-NEXT: graph.conv %arg0, %arg1 strides [1] padding [9, 9]
+func.func @given_taps(%x: tensor<1x4x8xf32>, %w: tensor<2x4x3xf32>) -> tensor<1x2x8xf32> {
+  %0 = graph.conv %x, %w strides [1] padding [9, 9] dilations [9] groups 1 channels_first : tensor<1x4x8xf32>, tensor<2x4x3xf32> -> tensor<1x2x8xf32>
+  return %0 : tensor<1x2x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @matmul
 // CHECK: graph.matmul %arg0, %arg1 transpose_b
 func.func @matmul(%x: tensor<2x4x8xf32>, %k: tensor<2x5x8xf32>) -> tensor<2x4x5xf32> {
