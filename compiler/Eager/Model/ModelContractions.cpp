@@ -175,6 +175,23 @@ static Tensor repeatHeads(const Tensor &x, int64_t heads) {
   return x.size(1) == heads ? x : repeat_interleave(x, heads / x.size(1), 1);
 }
 
+/// Over the dimensions from `axis` on, to which scale and bias are broadcast;
+/// the bias may be undefined.
+static Tensor layerNorm(const Tensor &x, const Tensor &scale,
+                        const Tensor &bias, int64_t axis, bool rms,
+                        double epsilon) {
+  Shape shape;
+  for (int64_t d = axis; d < x.dim(); ++d)
+    shape.push_back(x.size(d));
+  Tensor whole = broadcast_to(scale, shape), added;
+  if (bias.defined())
+    added = broadcast_to(bias, shape);
+  if (!rms)
+    return layer_norm(x, shape, whole, added, epsilon);
+  Tensor y = rms_norm(x, shape, whole, epsilon);
+  return added.defined() ? y + added : y;
+}
+
 Action ModelOps::normalization(const Op &op) {
   std::vector<size_t> in = op.in;
   size_t out = op.out.empty() ? 0 : op.out[0];
@@ -189,19 +206,9 @@ Action ModelOps::normalization(const Op &op) {
   if (auto norm = dyn_cast<graph::LayerNormOp>(op.op))
     return [=, axis = int64_t(norm.getAxis()), rms = norm.getRms(),
             epsilon = norm.getEpsilon().convertToDouble()](Frame &frame) {
-      const Tensor &x = frame[in[0]];
-      Shape shape;
-      for (int64_t d = axis; d < x.dim(); ++d)
-        shape.push_back(x.size(d));
-      Tensor scale = broadcast_to(frame[in[1]], shape), bias;
-      if (in.size() > 2)
-        bias = broadcast_to(frame[in[2]], shape);
-      if (!rms)
-        frame[out] = layer_norm(x, shape, scale, bias, epsilon);
-      else if (bias.defined())
-        frame[out] = rms_norm(x, shape, scale, epsilon) + bias;
-      else
-        frame[out] = rms_norm(x, shape, scale, epsilon);
+      frame[out] = layerNorm(frame[in[0]], frame[in[1]],
+                             in.size() > 2 ? frame[in[2]] : Tensor(), axis, rms,
+                             epsilon);
     };
   if (auto norm = dyn_cast<graph::BatchNormOp>(op.op)) {
     return [=, epsilon = norm.getEpsilon().convertToDouble()](Frame &frame) {

@@ -133,15 +133,23 @@ Tensor tinh::take_along(Operand x, Operand index, int64_t axis) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-static void scatterInto(ScatterOp op, const Tensor &out, int64_t axis,
-                        const Operand &index, const Operand &source,
-                        const Call &call) {
+/// Checks that elements of `source` can be written to `out` along `axis`, which
+/// is counted from the first one on then.
+static TensorImpl &writtenAlong(int64_t &axis, const Tensor &out,
+                                const Operand &source, const Call &call) {
   TensorImpl &impl = use(out, call);
   if (impl.rank() == 0)
     fail(call, "a tensor of rank 0 has no dimension to index");
   axis = checkedAxis(axis, impl.rank(), call);
   requireWritable(impl, call);
   requireFits(commonDType(call, source), impl.dtype, call);
+  return impl;
+}
+
+static void scatterInto(ScatterOp op, const Tensor &out, int64_t axis,
+                        const Operand &index, const Operand &source,
+                        const Call &call) {
+  TensorImpl &impl = writtenAlong(axis, out, source, call);
   Tensor places = indicesOf(index, call);
   places = withoutOverlap(impl, use(places, call), call);
   const TensorImpl &indices = use(places, call);
@@ -196,12 +204,7 @@ Tensor tinh::scatter_add(Operand x, int64_t axis, Operand index,
 
 static void addParts(const Tensor &out, int64_t axis, const Operand &index,
                      const Operand &source, const Call &call) {
-  TensorImpl &impl = use(out, call);
-  if (impl.rank() == 0)
-    fail(call, "a tensor of rank 0 has no dimension to index");
-  axis = checkedAxis(axis, impl.rank(), call);
-  requireWritable(impl, call);
-  requireFits(commonDType(call, source), impl.dtype, call);
+  TensorImpl &impl = writtenAlong(axis, out, source, call);
   Tensor places = indicesOf(index, call);
   if (use(places, call).rank() != 1)
     fail(call, "the index has shape ", use(places, call).sizes,

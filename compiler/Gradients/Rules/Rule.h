@@ -39,7 +39,6 @@ public:
 
   /// The gradient of a result; zeros if there is none.
   mlir::Value dy(unsigned result = 0);
-  bool hasDy(unsigned result) const { return !!resultGradients[result]; }
   mlir::Value y(unsigned result = 0) { return operation->getResult(result); }
   /// Whether the gradient of operand `index` is asked for.
   bool wants(unsigned index) const { return wanted[index]; }
