@@ -56,6 +56,19 @@ Outcome runEagerly(const Program &program) {
   return read(program.run(test::makeInputs(program.seed)));
 }
 
+/// What `run` gives on a GPU, where the inputs lie and all is created.
+template <typename Run> Outcome onGpu(const Program &program, Run run) {
+  std::vector<Tensor> inputs;
+  for (const Tensor &input : test::makeInputs(program.seed))
+    inputs.push_back(input.to(Device::cuda()));
+  DeviceScope scope(Device::cuda());
+  std::vector<Tensor> results = run(program, inputs);
+  for (const Tensor &result : results)
+    if (!result.device().is_cuda() && result.dim() > 0)
+      throw Error(TINH_INTERNAL, "a result is not on the GPU");
+  return read(results);
+}
+
 Outcome runCompiled(const Program &program) {
   auto compiled = function("program", [&](const std::vector<Tensor> &inputs) {
     return program.run(inputs);
@@ -228,17 +241,49 @@ bool agreeAsGraphs(const Program &program, const Outcome &expected) {
   });
 }
 
+/// All ways of running programs on the CPU against the first one.
+bool agreeOnCpu(const std::vector<Program> &programs,
+                const std::vector<Outcome> &expected, bool graphs) {
+  bool right = true;
+  for (uint32_t workers : {1u, 2u}) {
+    setEngine(EngineMode::Asynchronous, workers);
+    for (size_t i = 0; i < programs.size(); ++i)
+      right &= agree(programs[i], workers == 1 ? "one worker" : "two workers",
+                     runEagerly(programs[i]), expected[i], true);
+  }
+  right &= runTogether(programs, expected);
+  for (size_t i = 0; graphs && i < programs.size(); ++i)
+    right &= agreeAsGraphs(programs[i], expected[i]);
+  return right & agreeInGradients(programs, graphs);
+}
+
+/// Operations on a GPU against those on the CPU.
+bool agreeOnGpu(const Program &program, const Outcome &expected) {
+  auto run = [](const Program &program, std::span<const Tensor> inputs) {
+    return program.run(inputs);
+  };
+  return succeeds(program, [&] {
+    bool right = agree(program, "GPU", onGpu(program, run), expected, false);
+    if (test::hasGradients(program))
+      right &= agree(program, "gradients on the GPU",
+                     onGpu(program, test::gradientsOf),
+                     differentiateEagerly(program), false, true);
+    return right;
+  });
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   uint64_t first = 0, count = 50;
   size_t steps = 25;
-  bool graphs = true;
+  bool graphs = true, gpu = false;
   CLI::App app("Compares ways of running random programs over tensors.");
   app.add_option("--first", first, "the first seed");
   app.add_option("--count", count, "how many programs");
   app.add_option("--steps", steps, "steps of a program");
   app.add_flag("!--eager-only", graphs, "leave tracing out");
+  app.add_flag("--gpu", gpu, "compare with the first GPU alone");
   CLI11_PARSE(app, argc, argv);
 
   bool right = true;
@@ -249,16 +294,13 @@ int main(int argc, char **argv) {
     programs.push_back(test::makeProgram(seed, steps));
     expected.push_back(runEagerly(programs.back()));
   }
-  for (uint32_t workers : {1u, 2u}) {
-    setEngine(EngineMode::Asynchronous, workers);
+  if (gpu) {
+    setEngine(EngineMode::Asynchronous, 2);
     for (size_t i = 0; i < programs.size(); ++i)
-      right &= agree(programs[i], workers == 1 ? "one worker" : "two workers",
-                     runEagerly(programs[i]), expected[i], true);
+      right &= agreeOnGpu(programs[i], expected[i]);
+  } else {
+    right = agreeOnCpu(programs, expected, graphs);
   }
-  right &= runTogether(programs, expected);
-  for (size_t i = 0; graphs && i < programs.size(); ++i)
-    right &= agreeAsGraphs(programs[i], expected[i]);
-  right &= agreeInGradients(programs, graphs);
   std::printf("%zu programs %s\n", programs.size(), right ? "agree" : "differ");
   return right ? 0 : 1;
 }
