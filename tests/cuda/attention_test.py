@@ -145,6 +145,22 @@ class AttentionTest(cuda_test.CudaTest):
         mask[..., 3:20] = -np.inf
         self.check(model, ONE, mask=mask)
 
+    def test_hidden_tiles(self):
+        """Tiles of keys that a causal mask hides from a whole block are left out:
+        what is no number there does not matter to it."""
+        v = np.ones((1, 130, 2, 32), np.float32)
+        v[:, 128:] = np.nan
+        for options in ({}, {"dtype": "f16"}):
+            model = attention(1, 2, 130, 130, 32, causal=True, **options)
+            artifact = self.compile_for(model, "cuda")
+            (y,) = self.outputs_of(artifact, *self.inputs_of(model, {"v": v}))[0].values()
+            self.assertTrue(np.allclose(y[:, :32], 1, atol=1e-3))
+            self.assertTrue(np.isnan(y[:, 129:]).all())
+        for options in ({"dtype": "f16"}, {"dtype": "bf16", "key_heads": 2}):
+            for queries, keys in ((70, 150), (130, 130), (150, 70)):
+                model = attention(1, 4, queries, keys, 32, causal=True, **options)
+                self.check(model, ONE, 0.01)
+
     def test_large_scores(self):
         """Weights are those of the largest score, however large it is."""
         q = np.full((1, 40, 2, 16), 30, np.float32)

@@ -333,8 +333,8 @@ LogicalResult emitScalarAttention(EmittedKernel &kernel, const Attention &a,
     state.append(*after);
     return state;
   };
-  auto end = buildLoop(b, loc, block.scalar.index(0),
-                       block.scalar.index(a.keys()), plan.keys, initial, body);
+  auto end = buildLoop(b, loc, block.scalar.index(0), block.keysEnd, plan.keys,
+                       initial, body);
   if (failed(end))
     return failure();
   Values state(ArrayRef(*end).take_front(stateSize)),

@@ -42,6 +42,9 @@ struct Attention {
   llvm::SmallVector<int64_t> extents;
   Loops columns;
   Place maskedAt, resultAt;
+  /// A query, numbered by the last loop of rows, sees no keys but those up to
+  /// so many after its number. Without this it may see all.
+  std::optional<int64_t> ahead;
 
   int64_t queries() const { return scores.extentOf(scores.rows.loops); }
   int64_t keys() const { return scores.extentOf(scores.columns.loops); }

@@ -36,8 +36,11 @@ struct AttentionBlock {
   mutable Pull scalar;
   int64_t keys;
   mlir::Value firstQuery;
+  mlir::Value keysEnd; ///< Keys from here on are hidden from all its queries.
 
 private:
+  mlir::Value findKeysEnd();
+
   Indices batch;
 };
 

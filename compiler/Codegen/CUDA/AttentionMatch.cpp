@@ -248,6 +248,43 @@ static bool hasWeights(Value weights, Operation *exponential, Attention &a) {
 }
 
 //===----------------------------------------------------------------------===//
+// What queries see
+//===----------------------------------------------------------------------===//
+
+/// The loop that `value`, of a generic's body, is the index of.
+static std::optional<unsigned> indexedLoop(Value value) {
+  auto index = value.getDefiningOp<linalg::IndexOp>();
+  return index ? std::optional<unsigned>(index.getDim()) : std::nullopt;
+}
+
+/// How many keys after its own number a query sees, if all others of a row are
+/// minus infinity: masked = key <= query + ahead ? … : -∞.
+static std::optional<int64_t> findAhead(const Attention &a,
+                                        const Tracker &tracker) {
+  auto select = dyn_cast_or_null<arith::SelectOp>(producerOf(a.masked));
+  FloatAttr hidden;
+  if (!select || a.scores.rows.loops.empty() ||
+      !matchPattern(select.getFalseValue(), m_Constant(&hidden)) ||
+      !hidden.getValue().isInfinity() || !hidden.getValue().isNegative())
+    return std::nullopt;
+  auto sees = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!sees || sees.getPredicate() != arith::CmpIPredicate::sle)
+    return std::nullopt;
+  Value last = sees.getRhs();
+  APInt ahead(64, 0);
+  if (auto add = last.getDefiningOp<arith::AddIOp>();
+      add && matchPattern(add.getRhs(), m_ConstantInt(&ahead)))
+    last = add.getLhs();
+  auto key = indexedLoop(sees.getLhs()), query = indexedLoop(last);
+  auto generic = cast<linalg::GenericOp>(select->getParentOp());
+  if (!key || !query ||
+      tracker.digitsOf(generic, *key) != a.scores.columns.loops ||
+      tracker.digitsOf(generic, *query) != Loops{a.scores.rows.loops.back()})
+    return std::nullopt;
+  return ahead.getSExtValue();
+}
+
+//===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
@@ -359,6 +396,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel) {
   a.extents = tracker.extents;
   a.maskedAt = tracker.places[a.masked];
   a.resultAt = tracker.places[result];
+  a.ahead = findAhead(a, tracker);
   // Each sum has one place in the result.
   Loops all, written;
   for (const Loops *loops : {&a.scores.batch, &a.scores.rows.loops, &a.columns})

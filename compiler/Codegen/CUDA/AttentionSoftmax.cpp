@@ -41,6 +41,21 @@ AttentionBlock::AttentionBlock(EmittedKernel &kernel, const Attention &a,
   firstQuery = scalar.mul(scalar.peel(rest, plan.rowTiles), plan.rows);
   batch.assign(a.extents.size(), {scalar.index(0), 0, 1 << 20});
   a.scores.setDigits(scalar, a.scores.batch, rest, 1, batch);
+  keysEnd = findKeysEnd();
+}
+
+/// What the last query sees. With queries of several heads that may be any.
+Value AttentionBlock::findKeysEnd() {
+  if (!a.ahead)
+    return scalar.index(a.keys());
+  int64_t queries = a.extents[a.scores.rows.loops.back()];
+  Value rest = firstQuery;
+  Value last =
+      scalar.add(scalar.peel(rest, queries), scalar.index(plan.rows - 1));
+  last = b.createOrFold<arith::MinUIOp>(loc, last, scalar.index(queries - 1));
+  Value end = scalar.add(last, scalar.index(*a.ahead + 1));
+  end = b.createOrFold<arith::MaxSIOp>(loc, end, scalar.index(0));
+  return b.createOrFold<arith::MinSIOp>(loc, end, scalar.index(a.keys()));
 }
 
 Indices AttentionBlock::loopsAt(Pull &pull, Value query) const {

@@ -323,7 +323,7 @@ LogicalResult TensorAttention::bringNext(Value first) {
   Value next =
       block.scalar.add(first, block.scalar.index(block.plan.tensorKeys));
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next,
-                                       block.scalar.index(block.a.keys()));
+                                       block.keysEnd);
   auto branch = scf::IfOp::create(b, loc, exists);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -373,8 +373,8 @@ LogicalResult TensorAttention::emit() {
   Values initial = softmax.start();
   initial.append(values.startSums());
   auto end = buildLoop(
-      b, loc, block.scalar.index(0), block.scalar.index(block.a.keys()),
-      block.plan.tensorKeys, initial,
+      b, loc, block.scalar.index(0), block.keysEnd, block.plan.tensorKeys,
+      initial,
       [&](Value first, ValueRange before) { return addTile(first, before); });
   if (failed(end))
     return failure();
