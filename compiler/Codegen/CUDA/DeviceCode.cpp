@@ -89,16 +89,6 @@ static void exportSharedMemory(Operation *module) {
   });
 }
 
-/// Registers are for what a thread loads ahead: told only how many threads a
-/// block has, ptxas rather spills than that fewer of them run at a time.
-static void preferRegisters(Operation *module) {
-  auto one = IntegerAttr::get(IntegerType::get(module->getContext(), 32), 1);
-  module->walk([&](LLVM::LLVMFuncOp function) {
-    if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
-      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
-  });
-}
-
 /// Math ops on vectors become ops on each of their elements, as libdevice has
 /// functions of these.
 static void prepareMath(Operation *module) {
@@ -192,7 +182,6 @@ static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
   resolvePointers(module);
   roundSquareRoots(module);
   exportSharedMemory(module);
-  preferRegisters(module);
   return success();
 }
 

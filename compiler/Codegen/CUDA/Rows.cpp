@@ -256,6 +256,7 @@ LogicalResult emitRowsAs(EmittedKernel &kernel, const RowsPlan &plan) {
 
 LogicalResult emitRows(EmittedKernel &kernel, const Target &) {
   auto plan = planRows(kernel.source);
+  kernel.preferRegisters();
   return plan ? emitRowsAs(kernel, *plan) : failure();
 }
 

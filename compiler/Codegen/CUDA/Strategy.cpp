@@ -15,6 +15,7 @@
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -163,6 +164,14 @@ Buffer EmittedKernel::sharedBuffer(OpBuilder &b, int64_t offset,
 
 void EmittedKernel::barrier(OpBuilder &b) {
   gpu::BarrierOp::create(b, source.getLoc());
+}
+
+void EmittedKernel::preferRegisters() {
+  constexpr int32_t kEnough = 512;
+  int32_t threads = (*function.getKnownBlockSize())[0];
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    Builder(function.getContext())
+                        .getI32IntegerAttr(std::max(1, kEnough / threads)));
 }
 
 /// What the kernel's attributes say must be what its strategy does: they are

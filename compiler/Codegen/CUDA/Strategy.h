@@ -56,6 +56,10 @@ struct EmittedKernel {
   /// All threads of the block wait for each other here and see in shared and
   /// global memory what the others have written before.
   void barrier(mlir::OpBuilder &b);
+  /// For code that loads much ahead: says that 512 threads on a multiprocessor
+  /// are enough. Told only how many a block has, ptxas rather spills registers
+  /// than that fewer blocks are there.
+  void preferRegisters();
 };
 
 //===----------------------------------------------------------------------===//

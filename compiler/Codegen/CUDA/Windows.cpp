@@ -361,6 +361,7 @@ std::optional<Division> divideWindows(func::FuncOp kernel) {
 
 LogicalResult emitWindows(EmittedKernel &kernel, const Target &) {
   auto windows = planWindows(kernel.source);
+  kernel.preferRegisters();
   return windows ? emitAs(kernel, *windows) : failure();
 }
 

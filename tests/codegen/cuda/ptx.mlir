@@ -3,12 +3,10 @@
 
 // 128 bits at a time, through the cache for constants where nothing is written;
 // functions of libdevice are there, none is left to a linker; square roots and
-// quotients are rounded as IEEE 754 says. ptxas is not to spill registers for
-// the sake of more blocks.
+// quotients are rounded as IEEE 754 says.
 // CHECK-NOT: .extern .func
 // CHECK: .entry
 // CHECK: .maxntid 256
-// CHECK: .minnctapersm 1
 // CHECK: ld.global.v4.b32
 // CHECK: ld.global.nc.v4.b32
 // CHECK: sqrt.rn.f32
