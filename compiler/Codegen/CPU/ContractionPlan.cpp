@@ -109,6 +109,7 @@ private:
   void divide();
   void setBlocks(int64_t lineBlocks, int64_t tileBlocks, int64_t groups);
   void chooseDepth();
+  void fitSlab();
   void placeScratch();
   double work() const {
     return 2.0 * p.outer * p.lines * inner * c.extents[c.n] * depth;
@@ -295,6 +296,13 @@ void ContractionPlanner::chooseDepth() {
   p.depthPerBlock = std::min(extent, even);
 }
 
+/// Of one line of windows, a slab may have many lines of the image, of which
+/// wide dilations need few: those of fewer taps at a time, then.
+void ContractionPlanner::fitSlab() {
+  while (p.staged && p.depthPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
+    p.depthPerBlock = (p.depthPerBlock + 1) / 2;
+}
+
 void ContractionPlanner::placeScratch() {
   int64_t bytes = c.elementBytes(), extent = c.extents[c.k.front()];
   p.scratch = 0;
@@ -322,6 +330,8 @@ ContractionPlan ContractionPlanner::plan() {
   else
     divide();
   chooseDepth();
+  if (!isMatrix && p.linesPerBlock == 1)
+    fitSlab();
   placeScratch();
   p.chunks = p.outer * llvm::divideCeil(p.lines, p.linesPerBlock) *
              llvm::divideCeil(p.tiles, p.tilesPerBlock) *

@@ -6,6 +6,9 @@
 // One long padded line is cut, so that a chunk's slab stays in the cache.
 // CHOOSE: func.func private @conv_0({{.*}}graph.chunks = 32 : i64, graph.packed = 1 : i64, graph.scratch = 62080 : i64, graph.strategy = "contraction"
 
+// Of taps that are far apart, a slab has those of one line at a time.
+// CHOOSE: func.func private @conv_1({{.*}}graph.packed = 1 : i64, graph.scratch = 330752 : i64, graph.strategy = "contraction"
+
 // Rows lie along the loop that has more than one iteration.
 // EMIT-LABEL: func.func @matmul_0(
 // EMIT:         scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
@@ -22,15 +25,22 @@
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<1x6000x80xf32> {graph.name = "x"}, %k: tensor<40x1x32xf32> {graph.name = "k"},
-                  %p: tensor<4x40xf32> {graph.name = "p"}, %r: tensor<50x128xf32> {graph.name = "r"})
-      -> (tensor<1x6000x32xf32> {graph.name = "y"}, tensor<40x1x32xf32> {graph.name = "z"},
+                  %p: tensor<4x40xf32> {graph.name = "p"}, %r: tensor<50x128xf32> {graph.name = "r"},
+                  %i: tensor<1x16x16x2048xf32> {graph.name = "i"})
+      -> (tensor<1x6000x32xf32> {graph.name = "y"}, tensor<1x16x16x256xf32> {graph.name = "t"}, tensor<40x1x32xf32> {graph.name = "z"},
           tensor<4x50xf32> {graph.name = "u"}, tensor<128xf32> {graph.name = "v"}) {
     %w = graph.constant #graph.external<"w.bin", 0, 30720> : tensor<32x80x3xf32>
+    %f = graph.constant #graph.external<"w.bin", 34816, 18874368> : tensor<256x2048x3x3xf32>
     %m = graph.constant #graph.external<"w.bin", 30720, 4096> : tensor<32x32xf32>
     %0 = graph.kernel (%a = %x, %b = %w) : (tensor<1x6000x80xf32>, tensor<32x80x3xf32>) -> tensor<1x6000x32xf32> {
       %c = graph.conv %a, %b strides [1] padding [1, 1] dilations [1] groups 1 channels_last
           : tensor<1x6000x80xf32>, tensor<32x80x3xf32> -> tensor<1x6000x32xf32>
       graph.yield %c : tensor<1x6000x32xf32>
+    }
+    %t = graph.kernel (%a = %i, %b = %f) : (tensor<1x16x16x2048xf32>, tensor<256x2048x3x3xf32>) -> tensor<1x16x16x256xf32> {
+      %c = graph.conv %a, %b strides [1, 1] padding [12, 12, 12, 12] dilations [12, 12] groups 1 channels_last
+          : tensor<1x16x16x2048xf32>, tensor<256x2048x3x3xf32> -> tensor<1x16x16x256xf32>
+      graph.yield %c : tensor<1x16x16x256xf32>
     }
     %1 = graph.kernel (%a = %k, %b = %m) : (tensor<40x1x32xf32>, tensor<32x32xf32>) -> tensor<40x1x32xf32> {
       %c = graph.matmul %a, %b : tensor<40x1x32xf32>, tensor<32x32xf32> -> tensor<40x1x32xf32>
@@ -45,6 +55,6 @@ module attributes {graph.cpu = "x86-64-v4"} {
       %c = graph.reduce sum %a axes [0] : tensor<50x128xf32> -> tensor<128xf32>
       graph.yield %c : tensor<128xf32>
     }
-    return %0, %1, %2, %3 : tensor<1x6000x32xf32>, tensor<40x1x32xf32>, tensor<4x50xf32>, tensor<128xf32>
+    return %0, %t, %1, %2, %3 : tensor<1x6000x32xf32>, tensor<1x16x16x256xf32>, tensor<40x1x32xf32>, tensor<4x50xf32>, tensor<128xf32>
   }
 }

@@ -204,6 +204,8 @@ conv_cases("conv1x1", 3, 4, (5, 5), (1, 1), (2, 2), (0,) * 4, (1, 1), 1)
 conv_cases("conv1d", 3, 4, (9,), (3,), (2,), (1, 1), (2,), 1)
 # A line that takes several slabs.
 conv_cases("conv1d_long", 70, 20, (2500,), (5,), (1,), (2, 2), (1,), 1)
+# Taps so far apart that a line's windows are summed line of taps by line of taps.
+conv_cases("convd8", 300, 16, (14, 14), (3, 3), (1, 1), (8,) * 4, (8, 8), 1)
 conv_cases(
     "conv3d", 2, 3, (4, 5, 4), (2, 3, 2), (1, 2, 1), (1, 0, 0, 0, 1, 1), (1, 1, 2), 1
 )
