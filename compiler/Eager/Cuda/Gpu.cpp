@@ -30,7 +30,7 @@ void Gpu::Memory::free(void *block) { stream.free(block); }
 /// What TINH_CUDA_CHIP says, or the GPU's own. What has instructions that later
 /// chips do not have goes by a name of its own.
 static std::string chipOf(const tinh_cuda_device_info_t &info) {
-  if (const char *chosen = std::getenv("TINH_CUDA_CHIP"))
+  if (const char *chosen = std::getenv("TINH_CUDA_CHIP"); chosen && *chosen)
     return chosen;
   std::string number =
       std::to_string(info.compute_major * 10 + info.compute_minor);

@@ -48,6 +48,7 @@ private:
     explicit Memory(const CudaStream &stream) : stream(stream) {}
     void *allocate(uint64_t size) override;
     void free(void *block) override;
+    const char *owner() const override { return "the GPU"; }
 
   private:
     const CudaStream &stream;

@@ -103,11 +103,11 @@ void *Pool::obtain(uint64_t size, uint64_t block) {
     memory = source.allocate(block);
   }
   if (!memory)
-    refuse(size, "the system has no more");
+    refuse(size, std::string(source.owner()) + " has no more");
   return memory;
 }
 
-void Pool::refuse(uint64_t size, const char *why) const {
+void Pool::refuse(uint64_t size, const std::string &why) const {
   std::string message = "out of memory: " + std::to_string(size) +
                         " bytes asked for, " + std::to_string(counts.in_use) +
                         " in use";

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace tinh::eager {
@@ -31,6 +32,8 @@ public:
     /// Aligned to 64 bytes; null if there are no more.
     virtual void *allocate(uint64_t size) = 0;
     virtual void free(void *block) = 0;
+    /// Whose memory it is, for messages.
+    virtual const char *owner() const { return "the system"; }
   };
   static Source &cpuMemory();
   explicit Pool(Source &source = cpuMemory()) : source(source) {}
@@ -57,7 +60,7 @@ private:
   static uint64_t classSize(uint32_t sizeClass);
   void *obtain(uint64_t size, uint64_t block);
   void trimLocked();
-  [[noreturn]] void refuse(uint64_t size, const char *why) const;
+  [[noreturn]] void refuse(uint64_t size, const std::string &why) const;
 
   // Four sizes for each power of two from 2^6 to 2^63.
   static constexpr uint32_t kSteps = 4, kSmallest = 6;

@@ -176,6 +176,12 @@ TEST(DeviceTest, RefusesTensorsOfTwoDevices) {
   expectError([&] { x.to(Device::cuda(7)); }, "there is no GPU 7");
 }
 
+TEST(DeviceTest, SaysWhoseMemoryDoesNotSuffice) {
+  expectError([] { zeros({int64_t(1) << 40}, float32, kGpu).wait_to_read(); },
+              "zeros: out of memory", "the GPU has no more");
+  EXPECT_EQ(ones({2}, float32, kGpu).to_vector<float>()[1], 1);
+}
+
 TEST(DeviceTest, CopiesBetweenDevices) {
   Tensor x = numbers({4, 6}), y = zeros({6, 4}, float64, kGpu);
   y.t().copy_(x);
