@@ -39,6 +39,22 @@ def attention(batch, heads, queries, keys, depth, key_heads=None, **options):
     return b.finish(b.add("cast", y, dtype="f32") if dtype != "f32" else y)
 
 
+def fused(dtype, causal=False):
+    """With something computed of each operand before, and of the result."""
+    b = cuda_models.Builder("fused", 5)
+
+    def operand(name, op):
+        x = b.add("transpose", b.input(name, 2, 70, 4, 32), permutation=[0, 2, 1, 3])
+        return b.add(op, b.add("cast", x, dtype=dtype) if dtype != "f32" else x)
+
+    operands = operand("q", "relu"), operand("k", "tanh"), operand("v", "sigmoid")
+    y = b.add("attention", *operands, scale=0.3, causal=causal)
+    y = b.add("transpose", y, permutation=[0, 2, 1, 3])
+    if dtype != "f32":
+        y = b.add("cast", y, dtype="f32")
+    return b.finish(b.add("gelu", b.add("add", y, b.input("x", 2, 70, 4, 32))))
+
+
 # Few queries of few heads, for which kernels of their own have more blocks.
 FEW = (1, 2, 260, 256, 64)
 MANY = (2, 8, 260, 256, 64)
@@ -196,6 +212,13 @@ class AttentionTest(cuda_test.CudaTest):
             model = attention(*shape, dtype="f16")
             chip = "--cuda-chips=emulated+sm_75"
             self.check(model, ONE, 0.002, compiler=[chip])
+
+    def test_fused(self):
+        """Operands that are computed as they are loaded, or before."""
+        for dtype, tolerance in (("f32", 1e-4), ("f16", 0.002)):
+            self.check(fused(dtype), ONE, tolerance)
+            self.check(fused(dtype, causal=True), ONE, tolerance)
+        self.check(fused("f32"), ONE, 2e-3, compiler=["--allow-tf32"])
 
     def test_tf32(self):
         """Factors and weights are rounded to tf32 if that is allowed."""

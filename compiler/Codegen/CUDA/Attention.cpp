@@ -299,26 +299,42 @@ static void scale(OpBuilder &b, Location loc, MutableArrayRef<Value> sums,
   }
 }
 
+/// Stores what follows from the sums of all keys; `end` has the state of rows
+/// before these.
+static LogicalResult emitResults(const AttentionBlock &block,
+                                 ScalarScores &scores, ScalarValues &values,
+                                 OnlineSoftmax &softmax, ArrayRef<Value> end) {
+  int64_t rows = block.plan.threadRows;
+  Values state(end.take_front(2 * rows)), sums(end.drop_front(2 * rows));
+  scale(block.b, block.loc, sums, softmax.finish(state));
+  size_t groups = values.groupsOfRow();
+  for (int64_t row = 0; row < rows; ++row) {
+    Value query = block.scalar.add(block.firstQuery, scores.rowAt(row));
+    if (failed(values.emitRow(ArrayRef(sums).slice(row * groups, groups), query,
+                              state[row], state[rows + row])))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult emitScalarAttention(EmittedKernel &kernel, const Attention &a,
                                   const AttentionPlan &plan, OpBuilder b) {
   AttentionBlock block(kernel, a, plan, b, plan.keys);
-  Location loc = block.loc;
   Value weights =
       kernel.sharedBuffer(b, 0, {plan.keys * pitch(plan.rows)}, b.getF32Type())
           .memref;
   ScalarScores scores(block);
   ScalarValues values(block, weights);
   OnlineSoftmax softmax(block, kSharers, plan.threadRows);
-  Values initial = softmax.start();
-  size_t stateSize = initial.size();
-  initial.append(values.startSums());
+  // A first step takes the place of no weights that others still read: those of
+  // the last step of values lie behind it.
+  assert(scores.stepElements() <=
+         (plan.keys - stepKeys(plan)) * pitch(plan.rows));
   auto body = [&](Value first, ValueRange before) -> FailureOr<Values> {
-    // The first step takes the place of no weights that others still read:
-    // those of the last values lie behind it.
     auto ofTile = scores.compute(first);
     auto loaded = values.load(first);
-    Values state(before.take_front(stateSize)),
-        sums(before.drop_front(stateSize));
+    Values state(before.take_front(2 * plan.threadRows)),
+        sums(before.drop_front(2 * plan.threadRows));
     if (failed(ofTile) || failed(loaded))
       return failure();
     auto factors = softmax.add(*ofTile, state);
@@ -326,28 +342,19 @@ LogicalResult emitScalarAttention(EmittedKernel &kernel, const Attention &a,
       return failure();
     kernel.barrier(b); // All have read their queries and keys.
     scores.storeWeights(*ofTile, weights);
-    scale(b, loc, sums, *factors);
+    scale(b, block.loc, sums, *factors);
     auto after = values.add(first, *loaded, sums);
     if (failed(after))
       return failure();
     state.append(*after);
     return state;
   };
-  auto end = buildLoop(b, loc, block.scalar.index(0), block.keysEnd, plan.keys,
-                       initial, body);
-  if (failed(end))
-    return failure();
-  Values state(ArrayRef(*end).take_front(stateSize)),
-      sums(ArrayRef(*end).drop_front(stateSize));
-  scale(b, loc, sums, softmax.finish(state));
-  size_t groups = values.groupsOfRow();
-  for (int64_t row = 0; row < plan.threadRows; ++row)
-    if (failed(values.emitRow(
-            ArrayRef(sums).slice(row * groups, groups),
-            block.scalar.add(block.firstQuery, scores.rowAt(row)), state[row],
-            state[plan.threadRows + row])))
-      return failure();
-  return success();
+  Values initial = softmax.start();
+  initial.append(values.startSums());
+  auto end = buildLoop(b, block.loc, block.scalar.index(0), block.keysEnd,
+                       plan.keys, initial, body);
+  return failed(end) ? failure()
+                     : emitResults(block, scores, values, softmax, *end);
 }
 
 } // namespace tinh::cuda
