@@ -199,6 +199,13 @@ class LibrariesTest(cuda_test.CudaTest):
                 self.environment.update(variables)
                 self.assertEqual(self.run_model(product()), [])
 
+    def test_a_name_that_is_none(self):
+        artifact = self.compile_for(product(), "cuda")
+        self.use(TINH_CUDA_LIBRARIES="cublas")
+        done, _ = self.run_artifact(artifact, *cuda_test.random_inputs(product()))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("TINH_CUDA_LIBRARIES=cublas leaves it out", done.stdout)
+
     def test_refused(self):
         """Whatever a library refuses, the kernel's own code computes."""
         for model, status, functions in (

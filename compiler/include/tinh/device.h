@@ -34,7 +34,7 @@ public:
   /// GPU `index`, of tinh::cuda_device_count() that the driver sees.
   static constexpr Device cuda(uint32_t index = 0) {
     Device device;
-    device.number = static_cast<int32_t>(index);
+    device.number = index;
     return device;
   }
 
@@ -45,7 +45,7 @@ public:
   friend constexpr bool operator==(Device, Device) = default;
 
 private:
-  int32_t number = -1;
+  int64_t number = -1;
 };
 
 /// "cpu", "cuda:0".

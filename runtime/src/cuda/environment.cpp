@@ -34,6 +34,7 @@ Environment read_environment() {
   return {file_of("TINH_CUDA_DRIVER", "libcuda.so.1"),
           file_of("TINH_CUBLASLT", "libcublasLt.so.13"),
           file_of("TINH_CUDNN", "libcudnn.so.9"),
+          allowed ? allowed : "",
           !allowed || lists(allowed, "cublaslt"),
           !allowed || lists(allowed, "cudnn")};
 }

@@ -19,8 +19,9 @@ namespace tinh::runtime::cuda {
 struct Environment {
   // Files to load: TINH_CUDA_DRIVER, TINH_CUBLASLT and TINH_CUDNN.
   std::string driver, cublaslt, cudnn;
-  // Whether TINH_CUDA_LIBRARIES, "cublaslt,cudnn" or "none", lists them;
+  // TINH_CUDA_LIBRARIES, "cublaslt,cudnn" or "none", and whether it lists them;
   // without it both may be used.
+  std::string libraries;
   bool allows_cublaslt, allows_cudnn;
 };
 

@@ -51,7 +51,8 @@ void Libraries::load(uint32_t kind) {
   Loaded &result = loaded[kind];
   if (kind == TINH_LIBRARY_PRODUCT ? !environment.allows_cublaslt
                                    : !environment.allows_cudnn) {
-    result.why_not = "TINH_CUDA_LIBRARIES leaves it out";
+    result.why_not =
+        "TINH_CUDA_LIBRARIES=" + environment.libraries + " leaves it out";
     return;
   }
   Current current(*device);

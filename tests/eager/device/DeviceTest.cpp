@@ -174,6 +174,7 @@ TEST(DeviceTest, RefusesTensorsOfTwoDevices) {
   expectError([&] { call("f", [](auto, auto) {}, {y}, {}); },
               "a function of the host needs it on the CPU");
   expectError([&] { x.to(Device::cuda(7)); }, "there is no GPU 7");
+  expectError([&] { x.to(Device::cuda(~0u)); }, "there is no GPU 4294967295");
 }
 
 TEST(DeviceTest, SaysWhoseMemoryDoesNotSuffice) {
