@@ -68,7 +68,8 @@ DifferentiableGraph::another(OwningOpRef<ModuleOp> module, size_t numResults) {
       Options{options.name, options.threads, numResults, {}});
 }
 
-/// Numbers, and what random numbers are drawn from, go along with a run on a GPU.
+/// Numbers, and what random numbers are drawn from, go along with a run on a
+/// GPU.
 static bool isPassedByValue(const TensorImpl &x) {
   return x.storage->place() == 0 &&
          (x.rank() == 0 || x.storage->size() <= sizeof(uint64_t[2]));

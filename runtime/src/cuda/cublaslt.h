@@ -66,6 +66,8 @@ struct Algorithm {
   uint64_t data[8];
 };
 
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's.
+
 /// cublasLtMatmulHeuristicResult_t
 struct HeuristicResult {
   Algorithm algo;
@@ -74,6 +76,8 @@ struct HeuristicResult {
   float wavesCount;
   int reserved[4];
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 /// All functions that the runtime calls, by their symbols.
 #define TINH_CUBLASLT_FUNCTIONS(X)                                             \

@@ -85,6 +85,8 @@ constexpr unsigned kHostAllocPortable = 1;
 /// CUstreamCaptureMode.
 constexpr int kCaptureRelaxed = 2;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's.
+
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNodeParams {
   CUfunction func;
@@ -204,6 +206,8 @@ struct Driver {
   /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
   std::string text(CUresult result) const;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 /// The driver, loaded and initialised when it is first asked for, and never
 /// unloaded; throws NO_DEVICE with a sentence on why there is none. The
