@@ -55,6 +55,22 @@ def fused(dtype, causal=False):
     return b.finish(b.add("gelu", b.add("add", y, b.input("x", 2, 70, 4, 32))))
 
 
+def packed(dtype, tokens, heads, depth):
+    """Of queries, keys and values that are parts of one tensor."""
+    b = cuda_models.Builder("packed", 6)
+    x = b.input("x", 1, tokens, 3 * heads, depth, dtype=dtype)
+
+    def part(number):
+        starts, steps = [0, 0, number * heads, 0], [1] * 4
+        sizes = [1, tokens, heads, depth]
+        y = b.add("slice", x, starts=starts, sizes=sizes, steps=steps)
+        return b.add("transpose", y, permutation=[0, 2, 1, 3])
+
+    y = b.add("attention", *map(part, range(3)), scale=depth**-0.5, causal=True)
+    y = b.add("transpose", y, permutation=[0, 2, 1, 3])
+    return b.finish(b.add("cast", y, dtype="f32") if dtype != "f32" else y)
+
+
 # Few queries of few heads, for which kernels of their own have more blocks.
 FEW = (1, 2, 260, 256, 64)
 MANY = (2, 8, 260, 256, 64)
@@ -219,6 +235,21 @@ class AttentionTest(cuda_test.CudaTest):
             self.check(fused(dtype), ONE, tolerance)
             self.check(fused(dtype, causal=True), ONE, tolerance)
         self.check(fused("f32"), ONE, 2e-3, compiler=["--allow-tf32"])
+
+    def test_packed(self):
+        """Slices are loaded as vectors, and copied past registers, where they lie."""
+        for dtype, tolerance in (("f32", 1e-4), ("f16", 0.002)):
+            model = packed(dtype, 100, 4, 64)
+            self.check(model, ONE, tolerance)
+            kernel = self.attention_of(model, "sm_80")
+            self.assertNotIn("ld.global.nc.b32", kernel)
+            self.assertEqual("cp.async.cg" in kernel, dtype == "f16")
+
+    def test_long(self):
+        """More scores than memory would hold."""
+        model = attention(1, 8, 8192, 8192, 64)
+        self.compile_for(model, "cuda")
+        self.assertEqual(self.strategies(model), ONE)
 
     def test_tf32(self):
         """Factors and weights are rounded to tf32 if that is allowed."""

@@ -121,6 +121,20 @@ static std::optional<Access> accessOfPadded(tensor::PadOp pad, AffineMap map) {
   return access;
 }
 
+/// The same for a slice, such as the queries of a product that gave keys and
+/// values, too.
+static std::optional<Access> accessOfSlice(tensor::ExtractSliceOp slice,
+                                           AffineMap map) {
+  if (slice.getSourceType().getRank() != slice.getType().getRank())
+    return std::nullopt;
+  SmallVector<AffineExpr> exprs;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+    exprs.push_back(expr * slice.getStaticStride(dim) +
+                    slice.getStaticOffset(dim));
+  return accessOf(slice.getSource(),
+                  AffineMap::get(map.getNumDims(), 0, exprs, map.getContext()));
+}
+
 /// How loops that index `value` by `map` step through the memory that it is
 /// computed from; nothing if that is not affine.
 static std::optional<Access> accessOf(Value value, AffineMap map) {
@@ -134,6 +148,8 @@ static std::optional<Access> accessOf(Value value, AffineMap map) {
     return std::nullopt;
   if (auto pad = dyn_cast<tensor::PadOp>(op))
     return accessOfPadded(pad, map);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return accessOfSlice(slice, map);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return accessOf(expand.getSrc(), beforeExpansion(expand, map));
   auto generic = dyn_cast<linalg::GenericOp>(op);
