@@ -36,6 +36,8 @@ public:
 
 private:
   LogicalResult parsePatterns();
+  void findRead();
+  bool isRead(graph::ConstantOp op);
   std::optional<bool> isTrainable(graph::ConstantOp op);
   SmallVector<graph::ConstantOp> constants();
   StringAttr nameFor(graph::ConstantOp op);
@@ -46,6 +48,9 @@ private:
   const llvm::StringSet<> &weights;
   std::vector<llvm::GlobPattern> patterns;
   llvm::StringSet<> taken;
+  /// Ops of the function that the first output, which the loss is of, depends
+  /// on.
+  llvm::DenseSet<Operation *> read;
 };
 
 LogicalResult VariableMaker::parsePatterns() {
@@ -58,6 +63,22 @@ LogicalResult VariableMaker::parsePatterns() {
     patterns.push_back(std::move(*pattern));
   }
   return success();
+}
+
+void VariableMaker::findRead() {
+  Operation *end = main.front().getTerminator();
+  SmallVector<Value> pending;
+  if (end->getNumOperands())
+    pending.push_back(end->getOperand(0));
+  while (!pending.empty())
+    if (Operation *op = pending.pop_back_val().getDefiningOp();
+        op && read.insert(op).second)
+      llvm::append_range(pending, graph::readValues(op));
+}
+
+/// Whether the loss may depend on it.
+bool VariableMaker::isRead(graph::ConstantOp op) {
+  return read.contains(main.front().findAncestorOpInBlock(*op));
 }
 
 StringRef nameOf(graph::ConstantOp op) {
@@ -88,7 +109,8 @@ std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
   auto fits = [&](const llvm::GlobPattern &pattern) {
     return pattern.match(name);
   };
-  if (!isWeight || (!patterns.empty() && llvm::none_of(patterns, fits)))
+  bool isWanted = patterns.empty() ? isRead(op) : llvm::any_of(patterns, fits);
+  if (!isWeight || !isWanted)
     return std::nullopt;
   return true;
 }
@@ -131,6 +153,7 @@ void VariableMaker::makeVariable(graph::ConstantOp op, bool trainable) {
 LogicalResult VariableMaker::run() {
   if (failed(parsePatterns()))
     return failure();
+  findRead();
   for (auto variable :
        main->getParentOfType<ModuleOp>().getOps<graph::VariableOp>())
     taken.insert(variable.getName());
@@ -145,8 +168,9 @@ LogicalResult VariableMaker::run() {
   if (any)
     return success();
   if (patterns.empty())
-    return main.emitError("the model has no weights that could be trained: no "
-                          "floating-point constants with names");
+    return main.emitError("the model has no weights that could be trained: its "
+                          "first output depends on no floating-point "
+                          "constants with names");
   return main.emitError() << "no weight of the model fits \""
                           << llvm::join(options.trainable, "\" or \"")
                           << "\", which is to say what is trained";

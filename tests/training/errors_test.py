@@ -68,13 +68,15 @@ class ErrorsTest(tool_test.ToolTest):
             {"op": "mul", "inputs": ["x", "w"], "outputs": ["y"]},
             {"op": "mul", "inputs": ["x", "v"], "outputs": ["z"]},
         ]
-        self.refuses(
-            "mse",
-            "sgd",
-            'the loss does not depend on parameter "v"',
-            nodes=nodes,
-            outputs=("y", "z"),
-        )
+        model = {"nodes": nodes, "outputs": ("y", "z")}
+        step = ("--train", "--loss=mse", "--optimizer=sgd")
+        done = self.train(*step, "--trainable=*", **model)
+        self.fails(done, 'the loss does not depend on parameter "v"')
+        # Without a pattern it stays a constant.
+        done = self.run_tool("graph-compile", "model.json", *step, "--emit=fused")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('graph.variable "w"', done.stdout)
+        self.assertNotIn('graph.variable "v"', done.stdout)
 
     def test_end_of_a_gradient(self):
         nodes = [
