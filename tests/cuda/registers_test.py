@@ -87,6 +87,8 @@ class RegistersTest(cuda_test.CudaTest):
     def test_steps_of_convolutions(self):
         self.check(network(), *step("cross_entropy", "adamw,lr=0.001"))
         self.check(network(), *step("cross_entropy", "sgd,lr=0.1,momentum=0.9"))
+        bf16 = "--mixed-precision=bf16"
+        self.check(network(), *step("cross_entropy", "adamw,lr=0.001", bf16))
 
     def test_transformers(self):
         layer = cuda_models.transformer_layer(4, 128, 256)

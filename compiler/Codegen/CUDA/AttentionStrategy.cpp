@@ -146,9 +146,7 @@ LogicalResult emitAttention(EmittedKernel &kernel, const Target &target) {
   if (!a)
     return failure();
   AttentionPlan plan = planAttention(*a, target);
-  // All registers there are, as for products.
-  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                           OpBuilder(kernel.function).getI32IntegerAttr(1));
+  kernel.takeRegisters();
   OpBuilder b(kernel.function.getBody().front().getTerminator());
   if (plan.tensorKeys == 0)
     return emitScalarAttention(kernel, *a, plan, b);

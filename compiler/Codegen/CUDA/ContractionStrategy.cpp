@@ -165,10 +165,7 @@ LogicalResult emitContraction(EmittedKernel &kernel, const Target &target) {
   auto p = matchProduct(kernel.source);
   if (!p)
     return failure();
-  // All registers there are: without this ptxas spills some, to run more blocks
-  // at a time.
-  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                           OpBuilder(kernel.function).getI32IntegerAttr(1));
+  kernel.takeRegisters();
   OpBuilder b(kernel.function.getBody().front().getTerminator());
   return emitForChips(kernel, *p, planContraction(*p, target), target, b);
 }

@@ -174,6 +174,12 @@ void EmittedKernel::preferRegisters() {
                         .getI32IntegerAttr(std::max(1, kEnough / threads)));
 }
 
+void EmittedKernel::takeRegisters() {
+  constexpr int32_t kMost = 240; // Of 255.
+  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                    Builder(function.getContext()).getI32IntegerAttr(kMost));
+}
+
 /// What the kernel's attributes say must be what its strategy does: they are
 /// what it is launched with.
 static LogicalResult checkDivision(func::FuncOp kernel, StringRef strategy,

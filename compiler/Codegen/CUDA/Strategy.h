@@ -60,6 +60,9 @@ struct EmittedKernel {
   /// are enough. Told only how many a block has, ptxas rather spills registers
   /// than that fewer blocks are there.
   void preferRegisters();
+  /// For products: lets a thread have nearly all registers there are. Given all
+  /// of them, ptxas loads ahead until they are full, and spills some.
+  void takeRegisters();
 };
 
 //===----------------------------------------------------------------------===//

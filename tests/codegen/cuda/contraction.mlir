@@ -20,7 +20,7 @@
 // One barrier in each step; the next step's elements are loaded before this
 // one's are multiplied, and stored after. The bias is added to vectors.
 // CHECK-LABEL: gpu.func @matmul_add_0(
-// CHECK-SAME:    nvvm.minctasm
+// CHECK-SAME:    nvvm.maxnreg
 // CHECK:         vector.load {{.*}} : memref<1048576xf32>, vector<4xf32>
 // CHECK:         scf.for {{.*}} iter_args(
 // CHECK-NEXT:      gpu.barrier
