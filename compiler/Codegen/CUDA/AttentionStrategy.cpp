@@ -146,7 +146,9 @@ LogicalResult emitAttention(EmittedKernel &kernel, const Target &target) {
   if (!a)
     return failure();
   AttentionPlan plan = planAttention(*a, target);
-  kernel.takeRegisters();
+  // All registers there are: this code takes them.
+  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                           OpBuilder(kernel.function).getI32IntegerAttr(1));
   OpBuilder b(kernel.function.getBody().front().getTerminator());
   if (plan.tensorKeys == 0)
     return emitScalarAttention(kernel, *a, plan, b);

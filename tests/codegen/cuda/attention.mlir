@@ -20,7 +20,7 @@
 // rows. Scores of a step and values have loops of their own, with a barrier in
 // each, and so do weights, which are stored in shared memory once.
 // CHECK-LABEL: gpu.func @apart(
-// CHECK-SAME:    nvvm.maxnreg
+// CHECK-SAME:    nvvm.minctasm
 // CHECK:         scf.for {{.*}} iter_args(
 // CHECK:           scf.for {{.*}} iter_args(
 // CHECK:             gpu.barrier
