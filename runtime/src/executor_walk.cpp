@@ -144,11 +144,13 @@ ThreadPool::Halt Executor::walk_instructions(Run &run, uint32_t worker,
         return {Halt::waits, *walk.awaited};
       walk.awaited.reset();
     }
-    if (at == end && may_end(run, visit))
-      return {Halt::done};
+    if (at == end) {
+      walk.at = at;
+      return {may_end(run, visit) ? Halt::done : Halt::left};
+    }
     if (at->wait && must_wait(walk.progress(at->wait)))
       return {Halt::waits, walk.progress(at->wait)};
-    if (visit && (at == end || at->is_for_device() || visit->is_over())) {
+    if (visit && (at->is_for_device() || visit->is_over())) {
       walk.at = at;
       return {Halt::left};
     }
