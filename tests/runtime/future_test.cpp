@@ -9,9 +9,12 @@
 // What may be done with a future, and what a callback may do.
 //
 //===----------------------------------------------------------------------===//
+#include "held_thread.h"
 #include "toy_context.h"
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace {
@@ -68,6 +71,18 @@ struct Told {
   }
 };
 
+/// This process's thread of that name.
+pid_t thread_named(const std::string &name) {
+  for (const auto &task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string found;
+    std::getline(std::ifstream(task.path() / "comm"), found);
+    if (found == name)
+      return std::stoi(task.path().filename());
+  }
+  return 0;
+}
+
 } // namespace
 
 TEST_F(Future, CallbacksAreToldOfSuccessAndFailure) {
@@ -101,6 +116,38 @@ TEST_F(Future, CallbacksMayNotWaitForTheirOwnContext) {
   // There is room for one submission; the last wait is for a completed run.
   EXPECT_EQ(statuses, (std::vector{TINH_BUSY, TINH_BUSY, TINH_OK, TINH_BUSY,
                                    TINH_BUSY, TINH_OK}));
+}
+
+TEST_F(Future, WhoWaitsForARunOfItsOwnCallsBackForNoOther) {
+  using namespace std::chrono_literals;
+  options.spin_us = 0;
+  open(2);
+  ASSERT_EQ(run(x, y), TINH_OK);
+  std::this_thread::sleep_for(50ms); // The worker goes to sleep.
+  pid_t worker = thread_named("tinh-worker");
+  ASSERT_NE(worker, 0);
+  HeldThread held(worker);
+  // Its only step is the worker's, and nothing waits for that.
+  int64_t runs = 0;
+  tinh_buffer_t out = {&runs, sizeof runs};
+  ASSERT_EQ(
+      tinh_context_submit(context, 1, nullptr, 0, &out, 1, nullptr, 0, &first),
+      TINH_OK);
+  std::atomic<pid_t> caller{0};
+  auto note = [](void *user, tinh_status_t, const char *) {
+    *static_cast<std::atomic<pid_t> *>(user) = gettid();
+  };
+  ASSERT_EQ(tinh_future_then(first, note, &caller), TINH_OK);
+  std::this_thread::sleep_for(50ms); // The leader has nothing more to do.
+  std::thread release([&] {
+    std::this_thread::sleep_for(100ms);
+    held.release();
+  });
+  // It waits for the run before, whose step this thread does for the worker.
+  EXPECT_EQ(run(x, y), TINH_OK);
+  release.join();
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(caller, worker);
 }
 
 TEST_F(Future, CallbacksDuringReleaseAreRefused) {
