@@ -32,9 +32,11 @@ inline bool isFormat(llvm::StringRef emit) {
   return emit == "onnx" || emit == "json";
 }
 
-/// Checks what is asked for, and says in `job` which file becomes which; if it
-/// makes no sense, says so and returns another exit code than that of success.
-ExitCode checkArguments(Arguments &arguments, CompileJob &job);
+/// Reads the command line, and says in `job` which file becomes which. Gives
+/// the exit code if the tool has no more to do: if that was all, or if what is
+/// asked for makes no sense, which it says.
+std::optional<ExitCode> parseArguments(int argc, char **argv,
+                                       Arguments &arguments, CompileJob &job);
 
 } // namespace tinh::tools
 
