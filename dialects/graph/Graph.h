@@ -26,6 +26,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/graph/GraphDialect.h.inc"
+#include "dialects/graph/GraphAttrInterfaces.h.inc"
 #include "dialects/graph/GraphEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -50,7 +51,9 @@ inline constexpr llvm::StringLiteral kChunks = "graph.chunks";
 inline constexpr llvm::StringLiteral kScratch = "graph.scratch";
 /// Pairs (input, result) of a kernel that may share a buffer.
 inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
-/// The strategy chosen for a kernel, with its tiles.
+/// How a kernel is computed (an attribute with KernelPlanInterface).
+inline constexpr llvm::StringLiteral kPlan = "graph.plan";
+/// The strategy chosen for a kernel, where it has no plan yet.
 inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
 /// Of a contraction kernel: the operand that holds packed weights (I64Attr).
 inline constexpr llvm::StringLiteral kPacked = "graph.packed";

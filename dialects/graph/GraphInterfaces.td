@@ -55,4 +55,18 @@ def Graph_ElementwiseTrait : NativeOpTrait<"ElementwiseOpTrait"> {
   let cppNamespace = "::tinh::graph";
 }
 
+def Graph_KernelPlanInterface : AttrInterface<"KernelPlanInterface"> {
+  let description = [{
+    How a kernel is computed: what a strategy decided, with all the numbers that
+    its code depends on. A kernel function carries it as `graph.plan` from phase
+    `kernels` on; the dialects of the devices define one for each strategy.
+  }];
+  let cppNamespace = "::tinh::graph";
+  let methods = [
+    InterfaceMethod<"The name of the strategy that the plan is one of.",
+      "::llvm::StringRef", "getStrategy", (ins), [{}],
+      [{ return ConcreteAttr::getMnemonic(); }]>
+  ];
+}
+
 #endif // TINH_GRAPH_INTERFACES

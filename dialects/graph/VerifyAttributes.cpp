@@ -116,6 +116,14 @@ LogicalResult verifyInplace(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+LogicalResult verifyPlan(Operation *op, NamedAttribute attribute) {
+  if (isa<KernelPlanInterface>(attribute.getValue()))
+    return success();
+  return fail(op, attribute) << "must be a plan of a device's dialect, such as "
+                                "#cpu.contraction<…>, found "
+                             << attribute.getValue();
+}
+
 /// From the first element of a tensor to behind the last one; 0 if that cannot
 /// be said.
 int64_t elementsWithin(Type type, ArrayRef<int64_t> strides) {
@@ -175,6 +183,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
   if (name == names::kCpu || name == names::kModel ||
       name == names::kStrategy || name == names::kInsteadOf)
     return verifyString(op, attribute);
+  if (name == names::kPlan)
+    return verifyPlan(op, attribute);
   if (name == names::kCuda || name == names::kPlace)
     return verifyStrings(op, attribute);
   if (name == names::kAllowTf32 || name == names::kAlsoCpu)

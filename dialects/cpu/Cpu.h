@@ -1,0 +1,24 @@
+//===- Cpu.h - The cpu dialect: how kernels are computed --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The plans of kernels for CPUs, an attribute for each strategy; their
+// definitions are in CpuPlans.td.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_DIALECTS_CPU_CPU_H
+#define TINH_DIALECTS_CPU_CPU_H
+
+#include "dialects/graph/Graph.h"
+
+#include "dialects/cpu/CpuDialect.h.inc"
+#include "dialects/cpu/CpuEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/cpu/CpuAttrs.h.inc"
+
+#endif // TINH_DIALECTS_CPU_CPU_H

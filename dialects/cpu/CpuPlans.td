@@ -1,0 +1,172 @@
+//===- CpuPlans.td - How kernels for CPUs are computed -----*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel function in phase `kernels` says in `graph.plan` how it is computed.
+// A plan holds what a strategy has decided and nothing that follows from it: its
+// chunks and its scratch memory do. Whoever edits one in a module's text gets
+// other code for the same result, or an error that says what the kernel or the
+// CPU does not allow.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CPU_PLANS
+#define TINH_CPU_PLANS
+
+include "dialects/graph/GraphInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Cpu_Dialect : Dialect {
+  let name = "cpu";
+  let cppNamespace = "::tinh::cpu";
+  let summary = "How kernels for CPUs are computed.";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Cpu_Plan<string name, string itsMnemonic>
+    : AttrDef<Cpu_Dialect, name # "Plan", [Graph_KernelPlanInterface]> {
+  let mnemonic = itsMnemonic;
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+class Cpu_Access<string name, string text, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, text, cases> {
+  let cppNamespace = "::tinh::cpu";
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+def Cpu_LeftAccess : Cpu_Access<"LeftAccess", "where a product finds its left factor", [
+    I32EnumAttrCase<"InPlace", 0, "in_place">, // An operand of the kernel.
+    I32EnumAttrCase<"Staged", 1, "staged">     // Copied to scratch memory first.
+  ]>;
+
+def Cpu_RightAccess : Cpu_Access<"RightAccess", "where a product finds its right factor", [
+    I32EnumAttrCase<"InPlace", 0, "in_place">, // An operand, vectors as they lie.
+    I32EnumAttrCase<"Packed", 1, "packed">,    // An operand in panels.
+    I32EnumAttrCase<"Copied", 2, "copied">     // Panels in scratch memory.
+  ]>;
+
+def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
+  let summary = "A product in register tiles";
+  let description = [{
+    Matrix products and dense convolutions. A register tile has `tile` rows by
+    columns, which are whole vectors: as many columns as a panel of the right
+    factor has. A chunk computes `block` lines × tiles × panels, where a line is
+    what the last loop over rows runs along. `depth` iterations of the outermost
+    loop that is summed over are done at a time; sums wait in scratch memory
+    in between.
+
+    Example: `#cpu.contraction<tile = [12, 32], block = [1, 7, 4], depth = 512, left = in_place, right = packed>`
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile,
+                        "::mlir::DenseI64ArrayAttr":$block, "int64_t":$depth,
+                        "::tinh::cpu::LeftAccess":$left,
+                        "::tinh::cpu::RightAccess":$right);
+  let extraClassDeclaration = [{
+    int64_t getTileRows() const { return getTile()[0]; }
+    int64_t getTileColumns() const { return getTile()[1]; }
+    int64_t getLinesPerBlock() const { return getBlock()[0]; }
+    int64_t getTilesPerBlock() const { return getBlock()[1]; }
+    int64_t getPanelsPerBlock() const { return getBlock()[2]; }
+  }];
+}
+
+def Cpu_LanesOf : Cpu_Access<"LanesOf", "which factor's elements vectors hold", [
+    I32EnumAttrCase<"Sliding", 0, "sliding">,
+    I32EnumAttrCase<"Plain", 1, "plain">
+  ]>;
+
+def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
+  let summary = "Sums of outer products";
+  let description = [{
+    The gradient of a convolution by its weights and its like. The sums of a
+    `block` of rows × lanes, for all taps, stay in scratch memory, while `sums`
+    iterations of the `level`-th loop that is summed over, with all of those
+    within it, go through slabs of both factors. A register tile has `tile` rows
+    by columns, whole vectors of the factor that `lanes` names. Rows are the
+    elements of `taps` neighbouring taps.
+
+    Example: `#cpu.outer_products<lanes = plain, tile = [12, 32], taps = 1, block = [64, 128], level = 1, sums = 16>`
+  }];
+  let parameters = (ins "::tinh::cpu::LanesOf":$lanes,
+                        "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$taps,
+                        "::mlir::DenseI64ArrayAttr":$block, "int64_t":$level,
+                        "int64_t":$sums);
+  let extraClassDeclaration = [{
+    int64_t getTileRows() const { return getTile()[0]; }
+    int64_t getTileColumns() const { return getTile()[1]; }
+    int64_t getRowsPerBlock() const { return getBlock()[0]; }
+    int64_t getLanesPerBlock() const { return getBlock()[1]; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+def Cpu_WindowsPlan : Cpu_Plan<"Windows", "windows"> {
+  let summary = "A reduction of each channel over sliding windows";
+  let description = [{
+    Depthwise convolutions and pooling. The accumulators of up to `outputs`
+    neighbours are in registers together, each a vector of `lanes` channels. A
+    unit is `channels` channels of a line of the result, a chunk `units` units.
+
+    Example: `#cpu.windows<lanes = 16, outputs = 7, channels = 64, units = 4>`
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$outputs,
+                        "int64_t":$channels, "int64_t":$units);
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+def Cpu_TransposePlan : Cpu_Plan<"Transpose", "transpose"> {
+  let summary = "Rows that become columns";
+  let description = [{
+    Squares of `side` elements each way are turned in registers. A unit is one
+    square wide and `rows` rows long, a chunk has `units` units.
+
+    Example: `#cpu.transpose<side = 16, rows = 128, units = 2>`
+  }];
+  let parameters = (ins "int64_t":$side, "int64_t":$rows, "int64_t":$units);
+}
+
+def Cpu_ScatterPlan : Cpu_Plan<"Scatter", "scatter"> {
+  let summary = "Updates whose positions are computed";
+  let description = [{
+    A unit goes through all updates of `block` elements of the last dimension, a
+    chunk has `units` units.
+
+    Example: `#cpu.scatter<block = 64, units = 1>`
+  }];
+  let parameters = (ins "int64_t":$block, "int64_t":$units);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+def Cpu_RowsPlan : Cpu_Plan<"Rows", "rows"> {
+  let summary = "Any kernel, row by row";
+  let description = [{
+    The `outer` first dimensions of all results are rows. Of what is left, the
+    last `merged` dimensions are one, and vectors of `lanes` elements lie along
+    dimension `along`. A unit is a row, or a `block` of its elements, a chunk
+    has `units` units.
+
+    Example: `#cpu.rows<outer = 1, merged = 1, along = 1, lanes = 16, block = 1024, units = 4>`
+  }];
+  let parameters = (ins "int64_t":$outer, "int64_t":$merged, "int64_t":$along,
+                        "int64_t":$lanes, "int64_t":$block, "int64_t":$units);
+}
+
+#endif // TINH_CPU_PLANS
