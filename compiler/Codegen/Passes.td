@@ -164,21 +164,35 @@ def LayOutVariables : Pass<"lay-out-variables", "::mlir::ModuleOp"> {
 def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   let summary = "Decide how each kernel function's code is made";
   let description = [{
-    Sets `graph.strategy`, `graph.chunks`, `graph.scratch` and `graph.inplace` of
-    each kernel function, for the CPU that the module's `graph.cpu` names or, of
-    kernels on the GPU, for its `graph.cuda` and with `graph.threads`. Constant
-    weights of contractions on the CPU are packed by kernels of their own.
+    Sets `graph.plan`, `graph.estimate` and `graph.inplace` of each kernel function,
+    for the CPU that the module's `graph.cpu` names or, of kernels on the GPU, for
+    its `graph.cuda`. The plan is the one that the table of the device's strategies
+    says costs least. Constant weights of contractions on the CPU are packed by
+    kernels of their own.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];
+  let options = [
+    Option<"remarks", "remarks", "bool", "false",
+           "say which plans of each kernel were considered">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect", "::mlir::ub::UBDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::vector::VectorDialect", "::tinh::cpu::CpuDialect"
   ];
+}
+
+def DivideKernels : Pass<"divide-kernels", "::mlir::ModuleOp"> {
+  let summary = "Count the chunks of each kernel, and its scratch memory";
+  let description = [{
+    Sets `graph.chunks` and `graph.scratch` of each kernel function that has a plan,
+    and `graph.threads` of those on the GPU: they follow from the plan. A plan that
+    the kernel or the device does not allow is an error that says why.
+  }];
 }
 
 def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Passes.h"
 
-#include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
+#include "dialects/cpu/Cpu.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,6 +20,7 @@ using namespace mlir;
 
 namespace tinh::codegen {
 #define GEN_PASS_DEF_CHOOSESTRATEGIES
+#define GEN_PASS_DEF_DIVIDEKERNELS
 #define GEN_PASS_DEF_EMITKERNELS
 #define GEN_PASS_DEF_LAYOUTVARIABLES
 #include "compiler/Codegen/Passes.h.inc"
@@ -35,18 +37,29 @@ struct LayOutVariables : impl::LayOutVariablesBase<LayOutVariables> {
 };
 
 struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
+  using ChooseStrategiesBase::ChooseStrategiesBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool hasCuda = module->hasAttr(graph::names::kCuda);
     if (hasCuda && failed(cuda::prepareKernels(module)))
       return signalPassFailure();
     auto target = cpu::targetOf(module);
-    if (failed(target) || failed(cpu::chooseStrategies(module, *target)))
+    if (failed(target) ||
+        failed(cpu::chooseStrategies(module, *target, remarks)))
       return signalPassFailure();
     if (!hasCuda)
       return;
     auto chips = cuda::targetOf(module);
     if (failed(chips) || failed(cuda::chooseStrategies(module, *chips)))
+      signalPassFailure();
+  }
+};
+
+struct DivideKernels : impl::DivideKernelsBase<DivideKernels> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto target = cpu::targetOf(module);
+    if (failed(target) || failed(cpu::divideKernels(module, *target)))
       signalPassFailure();
   }
 };
@@ -73,7 +86,8 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
       return signalPassFailure();
     OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
     for (auto kernel : module.getOps<func::FuncOp>())
-      if (kernel->hasAttr(graph::names::kStrategy) &&
+      if ((kernel->hasAttr(graph::names::kPlan) ||
+           kernel->hasAttr(graph::names::kStrategy)) &&
           !graph::isOnCuda(kernel) &&
           failed(cpu::emitKernel(kernel, *emitted, *target)))
         return signalPassFailure();

@@ -8,7 +8,7 @@
 #include "compiler/Pipelines/KernelModules.h"
 
 #include "compiler/Codegen/CPU/ObjectCode.h"
-#include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CUDA/DeviceCode.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"

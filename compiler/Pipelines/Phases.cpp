@@ -107,7 +107,9 @@ static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
     pm.addPass(codegen::createFormViews());
   if (options.fuse && !options.plainVariables)
     pm.addPass(codegen::createLayOutVariables());
-  pm.addPass(codegen::createChooseStrategies());
+  codegen::ChooseStrategiesOptions choosing;
+  choosing.remarks = options.remarks;
+  pm.addPass(codegen::createChooseStrategies(choosing));
   pm.addPass(codegen::createMergeKernels());
   pm.addPass(codegen::createOutlineConstants());
 }
@@ -132,6 +134,7 @@ static void buildPhase(PassManager &pm, Phase phase,
   case Phase::Kernels:
     return buildKernels(pm, options);
   case Phase::Plan:
+    pm.addPass(codegen::createDivideKernels());
     return pm.addPass(codegen::createPlanMemory());
   default:
     return;

@@ -13,6 +13,7 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Transforms/Passes.h"
+#include "dialects/cpu/Cpu.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
@@ -22,7 +23,7 @@
 namespace tinh {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, plan::PlanDialect>();
+  registry.insert<graph::GraphDialect, plan::PlanDialect, cpu::CpuDialect>();
   cpu::registerCodegenDialects(registry);
   cuda::registerCodegenDialects(registry);
   codegen::registerLowerToLinalgModels(registry);

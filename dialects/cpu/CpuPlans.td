@@ -31,7 +31,6 @@ class Cpu_Plan<string name, string itsMnemonic>
     : AttrDef<Cpu_Dialect, name # "Plan", [Graph_KernelPlanInterface]> {
   let mnemonic = itsMnemonic;
   let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
 class Cpu_Access<string name, string text, list<I32EnumAttrCase> cases>
@@ -70,6 +69,7 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
                         "::mlir::DenseI64ArrayAttr":$block, "int64_t":$depth,
                         "::tinh::cpu::LeftAccess":$left,
                         "::tinh::cpu::RightAccess":$right);
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getTileRows() const { return getTile()[0]; }
     int64_t getTileColumns() const { return getTile()[1]; }
@@ -100,6 +100,7 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
                         "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$taps,
                         "::mlir::DenseI64ArrayAttr":$block, "int64_t":$level,
                         "int64_t":$sums);
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getTileRows() const { return getTile()[0]; }
     int64_t getTileColumns() const { return getTile()[1]; }
@@ -156,17 +157,24 @@ def Cpu_ScatterPlan : Cpu_Plan<"Scatter", "scatter"> {
 //===----------------------------------------------------------------------===//
 
 def Cpu_RowsPlan : Cpu_Plan<"Rows", "rows"> {
+  let genVerifyDecl = 1;
   let summary = "Any kernel, row by row";
   let description = [{
     The `outer` first dimensions of all results are rows. Of what is left, the
     last `merged` dimensions are one, and vectors of `lanes` elements lie along
-    dimension `along`. A unit is a row, or a `block` of its elements, a chunk
-    has `units` units.
+    it, or along dimension `along` of the one result. A unit is a row, or a
+    `block` of its elements, a chunk has `units` units. Products that the kernel
+    keeps in scratch memory are computed as `products` says.
 
-    Example: `#cpu.rows<outer = 1, merged = 1, along = 1, lanes = 16, block = 1024, units = 4>`
+    Example: `#cpu.rows<outer = 0, lanes = 16, block = 1024, units = 4>`
   }];
-  let parameters = (ins "int64_t":$outer, "int64_t":$merged, "int64_t":$along,
-                        "int64_t":$lanes, "int64_t":$block, "int64_t":$units);
+  let parameters = (ins "int64_t":$outer,
+                        DefaultValuedParameter<"int64_t", "1">:$merged,
+                        DefaultValuedParameter<"int64_t", "-1">:$along,
+                        "int64_t":$lanes,
+                        DefaultValuedParameter<"int64_t", "0">:$block,
+                        "int64_t":$units,
+                        OptionalParameter<"::mlir::ArrayAttr">:$products);
 }
 
 #endif // TINH_CPU_PLANS

@@ -25,8 +25,8 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialects/graph/GraphDialect.h.inc"
 #include "dialects/graph/GraphAttrInterfaces.h.inc"
+#include "dialects/graph/GraphDialect.h.inc"
 #include "dialects/graph/GraphEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -53,6 +53,8 @@ inline constexpr llvm::StringLiteral kScratch = "graph.scratch";
 inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
 /// How a kernel is computed (an attribute with KernelPlanInterface).
 inline constexpr llvm::StringLiteral kPlan = "graph.plan";
+/// The cycles that one core is estimated to take for all of a kernel (I64Attr).
+inline constexpr llvm::StringLiteral kEstimate = "graph.estimate";
 /// The strategy chosen for a kernel, where it has no plan yet.
 inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
 /// Of a contraction kernel: the operand that holds packed weights (I64Attr).
@@ -105,6 +107,10 @@ inline bool isEntry(mlir::SymbolOpInterface function) {
 inline bool isOnCuda(mlir::Operation *kernel) {
   return kernel->hasAttr(names::kDevice);
 }
+
+/// The name of the strategy that a kernel function is computed by; empty if
+/// none has been chosen.
+llvm::StringRef strategyName(mlir::Operation *kernel);
 
 /// Marks ops that compute each result element from operand elements at the
 /// same, broadcast, index.

@@ -20,6 +20,7 @@ using namespace tinh::graph;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/graph/GraphAttrs.cpp.inc"
 
+#include "dialects/graph/GraphAttrInterfaces.cpp.inc"
 #include "dialects/graph/GraphInterfaces.cpp.inc"
 
 #define GET_OP_CLASSES
@@ -75,6 +76,13 @@ std::string shapeToString(Type type) {
     os << extent << "x";
   os << tensor.getElementType();
   return text;
+}
+
+StringRef strategyName(Operation *kernel) {
+  if (auto plan = kernel->getAttrOfType<KernelPlanInterface>(names::kPlan))
+    return plan.getStrategy();
+  auto strategy = kernel->getAttrOfType<StringAttr>(names::kStrategy);
+  return strategy ? strategy.getValue() : StringRef();
 }
 
 StringRef nodeName(Location location) {

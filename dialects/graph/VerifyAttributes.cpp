@@ -185,6 +185,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
     return verifyString(op, attribute);
   if (name == names::kPlan)
     return verifyPlan(op, attribute);
+  if (name == names::kEstimate)
+    return verifyInteger(op, attribute, 0);
   if (name == names::kCuda || name == names::kPlace)
     return verifyStrings(op, attribute);
   if (name == names::kAllowTf32 || name == names::kAlsoCpu)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/ObjectCode.h"
 
-#include "compiler/Codegen/CPU/Strategy.h"
+#include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
 
@@ -47,7 +47,7 @@ void registerCodegenDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
                   linalg::LinalgDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
-                  ub::UBDialect, vector::VectorDialect>();
+                  ub::UBDialect, vector::VectorDialect, CpuDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -179,7 +179,8 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
                                                     const Target &target) {
   OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<func::FuncOp>())
-    if (kernel->hasAttr(graph::names::kStrategy) &&
+    if ((kernel->hasAttr(graph::names::kPlan) ||
+         kernel->hasAttr(graph::names::kStrategy)) &&
         failed(emitKernel(kernel, *result, target)))
       return failure();
   if (failed(convertToLLVM(*result)))

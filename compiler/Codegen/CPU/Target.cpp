@@ -91,6 +91,7 @@ Expected<Target> lookupTarget(StringRef name) {
     target.vectorBytes = 64;
     target.vectorRegisters = 32;
   }
+  target.machine = &machineFor(target.name, target.vectorBytes);
   return target;
 }
 

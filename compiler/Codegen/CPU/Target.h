@@ -8,6 +8,8 @@
 #ifndef TINH_CODEGEN_CPU_TARGET_H
 #define TINH_CODEGEN_CPU_TARGET_H
 
+#include "compiler/Codegen/CPU/Machine.h"
+
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -23,6 +25,8 @@ struct Target {
   uint64_t featureBits = 0; // TINH_CPU_* that the code needs.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
+  /// What costs are estimated from.
+  const Machine *machine = nullptr;
 
   /// Lanes of a vector register for elements of four bytes.
   int64_t lanes() const { return vectorBytes / 4; }

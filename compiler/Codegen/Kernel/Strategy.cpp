@@ -17,7 +17,7 @@ const Candidate *cheapest(ArrayRef<Considered> considered) {
   const Candidate *best = nullptr;
   for (const Considered &strategy : considered)
     for (const Candidate &candidate : strategy.candidates)
-      if (!best || candidate.cycles < best->cycles)
+      if (!best || candidate.cost() < best->cost())
         best = &candidate;
   return best;
 }
@@ -27,15 +27,15 @@ void remark(func::FuncOp kernel, ArrayRef<Considered> considered) {
   for (const Considered &strategy : considered)
     for (const Candidate &candidate : strategy.candidates)
       candidates.push_back(&candidate);
-  llvm::stable_sort(candidates, [](auto *x, auto *y) {
-    return x->cycles < y->cycles;
-  });
+  llvm::sort(candidates,
+             [](auto *x, auto *y) { return x->cost() < y->cost(); });
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "kernel '" << kernel.getName() << "'";
   for (const Candidate *candidate : candidates)
     stream << "\n  " << llvm::format("%12.0f", candidate->cycles)
-           << " cycles  " << candidate->plan;
+           << " cycles + " << llvm::format("%.0f", candidate->idle) << "  "
+           << candidate->plan;
   for (const Considered &strategy : considered)
     if (strategy.candidates.empty())
       stream << "\n             no " << strategy.strategy << ": it "

@@ -15,12 +15,17 @@
 //   plans(match, target)
 //                   the plans that are worth considering;
 //   cost(match, plan, target)
-//                   the cycles that one core, or multiprocessor, would take;
+//                   the cycles that one core, or multiprocessor, would take,
+//                   of which Device::idleCycles adds what sharing costs;
 //   divide(match, plan, target, emitError)
 //                   how many chunks the plan makes and what memory they need,
 //                   or an error if the kernel cannot be computed so;
 //   emit(kernel, match, plan, target)
 //                   the code. It decides nothing.
+//   split(b, symbols, kernel, dispatch, target)
+//                   if it is there: makes two kernels of one where work could
+//                   be shared among more workers then, and gives the dispatch
+//                   of the new one.
 //
 // The cheapest plan of all is the kernel's, and from then on the plan alone
 // says what the kernel's strategy is.
@@ -32,6 +37,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 
 #include <optional>
 
@@ -57,10 +63,12 @@ private:
   NoMatch none;
 };
 
-/// A way to compute a kernel, and the cycles that it is estimated to take.
+/// A way to compute a kernel, the cycles that it is estimated to take, and
+/// those for which workers that share it wait for one another in the end.
 struct Candidate {
   graph::KernelPlanInterface plan;
-  double cycles;
+  double cycles, idle;
+  double cost() const { return cycles + idle; }
 };
 
 /// What one strategy of a table has to say of a kernel.
@@ -72,7 +80,7 @@ struct Considered {
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
 /// A row of the table of a device, which has the types Target, Division and
-/// EmittedKernel.
+/// EmittedKernel and the function idleCycles.
 template <typename Device> struct Strategy {
   using Target = typename Device::Target;
   using Division = typename Device::Division;
@@ -85,30 +93,40 @@ template <typename Device> struct Strategy {
                                       const Target &);
   llvm::LogicalResult (*emit)(EmittedKernel &, mlir::Attribute plan,
                               const Target &);
+  graph::DispatchOp (*split)(mlir::OpBuilder &, mlir::SymbolTable &,
+                             mlir::func::FuncOp, graph::DispatchOp,
+                             const Target &) = nullptr;
 };
 
 /// The row of the class S.
 template <typename Device, typename S> Strategy<Device> strategyOf() {
   using Row = Strategy<Device>;
   using Target = typename Row::Target;
-  Row row{S::Plan::getMnemonic(), mlir::TypeID::get<typename S::Plan>()};
+  Row row;
+  row.name = S::Plan::getMnemonic();
+  row.plan = mlir::TypeID::get<typename S::Plan>();
   row.consider = [](mlir::func::FuncOp kernel, const Target &target) {
     Considered considered{S::Plan::getMnemonic(), {}, {}};
     auto match = S::match(kernel);
+    considered.whyNot = match ? "would not pay" : match.whyNot();
     if (!match)
-      considered.whyNot = match.whyNot();
-    else
-      for (typename S::Plan plan : S::plans(*match, target))
-        considered.candidates.push_back({plan, S::cost(*match, plan, target)});
+      return considered;
+    auto error = [&] { return kernel.emitError(); };
+    for (typename S::Plan plan : S::plans(*match, target)) {
+      double cycles = S::cost(*match, plan, target);
+      auto division = S::divide(*match, plan, target, error);
+      considered.candidates.push_back(
+          {plan, cycles, Device::idleCycles(cycles, *division)});
+    }
     return considered;
   };
-  row.divide = [](mlir::func::FuncOp kernel, mlir::Attribute plan,
-                  const Target &target)
-      -> llvm::FailureOr<typename Row::Division> {
+  row.divide =
+      [](mlir::func::FuncOp kernel, mlir::Attribute plan,
+         const Target &target) -> llvm::FailureOr<typename Row::Division> {
     auto match = S::match(kernel);
     if (!match)
-      return kernel.emitError() << "cannot be computed as " << plan << ": it "
-                                << match.whyNot();
+      return kernel.emitError()
+             << "cannot be computed as " << plan << ": it " << match.whyNot();
     auto error = [&] {
       return kernel.emitError() << "cannot be computed as " << plan << ": ";
     };
@@ -121,6 +139,8 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
       return llvm::failure();
     return S::emit(kernel, *match, llvm::cast<typename S::Plan>(plan), target);
   };
+  if constexpr (requires { &S::split; })
+    row.split = S::split;
   return row;
 }
 

@@ -12,7 +12,7 @@
 // both would not run along vector lanes.
 //
 // A running sum is a generic over (i, j) that adds x[j] for j ≤ i. That is what
-// it means; code for a CPU goes along i once (Codegen/CPU/Scan.h).
+// it means; code for a CPU goes along i once (Codegen/CPU/Rows/Scan.h).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Models.h"

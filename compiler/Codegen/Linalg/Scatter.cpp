@@ -13,7 +13,7 @@
 //   for r, b: for i: y[r, b] = p[i] == r ? combine(y[r, b], u[i, b]) : y[r, b]
 //
 // That is what it means; code for a CPU goes through the updates once
-// (Codegen/CPU/Scatter.h).
+// (Codegen/CPU/Scatter/Scatter.h).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Models.h"

@@ -10,22 +10,22 @@
 // CHECK:         graph.dispatch @matmul_relu_0(
 
 // CHECK:       func.func private @matmul_relu_0_pack
-// CHECK-SAME:    graph.strategy = "rows"
+// CHECK-SAME:    graph.plan = #cpu.rows<
 // CHECK:         tensor.pad
 
 // CHECK:       func.func private @matmul_relu_0(
 // CHECK-SAME:    graph.packed = 1 : i64
-// CHECK-SAME:    graph.strategy = "contraction"
+// CHECK-SAME:    graph.plan = #cpu.contraction<
 
 // A sum may overwrite either operand.
 // CHECK:       func.func private @add_0
 // CHECK-SAME:    graph.inplace = [array<i64: 0, 0>, array<i64: 1, 0>]
-// CHECK-SAME:    graph.strategy = "rows"
+// CHECK-SAME:    graph.plan = #cpu.rows<
 
 // A transpose may not, and has a strategy of its own.
 // CHECK:       func.func private @transpose_0
 // CHECK-NOT:     graph.inplace
-// CHECK-SAME:    graph.strategy = "transpose"
+// CHECK-SAME:    graph.plan = #cpu.transpose<
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<32x40xf32> {graph.name = "x"}, %r: tensor<32x10xf32> {graph.name = "r"})

@@ -1,5 +1,5 @@
 // RUN: graph-opt %s --lower-kernels --choose-strategies --outline-constants | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --choose-strategies --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Each group has panels of its own, and the bias joins the sums in registers
 // although groups and channels are one dimension by then.
@@ -8,7 +8,7 @@
 // CHECK:         graph.dispatch @conv_add_0_pack(%{{.*}}) : (tensor<40x8x3x3xf32>) -> tensor<2x1x3x3x8x32xf32>
 // CHECK:       func.func private @conv_add_0(
 // CHECK-SAME:    graph.packed = 1 : i64
-// CHECK-SAME:    graph.strategy = "contraction"
+// CHECK-SAME:    graph.plan = #cpu.contraction<
 
 // EMIT-LABEL: func.func @conv_add_0(
 // EMIT:         vector.fma

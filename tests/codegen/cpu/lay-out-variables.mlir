@@ -27,10 +27,10 @@
 // KERNELS:         graph.dispatch @matmul_0_pack(%{{.*}}) : (tensor<1000x100xf32>) -> tensor<4x1000x32xf32>
 // KERNELS-LABEL: func.func private @matmul_mul_add_0
 // KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 2, 0>]
-// KERNELS-SAME:    graph.strategy = "contraction"
+// KERNELS-SAME:    graph.plan = #cpu.contraction<
 // KERNELS-LABEL: func.func private @mul_add_0
 // KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 0, 0>, array<i64: 1, 0>]
-// KERNELS-SAME:    graph.strategy = "rows"
+// KERNELS-SAME:    graph.plan = #cpu.rows<
 
 // PLAN:      plan.variable "w" = weights[{{.*}}] : tensor<1000x100xf32> trainable layout <tensor<4x1000x32xf32>, pack @{{.*}} chunks {{.*}}, unpack @{{.*}} chunks
 // PLAN-NEXT: plan.variable "m" : tensor<1000x100xf32> layout <tensor<4x1000x32xf32>
@@ -48,7 +48,7 @@
 
 // KERNELS-LABEL: func.func private @mul_mul_0
 // KERNELS-SAME:    graph.inplace = {{\[}}array<i64: 2, 0>]
-// KERNELS-SAME:    graph.strategy = "rows"
+// KERNELS-SAME:    graph.plan = #cpu.rows<
 
 // The gradient of a convolution by its weights stores panels: those of each group.
 // What is cast for the convolution is cast as it lies, and what turns it for another
@@ -61,7 +61,7 @@
 // CHECK:         return %{{.*}}, %[[K1]]
 // KERNELS-LABEL: func.func private @conv_weight_gradient_
 // KERNELS-SAME:    graph.inplace
-// KERNELS-SAME:    graph.strategy = "outer-products"
+// KERNELS-SAME:    graph.plan = #cpu.outer_products<
 
 // A product that reads a variable in another order reads it itself.
 // CHECK-LABEL: func.func @transposed

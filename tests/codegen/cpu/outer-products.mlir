@@ -1,16 +1,16 @@
 // RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --choose-strategies --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Sums over more indices than the gradient of weights has, in register tiles.
 
 // CHECK:       func.func private @conv_weight_gradient_0(
-// CHECK-SAME:    graph.strategy = "outer-products"
+// CHECK-SAME:    graph.plan = #cpu.outer_products<
 // EMIT-LABEL:  func.func @conv_weight_gradient_0(
 // EMIT:          vector.fma {{.*}} : vector<16xf32>
 
 // Groups of one channel have too little for a tile.
 // CHECK:       func.func private @conv_weight_gradient_1(
-// CHECK-SAME:    graph.strategy = "rows"
+// CHECK-SAME:    graph.plan = #cpu.rows<
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<2x9x9x16xf32> {graph.name = "x"}, %dy: tensor<2x9x9x40xf32> {graph.name = "dy"},

@@ -11,10 +11,10 @@
 // CHECK:         graph.dispatch @matmul_0(%arg2, %arg3)
 // CHECK:       func.func private @conv_0(
 // CHECK-SAME:    graph.packed = 1 : i64
-// CHECK-SAME:    graph.strategy = "contraction"
+// CHECK-SAME:    graph.plan = #cpu.contraction<
 // CHECK:       func.func private @matmul_0(
 // CHECK-NOT:     graph.packed
-// CHECK-SAME:    graph.strategy = "contraction"
+// CHECK-SAME:    graph.plan = #cpu.contraction<
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<4x9x9x32xf32> {graph.name = "x"}, %w: tensor<64x32x3x3xf32> {graph.name = "w"},

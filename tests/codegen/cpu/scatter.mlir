@@ -1,9 +1,9 @@
 // RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s --check-prefix=PLAN
-// RUN: graph-opt %s --lower-kernels --choose-strategies --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Blocks of 64 columns, each with all updates; the result may lie where x does.
 // PLAN-LABEL: func.func private @scatter_0(
-// PLAN-SAME:      graph.chunks = 3 : i64, graph.inplace = [array<i64: 0, 0>], graph.scratch = 0 : i64, graph.strategy = "scatter"
+// PLAN-SAME:      graph.chunks = 3 : i64, graph.inplace = [array<i64: 0, 0>], graph.scratch = 0 : i64, graph.plan = #cpu.scatter<
 
 // x is copied unless it does. Then each update is read once, in order. The question
 // whether it is for an element is one about two equal numbers, which LLVM answers.

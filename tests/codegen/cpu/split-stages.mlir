@@ -74,9 +74,9 @@ func.func @sums(%x: tensor<4000x32xf32> {graph.name = "x"}, %z: tensor<397x20x16
 }
 
 // CHECK: func.func private @max_pool_gradient_0_stage
-// CHECK-SAME: graph.strategy = "windows"
+// CHECK-SAME: graph.plan = #cpu.windows<
 // CHECK: func.func private @max_pool_gradient_0(
-// CHECK-SAME: graph.strategy = "rows"
+// CHECK-SAME: graph.plan = #cpu.rows<
 // CHECK: func.func private @conv_weight_gradient_0_parts
 // CHECK-SAME: graph.chunks = 8
-// CHECK-SAME: graph.strategy = "outer-products"
+// CHECK-SAME: graph.plan = #cpu.outer_products<

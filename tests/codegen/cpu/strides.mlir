@@ -1,15 +1,15 @@
 // Kernels that write and read parts of tensors.
 // RUN: graph-opt %s --lower-kernels --form-views --choose-strategies --outline-constants | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --form-views --choose-strategies --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=CODE
+// RUN: graph-opt %s --lower-kernels --form-views --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=CODE
 
 // Strategies are those of dense tensors, also where a product reads its operand
 // where it lies: it needs no scratch memory.
 // CHECK: func.func private @matmul_0(%{{[^)]*}}) -> (tensor<64x32xf32> {graph.strides = array<i64: 72, 1>})
-// CHECK-SAME: graph.strategy = "contraction"
+// CHECK-SAME: graph.plan = #cpu.contraction<
 // CHECK: func.func private @transpose_0(%{{[^)]*}}) -> (tensor<64x40xf32> {graph.strides = array<i64: 72, 1>})
-// CHECK-SAME: graph.strategy = "transpose"
+// CHECK-SAME: graph.plan = #cpu.transpose<
 // CHECK: func.func private @matmul_1(%{{[^)]*}}: tensor<64x32xf32> {graph.strides = array<i64: 72, 1>}
-// CHECK-SAME: graph.scratch = 0 : i64, graph.strategy = "contraction"
+// CHECK-SAME: graph.scratch = 0 : i64, graph.plan = #cpu.contraction<
 
 // What is read in rows is not where a dense result could be.
 // CHECK: func.func private @relu_0(%{{[^)]*}}: tensor<64x40xf32> {graph.strides = array<i64: 72, 1>}) -> tensor<64x40xf32> attributes {graph.chunks

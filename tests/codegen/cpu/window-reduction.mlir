@@ -1,18 +1,18 @@
 // RUN: graph-opt %s --lower-kernels --choose-strategies --outline-constants | FileCheck %s --check-prefix=CHOOSE
-// RUN: graph-opt %s --lower-kernels --choose-strategies --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Channels of constant weights come last, where lanes read them.
 // CHOOSE-LABEL: func.func @init
 // CHOOSE:         graph.dispatch @conv_relu_0_pack(%{{.*}}) : (tensor<32x1x3x3xf32>) -> tensor<3x3x32xf32>
 // CHOOSE:       func.func private @conv_relu_0(
 // CHOOSE-SAME:    tensor<3x3x32xf32>
-// CHOOSE-SAME:    graph.strategy = "windows"
+// CHOOSE-SAME:    graph.plan = #cpu.windows<
 // CHOOSE:       func.func private @max_pool_0(
-// CHOOSE-SAME:    graph.strategy = "windows"
+// CHOOSE-SAME:    graph.plan = #cpu.windows<
 
 // Padding that the reduction does not ignore stays: no line has a range of taps.
 // CHOOSE:       func.func private @pad_max_pool_0(
-// CHOOSE-SAME:    graph.strategy = "windows"
+// CHOOSE-SAME:    graph.plan = #cpu.windows<
 
 // A line has 3 tiles: at the left border, a loop over those inside, at the right
 // border. Rows of padding are skipped by the loop over the window's rows.

@@ -1,0 +1,163 @@
+//===- Contraction.h - Products in register tiles ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strategy `contraction`: matrix products and dense convolutions. The right
+// factor is read as [panels][k…][panel width]: constant weights are packed so
+// when the artifact is written, other operands in scratch memory by each chunk.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H
+#define TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H
+
+#include "compiler/Codegen/CPU/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/VectorCheck.h"
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// What matches
+//===----------------------------------------------------------------------===//
+
+struct Contraction {
+  mlir::linalg::GenericOp op;
+  mlir::Value result;       // The product, maybe with dimensions merged.
+  mlir::Value input;        // The left factor, and
+  mlir::AffineMap inputMap; // how the loops index it.
+  mlir::Value weights;      // The right one.
+  mlir::AffineMap weightsMap;
+  unsigned n;                        // The loop along the weights' outputs.
+  llvm::SmallVector<unsigned> batch; // Loops that index both operands.
+  llvm::SmallVector<unsigned> m,
+      k; // The other parallel and the reduction loops.
+  llvm::SmallVector<int64_t> extents;
+  /// The kernel's operand that holds the weights in panels, of so many columns.
+  std::optional<unsigned> packed;
+  int64_t packedWidth = 0;
+
+  /// The type of the sums, f32 or f64, in which everything is computed.
+  mlir::Type element() const {
+    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  }
+  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
+  int64_t lanes(const Target &target) const {
+    return target.vectorBytes / elementBytes();
+  }
+  /// The number of iterations of these loops together.
+  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const {
+    int64_t product = 1;
+    for (unsigned loop : loops)
+      product *= extents[loop];
+    return product;
+  }
+  /// The rows of a line, and the lines that the last but one loop has.
+  int64_t rowsOfLine() const { return extents[m.back()]; }
+  int64_t lines() const { return m.size() > 1 ? extents[m[m.size() - 2]] : 1; }
+};
+/// The kernel's one contraction if this strategy can compute the kernel.
+Match<Contraction> matchContraction(mlir::func::FuncOp kernel);
+/// A product that is one stage of a kernel of rows, as in attention.
+Match<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// How a product is cut: what its plan says, and what follows from that.
+struct ContractionPlan {
+  int64_t tileRows, panelWidth; // Of a register tile.
+  int64_t linesPerBlock, tilesPerBlock, panelsPerGroup;
+  /// Iterations of the outermost loop over k that are summed at a time. Sums
+  /// wait in scratch memory in between.
+  int64_t depthPerBlock;
+  LeftAccess left;
+  RightAccess right;
+
+  int64_t panels;
+  int64_t outer;                   // Products of all but the last two m loops.
+  int64_t lines;                   // The last but one m loop, cut into blocks.
+  int64_t tiles;                   // Register tiles along the last m loop.
+  llvm::SmallVector<int64_t> slab; // The staged input's shape.
+  // In scratch memory: of the slab, the chunk's own panels and its sums.
+  int64_t slabOffset, weightsOffset, sumsOffset;
+  int64_t chunks, scratch;
+
+  int64_t sumsPerBlock() const {
+    return panelsPerGroup * linesPerBlock * tilesPerBlock * tileRows *
+           panelWidth;
+  }
+  ContractionPlanAttr attribute(mlir::MLIRContext *context) const;
+};
+/// What follows from `plan`; an error if the product cannot be computed so.
+mlir::FailureOr<ContractionPlan> expandPlan(const Contraction &contraction,
+                                            ContractionPlanAttr plan,
+                                            EmitError emitError);
+
+/// The width of a panel of weights that are to be packed.
+int64_t panelWidth(const Contraction &contraction, const Target &target);
+/// The plan of least cost; with `packed`, of weights in panels.
+ContractionPlan planContraction(const Contraction &contraction,
+                                const Target &target, bool packed);
+/// Whether register tiles pay where the weights are not packed: so many rows
+/// read them, or they are read where they lie.
+bool isWorthTiling(const Contraction &contraction);
+/// Whether weights that are no constants are better packed once before than by
+/// each chunk.
+bool isWorthPackingBefore(const Contraction &contraction, const Target &target);
+
+/// The plan of a product within a kernel of rows: one chunk computes all of it,
+/// from copies of both factors.
+ContractionPlanAttr planContractionStage(const Contraction &contraction,
+                                         const Target &target);
+/// What follows from it, with scratch memory from `scratchOffset` on.
+mlir::FailureOr<ContractionPlan> expandStagePlan(const Contraction &contraction,
+                                                 ContractionPlanAttr plan,
+                                                 int64_t scratchOffset,
+                                                 EmitError emitError);
+
+/// Whether vectors of the right factor's columns can be copied.
+bool canPackColumns(const Contraction &contraction, VectorCheck &check,
+                    int64_t lanes);
+/// Whether vectors of the left factor can.
+bool canStage(const Contraction &contraction, VectorCheck &check,
+              int64_t lanes);
+/// Whether that is so of what the plan copies, and what follows the product can
+/// be computed in vectors.
+bool hasVectors(const Contraction &contraction, const ContractionPlan &plan,
+                int64_t lanes);
+
+//===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
+
+struct ContractionStrategy {
+  using Plan = ContractionPlanAttr;
+  static Match<Contraction> match(mlir::func::FuncOp kernel) {
+    return matchContraction(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Contraction &, const Target &);
+  static double cost(const Contraction &, Plan, const Target &);
+  static mlir::FailureOr<Division> divide(const Contraction &, Plan,
+                                          const Target &, EmitError);
+  static mlir::LogicalResult emit(EmittedKernel &, const Contraction &, Plan,
+                                  const Target &);
+};
+
+/// What a product within a kernel of rows costs for all rows, in cycles.
+double stageCycles(const Contraction &contraction, const ContractionPlan &plan,
+                   const Target &target);
+/// Computes the product at the batch indices `row` into `result`.
+mlir::LogicalResult
+emitContractionStage(EmittedKernel &kernel, const Contraction &contraction,
+                     const ContractionPlan &plan,
+                     const llvm::DenseMap<mlir::Value, Buffer> &buffers,
+                     const Indices &row, const Buffer &result,
+                     const Target &target, mlir::OpBuilder &b);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H

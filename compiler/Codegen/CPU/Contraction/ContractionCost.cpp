@@ -1,0 +1,128 @@
+//===- ContractionCost.cpp - What products cost -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/Contraction.h"
+#include "compiler/Codegen/CPU/Costs.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+/// To multiply from factors that are where the tiles find them.
+static double productCycles(const Contraction &c, const ContractionPlan &p,
+                            const Target &target) {
+  int64_t lanes = c.lanes(target), vectors = p.panelWidth / lanes;
+  double columns = llvm::divideCeil(c.extents[c.n], lanes);
+  double depth = c.extentOf(c.k);
+  int64_t whole = c.rowsOfLine() / p.tileRows,
+          tail = c.rowsOfLine() % p.tileRows;
+  double tiles = double(p.outer) * p.lines * columns / vectors;
+  double cycles = tileCycles(tiles * whole, p.tileRows, vectors, depth, target);
+  if (tail)
+    cycles += tileCycles(tiles, tail, vectors, depth, target);
+  return cycles;
+}
+
+/// Where steps of k are a multiple of a page apart in the left factor, all that
+/// a tile reads of it shares few sets of the first level: each panel finds it
+/// in the second one again, a line at a time.
+static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
+                             const Target &target) {
+  const Machine &machine = *target.machine;
+  if (p.left == LeftAccess::Staged)
+    return 0;
+  int64_t stride = 0;
+  auto strides = *stridesInArgument(c.input);
+  for (auto [expr, step] : llvm::zip(c.inputMap.getResults(), strides))
+    stride += loopCoefficient(expr, c.k.back(), c.extents.size()) * step;
+  bool aliases = stride * c.elementBytes() % machine.aliasBytes == 0;
+  if (!aliases || c.extents[c.k.back()] <= machine.l1Ways)
+    return 0;
+  constexpr double kLine = 64;
+  double lines = double(p.outer) * p.lines * p.tiles * c.extentOf(c.k);
+  return lines * p.panels * kLine / machine.l2.bytesPerCycle;
+}
+
+/// To bring both factors to the first-level cache, as often as blocks need.
+static double operandCycles(const Contraction &c, const ContractionPlan &p,
+                            const Target &target) {
+  const Machine &machine = *target.machine;
+  double bytes = c.elementBytes(), depth = c.extentOf(c.k);
+  double n = c.extents[c.n];
+  double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
+  double rowBlocks = p.chunks / groups;
+  double right = depth * n * bytes * c.extentOf(c.batch);
+  double left = c.extentOf(c.m) * depth * bytes * c.extentOf(c.batch);
+  // Each block of rows reads all of its panels, from where they all lie.
+  double cycles =
+      machine.readCycles(rowBlocks / c.extentOf(c.batch) * right, right);
+  cycles += machine.readCycles(groups * std::min(left, right + left), left);
+  cycles += aliasingCycles(c, p, target);
+  // Each line of tiles reads a panel again, from the second level at best.
+  double panel = double(p.panelWidth) * p.depthPerBlock *
+                 (depth / c.extents[c.k.front()]) * bytes;
+  if (panel > machine.l1.bytes / 2)
+    cycles += machine.readCycles(right * p.tiles * p.lines, panel) / 2;
+  return cycles;
+}
+
+/// To copy factors to scratch memory.
+static double copyCycles(const Contraction &c, const ContractionPlan &p,
+                         const Target &target) {
+  // A vector is loaded, maybe computed, and stored.
+  const Machine &machine = *target.machine;
+  double lanes = c.lanes(target);
+  double each =
+      (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle) / lanes;
+  double depth = c.extentOf(c.k), cycles = 0;
+  double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
+  if (p.right == RightAccess::Copied)
+    cycles += each * p.chunks / groups * depth * c.extents[c.n];
+  if (p.left == LeftAccess::Staged) {
+    double parts = llvm::divideCeil(c.extents[c.k.front()], p.depthPerBlock);
+    cycles += 2 * each * p.chunks * parts * ShapedType::getNumElements(p.slab);
+  }
+  return cycles;
+}
+
+/// What is not computed beside the product: itself, and where its weights are
+/// packed, what says how.
+static llvm::DenseSet<Operation *> ownOps(const Contraction &c,
+                                          const ContractionPlan &p) {
+  llvm::DenseSet<Operation *> own{c.op};
+  if (p.right == RightAccess::Packed)
+    for (Operation *op = c.weights.getDefiningOp(); op && op->getNumOperands();
+         op = op->getOperand(0).getDefiningOp())
+      own.insert(op);
+  return own;
+}
+
+double stageCycles(const Contraction &c, const ContractionPlan &p,
+                   const Target &target) {
+  ContractionPlan one = p;
+  one.chunks = llvm::divideCeil(p.panels, p.panelsPerGroup);
+  return productCycles(c, one, target) +
+         c.extentOf(c.batch) * copyCycles(c, one, target);
+}
+
+double ContractionStrategy::cost(const Contraction &c,
+                                 ContractionPlanAttr attribute,
+                                 const Target &target) {
+  auto kernel = c.op->getParentOfType<func::FuncOp>();
+  auto plan = expandPlan(c, attribute, [&] { return kernel.emitError(); });
+  if (failed(plan))
+    return std::numeric_limits<double>::infinity();
+  // Both go on at the same time.
+  return std::max(productCycles(c, *plan, target),
+                  operandCycles(c, *plan, target)) +
+         copyCycles(c, *plan, target) +
+         elementwiseCycles(kernel, ownOps(c, *plan), {c.lanes(target)},
+                           target) +
+         dispatchCycles(target, plan->chunks);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,355 @@
+//===- ContractionEmit.cpp - Products in register tiles ---------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Register tiles of `tileRows` rows by one panel of weights: the accumulators
+// stay in registers over all of k, or of a part of it, between which they wait
+// in scratch memory, and what follows the product is pulled on them before they
+// are stored.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
+#include "compiler/Codegen/CPU/Contraction/Tile.h"
+#include "compiler/Codegen/Kernel/Product.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+//===----------------------------------------------------------------------===//
+// Register tiles
+//===----------------------------------------------------------------------===//
+
+/// Vector `v` of the columns whose row in the panels begins at `rowAt`, as the
+/// sums have it.
+Value ContractionEmitter::loadColumns(Value rowAt, int64_t v) {
+  Type element = cast<MemRefType>(weights.memref.getType()).getElementType();
+  VectorType type = vectorType().clone(element);
+  Value at = scalar.add(rowAt, scalar.index(v * lanes)), columns;
+  if (masks.empty()) {
+    columns = vector::LoadOp::create(b, loc, type, weights.memref, at);
+  } else {
+    Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+    columns = vector::MaskedLoadOp::create(b, loc, type, weights.memref, at,
+                                           masks[v], zero);
+  }
+  if (type == vectorType())
+    return columns;
+  return arith::ExtFOp::create(b, loc, vectorType(), columns);
+}
+
+/// One step of k: a vector of each panel column times each row's element.
+void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
+                                  Values &sums) {
+  Values columns, rowAt;
+  for (int64_t v = 0; v < vectors; ++v)
+    columns.push_back(loadColumns(weightsAt, v));
+  int64_t stride = inputStride(c.m.back());
+  for (int64_t r = 0; r < rows; ++r)
+    rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));
+  multiplyTile(b, loc, input.memref, rowAt, columns, sums);
+}
+
+/// Adds the products over the loops over k from `level` on, `count` iterations
+/// of that one.
+FailureOr<SmallVector<Value>>
+ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
+                                int64_t count, int64_t rows, ValueRange sums) {
+  int64_t inStep = inputStride(c.k[level]), step = weights.strides[level];
+  if (level + 1 < c.k.size())
+    return buildLoop(b, loc, count, 1, sums, [&](Value iv, ValueRange values) {
+      return addProducts(level + 1, scalar.add(inputAt, scalar.mul(iv, inStep)),
+                         scalar.add(weightsAt, scalar.mul(iv, step)),
+                         c.extents[c.k[level + 1]], rows, values);
+    });
+  int64_t unroll = count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
+  if (count <= 8)
+    unroll = count;
+  return buildLoop(b, loc, count, unroll, sums,
+                   [&](Value iv, ValueRange values) -> FailureOr<Values> {
+                     Values sums(values);
+                     Value x = scalar.add(inputAt, scalar.mul(iv, inStep));
+                     Value w = scalar.add(weightsAt, scalar.mul(iv, step));
+                     for (int64_t u = 0; u < unroll; ++u)
+                       multiply(scalar.add(x, scalar.index(u * inStep)),
+                                scalar.add(w, scalar.index(u * step)), rows,
+                                sums);
+                     return sums;
+                   });
+}
+
+FailureOr<SmallVector<Value>>
+ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
+                                int64_t count, ValueRange sums) {
+  auto at = scalar.apply(c.inputMap, dims);
+  if (failed(at))
+    return failure();
+  Value inputAt = scalar.index(0);
+  for (auto [i, index] : llvm::enumerate(*at)) {
+    Value position = index.base;
+    if (!input.origin.empty())
+      position = sub(position, input.origin[i]);
+    inputAt = scalar.add(inputAt, scalar.mul(position, input.strides[i]));
+  }
+  Value from =
+      scalar.add(weightsAt, scalar.mul(sub(panel, firstPanel), panelStride));
+  if (plan.right == RightAccess::InPlace && c.extents[c.n] % plan.panelWidth)
+    for (int64_t v = 0; v < vectors; ++v)
+      masks.push_back(columnMask(scalar.add(scalar.mul(panel, plan.panelWidth),
+                                            scalar.index(v * lanes))));
+  auto products = addProducts(0, inputAt, from, count, rows, sums);
+  masks.clear();
+  return products;
+}
+
+/// What follows the product, of a panel's columns. A result in panels has zeros
+/// for what is left of the last one, for kernels that go through all of it.
+LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
+                                               int64_t rows, ValueRange sums) {
+  std::optional<int64_t> columns = columnsOfPanels(c.result);
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  int64_t stored = vectors, all = plan.panelWidth / lanes;
+  if (columns && vectors < all) // The last one.
+    stored =
+        std::min(all, (*columns - (plan.panels - 1) * plan.panelWidth) / lanes);
+  for (int64_t v = 0; v < stored; ++v) {
+    Value column =
+        scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
+    Value mask = columns ? Value() : columnMask(column);
+    for (int64_t r = 0; r < rows; ++r) {
+      Indices at;
+      AffineMap output = c.op.getMatchingIndexingMap(c.op.getDpsInitOperand(0));
+      for (unsigned i = 0; i < output.getNumResults(); ++i) {
+        unsigned dim = output.getDimPosition(i);
+        at.push_back(dims[dim]);
+        if (dim == c.m.back())
+          at.back().base = scalar.add(at.back().base, scalar.index(r));
+      }
+      at.back() = {column, 1, lanes};
+      Pull pull(b, loc, lanes);
+      pull.mask = mask;
+      pull.buffers = buffers;
+      if (failed(finish(pull, v < vectors ? sums[r * vectors + v] : zero, at)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+/// Where the sums of the tile at `dims` begin that wait in scratch memory.
+Value ContractionEmitter::sumsAt(const Indices &dims, const Block &block,
+                                 Value panel) {
+  Value lines = scalar.mul(sub(panel, block.panel), plan.linesPerBlock);
+  if (auto line = lineLoop())
+    lines = scalar.add(lines, sub(dims[*line].base, block.line));
+  Value row = sub(dims[c.m.back()].base, scalar.mul(block.tile, plan.tileRows));
+  row = scalar.add(scalar.mul(lines, plan.tilesPerBlock * plan.tileRows), row);
+  return scalar.mul(row, plan.panelWidth);
+}
+
+/// `rows` rows of a panel: their sums go on from those in scratch memory, if
+/// the sum is done in parts, and back there or to what follows the product.
+LogicalResult ContractionEmitter::emitTile(const Indices &dims,
+                                           const Block &block, Value panel,
+                                           int64_t rows, const Depth &depth) {
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  Values state(rows * vectors, zero);
+  Value first = sums ? sumsAt(dims, block, panel) : Value();
+  auto at = [&](size_t i) {
+    return scalar.add(first, scalar.index(i * lanes));
+  };
+  if (sums)
+    for (auto [i, value] : llvm::enumerate(state))
+      value = vector::LoadOp::create(b, loc, vectorType(), sums, at(i));
+  auto added = emitProduct(dims, panel, rows, depth.count, state);
+  if (failed(added))
+    return failure();
+  if (depth.isLast)
+    return emitEpilogue(dims, panel, rows, *added);
+  for (auto [i, value] : llvm::enumerate(*added))
+    vector::StoreOp::create(b, loc, value, sums, at(i));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+LogicalResult ContractionEmitter::emitChunk(Value chunk) {
+  Value rest = chunk;
+  auto block = [&](int64_t all, int64_t each) {
+    return scalar.mul(scalar.peel(rest, llvm::divideCeil(all, each)), each);
+  };
+  auto end = [&](Value begin, int64_t each, int64_t all) {
+    return minimum(scalar.add(begin, scalar.index(each)), scalar.index(all));
+  };
+  Block part;
+  part.tile = block(plan.tiles, plan.tilesPerBlock);
+  part.line = block(plan.lines, plan.linesPerBlock);
+  Indices dims(c.extents.size(), {scalar.index(0), 0, 1});
+  for (unsigned dim :
+       llvm::reverse(ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
+    dims[dim].base = scalar.peel(rest, c.extents[dim]);
+  for (unsigned dim : llvm::reverse(c.batch))
+    dims[dim].base = scalar.peel(rest, c.extents[dim]);
+  part.panel = scalar.mul(rest, plan.panelsPerGroup);
+  part.tileEnd = end(part.tile, plan.tilesPerBlock, plan.tiles);
+  part.lineEnd = end(part.line, plan.linesPerBlock, plan.lines);
+  part.panelEnd = end(part.panel, plan.panelsPerGroup, plan.panels);
+  return emitBlock(dims, part);
+}
+
+LogicalResult ContractionEmitter::emitWhole(const Indices &start) {
+  Value zero = scalar.index(0);
+  return emitBlock(start,
+                   {zero, scalar.index(plan.tiles), zero,
+                    scalar.index(plan.lines), zero, scalar.index(plan.panels)});
+}
+
+void ContractionEmitter::clearSums() {
+  int64_t size = plan.sumsPerBlock();
+  sums = kernel.scratchBuffer(b, plan.sumsOffset, size, c.element()).memref;
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  (void)loop(scalar.index(0), scalar.index(size), lanes, [&](Value iv) {
+    vector::StoreOp::create(b, loc, zero, sums, iv);
+    return success();
+  });
+}
+
+/// The part of the product in a block, some of the sum after the other.
+LogicalResult ContractionEmitter::emitBlock(Indices dims, const Block &block) {
+  Value &k = dims[c.k.front()].base;
+  int64_t extent = c.extents[c.k.front()], each = plan.depthPerBlock;
+  int64_t last = (llvm::divideCeil(extent, each) - 1) * each;
+  if (last > 0) {
+    clearSums();
+    if (failed(loop(scalar.index(0), scalar.index(last), each, [&](Value iv) {
+          k = iv;
+          return emitDepth(dims, block, {each, /*isLast=*/false});
+        })))
+      return failure();
+  }
+  k = scalar.index(last);
+  return emitDepth(dims, block, {extent - last, /*isLast=*/true});
+}
+
+/// Emits the body for all panels of the block; of the product's last one only
+/// the vectors that have columns are computed.
+LogicalResult ContractionEmitter::forPanels(const Block &block, Body body) {
+  int64_t all = plan.panelWidth / lanes, last = plan.panels - 1;
+  int64_t used =
+      llvm::divideCeil(c.extents[c.n] - last * plan.panelWidth, lanes);
+  if (used == all)
+    return loop(block.panel, block.panelEnd, 1, body);
+  Value wholeEnd = minimum(block.panelEnd, scalar.index(last));
+  if (last > 0 && failed(loop(block.panel, wholeEnd, 1, body)))
+    return failure();
+  Value hasLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, block.panelEnd,
+                            scalar.index(plan.panels));
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), hasLast, false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  vectors = used;
+  LogicalResult result = body(scalar.index(last));
+  vectors = all;
+  return result;
+}
+
+LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
+                                            const Depth &depth) {
+  if (failed(findInput(dims, block)) ||
+      failed(findWeights(dims, block, depth.count)))
+    return failure();
+  int64_t inner = c.extents[c.m.back()];
+  int64_t whole = inner / plan.tileRows, tail = inner % plan.tileRows;
+  auto emitLine = [&](Value panel) -> LogicalResult {
+    Value wholeEnd = minimum(block.tileEnd, scalar.index(whole));
+    if (whole && failed(loop(block.tile, wholeEnd, 1, [&](Value tile) {
+          dims[c.m.back()].base = scalar.mul(tile, plan.tileRows);
+          return emitTile(dims, block, panel, plan.tileRows, depth);
+        })))
+      return failure();
+    if (!tail)
+      return success();
+    Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       block.tileEnd, scalar.index(plan.tiles));
+    auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    dims[c.m.back()].base = scalar.index(whole * plan.tileRows);
+    return emitTile(dims, block, panel, tail, depth);
+  };
+  return forPanels(block, [&](Value panel) {
+    return loop(block.line, block.lineEnd, 1, [&](Value line) {
+      if (auto lines = lineLoop())
+        dims[*lines].base = line;
+      return emitLine(panel);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels of one product
+//===----------------------------------------------------------------------===//
+
+LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
+                                        const Contraction &c,
+                                        ContractionPlanAttr attribute,
+                                        const Target &target) {
+  auto plan =
+      expandPlan(c, attribute, [&] { return kernel.source.emitError(); });
+  if (failed(plan))
+    return failure();
+  Block &entry = kernel.function.getBody().front();
+  OpBuilder b(entry.getTerminator());
+  Location loc = kernel.source.getLoc();
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  auto chunks = scf::ForOp::create(b, loc, kernel.begin, kernel.end, one);
+  b.setInsertionPointToStart(chunks.getBody());
+
+  auto finish = [&](Pull &pull, Value sums, Indices at) {
+    linalg::GenericOp op = c.op;
+    pull.registers[c.result] = {sums, false, {}};
+    return storeResults(kernel, pull,
+                        indicesInResult(pull, op.getResult(0), c.result, at));
+  };
+  Pull operands(b, loc, 1);
+  kernel.bindInputs(operands);
+  return ContractionEmitter(kernel, c, *plan, target, b, operands.buffers,
+                            finish)
+      .emitChunk(chunks.getInductionVar());
+}
+
+//===----------------------------------------------------------------------===//
+// Products within a kernel of rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult emitContractionStage(EmittedKernel &kernel, const Contraction &c,
+                                   const ContractionPlan &plan,
+                                   const llvm::DenseMap<Value, Buffer> &buffers,
+                                   const Indices &row, const Buffer &result,
+                                   const Target &target, OpBuilder &b) {
+  auto finish = [&](Pull &pull, Value sums, Indices at) {
+    return pull.store({sums, false, {}}, result, at);
+  };
+  Value zero = arith::ConstantIndexOp::create(b, kernel.source.getLoc(), 0);
+  Indices start(c.extents.size(), {zero, 0, 1});
+  for (auto [dim, index] : llvm::zip(c.batch, row))
+    start[dim] = index;
+  return ContractionEmitter(kernel, c, plan, target, b, buffers, finish)
+      .emitWhole(start);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,234 @@
+//===- ContractionOperands.cpp - What products read -------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The input of a product is read where it lies, or, if it is padded, computed
+// or of another type, from a slab of scratch memory that is filled first. Its
+// weights are a packed operand, or an operand's vectors where they lie, or
+// panels of scratch memory that are packed first.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+int64_t ContractionEmitter::inputStride(unsigned dim) const {
+  int64_t stride = 0;
+  for (auto [i, expr] : llvm::enumerate(c.inputMap.getResults()))
+    stride += loopCoefficient(expr, dim, c.extents.size()) * input.strides[i];
+  return stride;
+}
+
+Value ContractionEmitter::columnMask(Value column) {
+  int64_t n = c.extents[c.n];
+  if (n % plan.panelWidth == 0)
+    return {};
+  Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
+  left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
+  return firstLanes(b, loc, left, lanes);
+}
+
+FailureOr<LaneValue> ContractionEmitter::pullFloat(Pull &pull, Value operand,
+                                                   const Indices &at) {
+  auto element = pull.at(operand, at);
+  if (failed(element) || getElementTypeOrSelf(operand) == c.element())
+    return element;
+  Type type = c.element();
+  if (auto vector = dyn_cast<VectorType>(element->value.getType()))
+    type = vector.clone(type);
+  Value converted = arith::ExtFOp::create(b, loc, type, element->value);
+  return LaneValue{converted, element->uniform, {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+/// Says where the block's part of the input lies.
+LogicalResult ContractionEmitter::findInput(const Indices &dims,
+                                            const Block &block) {
+  if (plan.left == LeftAccess::InPlace) {
+    input = kernel.operand(reshapedArgument(c.input).getArgNumber());
+    input.strides = *stridesInArgument(c.input);
+    return success();
+  }
+  Indices start = dims;
+  if (auto lines = lineLoop())
+    start[*lines].base = block.line;
+  start[c.m.back()].base = scalar.mul(block.tile, plan.tileRows);
+  return stage(start);
+}
+
+/// Copies `extent` elements from `start` on, along the last dimension, to the
+/// slab.
+LogicalResult ContractionEmitter::stageLine(const Indices &start,
+                                            Value extent) {
+  std::optional<int64_t> known = getConstantIntValue(extent);
+  int64_t width = known == 1 ? 1 : lanes;
+  auto copy = [&](Value iv, Value mask) -> LogicalResult {
+    Pull pull(b, loc, width);
+    pull.buffers = buffers;
+    pull.mask = mask;
+    Indices at = start;
+    at.back() = {scalar.add(start.back().base, iv), width > 1 ? 1 : 0, width};
+    auto value = pullFloat(pull, c.input, at);
+    if (failed(value))
+      return failure();
+    return pull.store(*value, input, at);
+  };
+  Value whole = scalar.mul(
+      b.createOrFold<arith::DivUIOp>(loc, extent, scalar.index(width)), width);
+  if (failed(loop(scalar.index(0), whole, width,
+                  [&](Value iv) { return copy(iv, {}); })))
+    return failure();
+  if (known && *known % width == 0)
+    return success();
+  return loop(whole, extent, width, [&](Value iv) {
+    return copy(iv, firstLanes(b, loc, sub(extent, iv), width));
+  });
+}
+
+/// Fills the slab with the part of the input that is read from `start` on.
+LogicalResult ContractionEmitter::stage(const Indices &start) {
+  auto from = scalar.apply(c.inputMap, start);
+  if (failed(from))
+    return failure();
+  input = kernel.scratchBuffer(b, plan.slabOffset, plan.slab, c.element());
+  for (LaneIndex &index : *from)
+    input.origin.push_back(index.base);
+  // The last blocks may read less.
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(c.input.getType()).getShape();
+  SmallVector<Value> ends;
+  for (auto [i, index] : llvm::enumerate(*from))
+    ends.push_back(minimum(scalar.index(plan.slab[i]),
+                           sub(scalar.index(shape[i]), index.base)));
+  Indices at = *from;
+  std::function<LogicalResult(size_t)> nest = [&](size_t dim) {
+    if (dim + 1 == plan.slab.size())
+      return stageLine(at, ends[dim]);
+    return loop(scalar.index(0), ends[dim], 1, [&](Value iv) {
+      at[dim] = {scalar.add((*from)[dim].base, iv), 0, 1};
+      return nest(dim + 1);
+    });
+  };
+  return nest(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> ContractionEmitter::panelStrides() const {
+  SmallVector<int64_t> strides(c.k.size(), plan.panelWidth);
+  for (size_t level = c.k.size() - 1; level-- > 0;)
+    strides[level] = strides[level + 1] * c.extents[c.k[level + 1]];
+  return strides;
+}
+
+/// Says where the block's weights lie: for `count` iterations of the outermost
+/// loop over k, from the one in `dims` on.
+LogicalResult ContractionEmitter::findWeights(const Indices &dims,
+                                              const Block &block,
+                                              int64_t count) {
+  Value k = dims[c.k.front()].base;
+  masks.clear();
+  if (plan.right == RightAccess::Packed) {
+    weights.memref = kernel.function.getArgument(*c.packed);
+    weights.strides = panelStrides();
+    panelStride = weights.strides.front() * c.extents[c.k.front()];
+    weightsAt = scalar.mul(k, weights.strides.front());
+    firstPanel = scalar.index(0);
+    for (unsigned dim : c.batch) // They count on where the last batch ended.
+      firstPanel =
+          scalar.add(scalar.mul(firstPanel, c.extents[dim]), dims[dim].base);
+    firstPanel = scalar.mul(firstPanel, -plan.panels);
+    return success();
+  }
+  if (plan.right == RightAccess::Copied) {
+    firstPanel = block.panel;
+    weightsAt = scalar.index(0);
+    return packWeights(dims, block, count);
+  }
+  weights = kernel.operand(reshapedArgument(c.weights).getArgNumber());
+  SmallVector<int64_t> strides = *stridesInArgument(c.weights);
+  auto at = scalar.apply(c.weightsMap, dims);
+  if (failed(at))
+    return failure();
+  weightsAt = scalar.index(0);
+  for (auto [index, stride] : llvm::zip(*at, strides))
+    weightsAt = scalar.add(weightsAt, scalar.mul(index.base, stride));
+  weights.strides.clear();
+  for (unsigned dim : c.k)
+    weights.strides.push_back(
+        strides[*c.weightsMap.getResultPosition(b.getAffineDimExpr(dim))]);
+  firstPanel = scalar.index(0);
+  panelStride = plan.panelWidth;
+  return success();
+}
+
+/// Copies the columns of `panel` at one step of k to that row of the panels.
+LogicalResult ContractionEmitter::packRow(Indices dims, const Buffer &packing,
+                                          Value panel, Value row) {
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value column =
+        scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
+    Pull pull(b, loc, lanes);
+    pull.buffers = buffers;
+    pull.mask = columnMask(column);
+    dims[c.n] = {column, 1, lanes};
+    auto at = pull.apply(c.weightsMap, dims);
+    auto value = failed(at) ? FailureOr<LaneValue>(failure())
+                            : pullFloat(pull, c.weights, *at);
+    if (failed(value))
+      return failure();
+    Value to =
+        scalar.add(scalar.mul(row, plan.panelWidth), scalar.index(v * lanes));
+    pull.mask = {};
+    if (failed(pull.store(*value, packing, {{to, 1, lanes}})))
+      return failure();
+  }
+  return success();
+}
+
+/// Copies the block's panels of a right-hand side that is no constant to
+/// scratch memory, in the form of packed weights.
+LogicalResult ContractionEmitter::packWeights(Indices dims, const Block &block,
+                                              int64_t count) {
+  SmallVector<int64_t> extents;
+  for (unsigned dim : c.k)
+    extents.push_back(c.extents[dim]);
+  extents.front() = count;
+  int64_t depth = llvm::product_of(extents);
+  int64_t size = plan.panelsPerGroup * depth * plan.panelWidth;
+  Buffer packing =
+      kernel.scratchBuffer(b, plan.weightsOffset, size, c.element());
+  weights = {packing.memref, panelStrides(), {}};
+  panelStride = depth * plan.panelWidth;
+  Value first = dims[c.k.front()].base;
+  std::function<LogicalResult(size_t, Value, Value)> nest =
+      [&](size_t level, Value panel, Value row) -> LogicalResult {
+    if (level == c.k.size())
+      return packRow(dims, packing, panel, row);
+    return loop(scalar.index(0), scalar.index(extents[level]), 1,
+                [&](Value iv) {
+                  Value at = level == 0 ? scalar.add(first, iv) : iv;
+                  dims[c.k[level]] = {at, 0, 1};
+                  return nest(level + 1, panel,
+                              scalar.add(scalar.mul(row, extents[level]), iv));
+                });
+  };
+  return loop(block.panel, block.panelEnd, 1,
+              [&](Value iv) { return nest(0, iv, sub(iv, block.panel)); });
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,549 @@
+//===- ContractionPlan.cpp - Cutting products -------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product is cut into blocks of rows by groups of panels, one for each chunk.
+// What a division costs is estimated in cycles: each block of rows packs the
+// group's panels, if nobody has packed them, each group of panels stages the
+// block's rows, if they have to be, and the fewer chunks there are, the longer
+// some workers wait for others in the end. Where weights are packed and rows
+// are read where they lie, nothing but the last counts.
+//
+// All of k is summed in registers, unless the input's rows lie side by side:
+// then each step of k reads from another page, and only so much of k is done at
+// a time that what a tile has read is still there for the next one.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/Contraction.h"
+
+#include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
+#include "compiler/Codegen/Kernel/Product.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+int64_t panelWidth(const Contraction &c, const Target &target) {
+  int64_t lanes = c.lanes(target), n = c.extents[c.n];
+  int64_t rows = c.extentOf(c.m);
+  // Few rows have too few accumulators to hide the latency of the FMAs.
+  int64_t vectors = rows <= 3 ? 4 : 2;
+  while (vectors > 1 && (vectors - 1) * lanes >= n)
+    --vectors;
+  return vectors * lanes;
+}
+
+/// Rows of a register tile: the number, up to what registers hold, with which
+/// all tiles of `extent` rows take the least time.
+static int64_t chooseTileRows(int64_t extent, int64_t vectors,
+                              const Target &target) {
+  // As many lines as a set of the first-level cache has: rows may be apart by
+  // multiples of a page.
+  constexpr int64_t kMostRows = 12;
+  int64_t most =
+      std::min(extent, (target.vectorRegisters - vectors - 1) / vectors);
+  most = std::clamp<int64_t>(most, 1, kMostRows);
+  auto cost = [&](int64_t rows) {
+    // Under four accumulators a unit waits for the latency of its FMAs.
+    return std::max<int64_t>(rows * vectors, 8) + vectors;
+  };
+  int64_t best = 1, least = INT64_MAX;
+  for (int64_t rows = 1; rows <= most; ++rows) {
+    int64_t total = extent / rows * cost(rows);
+    if (extent % rows)
+      total += cost(extent % rows);
+    if (total <= least) {
+      least = total;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+/// The part of the input that a block of lines reads, at `columns` of each and
+/// `depth` iterations of the outermost loop over k.
+static SmallVector<int64_t> slabShape(const Contraction &c,
+                                      int64_t linesPerBlock, int64_t columns,
+                                      int64_t depth) {
+  SmallVector<int64_t> shape;
+  for (AffineExpr expr : c.inputMap.getResults()) {
+    int64_t extent = 1;
+    for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
+      int64_t range = c.extents[dim];
+      if (llvm::is_contained(c.batch, dim))
+        range = 1;
+      else if (dim == c.k.front())
+        range = depth;
+      else if (dim == c.m.back())
+        range = columns;
+      else if (llvm::is_contained(c.m, dim))
+        range = dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
+      extent += loopCoefficient(expr, dim, c.extents.size()) * (range - 1);
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
+  return ShapedType::getNumElements(slab) * c.elementBytes();
+}
+
+/// Products one after the other: all but the last two loops over rows.
+static int64_t outerProducts(const Contraction &c) {
+  ArrayRef<unsigned> rows = c.m;
+  return c.extentOf(c.batch) *
+         c.extentOf(rows.drop_back(std::min<size_t>(2, rows.size())));
+}
+
+/// What a block of the plan's reads of the input.
+static SmallVector<int64_t> slabOf(const Contraction &c,
+                                   const ContractionPlan &p) {
+  return slabShape(c, p.linesPerBlock,
+                   std::min(p.tilesPerBlock * p.tileRows, c.rowsOfLine()),
+                   p.depthPerBlock);
+}
+
+/// Fills in what follows from the decisions of `p`.
+static void follow(const Contraction &c, ContractionPlan &p,
+                   int64_t scratchOffset) {
+  p.panels = llvm::divideCeil(c.extents[c.n], p.panelWidth);
+  p.tiles = llvm::divideCeil(c.rowsOfLine(), p.tileRows);
+  p.lines = c.lines();
+  p.outer = outerProducts(c);
+  p.chunks = p.outer * llvm::divideCeil(p.lines, p.linesPerBlock) *
+             llvm::divideCeil(p.tiles, p.tilesPerBlock) *
+             llvm::divideCeil(p.panels, p.panelsPerGroup);
+  int64_t bytes = c.elementBytes(), extent = c.extents[c.k.front()];
+  p.slabOffset = p.scratch = scratchOffset;
+  if (p.left == LeftAccess::Staged) {
+    p.slab = slabOf(c, p);
+    p.scratch += alignBytes(slabBytes(c, p.slab));
+  }
+  p.weightsOffset = p.scratch;
+  if (p.right == RightAccess::Copied)
+    p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.k) / extent) *
+                            p.depthPerBlock * p.panelWidth * bytes);
+  p.sumsOffset = p.scratch;
+  if (p.depthPerBlock < extent)
+    p.scratch += alignBytes(p.sumsPerBlock() * bytes);
+}
+
+namespace {
+
+class ContractionPlanner {
+public:
+  ContractionPlanner(const Contraction &c, const Target &target, bool packed)
+      : c(c), target(target), packed(packed), depth(c.extentOf(c.k)),
+        inner(c.extents[c.m.back()]) {}
+
+  ContractionPlan plan();
+  /// Whether weights that are not packed had better be, by a kernel before.
+  bool packsBefore();
+
+private:
+  void chooseTiles();
+  void chooseOperands();
+  void divideEvenly();
+  void divide();
+  void setBlocks(int64_t lineBlocks, int64_t tileBlocks, int64_t groups);
+  void chooseDepth();
+  void fitSlab();
+  bool stages() const { return p.left == LeftAccess::Staged; }
+  double work() const {
+    return 2.0 * p.outer * p.lines * inner * c.extents[c.n] * depth;
+  }
+  /// Chunks of at least a million operations, some 32 of them. To load or store
+  /// an element takes as long as some operations with it.
+  int64_t wantedChunks() const {
+    constexpr int64_t kLeast = 16;
+    double rows = p.outer * std::max(p.lines * inner, kLeast);
+    double operations = 2.0 * rows * c.extents[c.n] * std::max(depth, kLeast);
+    return std::clamp<int64_t>(operations / 1e6, 1, 32);
+  }
+  bool hasLargeWeights() const {
+    return depth * c.extents[c.n] * c.elementBytes() > (1 << 20);
+  }
+  /// Cycles of all workers together for what a division adds to the products.
+  double divisionCost(int64_t rowBlocks, int64_t groups) const;
+  double idleCost(int64_t chunks) const;
+  SmallVector<int64_t> slab() const { return slabOf(c, p); }
+
+  const Contraction &c;
+  const Target &target;
+  bool packed;
+  int64_t depth, inner;
+  bool rowsAdjacent; // In the input's memory.
+  bool isMatrix = false;
+  ContractionPlan p;
+};
+
+} // namespace
+
+/// Slabs of this size stay in the second-level cache.
+static constexpr int64_t kMostSlab = 512 << 10;
+
+void ContractionPlanner::chooseTiles() {
+  p.panelWidth = packed && c.packed ? c.packedWidth : panelWidth(c, target);
+  p.panels = llvm::divideCeil(c.extents[c.n], p.panelWidth);
+  p.tileRows = chooseTileRows(inner, p.panelWidth / c.lanes(target), target);
+  p.tiles = llvm::divideCeil(inner, p.tileRows);
+  p.lines = c.lines();
+  p.outer = outerProducts(c);
+}
+
+/// Whether `value` can be read where it lies, vectors along `loop`.
+static bool hasVectors(const Contraction &c, Value value, AffineMap map,
+                       unsigned loop) {
+  auto strides = stridesInArgument(value);
+  if (!strides || getElementTypeOrSelf(value) != c.element())
+    return false;
+  int64_t stride = 0;
+  for (auto [expr, step] : llvm::zip(map.getResults(), *strides))
+    stride += loopCoefficient(expr, loop, c.extents.size()) * step;
+  return stride == 1;
+}
+
+/// Whether the weights can be read where they lie.
+static bool hasVectorsInPlace(const Contraction &c) {
+  return c.weightsMap.isProjectedPermutation() &&
+         hasVectors(c, c.weights, c.weightsMap, c.n);
+}
+
+/// Whether so few rows read the weights, and these lie so, that packing them
+/// does not pay.
+static bool canReadWeights(const Contraction &c) {
+  constexpr int64_t kMostRows = 16;
+  return c.extentOf(c.m) <= kMostRows && c.extents[c.n] >= 8 &&
+         hasVectorsInPlace(c);
+}
+
+bool isWorthTiling(const Contraction &c) {
+  return canReadWeights(c) || (c.extentOf(c.m) >= 8 && c.extents[c.n] >= 8);
+}
+
+/// Whether the left factor can be read where it lies.
+static bool isInPlace(const Contraction &c) {
+  return stridesInArgument(c.input) &&
+         getElementTypeOrSelf(c.input) == c.element();
+}
+
+void ContractionPlanner::chooseOperands() {
+  p.left = isInPlace(c) ? LeftAccess::InPlace : LeftAccess::Staged;
+  rowsAdjacent = !stages() && hasVectors(c, c.input, c.inputMap, c.m.back()) &&
+                 !hasVectors(c, c.input, c.inputMap, c.k.back());
+  p.right = packed              ? RightAccess::Packed
+            : canReadWeights(c) ? RightAccess::InPlace
+                                : RightAccess::Copied;
+}
+
+void ContractionPlanner::setBlocks(int64_t lineBlocks, int64_t tileBlocks,
+                                   int64_t groups) {
+  p.linesPerBlock = llvm::divideCeil(p.lines, lineBlocks);
+  p.tilesPerBlock = llvm::divideCeil(p.tiles, tileBlocks);
+  p.panelsPerGroup = llvm::divideCeil(p.panels, groups);
+}
+
+/// Nothing is copied but, maybe, lines of images: as many chunks as are wanted.
+void ContractionPlanner::divideEvenly() {
+  int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
+  auto split = [&](int64_t &blocks, int64_t available) {
+    int64_t have = p.outer * lineBlocks * tileBlocks * groups;
+    int64_t more = llvm::divideCeil(wantedChunks(), have);
+    blocks = std::clamp<int64_t>(more, 1, available);
+  };
+  // Large weights are read once if the panels are divided among the chunks,
+  // small ones stay in the cache whatever is divided.
+  if (hasLargeWeights())
+    split(groups, p.panels);
+  split(lineBlocks, p.lines);
+  // Tiles of one line share a slab.
+  if (!stages())
+    split(tileBlocks, p.tiles);
+  if (!hasLargeWeights())
+    split(groups, p.panels);
+  setBlocks(lineBlocks, tileBlocks, groups);
+  while (stages() && p.linesPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
+    p.linesPerBlock = (p.linesPerBlock + 1) / 2;
+}
+
+double ContractionPlanner::divisionCost(int64_t rowBlocks,
+                                        int64_t groups) const {
+  // Cycles to load, maybe convert, and store an element, and to load one that
+  // is not in the second-level cache.
+  constexpr double kPack = 0.3, kStage = 0.4, kLoad = 0.2;
+  double each = 0;
+  if (p.right == RightAccess::Copied)
+    each = kPack;
+  else if (hasLargeWeights())
+    each = kLoad;
+  double cost = each * p.outer * rowBlocks * depth * c.extents[c.n];
+  if (stages())
+    cost += kStage * p.outer * groups * depth * p.lines * inner;
+  return cost;
+}
+
+/// In the end some workers wait for others, for half a chunk each.
+double ContractionPlanner::idleCost(int64_t chunks) const {
+  double cycles = work() / (4 * c.lanes(target));
+  return cycles / 2 / std::min(chunks, wantedChunks());
+}
+
+/// Each chunk packs its panels, or stages its rows: the division into blocks of
+/// rows and groups of panels that costs least.
+void ContractionPlanner::divide() {
+  double least = std::numeric_limits<double>::infinity();
+  int64_t bestRows = 1, bestGroups = 1,
+          mostRows = p.lines > 1 ? p.lines : p.tiles;
+  int64_t wanted = wantedChunks();
+  for (int64_t rows = 1; rows <= std::min(mostRows, wanted); ++rows) {
+    int64_t groups = std::clamp<int64_t>(
+        llvm::divideCeil(wanted, p.outer * rows), 1, p.panels);
+    for (; groups >= 1; groups /= 2) {
+      double cost =
+          divisionCost(rows, groups) + idleCost(p.outer * rows * groups);
+      if (cost < least) {
+        least = cost;
+        bestRows = rows;
+        bestGroups = groups;
+      }
+    }
+  }
+  setBlocks(p.lines > 1 ? bestRows : 1, p.lines > 1 ? 1 : bestRows, bestGroups);
+}
+
+/// How much of k is summed at a time.
+void ContractionPlanner::chooseDepth() {
+  // Of a column of the input each step of k reads a cache line, in a page of
+  // its own: those of a tile stay in the first-level cache for the next one.
+  constexpr int64_t kColumnDepth = 512;
+  // Weights that lie as a matrix are read a few rows at a time: whole pages.
+  constexpr int64_t kMatrixDepth = 16, kMatrixBytes = 1 << 20;
+  constexpr int64_t kLeastSlabDepth = 64;
+  int64_t extent = p.depthPerBlock, below = depth / extent, most = extent;
+  auto limit = [&](int64_t steps) {
+    most = std::min(most, std::max<int64_t>(steps / below, 1));
+  };
+  if (rowsAdjacent)
+    limit(kColumnDepth);
+  if (p.right == RightAccess::InPlace &&
+      depth * c.extents[c.n] * c.elementBytes() > kMatrixBytes)
+    limit(kMatrixDepth);
+  if (stages() && (isMatrix || !packed)) {
+    int64_t perStep = slabBytes(c, slab()) / extent;
+    limit(std::max(kMostSlab / 2 / std::max<int64_t>(perStep, 1) * below,
+                   kLeastSlabDepth));
+  }
+  // The innermost loop is unrolled by four.
+  int64_t even = llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+  if (below == 1)
+    even = llvm::alignTo(even, 4);
+  p.depthPerBlock = std::min(extent, even);
+}
+
+/// Of one line of windows, a slab may have many lines of the image, of which
+/// wide dilations need few: those of fewer taps at a time, then.
+void ContractionPlanner::fitSlab() {
+  while (stages() && p.depthPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
+    p.depthPerBlock = (p.depthPerBlock + 1) / 2;
+}
+
+ContractionPlan ContractionPlanner::plan() {
+  chooseTiles();
+  chooseOperands();
+  p.depthPerBlock = c.extents[c.k.front()];
+  // Windows of several lines share what is staged; rows do not.
+  isMatrix = p.lines == 1;
+  if (packed && !(stages() && isMatrix))
+    divideEvenly();
+  else
+    divide();
+  chooseDepth();
+  if (!isMatrix && p.linesPerBlock == 1)
+    fitSlab();
+  follow(c, p, /*scratchOffset=*/0);
+  return p;
+}
+
+bool ContractionPlanner::packsBefore() {
+  if (!isWorthTiling(c) || canReadWeights(c))
+    return false;
+  plan();
+  auto last = dyn_cast<AffineDimExpr>(c.weightsMap.getResults().back());
+  if (!last || last.getPosition() != c.n)
+    return true;
+  // Each element is stored for others to read it, and others wait for that.
+  constexpr double kPackBefore = 1, kDispatch = 20e3;
+  double elements = 1.0 * c.extentOf(c.batch) * depth * c.extents[c.n];
+  int64_t groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
+  int64_t rowBlocks = p.chunks / p.outer / groups;
+  return divisionCost(rowBlocks, groups) + idleCost(p.chunks) >
+         kPackBefore * elements + kDispatch + idleCost(wantedChunks());
+}
+
+ContractionPlan planContraction(const Contraction &c, const Target &target,
+                                bool packed) {
+  return ContractionPlanner(c, target, packed).plan();
+}
+
+bool isWorthPackingBefore(const Contraction &c, const Target &target) {
+  return ContractionPlanner(c, target, /*packed=*/false).packsBefore();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+ContractionPlanAttr ContractionPlan::attribute(MLIRContext *context) const {
+  auto list = [&](ArrayRef<int64_t> numbers) {
+    return DenseI64ArrayAttr::get(context, numbers);
+  };
+  return ContractionPlanAttr::get(
+      context, list({tileRows, panelWidth}),
+      list({linesPerBlock, tilesPerBlock, panelsPerGroup}), depthPerBlock, left,
+      right);
+}
+
+/// Whether both factors can be found where the plan says.
+static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
+                                 EmitError emitError) {
+  if (p.left == LeftAccess::InPlace && !isInPlace(c))
+    return emitError() << "left = in_place, but the left factor is computed, "
+                          "padded or of another type; expected staged";
+  if (p.right == RightAccess::InPlace && !hasVectorsInPlace(c))
+    return emitError() << "right = in_place, but the right factor has no "
+                          "vectors along the columns; expected copied";
+  if (p.right != RightAccess::Packed)
+    return success();
+  if (!c.packed)
+    return emitError() << "right = packed, but no operand of the kernel is; "
+                          "expected copied or in_place";
+  return checkWithin(emitError, "columns of tile", p.panelWidth, c.packedWidth,
+                     c.packedWidth);
+}
+
+static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
+                               EmitError emitError) {
+  auto blocks = [](int64_t extent, int64_t each) {
+    return static_cast<int64_t>(llvm::divideCeil(extent, each));
+  };
+  auto within = [&](StringRef name, int64_t value, int64_t most) {
+    return checkWithin(emitError, name, value, 1, most);
+  };
+  if (failed(within("rows of tile", p.tileRows, c.rowsOfLine())) ||
+      failed(within("columns of tile", p.panelWidth, 256)) ||
+      failed(within("lines of block", p.linesPerBlock, c.lines())) ||
+      failed(within("tiles of block", p.tilesPerBlock,
+                    blocks(c.rowsOfLine(), p.tileRows))) ||
+      failed(within("panels of block", p.panelsPerGroup,
+                    blocks(c.extents[c.n], p.panelWidth))) ||
+      failed(within("depth", p.depthPerBlock, c.extents[c.k.front()])))
+    return failure();
+  return checkAccess(c, p, emitError);
+}
+
+static FailureOr<ContractionPlan> expandAt(const Contraction &c,
+                                           ContractionPlanAttr plan,
+                                           int64_t scratchOffset,
+                                           EmitError emitError) {
+  ContractionPlan p;
+  p.tileRows = plan.getTileRows();
+  p.panelWidth = plan.getTileColumns();
+  p.linesPerBlock = plan.getLinesPerBlock();
+  p.tilesPerBlock = plan.getTilesPerBlock();
+  p.panelsPerGroup = plan.getPanelsPerBlock();
+  p.depthPerBlock = plan.getDepth();
+  p.left = plan.getLeft();
+  p.right = plan.getRight();
+  if (failed(checkPlan(c, p, emitError)))
+    return failure();
+  follow(c, p, scratchOffset);
+  return p;
+}
+
+FailureOr<ContractionPlan> expandPlan(const Contraction &c,
+                                      ContractionPlanAttr plan,
+                                      EmitError emitError) {
+  return expandAt(c, plan, /*scratchOffset=*/0, emitError);
+}
+
+//===----------------------------------------------------------------------===//
+// Products within a kernel of rows
+//===----------------------------------------------------------------------===//
+
+ContractionPlanAttr planContractionStage(const Contraction &c,
+                                         const Target &target) {
+  ContractionPlan plan = planContraction(c, target, /*packed=*/false);
+  plan.linesPerBlock = plan.lines;
+  plan.tilesPerBlock = plan.tiles;
+  plan.panelsPerGroup = plan.panels;
+  plan.left = LeftAccess::Staged;
+  plan.right = RightAccess::Copied;
+  plan.depthPerBlock = c.extents[c.k.front()];
+  return plan.attribute(c.op->getContext());
+}
+
+FailureOr<ContractionPlan> expandStagePlan(const Contraction &c,
+                                           ContractionPlanAttr plan,
+                                           int64_t scratchOffset,
+                                           EmitError emitError) {
+  auto p = expandAt(c, plan, scratchOffset, emitError);
+  if (failed(p))
+    return failure();
+  bool isWhole = p->linesPerBlock == p->lines && p->tilesPerBlock == p->tiles &&
+                 p->panelsPerGroup == p->panels;
+  if (!isWhole || p->left != LeftAccess::Staged ||
+      p->right != RightAccess::Copied)
+    return emitError() << "product " << plan
+                       << " within rows is one block, staged and copied";
+  return p;
+}
+
+//===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
+
+/// Whether the product is for each of several taps of a window over one of the
+/// factors: outer products stage that once for all of them.
+static bool hasTaps(const Contraction &c) {
+  auto products = matchOuterProducts(c.op->getParentOfType<func::FuncOp>());
+  return products && !products->taps.empty();
+}
+
+SmallVector<ContractionPlanAttr>
+ContractionStrategy::plans(const Contraction &c, const Target &target) {
+  if ((!c.packed && !isWorthTiling(c)) || hasTaps(c))
+    return {};
+  ContractionPlan plan = planContraction(c, target, c.packed.has_value());
+  int64_t lanes = c.lanes(target);
+  if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
+    return {};
+  return {plan.attribute(c.op->getContext())};
+}
+
+FailureOr<Division> ContractionStrategy::divide(const Contraction &c,
+                                                ContractionPlanAttr attribute,
+                                                const Target &target,
+                                                EmitError emitError) {
+  auto plan = expandPlan(c, attribute, emitError);
+  if (failed(plan))
+    return failure();
+  int64_t lanes = c.lanes(target);
+  if (plan->panelWidth % lanes != 0)
+    return emitError() << "columns of tile = " << plan->panelWidth
+                       << "; expected a multiple of the " << lanes
+                       << " lanes of a vector of " << target.name;
+  if (!hasWholeVectors(c.result, lanes))
+    return emitError() << "the panels of the result are no whole vectors of "
+                       << target.name;
+  if (!hasVectors(c, *plan, lanes))
+    return emitError() << "some element is not found at a step from its "
+                          "neighbour, so that there are no vectors";
+  return Division{plan->chunks, plan->scratch};
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,155 @@
+//===- Costs.cpp - What parts of kernels cost -------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Costs.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+double dispatchCycles(const Target &target, int64_t chunks) {
+  // A call with its operands' addresses.
+  constexpr double kCall = 100;
+  return chunks * kCall + target.machine->barrierCycles;
+}
+
+static double tensorBytes(Type type) {
+  return graph::tensorSize(cast<RankedTensorType>(type));
+}
+
+double trafficCycles(func::FuncOp kernel, const Target &target) {
+  double total = 0, cycles = 0;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
+    total += tensorBytes(type);
+  for (Type type : kernel.getArgumentTypes())
+    cycles += target.machine->readCycles(tensorBytes(type), total);
+  // A line that is written is read before.
+  for (Type type : kernel.getResultTypes())
+    cycles += 2 * target.machine->readCycles(tensorBytes(type), total);
+  return cycles;
+}
+
+/// Vector instructions that an operation of a body becomes, about.
+static double instructions(Operation &op) {
+  // Where a loop is follows from its counter, not for each lane.
+  if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex())
+    return 0;
+  return llvm::TypeSwitch<Operation *, double>(&op)
+      .Case<math::ExpOp, math::Exp2Op, math::ExpM1Op>([](auto) { return 16; })
+      .Case<math::LogOp, math::Log2Op, math::Log1pOp>([](auto) { return 20; })
+      .Case<math::TanhOp, math::ErfOp, math::ErfcOp>([](auto) { return 24; })
+      .Case<math::SinOp, math::CosOp, math::TanOp, math::PowFOp>(
+          [](auto) { return 40; })
+      .Case<arith::DivFOp, math::SqrtOp, math::RsqrtOp>([](auto) { return 8; })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [](auto) { return 40; })
+      .Case<arith::ConstantOp, linalg::YieldOp, arith::IndexCastOp>(
+          [](auto) { return 0; })
+      // One element after the other.
+      .Case([](tensor::ExtractOp) { return 16; })
+      .Default([](Operation *) { return 1; });
+}
+
+double bodyCycles(linalg::GenericOp op, const Target &target) {
+  double count = 0;
+  for (Operation &inner : *op.getBody())
+    count += instructions(inner);
+  return count / target.machine->fmasPerCycle;
+}
+
+/// Whether neighbours in the loop over dimension `along` of the results are
+/// neighbours, or the same, in an operand.
+static bool isContiguous(AffineMap map, AffineExpr along) {
+  for (auto [i, expr] : llvm::enumerate(map.getResults()))
+    if (expr.isFunctionOfDim(cast<AffineDimExpr>(along).getPosition()) &&
+        i + 1 < map.getNumResults())
+      return false;
+  return true;
+}
+
+/// The loop that vectors lie along; nothing if the results are one element.
+static std::optional<unsigned> laneLoop(linalg::GenericOp op,
+                                        const ElementLoops &loops) {
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (output.getNumResults() == 0)
+    return std::nullopt;
+  int64_t last = output.getNumResults() - 1;
+  auto dim = dyn_cast<AffineDimExpr>(
+      output.getResult(loops.along < 0 ? last : std::min(loops.along, last)));
+  return dim ? std::optional(dim.getPosition()) : std::nullopt;
+}
+
+/// To load what one step of the body reads, for a vector, and to store.
+static double accessCycles(linalg::GenericOp op, unsigned lane,
+                           const ElementLoops &loops, const Target &target) {
+  AffineExpr dim = getAffineDimExpr(lane, op.getContext());
+  auto each = [&](OpOperand *operand, double perCycle) -> double {
+    bool together = isContiguous(op.getMatchingIndexingMap(operand), dim);
+    return together ? 1 / perCycle : loops.lanes; // Else one after the other.
+  };
+  double cycles = 0;
+  for (OpOperand *input : op.getDpsInputOperands())
+    cycles += each(input, target.machine->loadsPerCycle);
+  if (op.getNumReductionLoops() == 0)
+    cycles += each(op.getDpsInitOperand(0), target.machine->storesPerCycle);
+  return cycles;
+}
+
+static double genericCycles(linalg::GenericOp op, const ElementLoops &loops,
+                            const Target &target) {
+  // Where the next element is found, and whether it is padding: in a reduction,
+  // for each element that it reads.
+  constexpr double kPull = 0.5, kReducedPull = 1.5;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  double steps = ShapedType::getNumElements(extents);
+  if (steps == 0)
+    return 0;
+  double each = bodyCycles(op, target), lanes = 1;
+  if (auto lane = laneLoop(op, loops); lane && loops.lanes > 1) {
+    each = std::max(each, accessCycles(op, *lane, loops, target));
+    lanes =
+        extents[*lane] / double(llvm::divideCeil(extents[*lane], loops.lanes));
+  }
+  if (op.getNumReductionLoops() == 0)
+    return steps * (each + kPull) / lanes;
+  double latency = target.machine->fmaLatency / double(loops.registers);
+  return steps * (std::max(each, latency) + kReducedPull) / lanes;
+}
+
+double elementwiseCycles(func::FuncOp kernel,
+                         const llvm::DenseSet<Operation *> &except,
+                         const ElementLoops &loops, const Target &target) {
+  double cycles = 0;
+  for (auto op : kernel.getOps<linalg::GenericOp>())
+    if (!except.contains(op))
+      cycles += genericCycles(op, loops, target);
+  return cycles;
+}
+
+double tileCycles(double tiles, int64_t rows, int64_t vectors, double depth,
+                  const Target &target) {
+  const Machine &machine = *target.machine;
+  double fmas = rows * vectors / machine.fmasPerCycle;
+  double loads = (rows + vectors) / machine.loadsPerCycle;
+  // Sums that are too few wait for one another.
+  double least = machine.fmaLatency;
+  double step = std::max({fmas, loads, least});
+  // The first and the last steps overlap with nothing; sums are stored.
+  double ends =
+      2 * machine.fmaLatency + rows * vectors / machine.storesPerCycle;
+  return tiles * (depth * step + ends);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,77 @@
+//===- EmittedKernel.h - Kernels while code for them is emitted --*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_EMITTEDKERNEL_H
+#define TINH_CODEGEN_CPU_EMITTEDKERNEL_H
+
+#include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Strategy.h"
+#include "dialects/cpu/Cpu.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tinh::cpu {
+
+using namespace codegen; // What all devices have in common.
+
+/// A kernel function while code for it is being emitted: its operands as flat
+/// memory, the worker's scratch memory and the chunks to compute.
+struct EmittedKernel {
+  mlir::func::FuncOp source;
+  mlir::func::FuncOp function;
+  mlir::Value scratch, begin, end;
+
+  /// Memory of the kernel's operand `i`: its inputs, then its results.
+  Buffer operand(unsigned i);
+  /// A buffer of `shape` at `offset` bytes of the scratch memory.
+  Buffer scratchBuffer(mlir::OpBuilder &b, int64_t offset,
+                       llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  /// Lets `pull` see the kernel's inputs.
+  void bindInputs(Pull &pull);
+  /// Emits the loop over the units of the chunks to compute, `perChunk` of
+  /// `units` in each, and leaves `b` in it. Returns the unit's number.
+  mlir::Value loopOverUnits(mlir::OpBuilder &b, int64_t units,
+                            int64_t perChunk);
+};
+
+/// Stores the kernel's results at `at`, pulled on what `pull` has in registers.
+mlir::LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
+                                 const Indices &at);
+
+/// Rounds up to the alignment of buffers.
+inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
+
+/// Chunks of a kernel, and bytes of scratch memory that a worker needs.
+struct Division {
+  int64_t chunks, scratch;
+};
+/// So many units of work in chunks of `perChunk`, of which there is at least
+/// one.
+inline int64_t countChunks(int64_t units, int64_t perChunk) {
+  return std::max<int64_t>(1, llvm::divideCeil(units, perChunk));
+}
+
+/// How many units of work a chunk gets if some `wanted` chunks of them are
+/// made.
+inline int64_t unitsForChunks(int64_t units, int64_t wanted) {
+  return std::max<int64_t>(1, llvm::divideCeil(units, wanted));
+}
+
+/// Whether a number of a plan lies in [least, most]; else an error that names
+/// it.
+mlir::LogicalResult checkWithin(EmitError emitError, llvm::StringRef name,
+                                int64_t value, int64_t least, int64_t most);
+
+/// Whether a plan's vectors have a number of lanes that there can be.
+mlir::LogicalResult checkLanes(EmitError emitError, int64_t lanes);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_EMITTEDKERNEL_H

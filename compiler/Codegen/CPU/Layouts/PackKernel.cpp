@@ -1,0 +1,226 @@
+//===- PackKernel.cpp - Kernels that compute in panels ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel that updates a matrix,
+//
+//   %0 = linalg.generic … -> tensor<1000x100xf32>          // the gradient
+//   %1 = linalg.generic ins(%0, %w …) -> tensor<1000x100xf32>
+//
+// becomes one that updates it where it lies in panels:
+//
+//   %0 = linalg.generic … -> tensor<1000x100xf32>
+//   %p = … -> tensor<4x1000x32xf32>                        // says how it does
+//   %1 = linalg.generic ins(%p, %w …) -> tensor<4x1000x32xf32>
+//
+// What is element-wise runs along the panels; the columns that are none are
+// computed, too, and mean nothing. A product makes its columns in their order.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Layouts/Packing.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+namespace {
+
+class KernelPacker {
+public:
+  KernelPacker(OpBuilder &b, func::FuncOp kernel, const Packing &packing)
+      : b(b), kernel(kernel), loc(kernel.getLoc()), packing(packing) {}
+
+  LogicalResult run(const llvm::SmallBitVector &arguments);
+
+private:
+  Value pack(Value plain);
+  Value packGeneric(linalg::GenericOp op);
+  Value packProduct(Value result, linalg::GenericOp op);
+  linalg::GenericOp reductionOf(Value value);
+  Value packBroadcast(OpOperand &operand, linalg::GenericOp op);
+  void eraseDead();
+
+  OpBuilder &b;
+  func::FuncOp kernel;
+  Location loc;
+  const Packing &packing;
+  llvm::DenseMap<Value, Value> packed;
+};
+
+/// Whether the elements of the result follow from those of the operands at the
+/// same index, or at fewer of its dimensions.
+bool isElementwise(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+      !op.getBody()->getOps<linalg::IndexOp>().empty() ||
+      !op.getBody()->getOps<tensor::ExtractOp>().empty())
+    return false;
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+  });
+}
+
+} // namespace
+
+/// An operand of `op` with all dimensions of its result, in panels.
+Value KernelPacker::packBroadcast(OpOperand &operand, linalg::GenericOp op) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  Value whole = moveElements(b, loc, operand.get(), packing.logical.getShape(),
+                             map.getResults());
+  return packPanels(b, loc, whole, packing.of(getElementTypeOrSelf(whole)));
+}
+
+Value KernelPacker::packGeneric(linalg::GenericOp op) {
+  int64_t rank = packing.packed.getRank();
+  AffineMap identity = AffineMap::getMultiDimIdentityMap(rank, b.getContext());
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    bool isScalar = map.getNumResults() == 0;
+    inputs.push_back(isScalar           ? operand->get()
+                     : map.isIdentity() ? pack(operand->get())
+                                        : packBroadcast(*operand, op));
+    maps.push_back(isScalar ? AffineMap::get(rank, 0, b.getContext())
+                            : identity);
+  }
+  maps.push_back(identity);
+  Value init = pack(op.getDpsInits()[0]);
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto result = linalg::GenericOp::create(b, loc, init.getType(), inputs, init,
+                                          maps, iterators);
+  IRMapping mapping;
+  op.getRegion().cloneInto(&result.getRegion(), mapping);
+  return result.getResult(0);
+}
+
+/// `result`, what `op` reduces to, maybe reshaped: it is computed as columns,
+/// so that panels are stored as they lie.
+Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
+  OpOperand *init = op.getDpsInitOperand(0);
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  Packing columns = packing.of(type.getElementType());
+  auto fill = init->get().getDefiningOp<linalg::FillOp>();
+  AffineMap output = op.getMatchingIndexingMap(init);
+  if (op.getNumResults() != 1 || !fill || !output.isProjectedPermutation())
+    return packPanels(b, loc, result, columns);
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> exprs;
+  for (auto [i, dim] : llvm::enumerate(packing.toColumns)) {
+    shape.push_back(type.getDimSize(dim));
+    exprs.push_back(output.getResult(dim));
+    columns.toColumns[i] = i;
+  }
+  columns.plain = RankedTensorType::get(shape, type.getElementType());
+  columns.logical = columns.plain;
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  Value zero =
+      linalg::FillOp::create(b, loc, fill.getInputs(), empty).getResult(0);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = AffineMap::get(output.getNumDims(), 0, exprs, b.getContext());
+  auto product =
+      linalg::GenericOp::create(b, loc, columns.plain, op.getDpsInputs(), zero,
+                                maps, op.getIteratorTypesArray());
+  IRMapping mapping;
+  op.getRegion().cloneInto(&product.getRegion(), mapping);
+  return packPanels(b, loc, product.getResult(0), columns);
+}
+
+/// The reduction that `value` is the result of, in the shape that is packed;
+/// null if there is none.
+linalg::GenericOp KernelPacker::reductionOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto merged = value.getDefiningOp<tensor::CollapseShapeOp>();
+  if (type.getShape() != packing.plain.getShape() && merged)
+    value = merged.getSrc();
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  bool isProduct = op && op.getNumReductionLoops() > 0 &&
+                   cast<RankedTensorType>(value.getType()).getShape() ==
+                       packing.plain.getShape();
+  return isProduct ? op : linalg::GenericOp();
+}
+
+Value KernelPacker::pack(Value plain) {
+  if (Value known = packed.lookup(plain))
+    return known;
+  Type element = getElementTypeOrSelf(plain);
+  auto empty = [&]() -> Value {
+    return tensor::EmptyOp::create(b, loc, packing.packed.getShape(), element);
+  };
+  Value result;
+  Operation *op = plain.getDefiningOp();
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (generic && isElementwise(generic))
+    result = packGeneric(generic);
+  else if (auto reduction = reductionOf(plain))
+    result = packProduct(plain, reduction);
+  else if (auto fill = dyn_cast_or_null<linalg::FillOp>(op))
+    result =
+        linalg::FillOp::create(b, loc, fill.getInputs(), empty()).getResult(0);
+  else if (isa_and_present<tensor::EmptyOp>(op))
+    result = empty();
+  else
+    result = packPanels(b, loc, plain, packing.of(element));
+  return packed[plain] = result;
+}
+
+void KernelPacker::eraseDead() {
+  Block &body = kernel.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Lets the kernel return its results packed and read `arguments` packed; fails
+/// if it reads one of these otherwise, too.
+LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
+  Block &body = kernel.getBody().front();
+  Operation *terminator = body.getTerminator();
+  b.setInsertionPoint(terminator);
+  // Packed arguments get their type when what reads them plain is gone.
+  SmallVector<BlockArgument> read;
+  for (unsigned i : arguments.set_bits()) {
+    BlockArgument argument = body.getArgument(i);
+    Type type = packing.of(getElementTypeOrSelf(argument)).packed;
+    packed[argument] =
+        UnrealizedConversionCastOp::create(b, loc, type, argument).getResult(0);
+    read.push_back(argument);
+  }
+  for (OpOperand &result : terminator->getOpOperands())
+    result.set(pack(result.get()));
+  eraseDead();
+  for (BlockArgument argument : read) {
+    auto isStand = [](Operation *user) {
+      return isa<UnrealizedConversionCastOp>(user);
+    };
+    if (!llvm::all_of(argument.getUsers(), isStand))
+      return failure();
+    argument.setType(packing.of(getElementTypeOrSelf(argument)).packed);
+    for (Operation *stand : llvm::make_early_inc_range(argument.getUsers())) {
+      stand->getResult(0).replaceAllUsesWith(argument);
+      stand->erase();
+    }
+  }
+  kernel.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
+                                           terminator->getOperandTypes()));
+  return success();
+}
+
+LogicalResult packKernel(OpBuilder &b, func::FuncOp kernel,
+                         const Packing &packing,
+                         const llvm::SmallBitVector &arguments) {
+  return KernelPacker(b, kernel, packing).run(arguments);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,128 @@
+//===- VariableLayouts.h - How variables are stored -------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the parts of `layOutVariables` share: AbsorbMovements.cpp lets products
+// read variables themselves, LayOutVariables.cpp finds the layouts that pay,
+// ApplyLayout.cpp makes a module follow one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
+#define TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
+
+#include "compiler/Codegen/CPU/Layouts/Packing.h"
+#include "compiler/Codegen/CPU/Strategies.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tinh::cpu {
+
+/// Lets kernels read variables themselves that are reshaped before, and
+/// products those whose dimensions are in another order before.
+void absorbMovements(mlir::ModuleOp module);
+
+/// A product that reads a tensor as weights, and the packing that it wants.
+struct WeightsReader {
+  mlir::func::FuncOp kernel;
+  Contraction contraction;
+  Packing packing;
+};
+
+/// A layout, and the kernel of a product that wants it.
+struct Candidate {
+  Packing packing;
+  mlir::func::FuncOp kernel;
+};
+
+/// What would follow from a layout of some variables.
+struct Proposal {
+  Packing packing;
+  mlir::func::FuncOp kernel; // That wants it.
+  llvm::SetVector<mlir::StringAttr> variables;
+  /// Dispatches whose results are packed, and which operands of them are.
+  llvm::MapVector<mlir::Operation *, llvm::SmallBitVector> updates;
+  /// What is packed: arguments, and results of these dispatches.
+  llvm::SetVector<mlir::Value> values;
+  /// Results that are made plain and packed then.
+  llvm::SetVector<mlir::Value> packedAfter;
+  int64_t gain = 0;
+
+  /// The packing of one of `values`.
+  Packing packingOf(mlir::Value value) const {
+    return packing.of(mlir::getElementTypeOrSelf(value));
+  }
+};
+
+class VariableLayouts {
+public:
+  VariableLayouts(mlir::ModuleOp module, const Target &target)
+      : module(module), target(target), symbols(module),
+        b(module.getContext()) {}
+  /// Returns the number of variables that have got layouts.
+  int64_t run();
+
+private:
+  // What the functions do.
+  void collect();
+  mlir::func::FuncOp kernelOf(graph::DispatchOp dispatch);
+  std::optional<WeightsReader> productOf(mlir::OpOperand &use);
+  graph::DispatchOp castOf(mlir::OpOperand &use);
+  graph::DispatchOp movementOf(mlir::OpOperand &use);
+  llvm::SmallVector<Candidate> candidates(mlir::StringAttr variable);
+
+  // What a layout would change.
+  std::optional<Proposal> propose(mlir::StringAttr variable,
+                                  const Candidate &candidate);
+  bool isReadPacked(const Proposal &proposal, mlir::OpOperand &use);
+  void addVariable(Proposal &proposal, mlir::StringAttr variable);
+  void addValue(Proposal &proposal, mlir::Value value);
+  void addResult(Proposal &proposal, mlir::Value value);
+  bool addUpdate(Proposal &proposal, graph::DispatchOp update);
+  llvm::SmallBitVector packedOperands(graph::DispatchOp update,
+                                      const Packing &packing);
+  void addOperand(Proposal &proposal, mlir::Value value);
+  bool isPackedThen(mlir::Value value);
+  void countReaders(Proposal &proposal, mlir::Value value);
+  int64_t costOf(const WeightsReader &reader, const Packing &packing);
+  int64_t weightOf(mlir::Value value);
+
+  // The change.
+  void apply(Proposal &proposal);
+  mlir::func::FuncOp
+  createKernel(mlir::func::FuncOp reader, llvm::StringRef suffix,
+               mlir::Type from, mlir::Type to,
+               llvm::function_ref<mlir::Value(mlir::Value)> convert);
+  mlir::func::FuncOp packKernelFor(const Proposal &proposal,
+                                   mlir::Type element);
+  mlir::func::FuncOp unpackKernelFor(const Proposal &proposal,
+                                     mlir::Type element);
+  void changeReaders(Proposal &proposal, mlir::Value value);
+  void changeUpdate(mlir::Operation *update,
+                    const llvm::SmallBitVector &operands, Proposal &proposal);
+  void packAfter(Proposal &proposal, mlir::Value value);
+  void changeDeclarations(const Proposal &proposal);
+  mlir::Value dispatch(mlir::Value value, mlir::func::FuncOp kernel);
+
+  mlir::ModuleOp module;
+  const Target &target;
+  mlir::SymbolTable symbols;
+  mlir::OpBuilder b;
+  llvm::SmallVector<mlir::func::FuncOp> functions;
+  llvm::MapVector<mlir::StringAttr, graph::VariableOp> variables;
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> arguments,
+      results;
+  llvm::DenseMap<mlir::Value, mlir::StringAttr> variableOf; // Of arguments.
+  /// Of the layout that is being applied, by the type of elements.
+  llvm::DenseMap<mlir::Type, mlir::func::FuncOp> pack, unpack;
+};
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_VARIABLELAYOUTS_H

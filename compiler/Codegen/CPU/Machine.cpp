@@ -1,0 +1,125 @@
+//===- Machine.cpp - What a core can do -------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Machine.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace tinh::cpu {
+
+constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
+
+// Sources. [AMD4] Software Optimization Guide for the AMD Zen4
+// Microarchitecture, 57647: sections 2.6 (caches), 2.10 (floating point) and
+// 2.12 (loads, stores). [AMD5] the same for Zen5, 58455. [INTEL] Intel 64 and
+// IA-32 Architectures Optimization Reference Manual, 248966: chapters 2.1
+// (Sapphire Rapids) and 2.6 (Skylake server). Bandwidths beyond the first level
+// are what `benchmarks/machine` printed, or guesses where that has not run.
+
+/// Any CPU with AVX2 and FMA: two units of each since Haswell and Zen 2.
+/// Caches as of a small core; not measured.
+static const Machine kAvx2{"avx2",
+                           32,
+                           16,
+                           2,
+                           4,
+                           2,
+                           1,
+                           {32 * KiB, 64},
+                           {256 * KiB, 24},
+                           {2 * MiB, 12},
+                           {0, 4},
+                           4 * KiB,
+                           8,
+                           400};
+
+/// [INTEL] 2.6; bandwidths beyond L1 not measured.
+static const Machine kSkylakeX{"skylake-avx512",
+                               64,
+                               32,
+                               2,
+                               4,
+                               2,
+                               1,
+                               {32 * KiB, 128},
+                               {1 * MiB, 36},
+                               {1408 * KiB, 8},
+                               {0, 4},
+                               4 * KiB,
+                               8,
+                               500};
+
+/// [INTEL] 2.1; bandwidths beyond L1 not measured.
+static const Machine kSapphireRapids{"sapphirerapids",
+                                     64,
+                                     32,
+                                     2,
+                                     4,
+                                     2,
+                                     1,
+                                     {48 * KiB, 128},
+                                     {2 * MiB, 48},
+                                     {1920 * KiB, 8},
+                                     {0, 4},
+                                     4 * KiB,
+                                     12,
+                                     600};
+
+/// [AMD4]: vectors of 512 bits go through twice; a store of them takes two
+/// cycles.
+static const Machine kZen4{"znver4",
+                           64,
+                           32,
+                           1,
+                           4,
+                           1,
+                           0.5,
+                           {32 * KiB, 64},
+                           {1 * MiB, 32},
+                           {4 * MiB, 16},
+                           {0, 8},
+                           4 * KiB,
+                           8,
+                           500};
+
+/// [AMD5]: two units of 512 bits.
+static const Machine kZen5{"znver5",
+                           64,
+                           32,
+                           2,
+                           4,
+                           2,
+                           1,
+                           {48 * KiB, 128},
+                           {1 * MiB, 64},
+                           {4 * MiB, 24},
+                           {0, 8},
+                           4 * KiB,
+                           12,
+                           500};
+
+const Machine &machineFor(llvm::StringRef cpu, int64_t vectorBytes) {
+  if (cpu == "znver4")
+    return kZen4;
+  if (cpu.starts_with("znver") && vectorBytes == 64)
+    return kZen5;
+  constexpr llvm::StringLiteral kSunnyCoves[] = {
+      "skylake-avx512", "cascadelake",    "cooperlake", "cannonlake",
+      "icelake-client", "icelake-server", "tigerlake",  "rocketlake"};
+  if (vectorBytes == 64 && llvm::is_contained(kSunnyCoves, cpu))
+    return kSkylakeX;
+  return vectorBytes == 64 ? kSapphireRapids : kAvx2;
+}
+
+double Machine::readCycles(double bytes, double footprint) const {
+  for (const MemoryLevel &level : {l1, l2, l3})
+    if (footprint <= level.bytes)
+      return bytes / level.bytesPerCycle;
+  return bytes / memory.bytesPerCycle;
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,51 @@
+//===- Machine.h - What a core can do ---------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Costs of plans are estimated in cycles of one core from these numbers. Each
+// has its source in Machine.cpp: a manual, or what `benchmarks/machine` prints.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_MACHINE_H
+#define TINH_CODEGEN_CPU_MACHINE_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace tinh::cpu {
+
+/// A level of the memory hierarchy, as one core sees it.
+struct MemoryLevel {
+  int64_t bytes;        // Of its share; 0 for memory itself.
+  double bytesPerCycle; // That it reads from there, in order.
+};
+
+struct Machine {
+  llvm::StringRef name;
+  // In the widest vectors that kernels use.
+  int64_t vectorBytes, vectorRegisters;
+  double fmasPerCycle;
+  int64_t fmaLatency; // Cycles.
+  double loadsPerCycle, storesPerCycle;
+  MemoryLevel l1, l2, l3, memory;
+  /// Lines whose addresses differ by a multiple of this share a set of the
+  /// first level, which has so many ways.
+  int64_t aliasBytes, l1Ways;
+  /// Cycles from one core's last store of a step to another's first load.
+  double barrierCycles;
+
+  /// Cycles to read `bytes` once that lie in as much memory, or more.
+  double readCycles(double bytes, double footprint) const;
+};
+
+/// The machine that LLVM calls `cpu`, or one that has the same vectors.
+const Machine &machineFor(llvm::StringRef cpu, int64_t vectorBytes);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_MACHINE_H

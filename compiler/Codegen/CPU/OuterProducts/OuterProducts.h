@@ -1,0 +1,111 @@
+//===- OuterProducts.h - Sums of outer products -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strategy `outer_products`: contractions over more indices than their
+// results have, such as the gradient of a convolution by its weights,
+//
+//   dw[o, c, i, j] = Σ over n, h, w of dy[n, h, w, o] · x[n, h + i, w + j, c]
+//
+// Both factors are contiguous along a dimension of the result: one gives the
+// lanes of vectors, the other the rows of register tiles. For several taps one
+// of them is shifted.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTS_H
+#define TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTS_H
+
+#include "compiler/Codegen/CPU/EmittedKernel.h"
+
+namespace tinh::cpu {
+
+struct OuterProducts {
+  /// One operand of the product, and its dimension's loop.
+  struct Factor {
+    mlir::Value value;
+    mlir::AffineMap map;
+    unsigned loop;
+  };
+  mlir::linalg::GenericOp op;
+  mlir::Value result; // The sums, maybe with dimensions merged.
+  Factor sliding, plain;
+  llvm::SmallVector<unsigned> batch; // Loops that index both factors,
+  llvm::SmallVector<unsigned> taps;  // along which one slides, and
+  llvm::SmallVector<unsigned> sums;  // that are summed over.
+  llvm::SmallVector<int64_t> extents;
+
+  mlir::Type element() const {
+    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  }
+  /// From the loops to the indices of the sums.
+  mlir::AffineMap output() const {
+    mlir::linalg::GenericOp generic = op;
+    return generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
+  }
+  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
+  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const {
+    int64_t product = 1;
+    for (unsigned loop : loops)
+      product *= extents[loop];
+    return product;
+  }
+};
+Match<OuterProducts> matchOuterProducts(mlir::func::FuncOp kernel);
+/// Whether the last result of `map` is this loop alone.
+bool isLast(mlir::AffineMap map, unsigned loop);
+
+/// How outer products are cut: what their plan says, and what follows from it.
+struct OuterProductsPlan {
+  bool lanesSlide; // The sliding factor gives the lanes, else the rows.
+  /// Rows are the elements of as many taps of the last such loop, too, which
+  /// lie side by side.
+  int64_t tapsPerRow;
+  int64_t tileRows, tileColumns; // Of a register tile.
+  int64_t rowsPerBlock, lanesPerBlock;
+  /// What is summed at a time: all of the loops after `level`, and some of it.
+  size_t level;
+  int64_t sumsPerBlock;
+
+  int64_t rowBlocks, laneBlocks;
+  /// The sums of a block: [taps, rows, lanes], rounded up to tiles.
+  int64_t paddedRows, paddedLanes, sumsOffset;
+  /// Both factors' parts of that, in scratch memory.
+  llvm::SmallVector<int64_t> slidingSlab, plainSlab;
+  int64_t slidingOffset, plainOffset;
+  int64_t chunks, scratch;
+
+  OuterProductsPlanAttr attribute(mlir::MLIRContext *context) const;
+};
+/// With at least `enoughChunks` where there is work for them.
+OuterProductsPlan planOuterProducts(const OuterProducts &products,
+                                    const Target &target,
+                                    int64_t enoughChunks = 8);
+/// What follows from `plan`; an error if the products cannot be computed so.
+mlir::FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &products,
+                                              OuterProductsPlanAttr plan,
+                                              EmitError emitError);
+
+struct OuterProductsStrategy {
+  using Plan = OuterProductsPlanAttr;
+  static Match<OuterProducts> match(mlir::func::FuncOp kernel) {
+    return matchOuterProducts(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const OuterProducts &, const Target &);
+  static double cost(const OuterProducts &, Plan, const Target &);
+  static mlir::FailureOr<Division> divide(const OuterProducts &, Plan,
+                                          const Target &, EmitError);
+  static mlir::LogicalResult emit(EmittedKernel &, const OuterProducts &, Plan,
+                                  const Target &);
+  /// Into parts of the sums and their sum (SplitSums.cpp).
+  static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
+                                 mlir::func::FuncOp, graph::DispatchOp,
+                                 const Target &);
+};
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTS_H

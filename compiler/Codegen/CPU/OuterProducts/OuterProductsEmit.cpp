@@ -1,0 +1,491 @@
+//===- OuterProductsEmit.cpp - Sums of outer products -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A chunk computes a block of rows by lanes for all taps. Their sums lie in
+// scratch memory while, some of the summed indices after the other, both
+// factors' parts are copied there, too, without padding and as close as a tile
+// reads them. Register tiles take their sums up, add the products of all these
+// indices and put them back. In the end what follows is computed from the sums.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
+
+#include "compiler/Codegen/CPU/Contraction/Tile.h"
+#include "compiler/Codegen/Kernel/Product.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+namespace {
+
+class OuterProductsEmitter {
+public:
+  OuterProductsEmitter(EmittedKernel &kernel, const OuterProducts &p,
+                       const OuterProductsPlan &plan, const Target &target,
+                       OpBuilder &b)
+      : kernel(kernel), p(p), plan(plan), b(b), loc(kernel.source.getLoc()),
+        scalar(b, loc, 1), lanes(target.vectorBytes / p.elementBytes()),
+        vectors(plan.tileColumns / lanes),
+        rows(plan.lanesSlide ? p.plain : p.sliding),
+        columns(plan.lanesSlide ? p.sliding : p.plain) {}
+
+  LogicalResult emitChunk(Value chunk);
+
+private:
+  using Factor = OuterProducts::Factor;
+  using Values = SmallVector<Value>;
+  using Body = function_ref<LogicalResult(Value)>;
+  /// A factor's part in scratch memory.
+  struct Slab {
+    Buffer buffer;
+    ArrayRef<int64_t> shape;
+  };
+
+  LogicalResult loop(Value from, Value to, int64_t step, Body body) {
+    return buildLoop(b, loc, from, to, step, body);
+  }
+  LogicalResult loop(int64_t extent, int64_t step, Body body) {
+    return loop(scalar.index(0), scalar.index(extent), step, body);
+  }
+  Value minimum(Value x, Value y) {
+    return b.createOrFold<arith::MinUIOp>(loc, x, y);
+  }
+  Value sub(Value x, Value y) {
+    return b.createOrFold<arith::SubIOp>(loc, x, y);
+  }
+  VectorType vectorType() { return VectorType::get({lanes}, p.element()); }
+  int64_t tapsOfSums() const { return p.extentOf(p.taps) / plan.tapsPerRow; }
+  ArrayRef<unsigned> outerTaps() const {
+    return ArrayRef(p.taps).drop_back(plan.tapsPerRow > 1);
+  }
+
+  void clearSums();
+  LogicalResult addSums(size_t level);
+  LogicalResult stage(const Factor &factor, const Slab &slab, Value count);
+  LogicalResult stageLine(const Factor &factor, const Slab &slab, Indices at,
+                          Value count);
+  FailureOr<LaneValue> pullFloat(Pull &pull, Value operand, const Indices &at);
+  LogicalResult multiplyBlock(Value sumsEnd);
+  LogicalResult emitTile(Value slidingAt, Value sumsAt, Value row, Value column,
+                         Value sumsEnd);
+  FailureOr<Values> multiply(size_t level, Value rowsAt, Value columnsAt,
+                             Value sumsEnd, ValueRange state);
+  int64_t step(const Factor &factor, const Slab &slab, unsigned loop) const;
+  bool storesVectors() const;
+  LogicalResult store();
+  LogicalResult storeVectors();
+  LogicalResult storeLine(Value line, Value firstColumn);
+  LogicalResult storeElements();
+  LogicalResult eachTap(size_t level, Value plane, Value row, Body body);
+  LogicalResult finish(Value sum, Value mask);
+
+  EmittedKernel &kernel;
+  const OuterProducts &p;
+  const OuterProductsPlan &plan;
+  OpBuilder &b;
+  Location loc;
+  Pull scalar;
+  int64_t lanes, vectors;
+  const Factor &rows, &columns;
+
+  Indices dims; // Of the loops, at the code being emitted.
+  Slab slidingSlab, plainSlab;
+  Value sums;                  // Memory.
+  Value rowCount, columnCount; // Of the chunk.
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+FailureOr<LaneValue> OuterProductsEmitter::pullFloat(Pull &pull, Value operand,
+                                                     const Indices &at) {
+  auto element = pull.at(operand, at);
+  if (failed(element) || getElementTypeOrSelf(operand) == p.element())
+    return element;
+  Type type = p.element();
+  if (auto vector = dyn_cast<VectorType>(element->value.getType()))
+    type = vector.clone(type);
+  Value converted = arith::ExtFOp::create(b, loc, type, element->value);
+  return LaneValue{converted, element->uniform, {}};
+}
+
+/// `count` elements of the factor's last dimension.
+LogicalResult OuterProductsEmitter::stageLine(const Factor &factor,
+                                              const Slab &slab, Indices at,
+                                              Value count) {
+  Value start = at.back().base;
+  auto copy = [&](Value iv, Value mask) -> LogicalResult {
+    Pull pull(b, loc, lanes);
+    kernel.bindInputs(pull);
+    pull.mask = mask;
+    at.back() = {scalar.add(start, iv), 1, 1};
+    auto value = pullFloat(pull, factor.value, at);
+    if (failed(value))
+      return failure();
+    return pull.store(*value, slab.buffer, at);
+  };
+  Value whole = scalar.mul(
+      b.createOrFold<arith::DivUIOp>(loc, count, scalar.index(lanes)), lanes);
+  if (failed(loop(scalar.index(0), whole, lanes,
+                  [&](Value iv) { return copy(iv, {}); })))
+    return failure();
+  return loop(whole, count, lanes, [&](Value iv) {
+    return copy(iv, firstLanes(b, loc, sub(count, iv), lanes));
+  });
+}
+
+/// Copies what the current block of sums reads of a factor.
+LogicalResult OuterProductsEmitter::stage(const Factor &factor,
+                                          const Slab &slab, Value count) {
+  Indices start = dims;
+  for (unsigned tap : p.taps)
+    start[tap].base = scalar.index(0);
+  auto from = scalar.apply(factor.map, start);
+  if (failed(from))
+    return failure();
+  Slab placed = slab;
+  for (LaneIndex &index : *from)
+    placed.buffer.origin.push_back(index.base);
+  // The last block of sums may read less.
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(factor.value.getType()).getShape();
+  Indices at = *from;
+  std::function<LogicalResult(size_t)> nest = [&](size_t dim) -> LogicalResult {
+    if (dim + 1 == slab.shape.size())
+      return stageLine(factor, placed, at, count);
+    Value end = minimum(scalar.index(slab.shape[dim]),
+                        sub(scalar.index(shape[dim]), (*from)[dim].base));
+    return loop(scalar.index(0), end, 1, [&](Value iv) {
+      at[dim] = {scalar.add((*from)[dim].base, iv), 0, 1};
+      return nest(dim + 1);
+    });
+  };
+  return nest(0);
+}
+
+/// How far one step of a loop moves in a slab.
+int64_t OuterProductsEmitter::step(const Factor &factor, const Slab &slab,
+                                   unsigned loop) const {
+  int64_t distance = 0;
+  for (auto [i, expr] : llvm::enumerate(factor.map.getResults()))
+    distance +=
+        loopCoefficient(expr, loop, p.extents.size()) * slab.buffer.strides[i];
+  return distance;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void OuterProductsEmitter::clearSums() {
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  (void)loop(tapsOfSums() * plan.paddedRows * plan.paddedLanes, lanes,
+             [&](Value iv) {
+               vector::StoreOp::create(b, loc, zero, sums, iv);
+               return success();
+             });
+}
+
+/// The sums over the loops from `level` on.
+LogicalResult OuterProductsEmitter::addSums(size_t level) {
+  unsigned dim = p.sums[level];
+  int64_t extent = p.extents[dim];
+  if (level < plan.level)
+    return loop(extent, 1, [&](Value iv) {
+      dims[dim].base = iv;
+      return addSums(level + 1);
+    });
+  return loop(extent, plan.sumsPerBlock, [&](Value iv) {
+    dims[dim].base = iv;
+    for (unsigned inner : ArrayRef(p.sums).drop_front(level + 1))
+      dims[inner].base = scalar.index(0);
+    const Slab &ofRows = plan.lanesSlide ? plainSlab : slidingSlab;
+    const Slab &ofColumns = plan.lanesSlide ? slidingSlab : plainSlab;
+    if (failed(stage(rows, ofRows, rowCount)) ||
+        failed(stage(columns, ofColumns, columnCount)))
+      return failure();
+    return multiplyBlock(minimum(sub(scalar.index(extent), iv),
+                                 scalar.index(plan.sumsPerBlock)));
+  });
+}
+
+/// All tiles of the chunk, for all taps.
+LogicalResult OuterProductsEmitter::multiplyBlock(Value sumsEnd) {
+  int64_t plane = plan.paddedRows * plan.paddedLanes;
+  std::function<LogicalResult(size_t, Value, Value)> nest =
+      [&](size_t level, Value slidingAt, Value tap) -> LogicalResult {
+    if (level < outerTaps().size()) {
+      unsigned dim = outerTaps()[level];
+      int64_t distance = step(p.sliding, slidingSlab, dim);
+      return loop(p.extents[dim], 1, [&](Value iv) {
+        return nest(level + 1, scalar.add(slidingAt, scalar.mul(iv, distance)),
+                    scalar.add(scalar.mul(tap, p.extents[dim]), iv));
+      });
+    }
+    return loop(plan.paddedLanes, vectors * lanes, [&](Value column) {
+      return loop(plan.paddedRows, plan.tileRows, [&](Value row) {
+        return emitTile(slidingAt, scalar.mul(tap, plane), row, column,
+                        sumsEnd);
+      });
+    });
+  };
+  return nest(0, scalar.index(0), scalar.index(0));
+}
+
+LogicalResult OuterProductsEmitter::emitTile(Value slidingAt, Value sumsAt,
+                                             Value row, Value column,
+                                             Value sumsEnd) {
+  sumsAt =
+      scalar.add(sumsAt, scalar.add(scalar.mul(row, plan.paddedLanes), column));
+  auto at = [&](int64_t r, int64_t v) {
+    return scalar.add(sumsAt, scalar.index(r * plan.paddedLanes + v * lanes));
+  };
+  Values state;
+  for (int64_t r = 0; r < plan.tileRows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      state.push_back(
+          vector::LoadOp::create(b, loc, vectorType(), sums, at(r, v)));
+  Value rowsAt = plan.lanesSlide ? row : scalar.add(slidingAt, row);
+  Value columnsAt = plan.lanesSlide ? scalar.add(slidingAt, column) : column;
+  auto added = multiply(plan.level, rowsAt, columnsAt, sumsEnd, state);
+  if (failed(added))
+    return failure();
+  for (int64_t r = 0; r < plan.tileRows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      vector::StoreOp::create(b, loc, (*added)[r * vectors + v], sums,
+                              at(r, v));
+  return success();
+}
+
+/// Adds the products over the sums from `level` on to the tile in `state`.
+FailureOr<SmallVector<Value>>
+OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
+                               Value sumsEnd, ValueRange state) {
+  const Slab &ofRows = plan.lanesSlide ? plainSlab : slidingSlab;
+  const Slab &ofColumns = plan.lanesSlide ? slidingSlab : plainSlab;
+  unsigned dim = p.sums[level];
+  int64_t rowStep = step(rows, ofRows, dim),
+          columnStep = step(columns, ofColumns, dim);
+  Value end = level == plan.level ? sumsEnd : scalar.index(p.extents[dim]);
+  bool isInner = level + 1 == p.sums.size();
+  return buildLoop(
+      b, loc, scalar.index(0), end, 1, state,
+      [&](Value iv, ValueRange values) -> FailureOr<Values> {
+        Value rowAt = scalar.add(rowsAt, scalar.mul(iv, rowStep));
+        Value columnAt = scalar.add(columnsAt, scalar.mul(iv, columnStep));
+        if (!isInner)
+          return multiply(level + 1, rowAt, columnAt, sumsEnd, values);
+        Values loaded, elements, sums(values);
+        for (int64_t v = 0; v < vectors; ++v)
+          loaded.push_back(vector::LoadOp::create(
+              b, loc, vectorType(), ofColumns.buffer.memref,
+              scalar.add(columnAt, scalar.index(v * lanes))));
+        for (int64_t r = 0; r < plan.tileRows; ++r)
+          elements.push_back(scalar.add(rowAt, scalar.index(r)));
+        multiplyTile(b, loc, ofRows.buffer.memref, elements, loaded, sums);
+        return sums;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Computes the kernel's results from `sum`, one or a vector, whose indices
+/// `dims` has.
+LogicalResult OuterProductsEmitter::finish(Value sum, Value mask) {
+  AffineMap output = p.output();
+  Indices at;
+  for (unsigned i = 0; i < output.getNumResults(); ++i)
+    at.push_back(dims[output.getDimPosition(i)]);
+  bool isVector = isa<VectorType>(sum.getType());
+  Pull pull(b, loc, isVector ? lanes : 1);
+  kernel.bindInputs(pull);
+  pull.mask = mask;
+  at = indicesInResult(pull, p.op->getResult(0), p.result, at);
+  pull.registers[p.result] = {sum, !isVector, {}};
+  return storeResults(kernel, pull, at);
+}
+
+/// Runs `body` for all taps from loop `level` on, which are `plane` before,
+/// with the place of the sums of `row`.
+LogicalResult OuterProductsEmitter::eachTap(size_t level, Value plane,
+                                            Value row, Body body) {
+  constexpr int64_t kUnrolled = 8;
+  if (level == p.taps.size()) {
+    Value sumsAt = scalar.mul(plane, plan.paddedRows * plan.paddedLanes);
+    return body(scalar.add(sumsAt, scalar.mul(row, plan.paddedLanes)));
+  }
+  unsigned dim = p.taps[level];
+  int64_t extent = p.extents[dim];
+  bool isRow = level >= outerTaps().size();
+  auto withTap = [&](Value tap) {
+    dims[dim].base = tap;
+    if (isRow)
+      return eachTap(level + 1, plane,
+                     scalar.add(row, scalar.mul(tap, p.extents[rows.loop])),
+                     body);
+    return eachTap(level + 1, scalar.add(scalar.mul(plane, extent), tap), row,
+                   body);
+  };
+  // Neighbours in memory, if the results end with the taps.
+  if (extent > kUnrolled || storesVectors())
+    return loop(extent, 1, withTap);
+  for (int64_t tap = 0; tap < extent; ++tap)
+    if (failed(withTap(scalar.index(tap))))
+      return failure();
+  return success();
+}
+
+/// Results along the lanes, from the sums at `line` on. Those in panels have
+/// zeros for what is left of the last one, for kernels that go through all of
+/// it.
+LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
+  auto goTo = [&](Value column) {
+    dims[columns.loop] = {scalar.add(firstColumn, column), 1, lanes};
+    return scalar.add(line, column);
+  };
+  Value whole = scalar.mul(
+      b.createOrFold<arith::DivUIOp>(loc, columnCount, scalar.index(lanes)),
+      lanes);
+  auto storeWhole = [&](Value column) {
+    Value at = goTo(column);
+    return finish(vector::LoadOp::create(b, loc, vectorType(), sums, at), {});
+  };
+  if (failed(loop(scalar.index(0), whole, lanes, storeWhole)))
+    return failure();
+  std::optional<int64_t> all = columnsOfPanels(p.result);
+  Value end = columnCount;
+  if (all) {
+    Value left = sub(scalar.index(p.extents[columns.loop]), firstColumn);
+    Value isLast = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                 left, columnCount);
+    end = b.createOrFold<arith::SelectOp>(
+        loc, isLast, sub(scalar.index(*all), firstColumn), columnCount);
+  }
+  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
+                                         b.getZeroAttr(vectorType()));
+  return loop(whole, end, lanes, [&](Value column) {
+    Value count = sub(columnCount, minimum(column, columnCount));
+    Value mask = firstLanes(b, loc, count, lanes), at = goTo(column);
+    Value sum = vector::MaskedLoadOp::create(b, loc, vectorType(), sums,
+                                             ValueRange(at), mask, zero);
+    return finish(sum, all ? Value() : mask);
+  });
+}
+
+/// Whether results are contiguous along the lanes.
+bool OuterProductsEmitter::storesVectors() const {
+  return isLast(p.output(), columns.loop);
+}
+
+LogicalResult OuterProductsEmitter::storeVectors() {
+  Value firstRow = dims[rows.loop].base, firstColumn = dims[columns.loop].base;
+  return eachTap(0, scalar.index(0), scalar.index(0), [&](Value sumsAt) {
+    return loop(scalar.index(0), rowCount, 1, [&](Value row) {
+      dims[rows.loop].base = scalar.add(firstRow, row);
+      Value line = scalar.add(sumsAt, scalar.mul(row, plan.paddedLanes));
+      return storeLine(line, firstColumn);
+    });
+  });
+}
+
+/// One element after the other, in the order in which the results lie.
+LogicalResult OuterProductsEmitter::storeElements() {
+  Value firstRow = dims[rows.loop].base, firstColumn = dims[columns.loop].base;
+  auto eachRow = [&](Body body) {
+    return loop(scalar.index(0), rowCount, 1, [&](Value row) {
+      dims[rows.loop].base = scalar.add(firstRow, row);
+      return body(row);
+    });
+  };
+  auto eachColumn = [&](Body body) {
+    return loop(scalar.index(0), columnCount, 1, [&](Value column) {
+      dims[columns.loop].base = scalar.add(firstColumn, column);
+      return body(column);
+    });
+  };
+  auto storeAt = [&](Value row, Value column) {
+    return eachTap(0, scalar.index(0), row, [&](Value sumsAt) {
+      Value at = scalar.add(sumsAt, column);
+      return finish(memref::LoadOp::create(b, loc, sums, at), {});
+    });
+  };
+  auto position = [&](const Factor &factor) {
+    return *p.output().getResultPosition(
+        getAffineDimExpr(factor.loop, b.getContext()));
+  };
+  if (position(rows) < position(columns))
+    return eachRow([&](Value row) {
+      return eachColumn([&](Value column) { return storeAt(row, column); });
+    });
+  return eachColumn([&](Value column) {
+    return eachRow([&](Value row) { return storeAt(row, column); });
+  });
+}
+
+LogicalResult OuterProductsEmitter::store() {
+  return storesVectors() ? storeVectors() : storeElements();
+}
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
+  dims.assign(p.extents.size(), {scalar.index(0), 0, 1});
+  Value rest = chunk;
+  int64_t rowsPerBlock =
+      plan.tapsPerRow > 1 ? p.extents[rows.loop] : plan.rowsPerBlock;
+  auto takeBlock = [&](const Factor &factor, int64_t blocks, int64_t size) {
+    Value start = scalar.mul(scalar.peel(rest, blocks), size);
+    dims[factor.loop].base = start;
+    return minimum(sub(scalar.index(p.extents[factor.loop]), start),
+                   scalar.index(size));
+  };
+  columnCount = takeBlock(columns, plan.laneBlocks, plan.lanesPerBlock);
+  rowCount = takeBlock(rows, plan.rowBlocks, rowsPerBlock);
+  for (unsigned dim : llvm::reverse(p.batch))
+    dims[dim].base = scalar.peel(rest, p.extents[dim]);
+
+  auto slab = [&](int64_t offset, ArrayRef<int64_t> shape) {
+    return Slab{kernel.scratchBuffer(b, offset, shape, p.element()), shape};
+  };
+  slidingSlab = slab(plan.slidingOffset, plan.slidingSlab);
+  plainSlab = slab(plan.plainOffset, plan.plainSlab);
+  int64_t size = tapsOfSums() * plan.paddedRows * plan.paddedLanes;
+  sums = kernel.scratchBuffer(b, plan.sumsOffset, size, p.element()).memref;
+  clearSums();
+  return failed(addSums(0)) ? failure() : store();
+}
+
+LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,
+                                          const OuterProducts &products,
+                                          OuterProductsPlanAttr attribute,
+                                          const Target &target) {
+  auto plan = expandPlan(products, attribute,
+                         [&] { return kernel.source.emitError(); });
+  if (failed(plan))
+    return failure();
+  OpBuilder b(kernel.function.getBody().front().getTerminator());
+  Value chunk = kernel.loopOverUnits(b, plan->chunks, 1);
+  return OuterProductsEmitter(kernel, products, *plan, target, b)
+      .emitChunk(chunk);
+}
+
+} // namespace tinh::cpu

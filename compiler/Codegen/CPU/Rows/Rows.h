@@ -1,0 +1,112 @@
+//===- Rows.h - The strategy for what no other one computes -----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strategy `rows`: every kernel. Leading dimensions are cut into chunks;
+// within one, reductions that are read more than once go to scratch memory, and
+// results are pulled with lanes along their last dimension.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_ROWS_ROWS_H
+#define TINH_CODEGEN_CPU_ROWS_ROWS_H
+
+#include "compiler/Codegen/CPU/Contraction/Contraction.h"
+#include "compiler/Codegen/Kernel/Stages.h"
+
+namespace tinh::cpu {
+
+struct Rows {
+  mlir::func::FuncOp kernel;
+  llvm::SmallVector<WrittenValue> written;
+  /// Generics that go to scratch memory, in order.
+  llvm::SmallVector<mlir::linalg::GenericOp> stages;
+  /// How many elements each result is reduced from, without stages.
+  int64_t reduced = 1;
+
+  mlir::RankedTensorType resultType(size_t i) const {
+    return written[i].type();
+  }
+};
+Rows describeRows(mlir::func::FuncOp kernel);
+
+/// How a stage is computed.
+struct RowStage {
+  enum Form {
+    Elements,   // One vector of elements after the other.
+    AlongLanes, // Each element alone, with lanes along what is reduced.
+    Scan,       // As running sums.
+    Product     // In register tiles.
+  };
+  mlir::linalg::GenericOp op;
+  Form form;
+  std::optional<Contraction> product;
+  ContractionPlan plan;
+};
+
+/// How rows are cut: what a plan says, and what follows from it.
+struct RowsPlan {
+  int64_t outer =
+      0; // Leading dimensions that all of the kernel's tensors share.
+  /// As many of the last dimensions of all results are one for the lanes: the
+  /// index of the last one runs over all of them.
+  int64_t merged = 1;
+  /// The dimension of the one result that lanes lie along, if that is not the
+  /// last of each result; else -1.
+  int64_t along = -1;
+  int64_t lanes = 1;     // Of a vector of elements of four bytes.
+  int64_t blockSize = 0; // Elements of a row in a unit.
+  int64_t unitsPerChunk = 1;
+  llvm::SmallVector<ContractionPlanAttr>
+      products; // Of the stages that are such.
+
+  int64_t rows = 1, blocks = 1, units = 1, chunks = 1;
+  llvm::SmallVector<RowStage, 0> stages;
+  /// Bytes for the stages' results, and with what products among them need.
+  int64_t stagesScratch = 0, scratch = 0;
+
+  llvm::SmallVector<int64_t> mergedShape(llvm::ArrayRef<int64_t> shape) const;
+  /// Lanes for a dimension of `extent`, where results are reduced from
+  /// `reduced` elements each.
+  int64_t lanesFor(int64_t extent, int64_t reduced) const;
+};
+/// How rows are cut for any CPU: all but their vectors and products.
+RowsPlan cutRows(const Rows &rows);
+/// What follows from `plan`; an error if the rows cannot be computed so.
+mlir::FailureOr<RowsPlan> expandPlan(const Rows &rows, RowsPlanAttr plan,
+                                     EmitError emitError);
+
+/// How many of the last dimensions of these results of a kernel without stages
+/// are better one.
+int64_t mergedDimensions(llvm::ArrayRef<WrittenValue> written);
+
+/// Whether all of the kernel can be computed in vectors of `plan.lanes`.
+bool hasVectors(const Rows &rows, const RowsPlan &plan);
+/// Whether a reduction can be, with lanes along what it reduces.
+bool reducesAlongLanes(const Rows &rows, const RowsPlan &plan,
+                       mlir::linalg::GenericOp stage);
+
+struct RowsStrategy {
+  using Plan = RowsPlanAttr;
+  static Match<Rows> match(mlir::func::FuncOp kernel) {
+    return describeRows(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Rows &, const Target &);
+  static double cost(const Rows &, Plan, const Target &);
+  static mlir::FailureOr<Division> divide(const Rows &, Plan, const Target &,
+                                          EmitError);
+  static mlir::LogicalResult emit(EmittedKernel &, const Rows &, Plan,
+                                  const Target &);
+  /// Into a stage that all results need and what follows (SplitStages.cpp), or
+  /// parts of a long reduction and their sum (SplitSums.cpp).
+  static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
+                                 mlir::func::FuncOp, graph::DispatchOp,
+                                 const Target &);
+};
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_ROWS_ROWS_H

@@ -1,0 +1,47 @@
+//===- Scatter.h - Elements written where indices say -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strategy `scatter`: a kernel that combines elements of a tensor with
+// updates whose positions are computed. It goes through the updates in order,
+// so that the outcome does not depend on chance where they meet; chunks share
+// the dimensions of the tensor that positions are not for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_SCATTER_SCATTER_H
+#define TINH_CODEGEN_CPU_SCATTER_SCATTER_H
+
+#include "compiler/Codegen/CPU/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/Scatter.h"
+
+namespace tinh::cpu {
+
+/// How a scatter is cut: what its plan says, and what follows from it.
+struct ScatterPlan {
+  int64_t blockSize; // Elements of the last dimension.
+  int64_t unitsPerChunk;
+
+  int64_t blocks, units, chunks;
+};
+/// What follows from `plan`; an error if it cannot be computed so.
+mlir::FailureOr<ScatterPlan>
+expandPlan(const Scatter &scatter, ScatterPlanAttr plan, EmitError emitError);
+
+struct ScatterStrategy {
+  using Plan = ScatterPlanAttr;
+  static Match<Scatter> match(mlir::func::FuncOp kernel);
+  static llvm::SmallVector<Plan> plans(const Scatter &, const Target &);
+  static double cost(const Scatter &, Plan, const Target &);
+  static mlir::FailureOr<Division> divide(const Scatter &, Plan, const Target &,
+                                          EmitError);
+  static mlir::LogicalResult emit(EmittedKernel &, const Scatter &, Plan,
+                                  const Target &);
+};
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_SCATTER_SCATTER_H

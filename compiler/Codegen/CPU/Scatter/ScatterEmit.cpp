@@ -1,0 +1,258 @@
+//===- ScatterEmit.cpp - Elements written where indices say
+//-------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   for each unit: a block of the last dimension at an index of the others
+//     y = x, unless they are in one place
+//     for each update: y[position, block] = combine(y[…], update[…])
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Scatter/Scatter.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+/// Whether positions are the same along the last dimension.
+static bool isUniformAlongLast(const Scatter &scatter) {
+  return llvm::all_of(scatter.positions, [&](OpOperand *position) {
+    linalg::GenericOp op = scatter.op;
+    return !op.getMatchingIndexingMap(position).isFunctionOfDim(scatter.last());
+  });
+}
+
+namespace {
+
+class ScatterEmitter {
+public:
+  ScatterEmitter(EmittedKernel &kernel, const Scatter &scatter,
+                 const ScatterPlan &plan, const Target &target, OpBuilder &b)
+      : kernel(kernel), scatter(scatter), plan(plan), lanes(target.lanes()),
+        b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        result(kernel.operand(kernel.source.getNumArguments())),
+        dims(scatter.extents.size()) {
+    kernel.bindInputs(scalar);
+  }
+
+  LogicalResult emitUnit(Value unit);
+
+private:
+  using Body = function_ref<LogicalResult(Pull &)>;
+  /// `body` for each index in [from, to) of the last dimension, in vectors of
+  /// up to `width` lanes.
+  LogicalResult forLast(Value from, Value to, int64_t width, Body body);
+  /// The loops over `loops`, from the outermost on.
+  LogicalResult nest(ArrayRef<unsigned> loops,
+                     function_ref<LogicalResult()> body);
+  LogicalResult emitInitial(Value from, Value to);
+  LogicalResult emitUpdates(Value from, Value to);
+  LogicalResult emitUpdate(Pull &pull);
+  /// Sets the indices of the targets and gives the positions; leaves `b` where
+  /// they are in the tensor.
+  FailureOr<SmallVector<LaneValue>> findPositions();
+  Value differsFromInitial();
+  Indices place() const {
+    return Indices(ArrayRef(dims).take_front(scatter.rank));
+  }
+  Type element() const {
+    return cast<RankedTensorType>(scatter.op->getResult(0).getType())
+        .getElementType();
+  }
+
+  EmittedKernel &kernel;
+  const Scatter &scatter;
+  const ScatterPlan &plan;
+  int64_t lanes;
+  OpBuilder &b;
+  Location loc;
+  Pull scalar;
+  Buffer result;
+  Indices dims; // Of all loops, where code is being emitted.
+};
+
+} // namespace
+
+LogicalResult ScatterEmitter::nest(ArrayRef<unsigned> loops,
+                                   function_ref<LogicalResult()> body) {
+  if (loops.empty())
+    return body();
+  Value extent = scalar.index(scatter.extents[loops.front()]);
+  return buildLoop(b, loc, scalar.index(0), extent, 1, [&](Value iv) {
+    dims[loops.front()] = {iv, 0, 1};
+    return nest(loops.drop_front(), body);
+  });
+}
+
+LogicalResult ScatterEmitter::forLast(Value from, Value to, int64_t width,
+                                      Body body) {
+  auto loop = [&](Value begin, Value end, bool masked) {
+    return buildLoop(b, loc, begin, end, width, [&](Value iv) {
+      Pull pull(b, loc, width);
+      kernel.bindInputs(pull);
+      if (masked)
+        pull.mask = firstLanes(
+            b, loc, b.createOrFold<arith::SubIOp>(loc, end, iv), width);
+      dims[scatter.last()] = {iv, width > 1 ? 1 : 0, 1};
+      return body(pull);
+    });
+  };
+  if (width == 1)
+    return loop(from, to, false);
+  Value size = b.createOrFold<arith::SubIOp>(loc, to, from);
+  Value rest = b.createOrFold<arith::RemUIOp>(loc, size, scalar.index(width));
+  Value whole = b.createOrFold<arith::SubIOp>(loc, to, rest);
+  if (failed(loop(from, whole, false)))
+    return failure();
+  return loop(whole, to, true);
+}
+
+/// Whether the result lies elsewhere than what it starts as; null if it always
+/// does.
+Value ScatterEmitter::differsFromInitial() {
+  auto argument = dyn_cast<BlockArgument>(scatter.initial);
+  if (!argument)
+    return {};
+  auto address = [&](Value memory) {
+    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memory)
+        .getResult();
+  };
+  return arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::ne,
+      address(kernel.operand(argument.getArgNumber()).memref),
+      address(result.memref));
+}
+
+LogicalResult ScatterEmitter::emitInitial(Value from, Value to) {
+  OpBuilder::InsertionGuard guard(b);
+  if (Value differs = differsFromInitial()) {
+    auto copies = scf::IfOp::create(b, loc, TypeRange(), differs, false);
+    b.setInsertionPointToStart(copies.thenBlock());
+  }
+  SmallVector<unsigned> loops;
+  for (unsigned target : scatter.targets)
+    if (target != scatter.last())
+      loops.push_back(target);
+  llvm::sort(loops);
+  return nest(loops, [&] {
+    return forLast(from, to, lanes, [&](Pull &pull) -> LogicalResult {
+      auto value = pull.at(scatter.initial, place());
+      return failed(value) ? failure() : pull.store(*value, result, place());
+    });
+  });
+}
+
+FailureOr<SmallVector<LaneValue>> ScatterEmitter::findPositions() {
+  SmallVector<LaneValue> positions;
+  linalg::GenericOp op = scatter.op;
+  Value exists;
+  for (auto [operand, target] :
+       llvm::zip_equal(scatter.positions, scatter.targets)) {
+    auto at = scalar.apply(op.getMatchingIndexingMap(operand), dims);
+    auto position = succeeded(at) ? scalar.at(operand->get(), *at)
+                                  : FailureOr<LaneValue>(failure());
+    if (failed(position))
+      return failure();
+    if (operand->get().getDefiningOp<tensor::PadOp>()) {
+      Value zero = arith::ConstantOp::create(
+          b, loc, b.getZeroAttr(position->value.getType()));
+      exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                     position->value, zero);
+    }
+    Value index =
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), position->value);
+    dims[target] = {index, 0, 1};
+    positions.push_back({position->value, true, {}});
+  }
+  if (exists) {
+    auto branch = scf::IfOp::create(b, loc, TypeRange(), exists, false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  return positions;
+}
+
+LogicalResult ScatterEmitter::emitUpdate(Pull &pull) {
+  auto old = pull.load(result, element(), place());
+  if (failed(old))
+    return failure();
+  auto updated = pull.reduceStep(scatter.op, dims, pull.asVector(*old));
+  if (failed(updated))
+    return failure();
+  return pull.store({updated->front(), pull.laneCount() == 1, {}}, result,
+                    place());
+}
+
+LogicalResult ScatterEmitter::emitUpdates(Value from, Value to) {
+  auto know = [&](Pull &pull, ArrayRef<LaneValue> positions) {
+    for (auto [operand, position] :
+         llvm::zip_equal(scatter.positions, positions))
+      pull.registers[operand->get()] = position;
+  };
+  auto loops = llvm::to_vector(
+      llvm::seq<unsigned>(scatter.rank, scatter.extents.size()));
+  bool isLastTarget = scatter.isTarget(scatter.last());
+  return nest(loops, [&]() -> LogicalResult {
+    OpBuilder::InsertionGuard guard(b);
+    if (isUniformAlongLast(scatter)) {
+      auto positions = findPositions();
+      if (failed(positions))
+        return failure();
+      auto update = [&](Pull &pull) {
+        know(pull, *positions);
+        return emitUpdate(pull);
+      };
+      if (!isLastTarget)
+        return forLast(from, to, lanes, update);
+      Pull pull(b, loc, 1);
+      kernel.bindInputs(pull);
+      return update(pull);
+    }
+    return forLast(from, to, 1, [&](Pull &pull) -> LogicalResult {
+      OpBuilder::InsertionGuard inner(b);
+      auto positions = findPositions();
+      if (failed(positions))
+        return failure();
+      know(pull, *positions);
+      return emitUpdate(pull);
+    });
+  });
+}
+
+LogicalResult ScatterEmitter::emitUnit(Value unit) {
+  Value block = scalar.peel(unit, plan.blocks);
+  for (unsigned dim = scatter.rank; dim-- > 0;)
+    if (!scatter.isTarget(dim) && dim != scatter.last())
+      dims[dim] = {scalar.peel(unit, scatter.extents[dim]), 0, 1};
+  Value from = scalar.mul(block, plan.blockSize);
+  Value end = scalar.index(scatter.extents[scatter.last()]);
+  Value to = b.createOrFold<arith::MinUIOp>(
+      loc, scalar.add(from, scalar.index(plan.blockSize)), end);
+  if (failed(emitInitial(from, to)))
+    return failure();
+  return emitUpdates(from, to);
+}
+
+LogicalResult ScatterStrategy::emit(EmittedKernel &kernel,
+                                    const Scatter &scatter,
+                                    ScatterPlanAttr attribute,
+                                    const Target &target) {
+  auto plan =
+      expandPlan(scatter, attribute, [&] { return kernel.source.emitError(); });
+  if (failed(plan))
+    return failure();
+  OpBuilder b(kernel.function.getContext());
+  Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
+  return ScatterEmitter(kernel, scatter, *plan, target, b).emitUnit(unit);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,69 @@
+//===- Strategies.h - How kernels for CPUs are computed ---------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table of the CPU's strategies. A kernel gets the plan that costs least;
+// from then on its attribute `graph.plan` says all about its code.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_STRATEGIES_H
+#define TINH_CODEGEN_CPU_STRATEGIES_H
+
+#include "compiler/Codegen/CPU/EmittedKernel.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+namespace tinh::cpu {
+
+struct Device {
+  using Target = cpu::Target;
+  using Division = cpu::Division;
+  using EmittedKernel = cpu::EmittedKernel;
+  /// In the end some workers wait for others, for half a chunk each; what takes
+  /// a few microseconds is not worth more chunks.
+  static double idleCycles(double cycles, const Division &division) {
+    constexpr int64_t kEnough = 32;
+    constexpr double kShort = 20e3;
+    double chunk = cycles / std::min(division.chunks, kEnough);
+    return std::max(chunk / 2 - kShort, 0.0);
+  }
+};
+
+llvm::ArrayRef<Strategy<Device>> strategies();
+
+/// The plan of `kernel` that costs least.
+Candidate choosePlan(mlir::func::FuncOp kernel, const Target &target);
+
+/// What the plan of `kernel` makes of it; an error if it cannot be computed so.
+mlir::FailureOr<Division> divideKernel(mlir::func::FuncOp kernel,
+                                       const Target &target);
+
+/// Makes of all kernel functions of a module at phase `kernels` what their
+/// strategies want, and gives them plans. With `remarks`, says what was
+/// considered.
+mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,
+                                     const Target &target, bool remarks);
+
+/// Sets the chunks and scratch memory that follow from the kernels' plans.
+mlir::LogicalResult divideKernels(mlir::ModuleOp module, const Target &target);
+
+/// Lets variables lie as the products that read them want them; returns how
+/// many do. Each kernel function is named by one dispatch.
+int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
+
+/// Emits `@name(operands…, scratch, begin, end)` over flat memrefs for the
+/// kernel function `kernel`, which has a plan, into `module`.
+mlir::FailureOr<mlir::func::FuncOp> emitKernel(mlir::func::FuncOp kernel,
+                                               mlir::ModuleOp module,
+                                               const Target &target);
+
+/// The target that the module's `graph.cpu` names.
+mlir::FailureOr<Target> targetOf(mlir::ModuleOp module);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_STRATEGIES_H

@@ -1,0 +1,73 @@
+//===- Transpose.h - Moving the last dimension elsewhere --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The strategy `transpose`: a kernel that only reorders dimensions, where the
+// last one of its operand is not the last one of its result.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_TRANSPOSE_TRANSPOSE_H
+#define TINH_CODEGEN_CPU_TRANSPOSE_TRANSPOSE_H
+
+#include "compiler/Codegen/CPU/EmittedKernel.h"
+
+namespace tinh::cpu {
+
+/// A dimension of the result; those that stay neighbours are one.
+struct TransposedDimension {
+  int64_t extent;
+  int64_t from, to; // Strides of the operand and the result in elements.
+};
+
+struct Transpose {
+  mlir::func::FuncOp kernel;
+  mlir::Type element;
+  /// All but the next two.
+  llvm::SmallVector<TransposedDimension> outer;
+  TransposedDimension columns; // Contiguous in the operand,
+  TransposedDimension rows;    // and in the result.
+};
+Match<Transpose> matchTranspose(mlir::func::FuncOp kernel);
+
+/// Of the squares of `element` that are turned in registers.
+int64_t squareSide(mlir::Type element, const Target &target);
+/// Exchanges rows and columns of the vectors in `square`: as many as each has
+/// lanes.
+void turnSquare(mlir::OpBuilder &b, mlir::Location loc,
+                llvm::MutableArrayRef<mlir::Value> square);
+
+/// How a transpose is cut: what its plan says, and what follows from it.
+struct TransposePlan {
+  int64_t side;         // Of the squares that are turned in registers.
+  int64_t rowsPerBlock; // A whole number of squares.
+  int64_t unitsPerChunk;
+
+  int64_t columnBlocks; // Each one square wide.
+  int64_t rowBlocks;
+  int64_t units, chunks;
+};
+/// What follows from `plan`; an error if it cannot be computed so.
+mlir::FailureOr<TransposePlan> expandPlan(const Transpose &transpose,
+                                          TransposePlanAttr plan,
+                                          EmitError emitError);
+
+struct TransposeStrategy {
+  using Plan = TransposePlanAttr;
+  static Match<Transpose> match(mlir::func::FuncOp kernel) {
+    return matchTranspose(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Transpose &, const Target &);
+  static double cost(const Transpose &, Plan, const Target &);
+  static mlir::FailureOr<Division> divide(const Transpose &, Plan,
+                                          const Target &, EmitError);
+  static mlir::LogicalResult emit(EmittedKernel &, const Transpose &, Plan,
+                                  const Target &);
+};
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_TRANSPOSE_TRANSPOSE_H

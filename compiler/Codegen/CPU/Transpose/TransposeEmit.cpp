@@ -1,0 +1,168 @@
+//===- TransposeEmit.cpp - Moving the last dimension elsewhere ------*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Squares of as many rows as a register has lanes: loaded as rows, turned in
+// registers, stored as columns, so that each cache line of operand and result
+// is touched once and as a whole.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Transpose/Transpose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+/// Exchanges rows and columns of `square`: in step d, element j of row i and
+/// element j ^ d of row i ^ d change places where bit d of i and j differ.
+void turnSquare(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+  int64_t side = square.size();
+  for (int64_t d = 1; d < side; d *= 2)
+    for (int64_t i = 0; i < side; ++i) {
+      if (i & d)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t j = 0; j < side; ++j) {
+        low.push_back(j & d ? side + j - d : j);
+        high.push_back(j & d ? side + j : j + d);
+      }
+      Value x = square[i], y = square[i + d];
+      square[i] = vector::ShuffleOp::create(b, loc, x, y, low);
+      square[i + d] = vector::ShuffleOp::create(b, loc, x, y, high);
+    }
+}
+
+namespace {
+
+class TransposeEmitter {
+public:
+  TransposeEmitter(EmittedKernel &kernel, const Transpose &t,
+                   const TransposePlan &plan, OpBuilder &b)
+      : t(t), plan(plan), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        source(kernel.function.getArgument(0)),
+        result(kernel.function.getArgument(1)),
+        type(VectorType::get({plan.side}, t.element)) {}
+
+  void emitUnit(Value unit);
+
+private:
+  void emitColumns(Value from, Value to, Value row, Value rowEnd,
+                   int64_t columns);
+  void emitSquare(Value from, Value to, int64_t rows, int64_t columns);
+
+  const Transpose &t;
+  const TransposePlan &plan;
+  OpBuilder &b;
+  Location loc;
+  Pull scalar;
+  Value source, result;
+  VectorType type;
+};
+
+} // namespace
+
+/// A square, or its first `rows` and `columns`, whose first elements lie at
+/// `from` and `to`.
+void TransposeEmitter::emitSquare(Value from, Value to, int64_t rows,
+                                  int64_t columns) {
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  SmallVector<Value> square(plan.side, zero);
+  Value loaded = firstLanes(b, loc, columns, plan.side),
+        stored = firstLanes(b, loc, rows, plan.side);
+  for (int64_t i = 0; i < rows; ++i) {
+    Value at = scalar.add(from, scalar.index(i * t.rows.from));
+    if (loaded)
+      square[i] =
+          vector::MaskedLoadOp::create(b, loc, type, source, at, loaded, zero);
+    else
+      square[i] = vector::LoadOp::create(b, loc, type, source, at);
+  }
+  turnSquare(b, loc, square);
+  for (int64_t i = 0; i < columns; ++i) {
+    Value at = scalar.add(to, scalar.index(i * t.columns.to));
+    if (stored)
+      vector::MaskedStoreOp::create(b, loc, result, at, stored, square[i]);
+    else
+      vector::StoreOp::create(b, loc, square[i], result, at);
+  }
+}
+
+/// The squares that hold rows [row, rowEnd) of a block of columns.
+void TransposeEmitter::emitColumns(Value from, Value to, Value row,
+                                   Value rowEnd, int64_t columns) {
+  int64_t tail = t.rows.extent % plan.side;
+  Value whole = scalar.index(t.rows.extent - tail);
+  Value end = arith::MinUIOp::create(b, loc, rowEnd, whole);
+  auto at = [&](Value base, Value row, int64_t stride) {
+    return scalar.add(base, scalar.mul(row, stride));
+  };
+  OpBuilder::InsertionGuard guard(b);
+  auto loop = scf::ForOp::create(b, loc, row, end, scalar.index(plan.side));
+  b.setInsertionPointToStart(loop.getBody());
+  Value here = loop.getInductionVar();
+  emitSquare(at(from, here, t.rows.from), at(to, here, t.rows.to), plan.side,
+             columns);
+  if (tail == 0)
+    return;
+  b.setInsertionPointAfter(loop);
+  Value last =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, rowEnd, whole);
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitSquare(at(from, whole, t.rows.from), at(to, whole, t.rows.to), tail,
+             columns);
+}
+
+void TransposeEmitter::emitUnit(Value unit) {
+  Value block = scalar.peel(unit, plan.columnBlocks);
+  Value row = scalar.mul(scalar.peel(unit, plan.rowBlocks), plan.rowsPerBlock);
+  Value from = scalar.index(0), to = scalar.index(0);
+  for (const TransposedDimension &dim : llvm::reverse(t.outer)) {
+    Value index = scalar.peel(unit, dim.extent);
+    from = scalar.add(from, scalar.mul(index, dim.from));
+    to = scalar.add(to, scalar.mul(index, dim.to));
+  }
+  Value column = scalar.mul(block, plan.side);
+  from = scalar.add(from, column);
+  to = scalar.add(to, scalar.mul(column, t.columns.to));
+  Value rowEnd = b.createOrFold<arith::MinUIOp>(
+      loc, scalar.add(row, scalar.index(plan.rowsPerBlock)),
+      scalar.index(t.rows.extent));
+  int64_t tail = t.columns.extent % plan.side;
+  if (tail == 0)
+    return emitColumns(from, to, row, rowEnd, plan.side);
+  if (plan.columnBlocks == 1)
+    return emitColumns(from, to, row, rowEnd, tail);
+  Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, block,
+                                     scalar.index(plan.columnBlocks - 1));
+  auto branch = scf::IfOp::create(b, loc, TypeRange(), last, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitColumns(from, to, row, rowEnd, tail);
+  b.setInsertionPointToStart(branch.elseBlock());
+  emitColumns(from, to, row, rowEnd, plan.side);
+}
+
+LogicalResult TransposeStrategy::emit(EmittedKernel &kernel, const Transpose &t,
+                                      TransposePlanAttr attribute,
+                                      const Target &) {
+  auto plan =
+      expandPlan(t, attribute, [&] { return kernel.source.emitError(); });
+  if (failed(plan))
+    return failure();
+  OpBuilder b(kernel.function.getContext());
+  Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
+  TransposeEmitter(kernel, t, *plan, b).emitUnit(unit);
+  return success();
+}
+
+} // namespace tinh::cpu

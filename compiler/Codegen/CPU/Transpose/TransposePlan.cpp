@@ -1,0 +1,95 @@
+//===- TransposePlan.cpp - Cutting transposes -------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Costs.h"
+#include "compiler/Codegen/CPU/Transpose/Transpose.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+int64_t squareSide(Type element, const Target &target) {
+  int64_t bytes = std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
+  return std::clamp<int64_t>(target.vectorBytes / bytes, 1, 16);
+}
+
+/// Fills in what follows from the decisions of `plan`.
+static void follow(const Transpose &t, TransposePlan &plan) {
+  plan.columnBlocks = llvm::divideCeil(t.columns.extent, plan.side);
+  plan.rowBlocks = llvm::divideCeil(t.rows.extent, plan.rowsPerBlock);
+  plan.units = plan.columnBlocks * plan.rowBlocks;
+  for (const TransposedDimension &dim : t.outer)
+    plan.units *= dim.extent;
+  plan.chunks = countChunks(plan.units, plan.unitsPerChunk);
+}
+
+SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
+                                                        const Target &target) {
+  constexpr int64_t kRowsPerBlock = 512, kChunkElements = 16384,
+                    kMostChunks = 48;
+  TransposePlan plan{
+      squareSide(t.element, target), kRowsPerBlock, 1, 0, 0, 0, 0};
+  follow(t, plan);
+  int64_t elements = t.columns.extent * t.rows.extent;
+  for (const TransposedDimension &dim : t.outer)
+    elements *= dim.extent;
+  int64_t wanted =
+      std::clamp<int64_t>(elements / kChunkElements, 1, kMostChunks);
+  func::FuncOp kernel = t.kernel;
+  return {TransposePlanAttr::get(kernel.getContext(), plan.side,
+                                 plan.rowsPerBlock,
+                                 unitsForChunks(plan.units, wanted))};
+}
+
+FailureOr<TransposePlan> expandPlan(const Transpose &t,
+                                    TransposePlanAttr attribute,
+                                    EmitError emitError) {
+  TransposePlan plan{attribute.getSide(),
+                     attribute.getRows(),
+                     attribute.getUnits(),
+                     0,
+                     0,
+                     0,
+                     0};
+  if (!llvm::isPowerOf2_64(plan.side) || plan.side > 16)
+    return emitError() << "side = " << plan.side
+                       << "; expected a power of two up to 16";
+  if (plan.rowsPerBlock < plan.side || plan.rowsPerBlock % plan.side != 0)
+    return emitError() << "rows = " << plan.rowsPerBlock
+                       << "; expected a multiple of the side, " << plan.side;
+  follow(t, plan);
+  if (failed(
+          checkWithin(emitError, "units", plan.unitsPerChunk, 1, plan.units)))
+    return failure();
+  return plan;
+}
+
+FailureOr<Division> TransposeStrategy::divide(const Transpose &t,
+                                              TransposePlanAttr attribute,
+                                              const Target &,
+                                              EmitError emitError) {
+  auto plan = expandPlan(t, attribute, emitError);
+  if (failed(plan))
+    return failure();
+  return Division{plan->chunks, 0};
+}
+
+double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr plan,
+                               const Target &target) {
+  double elements = t.columns.extent * t.rows.extent;
+  for (const TransposedDimension &dim : t.outer)
+    elements *= dim.extent;
+  // A vector is loaded, goes through a shuffle for each bit of its lanes, and
+  // is stored.
+  double side = plan.getSide();
+  double each = 1 / target.machine->loadsPerCycle + std::log2(side) +
+                1 / target.machine->storesPerCycle;
+  return elements / side * each + trafficCycles(t.kernel, target) +
+         dispatchCycles(target, 1);
+}
+
+} // namespace tinh::cpu

@@ -1,0 +1,231 @@
+// Plans that a kernel, or its CPU, does not allow.
+// RUN: graph-opt %s --divide-kernels --split-input-file --verify-diagnostics
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{cannot be computed as #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 8, left = in_place, right = copied>: it has no reduction, or more than one}}
+  func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 8, left = in_place, right = copied>} {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{: it is no reduction whose results' places are computed}}
+  func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.scatter<block = 8, units = 1>} {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{outer = 2; expected 0 to 1 for this kernel}}
+  func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 2, lanes = 8, units = 1>} {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{lanes = 12; expected a power of two up to 64}}
+  func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 0, lanes = 12, units = 1>} {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{products = has 1 plans; expected 0}}
+  func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 0, lanes = 8, units = 1, products = [#cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 8, left = staged, right = copied>]>} {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{units = 0; expected at least 1}}
+  func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 0, lanes = 8, units = 0>} {
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // The packed operand is not the one that the product reads as its weights.
+  // expected-error @+1 {{: it does not read its packed operand as weights}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 32, left = in_place, right = packed>, graph.packed = 0 : i64} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{rows of tile = 40; expected 1 to 32 for this kernel}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [40, 16], block = [1, 1, 1], depth = 32, left = in_place, right = copied>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{columns of tile = 20; expected a multiple of the 8 lanes of a vector of x86-64-v3}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 20], block = [1, 1, 1], depth = 32, left = in_place, right = copied>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{lines of block = 2; expected 1 for this kernel}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [2, 1, 1], depth = 32, left = in_place, right = copied>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{tiles of block = 9; expected 1 to 8 for this kernel}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 9, 1], depth = 32, left = in_place, right = copied>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{panels of block = 3; expected 1 to 2 for this kernel}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 3], depth = 32, left = in_place, right = copied>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{depth = 0; expected 1 to 32 for this kernel}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 0, left = in_place, right = copied>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{right = packed, but no operand of the kernel is; expected copied or in_place}}
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 32, left = in_place, right = packed>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: f32, %q: f32, %s: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
