@@ -52,6 +52,12 @@ inline constexpr llvm::StringLiteral kScratch = "graph.scratch";
 inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
 /// The strategy chosen for a kernel, with its tiles.
 inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
+/// How a kernel is computed in all particulars, if its strategy has said so (an
+/// attribute of the device's).
+inline constexpr llvm::StringLiteral kPlan = "graph.plan";
+/// The cycles that one core is estimated to take for all chunks of a kernel
+/// (F64Attr).
+inline constexpr llvm::StringLiteral kEstimate = "graph.estimate";
 /// Of a contraction kernel: the operand that holds packed weights (I64Attr).
 inline constexpr llvm::StringLiteral kPacked = "graph.packed";
 /// Of a module: the CPU that it is compiled for (StringAttr); of a kernel: that

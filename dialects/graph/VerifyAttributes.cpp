@@ -61,6 +61,15 @@ LogicalResult verifyDevice(Operation *op, NamedAttribute attribute) {
                              << "\"; what is for the CPU has none";
 }
 
+LogicalResult verifyEstimate(Operation *op, NamedAttribute attribute) {
+  auto cycles = dyn_cast<FloatAttr>(attribute.getValue());
+  if (cycles && cycles.getType().isF64() && cycles.getValue().isFinite() &&
+      !cycles.getValue().isNegative())
+    return success();
+  return fail(op, attribute)
+         << "must be an f64, a number of cycles of at least 0";
+}
+
 LogicalResult verifyThreads(Operation *op, NamedAttribute attribute) {
   constexpr int64_t kWarp = 32, kMost = 1024;
   auto value = dyn_cast<IntegerAttr>(attribute.getValue());
@@ -181,6 +190,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
     return verifyUnit(op, attribute);
   if (name == names::kDevice)
     return verifyDevice(op, attribute);
+  if (name == names::kEstimate)
+    return verifyEstimate(op, attribute);
   if (name == names::kThreads)
     return verifyThreads(op, attribute);
   if (name == names::kAlignments)
