@@ -1,0 +1,34 @@
+// What a profile tells of a kernel comes from its function's attributes, by way of
+// any phase: the estimate, the strategy, the work and the model's nodes.
+
+// RUN: rm -rf %t && mkdir %t
+// RUN: graph-compile %s --emit=kernels -o %t/chosen.mlir
+// RUN: sed 's/graph.strategy = "rows"/graph.estimate = 2.5e+05 : f64, graph.strategy = "rows"/' %t/chosen.mlir > %t/kernels.mlir
+// RUN: graph-compile %t/kernels.mlir --from=kernels --emit=plan -o %t/plan.mlir
+// RUN: graph-compile %t/kernels.mlir --from=kernels --emit=llvm -o %t/llvm.mlir
+// RUN: FileCheck %s --check-prefix=LLVM --input-file=%t/llvm.mlir
+// RUN: graph-compile %t/kernels.mlir --from=kernels -o %t/kernels.so
+// RUN: graph-compile %t/plan.mlir --from=plan -o %t/plan.so
+// RUN: graph-compile %t/llvm.mlir --from=llvm -o %t/llvm.so
+// RUN: cmp %t/kernels.so %t/plan.so
+// RUN: cmp %t/kernels.so %t/llvm.so
+// RUN: graph-run %t/llvm.so --input x=random --profile --json --runs 2 | FileCheck %s
+
+// LLVM: module @neg_exp_0 {{.*}}graph.estimate = 2.500000e+05 : f64{{.*}}graph.strategy = "rows"{{.*}}plan.work = #plan.work<operations = 1024, bytes = 4096>
+
+// CHECK:      "kernel": "neg_exp_0",
+// CHECK-NEXT: "nodes": [
+// CHECK-NEXT:   "the first",
+// CHECK-NEXT:   "/layer/Exp"
+// CHECK-NEXT: ],
+// CHECK-NEXT: "plan": "rows",
+// CHECK:      "operations": 1024.0,
+// CHECK:      "bytes": 4096.0,
+// CHECK:      "estimated_ms": 0.
+// CHECK:      "estimate_ratio":
+
+func.func @main(%x: tensor<512xf32> {graph.name = "x"}) -> (tensor<512xf32> {graph.name = "y"}) {
+  %0 = graph.neg %x : tensor<512xf32> loc("the first")
+  %1 = graph.exp %0 : tensor<512xf32> loc("/layer/Exp")
+  return %1 : tensor<512xf32>
+}
