@@ -249,6 +249,10 @@ artifact::Step Describer::describeStep(Operation &op) {
     step.kernel =
         kernel(dispatch, dispatch.getKernelAttr(), dispatch.getScratch());
     step.chunks = dispatch.getChunks();
+    if (step.label.empty()) // As of what packs for several kernels.
+      step.label = nodeNames(SymbolTable::lookupNearestSymbolFrom(
+                                 dispatch, dispatch.getKernelAttr())
+                                 ->getLoc());
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
   } else if (isa<plan::CopyOp, plan::ZeroOp>(op)) {

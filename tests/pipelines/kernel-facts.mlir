@@ -12,6 +12,12 @@
 // RUN: graph-compile %t/llvm.mlir --from=llvm -o %t/llvm.so
 // RUN: cmp %t/kernels.so %t/plan.so
 // RUN: cmp %t/kernels.so %t/llvm.so
+// Of a dispatch that names no nodes, the kernel's own counts.
+// RUN: sed 's/\(= plan.dispatch .*\) loc(#loc[0-9]*)$/\1 loc(unknown)/' %t/plan.mlir > %t/unnamed.mlir
+// RUN: FileCheck %s --check-prefix=UNNAMED --input-file=%t/unnamed.mlir
+// RUN: graph-compile %t/unnamed.mlir --from=plan -o %t/unnamed.so
+// RUN: graph-run %t/unnamed.so --input x=random --profile --json --runs 2 | FileCheck %s --check-prefix=KERNEL
+
 // RUN: graph-run %t/llvm.so --input x=random --profile --json --runs 2 | FileCheck %s
 
 // LLVM: module @neg_exp_0 {{.*}}graph.estimate = 2.500000e+05 : f64{{.*}}graph.strategy = "rows"{{.*}}plan.work = #plan.work<operations = 1024, bytes = 4096>
@@ -26,6 +32,11 @@
 // CHECK:      "bytes": 4096.0,
 // CHECK:      "estimated_ms": 0.
 // CHECK:      "estimate_ratio":
+
+// UNNAMED: plan.dispatch @neg_exp_0 {{.*}}loc(unknown)
+// KERNEL:      "nodes": [
+// KERNEL-NEXT:   "the first"
+// KERNEL-NEXT: ],
 
 func.func @main(%x: tensor<512xf32> {graph.name = "x"}) -> (tensor<512xf32> {graph.name = "y"}) {
   %0 = graph.neg %x : tensor<512xf32> loc("the first")
