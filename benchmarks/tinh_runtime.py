@@ -86,6 +86,8 @@ class ContextOptions(c.Structure):
         ("check_numerics", c.c_int),
         ("cuda_device", c.c_uint32),
         ("cuda_stream", c.c_void_p),
+        ("measure_cuda", c.c_bool),
+        ("measure_steps", c.c_bool),
         ("device", c.c_int),
     ]
 

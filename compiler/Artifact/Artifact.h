@@ -94,6 +94,10 @@ struct Kernel {
   std::string image;    // CUDA: the symbol of the image that its code is in.
   /// CUDA: what a library may compute in its place.
   std::optional<tinh_library_call_t> library;
+  // For profiles; tinh_kernel_desc_t says what they are.
+  uint64_t operations = 0, bytes = 0;
+  double estimatedCycles = 0;
+  std::string plan;
 };
 
 /// What a context runs.
@@ -108,6 +112,7 @@ struct Contents : Program {
   std::string model;
   std::string cpu;
   uint64_t cpuFeatures = 0;
+  tinh_core_peaks_t core = {}; // Of this CPU.
   std::vector<Kernel> kernels;
   std::vector<Tensor> weights;
   uint64_t weightsSize = 0;

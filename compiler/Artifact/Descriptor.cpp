@@ -59,6 +59,9 @@ private:
   Constant *i64(uint64_t value) {
     return ConstantInt::get(Type::getInt64Ty(context), value, false, true);
   }
+  Constant *f64(double value) {
+    return ConstantFP::get(Type::getDoubleTy(context), value);
+  }
   Constant *null() {
     return ConstantPointerNull::get(PointerType::get(context, 0));
   }
@@ -119,11 +122,13 @@ private:
            numbers(operand.dims), numbers(operand.strides)}));
     bool onCpu = kernel.device == TINH_DEVICE_CPU;
     Constant *symbol = code(onCpu ? kernel.name : kernel.image);
-    return structure(
-        {text(kernel.name), onCpu ? symbol : null(), i64(kernel.scratchSize),
-         i32(operands.size()), array(operands), i32(kernel.device),
-         i32(kernel.threads), onCpu ? null() : symbol,
-         kernel.library ? hold(describe(*kernel.library)) : null()});
+    return structure({text(kernel.name), onCpu ? symbol : null(),
+                      i64(kernel.scratchSize), i32(operands.size()),
+                      array(operands), i32(kernel.device), i32(kernel.threads),
+                      onCpu ? null() : symbol,
+                      kernel.library ? hold(describe(*kernel.library)) : null(),
+                      i64(kernel.operations), i64(kernel.bytes),
+                      f64(kernel.estimatedCycles), text(kernel.plan)});
   }
 
   Constant *fixed(ArrayRef<int64_t> values) {
@@ -210,13 +215,14 @@ private:
       functions.push_back(describe(function));
     for (const Variable &variable : program.variables)
       variables.push_back(describe(variable));
-    return structure({i32(TINH_ARTIFACT_VERSION), i32(contents.kernels.size()),
-                      text("tinh 0.1.0"), text(contents.model), kernels,
-                      i32(functions.size()), i32(variables.size()),
-                      array(functions), array(variables),
-                      i64(contents.weightsSize), i64(program.stateSize), init,
-                      i64(program.deviceStateSize),
-                      i64(program.deviceWeightsSize), withoutGpu});
+    return structure(
+        {i32(TINH_ARTIFACT_VERSION), i32(contents.kernels.size()),
+         text("tinh 0.1.0"), text(contents.model), kernels,
+         i32(functions.size()), i32(variables.size()), array(functions),
+         array(variables), i64(contents.weightsSize), i64(program.stateSize),
+         init, i64(program.deviceStateSize), i64(program.deviceWeightsSize),
+         withoutGpu,
+         structure({f64(contents.core.operations), f64(contents.core.bytes)})});
   }
 
   void exported(Constant *value, StringRef name) {

@@ -12,6 +12,7 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/KernelModules.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "dialects/graph/Graph.h"
@@ -336,11 +337,11 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
   });
   lowered->setSymName(kernel.getSymName());
   for (StringRef name :
-       {graph::names::kCpu, graph::names::kPlan, graph::names::kEstimate,
-        graph::names::kStrategy, graph::names::kChunks, graph::names::kScratch,
+       {graph::names::kCpu, graph::names::kChunks, graph::names::kScratch,
         graph::names::kDevice, graph::names::kThreads, graph::names::kLibrary})
     if (Attribute value = kernel->getAttr(name))
       (*lowered)->setAttr(name, value);
+  keepFacts(kernel, *lowered);
   (*lowered)->setAttr(kOperands, TypeAttr::get(operandTypes(kernel)));
   OpBuilder(kernel).insert(lowered.release());
   kernel.erase();

@@ -15,6 +15,7 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/Plan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -60,7 +61,8 @@ LogicalResult KernelError::report(Operation *kernel, StringRef name) const {
 
 static DialectRegistry registry() {
   DialectRegistry registry;
-  registry.insert<graph::GraphDialect>();
+  // A kernel's own text has attributes of the plan's, too.
+  registry.insert<graph::GraphDialect, plan::PlanDialect>();
   cpu::registerCodegenDialects(registry);
   cuda::registerCodegenDialects(registry);
   codegen::registerLowerToLinalgModels(registry);

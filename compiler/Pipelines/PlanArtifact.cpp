@@ -8,6 +8,7 @@
 #include "compiler/Pipelines/PlanArtifact.h"
 
 #include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/LibraryCall.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
@@ -41,7 +42,7 @@ static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
           buffer.getIndex(), static_cast<uint64_t>(buffer.getOffset())};
 }
 
-/// The names of the model's nodes in `location`, with a space between them.
+/// The names of the model's nodes in `location`, a line each.
 static std::string nodeNames(Location location) {
   llvm::SetVector<StringRef> names;
   location->walk([&](Location inner) {
@@ -49,7 +50,7 @@ static std::string nodeNames(Location location) {
       names.insert(name.getName().getValue());
     return WalkResult::advance();
   });
-  return llvm::join(names, " ");
+  return llvm::join(names, "\n");
 }
 
 namespace {
@@ -171,6 +172,11 @@ uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
     kernel.name = name.getValue().str();
     kernel.scratchSize = scratch;
     kernel.operands = operandsOf(code);
+    KernelFacts facts = factsOf(code);
+    kernel.operations = static_cast<uint64_t>(facts.operations);
+    kernel.bytes = static_cast<uint64_t>(facts.bytes);
+    kernel.estimatedCycles = facts.estimatedCycles;
+    kernel.plan = facts.plan;
     if (graph::isOnCuda(code)) {
       kernel.device = TINH_DEVICE_CUDA;
       kernel.threads =
@@ -242,6 +248,10 @@ artifact::Step Describer::describeStep(Operation &op) {
     step.kernel =
         kernel(dispatch, dispatch.getKernelAttr(), dispatch.getScratch());
     step.chunks = dispatch.getChunks();
+    if (step.label.empty()) // As of what packs for several kernels.
+      step.label = nodeNames(SymbolTable::lookupNearestSymbolFrom(
+                                 dispatch, dispatch.getKernelAttr())
+                                 ->getLoc());
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
   } else if (isa<plan::CopyOp, plan::ZeroOp>(op)) {
@@ -365,6 +375,8 @@ artifact::Contents emptyContents(ModuleOp module, const cpu::Target &target) {
     contents.model = name.str();
   contents.cpu = target.name;
   contents.cpuFeatures = target.featureBits;
+  contents.core = {target.machine->operationsPerCycle(),
+                   target.machine->memory.bytesPerCycle};
   return contents;
 }
 

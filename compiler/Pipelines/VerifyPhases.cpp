@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Devices.h"
+#include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Pipelines/VerifyCpuFunctions.h"
@@ -301,6 +302,10 @@ static LogicalResult verifyLowered(Operation *user, StringRef name,
               "…) -> (memref<…>, …) of the "
            << numReads << " that it reads and the " << numWrites
            << " that it writes, with constant strides";
+  if (Attribute work = kernel->getAttr(kWork);
+      work && !isa<plan::WorkAttr>(work))
+    return kernel.emitError()
+           << "'" << kWork << "' must be a #plan.work<…>, found " << work;
   return success();
 }
 

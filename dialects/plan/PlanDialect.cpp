@@ -188,6 +188,15 @@ TensorAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return graph::verifyConstant(emitError, value);
 }
 
+LogicalResult
+WorkAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                 int64_t operations, int64_t bytes) {
+  if (operations >= 0 && bytes >= 0)
+    return success();
+  return emitError() << "the work of a kernel is no less than 0, found "
+                     << operations << " operations and " << bytes << " bytes";
+}
+
 //===----------------------------------------------------------------------===//
 // Directives of the ops' formats
 //===----------------------------------------------------------------------===//

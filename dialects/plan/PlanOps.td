@@ -159,6 +159,20 @@ def Plan_LayoutAttr : AttrDef<Plan_Dialect, "Layout"> {
   }];
 }
 
+def Plan_WorkAttr : AttrDef<Plan_Dialect, "Work"> {
+  let mnemonic = "work";
+  let summary = "how much a kernel has to do";
+  let description = [{
+    The operations of one run of a kernel, all chunks together, and the bytes that
+    it has to read and write at least (compiler/Codegen/Kernel/Work.h).
+
+    Example: `#plan.work<operations = 4096, bytes = 640>`
+  }];
+  let parameters = (ins "int64_t":$operations, "int64_t":$bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Plan_BufferArray : TypedArrayAttrBase<Plan_BufferAttr, "buffers">;
 def Plan_TensorArray : TypedArrayAttrBase<Plan_TensorAttr, "tensors">;
 

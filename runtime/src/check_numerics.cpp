@@ -123,9 +123,8 @@ std::string NumericsCheck::message(const Step &step,
   for (size_t i = 0; i < step.iterations.size(); ++i)
     text.append(i ? ", " : ", iteration ")
         .append(std::to_string(step.iterations[i]));
-  text += std::string(": kernel '") + artifact.kernels[desc.kernel].name + "'";
-  if (desc.label && *desc.label)
-    text += std::string(", of the nodes '") + desc.label + "',";
+  text += std::string(": kernel '") + artifact.kernels[desc.kernel].name + "'" +
+          of_nodes(desc);
   text += " gave " + result.numbers.text() + " of its " +
           describe(step, result.operand);
   if (!read)

@@ -48,8 +48,9 @@ Executor::Executor(std::shared_ptr<const Module> module,
                     " threads, not " + std::to_string(options.threads));
   if (options.max_in_flight == 0)
     throw Error(TINH_INVALID_ARGUMENT, "max_in_flight must be at least 1");
-  if (options.trace_path)
-    trace.emplace(options.trace_path, options.threads);
+  if (options.trace_path || options.measure_steps)
+    trace.emplace(options.trace_path ? options.trace_path : "",
+                  options.threads);
   options.trace_path = nullptr; // The caller's.
   if (options.check_numerics < TINH_CHECK_NOTHING ||
       options.check_numerics > TINH_CHECK_NANS_AND_INFINITIES)
@@ -362,6 +363,7 @@ void Executor::shut_down() {
     set_last_error(TINH_IO_ERROR, error.what());
   }
   // Futures may still refer to this object, but not to its memory.
+  profiles.clear();
   arenas.clear();
   walks.clear();
   programs.clear();

@@ -20,13 +20,14 @@
 #define TINH_RUNTIME_EXECUTOR_H
 
 #include "check_numerics.h"
+#include "profile.h"
 #include "run.h"
 #include "state.h"
-#include "trace.h"
 #include "walk.h"
 
 #include <cstring>
 #include <deque>
+#include <map>
 #include <optional>
 
 namespace tinh::runtime {
@@ -62,6 +63,12 @@ public:
   void run_now(uint32_t function, Arguments arguments);
 
   void wait_all();
+
+  /// What the runs so far say of `function`. Throws INVALID_ARGUMENT unless
+  /// steps are measured.
+  std::shared_ptr<const Profile> profile(uint32_t function);
+  /// Forgets the runs so far.
+  void reset_profile();
 
   /// Cancels what is queued, waits for what executes, ends all threads, writes
   /// the trace. What is submitted from now on is refused.
@@ -132,12 +139,14 @@ private:
   void execute_step(const Run &run, uint32_t step);
   NumericsCheck::Step checked_step(const Run &run, uint32_t step) const;
 
+  void require_measured() const;
+
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
   std::shared_ptr<const cuda::LoadedModule> gpu; ///< If it is used.
   std::string why_not_cuda, cuda_libraries;
   std::atomic<double> last_cuda_time{-1}; ///< Negative: none is known.
-  std::optional<Trace> trace;
+  std::optional<Trace> trace; ///< For a file, for profiles, or both.
   std::optional<NumericsCheck> numerics;
   std::optional<State> variables; ///< None once shut down.
   MappedMemory scratch_memory;
@@ -162,6 +171,12 @@ private:
   bool stopping = false;   ///< The leader is to end.
   bool leader_sleeps = false;
   uint64_t num_started = 0;
+
+  // Used by with_state.
+  std::map<uint32_t, std::shared_ptr<const Profile>> profiles; ///< By function.
+  uint64_t profiled_runs = 0;  ///< Runs that had started when they were made.
+  uint64_t first_profiled = 0; ///< The first run that counts.
+
   std::atomic<uint32_t> events{0}; ///< Counts reasons to look at the queue.
 
   // Of worker 0, whoever that is.

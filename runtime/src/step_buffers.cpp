@@ -9,6 +9,8 @@
 
 #include "tinh/runtime.h"
 
+#include <algorithm>
+
 namespace tinh::runtime {
 
 std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
@@ -62,6 +64,14 @@ const tinh_tensor_desc_t *tensor_of(const tinh_function_desc_t &function,
   default:
     return nullptr;
   }
+}
+
+std::string of_nodes(const tinh_step_t &step) {
+  if (!step.label || !*step.label)
+    return "";
+  std::string names = step.label;
+  std::ranges::replace(names, '\n', ' ');
+  return ", of the nodes '" + names + "',";
 }
 
 } // namespace tinh::runtime

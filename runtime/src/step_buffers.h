@@ -11,6 +11,7 @@
 #include "tinh/artifact.h"
 
 #include <optional>
+#include <string>
 
 namespace tinh::runtime {
 
@@ -27,6 +28,10 @@ uint64_t buffer_size(const tinh_artifact_t &artifact, const tinh_step_t &step,
 /// elsewhere. Its index has been checked.
 const tinh_tensor_desc_t *tensor_of(const tinh_function_desc_t &function,
                                     const tinh_buffer_ref_t &buffer);
+
+/// ", of the nodes 'a b',": what of the model a step computes, for messages;
+/// empty if that is not known.
+std::string of_nodes(const tinh_step_t &step);
 
 } // namespace tinh::runtime
 

@@ -15,6 +15,7 @@
 
 #include "error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -29,12 +30,20 @@ int64_t trace_clock() {
 
 Trace::Trace(std::string path, uint32_t num_workers)
     : path(std::move(path)), start(trace_clock()), workers(num_workers) {
+  if (this->path.empty())
+    return;
   // So that an unwritable path is told before the runs, not after.
   FILE *file = std::fopen(this->path.c_str(), "w");
   if (!file)
     throw Error(TINH_IO_ERROR, "cannot write the trace '" + this->path +
                                    "': " + errno_text(errno));
   std::fclose(file);
+}
+
+void Trace::drop(Track &track, uint64_t run, uint64_t count) {
+  track.dropped += count;
+  if (count > 0)
+    track.first_dropped = std::min(track.first_dropped, run);
 }
 
 void Trace::add(Track &track, const Event &event) {
@@ -45,7 +54,7 @@ void Trace::add(Track &track, const Event &event) {
     }
   } catch (...) { // Out of memory: a trace is no reason to stop a run.
   }
-  ++track.dropped;
+  drop(track, event.run, 1);
 }
 
 void Trace::add_step(uint32_t worker, const tinh_function_desc_t &function,
@@ -61,9 +70,18 @@ void Trace::add_call(uint32_t worker, const tinh_function_desc_t &function,
       {&function, step, run, begin, end, kNoIteration, 1, what});
 }
 
-void Trace::drop_segments(uint64_t count) {
+void Trace::drop_segments(uint64_t run, uint64_t count) {
   std::lock_guard lock(runs_mutex);
-  device.dropped += count;
+  drop(device, run, count);
+}
+
+void Trace::forget() {
+  if (!path.empty())
+    return;
+  for (Track &track : workers)
+    track = {};
+  runs = {};
+  device = {};
 }
 
 void Trace::add_segment(const tinh_function_desc_t &function, uint32_t step,
@@ -168,6 +186,8 @@ std::string Trace::to_json(const tinh_artifact_t &artifact) const {
 }
 
 void Trace::write(const tinh_artifact_t &artifact) const {
+  if (path.empty())
+    return;
   std::string json = to_json(artifact);
   FILE *file = std::fopen(path.c_str(), "w");
   bool written =

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each worker did when, kept in memory and written as JSON that
-// chrome://tracing and Perfetto open.
+// What each worker did when, kept in memory: for profiles, and written as JSON
+// that chrome://tracing and Perfetto open.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_TRACE_H
@@ -26,6 +26,7 @@ int64_t trace_clock();
 
 class Trace {
 public:
+  /// `path` is the file's, or empty if none is wanted.
   Trace(std::string path, uint32_t num_workers);
 
   static constexpr int64_t kNoIteration = -1;
@@ -42,16 +43,15 @@ public:
   /// A segment of `count` steps from `step` on, by the GPU; from any thread.
   void add_segment(const tinh_function_desc_t &function, uint32_t step,
                    uint32_t count, uint64_t run, int64_t begin, int64_t end);
-  /// Says that the GPU has done more than has been added.
-  void drop_segments(uint64_t count);
+  /// Says that the GPU has done more in a run than has been added.
+  void drop_segments(uint64_t run, uint64_t count);
   /// A whole run, from its submission to its completion; from any thread.
   void add_run(const tinh_function_desc_t &function, uint64_t run,
                int64_t submitted, int64_t completed);
 
-  /// Writes the file; throws IO_ERROR.
+  /// Writes the file, if one is wanted; throws IO_ERROR.
   void write(const tinh_artifact_t &artifact) const;
 
-private:
   struct Event {
     const tinh_function_desc_t *function;
     uint32_t step;
@@ -61,13 +61,23 @@ private:
     uint32_t count = 1;         ///< Of steps.
     const char *what = nullptr; ///< Other than executing the step.
   };
-  /// Beyond this many, events of a worker are dropped and counted.
-  static constexpr size_t kMaxEvents = 1u << 20;
-
   struct alignas(64) Track {
     std::vector<Event> events;
     uint64_t dropped = 0;
+    uint64_t first_dropped = UINT64_MAX; ///< The first run that misses some.
   };
+  // While no run executes.
+  const std::vector<Track> &of_workers() const { return workers; }
+  const Track &of_device() const { return device; }
+  const Track &of_runs() const { return runs; }
+  /// Makes room: forgets all that no file wants.
+  void forget();
+
+private:
+  /// Beyond this many, events of a worker are dropped and counted.
+  static constexpr size_t kMaxEvents = 1u << 20;
+
+  static void drop(Track &track, uint64_t run, uint64_t count);
   static void add(Track &track, const Event &event);
   void append(std::string &json, const Track &track, size_t id,
               const std::string &name, const tinh_artifact_t &artifact) const;

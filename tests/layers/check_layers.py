@@ -66,19 +66,19 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common)/",
+        r"^tools/(graph-run|common|report)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common)/",
+        r"^tools/(graph-run|common|report)/",
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),
     (
-        r"^tools/graph-run/",
+        r"^tools/(graph-run|report)/",
         RUNTIME_SOURCES,
-        "graph-run uses the runtime's public headers",
+        "graph-run and its reports use the runtime's public headers",
     ),
 ]
 

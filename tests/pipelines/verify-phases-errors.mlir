@@ -33,6 +33,8 @@
 // RUN: not graph-compile %t/llvm-2.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM2
 // RUN: not graph-compile %t/llvm-3.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM3
 // RUN: not graph-compile %t/llvm-4.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM4
+// RUN: not graph-compile %t/llvm-5.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM5
+// RUN: not graph-compile %t/llvm-6.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM6
 
 //--- graph-1.mlir
 // GRAPH1: {{:[0-9]+:[0-9]+}}: error: {{.*}}the module has no function to run, such as @main
@@ -364,6 +366,36 @@ plan.function @main
 }
 module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64,
                       plan.operands = (memref<8xf32>) -> ()} {
+  llvm.func @k(%x: !llvm.ptr, %y: !llvm.ptr, %begin: i64, %end: i64) {
+    llvm.return
+  }
+}
+
+//--- llvm-5.mlir
+// LLVM5: {{:[0-9]+:[0-9]+}}: error: {{.*}}'plan.work' must be a #plan.work<…>, found 8 : i64
+plan.function @main
+    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    arena 0 unplanned 0 lower_bound 0 {
+  %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
+}
+module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64,
+                      plan.operands = (memref<8xf32>) -> memref<8xf32>,
+                      plan.work = 8 : i64} {
+  llvm.func @k(%x: !llvm.ptr, %y: !llvm.ptr, %begin: i64, %end: i64) {
+    llvm.return
+  }
+}
+
+//--- llvm-6.mlir
+// LLVM6: {{:[0-9]+:[0-9]+}}: error: {{.*}}the work of a kernel is no less than 0, found 8 operations and -64 bytes
+plan.function @main
+    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    arena 0 unplanned 0 lower_bound 0 {
+  %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
+}
+module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64,
+                      plan.operands = (memref<8xf32>) -> memref<8xf32>,
+                      plan.work = #plan.work<operations = 8, bytes = -64>} {
   llvm.func @k(%x: !llvm.ptr, %y: !llvm.ptr, %begin: i64, %end: i64) {
     llvm.return
   }

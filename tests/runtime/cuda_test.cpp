@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/driver.h"
 #include "cuda_runs.h"
+#include "tinh/profile.h"
 #include "tinh/safetensors.h"
 
 #include <cstring>
@@ -232,6 +233,38 @@ TEST_F(CudaRuns, AreInTheTrace) {
        (at = text.find("\"name\":\"is_small\"", at)) != std::string::npos; ++at)
     ++count;
   EXPECT_EQ(count, 8u) << text;
+}
+
+TEST_F(CudaRuns, AreInAProfile) {
+  options.measure_steps = true;
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  for (int i = 0; i < 3; ++i) {
+    check(kMain, 1);
+    check(kMixed, 1);
+    check(kWhile, 1);
+  }
+  auto step = [&](Function function, uint32_t number) {
+    tinh_step_profile_t profile = {};
+    EXPECT_EQ(tinh_context_step_profile(context, function, number, &profile),
+              TINH_OK)
+        << tinh_last_error();
+    return profile;
+  };
+  // All four steps are one graph, whose time the first one has.
+  EXPECT_TRUE(step(kMain, 0).on_cuda);
+  EXPECT_EQ(step(kMain, 0).kind, TINH_STEP_COPY);
+  EXPECT_EQ(step(kMain, 0).covers, 4u);
+  EXPECT_EQ(step(kMain, 0).runs, 3u);
+  EXPECT_STREQ(step(kMain, 1).kernel, "scale_add");
+  EXPECT_EQ(step(kMain, 1).covers, 0u);
+  EXPECT_FALSE(step(kMixed, 0).on_cuda);
+  EXPECT_EQ(step(kMixed, 0).covers, 1u);
+  EXPECT_GT(step(kMixed, 0).work_ms, 0);
+  // In a loop they go to the GPU one by one: seven times, 128 is not less.
+  EXPECT_EQ(step(kWhile, 2).covers, 1u);
+  EXPECT_EQ(step(kWhile, 2).executions, 3 * 8u);
+  EXPECT_EQ(step(kWhile, 2).work_ms, 0);
+  EXPECT_EQ(step(kWhile, 5).executions, 3 * 7u);
 }
 
 TEST_F(CudaRuns, SayWhereANumberWentWrong) {

@@ -11,7 +11,9 @@
  * "count" counts its runs in a variable. "chain" has many empty dispatches.
  * "late" computes what "main" does, but for the last chunk of the first kernel,
  * which comes late; a step of one chunk waits for it, and the next for nothing.
- * The weights may be others: "init" copies a parameter to them.
+ * The weights may be others: "init" copies a parameter to them. What profiles
+ * tell of its work is known of the kernels of "main" alone, and an estimate of
+ * the first of them.
  * The test completes the note, as the compiler does after linking.
  *
  *===----------------------------------------------------------------------===*/
@@ -66,8 +68,11 @@ static const tinh_operand_desc_t of_twice[] = {READ_ALL, WRITTEN_ALL},
                                  of_shift[] = {READ_ALL, READ_ALL, WRITTEN_ALL},
                                  of_count[] = {SCALAR(0), SCALAR(1), SCALAR(1)};
 static const tinh_kernel_desc_t kernels[] = {
-    {"twice", twice, CHUNK * sizeof(float), 2, of_twice},
-    {"shift_add", shift_add, 0, 3, of_shift},
+    {"twice", twice, CHUNK * sizeof(float), 2, of_twice, .operations = N,
+     .bytes = 2 * N * sizeof(float), .estimated_cycles = 4096,
+     .plan = "#toy.rows<chunk = 64>"},
+    {"shift_add", shift_add, 0, 3, of_shift, .operations = N,
+     .bytes = 3 * N * sizeof(float), .plan = "rows"},
     {"count", count, 0, 3, of_count},
     {"nothing", nothing, 0, 0, 0},
     {"twice_late", twice_late, CHUNK * sizeof(float), 2, of_twice}};
@@ -158,7 +163,8 @@ const tinh_artifact_t tinh_artifact = {TINH_ARTIFACT_VERSION,
                                        variables,
                                        N * sizeof(float),
                                        64,
-                                       &init};
+                                       &init,
+                                       .core = {16, 8}};
 
 __attribute__((section(".note.tinh"), used, aligned(4))) static const struct {
   uint32_t name_size, size, type;

@@ -38,9 +38,10 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--warmup", options.warmup, "runs before those")
       ->check(CLI::Range(0, 100000000))
       ->capture_default_str();
-  app.add_option("--in-flight", options.in_flight, "runs in flight at a time")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  CLI::Option *in_flight = app.add_option("--in-flight", options.in_flight,
+                                          "runs in flight at a time")
+                               ->check(CLI::Range(1, 1024))
+                               ->capture_default_str();
   add_device(app, &options.of_context.device, &options.of_context.cuda_device);
   app.add_flag("--percentiles", options.percentiles,
                "print minimum, percentiles and maximum");
@@ -48,10 +49,18 @@ static void define_options(CLI::App &app, RunOptions &options) {
                  "write a trace for chrome://tracing or Perfetto")
       ->type_name("FILE");
   app.add_flag("--json", options.json, "print the times as JSON");
+  app.add_flag("--profile{time}", options.profile,
+               "print what each step takes, the longest first, or with =steps "
+               "in their order, or with =kernels by kernel; without --runs, "
+               "over runs of about two seconds")
+      ->check(CLI::IsMember({"time", "steps", "kernels"}))
+      ->excludes(in_flight)
+      ->excludes(app.get_option("--percentiles"));
   app.add_flag("--check-numerics{all}", options.check_numerics,
                "end with the first step of a run that gives a NaN or an "
                "infinity, or with =nan a NaN, and say which it is")
-      ->check(CLI::IsMember({"nan", "all"}));
+      ->check(CLI::IsMember({"nan", "all"}))
+      ->excludes(app.get_option("--profile"));
 }
 
 static void define_state(CLI::App &app, RunOptions &options) {
@@ -71,6 +80,7 @@ static void define_state(CLI::App &app, RunOptions &options) {
                "artifact")
       ->excludes(weights)
       ->excludes(app.get_option("--function"))
+      ->excludes(app.get_option("--profile"))
       ->needs(app.add_option("--data", options.training.data,
                              "arrays of samples, one for each input of "
                              "train_step")
@@ -116,6 +126,16 @@ static void define_training(CLI::App &app, TrainOptions &training) {
       ->needs(checkpoint);
 }
 
+/// A profile is over many runs, after some that warm up, unless the user wants
+/// others.
+static void choose_runs(const CLI::App &app, RunOptions &options) {
+  constexpr uint32_t kWarmup = 3;
+  if (app.count("--runs") == 0)
+    options.runs = 0;
+  if (app.count("--warmup") == 0)
+    options.warmup = kWarmup;
+}
+
 int main(int argc, char **argv) {
   RunOptions options;
   CLI::App app("Runs a compiled model.", "graph-run");
@@ -124,6 +144,8 @@ int main(int argc, char **argv) {
   define_training(app, options.training);
   if (auto done = parse(app, argc, argv))
     return *done;
+  if (!options.profile.empty())
+    choose_runs(app, options);
   try {
     options.train ? train(options) : run(options);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))

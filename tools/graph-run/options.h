@@ -35,7 +35,7 @@ struct RunOptions {
   std::string trace;
   std::string load_weights, load_state, save_state;
   std::string check_numerics; ///< "nan", "all", or nothing.
-  uint32_t runs = 1;
+  uint32_t runs = 1;          ///< 0: as many as a profile needs.
   uint32_t warmup = 0;
   uint32_t in_flight = 1;
   ContextOptions of_context; ///< Its threads and its device.
@@ -43,6 +43,7 @@ struct RunOptions {
   bool train = false;
   bool percentiles = false;
   bool json = false;
+  std::string profile; ///< "time", "steps", "kernels", or nothing.
   TrainOptions training;
   /// Of the context that runs.
   ContextOptions context() const {
@@ -55,6 +56,7 @@ struct RunOptions {
                                   : TINH_CHECK_NANS_AND_INFINITIES;
     if (!trace.empty())
       wanted.trace_path = trace.c_str();
+    wanted.measure_steps = !profile.empty();
     return wanted;
   }
 };

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "run.h"
 
+#include "clock.h"
 #include "inputs.h"
 #include "list_module.h"
 #include "npy.h"
+#include "profile_report.h"
 #include "report.h"
 
 #include <algorithm>
@@ -67,7 +69,7 @@ public:
         static_cast<uint32_t>(std::min<size_t>(count, slots.size()));
     for (uint32_t i = count - left; i < count; ++i)
       finish(slots[i % slots.size()]);
-    return std::move(times);
+    return std::exchange(times, {});
   }
 
 private:
@@ -147,6 +149,27 @@ static void add_device(Timings &timings, const tinh_context_info_t &context,
   }
 }
 
+/// As many runs as take about two seconds, if one takes so many milliseconds.
+static uint32_t enough_runs(double milliseconds) {
+  constexpr double kFewest = 10, kMost = 200, kMilliseconds = 2000;
+  return static_cast<uint32_t>(
+      std::clamp(kMilliseconds / milliseconds, kFewest, kMost));
+}
+
+/// The runs after the warm-up are those of the profile.
+static std::vector<double> run_for_profile(const RunOptions &options,
+                                           const Context &context,
+                                           Runner &runner) {
+  std::vector<double> times = runner.run(options.warmup);
+  if (times.empty() && options.runs == 0)
+    times = runner.run(1); // To know how long one takes.
+  context.reset_profile();
+  uint32_t runs = options.runs ? options.runs : enough_runs(times.back());
+  std::vector<double> profiled = runner.run(runs);
+  times.insert(times.end(), profiled.begin(), profiled.end());
+  return times;
+}
+
 /// All runs, in a context of their own.
 static Timings measure(const RunOptions &options, const Module &module,
                        uint32_t function, const Inputs &inputs,
@@ -158,8 +181,13 @@ static Timings measure(const RunOptions &options, const Module &module,
     Context context(module, wanted);
     if (!options.load_state.empty())
       context.load_state(options.load_state);
-    std::vector<double> times = Runner(context, function, inputs, slots)
-                                    .run(options.warmup + options.runs);
+    Runner runner(context, function, inputs, slots);
+    std::vector<double> times = options.profile.empty()
+                                    ? runner.run(options.warmup + options.runs)
+                                    : run_for_profile(options, context, runner);
+    if (!options.profile.empty())
+      timings.profile =
+          make_profile(module, context, function, measure_clock());
     if (!options.save_state.empty())
       context.save_state(options.save_state);
     timings.model = module.info().model;
@@ -195,7 +223,11 @@ void run(const RunOptions &options) {
     uint32_t last = options.warmup + options.runs - 1;
     write_outputs(options.output_dir, outputs, slots[last % slots.size()]);
   }
-  if (options.json)
+  if (timings.profile && options.json)
+    print_profile_json(*timings.profile);
+  else if (timings.profile)
+    print_profile(*timings.profile, options.profile);
+  else if (options.json)
     print_json(timings);
   else
     print_timings(timings, options.percentiles);

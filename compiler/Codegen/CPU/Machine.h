@@ -39,6 +39,10 @@ struct Machine {
   /// Cycles from one core's last store of a step to another's first load.
   double barrierCycles;
 
+  /// Additions and multiplications of f32.
+  double operationsPerCycle() const {
+    return 2 * fmasPerCycle * (vectorBytes / 4);
+  }
   /// Cycles to read `bytes` once that lie in as much memory, or more.
   double readCycles(double bytes, double footprint) const;
 };

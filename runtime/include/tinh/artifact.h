@@ -34,7 +34,7 @@
 #include <string.h>
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 9u
+#define TINH_ARTIFACT_VERSION 10u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -192,6 +192,14 @@ typedef struct tinh_kernel_desc {
                                 multiple of 32, at most 1024. CPU: 0. */
   const tinh_image_t *image; /* CUDA, maybe with others; NULL otherwise. */
   const tinh_library_call_t *library; /* CUDA; or NULL. */
+  /* For profiles, of all chunks together: additions, multiplications and other
+   * operations on numbers; the bytes that have to be read and written at least;
+   * and the cycles of one core that the compiler has estimated, 0 if none. */
+  uint64_t operations;
+  uint64_t bytes;
+  double estimated_cycles;
+  const char *plan; /* How it is computed, as the compiler's IR says it; or
+                       NULL. */
 } tinh_kernel_desc_t;
 
 /* The memory in which a buffer lies. */
@@ -264,7 +272,8 @@ typedef struct tinh_step {
   const tinh_buffer_ref_t *buffers; /* In the order of the kernel's operands. */
   uint64_t num_chunks;              /* DISPATCH: at least 1. */
   uint64_t size;                    /* COPY, ZERO: bytes. */
-  const char *label; /* The model's node names behind this step, for traces. */
+  const char *label; /* For traces: the names of the model's nodes behind this
+                        step, a line each. */
   uint32_t target;   /* BRANCH, JUMP, LOOP, NEXT: index of a step; num_steps is
                         the end. */
   uint32_t num_strides;
@@ -339,6 +348,13 @@ typedef struct tinh_function_desc {
   uint64_t device_lower_bound_size;
 } tinh_function_desc_t;
 
+/* What one core of the CPU does in a cycle at best, by the compiler's model of
+ * it; 0: that is not known. */
+typedef struct tinh_core_peaks {
+  double operations; /* Additions and multiplications of f32. */
+  double bytes;      /* From memory. */
+} tinh_core_peaks_t;
+
 typedef struct tinh_artifact {
   uint32_t version; /* TINH_ARTIFACT_VERSION, first in every version. */
   uint32_t num_kernels;
@@ -363,6 +379,7 @@ typedef struct tinh_artifact {
    * and variables of the same names and types, all in the same order; nothing
    * in it is a GPU's, and it has neither `init` nor `without_gpu`. */
   const struct tinh_artifact *without_gpu;
+  tinh_core_peaks_t core;
 } tinh_artifact_t;
 
 /* An artifact in an object file, to be linked into a program: what the symbol

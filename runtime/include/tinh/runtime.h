@@ -238,6 +238,8 @@ typedef struct tinh_context_options {
   tinh_cuda_stream_t *cuda_stream;
   /* Measure how long the GPU takes for each run (tinh_context_cuda_time). */
   bool measure_cuda;
+  /* Note how long each step takes, for a profile (tinh/profile.h). */
+  bool measure_steps;
   /* What cannot be had is an error, whose message says what is missing. */
   tinh_use_device_t device;
 } tinh_context_options_t;

@@ -28,6 +28,7 @@
 #ifndef TINH_RUNTIME_HPP
 #define TINH_RUNTIME_HPP
 
+#include "tinh/profile.h"
 #include "tinh/runtime.h"
 #include "tinh/safetensors.h"
 
@@ -435,6 +436,19 @@ public:
     check(tinh_context_cuda_time(handle(), &ms));
     return ms;
   }
+
+  /// What the runs so far say of `function` and its steps, with measure_steps.
+  tinh_function_profile_t function_profile(uint32_t function = 0) const {
+    tinh_function_profile_t profile;
+    check(tinh_context_function_profile(handle(), function, &profile));
+    return profile;
+  }
+  tinh_step_profile_t step_profile(uint32_t step, uint32_t function = 0) const {
+    tinh_step_profile_t profile;
+    check(tinh_context_step_profile(handle(), function, step, &profile));
+    return profile;
+  }
+  void reset_profile() const { check(tinh_context_reset_profile(handle())); }
 
   void read_variable(uint32_t variable, tinh_buffer_t out) const {
     check(tinh_context_read_variable(handle(), variable, out.data, out.size));

@@ -111,7 +111,7 @@ void DeviceRun::trace_steps(Trace &trace, uint64_t run) const {
     if (!trace_step(trace, run, loose_events[i].began, loose_events[i].done,
                     loose_events[i].step, 1))
       return;
-  trace.drop_segments(num_loose - num_timed);
+  trace.drop_segments(run, num_loose - num_timed);
 }
 
 } // namespace tinh::runtime::cuda

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/segment_graph.h"
 
+#include "step_buffers.h"
+
 #include <algorithm>
 
 namespace tinh::runtime::cuda {
@@ -24,9 +26,7 @@ std::string name_of(const tinh_artifact_t &artifact,
     text += std::string("kernel '") + artifact.kernels[step.kernel].name + "'";
   else
     text += step.opcode == TINH_OP_COPY ? "a copy" : "a memset";
-  if (step.label && *step.label)
-    text += std::string(", of the nodes '") + step.label + "',";
-  return text;
+  return text + of_nodes(step);
 }
 
 SegmentGraph::SegmentGraph(const LoadedModule &loaded,

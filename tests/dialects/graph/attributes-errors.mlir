@@ -111,3 +111,18 @@ func.func @main() -> tensor<2xf32> {
   %0 = "graph.constant"() {value = #graph.parameter<"w", #graph.external<"f", 0, 4> : tensor<2xf32>> : tensor<2xf32>} : () -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// expected-error @+1 {{'graph.estimate' must be an i64 of at least 0}}
+func.func private @k() attributes {graph.estimate = 12.0 : f64}
+
+// -----
+
+// expected-error @+1 {{'graph.estimate' must be an i64 of at least 0}}
+func.func private @k() attributes {graph.estimate = -1 : i64}
+
+// -----
+
+// expected-error @+1 {{'graph.plan' must be a plan of a device's dialect, such as #cpu.contraction<…>, found "rows"}}
+func.func private @k() attributes {graph.plan = "rows"}

@@ -9,8 +9,10 @@
 // Tables for a person and JSON for a program.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_GRAPH_RUN_REPORT_H
-#define TINH_GRAPH_RUN_REPORT_H
+#ifndef TINH_TOOLS_REPORT_H
+#define TINH_TOOLS_REPORT_H
+
+#include "profile.h"
 
 #include <cstdint>
 #include <optional>
@@ -32,6 +34,7 @@ struct Timings {
   std::optional<double> gpu_ms;
   uint64_t arena_bytes = 0;
   uint64_t device_arena_bytes = 0;
+  std::optional<FunctionProfile> profile; ///< If that is what is wanted.
 };
 
 void print_json(const Timings &timings);
@@ -39,4 +42,4 @@ void print_timings(const Timings &timings, bool percentiles);
 
 } // namespace tinh::tools
 
-#endif // TINH_GRAPH_RUN_REPORT_H
+#endif // TINH_TOOLS_REPORT_H

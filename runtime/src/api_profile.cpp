@@ -1,0 +1,44 @@
+//===- api_profile.cpp - The C API of profiles ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "guarded.h"
+#include "handles.h"
+
+using namespace tinh::runtime;
+
+tinh_status_t
+tinh_context_function_profile(tinh_context_t *context, uint32_t function,
+                              tinh_function_profile_t *out_profile) {
+  return guarded([&] {
+    require(context, "context");
+    require(out_profile, "out_profile");
+    *out_profile = context->executor->profile(function)->function();
+  });
+}
+
+tinh_status_t tinh_context_step_profile(tinh_context_t *context,
+                                        uint32_t function, uint32_t step,
+                                        tinh_step_profile_t *out_profile) {
+  return guarded([&] {
+    require(context, "context");
+    require(out_profile, "out_profile");
+    auto profile = context->executor->profile(function);
+    if (step >= profile->steps().size())
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "there is no step " + std::to_string(step) +
+                      "; the function has " +
+                      std::to_string(profile->steps().size()));
+    *out_profile = profile->steps()[step];
+  });
+}
+
+tinh_status_t tinh_context_reset_profile(tinh_context_t *context) {
+  return guarded([&] {
+    require(context, "context");
+    context->executor->reset_profile();
+  });
+}
