@@ -3,7 +3,8 @@
     model = Model("build/lib/libtinh_runtime.so", "model.so", threads=2)
     outputs = model.run({"x": array})
 
-Mirrors the parts of runtime/include/tinh/runtime.h that it uses.
+Mirrors the parts of runtime/include/tinh/runtime.h that it uses;
+tests/runtime/ctypes_structs_test.py compares them with the header.
 """
 
 import ctypes as c

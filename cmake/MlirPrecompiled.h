@@ -6,14 +6,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Precompiled once for all of compiler/ and dialects/: parsing MLIR's headers
-// costs several times what the code that uses them does.
+// Precompiled once for all of compiler/ and dialects/, and for tools and tests
+// that look at IR: parsing these headers costs several times what the code that
+// uses them does. One that a dozen sources include is worth its place: NVVM's
+// takes 9 s, and those who need none of it pay 0.1 s.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/Graph.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -39,10 +39,20 @@ function(tinh_add_tablegen output td)
     COMMENT "Generating ${output}")
 endfunction()
 
-# One precompiled header serves all object libraries on MLIR.
+# One precompiled header serves all that is built on MLIR.
 add_library(tinh_mlir_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.cpp)
 target_link_libraries(tinh_mlir_pch PUBLIC tinh_mlir_options)
 target_precompile_headers(tinh_mlir_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.h)
+add_dependencies(tinh_mlir_pch tinh_graph_headers)
+
+# Lets a program or library on MLIR have that header, which wants code that is
+# compiled in the same way.
+function(tinh_use_precompiled_header name)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default
+                        VISIBILITY_INLINES_HIDDEN OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_precompile_headers(${name} REUSE_FROM tinh_mlir_pch)
+endfunction()
 
 function(tinh_add_compiler_library name)
   cmake_parse_arguments(arg "NO_PCH" "" "DEPENDS;LINK" ${ARGN})

@@ -13,10 +13,6 @@ and memory of a thread's own for errors.
 import cuda_models
 import cuda_test
 
-PTXAS = """#!/bin/sh
-exec '{}' --warn-on-spills --warn-on-local-memory-usage --warning-as-error "$@"
-"""
-
 
 def network(batch=16):
     """The stages of a ResNet: from large images to many channels."""
@@ -44,29 +40,10 @@ def step(loss, optimizer, *options):
 
 @cuda_test.needs_ptxas
 class RegistersTest(cuda_test.CudaTest):
-    def setUp(self):
-        super().setUp()
-        self.toolkit = self.root / "toolkit"
-        (self.toolkit / "bin").mkdir(parents=True)
-        for name in ("bin/fatbinary", "nvvm"):
-            (self.toolkit / name).symlink_to(cuda_test.TOOLKIT / name)
-        ptxas = self.toolkit / "bin" / "ptxas"
-        ptxas.write_text(PTXAS.format(cuda_test.TOOLKIT / "bin" / "ptxas"))
-        ptxas.chmod(0o755)
-
-    def check(self, model, *options):
-        with self.subTest(model=model["name"], options=options):
-            self.compile_for(
-                model,
-                "cuda",
-                f"--cuda-chips={','.join(cuda_test.CHIPS)}",
-                f"--cuda-path={self.toolkit}",
-                *options,
-            )
-
     def test_spills_are_found(self):
         """By a limit that no kernel keeps, as the wrapper gives ptxas."""
-        ptxas = self.toolkit / "bin" / "ptxas"
+        toolkit = self.strict_toolkit()
+        ptxas = toolkit / "bin" / "ptxas"
         limit = "--maxrregcount=24 --override-directive-values"
         ptxas.write_text(ptxas.read_text().replace('"$@"', f'{limit} "$@"'))
         path = self.folder / "model.json"
@@ -74,37 +51,37 @@ class RegistersTest(cuda_test.CudaTest):
         done = self.run_tool(
             "graph-compile",
             *(self.folder / "two_layer.json", "-o", path),
-            *("--target=cuda", f"--cuda-path={self.toolkit}"),
+            *("--target=cuda", f"--cuda-path={toolkit}"),
         )
         self.assertIn("internal error: ", done.stderr)
         self.assertIn("spilled", done.stderr)
 
     def test_convolutions(self):
-        self.check(network())
-        self.check(network(), "--allow-tf32")
-        self.check(network(1))
+        self.check_chips(network())
+        self.check_chips(network(), "--allow-tf32")
+        self.check_chips(network(1))
 
     def test_steps_of_convolutions(self):
-        self.check(network(), *step("cross_entropy", "adamw,lr=0.001"))
-        self.check(network(), *step("cross_entropy", "sgd,lr=0.1,momentum=0.9"))
+        self.check_chips(network(), *step("cross_entropy", "adamw,lr=0.001"))
+        self.check_chips(network(), *step("cross_entropy", "sgd,lr=0.1,momentum=0.9"))
         bf16 = "--mixed-precision=bf16"
-        self.check(network(), *step("cross_entropy", "adamw,lr=0.001", bf16))
+        self.check_chips(network(), *step("cross_entropy", "adamw,lr=0.001", bf16))
 
     def test_transformers(self):
         layer = cuda_models.transformer_layer(4, 128, 256)
-        self.check(layer)
-        self.check(layer, *step("mse", "adam,lr=0.001"))
-        self.check(layer, *step("mse", "adamw,lr=0.001", "--mixed-precision=bf16"))
-        self.check(layer, *step("mse", "sgd,lr=0.1", "--allow-tf32"))
+        self.check_chips(layer)
+        self.check_chips(layer, *step("mse", "adam,lr=0.001"))
+        self.check_chips(layer, *step("mse", "adamw,lr=0.001", "--mixed-precision=bf16"))
+        self.check_chips(layer, *step("mse", "sgd,lr=0.1", "--allow-tf32"))
 
     def test_recurrences(self):
         layers = cuda_models.lstm(16, 20, 32, 64)
-        self.check(layers, *step("cross_entropy", "adam,lr=0.001"))
+        self.check_chips(layers, *step("cross_entropy", "adam,lr=0.001"))
 
     def test_dense_layers(self):
-        self.check(cuda_models.mlp(256), *step("cross_entropy", "adamw,lr=0.001"))
+        self.check_chips(cuda_models.mlp(256), *step("cross_entropy", "adamw,lr=0.001"))
         for dtype in ("f16", "bf16"):
-            self.check(cuda_models.narrow_layers(dtype))
+            self.check_chips(cuda_models.narrow_layers(dtype))
 
 
 if __name__ == "__main__":

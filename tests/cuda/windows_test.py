@@ -90,10 +90,10 @@ class WindowsTest(cuda_test.CudaTest):
 
     @cuda_test.needs_ptxas
     def test_registers(self):
-        self.check_all_chips(weight_gradient(32, 56, 64))
+        self.check_chips(weight_gradient(32, 56, 64))
         for case in (CASES[0], CASES[1], CASES[5]):
-            self.check_all_chips(pooled(*case))
-        self.check_all_chips(pooled(*CASES[0], dtype="f16"))
+            self.check_chips(pooled(*case))
+        self.check_chips(pooled(*CASES[0], dtype="f16"))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ def run_elsewhere(case, path):
     """How ONNX Runtime does on a case, in words; "" if all is well."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1  # Threads would take longer than any case.
     inputs = {f"x0_{i}": np.asarray(array) for i, array in enumerate(case[3])}
     try:
         session = onnxruntime.InferenceSession(

@@ -1,0 +1,21 @@
+//===- vectors_512.cpp - Loops over vectors of AVX-512 --------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "vectors.h"
+
+#include <immintrin.h>
+
+using Vector = __m512;
+static constexpr unsigned kChains = 24;
+#define VECTOR(operation) _mm512_##operation
+#define REGISTER "v"
+
+#include "vectors.inc"
+
+const machine::Vectors machine::vectors_512 = {
+    "512", kBytes, kChains,   fma_throughput, fma_latency, read,
+    write, copy,   broadcast, broadcast_fma,  read_rows,   write_and_read};
