@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/DeviceCode.h"
 
-#include "compiler/Codegen/CUDA/Contraction.h"
-#include "compiler/Codegen/CUDA/Emulate.h"
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+#include "compiler/Codegen/CUDA/Emulate/Emulate.h"
 #include "compiler/Codegen/CUDA/Pointers.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Support/MachineCode.h"

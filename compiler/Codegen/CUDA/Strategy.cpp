@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Strategy.h"
 
-#include "compiler/Codegen/CUDA/Libraries.h"
-#include "compiler/Codegen/CUDA/Rows.h"
+#include "compiler/Codegen/CUDA/Library/Libraries.h"
+#include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/Kernel/Choosing.h"
 #include "compiler/Codegen/Kernel/Scatter.h"
 #include "dialects/graph/Graph.h"
