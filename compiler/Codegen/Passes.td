@@ -166,14 +166,14 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   let description = [{
     Sets `graph.strategy`, `graph.chunks`, `graph.scratch` and `graph.inplace` of
     each kernel function, for the CPU that the module's `graph.cpu` names or, of
-    kernels on the GPU, for its `graph.cuda` and with `graph.threads`. Constant
-    weights of contractions on the CPU are packed by kernels of their own.
+    kernels on the GPU, `graph.plan` for its `graph.cuda`, with `graph.threads`.
+    Constant weights of contractions on the CPU are packed by kernels of their own.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::arith::ArithDialect", "::tinh::cuda::CudaDialect",
+    "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::tensor::TensorDialect", "::mlir::ub::UBDialect",

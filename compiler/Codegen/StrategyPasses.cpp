@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/CPU/Strategy.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
+#include "dialects/cuda/Cuda.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -271,9 +271,13 @@ static void addReports(ModuleOp module, const artifact::Contents &contents,
                        CompileReport &report) {
   for (size_t kernel : unit.kernels) {
     result.name = contents.kernels[kernel].name;
-    auto strategy = module.lookupSymbol(result.name)
-                        ->getAttrOfType<StringAttr>(graph::names::kStrategy);
-    result.strategy = strategy ? strategy.str() : "";
+    Operation *code = module.lookupSymbol(result.name);
+    auto strategy = code->getAttrOfType<StringAttr>(graph::names::kStrategy);
+    auto plan =
+        code->getAttrOfType<graph::KernelPlanInterface>(graph::names::kPlan);
+    result.strategy = plan       ? plan.getStrategy().str()
+                      : strategy ? strategy.str()
+                                 : "";
     report.compiledKernels.push_back(result);
     result.image = unit.image; // Of those after the first one.
     result.codeSize = 0;
@@ -337,9 +341,9 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
   });
   lowered->setSymName(kernel.getSymName());
   for (StringRef name :
-       {graph::names::kCpu, graph::names::kStrategy, graph::names::kChunks,
-        graph::names::kScratch, graph::names::kDevice, graph::names::kThreads,
-        graph::names::kLibrary})
+       {graph::names::kCpu, graph::names::kStrategy, graph::names::kPlan,
+        graph::names::kChunks, graph::names::kScratch, graph::names::kDevice,
+        graph::names::kThreads, graph::names::kLibrary})
     if (Attribute value = kernel->getAttr(name))
       (*lowered)->setAttr(name, value);
   (*lowered)->setAttr(kOperands, TypeAttr::get(operandTypes(kernel)));

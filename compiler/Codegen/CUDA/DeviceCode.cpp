@@ -57,7 +57,7 @@ using namespace mlir;
 namespace tinh::cuda {
 
 void registerCodegenDialects(DialectRegistry &registry) {
-  registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
+  registry.insert<CudaDialect, gpu::GPUDialect, NVVM::NVVMDialect>();
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
   registerConvertFuncToLLVMInterface(registry);

@@ -100,15 +100,17 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
     else
       for (typename S::Plan plan : S::plans(*match, target))
         considered.candidates.push_back({plan, S::cost(*match, plan, target)});
+    if (match && considered.candidates.empty())
+      considered.whyNot = "could be computed so, but not well";
     return considered;
   };
-  row.divide = [](mlir::func::FuncOp kernel, mlir::Attribute plan,
-                  const Target &target)
-      -> llvm::FailureOr<typename Row::Division> {
+  row.divide =
+      [](mlir::func::FuncOp kernel, mlir::Attribute plan,
+         const Target &target) -> llvm::FailureOr<typename Row::Division> {
     auto match = S::match(kernel);
     if (!match)
-      return kernel.emitError() << "cannot be computed as " << plan << ": it "
-                                << match.whyNot();
+      return kernel.emitError()
+             << "cannot be computed as " << plan << ": it " << match.whyNot();
     auto error = [&] {
       return kernel.emitError() << "cannot be computed as " << plan << ": ";
     };

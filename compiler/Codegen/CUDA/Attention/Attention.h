@@ -55,26 +55,38 @@ struct Attention {
   /// round them.
   bool takesTensorCores(const Target &target) const;
 
-  /// The indices at `place` where loops have these.
-  Indices indicesAt(Pull &pull, const Place &place, const Indices &loops) const;
+  /// The indices at `place` where loops have these; without a pull they have no
+  /// bases.
+  Indices indicesAt(Pull *pull, const Place &place, const Indices &loops) const;
 };
 
-/// Nothing if `kernel` computes something else, or more than that.
-std::optional<Attention> matchAttention(mlir::func::FuncOp kernel);
+/// None if `kernel` computes something else, or more than that.
+Match<Attention> matchAttention(mlir::func::FuncOp kernel);
 
-/// Threads that share a row where FFMA multiplies.
-inline constexpr int64_t kSharers = 16;
+/// Whether blocks of queries compute the attention in `kernel` better than
+/// teams, or kernels one after the other, if there is one.
+bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
 
-/// A block has so many queries and goes through the keys, so many at a time.
-struct AttentionPlan {
-  int64_t rows, keys, rowTiles, batch;
-  int64_t columns;    ///< Of values in shared memory.
-  int64_t threadRows; ///< That a thread has where FFMA multiplies.
-  int64_t tensorKeys; ///< Where tensor cores do; 0 if they never do.
-  int64_t threads() const { return rows / threadRows * kSharers; }
-  int64_t blocks() const { return rowTiles * batch; }
+/// Whether tiles of a product or blocks of queries pay for `kernel`. The rules
+/// that say so are older than the model of machines (Machine.h), and nobody has
+/// measured either: they have the last word before what threads alone would do.
+bool isForTiles(mlir::func::FuncOp kernel, const Target &target);
+
+/// The strategy `attention`: products, a softmax and products in one. A block
+/// has a tile of queries and goes through all keys.
+struct AttentionStrategy {
+  using Plan = AttentionPlanAttr;
+  static Match<Attention> match(mlir::func::FuncOp kernel) {
+    return matchAttention(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Attention &a,
+                                       const Target &target);
+  static double cost(const Attention &a, Plan plan, const Target &target);
+  static llvm::FailureOr<Division>
+  divide(const Attention &a, Plan plan, const Target &target, EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const Attention &a,
+                                  Plan plan, const Target &target);
 };
-AttentionPlan planAttention(const Attention &a, const Target &target);
 
 } // namespace tinh::cuda
 

@@ -25,28 +25,21 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// The depth of a step of queries and keys, and the keys of one of values:
-/// threads that have many sums have few registers for what they load.
-static int64_t scoresDepth(const AttentionPlan &plan) {
-  return plan.columns <= 128 ? 16 : 8;
-}
-static int64_t stepKeys(const AttentionPlan &plan) {
-  return std::min<int64_t>(16, 1024 / plan.columns);
+static int64_t stepElements(const AttentionCode &code) {
+  return code.depth * (pitch(code.rows) + pitch(code.keys));
 }
 
 /// Bytes of shared memory for steps of queries and keys, and then for weights.
-static int64_t scoresBytes(const AttentionPlan &plan) {
-  int64_t steps = 2 * scoresDepth(plan) * (pitch(plan.rows) + pitch(plan.keys));
-  return 4 * std::max(steps, plan.keys * pitch(plan.rows));
+static int64_t scoresBytes(const AttentionCode &code) {
+  return 4 * std::max(2 * stepElements(code), code.keys * pitch(code.rows));
 }
 
-int64_t scalarAttentionShared(const AttentionPlan &plan) {
-  return scoresBytes(plan) + 4 * 2 * stepKeys(plan) * pitch(plan.columns);
+int64_t scalarAttentionShared(const AttentionCode &code) {
+  return scoresBytes(code) + 4 * 2 * code.step * pitch(code.columns);
 }
 
-static ContractionPlan productPlan(const AttentionPlan &plan, int64_t columns) {
-  Tile tile{plan.rows, columns, plan.threadRows, columns / kSharers};
-  return {tile, plan.rowTiles, /*columnTiles=*/1, plan.batch};
+bool leavesWeights(const AttentionCode &code) {
+  return stepElements(code) <= (code.keys - code.step) * pitch(code.rows);
 }
 
 namespace {
@@ -55,9 +48,8 @@ namespace {
 class ScalarScores final : public ContractionEmitter {
 public:
   ScalarScores(const AttentionBlock &block)
-      : ContractionEmitter(block.kernel, block.a.scores,
-                           productPlan(block.plan, block.plan.keys),
-                           scoresDepth(block.plan), block.b) {
+      : ContractionEmitter(block.kernel, block.a.scores, block.code.ofScores(),
+                           block.b) {
     findThread();
     findBlock();
     memory = kernel.sharedBuffer(b, 0, {sharedElements()}, p.element()).memref;
@@ -88,14 +80,13 @@ private:
 class ScalarValues final : public ContractionEmitter {
 public:
   ScalarValues(const AttentionBlock &block, Value weights)
-      : ContractionEmitter(block.kernel, block.a.values,
-                           productPlan(block.plan, block.plan.columns),
-                           stepKeys(block.plan), block.b),
-        keys(block.plan.keys), weights(weights), results(block) {
+      : ContractionEmitter(block.kernel, block.a.values, block.code.ofValues(),
+                           block.b),
+        keys(block.code.keys), weights(weights), results(block) {
     findThread();
     findBlock();
     memory = kernel
-                 .sharedBuffer(b, scoresBytes(block.plan), {sharedElements()},
+                 .sharedBuffer(b, scoresBytes(block.code), {sharedElements()},
                                p.element())
                  .memref;
     findGroups();
@@ -304,7 +295,7 @@ static void scale(OpBuilder &b, Location loc, MutableArrayRef<Value> sums,
 static LogicalResult emitResults(const AttentionBlock &block,
                                  ScalarScores &scores, ScalarValues &values,
                                  OnlineSoftmax &softmax, ArrayRef<Value> end) {
-  int64_t rows = block.plan.threadRows;
+  int64_t rows = block.code.threadRows;
   Values state(end.take_front(2 * rows)), sums(end.drop_front(2 * rows));
   scale(block.b, block.loc, sums, softmax.finish(state));
   size_t groups = values.groupsOfRow();
@@ -318,23 +309,20 @@ static LogicalResult emitResults(const AttentionBlock &block,
 }
 
 LogicalResult emitScalarAttention(EmittedKernel &kernel, const Attention &a,
-                                  const AttentionPlan &plan, OpBuilder b) {
-  AttentionBlock block(kernel, a, plan, b, plan.keys);
+                                  const AttentionCode &code, OpBuilder b) {
+  AttentionBlock block(kernel, a, code, b);
   Value weights =
-      kernel.sharedBuffer(b, 0, {plan.keys * pitch(plan.rows)}, b.getF32Type())
+      kernel.sharedBuffer(b, 0, {code.keys * pitch(code.rows)}, b.getF32Type())
           .memref;
   ScalarScores scores(block);
   ScalarValues values(block, weights);
-  OnlineSoftmax softmax(block, kSharers, plan.threadRows);
-  // A first step takes the place of no weights that others still read: those of
-  // the last step of values lie behind it.
-  assert(scores.stepElements() <=
-         (plan.keys - stepKeys(plan)) * pitch(plan.rows));
+  OnlineSoftmax softmax(block, kSharers, code.threadRows);
+  assert(leavesWeights(code));
   auto body = [&](Value first, ValueRange before) -> FailureOr<Values> {
     auto ofTile = scores.compute(first);
     auto loaded = values.load(first);
-    Values state(before.take_front(2 * plan.threadRows)),
-        sums(before.drop_front(2 * plan.threadRows));
+    Values state(before.take_front(2 * code.threadRows)),
+        sums(before.drop_front(2 * code.threadRows));
     if (failed(ofTile) || failed(loaded))
       return failure();
     auto factors = softmax.add(*ofTile, state);
@@ -352,7 +340,7 @@ LogicalResult emitScalarAttention(EmittedKernel &kernel, const Attention &a,
   Values initial = softmax.start();
   initial.append(values.startSums());
   auto end = buildLoop(b, block.loc, block.scalar.index(0), block.keysEnd,
-                       plan.keys, initial, body);
+                       code.keys, initial, body);
   return failed(end) ? failure()
                      : emitResults(block, scores, values, softmax, *end);
 }

@@ -32,12 +32,11 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 //===----------------------------------------------------------------------===//
 
 AttentionBlock::AttentionBlock(EmittedKernel &kernel, const Attention &a,
-                               const AttentionPlan &plan, OpBuilder &b,
-                               int64_t keys)
-    : kernel(kernel), a(a), plan(plan), b(b), loc(kernel.source.getLoc()),
-      scalar(b, loc, 1), keys(keys) {
+                               const AttentionCode &code, OpBuilder &b)
+    : kernel(kernel), a(a), code(code), b(b), loc(kernel.source.getLoc()),
+      scalar(b, loc, 1) {
   Value rest = kernel.block;
-  firstQuery = scalar.mul(scalar.peel(rest, plan.rowTiles), plan.rows);
+  firstQuery = scalar.mul(scalar.peel(rest, code.rowTiles), code.rows);
   batch.assign(a.extents.size(), {scalar.index(0), 0, 1 << 20});
   a.scores.setDigits(scalar, a.scores.batch, rest, 1, batch);
   keysEnd = findKeysEnd();
@@ -50,7 +49,7 @@ Value AttentionBlock::findKeysEnd() {
   int64_t queries = a.extents[a.scores.rows.loops.back()];
   Value rest = firstQuery;
   Value last =
-      scalar.add(scalar.peel(rest, queries), scalar.index(plan.rows - 1));
+      scalar.add(scalar.peel(rest, queries), scalar.index(code.rows - 1));
   last = b.createOrFold<arith::MinUIOp>(loc, last, scalar.index(queries - 1));
   Value end = scalar.add(last, scalar.index(*a.ahead + 1));
   end = b.createOrFold<arith::MaxSIOp>(loc, end, scalar.index(0));
@@ -71,7 +70,7 @@ FailureOr<Indices> AttentionResults::indicesOf(Pull &pull, Value query,
   a.values.setDigits(pull, columns, column, pull.laneCount(), ofValues);
   for (auto [loop, own] : llvm::zip_equal(a.columns, columns))
     loops[loop] = ofValues[own];
-  Indices indices = a.indicesAt(pull, a.resultAt, loops);
+  Indices indices = a.indicesAt(&pull, a.resultAt, loops);
   // Vectors are stored along the last dimension.
   if (pull.laneCount() > 1 && indices.back().stride != 1)
     return failure();
@@ -96,7 +95,7 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
                                            Value column, int64_t lanes) {
   const Attention &a = block.a;
   int64_t keys = a.keys();
-  bool isWhole = keys % block.keys == 0;
+  bool isWhole = keys % block.code.keys == 0;
   Pull pull(b, loc, lanes);
   block.kernel.bindInputs(pull);
   Value at = column;
@@ -107,7 +106,7 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
   pull.registers[a.scores.result] = {scores, lanes == 1, {}};
   Indices loops = block.loopsAt(pull, row);
   a.scores.setDigits(pull, a.scores.columns.loops, at, lanes, loops);
-  auto masked = pull.at(a.masked, a.indicesAt(pull, a.maskedAt, loops));
+  auto masked = pull.at(a.masked, a.indicesAt(&pull, a.maskedAt, loops));
   if (failed(masked))
     return failure();
   Value vector = masked->value;
@@ -122,18 +121,13 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
   return Value(arith::SelectOp::create(b, loc, exists, vector, none));
 }
 
-/// The same of a vector; its elements one by one if that is how they must be
-/// computed.
+/// The same of a vector; of its elements one by one if the plan says so.
 FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
                                            Value column) {
   auto type = cast<VectorType>(scores.getType());
   int64_t lanes = type.getNumElements();
-  const Loops &keys = block.a.scores.columns.loops;
-  if (block.a.scores.extents[keys.back()] % lanes == 0) {
-    auto masked = maskVector(scores, row, column, lanes);
-    if (succeeded(masked))
-      return masked;
-  }
+  if (block.code.masks == lanes)
+    return maskVector(scores, row, column, lanes);
   Values elements;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value element = vector::ExtractOp::create(b, loc, scores, lane);
@@ -152,7 +146,7 @@ LogicalResult OnlineSoftmax::mask(ScoresOfThread &scores) {
   int64_t queries = block.a.queries();
   for (auto [row, vectors] : llvm::zip_equal(scores.rows, scores.vectors)) {
     Value query = row;
-    if (queries % block.plan.rows != 0)
+    if (queries % block.code.rows != 0)
       query = b.createOrFold<arith::MinUIOp>(loc, query,
                                              block.scalar.index(queries - 1));
     for (auto [vector, column] : llvm::zip_equal(vectors, scores.columns)) {

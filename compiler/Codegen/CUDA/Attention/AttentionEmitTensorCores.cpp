@@ -44,15 +44,15 @@ static int64_t paddedDepth(const Attention &a) {
   return llvm::alignTo(a.depth(), stepOf(a));
 }
 
-int64_t tensorAttentionShared(const Attention &a, const AttentionPlan &plan) {
-  int64_t elements = (plan.rows + plan.tensorKeys) * paddedDepth(a) +
-                     plan.tensorKeys * plan.columns;
+int64_t tensorAttentionShared(const Attention &a, const AttentionCode &code) {
+  int64_t elements =
+      (code.rows + code.keys) * paddedDepth(a) + code.keys * code.columns;
   return elements * bytesOf(a.scores);
 }
 
-static ContractionPlan productPlan(const AttentionPlan &plan, int64_t columns) {
-  Tile tile{plan.rows, columns, plan.threadRows, columns / kSharers};
-  return {tile, plan.rowTiles, /*columnTiles=*/1, plan.batch};
+bool fitsQueries(const Attention &a) {
+  constexpr int64_t kMost = 32;
+  return 4 * kProducts * (paddedDepth(a) / stepOf(a)) <= kMost;
 }
 
 namespace {
@@ -61,13 +61,10 @@ namespace {
 class AttentionProduct : public TensorCoreEmitter {
 public:
   AttentionProduct(const AttentionBlock &block, const Product &p,
-                   int64_t tileColumns, int64_t warpColumns)
-      : TensorCoreEmitter(block.kernel, p, productPlan(block.plan, tileColumns),
-                          block.b, /*stages=*/1, /*ahead=*/0),
-        block(block) {
-    this->warpColumns = warpColumns;
-    warpRows = kWarpRows;
-  }
+                   const TileCode &code, int64_t warpColumns)
+      : TensorCoreEmitter(block.kernel, p, code, block.b, /*stages=*/1,
+                          /*ahead=*/0, kWarpRows, warpColumns),
+        block(block) {}
   /// Finds what is of this block and thread, in shared memory of all factors.
   void begin(Value shared) {
     findThread();
@@ -89,17 +86,12 @@ protected:
 class TensorScores final : public AttentionProduct {
 public:
   TensorScores(const AttentionBlock &block)
-      : AttentionProduct(block, block.a.scores, block.plan.tensorKeys,
-                         block.plan.tensorKeys) {}
+      : AttentionProduct(block, block.a.scores, block.code.ofScores(),
+                         block.code.keys) {}
 
   LogicalResult bringQueries();
   LogicalResult bringKeys(Value first);
   bool copiesQueries() { return copyBytes(rows) != 0; }
-  /// Whether what a thread needs of queries stays in its registers.
-  bool keepsQueries() const {
-    constexpr int64_t kMost = 32;
-    return 4 * kProducts * steps() <= kMost;
-  }
   void loadQueries();
   ScoresOfThread compute(Value first);
 
@@ -116,7 +108,7 @@ private:
 class TensorValues final : public AttentionProduct {
 public:
   TensorValues(const AttentionBlock &block)
-      : AttentionProduct(block, block.a.values, block.plan.columns,
+      : AttentionProduct(block, block.a.values, block.code.ofValues(),
                          llvm::alignTo(block.a.width(), kWarpRows)),
         results(block) {}
 
@@ -130,10 +122,10 @@ public:
   }
 
 private:
-  int64_t depthUnit() const override { return block.plan.tensorKeys; }
+  int64_t depthUnit() const override { return block.code.keys; }
   bool takesPairs() const override { return true; }
   int64_t valuesBase() const {
-    return (block.plan.rows + block.plan.tensorKeys) * paddedDepth(block.a);
+    return (block.code.rows + block.code.keys) * paddedDepth(block.a);
   }
   Value narrow(Value pair);
   Values factor(const ScoresOfThread &weights, int64_t number);
@@ -301,7 +293,7 @@ private:
 /// The queries and the first tile's keys.
 LogicalResult TensorAttention::begin() {
   const Attention &a = block.a;
-  int64_t elements = tensorAttentionShared(a, block.plan) / bytesOf(a.scores);
+  int64_t elements = tensorAttentionShared(a, block.code) / bytesOf(a.scores);
   Type stored = getElementTypeOrSelf(a.scores.columns.value);
   Value shared = block.kernel.sharedBuffer(b, 0, {elements}, stored).memref;
   scores.begin(shared);
@@ -311,7 +303,7 @@ LogicalResult TensorAttention::begin() {
     return failure();
   bool copies = scores.copiesQueries() || scores.copiesColumns();
   commit(copies);
-  if (scores.keepsQueries()) {
+  if (block.code.keepsQueries) {
     wait(copies);
     scores.loadQueries();
   }
@@ -320,8 +312,7 @@ LogicalResult TensorAttention::begin() {
 
 /// The keys of the tile after this one, if there is one.
 LogicalResult TensorAttention::bringNext(Value first) {
-  Value next =
-      block.scalar.add(first, block.scalar.index(block.plan.tensorKeys));
+  Value next = block.scalar.add(first, block.scalar.index(block.code.keys));
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next,
                                        block.keysEnd);
   auto branch = scf::IfOp::create(b, loc, exists);
@@ -373,8 +364,7 @@ LogicalResult TensorAttention::emit() {
   Values initial = softmax.start();
   initial.append(values.startSums());
   auto end = buildLoop(
-      b, loc, block.scalar.index(0), block.keysEnd, block.plan.tensorKeys,
-      initial,
+      b, loc, block.scalar.index(0), block.keysEnd, block.code.keys, initial,
       [&](Value first, ValueRange before) { return addTile(first, before); });
   if (failed(end))
     return failure();
@@ -385,8 +375,8 @@ LogicalResult TensorAttention::emit() {
 }
 
 LogicalResult emitTensorAttention(EmittedKernel &kernel, const Attention &a,
-                                  const AttentionPlan &plan, OpBuilder b) {
-  AttentionBlock block(kernel, a, plan, b, plan.tensorKeys);
+                                  const AttentionCode &code, OpBuilder b) {
+  AttentionBlock block(kernel, a, code, b);
   return TensorAttention(block).emit();
 }
 

@@ -18,11 +18,35 @@
 
 namespace tinh::cuda {
 
+/// Threads that share a row where FFMA multiplies.
+inline constexpr int64_t kSharers = 16;
+
+/// What a plan says of one code of attention.
+struct AttentionCode {
+  int64_t rows, rowTiles; ///< Queries of a block, and blocks of a head.
+  int64_t keys;           ///< That it goes through at a time.
+  int64_t columns;        ///< Of values in shared memory.
+  int64_t threadRows;     ///< That a thread has where FFMA multiplies.
+  /// Of a step: elements of queries and keys, and keys of values.
+  int64_t depth, step;
+  /// Elements of queries, keys and values that are loaded at a time, scores
+  /// that are masked, and results that are stored together.
+  std::array<int64_t, 3> loads;
+  int64_t masks, stores;
+  bool keepsQueries = false; ///< In registers, where tensor cores multiply.
+
+  int64_t threads() const { return rows / threadRows * kSharers; }
+  /// That of the product of queries and keys, and of weights and values.
+  TileCode ofScores() const;
+  TileCode ofValues() const;
+};
+AttentionCode scalarCode(const Attention &a, AttentionPlanAttr plan);
+AttentionCode tensorCode(const Attention &a, AttentionPlanAttr plan);
+
 /// A block of attention while its code is being emitted.
 struct AttentionBlock {
-  /// It goes through the keys so many at a time.
   AttentionBlock(EmittedKernel &kernel, const Attention &a,
-                 const AttentionPlan &plan, mlir::OpBuilder &b, int64_t keys);
+                 const AttentionCode &code, mlir::OpBuilder &b);
 
   /// The indices of the loops of the scores and the values' columns at a query:
   /// those of keys and columns are left out.
@@ -30,11 +54,10 @@ struct AttentionBlock {
 
   EmittedKernel &kernel;
   const Attention &a;
-  const AttentionPlan &plan;
+  const AttentionCode &code;
   mlir::OpBuilder &b;
   mlir::Location loc;
   mutable Pull scalar;
-  int64_t keys;
   mlir::Value firstQuery;
   mlir::Value keysEnd; ///< Keys from here on are hidden from all its queries.
 
@@ -106,17 +129,22 @@ private:
 };
 
 /// The code of FFMA, and the shared memory that it takes.
-int64_t scalarAttentionShared(const AttentionPlan &plan);
+int64_t scalarAttentionShared(const AttentionCode &code);
+/// Whether a first step of scores takes the place of no weights that others
+/// still read: those of the last step of values lie behind it.
+bool leavesWeights(const AttentionCode &code);
 mlir::LogicalResult emitScalarAttention(EmittedKernel &kernel,
                                         const Attention &a,
-                                        const AttentionPlan &plan,
+                                        const AttentionCode &code,
                                         mlir::OpBuilder builder);
 
-/// The same of tensor cores of sm_80 and later, if the plan has keys for them.
-int64_t tensorAttentionShared(const Attention &a, const AttentionPlan &plan);
+/// The same of tensor cores of sm_80 and later.
+int64_t tensorAttentionShared(const Attention &a, const AttentionCode &code);
+/// Whether what a warp takes of its queries fits into registers.
+bool fitsQueries(const Attention &a);
 mlir::LogicalResult emitTensorAttention(EmittedKernel &kernel,
                                         const Attention &a,
-                                        const AttentionPlan &plan,
+                                        const AttentionCode &code,
                                         mlir::OpBuilder builder);
 
 } // namespace tinh::cuda

@@ -27,15 +27,17 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-Indices Attention::indicesAt(Pull &pull, const Place &place,
+Indices Attention::indicesAt(Pull *pull, const Place &place,
                              const Indices &loops) const {
   Indices indices;
   for (const Loops &digits : place) {
-    LaneIndex linear{pull.index(0), 0, 1 << 20};
+    LaneIndex linear{pull ? pull->index(0) : Value(), 0, 1 << 20};
     for (unsigned loop : digits) {
       const LaneIndex &digit = loops[loop];
-      linear = {pull.add(pull.mul(linear.base, extents[loop]), digit.base),
-                linear.stride * extents[loop] + digit.stride,
+      Value base = linear.base;
+      if (pull)
+        base = pull->add(pull->mul(base, extents[loop]), digit.base);
+      linear = {base, linear.stride * extents[loop] + digit.stride,
                 std::gcd(linear.alignment * extents[loop], digit.alignment)};
     }
     indices.push_back(linear);
@@ -376,14 +378,15 @@ static bool describeProducts(Attention &a, linalg::GenericOp scores,
          digits(a.values.depth) == a.scores.columns.loops;
 }
 
-std::optional<Attention> matchAttention(func::FuncOp kernel) {
+Match<Attention> matchAttention(func::FuncOp kernel) {
+  constexpr NoMatch kNoSoftmax{"has no softmax between two products"};
   Attention a;
   SmallVector<linalg::GenericOp> products;
   if (kernel.getNumResults() != 1 || !findReductions(kernel, a, products))
-    return std::nullopt;
+    return kNoSoftmax;
   Tracker tracker(products[0], products[1]);
   if (!tracker.follow(kernel))
-    return std::nullopt;
+    return NoMatch{"moves scores to where no loop of theirs leads"};
   auto weights = trackedInput(products[1], tracker);
   a.masked = a.largest.getDpsInputs()[0];
   Operation *exponential = producerOf(a.sum.getDpsInputs()[0]);
@@ -392,7 +395,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel) {
       !tracker.places.contains(result) || !isExponential(exponential, a) ||
       !hasWeights(products[1].getDpsInputs()[*weights], exponential, a) ||
       !describeProducts(a, products[0], products[1], *weights, tracker))
-    return std::nullopt;
+    return kNoSoftmax;
   a.extents = tracker.extents;
   a.maskedAt = tracker.places[a.masked];
   a.resultAt = tracker.places[result];
@@ -403,7 +406,9 @@ std::optional<Attention> matchAttention(func::FuncOp kernel) {
     all.append(*loops);
   for (const Loops &digits : a.resultAt)
     written.append(digits);
-  return sameLoops(all, written) ? std::optional(std::move(a)) : std::nullopt;
+  if (!sameLoops(all, written))
+    return NoMatch{"has results that no sum alone belongs to"};
+  return std::move(a);
 }
 
 } // namespace tinh::cuda

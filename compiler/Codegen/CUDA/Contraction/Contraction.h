@@ -23,9 +23,6 @@ namespace tinh::cuda {
 /// The intrinsic that tells the chip that code is compiled for.
 inline constexpr llvm::StringLiteral kReflect = "llvm.nvvm.reflect";
 
-/// An H200's. So many blocks keep it busy.
-inline constexpr int64_t kMultiprocessors = 132;
-
 /// Several loops as one: their digits in mixed radix, the last one fastest.
 using Loops = llvm::SmallVector<unsigned>;
 
@@ -62,6 +59,7 @@ struct Factor {
 };
 
 struct Product {
+  mlir::func::FuncOp kernel;
   mlir::Value result;     ///< What the kernel reads of it: a merged form of it.
   mlir::AffineMap output; ///< How the loops index the product itself.
   Factor rows, columns;
@@ -74,6 +72,9 @@ struct Product {
   /// Whether both factors have a type that tensor cores multiply without
   /// rounding, or may be rounded.
   bool takesTensorCores(const Target &target) const;
+  /// Whether so many columns lie side by side in the result, from each multiple
+  /// on.
+  bool hasColumnVectors(int64_t lanes) const;
   /// The digits of `linear` as the indices of `loops` in `dims`: of `lanes`
   /// steps of the last one, if that is more than one.
   void setDigits(Pull &pull, const Loops &loops, mlir::Value linear,
@@ -88,9 +89,9 @@ struct Product {
 /// `columnsFirst`. Nothing if some loop of it has no role.
 std::optional<Product> describeProduct(mlir::linalg::GenericOp op,
                                        bool columnsFirst);
-/// The kernel's one product; nothing if it has none, or if what follows it
-/// cannot be computed from its sums one by one.
-std::optional<Product> matchProduct(mlir::func::FuncOp kernel);
+/// The kernel's one product; none if what follows it cannot be computed from
+/// its sums one by one.
+Match<Product> matchProduct(mlir::func::FuncOp kernel);
 
 /// The argument of `kernel` that `value` alone is read of, if it is dense.
 mlir::BlockArgument packableArgument(mlir::func::FuncOp kernel,
@@ -105,21 +106,50 @@ void packOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 mlir::AffineMap beforeExpansion(mlir::tensor::ExpandShapeOp op,
                                 mlir::AffineMap map);
 
-/// A block computes `rows` × `columns` sums; each of its threads `threadRows` ×
-/// `threadColumns` of them.
-struct Tile {
-  int64_t rows, columns, threadRows, threadColumns;
-  int64_t threads() const {
-    return rows / threadRows * (columns / threadColumns);
-  }
-};
+/// Whether tiles pay for a product, and for that in `kernel`, if there is one.
+bool isWorthTiles(const Product &p);
+bool isWorthTiles(mlir::func::FuncOp kernel);
 
-struct ContractionPlan {
-  Tile tile;
-  int64_t rowTiles, columnTiles, batch;
-  int64_t blocks() const { return rowTiles * columnTiles * batch; }
+/// Lets a dispatch of its own compute what a large product of `kernel` reads of
+/// other reductions, or the product itself; null if it changed nothing.
+graph::DispatchOp splitChain(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                             mlir::func::FuncOp kernel,
+                             graph::DispatchOp dispatch);
+
+/// Lets a kernel of its own compute parts of the product in `kernel`, if it has
+/// too few blocks; null if it has enough.
+graph::DispatchOp splitProduct(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                               mlir::func::FuncOp kernel,
+                               graph::DispatchOp dispatch,
+                               const Target &target);
+/// Copies the factors for which that pays.
+void packFactors(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
+                 const Target &target);
+
+/// Tiles of a product that a plan's blocks have.
+struct Tiles {
+  int64_t rows, columns, batch;
+  int64_t blocks() const { return rows * columns * batch; }
 };
-ContractionPlan planContraction(const Product &product, const Target &target);
+Tiles tilesOf(const Product &p, ContractionPlanAttr plan);
+/// The cheapest plan, whether or not tiles pay.
+ContractionPlanAttr planTiles(const Product &p, const Target &target);
+
+/// The strategy `contraction`: matrix products and dense convolutions. A block
+/// computes a tile of the result from tiles of both factors in shared memory.
+struct ContractionStrategy {
+  using Plan = ContractionPlanAttr;
+  static Match<Product> match(mlir::func::FuncOp kernel) {
+    return matchProduct(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Product &p, const Target &target);
+  static double cost(const Product &p, Plan plan, const Target &target);
+  static llvm::FailureOr<Division>
+  divide(const Product &p, Plan plan, const Target &target, EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const Product &p,
+                                  Plan plan, const Target &target);
+};
 
 } // namespace tinh::cuda
 

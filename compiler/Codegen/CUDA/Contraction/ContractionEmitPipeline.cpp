@@ -23,12 +23,8 @@ int64_t bytesOf(const Product &p) {
   return graph::elementSize(getElementTypeOrSelf(p.columns.value));
 }
 
-int64_t stagesOf(const Product &p, const Tile &tile) {
-  if (!p.rows.copyBytes() && !p.columns.copyBytes())
-    return 2; // What is in registers is one step ahead.
-  // A large tile's step takes long enough, and two blocks are to fit into the
-  // 100 KB that small multiprocessors have.
-  return tile.rows < 128 ? 4 : 3;
+int64_t pipelineShared(const Tile &tile, int64_t stages) {
+  return stages * (tile.rows + tile.columns) * kStepBytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,9 +96,9 @@ Value PipelinedEmitter::baseOf(Value step) {
 //===----------------------------------------------------------------------===//
 
 int64_t PipelinedEmitter::copyBytes(const SharedTile &shared) {
-  int64_t bytes = std::min(shared.factor.copyBytes(), kChunkBytes);
-  if (bytes == 0)
+  if (shared.factor.copyBytes() == 0)
     return 0;
+  int64_t bytes = shared.lanes * bytesOf(p);
   unsigned argument = shared.factor.access->argument.getArgNumber();
   int64_t alignment = std::max(kernel.operand(argument).alignment, bytesOf(p));
   bytes = llvm::MinAlign(bytes, alignment);
@@ -174,7 +170,7 @@ void PipelinedEmitter::copyTile(const SharedTile &shared, Value first,
     copyUnit(shared, unitOf(shared, i, lanes), bytes, first, base);
 }
 
-LogicalResult PipelinedEmitter::bringTile(SharedTile &shared, Value first,
+LogicalResult PipelinedEmitter::bringTile(const SharedTile &shared, Value first,
                                           Value base) {
   if (copyBytes(shared) != 0) {
     copyTile(shared, first, base);

@@ -30,17 +30,12 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// The depth of a step with FFMA.
-static int64_t scalarDepth(const Tile &tile) {
-  return tile.rows < 128 ? 16 : 8;
+static int64_t scalarElements(const Tile &tile, int64_t depth) {
+  return depth * (pitch(tile.rows) + pitch(tile.columns));
 }
 
-static int64_t scalarElements(const Tile &tile) {
-  return scalarDepth(tile) * (pitch(tile.rows) + pitch(tile.columns));
-}
-
-int64_t scalarShared(const Product &p, const Tile &tile) {
-  return 2 * scalarElements(tile) * graph::elementSize(p.element());
+int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth) {
+  return 2 * scalarElements(tile, depth) * graph::elementSize(p.element());
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,7 +93,7 @@ Indices ContractionEmitter::indicesOf(Pull &pull, const SharedTile &shared,
 /// A vector of the factor's width, or one element, as shared memory has it.
 FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
                                               const Unit &unit, Value first) {
-  int64_t lanes = width(shared), depth = p.extentOf(p.depth);
+  int64_t lanes = shared.lanes, depth = p.extentOf(p.depth);
   Pull pull(b, loc, lanes);
   kernel.bindInputs(pull);
   if (depth % depthUnit() == 0)
@@ -123,17 +118,12 @@ FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
   return Value(arith::SelectOp::create(b, loc, inside, value, zero));
 }
 
-FailureOr<Values> ContractionEmitter::loadTile(SharedTile &shared,
+FailureOr<Values> ContractionEmitter::loadTile(const SharedTile &shared,
                                                Value first) {
   Values values;
-  int64_t lanes = width(shared);
-  int64_t units = shared.elements * stepDepth / (lanes * tile.threads());
+  int64_t units = shared.elements * stepDepth / (shared.lanes * tile.threads());
   for (int64_t i = 0; i < units; ++i) {
-    auto value = loadUnit(shared, unitOf(shared, i, lanes), first);
-    if (failed(value) && shared.factor.width > 1) {
-      shared.factor.width = 1; // It cannot be computed in vectors.
-      return loadTile(shared, first);
-    }
+    auto value = loadUnit(shared, unitOf(shared, i, shared.lanes), first);
     if (failed(value))
       return failure();
     values.push_back(*value);
@@ -144,7 +134,7 @@ FailureOr<Values> ContractionEmitter::loadTile(SharedTile &shared,
 void ContractionEmitter::storeTile(const SharedTile &shared,
                                    ArrayRef<Value> values, Value base) {
   for (auto [i, value] : llvm::enumerate(values))
-    storeUnit(shared, unitOf(shared, i, width(shared)), value, base);
+    storeUnit(shared, unitOf(shared, i, shared.lanes), value, base);
 }
 
 /// Rows lie side by side, so that threads read vectors of them.
@@ -190,18 +180,26 @@ void ContractionEmitter::findThread() {
 /// Tiles of one batch follow each other, those of the same rows first.
 void ContractionEmitter::findBlock() {
   Value rest = kernel.block;
-  Value column = scalar.peel(rest, plan.columnTiles),
-        row = scalar.peel(rest, plan.rowTiles);
-  rows = {p.rows, p.extentOf(p.rows.loops), tile.rows,
-          scalar.mul(row, tile.rows), 0};
-  columns = {p.columns, p.extentOf(p.columns.loops), tile.columns,
-             scalar.mul(column, tile.columns), columnsOffset()};
+  Value column = scalar.peel(rest, code.columnTiles),
+        row = scalar.peel(rest, code.rowTiles);
+  rows = {p.rows,
+          code.loads[0],
+          p.extentOf(p.rows.loops),
+          tile.rows,
+          scalar.mul(row, tile.rows),
+          0};
+  columns = {p.columns,
+             code.loads[1],
+             p.extentOf(p.columns.loops),
+             tile.columns,
+             scalar.mul(column, tile.columns),
+             columnsOffset()};
   batch.assign(p.extents.size(), {scalar.index(0), 0, 1 << 20});
   p.setDigits(scalar, p.batch, rest, 1, batch);
 }
 
 int64_t ContractionEmitter::stepElements() const {
-  return scalarElements(tile);
+  return scalarElements(tile, stepDepth);
 }
 
 int64_t ContractionEmitter::columnsOffset() const {
@@ -296,30 +294,11 @@ FailureOr<Values> ContractionEmitter::emitSums() {
 // Results
 //===----------------------------------------------------------------------===//
 
-LogicalResult ContractionEmitter::when(Value condition,
-                                       function_ref<LogicalResult()> body) {
-  auto branch = scf::IfOp::create(b, loc, condition);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  LogicalResult emitted = body();
-  if (failed(emitted))
-    branch.erase(); // Its caller may go on in another way.
-  return emitted;
-}
-
 LogicalResult ContractionEmitter::whenRow(Value row,
                                           function_ref<LogicalResult()> body) {
   if (rows.extent % rows.elements == 0)
     return body();
-  return when(isBelow(row, rows.extent), body);
-}
-
-int64_t ContractionEmitter::resultLanes(int64_t most) const {
-  if (p.columns.loops.empty())
-    return 1;
-  unsigned loop = p.columns.loops.back();
-  bool last = p.output.getDimPosition(p.output.getNumResults() - 1) == loop;
-  return last && p.extents[loop] % most == 0 ? most : 1;
+  return buildIf(b, loc, isBelow(row, rows.extent), body);
 }
 
 /// The indices in `p.result` of the sums from these on.
@@ -348,19 +327,7 @@ LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
     return failure();
   kernel.bindInputs(pull);
   bindSums(pull, sums, row);
-  SmallVector<LaneValue> values;
-  auto results = kernel.source.getBody().front().getTerminator();
-  for (Value result : results->getOperands()) {
-    auto value = pull.at(result, *at);
-    if (failed(value))
-      return failure();
-    values.push_back(*value);
-  }
-  unsigned inputs = kernel.source.getNumArguments();
-  for (auto [i, value] : llvm::enumerate(values))
-    if (failed(pull.store(value, kernel.operand(inputs + i), *at)))
-      return failure();
-  return success();
+  return kernel.storeResults(pull, *at);
 }
 
 /// The same, so many sums at a time.
@@ -376,8 +343,10 @@ LogicalResult ContractionEmitter::emitLanes(Value sums, Value row, Value column,
       Pull pull(b, loc, lanes);
       return finish(pull, sum, row, at);
     };
-    bool exists = columns.extent % columns.elements == 0;
-    if (failed(exists ? store() : when(isBelow(at, columns.extent), store)))
+    Value exists;
+    if (columns.extent % columns.elements != 0)
+      exists = isBelow(at, columns.extent);
+    if (failed(buildIf(b, loc, exists, store)))
       return failure();
   }
   return success();
@@ -386,10 +355,7 @@ LogicalResult ContractionEmitter::emitLanes(Value sums, Value row, Value column,
 LogicalResult ContractionEmitter::emitGroup(Value sums, Value row,
                                             Value column) {
   int64_t count = cast<VectorType>(sums.getType()).getNumElements();
-  // What follows the product may have no form in vectors.
-  if (succeeded(emitLanes(sums, row, column, resultLanes(count))))
-    return success();
-  return emitLanes(sums, row, column, 1);
+  return emitLanes(sums, row, column, count <= code.stores ? count : 1);
 }
 
 /// A row of the thread's sums.
@@ -428,9 +394,8 @@ LogicalResult ContractionEmitter::emit() {
 }
 
 LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
-                         const ContractionPlan &plan, OpBuilder builder) {
-  return ContractionEmitter(kernel, p, plan, scalarDepth(plan.tile), builder)
-      .emit();
+                         const TileCode &code, OpBuilder builder) {
+  return ContractionEmitter(kernel, p, code, builder).emit();
 }
 
 } // namespace tinh::cuda

@@ -30,22 +30,6 @@ namespace tinh::cuda {
 /// are read in matrices of so many lines.
 static constexpr int64_t kRows = 16, kColumns = 8, kLines = 8;
 
-int64_t tensorCoreShared(const Product &p, const Tile &tile) {
-  return stagesOf(p, tile) * (tile.rows + tile.columns) * kStepBytes;
-}
-
-TensorCoreEmitter::TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
-                                     const ContractionPlan &plan,
-                                     OpBuilder &builder)
-    : PipelinedEmitter(kernel, p, plan, builder, stagesOf(p, plan.tile),
-                       stagesOf(p, plan.tile) - 1) {
-  int64_t warps = tile.threads() / kWarp, across = 1;
-  while (across * across < warps)
-    across *= 2;
-  warpColumns = tile.columns / across;
-  warpRows = tile.rows / (warps / across);
-}
-
 //===----------------------------------------------------------------------===//
 // From shared memory to registers
 //===----------------------------------------------------------------------===//
@@ -205,20 +189,6 @@ Values TensorCoreEmitter::multiply(Value base, ValueRange before) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The sums side by side of which a thread stores the results: 16 bytes of
-/// these, if its warp has so many and they can be stored so.
-int64_t TensorCoreEmitter::storedLanes() const {
-  int64_t bytes = 4;
-  for (Type type : kernel.source.getResultTypes())
-    bytes = std::min(bytes, graph::elementSize(getElementTypeOrSelf(type)));
-  int64_t most =
-      std::min(kChunkBytes / std::max<int64_t>(bytes, 2), warpColumns / 4);
-  while (most > 2 && (resultLanes(most) != most ||
-                      warpColumns / kColumns % (most / 2) != 0))
-    most /= 2;
-  return most;
-}
-
 /// Sums of one row: of the columns that the thread has in `x`, of eight that
 /// its four threads have, and in `y` of eight others. It gets what it and the
 /// thread this far from it have of the first eight columns, or of the others if
@@ -265,7 +235,9 @@ Value TensorCoreEmitter::vectorOf(ArrayRef<Value> sums, int64_t half) {
 }
 
 LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
-  int64_t across = warpColumns / kColumns, lanes = storedLanes();
+  // Two sums are what a thread has anyway.
+  int64_t across = warpColumns / kColumns,
+          lanes = std::max<int64_t>(code.stores, 2);
   int64_t blocks = lanes / 2; // Of eight columns, for one vector.
   Value rest = threadPlace;
   Value block = scalar.peel(rest, blocks);
@@ -295,9 +267,13 @@ LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
 }
 
 LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
-                                  const ContractionPlan &plan,
+                                  const TileCode &code, TensorCoresAttr plan,
                                   OpBuilder builder) {
-  return TensorCoreEmitter(kernel, p, plan, builder).emit();
+  int64_t stages = plan.getStages();
+  return TensorCoreEmitter(kernel, p, code, builder, stages,
+                           /*ahead=*/stages - 1, plan.getWarp()[0],
+                           plan.getWarp()[1])
+      .emit();
 }
 
 } // namespace tinh::cuda

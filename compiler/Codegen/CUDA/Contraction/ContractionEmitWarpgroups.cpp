@@ -29,7 +29,6 @@ namespace tinh::cuda {
 /// Threads of a warpgroup, rows of its product, and lines that are permuted
 /// together.
 static constexpr int64_t kWarpgroup = 128, kRows = 64, kLines = 8;
-static constexpr int64_t kStages = 4;
 
 bool takesWarpgroups(const Product &p, const Tile &tile) {
   // A product of f32 would cut its factors where others round them.
@@ -39,21 +38,16 @@ bool takesWarpgroups(const Product &p, const Tile &tile) {
          tile.columns * bytesOf(p) % kPanelBytes == 0;
 }
 
-int64_t warpgroupShared(const Tile &tile) {
-  return kStages * (tile.rows + tile.columns) * kStepBytes;
-}
-
 namespace {
 
 class WarpgroupEmitter final : public TensorCoreEmitter {
 public:
   WarpgroupEmitter(EmittedKernel &kernel, const Product &p,
-                   const ContractionPlan &plan, OpBuilder &builder)
-      : TensorCoreEmitter(kernel, p, plan, builder, kStages, kStages - 2),
-        blocks(tile.rows / kRows / (tile.threads() / kWarpgroup)) {
-    warpColumns = tile.columns;
-    warpRows = 16 * blocks;
-  }
+                   const TileCode &code, int64_t stages, OpBuilder &builder)
+      : TensorCoreEmitter(kernel, p, code, builder, stages,
+                          /*ahead=*/stages - 2,
+                          /*warpRows=*/16 * blocksOf(code), code.tile.columns),
+        blocks(blocksOf(code)) {}
 
 private:
   void findThread() override;
@@ -69,6 +63,9 @@ private:
   Values runAssembly(const llvm::Twine &text, ValueRange sums,
                      ValueRange operands);
   std::string productText() const;
+  static int64_t blocksOf(const TileCode &code) {
+    return code.tile.rows / kRows / (code.tile.threads() / kWarpgroup);
+  }
 
   int64_t blocks; // Of 64 rows, that a warpgroup has.
   Value groupRow; // Where they begin.
@@ -212,9 +209,9 @@ FailureOr<Values> WarpgroupEmitter::emitSums() {
 }
 
 LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
-                                 const ContractionPlan &plan,
+                                 const TileCode &code, WarpgroupsAttr plan,
                                  OpBuilder builder) {
-  return WarpgroupEmitter(kernel, p, plan, builder).emit();
+  return WarpgroupEmitter(kernel, p, code, plan.getStages(), builder).emit();
 }
 
 } // namespace tinh::cuda

@@ -22,9 +22,30 @@ inline constexpr int64_t kGroup = 4;
 /// and stores along the depth meet different banks.
 inline int64_t pitch(int64_t extent) { return extent + 4; }
 
+/// A block computes `rows` × `columns` sums; with FFMA each of its threads has
+/// `threadRows` × `threadColumns` of them.
+struct Tile {
+  int64_t rows, columns, threadRows, threadColumns;
+  int64_t threads() const {
+    return rows / threadRows * (columns / threadColumns);
+  }
+};
+
+/// What a plan says of one code of a product.
+struct TileCode {
+  Tile tile;
+  int64_t rowTiles, columnTiles;
+  int64_t depth; ///< Of the sum, that a step adds up.
+  /// Elements of the rows' and the columns' factor that are loaded at a time,
+  /// and results that are stored together.
+  std::array<int64_t, 2> loads;
+  int64_t stores;
+};
+
 /// The elements that shared memory has of one factor in a step of the depth.
 struct SharedTile {
   Factor factor;
+  int64_t lanes;     ///< Loaded at a time.
   int64_t extent;    ///< Of all of the factor's loops.
   int64_t elements;  ///< Along these in the tile.
   mlir::Value first; ///< The tile's first one.
@@ -35,10 +56,10 @@ struct SharedTile {
 class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Product &p,
-                     const ContractionPlan &plan, int64_t stepDepth,
-                     mlir::OpBuilder &builder)
-      : kernel(kernel), p(p), plan(plan), tile(plan.tile), stepDepth(stepDepth),
-        b(builder), loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
+                     const TileCode &code, mlir::OpBuilder &builder)
+      : kernel(kernel), p(p), code(code), tile(code.tile),
+        stepDepth(code.depth), b(builder), loc(kernel.source.getLoc()),
+        scalar(b, loc, 1) {}
   virtual ~ContractionEmitter() = default;
   mlir::LogicalResult emit();
 
@@ -77,7 +98,7 @@ protected:
   /// Whether a unit is within the depth; null if all are.
   mlir::Value isInside(const Unit &unit, mlir::Value first);
   /// All that the thread loads of a factor for the step from `first` on.
-  mlir::FailureOr<Values> loadTile(SharedTile &shared, mlir::Value first);
+  mlir::FailureOr<Values> loadTile(const SharedTile &shared, mlir::Value first);
   /// Stores them to the step at `base` in shared memory.
   void storeTile(const SharedTile &shared, llvm::ArrayRef<mlir::Value> values,
                  mlir::Value base);
@@ -91,8 +112,6 @@ protected:
   /// this one on.
   mlir::LogicalResult emitGroup(mlir::Value sums, mlir::Value row,
                                 mlir::Value column);
-  /// The columns, at most so many, that are stored as a vector.
-  int64_t resultLanes(int64_t most) const;
   mlir::LogicalResult whenRow(mlir::Value row,
                               llvm::function_ref<mlir::LogicalResult()> body);
   int64_t steps() const {
@@ -101,17 +120,15 @@ protected:
   mlir::VectorType vectorType(int64_t lanes) const {
     return mlir::VectorType::get({lanes}, p.element());
   }
-  mlir::LogicalResult when(mlir::Value condition,
-                           llvm::function_ref<mlir::LogicalResult()> body);
   mlir::Value minimum(mlir::Value x, int64_t most);
   /// Whether `x` is below `end`.
   mlir::Value isBelow(mlir::Value x, int64_t end);
 
   EmittedKernel &kernel;
   const Product &p;
-  ContractionPlan plan;
+  TileCode code;
   Tile tile;
-  int64_t stepDepth; ///< Of the sum, that a step adds up.
+  int64_t stepDepth;
   mlir::OpBuilder &b;
   mlir::Location loc;
   Pull scalar;
@@ -133,11 +150,6 @@ private:
                                 mlir::Value column, int64_t lanes);
   mlir::LogicalResult finish(Pull &pull, mlir::Value sums, mlir::Value row,
                              mlir::Value column);
-  /// A vector must not leave threads without one.
-  int64_t width(const SharedTile &shared) const {
-    return std::min(shared.factor.width,
-                    shared.elements * stepDepth / tile.threads());
-  }
 };
 
 /// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
@@ -145,24 +157,49 @@ private:
 mlir::Value emitChip(mlir::OpBuilder &b, EmittedKernel &kernel);
 
 /// Bytes of shared memory that a tile takes with FFMA.
-int64_t scalarShared(const Product &p, const Tile &tile);
+int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth);
 mlir::LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
-                               const ContractionPlan &plan,
-                               mlir::OpBuilder builder);
+                               const TileCode &code, mlir::OpBuilder builder);
 
 /// The same with tensor cores of sm_80 and later, from f16, bf16, or f32 that
-/// is rounded to tf32.
-int64_t tensorCoreShared(const Product &p, const Tile &tile);
+/// is rounded to tf32: steps of 64 bytes.
+int64_t pipelineShared(const Tile &tile, int64_t stages);
 mlir::LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
-                                        const ContractionPlan &plan,
+                                        const TileCode &code,
+                                        TensorCoresAttr plan,
                                         mlir::OpBuilder builder);
 
 /// The same with products of warpgroups, which sm_90a has, of f16 or bf16.
 bool takesWarpgroups(const Product &p, const Tile &tile);
-int64_t warpgroupShared(const Tile &tile);
 mlir::LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
-                                       const ContractionPlan &plan,
+                                       const TileCode &code,
+                                       WarpgroupsAttr plan,
                                        mlir::OpBuilder builder);
+
+//===----------------------------------------------------------------------===//
+// What can be loaded and stored in vectors
+//===----------------------------------------------------------------------===//
+
+/// Whether so many elements of a factor can be loaded as a vector, and how many
+/// at most, if each thread is to load some of a step's `elements`.
+bool canLoad(const Product &p, const Factor &factor, int64_t lanes);
+int64_t loadWidth(const Product &p, const Factor &factor, int64_t elements,
+                  int64_t threads);
+/// The same where asynchronous copies can bring a factor that is in memory.
+int64_t copyWidth(const Product &p, const Factor &factor, int64_t elements,
+                  int64_t threads);
+/// Fails, with a message, unless threads can load `lanes` elements of a factor,
+/// of a step that has `lines` × `depth` of them.
+mlir::LogicalResult checkLoad(const Product &p, const Factor &factor,
+                              int64_t lanes, int64_t lines, int64_t depth,
+                              int64_t threads, EmitError error);
+
+/// Whether as many results follow from so many sums side by side as vectors.
+bool canStore(const Product &p, int64_t lanes);
+/// How many sums side by side a thread of a warp that has so many columns is to
+/// exchange for, to store 16 bytes of results: what `fits` allows.
+int64_t exchangedLanes(mlir::func::FuncOp kernel, int64_t warpColumns,
+                       llvm::function_ref<bool(int64_t)> fits);
 
 } // namespace tinh::cuda
 

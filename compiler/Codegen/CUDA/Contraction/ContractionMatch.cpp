@@ -1,4 +1,4 @@
-//===- ContractionMatch.cpp - Recognising and dividing products -*- C++ -*-===//
+//===- ContractionMatch.cpp - Recognising products --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -293,6 +293,7 @@ static bool assignRoles(linalg::GenericOp op, bool columnsFirst, Product &p) {
 std::optional<Product> describeProduct(linalg::GenericOp op,
                                        bool columnsFirst) {
   Product p;
+  p.kernel = op->getParentOfType<func::FuncOp>();
   p.result = op.getResult(0);
   p.output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   p.extents = op.getStaticLoopRanges();
@@ -303,17 +304,21 @@ std::optional<Product> describeProduct(linalg::GenericOp op,
   return p;
 }
 
-std::optional<Product> matchProduct(func::FuncOp kernel) {
+Match<Product> matchProduct(func::FuncOp kernel) {
   linalg::GenericOp op = onlyReduction(kernel);
-  if (!op || !isSumOfProducts(op) ||
+  if (!op)
+    return NoMatch{"has not one reduction alone"};
+  if (!isSumOfProducts(op) ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0))
-           .isProjectedPermutation() ||
-      !resultsFollowElementwise(kernel, mergedResult(op)))
-    return std::nullopt;
+           .isProjectedPermutation())
+    return NoMatch{"sums up no products of two factors"};
+  if (!resultsFollowElementwise(kernel, mergedResult(op)))
+    return NoMatch{"computes results from other than one sum each"};
   auto p = describeProduct(op, hasColumnsFirst(op));
-  if (p)
-    p->result = mergedResult(op);
-  return p;
+  if (!p)
+    return NoMatch{"has a sum that depends on neither factor, or none at all"};
+  p->result = mergedResult(op);
+  return std::move(*p);
 }
 
 } // namespace tinh::cuda

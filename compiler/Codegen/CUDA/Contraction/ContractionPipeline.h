@@ -28,18 +28,16 @@ namespace tinh::cuda {
 /// Bytes of a chunk, of a step's depth, and of a panel's line.
 inline constexpr int64_t kChunkBytes = 16, kStepBytes = 64, kPanelBytes = 128;
 
-/// Steps of a product that shared memory has at a time.
-int64_t stagesOf(const Product &p, const Tile &tile);
 /// Bytes of an element of both factors.
 int64_t bytesOf(const Product &p);
 
 class PipelinedEmitter : public ContractionEmitter {
 public:
   PipelinedEmitter(EmittedKernel &kernel, const Product &p,
-                   const ContractionPlan &plan, mlir::OpBuilder &builder,
+                   const TileCode &code, mlir::OpBuilder &builder,
                    int64_t stages, int64_t ahead)
-      : ContractionEmitter(kernel, p, plan, kStepBytes / bytesOf(p), builder),
-        stages(stages), ahead(ahead) {}
+      : ContractionEmitter(kernel, p, code, builder), stages(stages),
+        ahead(ahead) {}
 
 protected:
   mlir::Type storedType() const override {
@@ -80,7 +78,7 @@ protected:
   int64_t copyBytes(const SharedTile &shared);
   /// Brings the factor's elements of the step of the depth from `first` on to
   /// `base`: on their way, or stored, when this has been executed.
-  mlir::LogicalResult bringTile(SharedTile &shared, mlir::Value first,
+  mlir::LogicalResult bringTile(const SharedTile &shared, mlir::Value first,
                                 mlir::Value base);
 
 private:

@@ -17,14 +17,15 @@ namespace tinh::cuda {
 /// other ones.
 class TensorCoreEmitter : public PipelinedEmitter {
 public:
+  /// A warp has so many rows and columns of the tile.
   TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
-                    const ContractionPlan &plan, mlir::OpBuilder &builder);
+                    const TileCode &code, mlir::OpBuilder &builder,
+                    int64_t stages, int64_t ahead, int64_t warpRows,
+                    int64_t warpColumns)
+      : PipelinedEmitter(kernel, p, code, builder, stages, ahead),
+        warpColumns(warpColumns), warpRows(warpRows) {}
 
 protected:
-  TensorCoreEmitter(EmittedKernel &kernel, const Product &p,
-                    const ContractionPlan &plan, mlir::OpBuilder &builder,
-                    int64_t stages, int64_t ahead)
-      : PipelinedEmitter(kernel, p, plan, builder, stages, ahead) {}
   void findThread() override;
   Values startSums() override;
   Values multiply(mlir::Value base, mlir::ValueRange sums) override;
@@ -45,7 +46,7 @@ protected:
   mlir::Value multiplyWarp(mlir::ValueRange ofRows, mlir::ValueRange ofColumns,
                            mlir::Value sums);
 
-  int64_t warpColumns, warpRows;   ///< Of the tile, that a warp computes.
+  int64_t warpColumns, warpRows;
   mlir::Value warpRow, warpColumn; ///< Where they begin.
 
   mlir::Value threadPlace; ///< The thread among the four of a line.
@@ -55,7 +56,6 @@ private:
                       int64_t product);
   Values loadWords(const SharedTile &shared, mlir::Value base, int64_t first,
                    int64_t product);
-  int64_t storedLanes() const;
   Values exchange(llvm::ArrayRef<mlir::Value> x, llvm::ArrayRef<mlir::Value> y,
                   int64_t distance);
   mlir::Value vectorOf(llvm::ArrayRef<mlir::Value> sums, int64_t half);

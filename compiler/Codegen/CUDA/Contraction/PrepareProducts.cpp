@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Library/Libraries.h"
-#include "compiler/Codegen/Kernel/Choosing.h"
+#include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "dialects/graph/Graph.h"
@@ -32,22 +32,20 @@ namespace tinh::cuda {
 // Long sums
 //===----------------------------------------------------------------------===//
 
-/// Lets a kernel of its own compute parts of the product in `kernel`, if it has
-/// too few blocks; null if it has enough.
-static graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
-                                      func::FuncOp kernel,
-                                      graph::DispatchOp dispatch,
-                                      const Target &target) {
+graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
+                               func::FuncOp kernel, graph::DispatchOp dispatch,
+                               const Target &target) {
   // In fewer steps a part would not repay that its sums are stored.
   constexpr int64_t kLeastDepth = 256;
   auto p = matchProduct(kernel);
   linalg::GenericOp op = onlyReduction(kernel);
-  if (!p || !isWorthTiling(kernel) || !matchCombiner(op))
+  if (!p || !isWorthTiles(*p) || !matchCombiner(op))
     return {};
-  int64_t blocks = planContraction(*p, target).blocks();
-  if (blocks * 2 > kMultiprocessors)
+  int64_t blocks = tilesOf(*p, planTiles(*p, target)).blocks();
+  int64_t wanted = plannedMachine().multiprocessors, best = 1;
+  if (blocks * 2 > wanted)
     return {};
-  int64_t wanted = llvm::divideCeil(kMultiprocessors, blocks), best = 1;
+  wanted = llvm::divideCeil(wanted, blocks);
   unsigned split = 0;
   for (unsigned loop : p->depth) {
     if (!isDivisible(op, loop))
@@ -183,16 +181,15 @@ void packOperand(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
                                            kernel.getResultTypes()));
 }
 
-/// Copies the factors for which that pays.
-static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-                        graph::DispatchOp dispatch, const Target &target) {
+void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+                 graph::DispatchOp dispatch, const Target &target) {
   auto p = matchProduct(kernel);
-  if (!p || !isWorthTiling(kernel))
+  if (!p || !isWorthTiles(*p))
     return;
-  ContractionPlan plan = planContraction(*p, target);
+  Tiles tiles = tilesOf(*p, planTiles(*p, target));
   for (const Factor *factor : {&p->rows, &p->columns}) {
     // So often is each element of it loaded.
-    int64_t times = factor == &p->rows ? plan.columnTiles : plan.rowTiles;
+    int64_t times = factor == &p->rows ? tiles.columns : tiles.rows;
     BlockArgument argument = factor->isScattered
                                  ? packableArgument(kernel, factor->value)
                                  : BlockArgument();
@@ -204,40 +201,6 @@ static void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
     if (order && (constant || times >= 4))
       packOperand(b, symbols, kernel, dispatch, factor->value, *order);
   }
-}
-
-/// Splits and packs, until the kernel is what its strategy wants.
-static SmallVector<graph::DispatchOp>
-prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-        graph::DispatchOp dispatch, const Target &target) {
-  if (isWorthBlocks(kernel, target))
-    return {};
-  if (graph::DispatchOp stage = splitChain(b, symbols, kernel, dispatch))
-    return {dispatch, stage};
-  if (graph::DispatchOp parts =
-          splitProduct(b, symbols, kernel, dispatch, target))
-    packFactors(b, symbols, symbols.lookup<func::FuncOp>(parts.getKernel()),
-                parts, target);
-  else if (isWorthTiling(kernel))
-    packFactors(b, symbols, kernel, dispatch, target);
-  else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
-    return {dispatch, stage};
-  else
-    packTaps(b, symbols, kernel, dispatch);
-  return {};
-}
-
-LogicalResult prepareKernels(ModuleOp module) {
-  OpBuilder b(module.getContext());
-  auto target = targetOf(module);
-  if (failed(target))
-    return failure();
-  return codegen::prepareKernels(module, /*onCuda=*/true,
-                                 [&](SymbolTable &symbols, func::FuncOp kernel,
-                                     graph::DispatchOp dispatch) {
-                                   return prepare(b, symbols, kernel, dispatch,
-                                                  *target);
-                                 });
 }
 
 } // namespace tinh::cuda

@@ -15,7 +15,7 @@
 // twice, some bytes for each of hundreds of operations.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
 #include "compiler/Codegen/Kernel/Split.h"
 
@@ -56,7 +56,7 @@ static bool isWorthAKernel(linalg::GenericOp op) {
   b.clone(*init, mapping);
   Operation *product = b.clone(*op, mapping);
   func::ReturnOp::create(b, op.getLoc(), product->getResults());
-  bool worth = isWorthTiling(alone);
+  bool worth = isWorthTiles(alone);
   alone.erase();
   return worth;
 }
@@ -130,7 +130,7 @@ static Value narrowChained(OpBuilder &b, linalg::GenericOp op, OpOperand &use,
 
 graph::DispatchOp splitChain(OpBuilder &b, SymbolTable &symbols,
                              func::FuncOp kernel, graph::DispatchOp dispatch) {
-  if (onlyReduction(kernel) && isWorthTiling(kernel))
+  if (onlyReduction(kernel) && isWorthTiles(kernel))
     return {};
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
     if (!isWorthAKernel(op))

@@ -50,17 +50,31 @@ struct RowStage {
   }
 };
 
-struct RowsPlan {
+/// What the strategy sees of a kernel.
+struct RowsKernel {
+  mlir::func::FuncOp kernel;
+  llvm::SmallVector<WrittenValue> written;
+  llvm::SmallVector<mlir::linalg::GenericOp> stages;
+  int64_t rank = 0; ///< Leading dimensions that all have in common.
+  /// The last dimension is one of them, so that it can be cut into columns.
+  bool hasColumns = false;
+
+  llvm::ArrayRef<int64_t> shape() const { return written[0].type().getShape(); }
+};
+Match<RowsKernel> matchRows(mlir::func::FuncOp kernel);
+
+/// What a plan comes to.
+struct RowsLayout {
   llvm::SmallVector<WrittenValue> written;
   llvm::SmallVector<RowStage> stages;
-  int64_t rank = 0; ///< Leading dimensions that a row's number is for.
+  int64_t rank; ///< Leading dimensions that a row's number is for.
   int64_t rows = 1;
-  int64_t lanes = 1; ///< Of the widest accesses.
+  int64_t lanes; ///< Of the widest accesses.
   /// Vectors of the last dimension that a block has, and how many such blocks
   /// there are for a row; 0 if rows are not cut into columns.
-  int64_t columnUnits = 0, columnBlocks = 1;
-  int64_t team = kWarp; ///< Threads for a row: a power of two.
-  int64_t unrolled = 1; ///< Iterations, of those that are in a loop.
+  int64_t columnUnits, columnBlocks = 1;
+  int64_t team;     ///< Threads for a row: a power of two.
+  int64_t unrolled; ///< Iterations, of those that are in a loop.
   Division division{1, kWarp, 0};
 
   int64_t rowsPerBlock() const { return division.threads / team; }
@@ -72,15 +86,40 @@ struct RowsPlan {
                : 1;
   }
 };
+RowsLayout layOutRows(const RowsKernel &rows, RowsPlanAttr plan);
 
-/// Nothing if `kernel` has no reduction, or does not fit in shared memory.
-std::optional<RowsPlan> planRows(mlir::func::FuncOp kernel);
+/// Vectors of `shape` that a team has to compute.
+int64_t unitsOf(const RowsLayout &layout, llvm::ArrayRef<int64_t> shape,
+                int64_t lanes);
+/// Whether the code can be made with the layout's vectors.
+bool takesVectors(const RowsKernel &rows, const RowsLayout &layout);
 
+/// The plan of the kernel; null if it does not fit in shared memory.
+RowsPlanAttr planRows(const RowsKernel &rows);
 /// Whether teams compute `kernel` better than threads that are alone.
 bool isWorthTeams(mlir::func::FuncOp kernel);
 
-/// Emits the code of `plan`; fails if some index cannot be had in vectors.
-mlir::LogicalResult emitRowsAs(EmittedKernel &kernel, const RowsPlan &plan);
+/// Lets a dispatch of its own compute a reduction, or parts of one, of
+/// `kernel`, where few blocks would have much work; null if it changed nothing.
+graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                            mlir::func::FuncOp kernel,
+                            graph::DispatchOp dispatch);
+
+/// The strategy `rows`.
+struct RowsStrategy {
+  using Plan = RowsPlanAttr;
+  static Match<RowsKernel> match(mlir::func::FuncOp kernel) {
+    return matchRows(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const RowsKernel &rows,
+                                       const Target &target);
+  static double cost(const RowsKernel &rows, Plan plan, const Target &target);
+  static llvm::FailureOr<Division> divide(const RowsKernel &rows, Plan plan,
+                                          const Target &target,
+                                          EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const RowsKernel &rows,
+                                  Plan plan, const Target &target);
+};
 
 } // namespace tinh::cuda
 

@@ -36,16 +36,6 @@ Value TeamEmitter::both(Value x, Value y) {
   return x && y ? b.createOrFold<arith::AndIOp>(loc, x, y) : x ? x : y;
 }
 
-LogicalResult TeamEmitter::when(Value condition,
-                                function_ref<LogicalResult()> body) {
-  if (!condition)
-    return body();
-  OpBuilder::InsertionGuard guard(b);
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), condition, false);
-  b.setInsertionPointToStart(branch.thenBlock());
-  return body();
-}
-
 /// Unit `number` of `count`, or the last one where there are no more.
 TeamEmitter::Unit TeamEmitter::unitAt(Value number, int64_t count, bool all) {
   if (all)
@@ -218,7 +208,7 @@ LogicalResult TeamEmitter::emitResults(ArrayRef<unsigned> results) {
       }
       return success();
     };
-    if (failed(when(both(exists, unit.takesPart), store)))
+    if (failed(buildIf(b, loc, both(exists, unit.takesPart), store)))
       return failure();
     return SmallVector<Value>();
   };
@@ -249,15 +239,11 @@ LogicalResult TeamEmitter::emit() {
   return success();
 }
 
-LogicalResult emitRowsAs(EmittedKernel &kernel, const RowsPlan &plan) {
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  return TeamEmitter(kernel, plan, b).emit();
-}
-
-LogicalResult emitRows(EmittedKernel &kernel, const Target &) {
-  auto plan = planRows(kernel.source);
+LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const RowsKernel &rows,
+                                 RowsPlanAttr plan, const Target &) {
   kernel.preferRegisters();
-  return plan ? emitRowsAs(kernel, *plan) : failure();
+  OpBuilder b = kernel.builder();
+  return TeamEmitter(kernel, layOutRows(rows, plan), b).emit();
 }
 
 } // namespace tinh::cuda

@@ -89,7 +89,7 @@ Value TeamEmitter::exchangeWarps(const RowStage &stage, Value partial,
   } else if (stage.places < kWarp) {
     own = pull.add(pull.mul(warp, stage.places), place);
   }
-  (void)when(writes, [&] {
+  (void)buildIf(b, loc, writes, [&] {
     return pull.store({partial, lanes == 1, {}}, slots, at(own));
   });
   kernel.barrier(b);
@@ -203,12 +203,13 @@ LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
         if (failed(values))
           return failure();
         Pull pull(b, loc, lanes);
-        if (failed(when(both(unit.takesPart, first), [&]() -> LogicalResult {
-              for (auto [value, buffer] : llvm::zip_equal(*values, memory))
-                if (failed(pull.store(value, buffer, at)))
-                  return failure();
-              return success();
-            })))
+        if (failed(buildIf(
+                b, loc, both(unit.takesPart, first), [&]() -> LogicalResult {
+                  for (auto [value, buffer] : llvm::zip_equal(*values, memory))
+                    if (failed(pull.store(value, buffer, at)))
+                      return failure();
+                  return success();
+                })))
           return failure();
         return SmallVector<Value>();
       });

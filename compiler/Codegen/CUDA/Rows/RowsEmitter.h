@@ -15,9 +15,9 @@ namespace tinh::cuda {
 /// Emits what a plan says: the stages (RowsStages.cpp), then the results.
 class TeamEmitter {
 public:
-  TeamEmitter(EmittedKernel &kernel, const RowsPlan &plan, mlir::OpBuilder &b)
-      : kernel(kernel), plan(plan), b(b), loc(kernel.source.getLoc()),
-        scalar(b, loc, 1) {}
+  TeamEmitter(EmittedKernel &kernel, RowsLayout layout, mlir::OpBuilder &b)
+      : kernel(kernel), plan(std::move(layout)), b(b),
+        loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
 
   mlir::LogicalResult emit();
 
@@ -40,8 +40,6 @@ private:
   Part findPart(const RowStage &stage);
   Pull makePull(int64_t lanes);
   mlir::Value both(mlir::Value x, mlir::Value y);
-  mlir::LogicalResult when(mlir::Value condition,
-                           llvm::function_ref<mlir::LogicalResult()> body);
   Unit unitAt(mlir::Value number, int64_t count, bool all);
   Values forShare(int64_t count, int64_t threads, mlir::Value number,
                   mlir::ValueRange initial, Step step);
@@ -62,7 +60,7 @@ private:
   mlir::LogicalResult emitResults(llvm::ArrayRef<unsigned> results);
 
   EmittedKernel &kernel;
-  const RowsPlan &plan;
+  RowsLayout plan;
   mlir::OpBuilder &b;
   mlir::Location loc;
   Pull scalar;

@@ -15,7 +15,7 @@
 // weights, has that dimension last in a kernel of its own.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+#include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/Kernel/Scan.h"
 #include "compiler/Codegen/Kernel/Split.h"
@@ -33,10 +33,13 @@ static constexpr int64_t kEnoughBlocks = 16, kWantedBlocks = 512;
 /// so many that it takes longer than starting two.
 static constexpr int64_t kMuch = 1 << 15, kTooMuch = 1 << 17;
 
-static int64_t blocksOf(func::FuncOp kernel) {
-  if (auto plan = planRows(kernel))
-    return plan->division.blocks;
-  return 1;
+/// Those that teams would have; nothing if the kernel is not for them.
+static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
+  auto rows = matchRows(kernel);
+  RowsPlanAttr plan = rows ? planRows(*rows) : RowsPlanAttr();
+  if (!plan)
+    return std::nullopt;
+  return layOutRows(*rows, plan).division.blocks;
 }
 
 /// Lets a kernel of its own compute a stage of `kernel`.
@@ -44,9 +47,8 @@ static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
                                     func::FuncOp kernel,
                                     graph::DispatchOp dispatch) {
   constexpr StringLiteral kSuffix = "_stage";
-  auto plan = planRows(kernel);
-  if (plan &&
-      (plan->division.blocks >= kEnoughBlocks || largestValue(kernel) < kMuch))
+  auto blocks = blocksOf(kernel);
+  if (blocks && (*blocks >= kEnoughBlocks || largestValue(kernel) < kMuch))
     return {};
   for (linalg::GenericOp op : chooseStages(kernel)) {
     if (op.getNumReductionLoops() == 0)
@@ -55,7 +57,7 @@ static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
     if (values.empty())
       continue;
     // What remains should be worth a kernel, too.
-    if (!plan || largestValue(kernel, values[0].getDefiningOp()) >= kMuch)
+    if (!blocks || largestValue(kernel, values[0].getDefiningOp()) >= kMuch)
       return dispatchStage(b, symbols, kernel, dispatch, kSuffix, values);
   }
   return {};
@@ -66,8 +68,8 @@ static graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
                                         func::FuncOp kernel,
                                         graph::DispatchOp dispatch) {
   constexpr int64_t kLeastReduced = 1024;
-  int64_t blocks = blocksOf(kernel);
-  if (blocks >= kMultiprocessors ||
+  int64_t blocks = blocksOf(kernel).value_or(1);
+  if (blocks >= plannedMachine().multiprocessors ||
       (blocks >= kEnoughBlocks && largestValue(kernel) / blocks < kTooMuch))
     return {};
   for (auto op : kernel.getOps<linalg::GenericOp>()) {

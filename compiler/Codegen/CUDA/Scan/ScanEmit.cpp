@@ -1,4 +1,4 @@
-//===- ScanEmit.cpp - Running sums ------------------------------*- C++ -*-===//
+//===- ScanEmit.cpp - The code of running sums ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,11 +13,8 @@
 // another dimension, a thread goes along it alone.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Kernel/Scan.h"
-
 #include "compiler/Codegen/CUDA/Exchange.h"
-#include "compiler/Codegen/CUDA/Strategy.h"
-#include "dialects/graph/Graph.h"
+#include "compiler/Codegen/CUDA/Scan/Scan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,30 +23,14 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-static constexpr int64_t kThreads = 256, kWarps = kThreads / kWarp;
-
 namespace {
-
-struct ScanKernel {
-  Scan scan;
-  Value result;
-  SmallVector<int64_t> shape;
-
-  bool isAlongLast() const {
-    return scan.axis + 1 == static_cast<int64_t>(shape.size()) &&
-           scan.extent > kWarp;
-  }
-  /// Rows along the axis.
-  int64_t rows() const {
-    return ShapedType::getNumElements(shape) / scan.extent;
-  }
-};
 
 class ScanEmitter {
 public:
-  ScanEmitter(EmittedKernel &kernel, const ScanKernel &form, OpBuilder &b)
-      : kernel(kernel), form(form), b(b), loc(kernel.source.getLoc()),
-        scalar(b, loc, 1) {
+  ScanEmitter(EmittedKernel &kernel, const ScanKernel &form, int64_t threads,
+              OpBuilder &b)
+      : kernel(kernel), form(form), threads(threads), b(b),
+        loc(kernel.source.getLoc()), scalar(b, loc, 1) {
     kernel.bindInputs(scalar);
   }
   LogicalResult emitBlock();
@@ -69,25 +50,13 @@ private:
 
   EmittedKernel &kernel;
   const ScanKernel &form;
+  int64_t threads; // Of the block.
   OpBuilder &b;
   Location loc;
   Pull scalar;
 };
 
 } // namespace
-
-static std::optional<ScanKernel> matchKernel(func::FuncOp kernel) {
-  linalg::GenericOp op = onlyReduction(kernel);
-  auto scan = op ? matchScan(op) : std::nullopt;
-  if (!scan || scan->extent == 0 ||
-      !resultsFollowElementwise(kernel, op.getResult(0)))
-    return std::nullopt;
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  if (type.getNumElements() == 0)
-    return std::nullopt;
-  return ScanKernel{*scan, op.getResult(0),
-                    SmallVector<int64_t>(type.getShape())};
-}
 
 Value ScanEmitter::add(Value x, Value y) {
   if (isa<FloatType>(x.getType()))
@@ -118,15 +87,7 @@ LogicalResult ScanEmitter::store(Value sum, const Indices &at) {
   Pull pull(b, loc, 1);
   kernel.bindInputs(pull);
   pull.registers[form.result] = {sum, true, {}};
-  Operation *terminator = kernel.source.getBody().front().getTerminator();
-  unsigned inputs = kernel.source.getNumArguments();
-  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
-    auto value = pull.at(result, at);
-    if (failed(value) ||
-        failed(pull.store(*value, kernel.operand(inputs + i), at)))
-      return failure();
-  }
-  return success();
+  return kernel.storeResults(pull, at);
 }
 
 /// The sum of the warp's elements up to that of `lane`.
@@ -147,7 +108,7 @@ std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
                                                    Value lane, Value tile,
                                                    Value carry) {
   Type type = upTo.getType();
-  Buffer sums = kernel.sharedBuffer(b, 0, {2, kWarps}, type);
+  Buffer sums = kernel.sharedBuffer(b, 0, {2, threads / kWarp}, type);
   Value half = arith::RemUIOp::create(b, loc, tile, scalar.index(2));
   auto place = [&](Value number) {
     return Indices{{half, 0, 1}, {number, 0, 1}};
@@ -162,7 +123,7 @@ std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
   }
   kernel.barrier(b);
   Value before = carry, all = carry;
-  for (int64_t i = 0; i < kWarps; ++i) {
+  for (int64_t i = 0; i < threads / kWarp; ++i) {
     Value other = scalar.load(sums, type, place(scalar.index(i)))->value;
     Value isBefore = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
                                            warp, scalar.index(i));
@@ -177,7 +138,7 @@ std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
 ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
   const Scan &scan = form.scan;
   Value last = scalar.index(scan.extent - 1);
-  Value position = scalar.add(scalar.mul(tile, kThreads), kernel.thread);
+  Value position = scalar.add(scalar.mul(tile, threads), kernel.thread);
   Value inside =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, position, last);
   Value index = arith::MinUIOp::create(b, loc, position, last);
@@ -213,13 +174,13 @@ LogicalResult ScanEmitter::emitBlock() {
   if (failed(start))
     return failure();
   return buildLoop(
-      b, loc, llvm::divideCeil(form.scan.extent, kThreads), 1, *start,
+      b, loc, llvm::divideCeil(form.scan.extent, threads), 1, *start,
       [&](Value tile, ValueRange carry) { return step(at, tile, carry[0]); });
 }
 
 LogicalResult ScanEmitter::emitThread() {
   const Scan &scan = form.scan;
-  Value number = scalar.add(scalar.mul(kernel.block, kThreads), kernel.thread);
+  Value number = scalar.add(scalar.mul(kernel.block, threads), kernel.thread);
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                        number, scalar.index(form.rows()));
   auto branch = scf::IfOp::create(b, loc, TypeRange(), exists, false);
@@ -246,26 +207,12 @@ LogicalResult ScanEmitter::emitThread() {
       });
 }
 
-std::optional<Division> divideScan(func::FuncOp kernel) {
-  auto form = matchKernel(kernel);
-  if (!form)
-    return std::nullopt;
-  if (!form->isAlongLast())
-    return Division{
-        static_cast<int64_t>(llvm::divideCeil(form->rows(), kThreads)),
-        kThreads};
-  Type element = getElementTypeOrSelf(form->result);
-  return Division{form->rows(), kThreads,
-                  2 * kWarps * graph::elementSize(element)};
-}
-
-LogicalResult emitScan(EmittedKernel &kernel, const Target &) {
-  auto form = matchKernel(kernel.source);
-  if (!form)
-    return failure();
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  ScanEmitter emitter(kernel, *form, b);
-  return form->isAlongLast() ? emitter.emitBlock() : emitter.emitThread();
+LogicalResult ScanStrategy::emit(EmittedKernel &kernel, const ScanKernel &form,
+                                 ScanPlanAttr plan, const Target &) {
+  OpBuilder b = kernel.builder();
+  ScanEmitter emitter(kernel, form, plan.getThreads(), b);
+  return plan.getRow() == SumsAlong::Block ? emitter.emitBlock()
+                                           : emitter.emitThread();
 }
 
 } // namespace tinh::cuda

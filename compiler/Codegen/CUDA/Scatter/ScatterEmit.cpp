@@ -44,9 +44,11 @@ namespace {
 
 class ScatterEmitter {
 public:
-  ScatterEmitter(EmittedKernel &kernel, const ScatterPlan &plan, OpBuilder &b)
-      : kernel(kernel), plan(plan), scatter(plan.scatter), b(b),
-        loc(kernel.source.getLoc()), scalar(b, loc, 1),
+  ScatterEmitter(EmittedKernel &kernel, const ScatterKernel &form,
+                 ScatterPlanAttr plan, OpBuilder &b)
+      : kernel(kernel), form(form), plan(plan),
+        layout(layOutScatter(form, plan)), scatter(form.scatter), b(b),
+        loc(kernel.source.getLoc()), lanes(plan.getLanes()), scalar(b, loc, 1),
         result(kernel.operand(kernel.source.getNumArguments())),
         dims(scatter.extents.size()) {
     kernel.bindInputs(scalar);
@@ -68,7 +70,9 @@ private:
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
     return arith::CmpIOp::create(b, loc, predicate, x, y);
   }
-  LogicalResult when(Value condition, function_ref<LogicalResult()> body);
+  LogicalResult when(Value condition, function_ref<LogicalResult()> body) {
+    return buildIf(b, loc, condition, body);
+  }
   LogicalResult emitInitial(Value first, Value end, int64_t step);
   LogicalResult combine(Pull &pull);
 
@@ -91,10 +95,13 @@ private:
   }
 
   EmittedKernel &kernel;
-  const ScatterPlan &plan;
+  const ScatterKernel &form;
+  ScatterPlanAttr plan;
+  ScatterLayout layout;
   const Scatter &scatter;
   OpBuilder &b;
   Location loc;
+  int64_t lanes;
   Pull scalar;
   Buffer result;
   Indices dims; // Of all loops, where code is being emitted.
@@ -107,7 +114,7 @@ private:
 } // namespace
 
 Pull ScatterEmitter::makePull() {
-  Pull pull(b, loc, plan.lanes);
+  Pull pull(b, loc, lanes);
   kernel.bindInputs(pull);
   return pull;
 }
@@ -115,12 +122,12 @@ Pull ScatterEmitter::makePull() {
 /// Sets the indices in these dimensions to those of number `number` in them.
 void ScatterEmitter::setDims(ArrayRef<unsigned> which, Value number) {
   for (unsigned dim : llvm::reverse(which)) {
-    bool vector = plan.lanes > 1 && dim == scatter.last();
-    int64_t extent = scatter.extents[dim] / (vector ? plan.lanes : 1);
+    bool vector = lanes > 1 && dim == scatter.last();
+    int64_t extent = scatter.extents[dim] / (vector ? lanes : 1);
     Value digit = dim == which.front() ? number : scalar.peel(number, extent);
     dims[dim] = {digit, 0, 1};
     if (vector)
-      dims[dim] = {scalar.mul(digit, plan.lanes), 1, plan.lanes};
+      dims[dim] = {scalar.mul(digit, lanes), 1, lanes};
   }
 }
 
@@ -150,16 +157,6 @@ FailureOr<Value> ScatterEmitter::findRow() {
               : index;
   }
   return row;
-}
-
-LogicalResult ScatterEmitter::when(Value condition,
-                                   function_ref<LogicalResult()> body) {
-  OpBuilder::InsertionGuard guard(b);
-  if (condition) {
-    auto branch = scf::IfOp::create(b, loc, TypeRange(), condition, false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  return body();
 }
 
 /// Whether the result lies elsewhere than what it starts as; null if it always
@@ -204,7 +201,7 @@ LogicalResult ScatterEmitter::combine(Pull &pull) {
   auto updated = pull.reduceStep(scatter.op, dims, pull.asVector(*old));
   if (failed(updated))
     return failure();
-  return pull.store({updated->front(), plan.lanes == 1, {}}, result, place());
+  return pull.store({updated->front(), lanes == 1, {}}, result, place());
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,19 +209,19 @@ LogicalResult ScatterEmitter::combine(Pull &pull) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ScatterEmitter::emitLines() {
-  Value unit = scalar.add(scalar.mul(kernel.block, ScatterPlan::kThreads),
-                          kernel.thread);
+  Value unit =
+      scalar.add(scalar.mul(kernel.block, layout.threads), kernel.thread);
   Value exists = compare(arith::CmpIPredicate::ult, unit,
-                         scalar.index(plan.lines * plan.columns));
+                         scalar.index(form.lines * layout.columns));
   return when(exists, [&]() -> LogicalResult {
-    SmallVector<unsigned> free(plan.lineDims);
-    llvm::append_range(free, plan.columnDims);
+    SmallVector<unsigned> free(form.lineDims);
+    llvm::append_range(free, form.columnDims);
     llvm::sort(free);
     setDims(free, unit);
-    Value rows = scalar.index(plan.rows);
+    Value rows = scalar.index(form.rows);
     if (failed(emitInitial(scalar.index(0), rows, 1)))
       return failure();
-    return buildLoop(b, loc, scalar.index(0), scalar.index(plan.updates), 1,
+    return buildLoop(b, loc, scalar.index(0), scalar.index(form.updates), 1,
                      [&](Value update) -> LogicalResult {
                        setUpdate(update);
                        auto row = findRow();
@@ -247,37 +244,37 @@ LogicalResult ScatterEmitter::emitLines() {
 /// The block's rows and the thread's columns.
 void ScatterEmitter::findRange() {
   Value number = kernel.block;
-  Value columnBlock = scalar.peel(number, plan.columnBlocks);
-  Value range = scalar.peel(number, plan.ranges);
-  setDims(plan.lineDims, number);
-  firstRow = scalar.mul(range, plan.rowsOfBlock);
-  rows = scalar.index(plan.rowsOfBlock);
-  if (plan.rows % plan.rowsOfBlock)
+  Value columnBlock = scalar.peel(number, layout.columnBlocks);
+  Value range = scalar.peel(number, layout.ranges);
+  setDims(form.lineDims, number);
+  firstRow = scalar.mul(range, plan.getRows());
+  rows = scalar.index(plan.getRows());
+  if (form.rows % plan.getRows())
     rows = arith::MinUIOp::create(
         b, loc, rows,
-        arith::SubIOp::create(b, loc, scalar.index(plan.rows), firstRow));
+        arith::SubIOp::create(b, loc, scalar.index(form.rows), firstRow));
   slot = kernel.thread;
-  Value column = scalar.peel(slot, plan.columnThreads);
-  column = scalar.add(scalar.mul(columnBlock, plan.columnThreads), column);
+  Value column = scalar.peel(slot, plan.getColumns());
+  column = scalar.add(scalar.mul(columnBlock, plan.getColumns()), column);
   Value hasSlot =
-      compare(arith::CmpIPredicate::ult, slot, scalar.index(plan.slots));
+      compare(arith::CmpIPredicate::ult, slot, scalar.index(plan.getSlots()));
   Value hasColumn =
-      compare(arith::CmpIPredicate::ult, column, scalar.index(plan.columns));
+      compare(arith::CmpIPredicate::ult, column, scalar.index(layout.columns));
   owns = arith::AndIOp::create(b, loc, hasSlot, hasColumn);
   column =
-      arith::MinUIOp::create(b, loc, column, scalar.index(plan.columns - 1));
-  setDims(plan.columnDims, column);
-  int64_t threads = plan.threads();
+      arith::MinUIOp::create(b, loc, column, scalar.index(layout.columns - 1));
+  setDims(form.columnDims, column);
+  int64_t threads = layout.threads;
   positions = kernel.sharedBuffer(b, 0, {2, threads}, b.getI32Type());
-  ballots = kernel.sharedBuffer(b, 2 * plan.chunkBytes(), {2, threads / kWarp},
-                                b.getI32Type());
+  ballots = kernel.sharedBuffer(b, 2 * layout.chunkBytes(),
+                                {2, threads / kWarp}, b.getI32Type());
 }
 
 /// Which of the block's rows the thread's update of `chunk` is for; none of
 /// them if there is no such update.
 FailureOr<Value> ScatterEmitter::loadPosition(Value chunk) {
-  Value update = scalar.add(scalar.mul(chunk, plan.threads()), kernel.thread);
-  Value last = scalar.index(plan.updates - 1);
+  Value update = scalar.add(scalar.mul(chunk, layout.threads), kernel.thread);
+  Value last = scalar.index(form.updates - 1);
   setUpdate(arith::MinUIOp::create(b, loc, update, last));
   auto row = findRow();
   if (failed(row))
@@ -322,7 +319,7 @@ ScatterEmitter::loadHit(Value chunk, Value position, Value half, Value &hits) {
   position = scalar.add(position, bit);
   auto row = scalar.load(positions, i32, {{half, 0, 1}, {position, 0, 1}});
   Value number = arith::IndexCastOp::create(b, loc, index, row->value);
-  setUpdate(scalar.add(scalar.mul(chunk, plan.threads()), position));
+  setUpdate(scalar.add(scalar.mul(chunk, layout.threads), position));
   setRow(scalar.add(firstRow, number));
   Pull pull = makePull();
   linalg::GenericOp op = scatter.op;
@@ -348,9 +345,9 @@ FailureOr<Value> ScatterEmitter::emitGroup(int64_t count, Value chunk,
   }
   for (const Hit &hit : group) {
     Value mine = owns;
-    if (plan.slots > 1) {
+    if (plan.getSlots() > 1) {
       Value rest = hit.row;
-      Value owner = scalar.peel(rest, plan.slots);
+      Value owner = scalar.peel(rest, plan.getSlots());
       mine = arith::AndIOp::create(
           b, loc, owns, compare(arith::CmpIPredicate::eq, owner, slot));
     }
@@ -366,31 +363,31 @@ FailureOr<Value> ScatterEmitter::emitGroup(int64_t count, Value chunk,
 /// The hits of a warp, several at a time.
 LogicalResult ScatterEmitter::emitHits(Value chunk, Value warp, Value half,
                                        Value hits) {
-  constexpr int64_t kAtATime = 4;
+  int64_t group = plan.getGroup();
   Value position = scalar.mul(warp, kWarp);
-  Value count = arith::IndexCastOp::create(
+  Value hitCount = arith::IndexCastOp::create(
       b, loc, b.getIndexType(),
       LLVM::CtPopOp::create(b, loc, b.getI32Type(), hits));
-  Value rest = arith::RemUIOp::create(b, loc, count, scalar.index(kAtATime));
-  Value whole = arith::SubIOp::create(b, loc, count, rest);
-  auto loop = [&](Value to, int64_t group, Value from) {
+  Value rest = arith::RemUIOp::create(b, loc, hitCount, scalar.index(group));
+  Value whole = arith::SubIOp::create(b, loc, hitCount, rest);
+  auto loop = [&](Value to, int64_t count, Value from) {
     return buildLoop(
-        b, loc, scalar.index(0), to, group, from,
+        b, loc, scalar.index(0), to, count, from,
         [&](Value, ValueRange bits) -> FailureOr<SmallVector<Value>> {
-          auto next = emitGroup(group, chunk, position, half, bits[0]);
+          auto next = emitGroup(count, chunk, position, half, bits[0]);
           if (failed(next))
             return failure();
           return SmallVector<Value>{*next};
         });
   };
-  auto after = loop(whole, kAtATime, hits);
+  auto after = loop(whole, group, hits);
   if (failed(after))
     return failure();
   return loop(rest, 1, after->front());
 }
 
 LogicalResult ScatterEmitter::consume(Value chunk, Value half) {
-  Value warps = scalar.index(plan.threads() / kWarp);
+  Value warps = scalar.index(layout.threads / kWarp);
   return buildLoop(b, loc, scalar.index(0), warps, 1, [&](Value warp) {
     auto hits =
         scalar.load(ballots, b.getI32Type(), {{half, 0, 1}, {warp, 0, 1}});
@@ -400,14 +397,15 @@ LogicalResult ScatterEmitter::consume(Value chunk, Value half) {
 
 LogicalResult ScatterEmitter::emitRanges() {
   findRange();
-  if (failed(when(owns, [&] { return emitInitial(slot, rows, plan.slots); })))
+  if (failed(
+          when(owns, [&] { return emitInitial(slot, rows, plan.getSlots()); })))
     return failure();
-  if (plan.updates == 0)
+  if (form.updates == 0)
     return success();
   auto first = loadPosition(scalar.index(0));
   if (failed(first))
     return failure();
-  int64_t chunks = llvm::divideCeil(plan.updates, plan.threads());
+  int64_t chunks = llvm::divideCeil(form.updates, layout.threads);
   return buildLoop(
       b, loc, chunks, 1, *first,
       [&](Value chunk, ValueRange position) -> FailureOr<SmallVector<Value>> {
@@ -422,35 +420,12 @@ LogicalResult ScatterEmitter::emitRanges() {
       });
 }
 
-//===----------------------------------------------------------------------===//
-
-static LogicalResult emitAs(EmittedKernel &kernel, const ScatterPlan &plan) {
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  ScatterEmitter emitter(kernel, plan, b);
-  return plan.rowsOfBlock ? emitter.emitRanges() : emitter.emitLines();
-}
-
-static std::optional<ScatterPlan> planScatter(func::FuncOp kernel) {
-  for (bool vectors : {true, false}) {
-    auto plan = planScatter(kernel, vectors);
-    if (plan && canEmit(kernel, [&](EmittedKernel &trial) {
-          return emitAs(trial, *plan);
-        }))
-      return plan;
-  }
-  return std::nullopt;
-}
-
-std::optional<Division> divideScatter(func::FuncOp kernel) {
-  auto plan = planScatter(kernel);
-  if (!plan)
-    return std::nullopt;
-  return Division{plan->blocks(), plan->threads(), plan->shared()};
-}
-
-LogicalResult emitScatter(EmittedKernel &kernel, const Target &) {
-  auto plan = planScatter(kernel.source);
-  return plan ? emitAs(kernel, *plan) : failure();
+LogicalResult ScatterStrategy::emit(EmittedKernel &kernel,
+                                    const ScatterKernel &form,
+                                    ScatterPlanAttr plan, const Target &) {
+  OpBuilder b = kernel.builder();
+  ScatterEmitter emitter(kernel, form, plan, b);
+  return plan.getRows() ? emitter.emitRanges() : emitter.emitLines();
 }
 
 } // namespace tinh::cuda

@@ -1,4 +1,4 @@
-//===- WindowsEmit.cpp - Sums over windows that slide -----------*- C++ -*-===//
+//===- WindowsEmit.cpp - The code of windows that slide ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -19,10 +19,7 @@
 // so that lines need not be kept in shared memory.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
-#include "compiler/Codegen/Kernel/Stages.h"
-
-#include "dialects/graph/Graph.h"
+#include "compiler/Codegen/CUDA/Windows/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,118 +28,15 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-static constexpr int64_t kThreads = 256;
-
-namespace {
-
-struct Windows {
-  linalg::GenericOp op;
-  OpOperand *input = nullptr;
-  unsigned inputDim = 0; ///< That windows slide along.
-  unsigned tap = 0;      ///< The loop over a line of a window.
-  int64_t stride = 1, dilation = 1;
-  SmallVector<int64_t> shape; ///< Of the result.
-  int64_t lanes = 1;
-  int64_t strip = 1; ///< Results of a thread, along the last dimension but one.
-
-  unsigned along() const { return shape.size() - 2; }
-  int64_t taps() const {
-    linalg::GenericOp windows = op;
-    return windows.getStaticLoopRanges()[tap];
-  }
-  int64_t strips() const { return llvm::divideCeil(shape[along()], strip); }
-  int64_t units() const {
-    return ShapedType::getNumElements(shape) / shape[along()] * strips() /
-           lanes;
-  }
-  /// Positions of a line that the windows of a strip cover.
-  int64_t covered(int64_t count) const {
-    return (count - 1) * stride + (taps() - 1) * dilation + 1;
-  }
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Recognition
-//===----------------------------------------------------------------------===//
-
-/// Finds an input's dimension that windows slide along as the results do along
-/// their last dimension but one.
-static bool findWindows(Windows &windows) {
-  linalg::GenericOp op = windows.op;
-  unsigned loops = op.getNumLoops(), along = windows.along();
-  SmallVector<unsigned> reduced;
-  op.getReductionDims(reduced);
-  windows.tap = reduced.back();
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    if (op.getMatchingBlockArgument(operand).use_empty())
-      continue;
-    for (auto [dim, expr] :
-         llvm::enumerate(op.getMatchingIndexingMap(operand).getResults())) {
-      int64_t stride = loopCoefficient(expr, along, loops);
-      int64_t dilation = loopCoefficient(expr, windows.tap, loops);
-      if (stride <= 0 || dilation <= 0)
-        continue;
-      if (windows.input)
-        return false;
-      windows.input = operand;
-      windows.inputDim = dim;
-      windows.stride = stride;
-      windows.dilation = dilation;
-    }
-  }
-  return windows.input &&
-         llvm::count(op->getOperands(), windows.input->get()) == 1;
-}
-
-/// Whether results share what they load.
-static bool sharesLoads(const Windows &windows) {
-  linalg::GenericOp op = windows.op;
-  return windows.stride < windows.covered(1) ||
-         llvm::any_of(
-             op.getDpsInputOperands(),
-             [&](OpOperand *operand) {
-               return operand != windows.input &&
-                      !op.getMatchingBlockArgument(operand).use_empty();
-             });
-}
-
-/// Whether the result's dimensions are the first loops.
-static bool hasLeadingLoops(linalg::GenericOp op) {
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  return llvm::all_of(llvm::enumerate(output.getResults()), [&](auto result) {
-    return result.value() == getAffineDimExpr(result.index(), op.getContext());
-  });
-}
-
-static std::optional<Windows> matchWindows(func::FuncOp kernel) {
-  Windows windows;
-  windows.op = onlyReduction(kernel);
-  linalg::GenericOp op = windows.op;
-  if (!op || op.getNumResults() != 1 || reducesLanes(op) ||
-      llvm::is_contained(op.getStaticLoopRanges(), 0) || !hasLeadingLoops(op) ||
-      !resultsFollowElementwise(kernel, op.getResult(0)))
-    return std::nullopt;
-  windows.shape.assign(
-      cast<RankedTensorType>(op.getResult(0).getType()).getShape());
-  if (windows.shape.size() < 2 || !findWindows(windows) ||
-      !sharesLoads(windows))
-    return std::nullopt;
-  return windows;
-}
-
-//===----------------------------------------------------------------------===//
-// Emission
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 class WindowsEmitter {
 public:
-  WindowsEmitter(EmittedKernel &kernel, const Windows &windows, OpBuilder &b)
-      : kernel(kernel), windows(windows), op(windows.op), b(b),
-        loc(kernel.source.getLoc()), pull(b, loc, windows.lanes) {
+  WindowsEmitter(EmittedKernel &kernel, const Windows &windows,
+                 WindowsPlanAttr plan, OpBuilder &b)
+      : kernel(kernel), windows(windows), plan(plan), op(windows.op), b(b),
+        loc(kernel.source.getLoc()), lanes(plan.getLanes()),
+        outputs(plan.getOutputs()), pull(b, loc, lanes) {
     kernel.bindInputs(pull);
   }
   LogicalResult emit();
@@ -159,9 +53,11 @@ private:
 
   EmittedKernel &kernel;
   const Windows &windows;
+  WindowsPlanAttr plan;
   linalg::GenericOp op;
   OpBuilder &b;
   Location loc;
+  int64_t lanes, outputs;
   Pull pull;
   Indices first; // Of the strip's results.
 };
@@ -176,19 +72,19 @@ Value WindowsEmitter::findStrip(Value unit) {
   for (int64_t i = windows.shape.size() - 1; i >= 0; --i) {
     bool last = i + 1 == static_cast<int64_t>(windows.shape.size());
     bool along = i == windows.along();
-    int64_t extent = along  ? windows.strips()
-                     : last ? windows.shape[i] / windows.lanes
+    int64_t extent = along  ? windows.strips(outputs)
+                     : last ? windows.shape[i] / lanes
                             : windows.shape[i];
     Value digit = i == 0 ? unit : pull.peel(unit, extent);
     first[i] = {digit, 0, 1};
-    if (last && windows.lanes > 1)
-      first[i] = {pull.mul(digit, windows.lanes), 1, windows.lanes};
+    if (last && lanes > 1)
+      first[i] = {pull.mul(digit, lanes), 1, lanes};
     if (!along)
       continue;
-    wanted = pull.mul(digit, windows.strip);
+    wanted = pull.mul(digit, outputs);
     first[i].base = arith::MinUIOp::create(
-        b, loc, wanted, pull.index(windows.shape[i] - windows.strip));
-    if (windows.shape[i] % windows.strip == 0)
+        b, loc, wanted, pull.index(windows.shape[i] - outputs));
+    if (windows.shape[i] % outputs == 0)
       first[i].base = wanted;
   }
   return wanted;
@@ -204,7 +100,7 @@ Indices WindowsEmitter::resultAt(int64_t number) {
 
 WindowsEmitter::Values WindowsEmitter::emitInitial() {
   SmallVector<Value> state;
-  for (int64_t i = 0; i < windows.strip; ++i) {
+  for (int64_t i = 0; i < outputs; ++i) {
     auto initial = pull.at(op.getDpsInits()[0], resultAt(i));
     if (failed(initial))
       return failure();
@@ -224,7 +120,7 @@ WindowsEmitter::Values WindowsEmitter::emitLine(Indices dims,
   llvm::DenseMap<int64_t, LaneValue> line;
   for (int64_t tap = 0; tap < windows.taps(); ++tap) {
     dims[windows.tap].base = pull.index(tap);
-    for (int64_t i = 0; i < windows.strip; ++i) {
+    for (int64_t i = 0; i < outputs; ++i) {
       int64_t position = i * windows.stride + tap * windows.dilation;
       if (!line.contains(position)) {
         Indices at = *start;
@@ -263,24 +159,18 @@ WindowsEmitter::Values WindowsEmitter::emitLines(ArrayRef<unsigned> lines,
 
 /// Stores what follows from the sum at `at`.
 LogicalResult WindowsEmitter::store(Value sum, const Indices &at) {
-  Pull after(b, loc, windows.lanes);
+  Pull after(b, loc, lanes);
   kernel.bindInputs(after);
-  after.registers[op.getResult(0)] = {sum, windows.lanes == 1, {}};
-  Operation *terminator = kernel.source.getBody().front().getTerminator();
-  unsigned inputs = kernel.source.getNumArguments();
-  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
-    auto value = after.at(result, at);
-    if (failed(value) ||
-        failed(after.store(*value, kernel.operand(inputs + i), at)))
-      return failure();
-  }
-  return success();
+  after.registers[op.getResult(0)] = {sum, lanes == 1, {}};
+  return kernel.storeResults(after, at);
 }
 
 LogicalResult WindowsEmitter::emit() {
-  Value unit = pull.add(pull.mul(kernel.block, kThreads), kernel.thread);
-  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, unit,
-                                       pull.index(windows.units()));
+  Value unit =
+      pull.add(pull.mul(kernel.block, plan.getThreads()), kernel.thread);
+  Value exists =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, unit,
+                            pull.index(windows.units(lanes, outputs)));
   auto branch = scf::IfOp::create(b, loc, TypeRange(), exists, false);
   b.setInsertionPointToStart(branch.thenBlock());
   Value wanted = findStrip(unit);
@@ -294,7 +184,7 @@ LogicalResult WindowsEmitter::emit() {
   Values sums = emitLines(lines, *dims, *initial);
   if (failed(sums))
     return failure();
-  bool overlaps = windows.shape[windows.along()] % windows.strip != 0;
+  bool overlaps = windows.shape[windows.along()] % outputs != 0;
   for (auto [i, sum] : llvm::enumerate(*sums)) {
     OpBuilder::InsertionGuard guard(b);
     Indices at = resultAt(i);
@@ -310,83 +200,12 @@ LogicalResult WindowsEmitter::emit() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
-static LogicalResult emitAs(EmittedKernel &kernel, const Windows &windows) {
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  return WindowsEmitter(kernel, windows, b).emit();
-}
-
-/// The longest strip that leaves enough threads, and enough registers.
-static int64_t chooseStrip(Windows windows) {
-  constexpr int64_t kEnoughUnits = 1 << 15, kMostCovered = 12;
-  for (int64_t strip : {4, 2}) {
-    windows.strip = strip;
-    if (windows.shape[windows.along()] >= strip &&
-        windows.covered(strip) <= kMostCovered &&
-        windows.units() >= kEnoughUnits)
-      return strip;
-  }
-  return 1;
-}
-
-static std::optional<Windows> planWindows(func::FuncOp kernel) {
-  constexpr int64_t kMostTaps = 16;
-  auto windows = matchWindows(kernel);
-  if (!windows || windows->taps() > kMostTaps)
-    return std::nullopt;
-  int64_t widest = widestVector(kernel);
-  for (int64_t lanes : {widest, int64_t(1)}) {
-    windows->lanes = lanes;
-    if (windows->shape.back() % lanes != 0)
-      continue;
-    windows->strip = chooseStrip(*windows);
-    if (canEmit(kernel,
-                [&](EmittedKernel &trial) { return emitAs(trial, *windows); }))
-      return windows;
-  }
-  return std::nullopt;
-}
-
-std::optional<Division> divideWindows(func::FuncOp kernel) {
-  auto windows = planWindows(kernel);
-  if (!windows)
-    return std::nullopt;
-  return Division{
-      static_cast<int64_t>(llvm::divideCeil(windows->units(), kThreads)),
-      kThreads};
-}
-
-LogicalResult emitWindows(EmittedKernel &kernel, const Target &) {
-  auto windows = planWindows(kernel.source);
+LogicalResult WindowsStrategy::emit(EmittedKernel &kernel,
+                                    const Windows &windows,
+                                    WindowsPlanAttr plan, const Target &) {
   kernel.preferRegisters();
-  return windows ? emitAs(kernel, *windows) : failure();
-}
-
-void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-              graph::DispatchOp dispatch) {
-  auto windows = planWindows(kernel);
-  if (!windows)
-    return;
-  linalg::GenericOp op = windows->op;
-  AffineExpr last =
-      getAffineDimExpr(windows->shape.size() - 1, op.getContext());
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(operand);
-    auto dim = map.getResultPosition(last);
-    if (operand == windows->input || !map.isProjectedPermutation() || !dim ||
-        *dim + 1 == map.getNumResults() ||
-        !packableArgument(kernel, operand->get()))
-      continue;
-    SmallVector<int64_t> order;
-    for (unsigned i = 0; i < map.getNumResults(); ++i)
-      if (i != *dim)
-        order.push_back(i);
-    order.push_back(*dim);
-    packOperand(b, symbols, kernel, dispatch, operand->get(), order);
-  }
+  OpBuilder b = kernel.builder();
+  return WindowsEmitter(kernel, windows, plan, b).emit();
 }
 
 } // namespace tinh::cuda
