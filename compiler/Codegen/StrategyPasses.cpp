@@ -10,6 +10,7 @@
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "dialects/cpu/Cpu.h"
+#include "dialects/cuda/Cuda.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -50,7 +51,8 @@ struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
     if (!hasCuda)
       return;
     auto chips = cuda::targetOf(module);
-    if (failed(chips) || failed(cuda::chooseStrategies(module, *chips)))
+    if (failed(chips) ||
+        failed(cuda::chooseStrategies(module, *chips, remarks)))
       signalPassFailure();
   }
 };
@@ -59,7 +61,8 @@ struct DivideKernels : impl::DivideKernelsBase<DivideKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto target = cpu::targetOf(module);
-    if (failed(target) || failed(cpu::divideKernels(module, *target)))
+    if (failed(target) || failed(cpu::divideKernels(module, *target)) ||
+        failed(cuda::divideKernels(module)))
       signalPassFailure();
   }
 };

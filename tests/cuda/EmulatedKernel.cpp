@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "EmulatedKernel.h"
 
-#include "compiler/Codegen/CUDA/Emulate.h"
+#include "compiler/Codegen/CUDA/Emulate/Emulate.h"
 #include "tests/cuda/driver/driver_api.h"
 
 #include "llvm/AsmParser/Parser.h"

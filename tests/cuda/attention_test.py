@@ -151,7 +151,7 @@ class AttentionTest(cuda_test.CudaTest):
         source = self.folder / f"{model['name']}.json"
         self.compile(source, path, "--target=cuda", "--emit=kernels")
         (found,) = re.findall(
-            r'graph.strategy = "attention", graph.threads = (\d+)', path.read_text()
+            r"graph.plan = #cuda.attention<.*graph.threads = (\d+)", path.read_text()
         )
         return int(found)
 

@@ -146,7 +146,7 @@ class CudaTest(tool_test.ToolTest):
         path = self.folder / "kernels.mlir"
         json = self.folder / f"{model['name']}.json"
         self.compile(json, path, "--target=cuda", "--emit=kernels", *options)
-        return set(re.findall(r'graph.strategy = "([\w-]+)"', path.read_text()))
+        return set(re.findall(r"graph.plan = #cuda.(\w+)<", path.read_text()))
 
     def check_sites(self, model, inputs=None, options=()):
         """Each barrier and wait of the model's kernels is missed, if left out."""

@@ -75,7 +75,7 @@ class ProductsTest(cuda_test.CudaTest):
         self.compile(artifact_model, path, "--target=cuda", "--emit=kernels")
         found = re.findall(
             r'func.func private @(\w+)\(.*graph.device = "cuda".*'
-            r'graph.strategy = "(\w+)"',
+            r"graph.plan = #cuda.(\w+)<",
             path.read_text(),
         )
         return dict(found)

@@ -10,7 +10,7 @@
 // computes one of 1024 floats.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/EmulatorAbi.h"
+#include "compiler/Codegen/CUDA/Emulate/EmulatorAbi.h"
 
 using namespace tinh::emulator;
 

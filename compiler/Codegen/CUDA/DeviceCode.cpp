@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/DeviceCode.h"
 
-#include "compiler/Codegen/CUDA/Contraction.h"
-#include "compiler/Codegen/CUDA/Emulate.h"
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+#include "compiler/Codegen/CUDA/Emulate/Emulate.h"
 #include "compiler/Codegen/CUDA/Pointers.h"
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Support/MachineCode.h"
@@ -57,7 +57,7 @@ using namespace mlir;
 namespace tinh::cuda {
 
 void registerCodegenDialects(DialectRegistry &registry) {
-  registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
+  registry.insert<CudaDialect, gpu::GPUDialect, NVVM::NVVMDialect>();
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
   registerConvertFuncToLLVMInterface(registry);

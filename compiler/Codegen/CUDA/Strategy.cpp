@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Strategy.h"
 
-#include "compiler/Codegen/CUDA/Libraries.h"
-#include "compiler/Codegen/CUDA/Rows.h"
+#include "compiler/Codegen/CUDA/Library/Libraries.h"
+#include "compiler/Codegen/CUDA/Machine.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/Kernel/Choosing.h"
 #include "compiler/Codegen/Kernel/Scatter.h"
 #include "dialects/graph/Graph.h"
@@ -39,43 +40,6 @@ FailureOr<Target> targetOf(ModuleOp module) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-static StringRef chooseStrategy(func::FuncOp kernel, const Target &target) {
-  if (isWorthTiling(kernel))
-    return "contraction";
-  if (isWorthBlocks(kernel, target))
-    return "attention";
-  if (divideScan(kernel))
-    return "scan";
-  if (divideScatter(kernel))
-    return "scatter";
-  if (isWorthTeams(kernel))
-    return "rows";
-  if (divideWindows(kernel))
-    return "windows";
-  return divideTranspose(kernel) ? "transpose" : "threads";
-}
-
-std::optional<Division> divideKernel(func::FuncOp kernel, StringRef strategy,
-                                     const Target &target) {
-  if (strategy == "threads")
-    return divideThreads(kernel);
-  if (strategy == "contraction")
-    return divideContraction(kernel, target);
-  if (strategy == "attention")
-    return divideAttention(kernel, target);
-  if (strategy == "rows")
-    return divideRows(kernel);
-  if (strategy == "scan")
-    return divideScan(kernel);
-  if (strategy == "scatter")
-    return divideScatter(kernel);
-  if (strategy == "transpose")
-    return divideTranspose(kernel);
-  if (strategy == "windows")
-    return divideWindows(kernel);
-  return std::nullopt;
-}
-
 /// Tells libraries what the kernel is to them. Those of convolutions do not say
 /// whether they read what they add before they write.
 static void setLibrary(func::FuncOp kernel, const Target &target) {
@@ -87,29 +51,82 @@ static void setLibrary(func::FuncOp kernel, const Target &target) {
     kernel->removeAttr(graph::names::kInplace);
 }
 
-LogicalResult chooseStrategies(ModuleOp module, const Target &target) {
-  OpBuilder b(module.getContext());
+LogicalResult chooseStrategies(ModuleOp module, const Target &target,
+                               bool remarks) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!graph::isOnCuda(kernel) || kernel.isExternal())
       continue;
-    StringRef strategy = chooseStrategy(kernel, target);
-    auto division = divideKernel(kernel, strategy, target);
-    if (!division)
-      return kernel.emitError("internal error: strategy '")
-             << strategy << "' cannot divide this kernel";
-    kernel->setAttr(graph::names::kStrategy, b.getStringAttr(strategy));
-    kernel->setAttr(graph::names::kChunks,
-                    b.getI64IntegerAttr(division->blocks));
-    kernel->setAttr(graph::names::kThreads,
-                    b.getI64IntegerAttr(division->threads));
-    kernel->setAttr(graph::names::kScratch,
-                    b.getI64IntegerAttr(division->shared));
+    auto considered = considerAll(strategies(), kernel, target);
+    const Candidate *chosen = cheapest(considered);
+    if (!chosen)
+      return kernel.emitError("internal error: no strategy computes this "
+                              "kernel");
+    if (remarks)
+      remark(kernel, considered);
+    kernel->setAttr(graph::names::kPlan, chosen->plan);
     // The thread that writes an element has read it before.
     setInplace(kernel, [&](BlockArgument argument) {
       return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
     });
-    if (strategy == "contraction")
+    // What tiles do not pay for no call of a library does.
+    if (isWorthTiles(kernel))
       setLibrary(kernel, target);
+  }
+  return success();
+}
+
+/// What the kernel's plan comes to.
+static FailureOr<Division> divideKernel(func::FuncOp kernel,
+                                        const Target &target) {
+  auto plan =
+      kernel->getAttrOfType<graph::KernelPlanInterface>(graph::names::kPlan);
+  if (!plan)
+    return kernel.emitError("no plan has been chosen for this kernel");
+  const auto *strategy = findStrategy(strategies(), plan);
+  if (!strategy)
+    return kernel.emitError()
+           << "is on a GPU, for which " << plan
+           << " is no plan; expected one of the cuda dialect";
+  return strategy->divide(kernel, plan, target);
+}
+
+FailureOr<Division> checkLimits(Division division, const Target &target,
+                                EmitError error, int64_t registers) {
+  Limits limits = limitsOf(target);
+  if (division.shared > limits.sharedBytes)
+    return error() << "a block takes " << division.shared
+                   << " bytes of shared memory, of which " << limits.chip
+                   << " has " << limits.sharedBytes;
+  if (division.threads * registers > limits.registers)
+    return error() << "a block has " << division.threads
+                   << " threads that take up to " << registers
+                   << " registers each, of which a multiprocessor has "
+                   << limits.registers;
+  if (division.blocks <= std::numeric_limits<int32_t>::max())
+    return division;
+  return error() << "a grid has 2147483647 blocks at most, found "
+                 << division.blocks;
+}
+
+LogicalResult divideKernels(ModuleOp module) {
+  if (!module->hasAttr(graph::names::kCuda))
+    return success();
+  auto target = targetOf(module);
+  if (failed(target))
+    return failure();
+  Builder b(module.getContext());
+  for (auto kernel : module.getOps<func::FuncOp>()) {
+    if (!graph::isOnCuda(kernel) || !kernel->hasAttr(graph::names::kPlan))
+      continue;
+    auto division = divideKernel(kernel, *target);
+    if (failed(division))
+      return failure();
+    auto set = [&](StringRef name, int64_t value) {
+      kernel->setAttr(name, b.getI64IntegerAttr(value));
+    };
+    set(graph::names::kChunks, division->blocks);
+    set(graph::names::kThreads, division->threads);
+    set(graph::names::kScratch, division->shared);
   }
   return success();
 }
@@ -129,6 +146,10 @@ static bool mayBeWritten(func::FuncOp kernel, unsigned operand) {
          });
 }
 
+OpBuilder EmittedKernel::builder() {
+  return OpBuilder(function.getBody().front().getTerminator());
+}
+
 Buffer EmittedKernel::operand(unsigned i) {
   Buffer buffer{function.getArgument(i), operandStrides(source, i), {}};
   auto alignments =
@@ -141,6 +162,28 @@ Buffer EmittedKernel::operand(unsigned i) {
 void EmittedKernel::bindInputs(Pull &pull) {
   for (BlockArgument argument : source.getArguments())
     pull.buffers[argument] = operand(argument.getArgNumber());
+}
+
+LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at,
+                                          ArrayRef<unsigned> results) {
+  Operation *terminator = source.getBody().front().getTerminator();
+  SmallVector<LaneValue> values;
+  for (unsigned i : results) {
+    auto value = pull.at(terminator->getOperand(i), at);
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+  }
+  for (auto [i, value] : llvm::zip_equal(results, values))
+    if (failed(pull.store(value, operand(source.getNumArguments() + i), at)))
+      return failure();
+  return success();
+}
+
+LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at) {
+  return storeResults(
+      pull, at,
+      llvm::to_vector(llvm::seq<unsigned>(0, source.getNumResults())));
 }
 
 Buffer EmittedKernel::sharedBuffer(OpBuilder &b, int64_t offset,
@@ -180,25 +223,24 @@ void EmittedKernel::takeRegisters() {
                     Builder(function.getContext()).getI32IntegerAttr(kMost));
 }
 
-/// What the kernel's attributes say must be what its strategy does: they are
+/// What the kernel's attributes say must be what its plan comes to: they are
 /// what it is launched with.
-static LogicalResult checkDivision(func::FuncOp kernel, StringRef strategy,
-                                   const Target &target) {
+static LogicalResult checkDivision(func::FuncOp kernel, const Target &target) {
   auto number = [&](StringRef name) {
     auto value = kernel->getAttrOfType<IntegerAttr>(name);
     return value ? value.getInt() : -1;
   };
   Division given{number(graph::names::kChunks), number(graph::names::kThreads),
                  number(graph::names::kScratch)};
-  auto division = divideKernel(kernel, strategy, target);
-  if (!division)
-    return kernel.emitError("strategy '")
-           << strategy << "' cannot compute this kernel for GPUs";
+  auto division = divideKernel(kernel, target);
+  if (failed(division))
+    return failure();
   if (*division == given)
     return success();
-  return kernel.emitError("strategy '")
-         << strategy << "' makes " << division->blocks << " blocks of "
-         << division->threads << " threads with " << division->shared
+  return kernel.emitError()
+         << kernel->getAttr(graph::names::kPlan) << " makes "
+         << division->blocks << " blocks of " << division->threads
+         << " threads with " << division->shared
          << " bytes of shared memory, not " << given.blocks << " of "
          << given.threads << " with " << given.shared;
 }
@@ -244,42 +286,18 @@ int64_t widestVector(func::FuncOp kernel) {
   return kWidestAccess / bytes;
 }
 
-bool canEmit(func::FuncOp kernel,
-             function_ref<LogicalResult(EmittedKernel &)> emit) {
-  OwningOpRef<ModuleOp> trial = ModuleOp::create(kernel.getLoc());
-  OpBuilder b = OpBuilder::atBlockEnd(trial->getBody());
-  auto module = gpu::GPUModuleOp::create(b, kernel.getLoc(), "trial");
-  EmittedKernel emitted =
-      beginKernel(kernel, createFunction(kernel, module, kWarp));
-  return succeeded(emit(emitted));
-}
-
 FailureOr<gpu::GPUFuncOp>
 emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
-  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
-  if (!strategy)
-    return kernel.emitError("no strategy has been chosen for this kernel");
-  if (failed(checkDivision(kernel, strategy.getValue(), target)))
+  if (failed(checkDivision(kernel, target)))
     return failure();
   auto threads = kernel->getAttrOfType<IntegerAttr>(graph::names::kThreads);
   gpu::GPUFuncOp function = createFunction(kernel, module, threads.getInt());
   EmittedKernel emitted = beginKernel(kernel, function);
-  auto emit =
-      llvm::StringSwitch<LogicalResult (*)(EmittedKernel &, const Target &)>(
-          strategy.getValue())
-          .Case("threads", emitThreads)
-          .Case("contraction", emitContraction)
-          .Case("attention", emitAttention)
-          .Case("rows", emitRows)
-          .Case("scan", emitScan)
-          .Case("scatter", emitScatter)
-          .Case("transpose", emitTranspose)
-          .Case("windows", emitWindows)
-          .Default(nullptr);
-  if (succeeded(emit(emitted, target)))
+  Attribute plan = kernel->getAttr(graph::names::kPlan);
+  if (succeeded(findStrategy(strategies(), plan)->emit(emitted, plan, target)))
     return function;
-  return kernel.emitError("internal error: strategy '")
-         << strategy.getValue() << "' has no code for this kernel";
+  return kernel.emitError("internal error: ")
+         << plan << " has no code for this kernel";
 }
 
 } // namespace tinh::cuda

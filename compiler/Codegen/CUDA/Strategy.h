@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A strategy decides, for a kernel function over linalg, how its work is cut
-// into blocks and threads and what code each of them runs. `chooseStrategies`
-// records the decisions in the functions' attributes; `emitKernel` follows
-// them.
+// into blocks and threads and what code each of them runs; there is a table of
+// them (Strategies.h). `chooseStrategies` records the decisions as the
+// function's `graph.plan`; `divideKernels` and `emitKernel` follow them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CUDA_STRATEGY_H
@@ -18,7 +18,9 @@
 #include "compiler/Codegen/CUDA/Target.h"
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Strategy.h"
 
+#include "dialects/cuda/Cuda.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,6 +33,8 @@ using namespace codegen; // What all devices have in common.
 
 /// Threads that run in step.
 inline constexpr int64_t kWarp = 32;
+/// Those of a block, where nothing asks for another number.
+inline constexpr int64_t kThreads = 256;
 
 /// How a kernel is launched: a grid of one dimension of so many blocks, each
 /// with its threads and bytes of dynamic shared memory.
@@ -45,10 +49,16 @@ struct EmittedKernel {
   mlir::gpu::GPUFuncOp function;
   mlir::Value block, thread; ///< Their numbers.
 
+  /// Where its code goes.
+  mlir::OpBuilder builder();
   /// Memory of the kernel's operand `i`: its inputs, then its results.
   Buffer operand(unsigned i);
   /// Lets `pull` see the kernel's inputs.
   void bindInputs(Pull &pull);
+  /// Stores these results, or all, at `at`.
+  mlir::LogicalResult storeResults(Pull &pull, const Indices &at,
+                                   llvm::ArrayRef<unsigned> results);
+  mlir::LogicalResult storeResults(Pull &pull, const Indices &at);
   /// A buffer of `shape` at `offset` bytes, a multiple of 16, of the block's
   /// shared memory.
   Buffer sharedBuffer(mlir::OpBuilder &b, int64_t offset,
@@ -65,117 +75,40 @@ struct EmittedKernel {
   void takeRegisters();
 };
 
-//===----------------------------------------------------------------------===//
-// threads: every kernel. A thread computes a few elements of each result that
-// lie side by side, from the kernel's operands alone.
-//===----------------------------------------------------------------------===//
+/// What the table of strategies for GPUs is about (Kernel/Strategy.h).
+struct Device {
+  using Target = cuda::Target;
+  using Division = cuda::Division;
+  using EmittedKernel = cuda::EmittedKernel;
+  /// Plans count the waves of blocks that multiprocessors go through.
+  static double idleCycles(double, const Division &) { return 0; }
+};
 
-Division divideThreads(mlir::func::FuncOp kernel);
-mlir::LogicalResult emitThreads(EmittedKernel &kernel, const Target &target);
-
-//===----------------------------------------------------------------------===//
-// contraction: matrix products and dense convolutions. A block computes a tile
-// of the result from tiles of both factors in shared memory.
-//===----------------------------------------------------------------------===//
-
-/// Whether tiles pay for the product in `kernel`, if there is one.
-bool isWorthTiling(mlir::func::FuncOp kernel);
-/// Lets a dispatch of its own compute what a large product of `kernel` reads of
-/// other reductions, or the product itself; null if it changed nothing.
-graph::DispatchOp splitChain(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                             mlir::func::FuncOp kernel,
-                             graph::DispatchOp dispatch);
-std::optional<Division> divideContraction(mlir::func::FuncOp kernel,
-                                          const Target &target);
-mlir::LogicalResult emitContraction(EmittedKernel &kernel,
-                                    const Target &target);
-
-//===----------------------------------------------------------------------===//
-// attention: products, a softmax and products in one (Attention.h). A block has
-// a tile of queries and goes through all keys.
-//===----------------------------------------------------------------------===//
-
-/// Whether blocks of queries compute the attention in `kernel` better than
-/// teams, or kernels one after the other, if there is one.
-bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
-std::optional<Division> divideAttention(mlir::func::FuncOp kernel,
-                                        const Target &target);
-mlir::LogicalResult emitAttention(EmittedKernel &kernel, const Target &target);
-
-//===----------------------------------------------------------------------===//
-// rows: kernels with reductions (Rows.h). Teams of threads compute rows.
-//===----------------------------------------------------------------------===//
-
-std::optional<Division> divideRows(mlir::func::FuncOp kernel);
-mlir::LogicalResult emitRows(EmittedKernel &kernel, const Target &target);
-
-/// Lets a dispatch of its own compute a reduction, or parts of one, of
-/// `kernel`, where few blocks would have much work; null if it changed nothing.
-graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                            mlir::func::FuncOp kernel,
-                            graph::DispatchOp dispatch);
-
-//===----------------------------------------------------------------------===//
-// transpose: kernels that move the last dimension, by way of shared memory.
-//===----------------------------------------------------------------------===//
-
-std::optional<Division> divideTranspose(mlir::func::FuncOp kernel);
-mlir::LogicalResult emitTranspose(EmittedKernel &kernel, const Target &target);
-
-//===----------------------------------------------------------------------===//
-// scan: running sums. A block has a row, or a thread has a column.
-//===----------------------------------------------------------------------===//
-
-std::optional<Division> divideScan(mlir::func::FuncOp kernel);
-mlir::LogicalResult emitScan(EmittedKernel &kernel, const Target &target);
-
-//===----------------------------------------------------------------------===//
-// scatter: elements combined with updates whose positions are computed. The
-// block that owns a position looks for its updates.
-//===----------------------------------------------------------------------===//
-
-std::optional<Division> divideScatter(mlir::func::FuncOp kernel);
-mlir::LogicalResult emitScatter(EmittedKernel &kernel, const Target &target);
-
-//===----------------------------------------------------------------------===//
-// windows: pooling and depthwise convolutions. A thread computes a vector of a
-// few results whose windows overlap.
-//===----------------------------------------------------------------------===//
-
-std::optional<Division> divideWindows(mlir::func::FuncOp kernel);
-mlir::LogicalResult emitWindows(EmittedKernel &kernel, const Target &target);
-
-/// Lets dispatches copy weights of windows to where their vectors lie side by
-/// side.
-void packTaps(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-              mlir::func::FuncOp kernel, graph::DispatchOp dispatch);
-
-//===----------------------------------------------------------------------===//
+/// `division`, or an error if a block of it has more than chips allow; each
+/// thread takes so many registers.
+llvm::FailureOr<Division> checkLimits(Division division, const Target &target,
+                                      EmitError error, int64_t registers = 0);
 
 /// Elements that fill the widest access, of 16 bytes, of the largest elements
 /// there are.
 int64_t widestVector(mlir::func::FuncOp kernel);
 
-/// Whether `emit` succeeds for `kernel`; what it emits is thrown away.
-bool canEmit(mlir::func::FuncOp kernel,
-             llvm::function_ref<mlir::LogicalResult(EmittedKernel &)> emit);
-
-/// How `strategy` divides `kernel`; nothing if it cannot compute it.
-std::optional<Division> divideKernel(mlir::func::FuncOp kernel,
-                                     llvm::StringRef strategy,
-                                     const Target &target);
-
 /// Makes several kernels of one on the GPU where each alone is computed better:
 /// what is made for constants runs on the CPU.
 mlir::LogicalResult prepareKernels(mlir::ModuleOp module);
 
-/// Chooses strategies for the kernel functions of a module at phase `kernels`
-/// that run on the GPU and sets their attributes.
+/// Chooses plans for the kernel functions of a module at phase `kernels` that
+/// run on the GPU and sets their attributes. With `remarks`, says what was
+/// considered.
 mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,
-                                     const Target &target);
+                                     const Target &target, bool remarks);
 
-/// Emits the gpu.func of `kernel`, whose strategy has been chosen, into
-/// `module`.
+/// Sets what follows from the plans of the kernel functions that run on the
+/// GPU: their blocks, threads and shared memory; fails, with a message, if a
+/// kernel or a chip does not allow its plan.
+mlir::LogicalResult divideKernels(mlir::ModuleOp module);
+
+/// Emits the gpu.func of `kernel`, which has a plan, into `module`.
 mlir::FailureOr<mlir::gpu::GPUFuncOp> emitKernel(mlir::func::FuncOp kernel,
                                                  mlir::gpu::GPUModuleOp module,
                                                  const Target &target);

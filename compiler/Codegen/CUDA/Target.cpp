@@ -1,4 +1,4 @@
-//===- Target.cpp - The GPUs that code is generated for --------*- C++ -*-===//
+//===- Target.cpp - The GPUs that code is generated for ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

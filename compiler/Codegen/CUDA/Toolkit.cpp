@@ -1,4 +1,4 @@
-//===- Toolkit.cpp - The programs of the CUDA toolkit ----------*- C++ -*-===//
+//===- Toolkit.cpp - The programs of the CUDA toolkit -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Toolkit.h - The programs of the CUDA toolkit ------------*- C++ -*-===//
+//===- Toolkit.h - The programs of the CUDA toolkit -------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -58,6 +58,16 @@ LogicalResult buildLoop(OpBuilder &b, Location loc, Value from, Value to,
                    });
 }
 
+LogicalResult buildIf(OpBuilder &b, Location loc, Value condition,
+                      function_ref<LogicalResult()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(b, loc, condition);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  return body();
+}
+
 Value firstLanes(OpBuilder &b, Location loc, int64_t count, int64_t lanes) {
   if (count == lanes)
     return {};

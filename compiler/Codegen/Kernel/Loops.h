@@ -35,6 +35,12 @@ buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
           mlir::Value to, int64_t step,
           llvm::function_ref<llvm::LogicalResult(mlir::Value iv)> body);
 
+/// Builds `if (condition)`, and leaves the builder after it; without a
+/// condition `body` alone.
+llvm::LogicalResult buildIf(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value condition,
+                            llvm::function_ref<llvm::LogicalResult()> body);
+
 /// The first `count` of so many lanes, as a mask; none if these are all.
 mlir::Value firstLanes(mlir::OpBuilder &b, mlir::Location loc, int64_t count,
                        int64_t lanes);

@@ -108,15 +108,17 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
   row.consider = [](mlir::func::FuncOp kernel, const Target &target) {
     Considered considered{S::Plan::getMnemonic(), {}, {}};
     auto match = S::match(kernel);
-    considered.whyNot = match ? "would not pay" : match.whyNot();
+    considered.whyNot =
+        match ? "could be computed so, but not well" : match.whyNot();
     if (!match)
       return considered;
     auto error = [&] { return kernel.emitError(); };
     for (typename S::Plan plan : S::plans(*match, target)) {
       double cycles = S::cost(*match, plan, target);
       auto division = S::divide(*match, plan, target, error);
-      considered.candidates.push_back(
-          {plan, cycles, Device::idleCycles(cycles, *division)});
+      if (llvm::succeeded(division))
+        considered.candidates.push_back(
+            {plan, cycles, Device::idleCycles(cycles, *division)});
     }
     return considered;
   };

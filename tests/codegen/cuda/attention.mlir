@@ -5,15 +5,16 @@
 // after the second product: one kernel, whose blocks have 32 queries each.
 // CHOSEN:      func.func private @apart
 // CHOSEN-SAME:   graph.chunks = 16 : i64
-// CHOSEN-SAME:   graph.strategy = "attention", graph.threads = 64 : i64
+// CHOSEN-SAME:   graph.plan = #cuda.attention<queries = 32, keys = 64, rows = 8, depth = 16, step = 16, loads = [4, 4, 4], masks = 4, stores = 4>
+// CHOSEN-SAME:   graph.threads = 64 : i64
 
 // The sums are a result, too: blocks would have to store them.
 // CHOSEN:      func.func private @with_sums
-// CHOSEN-NOT:    graph.strategy = "attention"
+// CHOSEN-NOT:    graph.plan = #cuda.attention
 
 // Of other weights than a softmax's.
 // CHOSEN:      func.func private @other_weights
-// CHOSEN-NOT:    graph.strategy = "attention"
+// CHOSEN-NOT:    graph.plan = #cuda.attention
 // CHOSEN:      return
 
 // The loop over keys carries the largest score and the sum of each of eight

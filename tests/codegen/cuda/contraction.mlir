@@ -4,17 +4,18 @@
 // A product in tiles: 64 × 64 sums of a block fill the GPU better than 128 × 128.
 // CHOSEN:      func.func private @matmul_add_0
 // CHOSEN-SAME:   graph.chunks = 256 : i64
-// CHOSEN-SAME:   graph.scratch = 17408 : i64, graph.strategy = "contraction", graph.threads = 256 : i64
+// CHOSEN-SAME:   graph.plan = #cuda.contraction<tile = [64, 64], thread = [4, 4], depth = 16, loads = [4, 4], stores = 4>
+// CHOSEN-SAME:   graph.scratch = 17408 : i64, graph.threads = 256 : i64
 
 // The sum of 4096 products for each of 32 × 32 elements is computed in parts.
 // CHOSEN:      func.func private @matmul_1_parts(%{{.*}}: tensor<32x4096xf32>, %{{.*}}: tensor<4096x32xf32>) -> tensor<[[PARTS:[0-9]+]]x32x32xf32>
 // CHOSEN-SAME:   graph.chunks = [[PARTS]] : i64
-// CHOSEN-SAME:   graph.strategy = "contraction"
+// CHOSEN-SAME:   graph.plan = #cuda.contraction
 // CHOSEN:      func.func private @matmul_1(%{{.*}}: tensor<[[PARTS]]x32x32xf32>) -> tensor<32x32xf32>
 
 // A row of the product belongs to threads that add up along it.
 // CHOSEN:      func.func private @matmul_2
-// CHOSEN-NOT:    graph.strategy = "contraction"
+// CHOSEN-NOT:    graph.plan = #cuda.contraction
 // CHOSEN:      return
 
 // One barrier in each step; the next step's elements are loaded before this

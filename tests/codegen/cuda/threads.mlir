@@ -7,7 +7,7 @@
 
 // KERNELS: graph.dispatch @add_relu_0
 // KERNELS: func.func private @add_relu_0
-// KERNELS-SAME: graph.chunks = 63 : i64, graph.device = "cuda", graph.inplace = [array<i64: 0, 0>], graph.scratch = 0 : i64, graph.strategy = "threads", graph.threads = 256 : i64
+// KERNELS-SAME: graph.chunks = 63 : i64, graph.device = "cuda", graph.inplace = [array<i64: 0, 0>], graph.plan = #cuda.threads<lanes = [4], threads = 256>, graph.scratch = 0 : i64, graph.threads = 256 : i64
 
 // Four elements a thread, of the 64000. What is written in place may not be read
 // as if it were constant.

@@ -15,7 +15,7 @@
 #ifndef TINH_TESTS_CUDA_DRIVER_BLOCK_H
 #define TINH_TESTS_CUDA_DRIVER_BLOCK_H
 
-#include "compiler/Codegen/CUDA/EmulatorAbi.h"
+#include "compiler/Codegen/CUDA/Emulate/EmulatorAbi.h"
 #include "fiber.h"
 #include "races.h"
 #include "settings.h"

@@ -8,7 +8,7 @@
 #ifndef TINH_TESTS_CUDA_DRIVER_IMAGE_H
 #define TINH_TESTS_CUDA_DRIVER_IMAGE_H
 
-#include "compiler/Codegen/CUDA/EmulatorAbi.h"
+#include "compiler/Codegen/CUDA/Emulate/EmulatorAbi.h"
 
 #include <string>
 #include <string_view>

@@ -10,7 +10,7 @@
 // and a barrier. `offset` moves what is written.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/EmulatorAbi.h"
+#include "compiler/Codegen/CUDA/Emulate/EmulatorAbi.h"
 
 using namespace tinh::emulator;
 

@@ -15,7 +15,7 @@
 #define TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
-#include "compiler/Codegen/Kernel/VectorCheck.h"
+#include "compiler/Codegen/Kernel/LaneAnalysis.h"
 
 namespace tinh::cpu {
 
@@ -120,11 +120,9 @@ mlir::FailureOr<ContractionPlan> expandStagePlan(const Contraction &contraction,
                                                  EmitError emitError);
 
 /// Whether vectors of the right factor's columns can be copied.
-bool canPackColumns(const Contraction &contraction, VectorCheck &check,
-                    int64_t lanes);
+bool canPackColumns(const Contraction &contraction, LaneAnalysis &analysis);
 /// Whether vectors of the left factor can.
-bool canStage(const Contraction &contraction, VectorCheck &check,
-              int64_t lanes);
+bool canStage(const Contraction &contraction, LaneAnalysis &analysis);
 /// Whether that is so of what the plan copies, and what follows the product can
 /// be computed in vectors.
 bool hasVectors(const Contraction &contraction, const ContractionPlan &plan,

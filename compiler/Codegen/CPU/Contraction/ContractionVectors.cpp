@@ -11,34 +11,38 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-bool canPackColumns(const Contraction &c, VectorCheck &check, int64_t lanes) {
-  LaneSteps dims(c.extents.size());
-  dims[c.n] = {1, lanes};
-  auto at = VectorCheck::apply(c.weightsMap, dims);
-  return at && check.canPull(c.weights, *at);
+bool canPackColumns(const Contraction &c, LaneAnalysis &analysis) {
+  Indices dims(c.extents.size(), LaneAnalysis::same());
+  dims[c.n] = analysis.along();
+  auto at = analysis.apply(c.weightsMap, dims);
+  return at && analysis.at(c.weights, *at);
 }
 
-bool canStage(const Contraction &c, VectorCheck &check, int64_t lanes) {
-  int64_t rank = cast<RankedTensorType>(c.input.getType()).getRank();
-  LaneSteps at(rank);
-  if (rank > 0)
-    at.back() = {1, lanes};
-  return check.canPull(c.input, at);
+/// Indices of `value` with lanes along its last dimension.
+static Indices alongLast(Value value, const LaneAnalysis &analysis) {
+  Indices at(cast<RankedTensorType>(value.getType()).getRank(),
+             LaneAnalysis::same());
+  if (!at.empty())
+    at.back() = analysis.along();
+  return at;
+}
+
+bool canStage(const Contraction &c, LaneAnalysis &analysis) {
+  return analysis.at(c.input, alongLast(c.input, analysis)).has_value();
 }
 
 bool hasVectors(const Contraction &c, const ContractionPlan &plan,
                 int64_t lanes) {
-  VectorCheck check(lanes);
-  if (plan.left == LeftAccess::Staged && !canStage(c, check, lanes))
-    return false;
-  if (plan.right == RightAccess::Copied && !canPackColumns(c, check, lanes))
-    return false;
-  check.know(c.result);
-  LaneSteps at(cast<RankedTensorType>(c.result.getType()).getRank());
-  at.back() = {1, lanes};
   auto kernel = c.op->getParentOfType<func::FuncOp>();
+  LaneAnalysis analysis(kernel, lanes);
+  if (plan.left == LeftAccess::Staged && !canStage(c, analysis))
+    return false;
+  if (plan.right == RightAccess::Copied && !canPackColumns(c, analysis))
+    return false;
+  analysis.registers[c.result] = analysis.inRegisters();
+  Indices at = alongLast(c.result, analysis);
   return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
-                      [&](Value result) { return check.canPull(result, at); });
+                      [&](Value x) { return analysis.at(x, at).has_value(); });
 }
 
 } // namespace tinh::cpu

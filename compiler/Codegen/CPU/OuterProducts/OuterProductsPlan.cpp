@@ -8,8 +8,8 @@
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
+#include "compiler/Codegen/Kernel/LaneAnalysis.h"
 #include "compiler/Codegen/Kernel/Product.h"
-#include "compiler/Codegen/Kernel/VectorCheck.h"
 
 using namespace mlir;
 
@@ -266,11 +266,12 @@ FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &p,
 
 /// Whether vectors of both factors can be copied.
 static bool canStage(const OuterProducts &p, int64_t lanes) {
+  LaneAnalysis analysis(p.op->getParentOfType<func::FuncOp>(), lanes);
   return llvm::all_of(ArrayRef{&p.sliding, &p.plain}, [&](auto *factor) {
-    LaneSteps dims(p.extents.size());
-    dims[factor->loop] = {1, lanes};
-    auto at = VectorCheck::apply(factor->map, dims);
-    return at && VectorCheck(lanes).canPull(factor->value, *at);
+    Indices dims(p.extents.size(), LaneAnalysis::same());
+    dims[factor->loop] = analysis.along();
+    auto at = analysis.apply(factor->map, dims);
+    return at && analysis.at(factor->value, *at);
   });
 }
 

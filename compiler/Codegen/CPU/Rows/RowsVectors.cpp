@@ -8,7 +8,7 @@
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 
 #include "compiler/Codegen/Kernel/Scan.h"
-#include "compiler/Codegen/Kernel/VectorCheck.h"
+#include "dialects/graph/Layout.h"
 
 using namespace mlir;
 
@@ -18,33 +18,38 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// What is known of tensors where a stage, or a result behind all, is computed
-/// in vectors of `lanes`.
-static VectorCheck checkBefore(const Rows &rows, linalg::GenericOp stage,
-                               int64_t lanes) {
-  VectorCheck check(lanes);
+/// What is known where a stage, or a result behind all, is computed in vectors
+/// of `lanes`: stages before lie in memory, of one row.
+static LaneAnalysis analysisBefore(const Rows &rows, const RowsPlan &plan,
+                                   linalg::GenericOp stage, int64_t lanes) {
+  LaneAnalysis analysis(rows.kernel, lanes);
   for (linalg::GenericOp op : rows.stages) {
     if (op == stage)
       break;
-    for (Value result : op.getResults())
-      check.know(result);
+    for (Value result : op.getResults()) {
+      SmallVector<int64_t> strides =
+          graph::denseStrides(shapeOf(result).drop_front(plan.outer));
+      strides.insert(strides.begin(), plan.outer, 0);
+      analysis.buffers[result] = strides;
+    }
   }
-  return check;
+  return analysis;
 }
 
 /// Indices of `rank` dimensions with lanes along `lane`.
-static LaneSteps stepsAlong(int64_t rank, int64_t lane, int64_t lanes) {
-  LaneSteps steps(rank);
-  steps[lane] = {lanes > 1 ? 1 : 0, lanes};
-  return steps;
+static Indices indicesAlong(int64_t rank, int64_t lane,
+                            const LaneAnalysis &analysis) {
+  Indices indices(rank, LaneAnalysis::same());
+  indices[lane] = analysis.along();
+  return indices;
 }
 
 bool reducesAlongLanes(const Rows &rows, const RowsPlan &plan,
                        linalg::GenericOp stage) {
   int64_t rank = shapeOf(stage.getResult(0)).size();
   return plan.lanes > 1 && reducesLanes(stage) &&
-         checkBefore(rows, stage, plan.lanes)
-             .canReduceAlongLanes(stage, LaneSteps(rank));
+         analysisBefore(rows, plan, stage, plan.lanes)
+             .reducesAlongLanes(stage, Indices(rank, LaneAnalysis::same()));
 }
 
 /// A running sum has lanes along its axis, or along the last dimension.
@@ -54,31 +59,30 @@ static bool scanHasVectors(const Rows &rows, const RowsPlan &plan,
   int64_t last = shape.size() - 1;
   int64_t lanes =
       scan.axis == last ? plan.lanes : plan.lanesFor(shape[last], rows.reduced);
-  return checkBefore(rows, stage, lanes)
-      .canPull(scan.input, stepsAlong(shape.size(), last, lanes));
+  LaneAnalysis analysis = analysisBefore(rows, plan, stage, lanes);
+  return analysis.at(scan.input, indicesAlong(shape.size(), last, analysis))
+      .has_value();
 }
 
 static bool stageHasVectors(const Rows &rows, const RowsPlan &plan,
                             linalg::GenericOp stage) {
   if (auto c = matchContractionStage(stage);
       c && static_cast<int64_t>(c->batch.size()) == plan.outer) {
-    VectorCheck check = checkBefore(rows, stage, plan.lanes);
-    return canStage(*c, check, plan.lanes) &&
-           canPackColumns(*c, check, plan.lanes);
+    LaneAnalysis analysis = analysisBefore(rows, plan, stage, plan.lanes);
+    return canStage(*c, analysis) && canPackColumns(*c, analysis);
   }
   if (auto scan = matchScan(stage))
     return scanHasVectors(rows, plan, stage, *scan);
-  if (reducesAlongLanes(rows, plan, stage))
-    return true;
   ArrayRef<int64_t> shape = shapeOf(stage.getResult(0));
   int64_t rank = shape.size();
   // What is reduced along its lanes, and cannot be in vectors, is alone.
   if (rank == plan.outer || reducesLanes(stage))
     return true;
   int64_t lanes = plan.lanesFor(shape.back(), rows.reduced);
-  VectorCheck check = checkBefore(rows, stage, lanes);
+  LaneAnalysis analysis = analysisBefore(rows, plan, stage, lanes);
+  Indices at = indicesAlong(rank, rank - 1, analysis);
   return lanes == 1 || llvm::all_of(stage.getResults(), [&](Value result) {
-           return check.canPull(result, stepsAlong(rank, rank - 1, lanes));
+           return analysis.at(result, at).has_value();
          });
 }
 
@@ -98,8 +102,10 @@ static bool resultHasVectors(const Rows &rows, const RowsPlan &plan,
   int64_t lane = plan.along >= 0 ? plan.along : rank - 1;
   int64_t extent = plan.blocks > 1 ? plan.blockSize : shape[lane];
   int64_t lanes = plan.lanesFor(extent, rows.reduced);
-  return lanes == 1 || checkBefore(rows, {}, lanes)
-                           .canPull(value, stepsAlong(rank, lane, lanes));
+  if (lanes == 1)
+    return true;
+  LaneAnalysis analysis = analysisBefore(rows, plan, {}, lanes);
+  return analysis.at(value, indicesAlong(rank, lane, analysis)).has_value();
 }
 
 bool hasVectors(const Rows &rows, const RowsPlan &plan) {

@@ -8,7 +8,7 @@
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
 
-#include "compiler/Codegen/Kernel/VectorCheck.h"
+#include "compiler/Codegen/Kernel/LaneAnalysis.h"
 
 using namespace mlir;
 
@@ -74,22 +74,26 @@ static int64_t channelsOf(int64_t channels, int64_t groups) {
 
 /// Whether vectors of so many channels can be computed.
 static bool hasVectors(WindowReduction &w, int64_t lanes) {
-  VectorCheck check(lanes);
-  check.know(w.op.getDpsInputs()[w.input]); // Read without its padding.
-  LaneSteps dims(w.op.getNumLoops());
-  dims[w.lane] = {1, lanes};
-  AffineMap map = w.op.getMatchingIndexingMap(w.op.getDpsInitOperand(0));
-  LaneSteps output = *VectorCheck::apply(map, dims);
-  auto canPull = [&](Value tensor) { return check.canPull(tensor, output); };
-  auto source = VectorCheck::apply(
-      w.op.getMatchingIndexingMap(w.op.getDpsInputOperand(w.input)), dims);
-  if (!source || !check.canPull(w.source, *source) ||
-      !llvm::all_of(w.op.getDpsInits(), canPull) ||
-      !check.canReduce(w.op, dims))
-    return false;
-  for (Value result : w.op.getResults())
-    check.know(result);
   auto kernel = w.op->getParentOfType<func::FuncOp>();
+  LaneAnalysis analysis(kernel, lanes);
+  Indices dims(w.op.getNumLoops(), LaneAnalysis::same());
+  dims[w.lane] = analysis.along();
+  Indices output = *analysis.apply(
+      w.op.getMatchingIndexingMap(w.op.getDpsInitOperand(0)), dims);
+  auto source = analysis.apply(
+      w.op.getMatchingIndexingMap(w.op.getDpsInputOperand(w.input)), dims);
+  auto canPull = [&](Value x) { return analysis.at(x, output).has_value(); };
+  if (!source || !analysis.at(w.source, *source) ||
+      !llvm::all_of(w.op.getDpsInits(), canPull))
+    return false;
+  // It is read without its padding.
+  Value input = w.op.getDpsInputs()[w.input];
+  analysis.registers[input] = analysis.inRegisters();
+  if (!analysis.reducesStep(w.op, dims))
+    return false;
+  analysis.registers.erase(input);
+  for (Value result : w.op.getResults())
+    analysis.registers[result] = analysis.inRegisters();
   return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
                       canPull);
 }

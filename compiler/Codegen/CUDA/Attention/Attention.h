@@ -1,0 +1,93 @@
+//===- Attention.h - Attention that never stores scores ---------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention is found in what a kernel computes, whatever ops it was made of:
+//
+//   scores = Σ queries · keys             a product
+//   masked = scores, scaled, masked, …    element by element
+//   largest = max masked                  over the keys
+//   exponentials = exp(masked - largest)
+//   sum = Σ exponentials                  over the keys
+//   weights = exponentials / sum          or this division comes later
+//   y = Σ weights · values                a product
+//   result = y, transposed, cast, …       element by element
+//
+// Queries are the rows of the first product, keys its columns and the depth of
+// the second one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_ATTENTION_H
+#define TINH_CODEGEN_CUDA_ATTENTION_H
+
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+
+namespace tinh::cuda {
+
+/// An index of a tensor: for each dimension the loops whose digits it has.
+using Place = llvm::SmallVector<Loops>;
+
+struct Attention {
+  Product scores, values;
+  mlir::linalg::GenericOp largest, sum;
+  mlir::Value masked;
+  /// Whether weights are divided by their sum before the second product.
+  bool isDivided = false;
+  /// Loops here are those of the scores; then, from `columns` on, those of the
+  /// columns of the values.
+  llvm::SmallVector<int64_t> extents;
+  Loops columns;
+  Place maskedAt, resultAt;
+  /// A query, numbered by the last loop of rows, sees no keys but those up to
+  /// so many after its number. Without this it may see all.
+  std::optional<int64_t> ahead;
+
+  int64_t queries() const { return scores.extentOf(scores.rows.loops); }
+  int64_t keys() const { return scores.extentOf(scores.columns.loops); }
+  /// The size of a head of queries and keys, and of values.
+  int64_t depth() const { return scores.extentOf(scores.depth); }
+  int64_t width() const { return values.extentOf(values.columns.loops); }
+  /// Whether tensor cores multiply all factors without rounding them, or may
+  /// round them.
+  bool takesTensorCores(const Target &target) const;
+
+  /// The indices at `place` where loops have these; without a pull they have no
+  /// bases.
+  Indices indicesAt(Pull *pull, const Place &place, const Indices &loops) const;
+};
+
+/// None if `kernel` computes something else, or more than that.
+Match<Attention> matchAttention(mlir::func::FuncOp kernel);
+
+/// Whether blocks of queries compute the attention in `kernel` better than
+/// teams, or kernels one after the other, if there is one.
+bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
+
+/// Whether tiles of a product or blocks of queries pay for `kernel`. The rules
+/// that say so are older than the model of machines (Machine.h), and nobody has
+/// measured either: they have the last word before what threads alone would do.
+bool isForTiles(mlir::func::FuncOp kernel, const Target &target);
+
+/// The strategy `attention`: products, a softmax and products in one. A block
+/// has a tile of queries and goes through all keys.
+struct AttentionStrategy {
+  using Plan = AttentionPlanAttr;
+  static Match<Attention> match(mlir::func::FuncOp kernel) {
+    return matchAttention(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Attention &a,
+                                       const Target &target);
+  static double cost(const Attention &a, Plan plan, const Target &target);
+  static llvm::FailureOr<Division>
+  divide(const Attention &a, Plan plan, const Target &target, EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const Attention &a,
+                                  Plan plan, const Target &target);
+};
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_ATTENTION_H

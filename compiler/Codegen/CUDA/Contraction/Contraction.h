@@ -1,0 +1,156 @@
+//===- Contraction.h - Products in tiles of blocks --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sum of products is seen as a batch of products of matrices, whatever its
+// loops are: those that index one factor only are rows or columns, those of
+// the reduction the depth, and those that index both factors the batch. So a
+// convolution is a product whose rows, columns and depth have several loops
+// each.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_H
+
+#include "compiler/Codegen/CUDA/Strategy.h"
+
+namespace tinh::cuda {
+
+/// The intrinsic that tells the chip that code is compiled for.
+inline constexpr llvm::StringLiteral kReflect = "llvm.nvvm.reflect";
+
+/// Several loops as one: their digits in mixed radix, the last one fastest.
+using Loops = llvm::SmallVector<unsigned>;
+
+/// How loops step through memory.
+struct Access {
+  llvm::SmallVector<int64_t> steps; ///< Of each loop, in elements.
+  int64_t offset = 0;               ///< Where all loops are at zero.
+  /// Elements beyond these are zeros that are not in memory.
+  struct Bound {
+    mlir::AffineExpr index; ///< Of the loops.
+    int64_t size;
+  };
+  llvm::SmallVector<Bound> bounds;
+  /// What lies there; null if it is computed from what does.
+  mlir::BlockArgument argument;
+};
+
+/// One factor of a product.
+struct Factor {
+  mlir::Value value;
+  mlir::AffineMap map; ///< How the loops index it.
+  Loops loops;         ///< The rows or columns that it alone has.
+  std::optional<Access> access;
+  /// Its elements lie side by side along the depth; else along its own loops.
+  bool alongDepth = false;
+  /// They do so along neither.
+  bool isScattered = false;
+  /// So many of them can be loaded as one vector.
+  int64_t width = 1;
+
+  /// Bytes that an asynchronous copy can bring to shared memory at a time; 0 if
+  /// none can.
+  int64_t copyBytes() const;
+};
+
+struct Product {
+  mlir::func::FuncOp kernel;
+  mlir::Value result;     ///< What the kernel reads of it: a merged form of it.
+  mlir::AffineMap output; ///< How the loops index the product itself.
+  Factor rows, columns;
+  Loops batch, depth;
+  llvm::SmallVector<int64_t> extents; ///< Of all loops.
+
+  int64_t extentOf(const Loops &loops) const;
+  /// The type of the sums, f32 or f64.
+  mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
+  /// Whether both factors have a type that tensor cores multiply without
+  /// rounding, or may be rounded.
+  bool takesTensorCores(const Target &target) const;
+  /// Whether so many columns lie side by side in the result, from each multiple
+  /// on.
+  bool hasColumnVectors(int64_t lanes) const;
+  /// The digits of `linear` as the indices of `loops` in `dims`: of `lanes`
+  /// steps of the last one, if that is more than one.
+  void setDigits(Pull &pull, const Loops &loops, mlir::Value linear,
+                 int64_t lanes, Indices &dims) const;
+  /// The same for the depth `at` of the step of `stepDepth` that begins at
+  /// `first`, whose digits are the same for all threads.
+  void setDepth(Pull &pull, mlir::Value first, mlir::Value at,
+                int64_t stepDepth, int64_t lanes, Indices &dims) const;
+};
+
+/// The product of `op`, a sum of products. Its second factor has the rows if
+/// `columnsFirst`. Nothing if some loop of it has no role.
+std::optional<Product> describeProduct(mlir::linalg::GenericOp op,
+                                       bool columnsFirst);
+/// The kernel's one product; none if what follows it cannot be computed from
+/// its sums one by one.
+Match<Product> matchProduct(mlir::func::FuncOp kernel);
+
+/// The argument of `kernel` that `value` alone is read of, if it is dense.
+mlir::BlockArgument packableArgument(mlir::func::FuncOp kernel,
+                                     mlir::Value value);
+/// Lets a dispatch copy `value`, which is read of an argument that is packable,
+/// to memory in which its dimensions have this order.
+void packOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
+                 mlir::Value value, llvm::ArrayRef<int64_t> order);
+
+/// How loops that index the result of `op` by `map` index its source.
+mlir::AffineMap beforeExpansion(mlir::tensor::ExpandShapeOp op,
+                                mlir::AffineMap map);
+
+/// Whether tiles pay for a product, and for that in `kernel`, if there is one.
+bool isWorthTiles(const Product &p);
+bool isWorthTiles(mlir::func::FuncOp kernel);
+
+/// Lets a dispatch of its own compute what a large product of `kernel` reads of
+/// other reductions, or the product itself; null if it changed nothing.
+graph::DispatchOp splitChain(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                             mlir::func::FuncOp kernel,
+                             graph::DispatchOp dispatch);
+
+/// Lets a kernel of its own compute parts of the product in `kernel`, if it has
+/// too few blocks; null if it has enough.
+graph::DispatchOp splitProduct(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                               mlir::func::FuncOp kernel,
+                               graph::DispatchOp dispatch,
+                               const Target &target);
+/// Copies the factors for which that pays.
+void packFactors(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
+                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
+                 const Target &target);
+
+/// Tiles of a product that a plan's blocks have.
+struct Tiles {
+  int64_t rows, columns, batch;
+  int64_t blocks() const { return rows * columns * batch; }
+};
+Tiles tilesOf(const Product &p, ContractionPlanAttr plan);
+/// The cheapest plan, whether or not tiles pay.
+ContractionPlanAttr planTiles(const Product &p, const Target &target);
+
+/// The strategy `contraction`: matrix products and dense convolutions. A block
+/// computes a tile of the result from tiles of both factors in shared memory.
+struct ContractionStrategy {
+  using Plan = ContractionPlanAttr;
+  static Match<Product> match(mlir::func::FuncOp kernel) {
+    return matchProduct(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const Product &p, const Target &target);
+  static double cost(const Product &p, Plan plan, const Target &target);
+  static llvm::FailureOr<Division>
+  divide(const Product &p, Plan plan, const Target &target, EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const Product &p,
+                                  Plan plan, const Target &target);
+};
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_H

@@ -1,0 +1,401 @@
+//===- ContractionEmitScalar.cpp - Products in tiles of blocks --*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block goes through the depth in steps. While its threads multiply what one
+// step has in shared memory, they load the next step's elements to registers:
+// what comes before the product is pulled then. The sums stay in registers;
+// what follows the product is pulled on them before they are stored.
+//
+// Indices beyond an end are clamped, so that loads need no branches: sums of
+// rows and columns that do not exist are not stored, and beyond the depth
+// zeros are multiplied.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+static int64_t scalarElements(const Tile &tile, int64_t depth) {
+  return depth * (pitch(tile.rows) + pitch(tile.columns));
+}
+
+int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth) {
+  return 2 * scalarElements(tile, depth) * graph::elementSize(p.element());
+}
+
+//===----------------------------------------------------------------------===//
+// From global to shared memory
+//===----------------------------------------------------------------------===//
+
+/// What the thread loads as its `number`th vector.
+ContractionEmitter::Unit ContractionEmitter::unitOf(const SharedTile &shared,
+                                                    int64_t number,
+                                                    int64_t lanes) {
+  bool alongDepth = shared.factor.alongDepth;
+  Value rest = scalar.add(kernel.thread, scalar.index(number * tile.threads()));
+  Value inner = scalar.mul(
+      scalar.peel(rest, (alongDepth ? stepDepth : shared.elements) / lanes),
+      lanes);
+  return alongDepth ? Unit{rest, inner} : Unit{inner, rest};
+}
+
+Value ContractionEmitter::minimum(Value x, int64_t most) {
+  return b.createOrFold<arith::MinUIOp>(loc, x, scalar.index(most));
+}
+
+Value ContractionEmitter::isBelow(Value x, int64_t end) {
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, x,
+                                       scalar.index(end));
+}
+
+Value ContractionEmitter::isInside(const Unit &unit, Value first) {
+  int64_t depth = p.extentOf(p.depth);
+  if (depth % depthUnit() == 0)
+    return {};
+  return isBelow(scalar.add(first, unit.depth), depth);
+}
+
+Indices ContractionEmitter::indicesOf(Pull &pull, const SharedTile &shared,
+                                      const Unit &unit, Value first) {
+  int64_t lanes = pull.laneCount(), depth = p.extentOf(p.depth);
+  bool alongDepth = shared.factor.alongDepth;
+  int64_t rowLanes = alongDepth ? 1 : lanes,
+          depthLanes = alongDepth ? lanes : 1;
+  Indices dims = batch;
+  Value row = scalar.add(shared.first, unit.row);
+  if (shared.extent % shared.elements != 0)
+    row = minimum(row, shared.extent - rowLanes);
+  p.setDigits(pull, shared.factor.loops, row, rowLanes, dims);
+  if (depth % depthUnit() == 0)
+    p.setDepth(pull, first, unit.depth, stepDepth, depthLanes, dims);
+  else
+    p.setDigits(pull, p.depth,
+                minimum(scalar.add(first, unit.depth), depth - depthLanes),
+                depthLanes, dims);
+  return dims;
+}
+
+/// A vector of the factor's width, or one element, as shared memory has it.
+FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
+                                              const Unit &unit, Value first) {
+  int64_t lanes = shared.lanes, depth = p.extentOf(p.depth);
+  Pull pull(b, loc, lanes);
+  kernel.bindInputs(pull);
+  if (depth % depthUnit() == 0)
+    first = minimum(first, depth - stepDepth);
+  auto indices =
+      pull.apply(shared.factor.map, indicesOf(pull, shared, unit, first));
+  if (failed(indices))
+    return failure();
+  auto element = pull.at(shared.factor.value, *indices);
+  if (failed(element))
+    return failure();
+  Value value = pull.asVector(*element);
+  Type type = storedType();
+  if (lanes > 1)
+    type = VectorType::get({lanes}, type);
+  if (value.getType() != type)
+    value = arith::ExtFOp::create(b, loc, type, value);
+  Value inside = isInside(unit, first);
+  if (!inside)
+    return value;
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  return Value(arith::SelectOp::create(b, loc, inside, value, zero));
+}
+
+FailureOr<Values> ContractionEmitter::loadTile(const SharedTile &shared,
+                                               Value first) {
+  Values values;
+  int64_t units = shared.elements * stepDepth / (shared.lanes * tile.threads());
+  for (int64_t i = 0; i < units; ++i) {
+    auto value = loadUnit(shared, unitOf(shared, i, shared.lanes), first);
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+  }
+  return values;
+}
+
+void ContractionEmitter::storeTile(const SharedTile &shared,
+                                   ArrayRef<Value> values, Value base) {
+  for (auto [i, value] : llvm::enumerate(values))
+    storeUnit(shared, unitOf(shared, i, shared.lanes), value, base);
+}
+
+/// Rows lie side by side, so that threads read vectors of them.
+void ContractionEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
+                                   Value value, Value base) {
+  int64_t line = pitch(shared.elements);
+  Value at = scalar.add(scalar.mul(unit.depth, line), unit.row);
+  at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) {
+    memref::StoreOp::create(b, loc, value, memory, at);
+    return;
+  }
+  int64_t lanes = vector.getNumElements();
+  if (!shared.factor.alongDepth) {
+    int64_t bytes = lanes * graph::elementSize(storedType());
+    vector::StoreOp::create(b, loc, value, memory, at, /*nontemporal=*/false,
+                            llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
+    return;
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    memref::StoreOp::create(b, loc,
+                            vector::ExtractOp::create(b, loc, value, lane),
+                            memory, scalar.add(at, scalar.index(lane * line)));
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Warps are 4 threads high and 8 wide: together they read the least from
+/// shared memory.
+void ContractionEmitter::findThread() {
+  constexpr int64_t kHeight = 4, kWidth = kWarp / kHeight;
+  Value rest = kernel.thread;
+  Value column = scalar.peel(rest, kWidth), row = scalar.peel(rest, kHeight);
+  int64_t warps = tile.columns / tile.threadColumns / kWidth;
+  Value warpColumn = scalar.peel(rest, warps);
+  threadColumn = scalar.add(scalar.mul(warpColumn, kWidth), column);
+  threadRow = scalar.add(scalar.mul(rest, kHeight), row);
+}
+
+/// Tiles of one batch follow each other, those of the same rows first.
+void ContractionEmitter::findBlock() {
+  Value rest = kernel.block;
+  Value column = scalar.peel(rest, code.columnTiles),
+        row = scalar.peel(rest, code.rowTiles);
+  rows = {p.rows,
+          code.loads[0],
+          p.extentOf(p.rows.loops),
+          tile.rows,
+          scalar.mul(row, tile.rows),
+          0};
+  columns = {p.columns,
+             code.loads[1],
+             p.extentOf(p.columns.loops),
+             tile.columns,
+             scalar.mul(column, tile.columns),
+             columnsOffset()};
+  batch.assign(p.extents.size(), {scalar.index(0), 0, 1 << 20});
+  p.setDigits(scalar, p.batch, rest, 1, batch);
+}
+
+int64_t ContractionEmitter::stepElements() const {
+  return scalarElements(tile, stepDepth);
+}
+
+int64_t ContractionEmitter::columnsOffset() const {
+  return stepDepth * pitch(tile.rows);
+}
+
+/// Group `group` of the elements that the thread multiplies at `depth` of the
+/// step at `base`.
+Value ContractionEmitter::sharedVector(const SharedTile &shared, Value base,
+                                       int64_t depth, Value thread,
+                                       int64_t group, int64_t groups) {
+  int64_t offset = shared.offset + depth * pitch(shared.elements) +
+                   group * (shared.elements / groups);
+  Value at = scalar.add(base, scalar.mul(thread, kGroup));
+  return vector::LoadOp::create(b, loc, vectorType(kGroup), memory,
+                                scalar.add(at, scalar.index(offset)),
+                                /*nontemporal=*/false, llvm::MaybeAlign(16));
+}
+
+/// Adds the products of a step to the thread's sums: vectors of columns, one
+/// row after the other.
+Values ContractionEmitter::multiply(Value base, ValueRange before) {
+  int64_t rowGroups = tile.threadRows / kGroup;
+  int64_t columnGroups = tile.threadColumns / kGroup;
+  Values sums(before);
+  for (int64_t depth = 0; depth < stepDepth; ++depth) {
+    Values ofRows, ofColumns;
+    for (int64_t g = 0; g < rowGroups; ++g)
+      ofRows.push_back(
+          sharedVector(rows, base, depth, threadRow, g, rowGroups));
+    for (int64_t g = 0; g < columnGroups; ++g)
+      ofColumns.push_back(
+          sharedVector(columns, base, depth, threadColumn, g, columnGroups));
+    for (int64_t row = 0; row < tile.threadRows; ++row) {
+      Value element =
+          vector::ExtractOp::create(b, loc, ofRows[row / kGroup], row % kGroup);
+      Value same =
+          vector::BroadcastOp::create(b, loc, vectorType(kGroup), element);
+      for (int64_t g = 0; g < columnGroups; ++g) {
+        Value &sum = sums[row * columnGroups + g];
+        sum = vector::FMAOp::create(b, loc, same, ofColumns[g], sum);
+      }
+    }
+  }
+  return sums;
+}
+
+Values ContractionEmitter::startSums() {
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType(kGroup)));
+  return Values(tile.threadRows * tile.threadColumns / kGroup, zero);
+}
+
+FailureOr<Values> ContractionEmitter::emitSums() {
+  auto load = [&](Value step) -> FailureOr<std::array<Values, 2>> {
+    Value depth = scalar.mul(step, stepDepth);
+    auto ofRows = loadTile(rows, depth), ofColumns = loadTile(columns, depth);
+    if (failed(ofRows) || failed(ofColumns))
+      return failure();
+    return std::array<Values, 2>{*ofRows, *ofColumns};
+  };
+  // Every other step lies in the same place.
+  auto place = [&](Value step) {
+    Value odd = b.createOrFold<arith::AndIOp>(loc, step, scalar.index(1));
+    return scalar.mul(odd, stepElements());
+  };
+  auto store = [&](const std::array<Values, 2> &values, Value step) {
+    storeTile(rows, values[0], place(step));
+    storeTile(columns, values[1], place(step));
+  };
+  auto first = load(scalar.index(0));
+  if (failed(first))
+    return failure();
+  store(*first, scalar.index(0));
+  auto body = [&](Value step, ValueRange before) -> FailureOr<Values> {
+    // All have stored this step's elements, and multiplied those of the one
+    // before, which the next one's take the place of.
+    kernel.barrier(b);
+    Value next = scalar.add(step, scalar.index(1));
+    auto values = load(next);
+    if (failed(values))
+      return failure();
+    Values after = multiply(place(step), before);
+    store(*values, next);
+    return after;
+  };
+  return buildLoop(b, loc, scalar.index(0), scalar.index(steps()), 1,
+                   startSums(), body);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult ContractionEmitter::whenRow(Value row,
+                                          function_ref<LogicalResult()> body) {
+  if (rows.extent % rows.elements == 0)
+    return body();
+  return buildIf(b, loc, isBelow(row, rows.extent), body);
+}
+
+/// The indices in `p.result` of the sums from these on.
+FailureOr<Indices> ContractionEmitter::resultIndices(Pull &pull, Value row,
+                                                     Value column) {
+  Indices dims = batch;
+  p.setDigits(pull, p.rows.loops, row, 1, dims);
+  p.setDigits(pull, p.columns.loops, column, pull.laneCount(), dims);
+  auto at = pull.apply(p.output, dims);
+  auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>();
+  if (failed(at) || !merged)
+    return at;
+  return pull.merge(*at, merged.getSrcType().getShape(),
+                    merged.getReassociationIndices());
+}
+
+void ContractionEmitter::bindSums(Pull &pull, Value sums, Value) {
+  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
+}
+
+/// Stores what follows from `sums`, of the columns from this one on.
+LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
+                                         Value column) {
+  auto at = resultIndices(pull, row, column);
+  if (failed(at))
+    return failure();
+  kernel.bindInputs(pull);
+  bindSums(pull, sums, row);
+  return kernel.storeResults(pull, *at);
+}
+
+/// The same, so many sums at a time.
+LogicalResult ContractionEmitter::emitLanes(Value sums, Value row, Value column,
+                                            int64_t lanes) {
+  int64_t count = cast<VectorType>(sums.getType()).getNumElements();
+  for (int64_t lane = 0; lane < count; lane += lanes) {
+    Value at = scalar.add(column, scalar.index(lane));
+    auto store = [&]() -> LogicalResult {
+      Value sum = sums;
+      if (lanes == 1)
+        sum = vector::ExtractOp::create(b, loc, sums, lane);
+      Pull pull(b, loc, lanes);
+      return finish(pull, sum, row, at);
+    };
+    Value exists;
+    if (columns.extent % columns.elements != 0)
+      exists = isBelow(at, columns.extent);
+    if (failed(buildIf(b, loc, exists, store)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ContractionEmitter::emitGroup(Value sums, Value row,
+                                            Value column) {
+  int64_t count = cast<VectorType>(sums.getType()).getNumElements();
+  return emitLanes(sums, row, column, count <= code.stores ? count : 1);
+}
+
+/// A row of the thread's sums.
+LogicalResult ContractionEmitter::emitRow(ArrayRef<Value> sums, Value row) {
+  for (auto [g, sum] : llvm::enumerate(sums)) {
+    Value column =
+        scalar.add(scalar.add(columns.first, scalar.mul(threadColumn, kGroup)),
+                   scalar.index(g * (tile.columns / sums.size())));
+    if (failed(emitGroup(sum, row, column)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ContractionEmitter::emitResults(const Values &sums) {
+  int64_t rowGroups = tile.threadRows / kGroup;
+  int64_t columnGroups = tile.threadColumns / kGroup;
+  for (int64_t i = 0; i < tile.threadRows; ++i) {
+    int64_t from = i / kGroup * (tile.rows / rowGroups) + i % kGroup;
+    Value row =
+        scalar.add(scalar.add(rows.first, scalar.mul(threadRow, kGroup)),
+                   scalar.index(from));
+    auto ofRow = ArrayRef(sums).slice(i * columnGroups, columnGroups);
+    if (failed(whenRow(row, [&] { return emitRow(ofRow, row); })))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ContractionEmitter::emit() {
+  findThread();
+  findBlock();
+  memory = kernel.sharedBuffer(b, 0, {sharedElements()}, storedType()).memref;
+  auto sums = emitSums();
+  return failed(sums) ? failure() : emitResults(*sums);
+}
+
+LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
+                         const TileCode &code, OpBuilder builder) {
+  return ContractionEmitter(kernel, p, code, builder).emit();
+}
+
+} // namespace tinh::cuda

@@ -1,0 +1,206 @@
+//===- ContractionEmitter.h - Code of products in tiles ---------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H
+#define TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H
+
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+
+namespace tinh::cuda {
+
+using Values = llvm::SmallVector<mlir::Value>;
+
+/// Sums of a thread lie in groups of so many rows or columns: as wide as the
+/// accesses to shared memory.
+inline constexpr int64_t kGroup = 4;
+
+/// Elements between lines of shared memory: vectors of columns stay aligned,
+/// and stores along the depth meet different banks.
+inline int64_t pitch(int64_t extent) { return extent + 4; }
+
+/// A block computes `rows` × `columns` sums; with FFMA each of its threads has
+/// `threadRows` × `threadColumns` of them.
+struct Tile {
+  int64_t rows, columns, threadRows, threadColumns;
+  int64_t threads() const {
+    return rows / threadRows * (columns / threadColumns);
+  }
+};
+
+/// What a plan says of one code of a product.
+struct TileCode {
+  Tile tile;
+  int64_t rowTiles, columnTiles;
+  int64_t depth; ///< Of the sum, that a step adds up.
+  /// Elements of the rows' and the columns' factor that are loaded at a time,
+  /// and results that are stored together.
+  std::array<int64_t, 2> loads;
+  int64_t stores;
+};
+
+/// The elements that shared memory has of one factor in a step of the depth.
+struct SharedTile {
+  Factor factor;
+  int64_t lanes;     ///< Loaded at a time.
+  int64_t extent;    ///< Of all of the factor's loops.
+  int64_t elements;  ///< Along these in the tile.
+  mlir::Value first; ///< The tile's first one.
+  int64_t offset;    ///< In shared memory, in elements, from the step's start.
+};
+
+/// Emits a product with FFMA; what differs elsewhere is virtual.
+class ContractionEmitter {
+public:
+  ContractionEmitter(EmittedKernel &kernel, const Product &p,
+                     const TileCode &code, mlir::OpBuilder &builder)
+      : kernel(kernel), p(p), code(code), tile(code.tile),
+        stepDepth(code.depth), b(builder), loc(kernel.source.getLoc()),
+        scalar(b, loc, 1) {}
+  virtual ~ContractionEmitter() = default;
+  mlir::LogicalResult emit();
+
+protected:
+  /// The type of elements in shared memory.
+  virtual mlir::Type storedType() const { return p.element(); }
+  /// Elements of shared memory for a step, and of all steps that it has at a
+  /// time.
+  virtual int64_t stepElements() const;
+  virtual int64_t sharedElements() const { return 2 * stepElements(); }
+  /// Where the columns lie in a step.
+  virtual int64_t columnsOffset() const;
+  /// What is asked for of the depth has an end that is a multiple of this.
+  virtual int64_t depthUnit() const { return stepDepth; }
+  virtual void findThread();
+  void findBlock();
+  /// A thread's sums before the first step.
+  virtual Values startSums();
+  /// A thread's sums after the last one.
+  virtual mlir::FailureOr<Values> emitSums();
+  virtual mlir::LogicalResult emitResults(const Values &sums);
+
+  /// One element or vector that the thread loads of a tile in each step: where
+  /// it lies from the tile's first one.
+  struct Unit {
+    mlir::Value row, depth;
+  };
+  Unit unitOf(const SharedTile &shared, int64_t number, int64_t lanes);
+  /// Stores a unit to the step at `base` in shared memory.
+  virtual void storeUnit(const SharedTile &shared, const Unit &unit,
+                         mlir::Value value, mlir::Value base);
+  /// The indices of the loops for a unit's first element, of the step from
+  /// `first` on.
+  Indices indicesOf(Pull &pull, const SharedTile &shared, const Unit &unit,
+                    mlir::Value first);
+  /// Whether a unit is within the depth; null if all are.
+  mlir::Value isInside(const Unit &unit, mlir::Value first);
+  /// All that the thread loads of a factor for the step from `first` on.
+  mlir::FailureOr<Values> loadTile(const SharedTile &shared, mlir::Value first);
+  /// Stores them to the step at `base` in shared memory.
+  void storeTile(const SharedTile &shared, llvm::ArrayRef<mlir::Value> values,
+                 mlir::Value base);
+
+  /// The indices in the results of what follows from the sums from these on.
+  virtual mlir::FailureOr<Indices> resultIndices(Pull &pull, mlir::Value row,
+                                                 mlir::Value column);
+  /// Lets `pull` see the sums, and what else is known of their row.
+  virtual void bindSums(Pull &pull, mlir::Value sums, mlir::Value row);
+  /// Stores what follows from a vector of sums, of a row and the columns from
+  /// this one on.
+  mlir::LogicalResult emitGroup(mlir::Value sums, mlir::Value row,
+                                mlir::Value column);
+  mlir::LogicalResult whenRow(mlir::Value row,
+                              llvm::function_ref<mlir::LogicalResult()> body);
+  int64_t steps() const {
+    return llvm::divideCeil(p.extentOf(p.depth), stepDepth);
+  }
+  mlir::VectorType vectorType(int64_t lanes) const {
+    return mlir::VectorType::get({lanes}, p.element());
+  }
+  mlir::Value minimum(mlir::Value x, int64_t most);
+  /// Whether `x` is below `end`.
+  mlir::Value isBelow(mlir::Value x, int64_t end);
+
+  EmittedKernel &kernel;
+  const Product &p;
+  TileCode code;
+  Tile tile;
+  int64_t stepDepth;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  Pull scalar;
+  SharedTile rows, columns;
+  mlir::Value threadRow, threadColumn; ///< The thread's place in the tile.
+  mlir::Value memory;                  ///< Shared.
+  Indices batch; ///< The loops' indices, as far as blocks have them.
+
+private:
+  mlir::FailureOr<mlir::Value> loadUnit(const SharedTile &shared,
+                                        const Unit &unit, mlir::Value first);
+  mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
+                           int64_t depth, mlir::Value thread, int64_t group,
+                           int64_t groups);
+  Values multiply(mlir::Value base, mlir::ValueRange sums);
+  mlir::LogicalResult emitRow(llvm::ArrayRef<mlir::Value> sums,
+                              mlir::Value row);
+  mlir::LogicalResult emitLanes(mlir::Value sums, mlir::Value row,
+                                mlir::Value column, int64_t lanes);
+  mlir::LogicalResult finish(Pull &pull, mlir::Value sums, mlir::Value row,
+                             mlir::Value column);
+};
+
+/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
+/// and what depends on it.
+mlir::Value emitChip(mlir::OpBuilder &b, EmittedKernel &kernel);
+
+/// Bytes of shared memory that a tile takes with FFMA.
+int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth);
+mlir::LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
+                               const TileCode &code, mlir::OpBuilder builder);
+
+/// The same with tensor cores of sm_80 and later, from f16, bf16, or f32 that
+/// is rounded to tf32: steps of 64 bytes.
+int64_t pipelineShared(const Tile &tile, int64_t stages);
+mlir::LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
+                                        const TileCode &code,
+                                        TensorCoresAttr plan,
+                                        mlir::OpBuilder builder);
+
+/// The same with products of warpgroups, which sm_90a has, of f16 or bf16.
+bool takesWarpgroups(const Product &p, const Tile &tile);
+mlir::LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
+                                       const TileCode &code,
+                                       WarpgroupsAttr plan,
+                                       mlir::OpBuilder builder);
+
+//===----------------------------------------------------------------------===//
+// What can be loaded and stored in vectors
+//===----------------------------------------------------------------------===//
+
+/// Whether so many elements of a factor can be loaded as a vector, and how many
+/// at most, if each thread is to load some of a step's `elements`.
+bool canLoad(const Product &p, const Factor &factor, int64_t lanes);
+int64_t loadWidth(const Product &p, const Factor &factor, int64_t elements,
+                  int64_t threads);
+/// The same where asynchronous copies can bring a factor that is in memory.
+int64_t copyWidth(const Product &p, const Factor &factor, int64_t elements,
+                  int64_t threads);
+/// Fails, with a message, unless threads can load `lanes` elements of a factor,
+/// of a step that has `lines` × `depth` of them.
+mlir::LogicalResult checkLoad(const Product &p, const Factor &factor,
+                              int64_t lanes, int64_t lines, int64_t depth,
+                              int64_t threads, EmitError error);
+
+/// Whether as many results follow from so many sums side by side as vectors.
+bool canStore(const Product &p, int64_t lanes);
+/// How many sums side by side a thread of a warp that has so many columns is to
+/// exchange for, to store 16 bytes of results: what `fits` allows.
+int64_t exchangedLanes(mlir::func::FuncOp kernel, int64_t warpColumns,
+                       llvm::function_ref<bool(int64_t)> fits);
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H

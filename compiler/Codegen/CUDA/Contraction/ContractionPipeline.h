@@ -1,0 +1,109 @@
+//===- ContractionPipeline.h - Factors on their way -------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tensor cores take factors from shared memory as they lie in global memory.
+// So asynchronous copies of 16 bytes bring them, several steps of the depth
+// ahead, without registers between. A factor that is computed from what lies
+// in memory goes through registers, as with FFMA.
+//
+// A step has lines: the elements of one row or column along the depth, or up to
+// 128 bytes of the tile at one depth, as the factor lies in memory; these are
+// in panels, of all lines of the step. The chunks of 16 bytes of a line are
+// permuted by an exclusive or with the line's phase: so eight lines have the
+// same chunk in different banks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H
+#define TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H
+
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
+
+namespace tinh::cuda {
+
+/// Bytes of a chunk, of a step's depth, and of a panel's line.
+inline constexpr int64_t kChunkBytes = 16, kStepBytes = 64, kPanelBytes = 128;
+
+/// Bytes of an element of both factors.
+int64_t bytesOf(const Product &p);
+
+class PipelinedEmitter : public ContractionEmitter {
+public:
+  PipelinedEmitter(EmittedKernel &kernel, const Product &p,
+                   const TileCode &code, mlir::OpBuilder &builder,
+                   int64_t stages, int64_t ahead)
+      : ContractionEmitter(kernel, p, code, builder), stages(stages),
+        ahead(ahead) {}
+
+protected:
+  mlir::Type storedType() const override {
+    return getElementTypeOrSelf(p.columns.value);
+  }
+  int64_t stepElements() const override {
+    return (tile.rows + tile.columns) * stepDepth;
+  }
+  int64_t sharedElements() const override { return stages * stepElements(); }
+  int64_t columnsOffset() const override { return tile.rows * stepDepth; }
+  mlir::FailureOr<Values> emitSums() override;
+  void storeUnit(const SharedTile &shared, const Unit &unit, mlir::Value value,
+                 mlir::Value base) override;
+
+  /// Waits for all threads, and what has been brought to shared memory.
+  virtual void barrier() { kernel.barrier(b); }
+  /// Adds the products of the step at `base` in shared memory.
+  virtual Values multiply(mlir::Value base, mlir::ValueRange sums) = 0;
+  /// The factor lies across the depth, and is read in words, not by ldmatrix:
+  /// four lines then have neighbouring chunks in different banks.
+  bool isReadInWords(const SharedTile &shared) const {
+    return !shared.factor.alongDepth && storedType().isF32();
+  }
+  int64_t chunkElements() const { return kChunkBytes / bytesOf(p); }
+  int64_t lineElements(const SharedTile &shared) const {
+    return shared.factor.alongDepth
+               ? stepDepth
+               : std::min(shared.elements, kPanelBytes / bytesOf(p));
+  }
+  /// Where a chunk lies in the factor's part of a step: the fixed one, if it
+  /// has bits that the other one has not, of a line that is a multiple of eight
+  /// further on.
+  mlir::Value chunkAt(const SharedTile &shared, mlir::Value line,
+                      mlir::Value chunk, int64_t fixedLine = 0,
+                      int64_t fixedChunk = 0);
+
+  /// Bytes of this factor's copies; 0 if it goes through registers.
+  int64_t copyBytes(const SharedTile &shared);
+  /// Brings the factor's elements of the step of the depth from `first` on to
+  /// `base`: on their way, or stored, when this has been executed.
+  mlir::LogicalResult bringTile(const SharedTile &shared, mlir::Value first,
+                                mlir::Value base);
+
+private:
+  void copyUnit(const SharedTile &shared, const Unit &unit, int64_t bytes,
+                mlir::Value first, mlir::Value base);
+  void copyTile(const SharedTile &shared, mlir::Value first, mlir::Value base);
+  mlir::Value sourceIndex(const Access &access, const Indices &dims);
+  mlir::Value isInMemory(const SharedTile &shared, const Unit &unit,
+                         mlir::Value first, const Indices &dims);
+  mlir::Value placeOf(const SharedTile &shared, const Unit &unit);
+  mlir::Value phaseOf(const SharedTile &shared, mlir::Value line);
+
+  /// What the thread has in registers of both factors.
+  using Staged = std::array<Values, 2>;
+  /// Starts to bring a step to shared memory, if there is one.
+  mlir::FailureOr<Staged> fetch(mlir::Value step, bool isKnown);
+  void store(const Staged &staged, mlir::Value step);
+  mlir::Value baseOf(mlir::Value step);
+  bool hasCopies();
+  void commit();
+
+  int64_t stages; // Steps that shared memory has at a time.
+  int64_t ahead;  // So many before a step is multiplied it is brought.
+};
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H

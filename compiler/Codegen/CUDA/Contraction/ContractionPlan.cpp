@@ -1,0 +1,242 @@
+//===- ContractionPlan.cpp - Dividing products into blocks ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Contraction/ContractionPipeline.h"
+#include "compiler/Codegen/CUDA/Machine.h"
+
+#include "dialects/graph/Graph.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+Tiles tilesOf(const Product &p, ContractionPlanAttr plan) {
+  auto count = [&](const Loops &loops, int64_t each) {
+    return static_cast<int64_t>(llvm::divideCeil(p.extentOf(loops), each));
+  };
+  return {count(p.rows.loops, plan.getTileRows()),
+          count(p.columns.loops, plan.getTileColumns()), p.extentOf(p.batch)};
+}
+
+static Tile tileOf(ContractionPlanAttr plan) {
+  return {plan.getTileRows(), plan.getTileColumns(), plan.getThread()[0],
+          plan.getThread()[1]};
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<Tile> tilesFor(const Product &p, const Target &target) {
+  static constexpr Tile kScalar[] = {
+      {128, 128, 8, 8}, {64, 64, 4, 4}, {32, 32, 4, 4}};
+  // Sums of 64 × 64 of a warp reuse most of what it reads. They leave no
+  // registers for what is on its way to shared memory.
+  static constexpr Tile kCopied[] = {
+      {128, 128, 16, 8}, {64, 64, 8, 4}, {32, 32, 4, 4}};
+  if (p.element().isF64())
+    return ArrayRef(kScalar).drop_front(); // Too many registers.
+  bool copied = p.rows.copyBytes() && p.columns.copyBytes();
+  return copied && p.takesTensorCores(target) ? ArrayRef(kCopied)
+                                              : ArrayRef(kScalar);
+}
+
+/// How many results tensor cores' threads store together, whose warp has so
+/// many columns.
+static int64_t tensorStores(const Product &p, int64_t warpColumns) {
+  int64_t lanes = exchangedLanes(p.kernel, warpColumns, [&](int64_t lanes) {
+    return p.hasColumnVectors(lanes);
+  });
+  return canStore(p, lanes) ? lanes : 1;
+}
+
+static TensorCoresAttr planTensorCores(const Product &p, const Tile &tile) {
+  MLIRContext *context = p.result.getContext();
+  int64_t warps = tile.threads() / kWarp, across = 1;
+  while (across * across < warps)
+    across *= 2;
+  int64_t columns = tile.columns / across, rows = tile.rows / (warps / across);
+  // What is in registers is one step ahead. A large tile's step takes long
+  // enough, and two blocks are to fit into the 100 KB that small
+  // multiprocessors have.
+  bool copies = p.rows.copyBytes() || p.columns.copyBytes();
+  int64_t stages = !copies ? 2 : tile.rows < 128 ? 4 : 3;
+  int64_t depth = kStepBytes / bytesOf(p);
+  int64_t loads[] = {
+      copyWidth(p, p.rows, tile.rows * depth, tile.threads()),
+      copyWidth(p, p.columns, tile.columns * depth, tile.threads())};
+  return TensorCoresAttr::get(
+      context, DenseI64ArrayAttr::get(context, {rows, columns}), stages,
+      DenseI64ArrayAttr::get(context, loads), tensorStores(p, columns));
+}
+
+static ContractionPlanAttr planWith(const Product &p, const Tile &tile,
+                                    const Target &target) {
+  constexpr int64_t kStages = 4;
+  MLIRContext *context = p.result.getContext();
+  int64_t depth = tile.rows < 128 ? 16 : 8;
+  int64_t loads[] = {
+      loadWidth(p, p.rows, tile.rows * depth, tile.threads()),
+      loadWidth(p, p.columns, tile.columns * depth, tile.threads())};
+  TensorCoresAttr tensor;
+  WarpgroupsAttr warpgroups;
+  if (p.takesTensorCores(target))
+    tensor = planTensorCores(p, tile);
+  if (tensor && target.usesWarpgroups() && takesWarpgroups(p, tile))
+    warpgroups =
+        WarpgroupsAttr::get(context, kStages, tensorStores(p, tile.columns));
+  auto list = [&](ArrayRef<int64_t> values) {
+    return DenseI64ArrayAttr::get(context, values);
+  };
+  return ContractionPlanAttr::get(
+      context, list({tile.rows, tile.columns}),
+      list({tile.threadRows, tile.threadColumns}), depth, list(loads),
+      canStore(p, kGroup) ? kGroup : 1, tensor, warpgroups);
+}
+
+static SmallVector<ContractionPlanAttr> allPlans(const Product &p,
+                                                 const Target &target) {
+  return llvm::map_to_vector(tilesFor(p, target), [&](const Tile &tile) {
+    return planWith(p, tile, target);
+  });
+}
+
+bool isWorthTiles(const Product &p) {
+  // With less a thread for each sum reads hardly more than a tile would.
+  constexpr int64_t kLeast = 8, kLong = 32;
+  if (p.extentOf(p.depth) < kLeast)
+    return false;
+  int64_t rows = p.extentOf(p.rows.loops);
+  int64_t columns = p.extentOf(p.columns.loops);
+  if (rows >= kLeast && columns >= kLeast)
+    return true;
+  // Teams of threads add up along the depth; where the large factor lies along
+  // its own loops, only tiles read neighbours together.
+  const Factor &large = rows > columns ? p.rows : p.columns;
+  return std::max(rows, columns) >= kLong && p.extentOf(p.depth) >= kLong &&
+         !large.alongDepth && !large.isScattered;
+}
+
+bool isWorthTiles(func::FuncOp kernel) {
+  auto p = matchProduct(kernel);
+  return p && isWorthTiles(*p);
+}
+
+SmallVector<ContractionPlanAttr>
+ContractionStrategy::plans(const Product &p, const Target &target) {
+  return isWorthTiles(p) ? allPlans(p, target)
+                         : SmallVector<ContractionPlanAttr>();
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// How much of its peak a multiprocessor reaches with the tile.
+static double efficiencyOf(ContractionPlanAttr plan) {
+  int64_t side = std::min(plan.getTileRows(), plan.getTileColumns());
+  return side >= 128  ? guess::kLargeTile
+         : side >= 64 ? guess::kTile
+                      : guess::kSmallTile;
+}
+
+/// One rule: waves of blocks, times what each of them multiplies, over the part
+/// of the peak that it reaches.
+double ContractionStrategy::cost(const Product &p, ContractionPlanAttr plan,
+                                 const Target &target) {
+  const Machine &machine = plannedMachine();
+  double waves =
+      llvm::divideCeil(tilesOf(p, plan).blocks(), machine.multiprocessors);
+  double sums =
+      waves * plan.getTileRows() * plan.getTileColumns() / efficiencyOf(plan);
+  int64_t rate = machine.fmas;
+  if (plan.getTensorCores())
+    rate = bytesOf(p) == 2 ? machine.halfFmas : machine.tf32Fmas;
+  return guess::kLoad + sums * p.extentOf(p.depth) / rate;
+}
+
+ContractionPlanAttr planTiles(const Product &p, const Target &target) {
+  SmallVector<ContractionPlanAttr> plans = allPlans(p, target);
+  return *llvm::min_element(plans, [&](auto x, auto y) {
+    return ContractionStrategy::cost(p, x, target) <
+           ContractionStrategy::cost(p, y, target);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+/// Whether a thread's sums leave it registers to multiply with.
+static LogicalResult checkRegisters(const Product &p, const Tile &tile,
+                                    EmitError error) {
+  constexpr int64_t kMost = 128;
+  int64_t registers = tile.threadRows * tile.threadColumns *
+                      graph::elementSize(p.element()) / 4;
+  if (registers <= kMost)
+    return success();
+  return error() << "the sums of a thread take " << registers
+                 << " registers, of which " << kMost << " can be for them";
+}
+
+static LogicalResult checkTensorCores(const Product &p,
+                                      ContractionPlanAttr plan,
+                                      const Target &target, EmitError error) {
+  TensorCoresAttr tensor = plan.getTensorCores();
+  Tile tile = tileOf(plan);
+  if (!p.takesTensorCores(target))
+    return error() << "tensor cores take factors of f16 or bf16, or with "
+                      "--allow-tf32 of f32, found "
+                   << getElementTypeOrSelf(p.rows.value) << " and "
+                   << getElementTypeOrSelf(p.columns.value);
+  if (plan.getWarpgroups() &&
+      (!target.usesWarpgroups() || !takesWarpgroups(p, tile)))
+    return error() << "'warpgroups' are for chips with +wgmma, factors of f16 "
+                      "or bf16, and 64 rows of the tile for each 128 threads";
+  int64_t depth = kStepBytes / bytesOf(p), stores = tensor.getStores();
+  for (auto [factor, lanes, lines] :
+       {std::tuple(&p.rows, tensor.getLoads()[0], tile.rows),
+        std::tuple(&p.columns, tensor.getLoads()[1], tile.columns)})
+    if (failed(
+            checkLoad(p, *factor, lanes, lines, depth, tile.threads(), error)))
+      return failure();
+  int64_t columns = tensor.getWarp()[1];
+  if (stores > columns / 4 || !canStore(p, stores))
+    return error() << "'stores' of tensor cores is " << stores
+                   << ", which the results do not allow";
+  return success();
+}
+
+FailureOr<Division> ContractionStrategy::divide(const Product &p,
+                                                ContractionPlanAttr plan,
+                                                const Target &target,
+                                                EmitError error) {
+  Tile tile = tileOf(plan);
+  int64_t depth = plan.getDepth(), threads = tile.threads();
+  if (failed(checkRegisters(p, tile, error)) ||
+      failed(checkLoad(p, p.rows, plan.getLoads()[0], tile.rows, depth, threads,
+                       error)) ||
+      failed(checkLoad(p, p.columns, plan.getLoads()[1], tile.columns, depth,
+                       threads, error)))
+    return failure();
+  if (!canStore(p, plan.getStores()))
+    return error() << "the results cannot be stored " << plan.getStores()
+                   << " at a time";
+  int64_t bytes = scalarShared(p, tile, depth);
+  if (TensorCoresAttr tensor = plan.getTensorCores()) {
+    if (failed(checkTensorCores(p, plan, target, error)))
+      return failure();
+    bytes = std::max(bytes, pipelineShared(tile, tensor.getStages()));
+  }
+  if (WarpgroupsAttr groups = plan.getWarpgroups())
+    bytes = std::max(bytes, pipelineShared(tile, groups.getStages()));
+  // All registers that threads may take (EmittedKernel::takeRegisters).
+  return checkLimits({tilesOf(p, plan).blocks(), threads, bytes}, target, error,
+                     /*registers=*/240);
+}
+
+} // namespace tinh::cuda

@@ -1,0 +1,206 @@
+//===- PrepareProducts.cpp - Long sums and scattered factors ----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Before products are divided into blocks, kernels of their own do two things
+// for them. A small result of a long sum, such as the gradient of weights, has
+// too few blocks for a GPU: parts of the sum are computed like a batch, and
+// added by what remains of the kernel. A factor whose elements do not lie side
+// by side as blocks load them, such as the weights of a convolution, is copied
+// to where they do: in @init if it is constant.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+#include "compiler/Codegen/CUDA/Library/Libraries.h"
+#include "compiler/Codegen/CUDA/Machine.h"
+#include "compiler/Codegen/Kernel/Split.h"
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Layout.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+//===----------------------------------------------------------------------===//
+// Long sums
+//===----------------------------------------------------------------------===//
+
+graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
+                               func::FuncOp kernel, graph::DispatchOp dispatch,
+                               const Target &target) {
+  // In fewer steps a part would not repay that its sums are stored.
+  constexpr int64_t kLeastDepth = 256;
+  auto p = matchProduct(kernel);
+  linalg::GenericOp op = onlyReduction(kernel);
+  if (!p || !isWorthTiles(*p) || !matchCombiner(op))
+    return {};
+  int64_t blocks = tilesOf(*p, planTiles(*p, target)).blocks();
+  int64_t wanted = plannedMachine().multiprocessors, best = 1;
+  if (blocks * 2 > wanted)
+    return {};
+  wanted = llvm::divideCeil(wanted, blocks);
+  unsigned split = 0;
+  for (unsigned loop : p->depth) {
+    if (!isDivisible(op, loop))
+      continue;
+    int64_t parts = countParts(p->extents[loop], wanted,
+                               p->extentOf(p->depth) / kLeastDepth);
+    if (parts > best) {
+      best = parts;
+      split = loop;
+    }
+  }
+  if (best == 1)
+    return {};
+  return dispatchParts(b, symbols, kernel, dispatch, op, split, best);
+}
+
+//===----------------------------------------------------------------------===//
+// Scattered factors
+//===----------------------------------------------------------------------===//
+
+/// Whether libraries see the factor as the filter of a convolution.
+static bool isFilter(func::FuncOp kernel, const Target &target,
+                     BlockArgument factor) {
+  graph::LibraryAttr library = describeForLibrary(kernel, target);
+  return library && library.getKind() == graph::LibraryKind::Convolution &&
+         library.getRight().getOperand() == factor.getArgNumber();
+}
+
+/// The dimensions of a factor in the order in which blocks like to load it:
+/// the batch's, the depth's, its own. Libraries know filters only with the
+/// depth last, which blocks load nearly as well.
+static std::optional<SmallVector<int64_t>>
+wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
+  if (!factor.map.isProjectedPermutation())
+    return std::nullopt;
+  auto rank = [&](AffineExpr expr) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    int64_t before = 0;
+    const Loops *own = &factor.loops, *depth = &p.depth;
+    if (depthLast)
+      std::swap(own, depth);
+    for (const Loops *loops : {&p.batch, depth, own}) {
+      auto found = llvm::find(*loops, loop);
+      if (found != loops->end())
+        return before + (found - loops->begin());
+      before += loops->size();
+    }
+    return int64_t(-1); // One step long.
+  };
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(0, factor.map.getNumResults()));
+  llvm::sort(order, [&](int64_t x, int64_t y) {
+    return std::pair(rank(factor.map.getResult(x)), x) <
+           std::pair(rank(factor.map.getResult(y)), y);
+  });
+  return order;
+}
+
+/// A function that gives its argument, in the shape of `value`, with the
+/// dimensions in this order.
+static func::FuncOp makePacking(OpBuilder &b, func::FuncOp kernel, Value value,
+                                ArrayRef<int64_t> order) {
+  Location loc = kernel.getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+  Type from = reshapedArgument(value).getType();
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> exprs(order.size());
+  for (auto [i, dim] : llvm::enumerate(order)) {
+    shape.push_back(type.getDimSize(dim));
+    exprs[dim] = b.getAffineDimExpr(i);
+  }
+  Type to = type.clone(shape);
+  auto packing = func::FuncOp::create(loc, (kernel.getName() + "_pack").str(),
+                                      b.getFunctionType(from, to));
+  packing.setPrivate();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(packing.addEntryBlock());
+  Value source = reshapeLike(b, value, packing.getArgument(0));
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  AffineMap maps[] = {AffineMap::get(order.size(), 0, exprs, b.getContext()),
+                      b.getMultiDimIdentityMap(order.size())};
+  SmallVector<utils::IteratorType> iterators(order.size(),
+                                             utils::IteratorType::parallel);
+  auto moved = linalg::GenericOp::create(
+      b, loc, to, source, empty, maps, iterators,
+      [](OpBuilder &b, Location loc, ValueRange arguments) {
+        linalg::YieldOp::create(b, loc, arguments[0]);
+      });
+  func::ReturnOp::create(b, loc, moved.getResults());
+  return packing;
+}
+
+BlockArgument packableArgument(func::FuncOp kernel, Value value) {
+  BlockArgument argument = reshapedArgument(value);
+  return argument && argument.hasOneUse() && value.hasOneUse() &&
+                 !kernel.getArgAttr(argument.getArgNumber(),
+                                    graph::names::kStrides)
+             ? argument
+             : BlockArgument();
+}
+
+void packOperand(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+                 graph::DispatchOp dispatch, Value value,
+                 ArrayRef<int64_t> order) {
+  OpOperand &use = *value.use_begin();
+  auto op = cast<linalg::GenericOp>(use.getOwner());
+  BlockArgument argument = reshapedArgument(value);
+  Value operand = dispatch.getInputs()[argument.getArgNumber()];
+  func::FuncOp packing = makePacking(b, kernel, value, order);
+  if (!isOfConstants(operand))
+    packing->setAttr(graph::names::kDevice,
+                     b.getStringAttr(graph::names::kOnCuda));
+  symbols.insert(packing, Block::iterator(kernel));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(dispatch);
+  auto packed =
+      graph::DispatchOp::create(b, dispatch.getLoc(), packing.getResultTypes(),
+                                packing.getName(), operand);
+  dispatch.getInputsMutable()[argument.getArgNumber()].set(packed.getResult(0));
+
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap &map = maps[use.getOperandNumber()];
+  map = map.getSubMap(SmallVector<unsigned>(order.begin(), order.end()));
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+  argument.setType(packed.getResult(0).getType());
+  Value unread = value;
+  use.set(argument);
+  while (Operation *reshape = unread.getDefiningOp()) {
+    unread = reshape->getOperand(0);
+    reshape->erase();
+  }
+  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
+                                           kernel.getResultTypes()));
+}
+
+void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+                 graph::DispatchOp dispatch, const Target &target) {
+  auto p = matchProduct(kernel);
+  if (!p || !isWorthTiles(*p))
+    return;
+  Tiles tiles = tilesOf(*p, planTiles(*p, target));
+  for (const Factor *factor : {&p->rows, &p->columns}) {
+    // So often is each element of it loaded.
+    int64_t times = factor == &p->rows ? tiles.columns : tiles.rows;
+    BlockArgument argument = factor->isScattered
+                                 ? packableArgument(kernel, factor->value)
+                                 : BlockArgument();
+    if (!argument)
+      continue;
+    bool constant =
+        isOfConstants(dispatch.getInputs()[argument.getArgNumber()]);
+    auto order = wantedOrder(*p, *factor, isFilter(kernel, target, argument));
+    if (order && (constant || times >= 4))
+      packOperand(b, symbols, kernel, dispatch, factor->value, *order);
+  }
+}
+
+} // namespace tinh::cuda

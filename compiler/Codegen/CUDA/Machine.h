@@ -1,0 +1,98 @@
+//===- Machine.h - What GPUs can do -----------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Named GPUs, one for each of the chips that code is usually for: their
+// vendor's numbers (Machine.cpp names each source), and estimates of what a
+// plan takes on one. All cycles are those of one multiprocessor.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_MACHINE_H
+#define TINH_CODEGEN_CUDA_MACHINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace tinh::cuda {
+
+struct Target;
+
+struct Machine {
+  llvm::StringLiteral chip, name;
+  int64_t multiprocessors;
+  double gigahertz;            ///< Of the boost clock.
+  double gigabytesPerSecond;   ///< From and to global memory.
+  int64_t fmas;                ///< FFMA of a multiprocessor in a cycle.
+  int64_t halfFmas, tf32Fmas;  ///< The same of its tensor cores; 0: none.
+  int64_t sharedBytes;         ///< Of a multiprocessor,
+  int64_t sharedBytesPerBlock; ///< and at most of one block.
+  int64_t registers;           ///< Of a multiprocessor, of 32 bits.
+  int64_t threads;             ///< At most on a multiprocessor.
+
+  /// Of global memory in a cycle, for all multiprocessors.
+  double bytesPerCycle() const { return gigabytesPerSecond / gigahertz; }
+};
+
+llvm::ArrayRef<Machine> machines();
+
+/// The machine that plans are made for. An artifact has one plan of each kernel
+/// for all its chips, so that they compute the same; this is the GPU whose
+/// multiprocessors are most to keep busy.
+const Machine &plannedMachine();
+
+/// What a block may have on all chips of `target`, and which of them allows
+/// least.
+struct Limits {
+  llvm::StringRef chip;
+  int64_t sharedBytes, registers;
+};
+Limits limitsOf(const Target &target);
+
+//===----------------------------------------------------------------------===//
+// What nobody has measured
+//===----------------------------------------------------------------------===//
+
+/// Guesses, of the order of what is said of other code: no GPU has run this
+/// one. They rank plans and tell no times.
+namespace guess {
+/// How much of its peak a multiprocessor reaches with tiles of 128, 64 and 32
+/// rows and columns: the larger they are, the fewer loads a product costs.
+inline constexpr double kLargeTile = 1, kTile = 0.7, kSmallTile = 0.35;
+/// The same with blocks of 128, 64 and 32 queries of attention.
+inline constexpr double kManyQueries = 1, kQueries = 0.8, kFewQueries = 0.5;
+/// The same with products in kernels of their own; and how many FFMA a
+/// multiprocessor does while three of these start, and while a score is written
+/// and read twice.
+inline constexpr double kChained = 0.7, kLaunches = 1 << 20, kOfScore = 100;
+/// How much faster than FFMA tensor cores multiply in attention.
+inline constexpr double kTensorSpeed = 12;
+/// Cycles from a load of global memory to its use, of a shuffle, and of a
+/// barrier with the accesses to shared memory on both sides of it.
+inline constexpr double kLoad = 500, kShuffle = 25, kBarrier = 60;
+/// Cycles while a kernel starts: what takes less costs as much.
+inline constexpr double kLaunch = 6000;
+/// Bytes that come from global memory where neighbours of a warp read single
+/// elements that lie apart: a sector's.
+inline constexpr int64_t kSector = 32;
+/// Bytes that a multiprocessor's cache gives in a cycle.
+inline constexpr int64_t kCacheBytes = 128;
+} // namespace guess
+
+/// What a kernel does, whatever its strategy.
+struct Work {
+  double memoryBytes = 0; ///< From and to global memory, each once.
+  double cacheBytes = 0;  ///< That threads load, some of them again and again.
+  double chain = 0;       ///< Cycles of what follows each other in a block.
+};
+/// What takes longest: memory, caches, the threads that wait, or the launch.
+double cyclesOf(const Work &work, const Machine &machine);
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_MACHINE_H

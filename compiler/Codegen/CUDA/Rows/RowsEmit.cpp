@@ -1,0 +1,249 @@
+//===- RowsEmit.cpp - The strategy for kernels with stages ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All threads of a block go through the same code, as they meet in it: those
+// that have nothing to do repeat what a neighbour computes, and do not store
+// it. A few iterations are unrolled without branches, so that what several
+// stages load or compute of one element stays in registers.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Rows/RowsEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+//===----------------------------------------------------------------------===//
+// Rows, units and iterations
+//===----------------------------------------------------------------------===//
+
+Pull TeamEmitter::makePull(int64_t lanes) {
+  Pull pull(b, loc, lanes);
+  pull.buffers = buffers;
+  pull.registers = registers;
+  return pull;
+}
+
+Value TeamEmitter::both(Value x, Value y) {
+  return x && y ? b.createOrFold<arith::AndIOp>(loc, x, y) : x ? x : y;
+}
+
+/// Unit `number` of `count`, or the last one where there are no more.
+TeamEmitter::Unit TeamEmitter::unitAt(Value number, int64_t count, bool all) {
+  if (all)
+    return {number, {}};
+  Value takesPart = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                          number, scalar.index(count));
+  return {arith::MinUIOp::create(b, loc, number, scalar.index(count - 1)),
+          takesPart};
+}
+
+/// The block's and the thread's part of the rows.
+void TeamEmitter::findRow() {
+  Value number = kernel.block;
+  thread = kernel.thread;
+  if (plan.columnUnits)
+    firstColumn =
+        scalar.mul(scalar.peel(number, plan.columnBlocks), plan.columnUnits);
+  int64_t perBlock = plan.rowsPerBlock();
+  if (perBlock > 1) {
+    Value team = thread;
+    thread = scalar.peel(team, plan.team);
+    number = scalar.add(scalar.mul(number, perBlock), team);
+    Unit unit = unitAt(number, plan.rows, plan.rows % perBlock == 0);
+    number = unit.number;
+    rowExists = unit.takesPart;
+  }
+  ArrayRef<int64_t> shape = plan.written[0].type().getShape();
+  row.resize(plan.rank);
+  for (int64_t i = plan.rank - 1; i > 0; --i)
+    row[i] = {scalar.peel(number, shape[i]), 0, 1};
+  if (plan.rank > 0)
+    row[0] = {number, 0, 1};
+}
+
+TeamEmitter::Part TeamEmitter::findPart(const RowStage &stage) {
+  if (stage.shares == 1)
+    return {thread, scalar.index(0)};
+  if (stage.places == 1)
+    return {scalar.index(0), thread};
+  Value low = thread, high = thread;
+  low = scalar.peel(high, stage.along ? stage.shares : stage.places);
+  return stage.along ? Part{high, low} : Part{low, high};
+}
+
+/// `step` for those of `count` units that thread `number` of so many has.
+TeamEmitter::Values TeamEmitter::forShare(int64_t count, int64_t threads,
+                                          Value number, ValueRange initial,
+                                          Step step) {
+  int64_t whole = count / threads;
+  int64_t rounds = llvm::divideCeil(count, threads);
+  SmallVector<Value> state(initial.begin(), initial.end());
+  auto at = [&](Value start, int64_t round, bool all) -> LogicalResult {
+    Value unit =
+        scalar.add(start, scalar.add(number, scalar.index(round * threads)));
+    Values next = step(unitAt(unit, count, all), state);
+    if (succeeded(next))
+      state = *next;
+    return next;
+  };
+  // Up to twice as many as in a loop are not worth one.
+  int64_t unrolled = plan.unrolled;
+  int64_t looped = rounds <= 2 * unrolled ? 0 : whole - whole % unrolled;
+  if (looped > 0) {
+    auto loop = buildLoop(b, loc, scalar.index(0),
+                          scalar.index(looped * threads), unrolled * threads,
+                          state, [&](Value iv, ValueRange carried) -> Values {
+                            state.assign(carried.begin(), carried.end());
+                            for (int64_t i = 0; i < unrolled; ++i)
+                              if (failed(at(iv, i, true)))
+                                return failure();
+                            return state;
+                          });
+    if (failed(loop))
+      return failure();
+    state = *loop;
+  }
+  for (int64_t round = looped; round < rounds; ++round)
+    if (failed(at(scalar.index(0), round, round < whole)))
+      return failure();
+  return state;
+}
+
+/// The row's index in a tensor of `shape` with that of a unit.
+Indices TeamEmitter::place(ArrayRef<int64_t> shape, Value unit, int64_t lanes) {
+  Indices at(row.begin(),
+             row.begin() + std::min<size_t>(row.size(), shape.size()));
+  at.resize(shape.size());
+  for (int64_t i = shape.size() - 1; i >= plan.rank; --i) {
+    bool last = i + 1 == static_cast<int64_t>(shape.size());
+    int64_t extent = shape[i] / (last ? lanes : 1);
+    Value digit = i == plan.rank ? unit : scalar.peel(unit, extent);
+    at[i] = {digit, 0, 1};
+    if (last && lanes > 1)
+      at[i] = {scalar.mul(digit, lanes), 1, lanes};
+  }
+  return at;
+}
+
+/// Whether `op` needs what has been written since the last barrier.
+bool TeamEmitter::readsUnsynchronised(Operation *op) {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Operation *> worklist{op};
+  while (!worklist.empty()) {
+    Operation *next = worklist.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    bool reads = false;
+    next->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands()) {
+        reads |= unsynchronised.contains(operand);
+        Operation *source = operand.getDefiningOp();
+        if (source && !buffers.contains(operand) &&
+            !registers.contains(operand))
+          worklist.push_back(source);
+      }
+    });
+    if (reads)
+      return true;
+  }
+  return false;
+}
+
+void TeamEmitter::syncFor(Operation *op) {
+  if (!readsUnsynchronised(op))
+    return;
+  kernel.barrier(b);
+  unsynchronised.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Those of one shape.
+LogicalResult TeamEmitter::emitResults(ArrayRef<unsigned> results) {
+  ArrayRef<int64_t> shape = plan.written[results[0]].type().getShape();
+  if (llvm::is_contained(shape, 0))
+    return success();
+  int64_t lanes = plan.lanesFor(shape), units = 1, threads = plan.team;
+  Value number = thread, exists = rowExists;
+  if (plan.columnUnits) {
+    // One vector each, by the threads that have the first share.
+    units = shape.back() / lanes;
+    Value share = thread;
+    Value place = scalar.peel(share, plan.columnUnits);
+    number = scalar.add(firstColumn, place);
+    exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, share,
+                                   scalar.index(0));
+    threads = units;
+  } else if (static_cast<int64_t>(shape.size()) > plan.rank) {
+    units = ShapedType::getNumElements(shape.drop_front(plan.rank)) / lanes;
+  }
+  unsigned inputs = kernel.source.getNumArguments();
+  auto compute = [&](Unit unit, ValueRange) -> Values {
+    Pull pull = makePull(lanes);
+    Indices at = place(shape, unit.number, lanes);
+    SmallVector<LaneValue> values;
+    for (unsigned i : results) {
+      auto value = pull.at(plan.written[i].value, at);
+      if (failed(value))
+        return failure();
+      values.push_back(*value);
+    }
+    auto store = [&]() -> LogicalResult {
+      for (auto [i, value] : llvm::zip_equal(results, values)) {
+        Buffer buffer = kernel.operand(inputs + i);
+        buffer.strides = plan.written[i].strides;
+        if (failed(pull.store(value, buffer, at)))
+          return failure();
+      }
+      return success();
+    };
+    if (failed(buildIf(b, loc, both(exists, unit.takesPart), store)))
+      return failure();
+    return SmallVector<Value>();
+  };
+  if (plan.columnUnits)
+    return compute(unitAt(number, units, units % plan.columnUnits == 0), {});
+  return forShare(units, threads, number, {}, compute);
+}
+
+LogicalResult TeamEmitter::emit() {
+  findRow();
+  for (BlockArgument argument : kernel.source.getArguments())
+    buffers[argument] = kernel.operand(argument.getArgNumber());
+  for (const RowStage &stage : plan.stages)
+    if (failed(emitStage(stage)))
+      return failure();
+  syncFor(kernel.source.getBody().front().getTerminator());
+  SmallVector<unsigned> rest =
+      llvm::to_vector(llvm::seq<unsigned>(0, plan.written.size()));
+  while (!rest.empty()) {
+    ArrayRef<int64_t> shape = plan.written[rest[0]].type().getShape();
+    SmallVector<unsigned> same, others;
+    for (unsigned i : rest)
+      (plan.written[i].type().getShape() == shape ? same : others).push_back(i);
+    if (failed(emitResults(same)))
+      return failure();
+    rest = others;
+  }
+  return success();
+}
+
+LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const RowsKernel &rows,
+                                 RowsPlanAttr plan, const Target &) {
+  kernel.preferRegisters();
+  OpBuilder b = kernel.builder();
+  return TeamEmitter(kernel, layOutRows(rows, plan), b).emit();
+}
+
+} // namespace tinh::cuda

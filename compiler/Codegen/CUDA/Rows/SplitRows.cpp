@@ -1,0 +1,224 @@
+//===- SplitRows.cpp - Reductions with too few rows -------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel whose results need all of what a reduction gives has one row, which
+// one block computes. Where that is much work, the reduction becomes a kernel
+// of its own; and a long one whose result is small becomes two: one of its
+// parts, in as many blocks as a GPU likes, and one that combines these in the
+// order of their numbers. One that reads vectors along another dimension than
+// the last one of its result, such as the gradient of a depthwise convolution's
+// weights, has that dimension last in a kernel of its own.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Machine.h"
+#include "compiler/Codegen/CUDA/Rows/Rows.h"
+#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Split.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+/// Blocks that are better than another kernel, and how many there should be
+/// else.
+static constexpr int64_t kEnoughBlocks = 16, kWantedBlocks = 512;
+/// Elements that one block reads in less time than a kernel takes to start, and
+/// so many that it takes longer than starting two.
+static constexpr int64_t kMuch = 1 << 15, kTooMuch = 1 << 17;
+
+/// Those that teams would have; nothing if the kernel is not for them.
+static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
+  auto rows = matchRows(kernel);
+  RowsPlanAttr plan = rows ? planRows(*rows) : RowsPlanAttr();
+  if (!plan)
+    return std::nullopt;
+  return layOutRows(*rows, plan).division.blocks;
+}
+
+/// Lets a kernel of its own compute a stage of `kernel`.
+static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
+                                    func::FuncOp kernel,
+                                    graph::DispatchOp dispatch) {
+  constexpr StringLiteral kSuffix = "_stage";
+  auto blocks = blocksOf(kernel);
+  if (blocks && (*blocks >= kEnoughBlocks || largestValue(kernel) < kMuch))
+    return {};
+  for (linalg::GenericOp op : chooseStages(kernel)) {
+    if (op.getNumReductionLoops() == 0)
+      continue;
+    SmallVector<Value> values = handedOver(op);
+    if (values.empty())
+      continue;
+    // What remains should be worth a kernel, too.
+    if (!blocks || largestValue(kernel, values[0].getDefiningOp()) >= kMuch)
+      return dispatchStage(b, symbols, kernel, dispatch, kSuffix, values);
+  }
+  return {};
+}
+
+/// Lets a kernel of its own compute the parts of a reduction.
+static graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
+                                        func::FuncOp kernel,
+                                        graph::DispatchOp dispatch) {
+  constexpr int64_t kLeastReduced = 1024;
+  int64_t blocks = blocksOf(kernel).value_or(1);
+  if (blocks >= plannedMachine().multiprocessors ||
+      (blocks >= kEnoughBlocks && largestValue(kernel) / blocks < kTooMuch))
+    return {};
+  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+    SmallVector<int64_t> extents = op.getStaticLoopRanges();
+    SmallVector<unsigned> loops;
+    op.getReductionDims(loops);
+    int64_t reduced = 1;
+    for (unsigned loop : loops)
+      reduced *= extents[loop];
+    if (ShapedType::getNumElements(extents) < kMuch || loops.empty() ||
+        !combinesElements(op) || largestValue(kernel, op) >= kMuch)
+      continue;
+    int64_t best = 1;
+    unsigned split = 0;
+    for (unsigned loop : loops) {
+      int64_t parts =
+          countParts(extents[loop], llvm::divideCeil(kWantedBlocks, blocks),
+                     reduced / kLeastReduced);
+      if (parts > best && isDivisible(op, loop)) {
+        best = parts;
+        split = loop;
+      }
+    }
+    if (best > 1)
+      return dispatchParts(b, symbols, kernel, dispatch, op, split, best);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Results in another order
+//===----------------------------------------------------------------------===//
+
+/// The loop that indexes the last dimension of more than one element; none if
+/// that is not indexed by a loop alone.
+static std::optional<unsigned> lastLoop(linalg::GenericOp op, AffineMap map) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  for (AffineExpr expr : llvm::reverse(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return std::nullopt;
+    if (extents[dim.getPosition()] > 1)
+      return dim.getPosition();
+  }
+  return std::nullopt;
+}
+
+/// The loop along which all inputs of `op` are contiguous, if it is not one of
+/// the reduction.
+static std::optional<unsigned> contiguousLoop(linalg::GenericOp op) {
+  std::optional<unsigned> found;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (op.getMatchingBlockArgument(operand).use_empty())
+      continue;
+    auto last = lastLoop(op, op.getMatchingIndexingMap(operand));
+    if (!last || (found && *found != *last))
+      return std::nullopt;
+    found = last;
+  }
+  if (!found ||
+      op.getIteratorTypesArray()[*found] != utils::IteratorType::parallel)
+    return std::nullopt;
+  return found;
+}
+
+/// `op`, with the result's dimension `dim` as its last one.
+static linalg::GenericOp moveLast(OpBuilder &b, linalg::GenericOp op,
+                                  linalg::FillOp fill, unsigned dim) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  shape.push_back(type.getDimSize(dim));
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<AffineExpr> output(maps.back().getResults());
+  output.erase(output.begin() + dim);
+  output.push_back(maps.back().getResult(dim));
+  maps.back() = AffineMap::get(op.getNumLoops(), 0, output, b.getContext());
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
+  Value init =
+      linalg::FillOp::create(b, loc, fill.getInputs(), ValueRange(empty))
+          .getResult(0);
+  auto moved =
+      linalg::GenericOp::create(b, loc, init.getType(), op.getDpsInputs(), init,
+                                maps, op.getIteratorTypesArray());
+  IRMapping mapping;
+  op.getRegion().cloneInto(&moved.getRegion(), mapping);
+  return moved;
+}
+
+/// What `moved` gives, with its last dimension at `dim` again.
+static Value moveBack(OpBuilder &b, Value moved, unsigned dim,
+                      RankedTensorType type) {
+  unsigned rank = type.getRank();
+  AffineMap output = b.getMultiDimIdentityMap(rank);
+  SmallVector<AffineExpr> exprs(output.getResults());
+  exprs.erase(exprs.begin() + dim);
+  exprs.push_back(b.getAffineDimExpr(dim));
+  AffineMap maps[] = {AffineMap::get(rank, 0, exprs, b.getContext()), output};
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(b, moved.getLoc(), type.getShape(),
+                                        type.getElementType());
+  return linalg::GenericOp::create(
+             b, moved.getLoc(), type, moved, empty, maps, iterators,
+             [](OpBuilder &b, Location loc, ValueRange arguments) {
+               linalg::YieldOp::create(b, loc, arguments[0]);
+             })
+      .getResult(0);
+}
+
+/// Lets a kernel of its own compute a large reduction with vectors.
+static graph::DispatchOp splitMoved(OpBuilder &b, SymbolTable &symbols,
+                                    func::FuncOp kernel,
+                                    graph::DispatchOp dispatch) {
+  constexpr int64_t kLeastLong = 8;
+  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+    auto loop = op.getNumReductionLoops() > 0 ? contiguousLoop(op)
+                                              : std::optional<unsigned>();
+    if (!loop || op.getNumResults() != 1 || !combinesElements(op) ||
+        op.getStaticLoopRanges()[*loop] < kLeastLong ||
+        ShapedType::getNumElements(op.getStaticLoopRanges()) < kMuch)
+      continue;
+    AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    auto dim = output.getResultPosition(b.getAffineDimExpr(*loop));
+    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    if (!fill || !dim ||
+        ShapedType::getNumElements(type.getShape().drop_front(*dim + 1)) == 1)
+      continue;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op);
+    Value moved = moveLast(b, op, fill, *dim).getResult(0);
+    op.getResult(0).replaceAllUsesWith(moveBack(b, moved, *dim, type));
+    op.erase();
+    return dispatchStage(b, symbols, kernel, dispatch, "_stage", moved);
+  }
+  return {};
+}
+
+graph::DispatchOp splitRows(OpBuilder &b, SymbolTable &symbols,
+                            func::FuncOp kernel, graph::DispatchOp dispatch) {
+  if (reducedElements(kernel) <= 1)
+    return {};
+  if (graph::DispatchOp moved = splitMoved(b, symbols, kernel, dispatch))
+    return moved;
+  if (graph::DispatchOp stage = splitStage(b, symbols, kernel, dispatch))
+    return stage;
+  return splitReduction(b, symbols, kernel, dispatch);
+}
+
+} // namespace tinh::cuda

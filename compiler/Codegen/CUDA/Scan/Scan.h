@@ -1,0 +1,51 @@
+//===- Scan.h - Running sums ------------------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CUDA_SCAN_SCAN_H
+#define TINH_CODEGEN_CUDA_SCAN_SCAN_H
+
+#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/Kernel/Scan.h"
+
+namespace tinh::cuda {
+
+struct ScanKernel {
+  mlir::func::FuncOp kernel;
+  Scan scan;
+  mlir::Value result;
+  llvm::SmallVector<int64_t> shape;
+
+  bool isAlongLast() const {
+    return scan.axis + 1 == static_cast<int64_t>(shape.size());
+  }
+  /// Rows along the axis.
+  int64_t rows() const {
+    return mlir::ShapedType::getNumElements(shape) / scan.extent;
+  }
+};
+Match<ScanKernel> matchScanKernel(mlir::func::FuncOp kernel);
+
+/// The strategy `scan`: running sums. A block has a row, or a thread has a
+/// column.
+struct ScanStrategy {
+  using Plan = ScanPlanAttr;
+  static Match<ScanKernel> match(mlir::func::FuncOp kernel) {
+    return matchScanKernel(kernel);
+  }
+  static llvm::SmallVector<Plan> plans(const ScanKernel &form,
+                                       const Target &target);
+  static double cost(const ScanKernel &form, Plan plan, const Target &target);
+  static llvm::FailureOr<Division> divide(const ScanKernel &form, Plan plan,
+                                          const Target &target,
+                                          EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const ScanKernel &form,
+                                  Plan plan, const Target &target);
+};
+
+} // namespace tinh::cuda
+
+#endif // TINH_CODEGEN_CUDA_SCAN_SCAN_H

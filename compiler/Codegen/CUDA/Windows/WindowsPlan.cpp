@@ -1,0 +1,215 @@
+//===- WindowsPlan.cpp - Recognising and dividing windows -------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
+#include "compiler/Codegen/CUDA/Machine.h"
+#include "compiler/Codegen/CUDA/Rows/Rows.h"
+#include "compiler/Codegen/CUDA/Windows/Windows.h"
+#include "compiler/Codegen/CUDA/WorkAnalysis.h"
+#include "compiler/Codegen/Kernel/LaneAnalysis.h"
+#include "compiler/Codegen/Kernel/Stages.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// Finds an input's dimension that windows slide along as the results do along
+/// their last dimension but one.
+static bool findWindows(Windows &windows) {
+  linalg::GenericOp op = windows.op;
+  unsigned loops = op.getNumLoops(), along = windows.along();
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  windows.tap = reduced.back();
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (op.getMatchingBlockArgument(operand).use_empty())
+      continue;
+    for (auto [dim, expr] :
+         llvm::enumerate(op.getMatchingIndexingMap(operand).getResults())) {
+      int64_t stride = loopCoefficient(expr, along, loops);
+      int64_t dilation = loopCoefficient(expr, windows.tap, loops);
+      if (stride <= 0 || dilation <= 0)
+        continue;
+      if (windows.input)
+        return false;
+      windows.input = operand;
+      windows.inputDim = dim;
+      windows.stride = stride;
+      windows.dilation = dilation;
+    }
+  }
+  return windows.input &&
+         llvm::count(op->getOperands(), windows.input->get()) == 1;
+}
+
+/// Whether results share what they load.
+static bool sharesLoads(const Windows &windows) {
+  linalg::GenericOp op = windows.op;
+  return windows.stride < windows.covered(1) ||
+         llvm::any_of(
+             op.getDpsInputOperands(),
+             [&](OpOperand *operand) {
+               return operand != windows.input &&
+                      !op.getMatchingBlockArgument(operand).use_empty();
+             });
+}
+
+/// Whether the result's dimensions are the first loops.
+static bool hasLeadingLoops(linalg::GenericOp op) {
+  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  return llvm::all_of(llvm::enumerate(output.getResults()), [&](auto result) {
+    return result.value() == getAffineDimExpr(result.index(), op.getContext());
+  });
+}
+
+Match<Windows> matchWindows(func::FuncOp kernel) {
+  constexpr int64_t kMostTaps = 16;
+  Windows windows;
+  windows.kernel = kernel;
+  windows.op = onlyReduction(kernel);
+  linalg::GenericOp op = windows.op;
+  if (!op || op.getNumResults() != 1)
+    return NoMatch{"has not one reduction alone"};
+  if (reducesLanes(op) || llvm::is_contained(op.getStaticLoopRanges(), 0) ||
+      !hasLeadingLoops(op))
+    return NoMatch{"reduces along the last dimension, or nothing"};
+  if (!resultsFollowElementwise(kernel, op.getResult(0)))
+    return NoMatch{"computes results from other than one sum each"};
+  windows.shape.assign(
+      cast<RankedTensorType>(op.getResult(0).getType()).getShape());
+  if (windows.shape.size() < 2 || !findWindows(windows) ||
+      !sharesLoads(windows))
+    return NoMatch{"has no windows that overlap along the last dimension but "
+                   "one"};
+  if (windows.taps() > kMostTaps)
+    return NoMatch{"has windows of more than 16 taps in a line"};
+  return std::move(windows);
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+/// Whether the code (WindowsEmit.cpp) can be made with so many channels.
+static bool takesVectors(const Windows &windows, int64_t lanes) {
+  if (windows.shape.back() % lanes != 0)
+    return false;
+  linalg::GenericOp op = windows.op;
+  LaneAnalysis analysis(windows.kernel, lanes);
+  Indices at(windows.shape.size(), LaneAnalysis::same());
+  if (lanes > 1)
+    at.back() = analysis.along();
+  auto dims = analysis.loopIndices(op, at);
+  if (!dims || !analysis.at(op.getDpsInits()[0], at))
+    return false;
+  SmallVector<unsigned> reduced;
+  op.getReductionDims(reduced);
+  for (unsigned loop : reduced)
+    (*dims)[loop] = LaneAnalysis::same();
+  auto source = analysis.apply(op.getMatchingIndexingMap(windows.input), *dims);
+  if (!source)
+    return false;
+  (*source)[windows.inputDim].alignment = 1;
+  auto element = analysis.at(windows.input->get(), *source);
+  if (!element)
+    return false;
+  analysis.registers[windows.input->get()] = *element;
+  if (!analysis.reducesStep(op, *dims))
+    return false;
+  LaneAnalysis after(windows.kernel, lanes);
+  after.registers[op.getResult(0)] = after.inRegisters();
+  func::FuncOp kernel = windows.kernel;
+  return llvm::all_of(
+      kernel.getBody().front().getTerminator()->getOperands(),
+      [&](Value result) { return after.at(result, at).has_value(); });
+}
+
+/// The longest strip that leaves enough threads, and enough registers.
+static int64_t chooseOutputs(const Windows &windows, int64_t lanes) {
+  constexpr int64_t kEnoughUnits = 1 << 15, kMostCovered = 12;
+  for (int64_t outputs : {4, 2})
+    if (windows.shape[windows.along()] >= outputs &&
+        windows.covered(outputs) <= kMostCovered &&
+        windows.units(lanes, outputs) >= kEnoughUnits)
+      return outputs;
+  return 1;
+}
+
+static WindowsPlanAttr planWindows(const Windows &windows) {
+  func::FuncOp kernel = windows.kernel;
+  for (int64_t lanes : {widestVector(kernel), int64_t(1)})
+    if (takesVectors(windows, lanes))
+      return WindowsPlanAttr::get(kernel.getContext(), lanes,
+                                  chooseOutputs(windows, lanes), kThreads);
+  return {};
+}
+
+SmallVector<WindowsPlanAttr> WindowsStrategy::plans(const Windows &windows,
+                                                    const Target &) {
+  // Few long windows are shared by the threads of a team.
+  WindowsPlanAttr plan = planWindows(windows);
+  if (!plan || isWorthTeams(windows.kernel))
+    return {};
+  return {plan};
+}
+
+double WindowsStrategy::cost(const Windows &windows, WindowsPlanAttr plan,
+                             const Target &) {
+  WorkAnalysis analysis(windows.kernel);
+  double once = static_cast<double>(windows.covered(plan.getOutputs())) /
+                (plan.getOutputs() * windows.taps());
+  return cyclesOf({analysis.memoryBytes(),
+                   analysis.cacheBytes() * std::min(once, 1.0),
+                   guess::kLoad * std::max(1.0, analysis.loads())},
+                  plannedMachine());
+}
+
+FailureOr<Division> WindowsStrategy::divide(const Windows &windows,
+                                            WindowsPlanAttr plan,
+                                            const Target &target,
+                                            EmitError error) {
+  int64_t outputs = plan.getOutputs();
+  if (outputs > windows.shape[windows.along()])
+    return error() << "a line has " << windows.shape[windows.along()]
+                   << " results, found 'outputs' of " << outputs;
+  if (!takesVectors(windows, plan.getLanes()))
+    return error() << "channels cannot be computed in vectors of "
+                   << plan.getLanes();
+  int64_t blocks = llvm::divideCeil(windows.units(plan.getLanes(), outputs),
+                                    plan.getThreads());
+  return checkLimits({blocks, plan.getThreads()}, target, error);
+}
+
+void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
+              graph::DispatchOp dispatch) {
+  auto windows = matchWindows(kernel);
+  if (!windows || !planWindows(*windows))
+    return;
+  linalg::GenericOp op = windows->op;
+  AffineExpr last =
+      getAffineDimExpr(windows->shape.size() - 1, op.getContext());
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    auto dim = map.getResultPosition(last);
+    if (operand == windows->input || !map.isProjectedPermutation() || !dim ||
+        *dim + 1 == map.getNumResults() ||
+        !packableArgument(kernel, operand->get()))
+      continue;
+    SmallVector<int64_t> order;
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      if (i != *dim)
+        order.push_back(i);
+    order.push_back(*dim);
+    packOperand(b, symbols, kernel, dispatch, operand->get(), order);
+  }
+}
+
+} // namespace tinh::cuda

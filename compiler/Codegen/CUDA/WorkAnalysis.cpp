@@ -1,0 +1,94 @@
+//===- WorkAnalysis.cpp - What a kernel reads and writes --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/WorkAnalysis.h"
+
+#include "dialects/graph/Layout.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tinh::cuda {
+
+static double elementsOf(Type type) {
+  return static_cast<double>(cast<RankedTensorType>(type).getNumElements());
+}
+
+static double bytesOf(Type type) {
+  return static_cast<double>(
+      graph::elementSize(cast<RankedTensorType>(type).getElementType()));
+}
+
+void WorkAnalysis::keep(linalg::GenericOp op) {
+  for (Value result : op->getResults()) {
+    kept.push_back({result, compute(result)});
+    known[result] = {};
+  }
+}
+
+double WorkAnalysis::memoryBytes() {
+  double bytes = 0;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
+    bytes += elementsOf(type) * bytesOf(type);
+  return bytes;
+}
+
+double WorkAnalysis::cacheBytes() {
+  Loaded all;
+  for (auto [value, loaded] : kept)
+    all.add(loaded, elementsOf(value.getType()));
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    all.add(of(result), elementsOf(result.getType()));
+  return all.bytes;
+}
+
+double WorkAnalysis::loads() {
+  Loaded all;
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    all.add(of(result), 1);
+  return all.count;
+}
+
+WorkAnalysis::Loaded WorkAnalysis::of(Value value) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  Loaded loaded = compute(value);
+  known[value] = loaded;
+  return loaded;
+}
+
+WorkAnalysis::Loaded WorkAnalysis::compute(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {bytesOf(value.getType()), 1};
+  if (isa<linalg::FillOp, tensor::EmptyOp>(op))
+    return {};
+  Loaded loaded;
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic) { // A view, of one of several pieces if it is of more than one.
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        loaded.add(of(operand), 1.0 / op->getNumOperands());
+    return loaded;
+  }
+  double times = 1;
+  SmallVector<unsigned> reduced;
+  generic.getReductionDims(reduced);
+  for (unsigned loop : reduced)
+    times *= static_cast<double>(generic.getStaticLoopRanges()[loop]);
+  for (OpOperand &operand : generic->getOpOperands())
+    if (!generic.getMatchingBlockArgument(&operand).use_empty())
+      loaded.add(of(operand.get()), generic.isDpsInput(&operand) ? times : 1);
+  generic.getBody()->walk([&](tensor::ExtractOp extract) {
+    loaded.add(of(extract.getTensor()), times);
+  });
+  return loaded;
+}
+
+} // namespace tinh::cuda
