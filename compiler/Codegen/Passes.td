@@ -166,7 +166,8 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
   let description = [{
     Sets `graph.strategy`, `graph.chunks`, `graph.scratch` and `graph.inplace` of
     each kernel function, for the CPU that the module's `graph.cpu` names or, of
-    kernels on the GPU, `graph.plan` for its `graph.cuda`, with `graph.threads`.
+    kernels on the GPU, `graph.plan` for its `graph.cuda`, with `graph.threads`. A
+    kernel on the GPU that has a plan keeps it.
     Constant weights of contractions on the CPU are packed by kernels of their own.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.

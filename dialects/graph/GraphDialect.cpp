@@ -20,6 +20,7 @@ using namespace tinh::graph;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/graph/GraphAttrs.cpp.inc"
 
+#include "dialects/graph/GraphAttrInterfaces.cpp.inc"
 #include "dialects/graph/GraphInterfaces.cpp.inc"
 
 #define GET_OP_CLASSES

@@ -96,7 +96,7 @@ int64_t widestVector(mlir::func::FuncOp kernel);
 mlir::LogicalResult prepareKernels(mlir::ModuleOp module);
 
 /// Chooses plans for the kernel functions of a module at phase `kernels` that
-/// run on the GPU and sets their attributes.
+/// run on the GPU and have none, and sets their attributes.
 mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,
                                      const Target &target);
 
