@@ -167,7 +167,7 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
     Sets `graph.plan`, `graph.estimate` and `graph.inplace` of each kernel function,
     for the CPU that the module's `graph.cpu` names or, of kernels on the GPU, for
     its `graph.cuda`. The plan is the one that the table of the device's strategies
-    says costs least. Constant weights of contractions on the CPU are packed by
+    says costs least; a kernel that has one keeps it. Constant weights of contractions on the CPU are packed by
     kernels of their own.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.

@@ -54,6 +54,8 @@ Candidate choosePlan(func::FuncOp kernel, const Target &target) {
 static SmallVector<graph::DispatchOp>
 prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
         graph::DispatchOp dispatch, const Target &target) {
+  if (kernel->hasAttr(graph::names::kPlan))
+    return {};
   graph::KernelPlanInterface plan = choosePlan(kernel, target).plan;
   const Strategy<Device> *strategy = findStrategy(strategies(), plan);
   if (strategy->split)
@@ -61,6 +63,20 @@ prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
       return {dispatch, part};
   packWeights(b, symbols, kernel, dispatch, plan, target);
   return {};
+}
+
+/// Unless the kernel has a plan: then somebody has chosen it.
+static void setPlan(func::FuncOp kernel, const Target &target, bool remarks) {
+  if (kernel->hasAttr(graph::names::kPlan))
+    return;
+  Builder b(kernel.getContext());
+  auto considered = considerAll(strategies(), kernel, target);
+  const Candidate *best = cheapest(considered);
+  if (remarks)
+    remark(kernel, considered);
+  kernel->setAttr(graph::names::kPlan, best->plan);
+  kernel->setAttr(graph::names::kEstimate,
+                  b.getI64IntegerAttr(std::llround(best->cycles)));
 }
 
 LogicalResult chooseStrategies(ModuleOp module, const Target &target,
@@ -75,13 +91,7 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target,
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel.isPrivate() || kernel.isExternal() || graph::isOnCuda(kernel))
       continue;
-    auto considered = considerAll(strategies(), kernel, target);
-    const Candidate *best = cheapest(considered);
-    if (remarks)
-      remark(kernel, considered);
-    kernel->setAttr(graph::names::kPlan, best->plan);
-    kernel->setAttr(graph::names::kEstimate,
-                    b.getI64IntegerAttr(std::llround(best->cycles)));
+    setPlan(kernel, target, remarks);
     setInplace(kernel, [&](BlockArgument argument) {
       return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
     });

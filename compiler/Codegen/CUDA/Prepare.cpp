@@ -20,11 +20,12 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-/// Splits and packs, until the kernel is what its strategy wants.
+/// Splits and packs, until the kernel is what its strategy wants; one that has
+/// a plan already is.
 static SmallVector<graph::DispatchOp>
 prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
         graph::DispatchOp dispatch, const Target &target) {
-  if (isWorthBlocks(kernel, target))
+  if (kernel->hasAttr(graph::names::kPlan) || isWorthBlocks(kernel, target))
     return {};
   if (graph::DispatchOp stage = splitChain(b, symbols, kernel, dispatch))
     return {dispatch, stage};

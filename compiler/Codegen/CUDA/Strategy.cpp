@@ -51,19 +51,28 @@ static void setLibrary(func::FuncOp kernel, const Target &target) {
     kernel->removeAttr(graph::names::kInplace);
 }
 
+/// Unless the kernel has a plan: then somebody has chosen it.
+static LogicalResult choosePlan(func::FuncOp kernel, const Target &target,
+                                bool remarks) {
+  if (kernel->hasAttr(graph::names::kPlan))
+    return success();
+  auto considered = considerAll(strategies(), kernel, target);
+  const Candidate *chosen = cheapest(considered);
+  if (!chosen)
+    return kernel.emitError("internal error: no strategy computes this kernel");
+  if (remarks)
+    remark(kernel, considered);
+  kernel->setAttr(graph::names::kPlan, chosen->plan);
+  return success();
+}
+
 LogicalResult chooseStrategies(ModuleOp module, const Target &target,
                                bool remarks) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!graph::isOnCuda(kernel) || kernel.isExternal())
       continue;
-    auto considered = considerAll(strategies(), kernel, target);
-    const Candidate *chosen = cheapest(considered);
-    if (!chosen)
-      return kernel.emitError("internal error: no strategy computes this "
-                              "kernel");
-    if (remarks)
-      remark(kernel, considered);
-    kernel->setAttr(graph::names::kPlan, chosen->plan);
+    if (failed(choosePlan(kernel, target, remarks)))
+      return failure();
     // The thread that writes an element has read it before.
     setInplace(kernel, [&](BlockArgument argument) {
       return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
