@@ -43,30 +43,26 @@ CLASS_LINES = 600
 LARGE_CLASSES = {
     "DeviceRun (runtime/src/cuda/device_run.h)": 646,
     "Engine (compiler/Eager/Engine/Engine.h)": 886,
-    "Executor (runtime/src/executor.h)": 956,
+    "Executor (runtime/src/executor.h)": 1001,
     "Pull (compiler/Codegen/Kernel/Pull.h)": 723,
 }
 
 # C++ sources that lie in one folder.
 FLAT_FOLDERS = r"^compiler/Codegen(/|$)"
 FOLDER_SOURCES = 26
-LARGE_FOLDERS = {
-    "compiler/Codegen/CPU": 47,
-    "compiler/Codegen/CUDA": 60,
-}
+LARGE_FOLDERS = {}
 
 # Names of strategies stand in the table of a device and nowhere else: what is
 # chosen, divided or emitted by name is a second table.
 STRATEGY_FILES = r"^compiler/Codegen/"
 STRATEGY_TABLES = r"^compiler/Codegen/(CPU|CUDA)/Strategies\.cpp$"
 STRATEGY_NAME = re.compile(
-    r'"(?:attention|contraction|outer-products|rows|scan|scatter|threads'
+    r'"(?:attention|contraction|outer_products|rows|scan|scatter|threads'
     r'|transpose|windows)"'
 )
 # A folder, and how many it has.
 NAMED_STRATEGIES = {
-    "compiler/Codegen/CPU": 24,
-    "compiler/Codegen/CUDA": 25,
+    "compiler/Codegen/CUDA": 1,
 }
 
 # What emits reads the plan that was chosen and plans nothing. Emitters are the
@@ -75,10 +71,7 @@ EMITTER_FILES = r"^compiler/Codegen/.*Emit\w*\.cpp$"
 EMITTER_FUNCTIONS = r"^compiler/Codegen/"
 EMITTER_NAME = re.compile(r"(^|::)emit([A-Z]\w*)?$|Emitter(::|$)")
 PLANNER_CALL = re.compile(r"\bplan[A-Z]\w*\s*\(")
-PLANNING_EMITTERS = {
-    "compiler/Codegen/CPU": 7,
-    "compiler/Codegen/CUDA": 6,
-}
+PLANNING_EMITTERS = {}
 
 # What the size of code generation is judged by.
 COUNTED = (

@@ -1,0 +1,68 @@
+//===- ContractionStrategy.cpp - Plans of products --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/Contraction.h"
+
+#include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
+#include "compiler/Codegen/Kernel/Product.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+ContractionPlanAttr planContractionStage(const Contraction &c,
+                                         const Target &target) {
+  ContractionPlan plan = planContraction(c, target, /*packed=*/false);
+  plan.linesPerBlock = plan.lines;
+  plan.tilesPerBlock = plan.tiles;
+  plan.panelsPerGroup = plan.panels;
+  plan.left = LeftAccess::Staged;
+  plan.right = RightAccess::Copied;
+  plan.depthPerBlock = c.extents[c.k.front()];
+  return plan.attribute(c.op->getContext());
+}
+
+/// Whether the product is for each of several taps of a window over one of the
+/// factors: outer products stage that once for all of them.
+static bool hasTaps(const Contraction &c) {
+  auto products = matchOuterProducts(c.op->getParentOfType<func::FuncOp>());
+  return products && !products->taps.empty();
+}
+
+SmallVector<ContractionPlanAttr>
+ContractionStrategy::plans(const Contraction &c, const Target &target) {
+  if ((!c.packed && !isWorthTiling(c)) || hasTaps(c))
+    return {};
+  ContractionPlan plan = planContraction(c, target, c.packed.has_value());
+  int64_t lanes = c.lanes(target);
+  if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
+    return {};
+  return {plan.attribute(c.op->getContext())};
+}
+
+FailureOr<Division> ContractionStrategy::divide(const Contraction &c,
+                                                ContractionPlanAttr attribute,
+                                                const Target &target,
+                                                EmitError emitError) {
+  auto plan = expandPlan(c, attribute, emitError);
+  if (failed(plan))
+    return failure();
+  int64_t lanes = c.lanes(target);
+  if (plan->panelWidth % lanes != 0)
+    return emitError() << "columns of tile = " << plan->panelWidth
+                       << "; expected a multiple of the " << lanes
+                       << " lanes of a vector of " << target.name;
+  if (!hasWholeVectors(c.result, lanes))
+    return emitError() << "the panels of the result are no whole vectors of "
+                       << target.name;
+  if (!hasVectors(c, *plan, lanes))
+    return emitError() << "some element is not found at a step from its "
+                          "neighbour, so that there are no vectors";
+  return Division{plan->chunks, plan->scratch};
+}
+
+} // namespace tinh::cpu
