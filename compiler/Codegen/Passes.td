@@ -152,7 +152,7 @@ def LayOutVariables : Pass<"lay-out-variables", "::mlir::ModuleOp"> {
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];
-  let dependentDialects = [
+  let dependentDialects = ["::tinh::cpu::CpuDialect", 
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
   ];

@@ -18,7 +18,8 @@ constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
 // 2.12 (loads, stores). [AMD5] the same for Zen5, 58455. [INTEL] Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, 248966: chapters 2.1
 // (Sapphire Rapids) and 2.6 (Skylake server). Bandwidths beyond the first level
-// are what `benchmarks/machine` printed, or guesses where that has not run.
+// are what `benchmarks/machine` printed, or guesses where that has not run,
+// which says so beside the machine.
 
 /// Any CPU with AVX2 and FMA: two units of each since Haswell and Zen 2.
 /// Caches as of a small core; not measured.
@@ -70,7 +71,8 @@ static const Machine kSapphireRapids{"sapphirerapids",
                                      600};
 
 /// [AMD4]: vectors of 512 bits go through twice; a store of them takes two
-/// cycles.
+/// cycles. Bandwidths, latencies and the barrier as docs/benchmarks/machine.md
+/// has them; of the last level a core has its share of 32 MiB.
 static const Machine kZen4{"znver4",
                            64,
                            32,
@@ -78,15 +80,15 @@ static const Machine kZen4{"znver4",
                            4,
                            1,
                            0.5,
-                           {32 * KiB, 64},
+                           {32 * KiB, 56},
                            {1 * MiB, 32},
-                           {4 * MiB, 16},
-                           {0, 8},
+                           {4 * MiB, 26.8},
+                           {0, 7.9},
                            4 * KiB,
                            8,
-                           500};
+                           170};
 
-/// [AMD5]: two units of 512 bits.
+/// [AMD5]: two units of 512 bits. Bandwidths beyond L1 not measured.
 static const Machine kZen5{"znver5",
                            64,
                            32,

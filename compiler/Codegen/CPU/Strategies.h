@@ -23,13 +23,15 @@ struct Device {
   using Target = cpu::Target;
   using Division = cpu::Division;
   using EmittedKernel = cpu::EmittedKernel;
-  /// In the end some workers wait for others, for half a chunk each; what takes
-  /// a few microseconds is not worth more chunks.
+  /// In the end some workers wait for others, for half a chunk each, and all
+  /// the time if there are fewer chunks than the cores of a small machine; what
+  /// takes a few microseconds is not worth more chunks.
   static double idleCycles(double cycles, const Division &division) {
-    constexpr int64_t kEnough = 32;
-    constexpr double kShort = 20e3;
-    double chunk = cycles / std::min(division.chunks, kEnough);
-    return std::max(chunk / 2 - kShort, 0.0);
+    constexpr int64_t kCores = 4;
+    constexpr double kShort = 50e3;
+    double chunk = cycles / division.chunks;
+    double missing = std::max<int64_t>(kCores - division.chunks, 0);
+    return chunk > kShort ? std::max(missing, 0.5) * chunk : 0;
   }
 };
 

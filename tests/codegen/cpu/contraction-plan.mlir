@@ -6,7 +6,7 @@
 // Rows of the input lie side by side: half of k is summed at a time, and sums
 // wait in scratch memory. Two blocks of rows pack each group of columns.
 // CHECK-LABEL: func.func private @matmul_0(
-// CHECK-SAME:    graph.chunks = 32 : i64, graph.scratch = 197632 : i64, graph.plan = #cpu.contraction<
+// CHECK-SAME:    graph.plan = #cpu.contraction<tile = [12, 32], block = [1, 86, 1], depth = 512, left = in_place, right = copied>
 // EMIT-LABEL: func.func @matmul_0(
 // EMIT:         %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 // EMIT:         vector.store %[[ZERO]], %[[SUMS:.*]][
@@ -16,7 +16,7 @@
 
 // Few rows read the weights where they lie, whatever part of a vector is there.
 // CHECK-LABEL: func.func private @matmul_1(
-// CHECK-SAME:    graph.scratch = 0 : i64, graph.plan = #cpu.contraction<
+// CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}depth = 800, left = in_place, right = in_place>
 // EMIT-LABEL: func.func @matmul_1(
 // EMIT:         scf.for {{.*}} step %c4 iter_args(
 // EMIT:           vector.maskedload %arg1
@@ -24,7 +24,7 @@
 
 // Large ones they read some rows at a time.
 // CHECK-LABEL: func.func private @matmul_2(
-// CHECK-SAME:    graph.scratch = 640 : i64, graph.plan = #cpu.contraction<
+// CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}depth = 16, left = in_place, right = in_place>
 // EMIT-LABEL: func.func @matmul_2(
 // EMIT:         scf.for {{.*}} to %c16 step %c4 iter_args(
 // EMIT:           vector.maskedload %arg1
@@ -33,7 +33,7 @@
 // cache: a third of k at a time. Few chunks convert the same rows.
 // CHECK-LABEL: func.func private @matmul_3_pack(
 // CHECK:       func.func private @matmul_3(
-// CHECK-SAME:    graph.chunks = 8 : i64, graph.packed = 1 : i64, graph.scratch = 316800 : i64, graph.plan = #cpu.contraction<
+// CHECK-SAME:    graph.packed = 1 : i64, graph.plan = #cpu.contraction<{{.*}}depth = 344, left = staged, right = packed>
 // EMIT-LABEL: func.func @matmul_3(
 // EMIT:         arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
 // EMIT:         scf.for {{.*}} to %c344 step %c4 iter_args(

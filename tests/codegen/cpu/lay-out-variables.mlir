@@ -1,6 +1,6 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-variables | FileCheck %s
 // RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants | FileCheck %s --check-prefix=KERNELS
-// RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants --plan-memory | FileCheck %s --check-prefix=PLAN
+// RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants --divide-kernels --plan-memory | FileCheck %s --check-prefix=PLAN
 
 // A weight lies as the product wants it that reads it, and its momentum, which
 // is updated with it, lies alike. The names of what programs see stay.

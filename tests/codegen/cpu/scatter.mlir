@@ -3,7 +3,7 @@
 
 // Blocks of 64 columns, each with all updates; the result may lie where x does.
 // PLAN-LABEL: func.func private @scatter_0(
-// PLAN-SAME:      graph.chunks = 3 : i64, graph.inplace = [array<i64: 0, 0>], graph.scratch = 0 : i64, graph.plan = #cpu.scatter<
+// PLAN-SAME:      graph.inplace = [array<i64: 0, 0>], graph.plan = #cpu.scatter<block = 64, units = 1>
 
 // x is copied unless it does. Then each update is read once, in order. The question
 // whether it is for an element is one about two equal numbers, which LLVM answers.

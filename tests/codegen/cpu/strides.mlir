@@ -9,10 +9,10 @@
 // CHECK: func.func private @transpose_0(%{{[^)]*}}) -> (tensor<64x40xf32> {graph.strides = array<i64: 72, 1>})
 // CHECK-SAME: graph.plan = #cpu.transpose<
 // CHECK: func.func private @matmul_1(%{{[^)]*}}: tensor<64x32xf32> {graph.strides = array<i64: 72, 1>}
-// CHECK-SAME: graph.scratch = 0 : i64, graph.plan = #cpu.contraction<
+// CHECK-SAME: graph.plan = #cpu.contraction<{{.*}}left = in_place, right = packed>
 
 // What is read in rows is not where a dense result could be.
-// CHECK: func.func private @relu_0(%{{[^)]*}}: tensor<64x40xf32> {graph.strides = array<i64: 72, 1>}) -> tensor<64x40xf32> attributes {graph.chunks
+// CHECK: func.func private @relu_0(%{{[^)]*}}: tensor<64x40xf32> {graph.strides = array<i64: 72, 1>}) -> tensor<64x40xf32> attributes {graph.estimate
 // CHECK-NOT: graph.inplace
 
 // Memory is as long as it is from the first element to the last. Each row begins

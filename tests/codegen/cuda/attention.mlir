@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --choose-strategies | FileCheck %s --check-prefix=CHOSEN
+// RUN: graph-opt %s --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
 // RUN: graph-opt %s --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Attention is found in what is computed, here by ops apart, with a division

@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --choose-strategies | FileCheck %s --check-prefix=CHOSEN
+// RUN: graph-opt %s --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
 // RUN: graph-opt %s --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // A product in tiles: 64 × 64 sums of a block fill the GPU better than 128 × 128.

@@ -1,6 +1,6 @@
 // Plans that nothing can be computed by: what is wrong, and what is allowed.
 //
-// RUN: graph-opt %s --split-input-file --choose-strategies --verify-diagnostics
+// RUN: graph-opt %s --split-input-file --choose-strategies --divide-kernels --verify-diagnostics
 
 // A tile that no warps have whole parts of.
 module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {

@@ -2,12 +2,12 @@
 //
 // RUN: graph-compile %s --target=cuda --emit=kernels -o %t.kernels.mlir
 // RUN: FileCheck %s --check-prefix=KERNELS < %t.kernels.mlir
-// RUN: graph-opt --emit-kernels %t.kernels.mlir | FileCheck %s --check-prefix=GPU
+// RUN: graph-opt --divide-kernels --emit-kernels %t.kernels.mlir | FileCheck %s --check-prefix=GPU
 // RUN: graph-compile %s --target=cuda --emit=llvm -o - | FileCheck %s --check-prefix=NVVM
 
 // KERNELS: graph.dispatch @add_relu_0
 // KERNELS: func.func private @add_relu_0
-// KERNELS-SAME: graph.chunks = 63 : i64, graph.device = "cuda", graph.inplace = [array<i64: 0, 0>], graph.plan = #cuda.threads<lanes = [4], threads = 256>, graph.scratch = 0 : i64, graph.threads = 256 : i64
+// KERNELS-SAME: graph.device = "cuda", graph.inplace = [array<i64: 0, 0>], graph.plan = #cuda.threads<lanes = [4], threads = 256>
 
 // Four elements a thread, of the 64000. What is written in place may not be read
 // as if it were constant.

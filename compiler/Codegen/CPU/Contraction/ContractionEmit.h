@@ -88,7 +88,7 @@ private:
   /// How far one step of loop `dim` moves in the input's memory.
   int64_t inputStride(unsigned dim) const;
 
-  // Sums (Contraction.cpp).
+  // Sums (ContractionEmit.cpp).
   llvm::LogicalResult emitBlock(Indices dims, const Block &block);
   llvm::LogicalResult forPanels(const Block &block, Body body);
   llvm::LogicalResult emitDepth(Indices dims, const Block &block,

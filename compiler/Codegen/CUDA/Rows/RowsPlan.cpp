@@ -29,8 +29,6 @@ static constexpr int64_t kRegistersInFlight = 64;
 /// Shared memory that a block may have on any chip without asking for more.
 static constexpr int64_t kMostShared = 48 << 10;
 
-static int64_t roundUp(int64_t bytes) { return llvm::alignTo(bytes, 16); }
-
 //===----------------------------------------------------------------------===//
 // Teams
 //===----------------------------------------------------------------------===//
