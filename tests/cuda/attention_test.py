@@ -147,9 +147,9 @@ class AttentionTest(cuda_test.CudaTest):
 
     def threads(self, model):
         """Those of a block."""
-        path = self.folder / "kernels.mlir"
+        path = self.folder / "plan.mlir"
         source = self.folder / f"{model['name']}.json"
-        self.compile(source, path, "--target=cuda", "--emit=kernels")
+        self.compile(source, path, "--target=cuda", "--emit=plan")
         (found,) = re.findall(
             r"graph.plan = #cuda.attention<.*graph.threads = (\d+)", path.read_text()
         )

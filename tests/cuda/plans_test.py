@@ -14,6 +14,7 @@ import re
 import cuda_models
 import cuda_test
 
+DIVIDED = ("--choose-strategies", "--divide-kernels")
 PLAN = re.compile(r"graph\.plan = #cuda\.(\w+)<(.*?)>(?=, graph\.)")
 
 
@@ -41,8 +42,8 @@ class PlansTest(cuda_test.CudaTest):
         path, divided = self.folder / "edited.mlir", self.folder / "divided.mlir"
         path.write_text(text)
         for passes, output in (
-            (("--choose-strategies",), divided),
-            (("--choose-strategies", "--emit-kernels"), self.folder / "code.mlir"),
+            ((*DIVIDED,), divided),
+            ((*DIVIDED, "--emit-kernels"), self.folder / "code.mlir"),
         ):
             done = self.run_tool("graph-opt", path, *passes, "-o", output)
             self.assertEqual(done.returncode, 0, done.stderr.split("\n")[0])

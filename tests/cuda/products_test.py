@@ -206,9 +206,9 @@ class ProductsTest(cuda_test.CudaTest):
 
     def check_large_tiles(self, name):
         """The model's product, of 1100 × 1000, is divided into 9 × 8 tiles."""
-        text = self.folder / "kernels.mlir"
-        self.compile(self.folder / name, text, "--target=cuda", "--emit=kernels")
-        self.assertIn("graph.chunks = 72 : i64", text.read_text())
+        text = self.folder / "plan.mlir"
+        self.compile(self.folder / name, text, "--target=cuda", "--emit=plan")
+        self.assertIn(" chunks 72 ", text.read_text())
 
     def test_copied_convolutions(self):
         """Padding is filled with zeros as it is copied."""

@@ -20,7 +20,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
     return %0 : tensor<8xf32>
   }
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {graph.strategy = "rows", graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.rows<outer = 0, lanes = 1, units = 1>} {
     %0 = tensor.empty() : tensor<8xf32>
     %1 = linalg.softmax dimension(0) ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
     return %1 : tensor<8xf32>
@@ -37,7 +37,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
       arena 0 unplanned 0 lower_bound 0 {
     %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 64]) writes(output 0[0 to 64])
   }
-  module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", plan.operands = (memref<16xi32>) -> memref<16xi32>} {
+  module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, plan.operands = (memref<16xi32>) -> memref<16xi32>} {
     llvm.func @k(%buffers: !llvm.ptr, %scratch: !llvm.ptr, %begin: i64, %end: i64) {
       %0 = llvm.load %buffers : !llvm.ptr -> !llvm.ptr
       %1 = llvm.load %0 : !llvm.ptr -> vector<16xi32>
@@ -64,7 +64,7 @@ class InternalErrors(ToolTest):
         self.assertEqual(
             done.stderr,
             "model.mlir:7:3: internal error: kernel 'k' cannot be compiled: "
-            "strategy 'rows' cannot generate code for this kernel\n"
+            "no code for this kernel as #cpu.rows<outer = 0, lanes = 1, units = 1>\n"
             "note: this is a defect of the compiler: please report it with the "
             "file './model-plan-reproducer.mlir', which reproduces it:\n"
             "  graph-compile ./model-plan-reproducer.mlir --from=plan --emit=so"
@@ -83,8 +83,8 @@ class InternalErrors(ToolTest):
         again = self.run_tool(*shlex.split(command))
         self.assertEqual(again.returncode, 3)
         self.assertIn(
-            "internal error: kernel 'k' cannot be compiled: strategy 'rows' "
-            "cannot generate code for this kernel\n",
+            "internal error: kernel 'k' cannot be compiled: no code for "
+            "this kernel as #cpu.rows<outer = 0, lanes = 1, units = 1>\n",
             again.stderr,
         )
 
@@ -139,7 +139,7 @@ class InternalErrors(ToolTest):
         )
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn(
-            "internal error: kernel 'k' cannot be compiled: strategy 'rows'",
+            "internal error: kernel 'k' cannot be compiled: no code for",
             done.stderr,
         )
         self.assertIn("--from=plan --emit=llvm\n", done.stderr)
@@ -157,8 +157,8 @@ class InternalErrors(ToolTest):
         self.assertNoLeftovers("model.mlir", "model-llvm-reproducer.mlir")
 
     def test_wrong_input_is_not_ours(self):
-        wrong = UNKNOWN_OP.replace("chunks = 1", "chunks = 2")
-        self.fails(self.compile_wrongly(wrong, "kernels"), "makes 1 chunks")
+        wrong = UNKNOWN_OP.replace("units = 1", "units = 0")
+        self.fails(self.compile_wrongly(wrong, "kernels"), "expected at least 1")
         wrong = UNKNOWN_INSTRUCTION.replace('"llvm.x86', '"llvm.x87')
         self.fails(self.compile_wrongly(wrong, "llvm"), "kernel 'k' cannot be")
         self.assertNoLeftovers("model.mlir")
