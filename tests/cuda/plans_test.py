@@ -15,7 +15,7 @@ import cuda_models
 import cuda_test
 
 DIVIDED = ("--choose-strategies", "--divide-kernels")
-PLAN = re.compile(r"graph\.plan = #cuda\.(\w+)<(.*?)>(?=, graph\.)")
+PLAN = re.compile(r"graph\.plan = #cuda\.(\w+)<(.*?)>(?=, graph\.|\} \{)")
 
 
 def one_op(name, inputs, op, dtype="f32", **attributes):

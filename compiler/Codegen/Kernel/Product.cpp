@@ -75,6 +75,13 @@ Indices indicesInResult(Pull &pull, Value product, Value result, Indices at) {
   return at;
 }
 
+llvm::DenseSet<Operation *> opsOfProduct(Value product, Value result) {
+  llvm::DenseSet<Operation *> ops{product.getDefiningOp()};
+  for (; product != result; product = (*product.user_begin())->getResult(0))
+    ops.insert(*product.user_begin());
+  return ops;
+}
+
 std::optional<int64_t> columnsOfPanels(Value result) {
   auto generic = result.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumReductionLoops() > 0)

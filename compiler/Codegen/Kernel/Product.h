@@ -17,6 +17,8 @@
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Strategy.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace tinh::codegen {
 
 /// What the kernel reads of the result of `op`: a reshape in which the groups
@@ -27,6 +29,9 @@ mlir::Value mergedResult(mlir::linalg::GenericOp op);
 /// product.
 Indices indicesInResult(Pull &pull, mlir::Value product, mlir::Value result,
                         Indices at);
+/// The product and what brings its results to `result`, a `mergedResult`.
+llvm::DenseSet<mlir::Operation *> opsOfProduct(mlir::Value product,
+                                               mlir::Value result);
 /// The columns of all panels of `result`, a `mergedResult`; nothing if it has
 /// none.
 std::optional<int64_t> columnsOfPanels(mlir::Value result);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Costs.h"
+#include "compiler/Codegen/Kernel/Product.h"
 
 using namespace mlir;
 
@@ -93,7 +94,7 @@ static double copyCycles(const Contraction &c, const ContractionPlan &p,
 /// packed, what says how.
 static llvm::DenseSet<Operation *> ownOps(const Contraction &c,
                                           const ContractionPlan &p) {
-  llvm::DenseSet<Operation *> own{c.op};
+  llvm::DenseSet<Operation *> own = opsOfProduct(c.op->getResult(0), c.result);
   if (p.right == RightAccess::Packed)
     for (Operation *op = c.weights.getDefiningOp(); op && op->getNumOperands();
          op = op->getOperand(0).getDefiningOp())
@@ -103,10 +104,14 @@ static llvm::DenseSet<Operation *> ownOps(const Contraction &c,
 
 double stageCycles(const Contraction &c, const ContractionPlan &p,
                    const Target &target) {
+  const Machine &machine = *target.machine;
   ContractionPlan one = p;
   one.chunks = llvm::divideCeil(p.panels, p.panelsPerGroup);
-  return productCycles(c, one, target) +
-         c.extentOf(c.batch) * copyCycles(c, one, target);
+  double batch = c.extentOf(c.batch);
+  // Its results go by way of scratch memory.
+  double vectors = batch * c.extentOf(c.m) * c.extents[c.n] / c.lanes(target);
+  return productCycles(c, one, target) + batch * copyCycles(c, one, target) +
+         vectors * (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle);
 }
 
 double ContractionStrategy::cost(const Contraction &c,

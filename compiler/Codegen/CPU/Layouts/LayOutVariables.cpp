@@ -85,7 +85,7 @@ std::optional<WeightsReader> VariableLayouts::productOf(OpOperand &use) {
   BlockArgument argument = kernel.getArgument(use.getOperandNumber());
   auto c = matchContraction(kernel);
   if (!c || graph::isOnCuda(kernel) ||
-      !isa<ContractionPlanAttr>(choosePlan(kernel, target).plan) ||
+      ContractionStrategy::plans(*c, target).empty() ||
       reshapedArgument(c->weights) != argument || !argument.hasOneUse() ||
       !c->weights.hasOneUse() || !c->weightsMap.isProjectedPermutation() ||
       kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides))
@@ -222,11 +222,14 @@ llvm::SmallBitVector VariableLayouts::packedOperands(graph::DispatchOp update,
   return operands;
 }
 
-/// Whether `packed`, what has become of `kernel`, is computed as that was.
-static bool keepsStrategy(func::FuncOp kernel, func::FuncOp packed,
-                          const Target &target) {
-  return choosePlan(kernel, target).plan.getTypeID() ==
-         choosePlan(packed, target).plan.getTypeID();
+/// Whether `packed`, what has become of `kernel`, is computed as well: a
+/// product in tiles still, or row by row still, or at hardly more cost.
+static bool isComputedAsWell(func::FuncOp kernel, func::FuncOp packed,
+                             const Target &target) {
+  constexpr double kHardly = 1.25;
+  auto before = choosePlan(kernel, target), after = choosePlan(packed, target);
+  return isa<RowsPlanAttr>(before.plan) == isa<RowsPlanAttr>(after.plan) ||
+         after.cost() <= kHardly * before.cost();
 }
 
 /// Lets `update` make packed results, if its kernel can.
@@ -241,7 +244,7 @@ bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
   llvm::SmallBitVector operands = packedOperands(update, proposal.packing);
   OwningOpRef<func::FuncOp> trial = kernel.clone();
   bool canPack = succeeded(packKernel(b, *trial, proposal.packing, operands)) &&
-                 keepsStrategy(kernel, *trial, target);
+                 isComputedAsWell(kernel, *trial, target);
   if (!canPack)
     return false;
   proposal.updates[update] = operands;

@@ -325,7 +325,8 @@ double OuterProductsStrategy::cost(const OuterProducts &p,
   double copied = double(p.extentOf(p.sums)) *
                   (plan->paddedRows + plan->paddedLanes) * plan->chunks;
   return cycles + 2 * each * copied + trafficCycles(kernel, target) +
-         elementwiseCycles(kernel, {p.op}, {lanes}, target) +
+         elementwiseCycles(kernel, opsOfProduct(p.op->getResult(0), p.result),
+                           {lanes}, target) +
          dispatchCycles(target, plan->chunks);
 }
 

@@ -337,11 +337,14 @@ double RowsStrategy::cost(const Rows &rows, RowsPlanAttr attribute,
                      length >= 4 * plan->lanes ? 4 : 1};
   double cycles =
       trafficCycles(kernel, target) + dispatchCycles(target, plan->chunks);
+  // Against a strategy whose only work it is: where both factors lie is found
+  // anew in each row.
+  constexpr double kWithinRows = 1.15;
   llvm::DenseSet<Operation *> products;
   for (const RowStage &stage : plan->stages)
     if (stage.form == RowStage::Product) {
       products.insert(stage.op);
-      cycles += stageCycles(*stage.product, stage.plan, target);
+      cycles += kWithinRows * stageCycles(*stage.product, stage.plan, target);
     }
   return cycles + elementwiseCycles(kernel, products, loops, target);
 }
