@@ -98,8 +98,8 @@ int64_t widestVector(mlir::func::FuncOp kernel);
 mlir::LogicalResult prepareKernels(mlir::ModuleOp module);
 
 /// Chooses plans for the kernel functions of a module at phase `kernels` that
-/// run on the GPU and have none, and sets their attributes. With `remarks`, says
-/// what was considered.
+/// run on the GPU and have none, and sets their attributes. With `remarks`,
+/// says what was considered.
 mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,
                                      const Target &target, bool remarks);
 
