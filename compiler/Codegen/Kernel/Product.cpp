@@ -1,4 +1,4 @@
-//===- Product.cpp - What follows a product in a kernel ---------*- C++ -*-===//
+//===- Product.cpp - The product that a kernel computes ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,11 +7,17 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Product.h"
 
+#include "dialects/graph/Layout.h"
+
 #include <numeric>
 
 using namespace mlir;
 
 namespace tinh::codegen {
+
+//===----------------------------------------------------------------------===//
+// What follows it
+//===----------------------------------------------------------------------===//
 
 /// The one reader of `value` if it is an `Op`.
 template <typename Op> static Op onlyUser(Value value) {
@@ -94,6 +100,99 @@ bool hasWholeVectors(Value result, int64_t lanes) {
   return !columnsOfPanels(result) ||
          cast<RankedTensorType>(result.getType()).getShape().back() % lanes ==
              0;
+}
+
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+int64_t Product::extentOf(ArrayRef<unsigned> loops) const {
+  int64_t product = 1;
+  for (unsigned loop : loops)
+    product *= extents[loop];
+  return product;
+}
+
+/// Whether vectors of `width` elements along loop `along` lie at multiples of
+/// their size, all of a vector or nothing in memory.
+static bool hasVectors(const Product &p, const MemoryAccess &access,
+                       unsigned along, int64_t width) {
+  if (p.extents[along] % width != 0 || access.offset % width != 0)
+    return false;
+  for (const MemoryAccess::Bound &bound : access.bounds)
+    if (loopCoefficient(bound.index, along, p.extents.size()) != 0)
+      return false;
+  for (auto [loop, step] : llvm::enumerate(access.steps))
+    if (loop != along && p.extents[loop] > 1 && step % width != 0)
+      return false;
+  return true;
+}
+
+void Product::findVectors() {
+  for (Factor *factor : {&left, &right}) {
+    if (!factor->access)
+      continue;
+    auto follows = [&](const Loops &loops) {
+      return !loops.empty() && factor->access->steps[loops.back()] == 1;
+    };
+    factor->alongDepth = follows(depth) && !follows(factor->loops);
+    factor->isScattered = !follows(depth) && !follows(factor->loops);
+    if (factor->isScattered)
+      continue;
+    unsigned along = (factor->alongDepth ? depth : factor->loops).back();
+    int64_t widest = std::max<int64_t>(
+        4, 16 / graph::elementSize(getElementTypeOrSelf(factor->value)));
+    factor->width = 1;
+    for (int64_t width = widest; width > 1 && factor->width == 1; width /= 2)
+      if (hasVectors(*this, *factor->access, along, width))
+        factor->width = width;
+  }
+}
+
+Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
+  Product p;
+  p.op = op;
+  p.result = op.getResult(0);
+  p.output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  p.extents = op.getStaticLoopRanges();
+  if (llvm::is_contained(p.extents, 0))
+    return NoMatch{"has no elements to compute"};
+  if (!p.output.isProjectedPermutation())
+    return NoMatch{"has a result that is not indexed by single loops"};
+  for (auto [factor, input] :
+       {std::pair(&p.left, 1 - right), std::pair(&p.right, right)}) {
+    OpOperand *operand = op.getDpsInputOperand(input);
+    factor->value = operand->get();
+    factor->map = op.getMatchingIndexingMap(operand);
+    factor->access = accessMemory(factor->value, factor->map);
+  }
+  op.getReductionDims(p.depth);
+  for (unsigned i = 0; i < p.output.getNumResults(); ++i) {
+    unsigned loop = p.output.getDimPosition(i);
+    bool ofLeft = p.left.map.isFunctionOfDim(loop),
+         ofRight = p.right.map.isFunctionOfDim(loop);
+    // Dimensions of one element are rows where factors do without them.
+    if (!ofLeft && !ofRight && p.extents[loop] > 1)
+      return NoMatch{"has a dimension of results that neither factor has"};
+    (!ofRight ? p.left.loops
+     : ofLeft ? p.batch
+              : p.right.loops)
+        .push_back(loop);
+  }
+  p.findVectors();
+  return p;
+}
+
+Match<linalg::GenericOp> matchSumOfProducts(func::FuncOp kernel) {
+  linalg::GenericOp op = onlyReduction(kernel);
+  if (!op)
+    return NoMatch{"has no reduction, or more than one"};
+  if (!isSumOfProducts(op))
+    return NoMatch{"is no sum of products of floats"};
+  if (!resultsFollowElementwise(kernel, mergedResult(op)))
+    return NoMatch{"has results that do not follow from the product element by "
+                   "element"};
+  return op;
 }
 
 } // namespace tinh::codegen

@@ -1,4 +1,4 @@
-//===- Product.h - What follows a product in a kernel -----------*- C++ -*-===//
+//===- Product.h - The product that a kernel computes -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,19 +7,25 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel of a product is a sum of products, maybe a reshape of it, and what
-// is element-wise.
+// is element-wise: matrix products, convolutions and their gradients. This is
+// how all strategies of all devices, layouts of weights and libraries see it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_KERNEL_PRODUCT_H
 #define TINH_CODEGEN_KERNEL_PRODUCT_H
 
 #include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/MemoryAccess.h"
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Strategy.h"
 
 #include "llvm/ADT/DenseSet.h"
 
 namespace tinh::codegen {
+
+//===----------------------------------------------------------------------===//
+// What follows it
+//===----------------------------------------------------------------------===//
 
 /// What the kernel reads of the result of `op`: a reshape in which the groups
 /// of a convolution are merged with their channels, either of the two in panels
@@ -38,29 +44,79 @@ std::optional<int64_t> columnsOfPanels(mlir::Value result);
 /// Whether no vector of so many columns lies across panels of `result`.
 bool hasWholeVectors(mlir::Value result, int64_t lanes);
 
-/// What a kernel is whose one reduction is a sum of products, followed by what
-/// is element-wise: `assignRoles(op, input)` says what each loop is to it if
-/// that input has the first role, or why that cannot be; `first` is tried
-/// first.
+//===----------------------------------------------------------------------===//
+// The product
+//===----------------------------------------------------------------------===//
+
+/// Several loops as one: their digits in mixed radix, the last one fastest.
+using Loops = llvm::SmallVector<unsigned>;
+
+/// One factor of a product.
+struct Factor {
+  mlir::Value value;
+  mlir::AffineMap map; ///< How the loops index it.
+  Loops loops;         ///< The rows or columns of the result that it alone has.
+  std::optional<MemoryAccess> access;
+  /// Its elements lie side by side along the depth; else along its own loops.
+  bool alongDepth = false;
+  /// They do so along neither.
+  bool isScattered = false;
+  /// So many of them, up to 16 bytes, can be loaded as one vector.
+  int64_t width = 1;
+};
+
+/// result[batch, rows, columns] = Σ left[batch, rows, depth] *
+///                                  right[batch, depth, columns]
+///
+/// where each role is any number of loops, in the order of the result. A factor
+/// that is padded, or a window, is indexed by sums of loops.
+struct Product {
+  mlir::linalg::GenericOp op;
+  mlir::Value result;     ///< What the kernel reads of it: a merged form of it.
+  mlir::AffineMap output; ///< How the loops index the product itself.
+  Factor left, right;     ///< With the rows and with the columns as own loops.
+  Loops batch;            ///< Those that both factors have.
+  Loops depth;            ///< Those that are summed over.
+  llvm::SmallVector<int64_t> extents; ///< Of all loops.
+
+  mlir::func::FuncOp kernel() const {
+    return op->getParentOfType<mlir::func::FuncOp>();
+  }
+  /// The number of iterations of these loops together.
+  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const;
+  /// The type of the sums, f32 or f64.
+  mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
+  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
+  /// Says how each factor is best loaded, from its access and the loops.
+  void findVectors();
+};
+
+/// The product of `op`; its right factor is this input. No match if a loop of
+/// the result has no role.
+Match<Product> describeProduct(mlir::linalg::GenericOp op, unsigned right);
+
+/// The kernel's one reduction if it is a sum of products, and all that follows
+/// does so element by element.
+Match<mlir::linalg::GenericOp> matchSumOfProducts(mlir::func::FuncOp kernel);
+
+/// What a strategy sees in the product of `kernel`: `assignRoles` says so of
+/// the product with input `first` as its right factor or, if that does not
+/// match, the other one.
 template <typename T>
 Match<T> matchProducts(mlir::func::FuncOp kernel, unsigned first,
-                       Match<T> (*assignRoles)(mlir::linalg::GenericOp,
-                                               unsigned)) {
-  mlir::linalg::GenericOp found = onlyReduction(kernel);
-  if (!found)
-    return NoMatch{"has no reduction, or more than one"};
-  if (!isSumOfProducts(found))
-    return NoMatch{"is no sum of products of floats"};
-  mlir::Value result = mergedResult(found);
-  if (!resultsFollowElementwise(kernel, result))
-    return NoMatch{"has results that do not follow from the product element by "
-                   "element"};
-  Match<T> match = assignRoles(found, first);
-  if (!match)
-    match = assignRoles(found, 1 - first);
-  if (match)
-    match->result = result;
-  return match;
+                       Match<T> (*assignRoles)(Product)) {
+  auto op = matchSumOfProducts(kernel);
+  if (!op)
+    return NoMatch{op.whyNot()};
+  auto match = [&](unsigned right) -> Match<T> {
+    Match<Product> product = describeProduct(*op, right);
+    if (!product)
+      return NoMatch{product.whyNot()};
+    product->result = mergedResult(*op);
+    return assignRoles(std::move(*product));
+  };
+  Match<T> found = match(first);
+  return found ? found : match(1 - first);
 }
 
 } // namespace tinh::codegen

@@ -16,6 +16,7 @@
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
+#include "compiler/Codegen/Kernel/Product.h"
 
 namespace tinh::cpu {
 
@@ -23,40 +24,24 @@ namespace tinh::cpu {
 // What matches
 //===----------------------------------------------------------------------===//
 
-struct Contraction {
-  mlir::linalg::GenericOp op;
-  mlir::Value result;       // The product, maybe with dimensions merged.
-  mlir::Value input;        // The left factor, and
-  mlir::AffineMap inputMap; // how the loops index it.
-  mlir::Value weights;      // The right one.
-  mlir::AffineMap weightsMap;
-  unsigned n;                        // The loop along the weights' outputs.
-  llvm::SmallVector<unsigned> batch; // Loops that index both operands.
-  llvm::SmallVector<unsigned> m,
-      k; // The other parallel and the reduction loops.
-  llvm::SmallVector<int64_t> extents;
+/// A product whose right factor, the weights, has one loop of columns, the last
+/// one of the result. The last loop of rows is the one that tiles lie along.
+struct Contraction : Product {
   /// The kernel's operand that holds the weights in panels, of so many columns.
   std::optional<unsigned> packed;
   int64_t packedWidth = 0;
 
-  /// The type of the sums, f32 or f64, in which everything is computed.
-  mlir::Type element() const {
-    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
-  }
-  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
   int64_t lanes(const Target &target) const {
     return target.vectorBytes / elementBytes();
   }
-  /// The number of iterations of these loops together.
-  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const {
-    int64_t product = 1;
-    for (unsigned loop : loops)
-      product *= extents[loop];
-    return product;
-  }
+  unsigned column() const { return right.loops.back(); }
+  int64_t columns() const { return extents[column()]; }
   /// The rows of a line, and the lines that the last but one loop has.
-  int64_t rowsOfLine() const { return extents[m.back()]; }
-  int64_t lines() const { return m.size() > 1 ? extents[m[m.size() - 2]] : 1; }
+  int64_t rowsOfLine() const { return extents[left.loops.back()]; }
+  int64_t lines() const {
+    return left.loops.size() > 1 ? extents[left.loops[left.loops.size() - 2]]
+                                 : 1;
+  }
 };
 /// The kernel's one contraction if this strategy can compute the kernel.
 Match<Contraction> matchContraction(mlir::func::FuncOp kernel);

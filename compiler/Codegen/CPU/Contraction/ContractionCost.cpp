@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Costs.h"
-#include "compiler/Codegen/Kernel/Product.h"
 
 using namespace mlir;
 
@@ -17,8 +16,8 @@ namespace tinh::cpu {
 static double productCycles(const Contraction &c, const ContractionPlan &p,
                             const Target &target) {
   int64_t lanes = c.lanes(target), vectors = p.panelWidth / lanes;
-  double columns = llvm::divideCeil(c.extents[c.n], lanes);
-  double depth = c.extentOf(c.k);
+  double columns = llvm::divideCeil(c.columns(), lanes);
+  double depth = c.extentOf(c.depth);
   int64_t whole = c.rowsOfLine() / p.tileRows,
           tail = c.rowsOfLine() % p.tileRows;
   double tiles = double(p.outer) * p.lines * columns / vectors;
@@ -36,15 +35,12 @@ static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
   const Machine &machine = *target.machine;
   if (p.left == LeftAccess::Staged)
     return 0;
-  int64_t stride = 0;
-  auto strides = *stridesInArgument(c.input);
-  for (auto [expr, step] : llvm::zip(c.inputMap.getResults(), strides))
-    stride += loopCoefficient(expr, c.k.back(), c.extents.size()) * step;
+  int64_t stride = c.left.access->steps[c.depth.back()];
   bool aliases = stride * c.elementBytes() % machine.aliasBytes == 0;
-  if (!aliases || c.extents[c.k.back()] <= machine.l1Ways)
+  if (!aliases || c.extents[c.depth.back()] <= machine.l1Ways)
     return 0;
   constexpr double kLine = 64;
-  double lines = double(p.outer) * p.lines * p.tiles * c.extentOf(c.k);
+  double lines = double(p.outer) * p.lines * p.tiles * c.extentOf(c.depth);
   return lines * p.panels * kLine / machine.l2.bytesPerCycle;
 }
 
@@ -52,12 +48,12 @@ static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
 static double operandCycles(const Contraction &c, const ContractionPlan &p,
                             const Target &target) {
   const Machine &machine = *target.machine;
-  double bytes = c.elementBytes(), depth = c.extentOf(c.k);
-  double n = c.extents[c.n];
+  double bytes = c.elementBytes(), depth = c.extentOf(c.depth);
+  double n = c.columns();
   double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   double rowBlocks = p.chunks / groups;
   double right = depth * n * bytes * c.extentOf(c.batch);
-  double left = c.extentOf(c.m) * depth * bytes * c.extentOf(c.batch);
+  double left = c.extentOf(c.left.loops) * depth * bytes * c.extentOf(c.batch);
   // Each block of rows reads all of its panels, from where they all lie.
   double cycles =
       machine.readCycles(rowBlocks / c.extentOf(c.batch) * right, right);
@@ -65,7 +61,7 @@ static double operandCycles(const Contraction &c, const ContractionPlan &p,
   cycles += aliasingCycles(c, p, target);
   // Each line of tiles reads a panel again, from the second level at best.
   double panel = double(p.panelWidth) * p.depthPerBlock *
-                 (depth / c.extents[c.k.front()]) * bytes;
+                 (depth / c.extents[c.depth.front()]) * bytes;
   if (panel > machine.l1.bytes / 2)
     cycles += machine.readCycles(right * p.tiles * p.lines, panel) / 2;
   return cycles;
@@ -79,12 +75,13 @@ static double copyCycles(const Contraction &c, const ContractionPlan &p,
   double lanes = c.lanes(target);
   double each =
       (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle) / lanes;
-  double depth = c.extentOf(c.k), cycles = 0;
+  double depth = c.extentOf(c.depth), cycles = 0;
   double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   if (p.right == RightAccess::Copied)
-    cycles += each * p.chunks / groups * depth * c.extents[c.n];
+    cycles += each * p.chunks / groups * depth * c.columns();
   if (p.left == LeftAccess::Staged) {
-    double parts = llvm::divideCeil(c.extents[c.k.front()], p.depthPerBlock);
+    double parts =
+        llvm::divideCeil(c.extents[c.depth.front()], p.depthPerBlock);
     cycles += 2 * each * p.chunks * parts * ShapedType::getNumElements(p.slab);
   }
   return cycles;
@@ -96,8 +93,8 @@ static llvm::DenseSet<Operation *> ownOps(const Contraction &c,
                                           const ContractionPlan &p) {
   llvm::DenseSet<Operation *> own = opsOfProduct(c.op->getResult(0), c.result);
   if (p.right == RightAccess::Packed)
-    for (Operation *op = c.weights.getDefiningOp(); op && op->getNumOperands();
-         op = op->getOperand(0).getDefiningOp())
+    for (Operation *op = c.right.value.getDefiningOp();
+         op && op->getNumOperands(); op = op->getOperand(0).getDefiningOp())
       own.insert(op);
   return own;
 }
@@ -109,7 +106,8 @@ double stageCycles(const Contraction &c, const ContractionPlan &p,
   one.chunks = llvm::divideCeil(p.panels, p.panelsPerGroup);
   double batch = c.extentOf(c.batch);
   // Its results go by way of scratch memory.
-  double vectors = batch * c.extentOf(c.m) * c.extents[c.n] / c.lanes(target);
+  double vectors =
+      batch * c.extentOf(c.left.loops) * c.columns() / c.lanes(target);
   return productCycles(c, one, target) + batch * copyCycles(c, one, target) +
          vectors * (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle);
 }
@@ -117,7 +115,7 @@ double stageCycles(const Contraction &c, const ContractionPlan &p,
 double ContractionStrategy::cost(const Contraction &c,
                                  ContractionPlanAttr attribute,
                                  const Target &target) {
-  auto kernel = c.op->getParentOfType<func::FuncOp>();
+  auto kernel = c.kernel();
   auto plan = expandPlan(c, attribute, [&] { return kernel.emitError(); });
   if (failed(plan))
     return std::numeric_limits<double>::infinity();

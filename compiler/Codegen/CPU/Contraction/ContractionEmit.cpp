@@ -52,7 +52,7 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
   Values columns, rowAt;
   for (int64_t v = 0; v < vectors; ++v)
     columns.push_back(loadColumns(weightsAt, v));
-  int64_t stride = inputStride(c.m.back());
+  int64_t stride = inputStride(c.left.loops.back());
   for (int64_t r = 0; r < rows; ++r)
     rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));
   multiplyTile(b, loc, input.memref, rowAt, columns, sums);
@@ -63,12 +63,12 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
 FailureOr<SmallVector<Value>>
 ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
                                 int64_t count, int64_t rows, ValueRange sums) {
-  int64_t inStep = inputStride(c.k[level]), step = weights.strides[level];
-  if (level + 1 < c.k.size())
+  int64_t inStep = inputStride(c.depth[level]), step = weights.strides[level];
+  if (level + 1 < c.depth.size())
     return buildLoop(b, loc, count, 1, sums, [&](Value iv, ValueRange values) {
       return addProducts(level + 1, scalar.add(inputAt, scalar.mul(iv, inStep)),
                          scalar.add(weightsAt, scalar.mul(iv, step)),
-                         c.extents[c.k[level + 1]], rows, values);
+                         c.extents[c.depth[level + 1]], rows, values);
     });
   int64_t unroll = count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
   if (count <= 8)
@@ -89,7 +89,7 @@ ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
 FailureOr<SmallVector<Value>>
 ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
                                 int64_t count, ValueRange sums) {
-  auto at = scalar.apply(c.inputMap, dims);
+  auto at = scalar.apply(c.left.map, dims);
   if (failed(at))
     return failure();
   Value inputAt = scalar.index(0);
@@ -101,7 +101,7 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
   }
   Value from =
       scalar.add(weightsAt, scalar.mul(sub(panel, firstPanel), panelStride));
-  if (plan.right == RightAccess::InPlace && c.extents[c.n] % plan.panelWidth)
+  if (plan.right == RightAccess::InPlace && c.columns() % plan.panelWidth)
     for (int64_t v = 0; v < vectors; ++v)
       masks.push_back(columnMask(scalar.add(scalar.mul(panel, plan.panelWidth),
                                             scalar.index(v * lanes))));
@@ -131,7 +131,7 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
       for (unsigned i = 0; i < output.getNumResults(); ++i) {
         unsigned dim = output.getDimPosition(i);
         at.push_back(dims[dim]);
-        if (dim == c.m.back())
+        if (dim == c.left.loops.back())
           at.back().base = scalar.add(at.back().base, scalar.index(r));
       }
       at.back() = {column, 1, lanes};
@@ -151,7 +151,8 @@ Value ContractionEmitter::sumsAt(const Indices &dims, const Block &block,
   Value lines = scalar.mul(sub(panel, block.panel), plan.linesPerBlock);
   if (auto line = lineLoop())
     lines = scalar.add(lines, sub(dims[*line].base, block.line));
-  Value row = sub(dims[c.m.back()].base, scalar.mul(block.tile, plan.tileRows));
+  Value row = sub(dims[c.left.loops.back()].base,
+                  scalar.mul(block.tile, plan.tileRows));
   row = scalar.add(scalar.mul(lines, plan.tilesPerBlock * plan.tileRows), row);
   return scalar.mul(row, plan.panelWidth);
 }
@@ -198,7 +199,8 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
   part.line = block(plan.lines, plan.linesPerBlock);
   Indices dims(c.extents.size(), {scalar.index(0), 0, 1});
   for (unsigned dim :
-       llvm::reverse(ArrayRef(c.m).drop_back(std::min<size_t>(2, c.m.size()))))
+       llvm::reverse(ArrayRef(c.left.loops)
+                         .drop_back(std::min<size_t>(2, c.left.loops.size()))))
     dims[dim].base = scalar.peel(rest, c.extents[dim]);
   for (unsigned dim : llvm::reverse(c.batch))
     dims[dim].base = scalar.peel(rest, c.extents[dim]);
@@ -229,8 +231,8 @@ void ContractionEmitter::clearSums() {
 
 /// The part of the product in a block, some of the sum after the other.
 LogicalResult ContractionEmitter::emitBlock(Indices dims, const Block &block) {
-  Value &k = dims[c.k.front()].base;
-  int64_t extent = c.extents[c.k.front()], each = plan.depthPerBlock;
+  Value &k = dims[c.depth.front()].base;
+  int64_t extent = c.extents[c.depth.front()], each = plan.depthPerBlock;
   int64_t last = (llvm::divideCeil(extent, each) - 1) * each;
   if (last > 0) {
     clearSums();
@@ -248,8 +250,7 @@ LogicalResult ContractionEmitter::emitBlock(Indices dims, const Block &block) {
 /// the vectors that have columns are computed.
 LogicalResult ContractionEmitter::forPanels(const Block &block, Body body) {
   int64_t all = plan.panelWidth / lanes, last = plan.panels - 1;
-  int64_t used =
-      llvm::divideCeil(c.extents[c.n] - last * plan.panelWidth, lanes);
+  int64_t used = llvm::divideCeil(c.columns() - last * plan.panelWidth, lanes);
   if (used == all)
     return loop(block.panel, block.panelEnd, 1, body);
   Value wholeEnd = minimum(block.panelEnd, scalar.index(last));
@@ -272,12 +273,12 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
   if (failed(findInput(dims, block)) ||
       failed(findWeights(dims, block, depth.count)))
     return failure();
-  int64_t inner = c.extents[c.m.back()];
+  int64_t inner = c.extents[c.left.loops.back()];
   int64_t whole = inner / plan.tileRows, tail = inner % plan.tileRows;
   auto emitLine = [&](Value panel) -> LogicalResult {
     Value wholeEnd = minimum(block.tileEnd, scalar.index(whole));
     if (whole && failed(loop(block.tile, wholeEnd, 1, [&](Value tile) {
-          dims[c.m.back()].base = scalar.mul(tile, plan.tileRows);
+          dims[c.left.loops.back()].base = scalar.mul(tile, plan.tileRows);
           return emitTile(dims, block, panel, plan.tileRows, depth);
         })))
       return failure();
@@ -288,7 +289,7 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
     auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    dims[c.m.back()].base = scalar.index(whole * plan.tileRows);
+    dims[c.left.loops.back()].base = scalar.index(whole * plan.tileRows);
     return emitTile(dims, block, panel, tail, depth);
   };
   return forPanels(block, [&](Value panel) {

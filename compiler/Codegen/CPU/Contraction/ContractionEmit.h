@@ -64,7 +64,9 @@ private:
   }
   /// The loop over lines of tiles, if there is more than one of these.
   std::optional<unsigned> lineLoop() const {
-    return c.m.size() > 1 ? std::optional(c.m[c.m.size() - 2]) : std::nullopt;
+    return c.left.loops.size() > 1
+               ? std::optional(c.left.loops[c.left.loops.size() - 2])
+               : std::nullopt;
   }
 
   // Where the operands are read (ContractionOperands.cpp).

@@ -23,13 +23,13 @@ namespace tinh::cpu {
 
 int64_t ContractionEmitter::inputStride(unsigned dim) const {
   int64_t stride = 0;
-  for (auto [i, expr] : llvm::enumerate(c.inputMap.getResults()))
+  for (auto [i, expr] : llvm::enumerate(c.left.map.getResults()))
     stride += loopCoefficient(expr, dim, c.extents.size()) * input.strides[i];
   return stride;
 }
 
 Value ContractionEmitter::columnMask(Value column) {
-  int64_t n = c.extents[c.n];
+  int64_t n = c.columns();
   if (n % plan.panelWidth == 0)
     return {};
   Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
@@ -57,14 +57,14 @@ FailureOr<LaneValue> ContractionEmitter::pullFloat(Pull &pull, Value operand,
 LogicalResult ContractionEmitter::findInput(const Indices &dims,
                                             const Block &block) {
   if (plan.left == LeftAccess::InPlace) {
-    input = kernel.operand(reshapedArgument(c.input).getArgNumber());
-    input.strides = *stridesInArgument(c.input);
+    input = kernel.operand(reshapedArgument(c.left.value).getArgNumber());
+    input.strides = *stridesInArgument(c.left.value);
     return success();
   }
   Indices start = dims;
   if (auto lines = lineLoop())
     start[*lines].base = block.line;
-  start[c.m.back()].base = scalar.mul(block.tile, plan.tileRows);
+  start[c.left.loops.back()].base = scalar.mul(block.tile, plan.tileRows);
   return stage(start);
 }
 
@@ -80,7 +80,7 @@ LogicalResult ContractionEmitter::stageLine(const Indices &start,
     pull.mask = mask;
     Indices at = start;
     at.back() = {scalar.add(start.back().base, iv), width > 1 ? 1 : 0, width};
-    auto value = pullFloat(pull, c.input, at);
+    auto value = pullFloat(pull, c.left.value, at);
     if (failed(value))
       return failure();
     return pull.store(*value, input, at);
@@ -99,7 +99,7 @@ LogicalResult ContractionEmitter::stageLine(const Indices &start,
 
 /// Fills the slab with the part of the input that is read from `start` on.
 LogicalResult ContractionEmitter::stage(const Indices &start) {
-  auto from = scalar.apply(c.inputMap, start);
+  auto from = scalar.apply(c.left.map, start);
   if (failed(from))
     return failure();
   input = kernel.scratchBuffer(b, plan.slabOffset, plan.slab, c.element());
@@ -107,7 +107,7 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
     input.origin.push_back(index.base);
   // The last blocks may read less.
   ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(c.input.getType()).getShape();
+      cast<RankedTensorType>(c.left.value.getType()).getShape();
   SmallVector<Value> ends;
   for (auto [i, index] : llvm::enumerate(*from))
     ends.push_back(minimum(scalar.index(plan.slab[i]),
@@ -129,9 +129,9 @@ LogicalResult ContractionEmitter::stage(const Indices &start) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> ContractionEmitter::panelStrides() const {
-  SmallVector<int64_t> strides(c.k.size(), plan.panelWidth);
-  for (size_t level = c.k.size() - 1; level-- > 0;)
-    strides[level] = strides[level + 1] * c.extents[c.k[level + 1]];
+  SmallVector<int64_t> strides(c.depth.size(), plan.panelWidth);
+  for (size_t level = c.depth.size() - 1; level-- > 0;)
+    strides[level] = strides[level + 1] * c.extents[c.depth[level + 1]];
   return strides;
 }
 
@@ -140,12 +140,12 @@ SmallVector<int64_t> ContractionEmitter::panelStrides() const {
 LogicalResult ContractionEmitter::findWeights(const Indices &dims,
                                               const Block &block,
                                               int64_t count) {
-  Value k = dims[c.k.front()].base;
+  Value k = dims[c.depth.front()].base;
   masks.clear();
   if (plan.right == RightAccess::Packed) {
     weights.memref = kernel.function.getArgument(*c.packed);
     weights.strides = panelStrides();
-    panelStride = weights.strides.front() * c.extents[c.k.front()];
+    panelStride = weights.strides.front() * c.extents[c.depth.front()];
     weightsAt = scalar.mul(k, weights.strides.front());
     firstPanel = scalar.index(0);
     for (unsigned dim : c.batch) // They count on where the last batch ended.
@@ -159,18 +159,18 @@ LogicalResult ContractionEmitter::findWeights(const Indices &dims,
     weightsAt = scalar.index(0);
     return packWeights(dims, block, count);
   }
-  weights = kernel.operand(reshapedArgument(c.weights).getArgNumber());
-  SmallVector<int64_t> strides = *stridesInArgument(c.weights);
-  auto at = scalar.apply(c.weightsMap, dims);
+  weights = kernel.operand(reshapedArgument(c.right.value).getArgNumber());
+  SmallVector<int64_t> strides = *stridesInArgument(c.right.value);
+  auto at = scalar.apply(c.right.map, dims);
   if (failed(at))
     return failure();
   weightsAt = scalar.index(0);
   for (auto [index, stride] : llvm::zip(*at, strides))
     weightsAt = scalar.add(weightsAt, scalar.mul(index.base, stride));
   weights.strides.clear();
-  for (unsigned dim : c.k)
+  for (unsigned dim : c.depth)
     weights.strides.push_back(
-        strides[*c.weightsMap.getResultPosition(b.getAffineDimExpr(dim))]);
+        strides[*c.right.map.getResultPosition(b.getAffineDimExpr(dim))]);
   firstPanel = scalar.index(0);
   panelStride = plan.panelWidth;
   return success();
@@ -185,10 +185,10 @@ LogicalResult ContractionEmitter::packRow(Indices dims, const Buffer &packing,
     Pull pull(b, loc, lanes);
     pull.buffers = buffers;
     pull.mask = columnMask(column);
-    dims[c.n] = {column, 1, lanes};
-    auto at = pull.apply(c.weightsMap, dims);
+    dims[c.column()] = {column, 1, lanes};
+    auto at = pull.apply(c.right.map, dims);
     auto value = failed(at) ? FailureOr<LaneValue>(failure())
-                            : pullFloat(pull, c.weights, *at);
+                            : pullFloat(pull, c.right.value, *at);
     if (failed(value))
       return failure();
     Value to =
@@ -205,7 +205,7 @@ LogicalResult ContractionEmitter::packRow(Indices dims, const Buffer &packing,
 LogicalResult ContractionEmitter::packWeights(Indices dims, const Block &block,
                                               int64_t count) {
   SmallVector<int64_t> extents;
-  for (unsigned dim : c.k)
+  for (unsigned dim : c.depth)
     extents.push_back(c.extents[dim]);
   extents.front() = count;
   int64_t depth = llvm::product_of(extents);
@@ -214,15 +214,15 @@ LogicalResult ContractionEmitter::packWeights(Indices dims, const Block &block,
       kernel.scratchBuffer(b, plan.weightsOffset, size, c.element());
   weights = {packing.memref, panelStrides(), {}};
   panelStride = depth * plan.panelWidth;
-  Value first = dims[c.k.front()].base;
+  Value first = dims[c.depth.front()].base;
   std::function<LogicalResult(size_t, Value, Value)> nest =
       [&](size_t level, Value panel, Value row) -> LogicalResult {
-    if (level == c.k.size())
+    if (level == c.depth.size())
       return packRow(dims, packing, panel, row);
     return loop(scalar.index(0), scalar.index(extents[level]), 1,
                 [&](Value iv) {
                   Value at = level == 0 ? scalar.add(first, iv) : iv;
-                  dims[c.k[level]] = {at, 0, 1};
+                  dims[c.depth[level]] = {at, 0, 1};
                   return nest(level + 1, panel,
                               scalar.add(scalar.mul(row, extents[level]), iv));
                 });

@@ -25,8 +25,8 @@ using namespace mlir;
 namespace tinh::cpu {
 
 int64_t panelWidth(const Contraction &c, const Target &target) {
-  int64_t lanes = c.lanes(target), n = c.extents[c.n];
-  int64_t rows = c.extentOf(c.m);
+  int64_t lanes = c.lanes(target), n = c.columns();
+  int64_t rows = c.extentOf(c.left.loops);
   // Few rows have too few accumulators to hide the latency of the FMAs.
   int64_t vectors = rows <= 3 ? 4 : 2;
   while (vectors > 1 && (vectors - 1) * lanes >= n)
@@ -67,18 +67,19 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
                                       int64_t linesPerBlock, int64_t columns,
                                       int64_t depth) {
   SmallVector<int64_t> shape;
-  for (AffineExpr expr : c.inputMap.getResults()) {
+  for (AffineExpr expr : c.left.map.getResults()) {
     int64_t extent = 1;
     for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
       int64_t range = c.extents[dim];
       if (llvm::is_contained(c.batch, dim))
         range = 1;
-      else if (dim == c.k.front())
+      else if (dim == c.depth.front())
         range = depth;
-      else if (dim == c.m.back())
+      else if (dim == c.left.loops.back())
         range = columns;
-      else if (llvm::is_contained(c.m, dim))
-        range = dim == c.m[c.m.size() - 2] ? linesPerBlock : 1;
+      else if (llvm::is_contained(c.left.loops, dim))
+        range =
+            dim == c.left.loops[c.left.loops.size() - 2] ? linesPerBlock : 1;
       extent += loopCoefficient(expr, dim, c.extents.size()) * (range - 1);
     }
     shape.push_back(extent);
@@ -92,7 +93,7 @@ static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
 
 /// Products one after the other: all but the last two loops over rows.
 static int64_t outerProducts(const Contraction &c) {
-  ArrayRef<unsigned> rows = c.m;
+  ArrayRef<unsigned> rows = c.left.loops;
   return c.extentOf(c.batch) *
          c.extentOf(rows.drop_back(std::min<size_t>(2, rows.size())));
 }
@@ -108,14 +109,14 @@ static SmallVector<int64_t> slabOf(const Contraction &c,
 /// Fills in what follows from the decisions of `p`.
 static void follow(const Contraction &c, ContractionPlan &p,
                    int64_t scratchOffset) {
-  p.panels = llvm::divideCeil(c.extents[c.n], p.panelWidth);
+  p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
   p.tiles = llvm::divideCeil(c.rowsOfLine(), p.tileRows);
   p.lines = c.lines();
   p.outer = outerProducts(c);
   p.chunks = p.outer * llvm::divideCeil(p.lines, p.linesPerBlock) *
              llvm::divideCeil(p.tiles, p.tilesPerBlock) *
              llvm::divideCeil(p.panels, p.panelsPerGroup);
-  int64_t bytes = c.elementBytes(), extent = c.extents[c.k.front()];
+  int64_t bytes = c.elementBytes(), extent = c.extents[c.depth.front()];
   p.slabOffset = p.scratch = scratchOffset;
   if (p.left == LeftAccess::Staged) {
     p.slab = slabOf(c, p);
@@ -123,7 +124,7 @@ static void follow(const Contraction &c, ContractionPlan &p,
   }
   p.weightsOffset = p.scratch;
   if (p.right == RightAccess::Copied)
-    p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.k) / extent) *
+    p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.depth) / extent) *
                             p.depthPerBlock * p.panelWidth * bytes);
   p.sumsOffset = p.scratch;
   if (p.depthPerBlock < extent)
@@ -135,8 +136,8 @@ namespace {
 class ContractionPlanner {
 public:
   ContractionPlanner(const Contraction &c, const Target &target, bool packed)
-      : c(c), target(target), packed(packed), depth(c.extentOf(c.k)),
-        inner(c.extents[c.m.back()]) {}
+      : c(c), target(target), packed(packed), depth(c.extentOf(c.depth)),
+        inner(c.extents[c.left.loops.back()]) {}
 
   ContractionPlan plan();
   /// Whether weights that are not packed had better be, by a kernel before.
@@ -152,18 +153,18 @@ private:
   void fitSlab();
   bool stages() const { return p.left == LeftAccess::Staged; }
   double work() const {
-    return 2.0 * p.outer * p.lines * inner * c.extents[c.n] * depth;
+    return 2.0 * p.outer * p.lines * inner * c.columns() * depth;
   }
   /// Chunks of at least a million operations, some 32 of them. To load or store
   /// an element takes as long as some operations with it.
   int64_t wantedChunks() const {
     constexpr int64_t kLeast = 16;
     double rows = p.outer * std::max(p.lines * inner, kLeast);
-    double operations = 2.0 * rows * c.extents[c.n] * std::max(depth, kLeast);
+    double operations = 2.0 * rows * c.columns() * std::max(depth, kLeast);
     return std::clamp<int64_t>(operations / 1e6, 1, 32);
   }
   bool hasLargeWeights() const {
-    return depth * c.extents[c.n] * c.elementBytes() > (1 << 20);
+    return depth * c.columns() * c.elementBytes() > (1 << 20);
   }
   /// Cycles of all workers together for what a division adds to the products.
   double divisionCost(int64_t rowBlocks, int64_t groups) const;
@@ -186,53 +187,47 @@ static constexpr int64_t kMostSlab = 512 << 10;
 
 void ContractionPlanner::chooseTiles() {
   p.panelWidth = packed && c.packed ? c.packedWidth : panelWidth(c, target);
-  p.panels = llvm::divideCeil(c.extents[c.n], p.panelWidth);
+  p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
   p.tileRows = chooseTileRows(inner, p.panelWidth / c.lanes(target), target);
   p.tiles = llvm::divideCeil(inner, p.tileRows);
   p.lines = c.lines();
   p.outer = outerProducts(c);
 }
 
-/// Whether `value` can be read where it lies, vectors along `loop`.
-static bool hasVectors(const Contraction &c, Value value, AffineMap map,
-                       unsigned loop) {
-  auto strides = stridesInArgument(value);
-  if (!strides || getElementTypeOrSelf(value) != c.element())
-    return false;
-  int64_t stride = 0;
-  for (auto [expr, step] : llvm::zip(map.getResults(), *strides))
-    stride += loopCoefficient(expr, loop, c.extents.size()) * step;
-  return stride == 1;
+/// Whether a factor can be read where it lies.
+static bool isInPlace(const Contraction &c, const Factor &factor) {
+  return stridesInArgument(factor.value) &&
+         getElementTypeOrSelf(factor.value) == c.element();
+}
+
+/// Whether a factor that is read where it lies has vectors along `loop`.
+static bool hasVectors(const Factor &factor, unsigned loop) {
+  return factor.access->steps[loop] == 1;
 }
 
 /// Whether the weights can be read where they lie.
 static bool hasVectorsInPlace(const Contraction &c) {
-  return c.weightsMap.isProjectedPermutation() &&
-         hasVectors(c, c.weights, c.weightsMap, c.n);
+  return c.right.map.isProjectedPermutation() && isInPlace(c, c.right) &&
+         hasVectors(c.right, c.column());
 }
 
 /// Whether so few rows read the weights, and these lie so, that packing them
 /// does not pay.
 static bool canReadWeights(const Contraction &c) {
   constexpr int64_t kMostRows = 16;
-  return c.extentOf(c.m) <= kMostRows && c.extents[c.n] >= 8 &&
+  return c.extentOf(c.left.loops) <= kMostRows && c.columns() >= 8 &&
          hasVectorsInPlace(c);
 }
 
 bool isWorthTiling(const Contraction &c) {
-  return canReadWeights(c) || (c.extentOf(c.m) >= 8 && c.extents[c.n] >= 8);
-}
-
-/// Whether the left factor can be read where it lies.
-static bool isInPlace(const Contraction &c) {
-  return stridesInArgument(c.input) &&
-         getElementTypeOrSelf(c.input) == c.element();
+  return canReadWeights(c) ||
+         (c.extentOf(c.left.loops) >= 8 && c.columns() >= 8);
 }
 
 void ContractionPlanner::chooseOperands() {
-  p.left = isInPlace(c) ? LeftAccess::InPlace : LeftAccess::Staged;
-  rowsAdjacent = !stages() && hasVectors(c, c.input, c.inputMap, c.m.back()) &&
-                 !hasVectors(c, c.input, c.inputMap, c.k.back());
+  p.left = isInPlace(c, c.left) ? LeftAccess::InPlace : LeftAccess::Staged;
+  rowsAdjacent = !stages() && hasVectors(c.left, c.left.loops.back()) &&
+                 !hasVectors(c.left, c.depth.back());
   p.right = packed              ? RightAccess::Packed
             : canReadWeights(c) ? RightAccess::InPlace
                                 : RightAccess::Copied;
@@ -278,7 +273,7 @@ double ContractionPlanner::divisionCost(int64_t rowBlocks,
     each = kPack;
   else if (hasLargeWeights())
     each = kLoad;
-  double cost = each * p.outer * rowBlocks * depth * c.extents[c.n];
+  double cost = each * p.outer * rowBlocks * depth * c.columns();
   if (stages())
     cost += kStage * p.outer * groups * depth * p.lines * inner;
   return cost;
@@ -328,7 +323,7 @@ void ContractionPlanner::chooseDepth() {
   if (rowsAdjacent)
     limit(kColumnDepth);
   if (p.right == RightAccess::InPlace &&
-      depth * c.extents[c.n] * c.elementBytes() > kMatrixBytes)
+      depth * c.columns() * c.elementBytes() > kMatrixBytes)
     limit(kMatrixDepth);
   if (stages() && (isMatrix || !packed)) {
     int64_t perStep = slabBytes(c, slab()) / extent;
@@ -352,7 +347,7 @@ void ContractionPlanner::fitSlab() {
 ContractionPlan ContractionPlanner::plan() {
   chooseTiles();
   chooseOperands();
-  p.depthPerBlock = c.extents[c.k.front()];
+  p.depthPerBlock = c.extents[c.depth.front()];
   // Windows of several lines share what is staged; rows do not.
   isMatrix = p.lines == 1;
   if (packed && !(stages() && isMatrix))
@@ -370,12 +365,12 @@ bool ContractionPlanner::packsBefore() {
   if (!isWorthTiling(c) || canReadWeights(c))
     return false;
   plan();
-  auto last = dyn_cast<AffineDimExpr>(c.weightsMap.getResults().back());
-  if (!last || last.getPosition() != c.n)
+  auto last = dyn_cast<AffineDimExpr>(c.right.map.getResults().back());
+  if (!last || last.getPosition() != c.column())
     return true;
   // Each element is stored for others to read it, and others wait for that.
   constexpr double kPackBefore = 1, kDispatch = 20e3;
-  double elements = 1.0 * c.extentOf(c.batch) * depth * c.extents[c.n];
+  double elements = 1.0 * c.extentOf(c.batch) * depth * c.columns();
   int64_t groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   int64_t rowBlocks = p.chunks / p.outer / groups;
   return divisionCost(rowBlocks, groups) + idleCost(p.chunks) >
@@ -408,7 +403,7 @@ ContractionPlanAttr ContractionPlan::attribute(MLIRContext *context) const {
 /// Whether both factors can be found where the plan says.
 static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
                                  EmitError emitError) {
-  if (p.left == LeftAccess::InPlace && !isInPlace(c))
+  if (p.left == LeftAccess::InPlace && !isInPlace(c, c.left))
     return emitError() << "left = in_place, but the left factor is computed, "
                           "padded or of another type; expected staged";
   if (p.right == RightAccess::InPlace && !hasVectorsInPlace(c))
@@ -437,8 +432,8 @@ static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
       failed(within("tiles of block", p.tilesPerBlock,
                     blocks(c.rowsOfLine(), p.tileRows))) ||
       failed(within("panels of block", p.panelsPerGroup,
-                    blocks(c.extents[c.n], p.panelWidth))) ||
-      failed(within("depth", p.depthPerBlock, c.extents[c.k.front()])))
+                    blocks(c.columns(), p.panelWidth))) ||
+      failed(within("depth", p.depthPerBlock, c.extents[c.depth.front()])))
     return failure();
   return checkAccess(c, p, emitError);
 }

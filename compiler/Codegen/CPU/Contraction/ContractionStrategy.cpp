@@ -8,7 +8,6 @@
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
-#include "compiler/Codegen/Kernel/Product.h"
 
 using namespace mlir;
 
@@ -22,14 +21,14 @@ ContractionPlanAttr planContractionStage(const Contraction &c,
   plan.panelsPerGroup = plan.panels;
   plan.left = LeftAccess::Staged;
   plan.right = RightAccess::Copied;
-  plan.depthPerBlock = c.extents[c.k.front()];
+  plan.depthPerBlock = c.extents[c.depth.front()];
   return plan.attribute(c.op->getContext());
 }
 
 /// Whether the product is for each of several taps of a window over one of the
 /// factors: outer products stage that once for all of them.
 static bool hasTaps(const Contraction &c) {
-  auto products = matchOuterProducts(c.op->getParentOfType<func::FuncOp>());
+  auto products = matchOuterProducts(c.kernel());
   return products && !products->taps.empty();
 }
 

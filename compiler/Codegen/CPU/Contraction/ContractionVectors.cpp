@@ -13,9 +13,9 @@ namespace tinh::cpu {
 
 bool canPackColumns(const Contraction &c, LaneAnalysis &analysis) {
   Indices dims(c.extents.size(), LaneAnalysis::same());
-  dims[c.n] = analysis.along();
-  auto at = analysis.apply(c.weightsMap, dims);
-  return at && analysis.at(c.weights, *at);
+  dims[c.column()] = analysis.along();
+  auto at = analysis.apply(c.right.map, dims);
+  return at && analysis.at(c.right.value, *at);
 }
 
 /// Indices of `value` with lanes along its last dimension.
@@ -28,12 +28,13 @@ static Indices alongLast(Value value, const LaneAnalysis &analysis) {
 }
 
 bool canStage(const Contraction &c, LaneAnalysis &analysis) {
-  return analysis.at(c.input, alongLast(c.input, analysis)).has_value();
+  return analysis.at(c.left.value, alongLast(c.left.value, analysis))
+      .has_value();
 }
 
 bool hasVectors(const Contraction &c, const ContractionPlan &plan,
                 int64_t lanes) {
-  auto kernel = c.op->getParentOfType<func::FuncOp>();
+  auto kernel = c.kernel();
   LaneAnalysis analysis(kernel, lanes);
   if (plan.left == LeftAccess::Staged && !canStage(c, analysis))
     return false;

@@ -69,8 +69,8 @@ bool Absorber::isWeights(OpOperand &use) {
     return false;
   BlockArgument argument = kernel.getArgument(use.getOperandNumber());
   auto c = matchContraction(kernel);
-  return c && c->weights == argument && argument.hasOneUse() &&
-         c->weightsMap.isProjectedPermutation();
+  return c && c->right.value == argument && argument.hasOneUse() &&
+         c->right.map.isProjectedPermutation();
 }
 
 /// Lets kernels that read the result read the operand.

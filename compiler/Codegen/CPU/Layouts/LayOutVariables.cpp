@@ -86,8 +86,8 @@ std::optional<WeightsReader> VariableLayouts::productOf(OpOperand &use) {
   auto c = matchContraction(kernel);
   if (!c || graph::isOnCuda(kernel) ||
       ContractionStrategy::plans(*c, target).empty() ||
-      reshapedArgument(c->weights) != argument || !argument.hasOneUse() ||
-      !c->weights.hasOneUse() || !c->weightsMap.isProjectedPermutation() ||
+      reshapedArgument(c->right.value) != argument || !argument.hasOneUse() ||
+      !c->right.value.hasOneUse() || !c->right.map.isProjectedPermutation() ||
       kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides))
     return std::nullopt;
   Packing packing = packingOf(*c, panelWidth(*c, target));

@@ -182,17 +182,17 @@ std::optional<unsigned> WeightPacker::replace(Value weights, bool mayChange,
 /// Packs the weights of the contraction in the kernel.
 void WeightPacker::packContraction() {
   auto c = matchContraction(kernel);
-  if (!c || !c->weightsMap.isProjectedPermutation())
+  if (!c || !c->right.map.isProjectedPermutation())
     return;
   Packing packing = packingOf(*c, panelWidth(*c, target));
-  BlockArgument argument = reshapedArgument(c->weights);
+  BlockArgument argument = reshapedArgument(c->right.value);
   // What moves them, if anything does, packs them, too.
   bool mayChange =
       isWorthPackingBefore(*c, target) ||
       (argument && isWorthTiling(*c) &&
        findMovement(symbols, dispatch.getInputs()[argument.getArgNumber()]));
   auto index = replace(
-      c->weights, mayChange,
+      c->right.value, mayChange,
       [&](Value weights) { return packPanels(b, loc, weights, packing); },
       [&](Value packed) { return unpackPanels(b, loc, packed, packing); });
   if (index)
@@ -237,11 +237,11 @@ void packWeights(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
 
 void readPacked(OpBuilder &b, func::FuncOp kernel, const Contraction &c,
                 const Packing &packing) {
-  unsigned index = reshapedArgument(c.weights).getArgNumber();
+  unsigned index = reshapedArgument(c.right.value).getArgNumber();
   Location loc = kernel.getLoc();
   Packing own = packing;
   own.logical = own.plain;
-  changeArgument(b, kernel, c.weights, packing.packed, [&](Value packed) {
+  changeArgument(b, kernel, c.right.value, packing.packed, [&](Value packed) {
     return unpackPanels(b, loc, packed, own);
   });
   kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(index));

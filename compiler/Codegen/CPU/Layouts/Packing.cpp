@@ -86,27 +86,27 @@ Packing Packing::of(Type element) const {
 
 Packing packingOf(const Contraction &c, int64_t width) {
   Packing p;
-  p.plain = cast<RankedTensorType>(c.weights.getType());
+  p.plain = cast<RankedTensorType>(c.right.value.getType());
   p.logical = p.plain;
   p.batch = c.batch.size();
-  p.n = c.extents[c.n];
+  p.n = c.columns();
   p.width = width;
   p.panels = llvm::divideCeil(p.n, p.width);
   SmallVector<int64_t> shape;
   auto addColumn = [&](unsigned dim) {
-    p.toColumns.push_back(*c.weightsMap.getResultPosition(
-        getAffineDimExpr(dim, c.weightsMap.getContext())));
+    p.toColumns.push_back(*c.right.map.getResultPosition(
+        getAffineDimExpr(dim, c.right.map.getContext())));
   };
   for (unsigned dim : c.batch) {
     addColumn(dim);
     shape.push_back(c.extents[dim]);
   }
   shape.push_back(p.panels);
-  for (unsigned dim : c.k) {
+  for (unsigned dim : c.depth) {
     addColumn(dim);
     shape.push_back(c.extents[dim]);
   }
-  addColumn(c.n);
+  addColumn(c.column());
   shape.push_back(p.width);
   // To make f32 of bf16 is a shift: half the memory for as good as nothing.
   Type element = p.plain.getElementType();

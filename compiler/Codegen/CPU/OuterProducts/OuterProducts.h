@@ -20,39 +20,15 @@
 #define TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTS_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/Product.h"
 
 namespace tinh::cpu {
 
-struct OuterProducts {
-  /// One operand of the product, and its dimension's loop.
-  struct Factor {
-    mlir::Value value;
-    mlir::AffineMap map;
-    unsigned loop;
-  };
-  mlir::linalg::GenericOp op;
-  mlir::Value result; // The sums, maybe with dimensions merged.
-  Factor sliding, plain;
-  llvm::SmallVector<unsigned> batch; // Loops that index both factors,
-  llvm::SmallVector<unsigned> taps;  // along which one slides, and
-  llvm::SmallVector<unsigned> sums;  // that are summed over.
-  llvm::SmallVector<int64_t> extents;
-
-  mlir::Type element() const {
-    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
-  }
-  /// From the loops to the indices of the sums.
-  mlir::AffineMap output() const {
-    mlir::linalg::GenericOp generic = op;
-    return generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
-  }
-  int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
-  int64_t extentOf(llvm::ArrayRef<unsigned> loops) const {
-    int64_t product = 1;
-    for (unsigned loop : loops)
-      product *= extents[loop];
-    return product;
-  }
+/// A product whose left factor slides: of its own loops, one is that along
+/// which its elements are contiguous, as the right factor's are along its one
+/// loop.
+struct OuterProducts : Product {
+  Loops taps; ///< The left factor's others, along which it slides.
 };
 Match<OuterProducts> matchOuterProducts(mlir::func::FuncOp kernel);
 /// Whether the last result of `map` is this loop alone.

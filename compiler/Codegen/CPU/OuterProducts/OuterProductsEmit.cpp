@@ -37,13 +37,12 @@ public:
       : kernel(kernel), p(p), plan(plan), b(b), loc(kernel.source.getLoc()),
         scalar(b, loc, 1), lanes(target.vectorBytes / p.elementBytes()),
         vectors(plan.tileColumns / lanes),
-        rows(plan.lanesSlide ? p.plain : p.sliding),
-        columns(plan.lanesSlide ? p.sliding : p.plain) {}
+        rows(plan.lanesSlide ? p.right : p.left),
+        columns(plan.lanesSlide ? p.left : p.right) {}
 
   LogicalResult emitChunk(Value chunk);
 
 private:
-  using Factor = OuterProducts::Factor;
   using Values = SmallVector<Value>;
   using Body = function_ref<LogicalResult(Value)>;
   /// A factor's part in scratch memory.
@@ -203,7 +202,7 @@ void OuterProductsEmitter::clearSums() {
 
 /// The sums over the loops from `level` on.
 LogicalResult OuterProductsEmitter::addSums(size_t level) {
-  unsigned dim = p.sums[level];
+  unsigned dim = p.depth[level];
   int64_t extent = p.extents[dim];
   if (level < plan.level)
     return loop(extent, 1, [&](Value iv) {
@@ -212,7 +211,7 @@ LogicalResult OuterProductsEmitter::addSums(size_t level) {
     });
   return loop(extent, plan.sumsPerBlock, [&](Value iv) {
     dims[dim].base = iv;
-    for (unsigned inner : ArrayRef(p.sums).drop_front(level + 1))
+    for (unsigned inner : ArrayRef(p.depth).drop_front(level + 1))
       dims[inner].base = scalar.index(0);
     const Slab &ofRows = plan.lanesSlide ? plainSlab : slidingSlab;
     const Slab &ofColumns = plan.lanesSlide ? slidingSlab : plainSlab;
@@ -231,7 +230,7 @@ LogicalResult OuterProductsEmitter::multiplyBlock(Value sumsEnd) {
       [&](size_t level, Value slidingAt, Value tap) -> LogicalResult {
     if (level < outerTaps().size()) {
       unsigned dim = outerTaps()[level];
-      int64_t distance = step(p.sliding, slidingSlab, dim);
+      int64_t distance = step(p.left, slidingSlab, dim);
       return loop(p.extents[dim], 1, [&](Value iv) {
         return nest(level + 1, scalar.add(slidingAt, scalar.mul(iv, distance)),
                     scalar.add(scalar.mul(tap, p.extents[dim]), iv));
@@ -278,11 +277,11 @@ OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
                                Value sumsEnd, ValueRange state) {
   const Slab &ofRows = plan.lanesSlide ? plainSlab : slidingSlab;
   const Slab &ofColumns = plan.lanesSlide ? slidingSlab : plainSlab;
-  unsigned dim = p.sums[level];
+  unsigned dim = p.depth[level];
   int64_t rowStep = step(rows, ofRows, dim),
           columnStep = step(columns, ofColumns, dim);
   Value end = level == plan.level ? sumsEnd : scalar.index(p.extents[dim]);
-  bool isInner = level + 1 == p.sums.size();
+  bool isInner = level + 1 == p.depth.size();
   return buildLoop(
       b, loc, scalar.index(0), end, 1, state,
       [&](Value iv, ValueRange values) -> FailureOr<Values> {
@@ -309,7 +308,7 @@ OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
 /// Computes the kernel's results from `sum`, one or a vector, whose indices
 /// `dims` has.
 LogicalResult OuterProductsEmitter::finish(Value sum, Value mask) {
-  AffineMap output = p.output();
+  AffineMap output = p.output;
   Indices at;
   for (unsigned i = 0; i < output.getNumResults(); ++i)
     at.push_back(dims[output.getDimPosition(i)]);
@@ -337,9 +336,10 @@ LogicalResult OuterProductsEmitter::eachTap(size_t level, Value plane,
   auto withTap = [&](Value tap) {
     dims[dim].base = tap;
     if (isRow)
-      return eachTap(level + 1, plane,
-                     scalar.add(row, scalar.mul(tap, p.extents[rows.loop])),
-                     body);
+      return eachTap(
+          level + 1, plane,
+          scalar.add(row, scalar.mul(tap, p.extents[rows.loops.front()])),
+          body);
     return eachTap(level + 1, scalar.add(scalar.mul(plane, extent), tap), row,
                    body);
   };
@@ -357,7 +357,7 @@ LogicalResult OuterProductsEmitter::eachTap(size_t level, Value plane,
 /// it.
 LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
   auto goTo = [&](Value column) {
-    dims[columns.loop] = {scalar.add(firstColumn, column), 1, lanes};
+    dims[columns.loops.front()] = {scalar.add(firstColumn, column), 1, lanes};
     return scalar.add(line, column);
   };
   Value whole = scalar.mul(
@@ -372,7 +372,8 @@ LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
   std::optional<int64_t> all = columnsOfPanels(p.result);
   Value end = columnCount;
   if (all) {
-    Value left = sub(scalar.index(p.extents[columns.loop]), firstColumn);
+    Value left =
+        sub(scalar.index(p.extents[columns.loops.front()]), firstColumn);
     Value isLast = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
                                                  left, columnCount);
     end = b.createOrFold<arith::SelectOp>(
@@ -391,14 +392,15 @@ LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
 
 /// Whether results are contiguous along the lanes.
 bool OuterProductsEmitter::storesVectors() const {
-  return isLast(p.output(), columns.loop);
+  return isLast(p.output, columns.loops.front());
 }
 
 LogicalResult OuterProductsEmitter::storeVectors() {
-  Value firstRow = dims[rows.loop].base, firstColumn = dims[columns.loop].base;
+  Value firstRow = dims[rows.loops.front()].base,
+        firstColumn = dims[columns.loops.front()].base;
   return eachTap(0, scalar.index(0), scalar.index(0), [&](Value sumsAt) {
     return loop(scalar.index(0), rowCount, 1, [&](Value row) {
-      dims[rows.loop].base = scalar.add(firstRow, row);
+      dims[rows.loops.front()].base = scalar.add(firstRow, row);
       Value line = scalar.add(sumsAt, scalar.mul(row, plan.paddedLanes));
       return storeLine(line, firstColumn);
     });
@@ -407,16 +409,17 @@ LogicalResult OuterProductsEmitter::storeVectors() {
 
 /// One element after the other, in the order in which the results lie.
 LogicalResult OuterProductsEmitter::storeElements() {
-  Value firstRow = dims[rows.loop].base, firstColumn = dims[columns.loop].base;
+  Value firstRow = dims[rows.loops.front()].base,
+        firstColumn = dims[columns.loops.front()].base;
   auto eachRow = [&](Body body) {
     return loop(scalar.index(0), rowCount, 1, [&](Value row) {
-      dims[rows.loop].base = scalar.add(firstRow, row);
+      dims[rows.loops.front()].base = scalar.add(firstRow, row);
       return body(row);
     });
   };
   auto eachColumn = [&](Body body) {
     return loop(scalar.index(0), columnCount, 1, [&](Value column) {
-      dims[columns.loop].base = scalar.add(firstColumn, column);
+      dims[columns.loops.front()].base = scalar.add(firstColumn, column);
       return body(column);
     });
   };
@@ -427,8 +430,8 @@ LogicalResult OuterProductsEmitter::storeElements() {
     });
   };
   auto position = [&](const Factor &factor) {
-    return *p.output().getResultPosition(
-        getAffineDimExpr(factor.loop, b.getContext()));
+    return *p.output.getResultPosition(
+        getAffineDimExpr(factor.loops.front(), b.getContext()));
   };
   if (position(rows) < position(columns))
     return eachRow([&](Value row) {
@@ -451,11 +454,11 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
   dims.assign(p.extents.size(), {scalar.index(0), 0, 1});
   Value rest = chunk;
   int64_t rowsPerBlock =
-      plan.tapsPerRow > 1 ? p.extents[rows.loop] : plan.rowsPerBlock;
+      plan.tapsPerRow > 1 ? p.extents[rows.loops.front()] : plan.rowsPerBlock;
   auto takeBlock = [&](const Factor &factor, int64_t blocks, int64_t size) {
     Value start = scalar.mul(scalar.peel(rest, blocks), size);
-    dims[factor.loop].base = start;
-    return minimum(sub(scalar.index(p.extents[factor.loop]), start),
+    dims[factor.loops.front()].base = start;
+    return minimum(sub(scalar.index(p.extents[factor.loops.front()]), start),
                    scalar.index(size));
   };
   columnCount = takeBlock(columns, plan.laneBlocks, plan.lanesPerBlock);

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
-#include "compiler/Codegen/Kernel/Product.h"
-
 using namespace mlir;
 
 namespace tinh::cpu {
@@ -26,62 +24,41 @@ bool isLast(AffineMap map, unsigned loop) {
   return dim && dim.getPosition() == loop;
 }
 
-/// Fills in the loops' roles with operand `s` as the sliding factor.
-static Match<OuterProducts> assignRoles(linalg::GenericOp op, unsigned s) {
-  OuterProducts p;
-  p.op = op;
-  p.result = op.getResult(0);
-  p.extents = op.getStaticLoopRanges();
-  for (auto [factor, i] :
-       {std::pair(&p.sliding, s), std::pair(&p.plain, 1 - s)}) {
-    OpOperand *operand = op.getDpsInputOperand(i);
-    factor->value = operand->get();
-    factor->map = op.getMatchingIndexingMap(operand);
-    if (factor->map.getNumResults() == 0)
-      return NoMatch{"has a factor that is one number"};
-  }
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!output.isProjectedPermutation() ||
-      !p.plain.map.isProjectedPermutation() || llvm::is_contained(p.extents, 0))
-    return NoMatch{"has windows over both factors, or no elements"};
-  op.getReductionDims(p.sums);
-  SmallVector<unsigned> ofSliding, ofPlain;
-  for (unsigned loop = 0; loop < p.extents.size(); ++loop) {
-    bool slides = p.sliding.map.isFunctionOfDim(loop),
-         plain = p.plain.map.isFunctionOfDim(loop);
-    bool isSum = llvm::is_contained(p.sums, loop);
-    if (isSum ? !slides || !plain : !slides && !plain)
+/// The outer products that a product is, with its left factor as the one that
+/// slides.
+static Match<OuterProducts> assignRoles(Product product) {
+  OuterProducts p{std::move(product), {}};
+  if (p.left.map.getNumResults() == 0 || p.right.map.getNumResults() == 0)
+    return NoMatch{"has a factor that is one number"};
+  if (!p.right.map.isProjectedPermutation())
+    return NoMatch{"has windows over both factors"};
+  for (unsigned loop : p.depth)
+    if (!p.left.map.isFunctionOfDim(loop) || !p.right.map.isFunctionOfDim(loop))
       return NoMatch{"sums over a dimension that one factor has not"};
-    if (isSum)
-      continue;
-    if (slides && plain)
-      p.batch.push_back(loop);
-    else if (plain)
-      ofPlain.push_back(loop);
-    else if (isIndexedBy(p.sliding.map, loop))
-      ofSliding.push_back(loop);
-    else
-      p.taps.push_back(loop);
+  Loops own;
+  for (unsigned loop : p.left.loops) {
+    if (!p.left.map.isFunctionOfDim(loop))
+      return NoMatch{"has a dimension of results that neither factor has"};
+    (isIndexedBy(p.left.map, loop) ? own : p.taps).push_back(loop);
   }
-  if (p.sums.empty() || ofSliding.size() != 1 || ofPlain.size() != 1)
+  p.left.loops = own;
+  if (p.depth.empty() || own.size() != 1 || p.right.loops.size() != 1)
     return NoMatch{"has not one dimension of each factor's own"};
-  p.sliding.loop = ofSliding[0];
-  p.plain.loop = ofPlain[0];
+  unsigned left = own.front(), right = p.right.loops.front();
   // Too small for tiles: as in depthwise convolutions.
-  if (std::max(p.extents[p.sliding.loop], p.extents[p.plain.loop]) < 8)
+  if (std::max(p.extents[left], p.extents[right]) < 8)
     return NoMatch{"is too small for tiles"};
-  if (!isLast(p.sliding.map, p.sliding.loop) ||
-      !isLast(p.plain.map, p.plain.loop))
+  if (!isLast(p.left.map, left) || !isLast(p.right.map, right))
     return NoMatch{"has a factor that is not contiguous along its own "
                    "dimension"};
   for (unsigned loop : p.batch)
-    if (!isIndexedBy(p.sliding.map, loop))
+    if (!isIndexedBy(p.left.map, loop))
       return NoMatch{"slides along a dimension that both factors have"};
   return p;
 }
 
 Match<OuterProducts> matchOuterProducts(func::FuncOp kernel) {
-  return matchProducts<OuterProducts>(kernel, 0, assignRoles);
+  return matchProducts<OuterProducts>(kernel, /*first=*/1, assignRoles);
 }
 
 } // namespace tinh::cpu

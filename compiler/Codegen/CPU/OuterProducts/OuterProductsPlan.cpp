@@ -44,28 +44,28 @@ static int64_t chooseTileRows(int64_t extent, int64_t vectors,
 /// Whether the elements of neighbouring taps of the last loop, and of all rows,
 /// lie side by side in the sliding factor.
 static bool mergesTaps(const OuterProducts &p) {
-  unsigned rank = p.sliding.map.getNumResults();
+  unsigned rank = p.left.map.getNumResults();
   if (p.taps.empty() || rank < 2)
     return false;
-  AffineExpr expr = p.sliding.map.getResult(rank - 2);
+  AffineExpr expr = p.left.map.getResult(rank - 2);
   return loopCoefficient(expr, p.taps.back(), p.extents.size()) == 1;
 }
 
 static void chooseLanes(const OuterProducts &p, const Target &target,
                         OuterProductsPlan &plan) {
   int64_t lanes = target.vectorBytes / p.elementBytes();
-  auto fill = [&](const OuterProducts::Factor &factor) {
-    int64_t extent = p.extents[factor.loop];
+  auto fill = [&](const Factor &factor) {
+    int64_t extent = p.extents[factor.loops.front()];
     return static_cast<double>(extent) / llvm::alignTo(extent, lanes);
   };
-  AffineMap output = p.output();
-  if (p.taps.empty() || isLast(output, p.plain.loop))
-    plan.lanesSlide = isLast(output, p.sliding.loop);
+  AffineMap output = p.output;
+  if (p.taps.empty() || isLast(output, p.right.loops.front()))
+    plan.lanesSlide = isLast(output, p.left.loops.front());
   else // Results that end with a tap are stored one by one.
-    plan.lanesSlide = isLast(output, p.sliding.loop) ||
-                      fill(p.sliding) >= 0.8 * fill(p.plain);
+    plan.lanesSlide = isLast(output, p.left.loops.front()) ||
+                      fill(p.left) >= 0.8 * fill(p.right);
   plan.tapsPerRow = 1;
-  int64_t rows = p.extents[p.sliding.loop];
+  int64_t rows = p.extents[p.left.loops.front()];
   if (!plan.lanesSlide && mergesTaps(p) && rows < 16)
     plan.tapsPerRow = p.extents[p.taps.back()];
 }
@@ -76,10 +76,10 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
                          int64_t enoughChunks, OuterProductsPlan &plan) {
   constexpr int64_t kSumsBytes = 192 << 10, kMost = 128, kLeastRows = 16;
   int64_t width = target.vectorBytes / p.elementBytes();
-  const auto &ofLanes = plan.lanesSlide ? p.sliding : p.plain;
-  const auto &ofRows = plan.lanesSlide ? p.plain : p.sliding;
-  int64_t lanes = p.extents[ofLanes.loop],
-          rows = p.extents[ofRows.loop] * plan.tapsPerRow;
+  const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
+  const auto &ofRows = plan.lanesSlide ? p.right : p.left;
+  int64_t lanes = p.extents[ofLanes.loops.front()],
+          rows = p.extents[ofRows.loops.front()] * plan.tapsPerRow;
   int64_t taps = p.extentOf(p.taps) / plan.tapsPerRow;
   int64_t vectors = std::min<int64_t>(2, llvm::divideCeil(lanes, width));
   int64_t panel = plan.tileColumns = vectors * width;
@@ -97,7 +97,7 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
     plan.chunks = p.extentOf(p.batch) * plan.laneBlocks * plan.rowBlocks;
     int64_t bytes =
         taps * plan.rowsPerBlock * plan.lanesPerBlock * p.elementBytes();
-    double work = 2.0 * p.extentOf(p.sums) * taps * plan.rowsPerBlock *
+    double work = 2.0 * p.extentOf(p.depth) * taps * plan.rowsPerBlock *
                   plan.lanesPerBlock;
     return bytes <= kSumsBytes && (plan.chunks >= enoughChunks || work < 4e6);
   };
@@ -118,10 +118,10 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
 static void chooseSums(const OuterProducts &p, OuterProductsPlan &plan) {
   constexpr int64_t kPositions = 512;
   int64_t left = kPositions;
-  plan.level = p.sums.size() - 1;
-  while (plan.level > 0 && p.extents[p.sums[plan.level]] * 2 <= left)
-    left /= p.extents[p.sums[plan.level--]];
-  int64_t extent = p.extents[p.sums[plan.level]];
+  plan.level = p.depth.size() - 1;
+  while (plan.level > 0 && p.extents[p.depth[plan.level]] * 2 <= left)
+    left /= p.extents[p.depth[plan.level--]];
+  int64_t extent = p.extents[p.depth[plan.level]];
   plan.sumsPerBlock = std::min(left, extent);
   plan.sumsPerBlock =
       llvm::divideCeil(extent, llvm::divideCeil(extent, plan.sumsPerBlock));
@@ -131,14 +131,13 @@ static void chooseSums(const OuterProducts &p, OuterProductsPlan &plan) {
 /// dimension.
 static SmallVector<int64_t> slabShape(const OuterProducts &p,
                                       const OuterProductsPlan &plan,
-                                      const OuterProducts::Factor &factor,
-                                      int64_t elements) {
+                                      const Factor &factor, int64_t elements) {
   SmallVector<int64_t> shape;
   for (AffineExpr expr : factor.map.getResults().drop_back()) {
     int64_t extent = 1;
     for (unsigned loop = 0; loop < p.extents.size(); ++loop) {
       int64_t range = llvm::is_contained(p.taps, loop) ? p.extents[loop] : 1;
-      for (auto [level, sum] : llvm::enumerate(p.sums))
+      for (auto [level, sum] : llvm::enumerate(p.depth))
         if (sum == loop && level >= plan.level)
           range = level == plan.level ? plan.sumsPerBlock : p.extents[loop];
       extent += loopCoefficient(expr, loop, p.extents.size()) * (range - 1);
@@ -151,12 +150,12 @@ static SmallVector<int64_t> slabShape(const OuterProducts &p,
 
 /// Fills in what follows from the decisions of `plan`.
 static void follow(const OuterProducts &p, OuterProductsPlan &plan) {
-  const auto &ofLanes = plan.lanesSlide ? p.sliding : p.plain;
-  const auto &ofRows = plan.lanesSlide ? p.plain : p.sliding;
+  const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
+  const auto &ofRows = plan.lanesSlide ? p.right : p.left;
   plan.laneBlocks =
-      llvm::divideCeil(p.extents[ofLanes.loop], plan.lanesPerBlock);
-  plan.rowBlocks = llvm::divideCeil(p.extents[ofRows.loop] * plan.tapsPerRow,
-                                    plan.rowsPerBlock);
+      llvm::divideCeil(p.extents[ofLanes.loops.front()], plan.lanesPerBlock);
+  plan.rowBlocks = llvm::divideCeil(
+      p.extents[ofRows.loops.front()] * plan.tapsPerRow, plan.rowsPerBlock);
   plan.chunks = p.extentOf(p.batch) * plan.laneBlocks * plan.rowBlocks;
   plan.paddedRows = llvm::alignTo(plan.rowsPerBlock, plan.tileRows);
   plan.paddedLanes = llvm::alignTo(plan.lanesPerBlock, plan.tileColumns);
@@ -164,10 +163,9 @@ static void follow(const OuterProducts &p, OuterProductsPlan &plan) {
   int64_t rows = rowStride(plan.paddedRows, bytes);
   int64_t lanes = rowStride(plan.paddedLanes, bytes);
   if (plan.tapsPerRow > 1) // Taps lie side by side.
-    rows = p.extents[p.sliding.loop];
-  plan.slidingSlab =
-      slabShape(p, plan, p.sliding, plan.lanesSlide ? lanes : rows);
-  plan.plainSlab = slabShape(p, plan, p.plain, plan.lanesSlide ? rows : lanes);
+    rows = p.extents[p.left.loops.front()];
+  plan.slidingSlab = slabShape(p, plan, p.left, plan.lanesSlide ? lanes : rows);
+  plan.plainSlab = slabShape(p, plan, p.right, plan.lanesSlide ? rows : lanes);
   auto slabBytes = [&](ArrayRef<int64_t> slab) {
     // Empty rows of the last tile read beyond it.
     return alignBytes((ShapedType::getNumElements(slab) + plan.paddedRows) *
@@ -217,33 +215,34 @@ static LogicalResult checkTaps(const OuterProducts &p,
     return emitError() << "taps = " << plan.tapsPerRow
                        << "; expected 1, or all taps of the last loop if they "
                           "lie side by side in the factor of the rows";
-  int64_t rows = p.extents[p.sliding.loop] * plan.tapsPerRow;
+  int64_t rows = p.extents[p.left.loops.front()] * plan.tapsPerRow;
   return checkWithin(emitError, "rows of block", plan.rowsPerBlock, rows, rows);
 }
 
 static LogicalResult checkPlan(const OuterProducts &p,
                                const OuterProductsPlan &plan,
                                EmitError emitError) {
-  const auto &ofLanes = plan.lanesSlide ? p.sliding : p.plain;
-  const auto &ofRows = plan.lanesSlide ? p.plain : p.sliding;
+  const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
+  const auto &ofRows = plan.lanesSlide ? p.right : p.left;
   auto within = [&](StringRef name, int64_t value, int64_t most) {
     return checkWithin(emitError, name, value, 1, most);
   };
   int64_t taps = std::max<int64_t>(plan.tapsPerRow, 1);
-  int64_t lanes = p.extents[ofLanes.loop];
+  int64_t lanes = p.extents[ofLanes.loops.front()];
   if (failed(checkTaps(p, plan, emitError)) ||
       failed(within("rows of block", plan.rowsPerBlock,
-                    p.extents[ofRows.loop] * taps)) ||
+                    p.extents[ofRows.loops.front()] * taps)) ||
       failed(within("lanes of block", plan.lanesPerBlock, lanes)) ||
       failed(within("rows of tile", plan.tileRows, plan.rowsPerBlock)) ||
       failed(within("columns of tile", plan.tileColumns, 256)) ||
-      failed(checkWithin(emitError, "level", plan.level, 0, p.sums.size() - 1)))
+      failed(
+          checkWithin(emitError, "level", plan.level, 0, p.depth.size() - 1)))
     return failure();
   if (plan.lanesPerBlock < lanes && plan.lanesPerBlock % plan.tileColumns)
     return emitError() << "lanes of block = " << plan.lanesPerBlock
                        << "; expected all " << lanes << " or whole tiles of "
                        << plan.tileColumns << " columns";
-  return within("sums", plan.sumsPerBlock, p.extents[p.sums[plan.level]]);
+  return within("sums", plan.sumsPerBlock, p.extents[p.depth[plan.level]]);
 }
 
 FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &p,
@@ -266,10 +265,10 @@ FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &p,
 
 /// Whether vectors of both factors can be copied.
 static bool canStage(const OuterProducts &p, int64_t lanes) {
-  LaneAnalysis analysis(p.op->getParentOfType<func::FuncOp>(), lanes);
-  return llvm::all_of(ArrayRef{&p.sliding, &p.plain}, [&](auto *factor) {
+  LaneAnalysis analysis(p.kernel(), lanes);
+  return llvm::all_of(ArrayRef{&p.left, &p.right}, [&](auto *factor) {
     Indices dims(p.extents.size(), LaneAnalysis::same());
-    dims[factor->loop] = analysis.along();
+    dims[factor->loops.front()] = analysis.along();
     auto at = analysis.apply(factor->map, dims);
     return at && analysis.at(factor->value, *at);
   });
@@ -308,7 +307,7 @@ OuterProductsStrategy::divide(const OuterProducts &p,
 double OuterProductsStrategy::cost(const OuterProducts &p,
                                    OuterProductsPlanAttr attribute,
                                    const Target &target) {
-  auto kernel = p.op->getParentOfType<func::FuncOp>();
+  auto kernel = p.kernel();
   auto plan = expandPlan(p, attribute, [&] { return kernel.emitError(); });
   if (failed(plan))
     return std::numeric_limits<double>::infinity();
@@ -318,11 +317,11 @@ double OuterProductsStrategy::cost(const OuterProducts &p,
                  (plan->paddedLanes / plan->tileColumns) * plan->chunks *
                  p.extentOf(p.taps) / plan->tapsPerRow;
   double cycles = tileCycles(tiles, plan->tileRows, plan->tileColumns / lanes,
-                             p.extentOf(p.sums), target);
+                             p.extentOf(p.depth), target);
   // Both factors are copied for each block.
   double each =
       (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle) / lanes;
-  double copied = double(p.extentOf(p.sums)) *
+  double copied = double(p.extentOf(p.depth)) *
                   (plan->paddedRows + plan->paddedLanes) * plan->chunks;
   return cycles + 2 * each * copied + trafficCycles(kernel, target) +
          elementwiseCycles(kernel, opsOfProduct(p.op->getResult(0), p.result),

@@ -36,16 +36,16 @@ graph::DispatchOp OuterProductsStrategy::split(OpBuilder &b,
   // In fewer steps a part would not repay that its sums are stored.
   constexpr int64_t kLeastSums = 1024;
   auto p = matchOuterProducts(kernel);
-  if (!p || !p->batch.empty() || !isDivisible(p->op, p->sums[0]) ||
+  if (!p || !p->batch.empty() || !isDivisible(p->op, p->depth[0]) ||
       !matchCombiner(p->op))
     return {};
   int64_t blocks = planOuterProducts(*p, target, /*enoughChunks=*/1).chunks;
   int64_t parts =
-      countParts(p->extents[p->sums[0]], llvm::divideCeil(kWanted, blocks),
-                 p->extentOf(p->sums) / kLeastSums);
+      countParts(p->extents[p->depth[0]], llvm::divideCeil(kWanted, blocks),
+                 p->extentOf(p->depth) / kLeastSums);
   if (blocks >= kEnough || parts == 1)
     return {};
-  return dispatchParts(b, symbols, kernel, dispatch, p->op, p->sums[0], parts);
+  return dispatchParts(b, symbols, kernel, dispatch, p->op, p->depth[0], parts);
 }
 
 graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,

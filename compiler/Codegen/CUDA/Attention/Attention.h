@@ -46,11 +46,11 @@ struct Attention {
   /// so many after its number. Without this it may see all.
   std::optional<int64_t> ahead;
 
-  int64_t queries() const { return scores.extentOf(scores.rows.loops); }
-  int64_t keys() const { return scores.extentOf(scores.columns.loops); }
+  int64_t queries() const { return scores.extentOf(scores.left.loops); }
+  int64_t keys() const { return scores.extentOf(scores.right.loops); }
   /// The size of a head of queries and keys, and of values.
   int64_t depth() const { return scores.extentOf(scores.depth); }
-  int64_t width() const { return values.extentOf(values.columns.loops); }
+  int64_t width() const { return values.extentOf(values.right.loops); }
   /// Whether tensor cores multiply all factors without rounding them, or may
   /// round them.
   bool takesTensorCores(const Target &target) const;

@@ -181,7 +181,7 @@ void ScalarScores::storeWeights(const ScoresOfThread &scores, Value weights) {
 
 /// Vectors of four columns; of the rest as few as are enough.
 void ScalarValues::findGroups() {
-  int64_t extent = p.extentOf(p.columns.loops);
+  int64_t extent = p.extentOf(p.right.loops);
   for (int64_t first = 0; first < extent; first += kSharers * kGroup) {
     int64_t each = llvm::divideCeil(extent - first, kSharers);
     groups.push_back(

@@ -46,7 +46,7 @@ AttentionBlock::AttentionBlock(EmittedKernel &kernel, const Attention &a,
 Value AttentionBlock::findKeysEnd() {
   if (!a.ahead)
     return scalar.index(a.keys());
-  int64_t queries = a.extents[a.scores.rows.loops.back()];
+  int64_t queries = a.extents[a.scores.left.loops.back()];
   Value rest = firstQuery;
   Value last =
       scalar.add(scalar.peel(rest, queries), scalar.index(code.rows - 1));
@@ -58,7 +58,7 @@ Value AttentionBlock::findKeysEnd() {
 
 Indices AttentionBlock::loopsAt(Pull &pull, Value query) const {
   Indices loops = batch;
-  a.scores.setDigits(pull, a.scores.rows.loops, query, 1, loops);
+  a.scores.setDigits(pull, a.scores.left.loops, query, 1, loops);
   return loops;
 }
 
@@ -66,7 +66,7 @@ FailureOr<Indices> AttentionResults::indicesOf(Pull &pull, Value query,
                                                Value column) const {
   const Attention &a = block.a;
   Indices loops = block.loopsAt(pull, query), ofValues(a.values.extents.size());
-  const Loops &columns = a.values.columns.loops;
+  const Loops &columns = a.values.right.loops;
   a.values.setDigits(pull, columns, column, pull.laneCount(), ofValues);
   for (auto [loop, own] : llvm::zip_equal(a.columns, columns))
     loops[loop] = ofValues[own];
@@ -105,7 +105,7 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
     scores = vector::ExtractOp::create(b, loc, scores, 0);
   pull.registers[a.scores.result] = {scores, lanes == 1, {}};
   Indices loops = block.loopsAt(pull, row);
-  a.scores.setDigits(pull, a.scores.columns.loops, at, lanes, loops);
+  a.scores.setDigits(pull, a.scores.right.loops, at, lanes, loops);
   auto masked = pull.at(a.masked, a.indicesAt(&pull, a.maskedAt, loops));
   if (failed(masked))
     return failure();

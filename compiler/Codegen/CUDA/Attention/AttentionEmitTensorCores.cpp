@@ -294,7 +294,7 @@ private:
 LogicalResult TensorAttention::begin() {
   const Attention &a = block.a;
   int64_t elements = tensorAttentionShared(a, block.code) / bytesOf(a.scores);
-  Type stored = getElementTypeOrSelf(a.scores.columns.value);
+  Type stored = getElementTypeOrSelf(a.scores.right.value);
   Value shared = block.kernel.sharedBuffer(b, 0, {elements}, stored).memref;
   scores.begin(shared);
   values.begin(shared);

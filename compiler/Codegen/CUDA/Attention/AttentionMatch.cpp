@@ -265,7 +265,7 @@ static std::optional<int64_t> findAhead(const Attention &a,
                                         const Tracker &tracker) {
   auto select = dyn_cast_or_null<arith::SelectOp>(producerOf(a.masked));
   FloatAttr hidden;
-  if (!select || a.scores.rows.loops.empty() ||
+  if (!select || a.scores.left.loops.empty() ||
       !matchPattern(select.getFalseValue(), m_Constant(&hidden)) ||
       !hidden.getValue().isInfinity() || !hidden.getValue().isNegative())
     return std::nullopt;
@@ -280,8 +280,8 @@ static std::optional<int64_t> findAhead(const Attention &a,
   auto key = indexedLoop(sees.getLhs()), query = indexedLoop(last);
   auto generic = cast<linalg::GenericOp>(select->getParentOp());
   if (!key || !query ||
-      tracker.digitsOf(generic, *key) != a.scores.columns.loops ||
-      tracker.digitsOf(generic, *query) != Loops{a.scores.rows.loops.back()})
+      tracker.digitsOf(generic, *key) != a.scores.right.loops ||
+      tracker.digitsOf(generic, *query) != Loops{a.scores.left.loops.back()})
     return std::nullopt;
   return ahead.getSExtValue();
 }
@@ -365,17 +365,17 @@ static bool describeProducts(Attention &a, linalg::GenericOp scores,
   auto ofScores = describeProduct(scores, /*columnsFirst=*/hasKeys(0)),
        ofValues = describeProduct(values, /*columnsFirst=*/weights == 1);
   if (!ofScores || !ofValues || !sameLoops(reduced(a.sum), keys) ||
-      !sameLoops(ofScores->columns.loops, keys))
+      !sameLoops(ofScores->right.loops, keys))
     return false;
   a.scores = *ofScores;
   a.values = *ofValues;
   auto digits = [&](const Loops &loops) {
     return tracker.digitsOf(values, loops);
   };
-  a.columns = digits(a.values.columns.loops);
+  a.columns = digits(a.values.right.loops);
   return digits(a.values.batch) == a.scores.batch &&
-         digits(a.values.rows.loops) == a.scores.rows.loops &&
-         digits(a.values.depth) == a.scores.columns.loops;
+         digits(a.values.left.loops) == a.scores.left.loops &&
+         digits(a.values.depth) == a.scores.right.loops;
 }
 
 Match<Attention> matchAttention(func::FuncOp kernel) {
@@ -402,7 +402,7 @@ Match<Attention> matchAttention(func::FuncOp kernel) {
   a.ahead = findAhead(a, tracker);
   // Each sum has one place in the result.
   Loops all, written;
-  for (const Loops *loops : {&a.scores.batch, &a.scores.rows.loops, &a.columns})
+  for (const Loops *loops : {&a.scores.batch, &a.scores.left.loops, &a.columns})
     all.append(*loops);
   for (const Loops &digits : a.resultAt)
     written.append(digits);

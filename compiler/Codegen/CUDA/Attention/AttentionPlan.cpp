@@ -20,11 +20,11 @@ namespace tinh::cuda {
 static constexpr int64_t kManyColumns = 128, kMostColumns = 256;
 
 bool Attention::takesTensorCores(const Target &target) const {
-  Type type = getElementTypeOrSelf(values.columns.value);
+  Type type = getElementTypeOrSelf(values.right.value);
   // Values that lie along the keys are read in another order than tf32 wants.
   return scores.takesTensorCores(target) &&
-         type == getElementTypeOrSelf(scores.columns.value) &&
-         !(type.isF32() && values.columns.alongDepth);
+         type == getElementTypeOrSelf(scores.right.value) &&
+         !(type.isF32() && values.right.alongDepth);
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,7 +90,7 @@ AttentionCode tensorCode(const Attention &a, AttentionPlanAttr plan) {
 /// The loops' indices at a query, which no lane differs in.
 static Indices atQuery(const Attention &a) {
   Indices loops(a.extents.size(), LaneAnalysis::same(1 << 20));
-  for (const Loops *each : {&a.scores.batch, &a.scores.rows.loops})
+  for (const Loops *each : {&a.scores.batch, &a.scores.left.loops})
     for (unsigned loop : *each)
       loops[loop] = LaneAnalysis::same();
   return loops;
@@ -98,10 +98,10 @@ static Indices atQuery(const Attention &a) {
 
 /// Whether so many scores can be masked as a vector.
 static bool canMask(const Attention &a, int64_t lanes) {
-  const Loops &keys = a.scores.columns.loops;
+  const Loops &keys = a.scores.right.loops;
   if (lanes == 1 || keys.empty() || a.scores.extents[keys.back()] % lanes != 0)
     return lanes == 1;
-  LaneAnalysis analysis(a.scores.kernel, lanes);
+  LaneAnalysis analysis(a.scores.kernel(), lanes);
   analysis.registers[a.scores.result] = analysis.inRegisters();
   Indices loops = atQuery(a);
   for (unsigned loop : keys)
@@ -115,7 +115,7 @@ static bool canMask(const Attention &a, int64_t lanes) {
 static bool canStore(const Attention &a, int64_t lanes) {
   if (lanes == 1 || !a.values.hasColumnVectors(lanes))
     return lanes == 1;
-  func::FuncOp kernel = a.scores.kernel;
+  func::FuncOp kernel = a.scores.kernel();
   LaneAnalysis analysis(kernel, lanes);
   analysis.registers[a.values.result] = analysis.inRegisters();
   for (linalg::GenericOp op : {a.largest, a.sum})
@@ -151,11 +151,11 @@ static AttentionTensorCoresAttr planTensorCores(const Attention &a,
   MLIRContext *context = a.scores.result.getContext();
   int64_t depth = kStepBytes / bytesOf(a.scores), threads = code.threads();
   int64_t loads[] = {
-      copyWidth(a.scores, a.scores.rows, code.rows * depth, threads),
-      copyWidth(a.scores, a.scores.columns, code.keys * depth, threads),
-      copyWidth(a.values, a.values.columns, code.columns * depth, threads)};
+      copyWidth(a.scores, a.scores.left, code.rows * depth, threads),
+      copyWidth(a.scores, a.scores.right, code.keys * depth, threads),
+      copyWidth(a.values, a.values.right, code.columns * depth, threads)};
   int64_t stores = exchangedLanes(
-      a.scores.kernel, llvm::alignTo(a.width(), 16),
+      a.scores.kernel(), llvm::alignTo(a.width(), 16),
       [&](int64_t lanes) { return a.values.hasColumnVectors(lanes); });
   return AttentionTensorCoresAttr::get(
       context, code.keys,
@@ -183,9 +183,9 @@ static AttentionPlanAttr planWith(const Attention &a, const AttentionCode &code,
   MLIRContext *context = a.scores.result.getContext();
   int64_t threads = code.threads();
   int64_t loads[] = {
-      loadWidth(a.scores, a.scores.rows, code.rows * code.depth, threads),
-      loadWidth(a.scores, a.scores.columns, code.keys * code.depth, threads),
-      loadWidth(a.values, a.values.columns, code.columns * code.step, threads)};
+      loadWidth(a.scores, a.scores.left, code.rows * code.depth, threads),
+      loadWidth(a.scores, a.scores.right, code.keys * code.depth, threads),
+      loadWidth(a.values, a.values.right, code.columns * code.step, threads)};
   AttentionTensorCoresAttr tensor;
   if (tensorKeys != 0) {
     AttentionCode other = code;
@@ -303,11 +303,11 @@ SmallVector<AttentionPlanAttr> AttentionStrategy::plans(const Attention &a,
 static LogicalResult checkCode(const Attention &a, const AttentionCode &code,
                                EmitError error) {
   int64_t threads = code.threads();
-  if (failed(checkLoad(a.scores, a.scores.rows, code.loads[0], code.rows,
+  if (failed(checkLoad(a.scores, a.scores.left, code.loads[0], code.rows,
                        code.depth, threads, error)) ||
-      failed(checkLoad(a.scores, a.scores.columns, code.loads[1], code.keys,
+      failed(checkLoad(a.scores, a.scores.right, code.loads[1], code.keys,
                        code.depth, threads, error)) ||
-      failed(checkLoad(a.values, a.values.columns, code.loads[2], code.columns,
+      failed(checkLoad(a.values, a.values.right, code.loads[2], code.columns,
                        code.step, threads, error)))
     return failure();
   if (!canMask(a, code.masks))

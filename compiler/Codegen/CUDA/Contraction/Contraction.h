@@ -17,58 +17,16 @@
 #define TINH_CODEGEN_CUDA_CONTRACTION_H
 
 #include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/Kernel/Product.h"
 
 namespace tinh::cuda {
 
 /// The intrinsic that tells the chip that code is compiled for.
 inline constexpr llvm::StringLiteral kReflect = "llvm.nvvm.reflect";
 
-/// Several loops as one: their digits in mixed radix, the last one fastest.
-using Loops = llvm::SmallVector<unsigned>;
-
-/// How loops step through memory.
-struct Access {
-  llvm::SmallVector<int64_t> steps; ///< Of each loop, in elements.
-  int64_t offset = 0;               ///< Where all loops are at zero.
-  /// Elements beyond these are zeros that are not in memory.
-  struct Bound {
-    mlir::AffineExpr index; ///< Of the loops.
-    int64_t size;
-  };
-  llvm::SmallVector<Bound> bounds;
-  /// What lies there; null if it is computed from what does.
-  mlir::BlockArgument argument;
-};
-
-/// One factor of a product.
-struct Factor {
-  mlir::Value value;
-  mlir::AffineMap map; ///< How the loops index it.
-  Loops loops;         ///< The rows or columns that it alone has.
-  std::optional<Access> access;
-  /// Its elements lie side by side along the depth; else along its own loops.
-  bool alongDepth = false;
-  /// They do so along neither.
-  bool isScattered = false;
-  /// So many of them can be loaded as one vector.
-  int64_t width = 1;
-
-  /// Bytes that an asynchronous copy can bring to shared memory at a time; 0 if
-  /// none can.
-  int64_t copyBytes() const;
-};
-
-struct Product {
-  mlir::func::FuncOp kernel;
-  mlir::Value result;     ///< What the kernel reads of it: a merged form of it.
-  mlir::AffineMap output; ///< How the loops index the product itself.
-  Factor rows, columns;
-  Loops batch, depth;
-  llvm::SmallVector<int64_t> extents; ///< Of all loops.
-
-  int64_t extentOf(const Loops &loops) const;
-  /// The type of the sums, f32 or f64.
-  mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
+/// A product without loops of one step. Those of the depth are in the order in
+/// which a factor has them in memory.
+struct Product : codegen::Product {
   /// Whether both factors have a type that tensor cores multiply without
   /// rounding, or may be rounded.
   bool takesTensorCores(const Target &target) const;
@@ -84,11 +42,13 @@ struct Product {
   void setDepth(Pull &pull, mlir::Value first, mlir::Value at,
                 int64_t stepDepth, int64_t lanes, Indices &dims) const;
 };
+/// Bytes of `factor` that an asynchronous copy can bring to shared memory at a
+/// time; 0 if none can.
+int64_t copyBytes(const Factor &factor);
 
 /// The product of `op`, a sum of products. Its second factor has the rows if
-/// `columnsFirst`. Nothing if some loop of it has no role.
-std::optional<Product> describeProduct(mlir::linalg::GenericOp op,
-                                       bool columnsFirst);
+/// `columnsFirst`.
+Match<Product> describeProduct(mlir::linalg::GenericOp op, bool columnsFirst);
 /// The kernel's one product; none if what follows it cannot be computed from
 /// its sums one by one.
 Match<Product> matchProduct(mlir::func::FuncOp kernel);
@@ -101,10 +61,6 @@ mlir::BlockArgument packableArgument(mlir::func::FuncOp kernel,
 void packOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
                  mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
                  mlir::Value value, llvm::ArrayRef<int64_t> order);
-
-/// How loops that index the result of `op` by `map` index its source.
-mlir::AffineMap beforeExpansion(mlir::tensor::ExpandShapeOp op,
-                                mlir::AffineMap map);
 
 /// Whether tiles pay for a product, and for that in `kernel`, if there is one.
 bool isWorthTiles(const Product &p);

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tinh::cuda {
 
 int64_t bytesOf(const Product &p) {
-  return graph::elementSize(getElementTypeOrSelf(p.columns.value));
+  return graph::elementSize(getElementTypeOrSelf(p.right.value));
 }
 
 int64_t pipelineShared(const Tile &tile, int64_t stages) {
@@ -96,7 +96,7 @@ Value PipelinedEmitter::baseOf(Value step) {
 //===----------------------------------------------------------------------===//
 
 int64_t PipelinedEmitter::copyBytes(const SharedTile &shared) {
-  if (shared.factor.copyBytes() == 0)
+  if (cuda::copyBytes(shared.factor) == 0)
     return 0;
   int64_t bytes = shared.lanes * bytesOf(p);
   unsigned argument = shared.factor.access->argument.getArgNumber();
@@ -111,7 +111,8 @@ bool PipelinedEmitter::hasCopies() {
 
 /// Where the element at `dims` lies in memory. What depends on the depth comes
 /// last, so that the rest is computed before the loop.
-Value PipelinedEmitter::sourceIndex(const Access &access, const Indices &dims) {
+Value PipelinedEmitter::sourceIndex(const MemoryAccess &access,
+                                    const Indices &dims) {
   Value at = scalar.index(access.offset);
   for (bool ofDepth : {false, true}) {
     Value part = scalar.index(0);
@@ -127,7 +128,7 @@ Value PipelinedEmitter::sourceIndex(const Access &access, const Indices &dims) {
 Value PipelinedEmitter::isInMemory(const SharedTile &shared, const Unit &unit,
                                    Value first, const Indices &dims) {
   Value all = isInside(unit, first);
-  for (const Access::Bound &bound : shared.factor.access->bounds) {
+  for (const MemoryAccess::Bound &bound : shared.factor.access->bounds) {
     auto map = AffineMap::get(dims.size(), 0, bound.index);
     auto index = scalar.apply(map, dims);
     assert(succeeded(index) && "bounds are affine");
@@ -139,7 +140,7 @@ Value PipelinedEmitter::isInMemory(const SharedTile &shared, const Unit &unit,
 
 void PipelinedEmitter::copyUnit(const SharedTile &shared, const Unit &unit,
                                 int64_t bytes, Value first, Value base) {
-  const Access &access = *shared.factor.access;
+  const MemoryAccess &access = *shared.factor.access;
   Pull pull(b, loc, bytes / bytesOf(p));
   Indices dims = indicesOf(pull, shared, unit, first);
   Value read;

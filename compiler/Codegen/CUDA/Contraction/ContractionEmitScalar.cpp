@@ -182,15 +182,15 @@ void ContractionEmitter::findBlock() {
   Value rest = kernel.block;
   Value column = scalar.peel(rest, code.columnTiles),
         row = scalar.peel(rest, code.rowTiles);
-  rows = {p.rows,
+  rows = {p.left,
           code.loads[0],
-          p.extentOf(p.rows.loops),
+          p.extentOf(p.left.loops),
           tile.rows,
           scalar.mul(row, tile.rows),
           0};
-  columns = {p.columns,
+  columns = {p.right,
              code.loads[1],
-             p.extentOf(p.columns.loops),
+             p.extentOf(p.right.loops),
              tile.columns,
              scalar.mul(column, tile.columns),
              columnsOffset()};
@@ -305,8 +305,8 @@ LogicalResult ContractionEmitter::whenRow(Value row,
 FailureOr<Indices> ContractionEmitter::resultIndices(Pull &pull, Value row,
                                                      Value column) {
   Indices dims = batch;
-  p.setDigits(pull, p.rows.loops, row, 1, dims);
-  p.setDigits(pull, p.columns.loops, column, pull.laneCount(), dims);
+  p.setDigits(pull, p.left.loops, row, 1, dims);
+  p.setDigits(pull, p.right.loops, column, pull.laneCount(), dims);
   auto at = pull.apply(p.output, dims);
   auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>();
   if (failed(at) || !merged)

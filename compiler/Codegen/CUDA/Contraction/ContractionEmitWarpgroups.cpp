@@ -32,7 +32,7 @@ static constexpr int64_t kWarpgroup = 128, kRows = 64, kLines = 8;
 
 bool takesWarpgroups(const Product &p, const Tile &tile) {
   // A product of f32 would cut its factors where others round them.
-  return !getElementTypeOrSelf(p.rows.value).isF32() &&
+  return !getElementTypeOrSelf(p.left.value).isF32() &&
          tile.threads() % kWarpgroup == 0 &&
          tile.rows % (kRows * tile.threads() / kWarpgroup) == 0 &&
          tile.columns * bytesOf(p) % kPanelBytes == 0;

@@ -41,7 +41,7 @@ public:
 
 protected:
   mlir::Type storedType() const override {
-    return getElementTypeOrSelf(p.columns.value);
+    return getElementTypeOrSelf(p.right.value);
   }
   int64_t stepElements() const override {
     return (tile.rows + tile.columns) * stepDepth;
@@ -85,7 +85,7 @@ private:
   void copyUnit(const SharedTile &shared, const Unit &unit, int64_t bytes,
                 mlir::Value first, mlir::Value base);
   void copyTile(const SharedTile &shared, mlir::Value first, mlir::Value base);
-  mlir::Value sourceIndex(const Access &access, const Indices &dims);
+  mlir::Value sourceIndex(const MemoryAccess &access, const Indices &dims);
   mlir::Value isInMemory(const SharedTile &shared, const Unit &unit,
                          mlir::Value first, const Indices &dims);
   mlir::Value placeOf(const SharedTile &shared, const Unit &unit);

@@ -18,8 +18,8 @@ Tiles tilesOf(const Product &p, ContractionPlanAttr plan) {
   auto count = [&](const Loops &loops, int64_t each) {
     return static_cast<int64_t>(llvm::divideCeil(p.extentOf(loops), each));
   };
-  return {count(p.rows.loops, plan.getTileRows()),
-          count(p.columns.loops, plan.getTileColumns()), p.extentOf(p.batch)};
+  return {count(p.left.loops, plan.getTileRows()),
+          count(p.right.loops, plan.getTileColumns()), p.extentOf(p.batch)};
 }
 
 static Tile tileOf(ContractionPlanAttr plan) {
@@ -40,7 +40,7 @@ static ArrayRef<Tile> tilesFor(const Product &p, const Target &target) {
       {128, 128, 16, 8}, {64, 64, 8, 4}, {32, 32, 4, 4}};
   if (p.element().isF64())
     return ArrayRef(kScalar).drop_front(); // Too many registers.
-  bool copied = p.rows.copyBytes() && p.columns.copyBytes();
+  bool copied = cuda::copyBytes(p.left) && cuda::copyBytes(p.right);
   return copied && p.takesTensorCores(target) ? ArrayRef(kCopied)
                                               : ArrayRef(kScalar);
 }
@@ -48,7 +48,7 @@ static ArrayRef<Tile> tilesFor(const Product &p, const Target &target) {
 /// How many results tensor cores' threads store together, whose warp has so
 /// many columns.
 static int64_t tensorStores(const Product &p, int64_t warpColumns) {
-  int64_t lanes = exchangedLanes(p.kernel, warpColumns, [&](int64_t lanes) {
+  int64_t lanes = exchangedLanes(p.kernel(), warpColumns, [&](int64_t lanes) {
     return p.hasColumnVectors(lanes);
   });
   return canStore(p, lanes) ? lanes : 1;
@@ -63,12 +63,12 @@ static TensorCoresAttr planTensorCores(const Product &p, const Tile &tile) {
   // What is in registers is one step ahead. A large tile's step takes long
   // enough, and two blocks are to fit into the 100 KB that small
   // multiprocessors have.
-  bool copies = p.rows.copyBytes() || p.columns.copyBytes();
+  bool copies = cuda::copyBytes(p.left) || cuda::copyBytes(p.right);
   int64_t stages = !copies ? 2 : tile.rows < 128 ? 4 : 3;
   int64_t depth = kStepBytes / bytesOf(p);
   int64_t loads[] = {
-      copyWidth(p, p.rows, tile.rows * depth, tile.threads()),
-      copyWidth(p, p.columns, tile.columns * depth, tile.threads())};
+      copyWidth(p, p.left, tile.rows * depth, tile.threads()),
+      copyWidth(p, p.right, tile.columns * depth, tile.threads())};
   return TensorCoresAttr::get(
       context, DenseI64ArrayAttr::get(context, {rows, columns}), stages,
       DenseI64ArrayAttr::get(context, loads), tensorStores(p, columns));
@@ -80,8 +80,8 @@ static ContractionPlanAttr planWith(const Product &p, const Tile &tile,
   MLIRContext *context = p.result.getContext();
   int64_t depth = tile.rows < 128 ? 16 : 8;
   int64_t loads[] = {
-      loadWidth(p, p.rows, tile.rows * depth, tile.threads()),
-      loadWidth(p, p.columns, tile.columns * depth, tile.threads())};
+      loadWidth(p, p.left, tile.rows * depth, tile.threads()),
+      loadWidth(p, p.right, tile.columns * depth, tile.threads())};
   TensorCoresAttr tensor;
   WarpgroupsAttr warpgroups;
   if (p.takesTensorCores(target))
@@ -110,13 +110,13 @@ bool isWorthTiles(const Product &p) {
   constexpr int64_t kLeast = 8, kLong = 32;
   if (p.extentOf(p.depth) < kLeast)
     return false;
-  int64_t rows = p.extentOf(p.rows.loops);
-  int64_t columns = p.extentOf(p.columns.loops);
+  int64_t rows = p.extentOf(p.left.loops);
+  int64_t columns = p.extentOf(p.right.loops);
   if (rows >= kLeast && columns >= kLeast)
     return true;
   // Teams of threads add up along the depth; where the large factor lies along
   // its own loops, only tiles read neighbours together.
-  const Factor &large = rows > columns ? p.rows : p.columns;
+  const Factor &large = rows > columns ? p.left : p.right;
   return std::max(rows, columns) >= kLong && p.extentOf(p.depth) >= kLong &&
          !large.alongDepth && !large.isScattered;
 }
@@ -191,16 +191,16 @@ static LogicalResult checkTensorCores(const Product &p,
   if (!p.takesTensorCores(target))
     return error() << "tensor cores take factors of f16 or bf16, or with "
                       "--allow-tf32 of f32, found "
-                   << getElementTypeOrSelf(p.rows.value) << " and "
-                   << getElementTypeOrSelf(p.columns.value);
+                   << getElementTypeOrSelf(p.left.value) << " and "
+                   << getElementTypeOrSelf(p.right.value);
   if (plan.getWarpgroups() &&
       (!target.usesWarpgroups() || !takesWarpgroups(p, tile)))
     return error() << "'warpgroups' are for chips with +wgmma, factors of f16 "
                       "or bf16, and 64 rows of the tile for each 128 threads";
   int64_t depth = kStepBytes / bytesOf(p), stores = tensor.getStores();
   for (auto [factor, lanes, lines] :
-       {std::tuple(&p.rows, tensor.getLoads()[0], tile.rows),
-        std::tuple(&p.columns, tensor.getLoads()[1], tile.columns)})
+       {std::tuple(&p.left, tensor.getLoads()[0], tile.rows),
+        std::tuple(&p.right, tensor.getLoads()[1], tile.columns)})
     if (failed(
             checkLoad(p, *factor, lanes, lines, depth, tile.threads(), error)))
       return failure();
@@ -218,9 +218,9 @@ FailureOr<Division> ContractionStrategy::divide(const Product &p,
   Tile tile = tileOf(plan);
   int64_t depth = plan.getDepth(), threads = tile.threads();
   if (failed(checkRegisters(p, tile, error)) ||
-      failed(checkLoad(p, p.rows, plan.getLoads()[0], tile.rows, depth, threads,
+      failed(checkLoad(p, p.left, plan.getLoads()[0], tile.rows, depth, threads,
                        error)) ||
-      failed(checkLoad(p, p.columns, plan.getLoads()[1], tile.columns, depth,
+      failed(checkLoad(p, p.right, plan.getLoads()[1], tile.columns, depth,
                        threads, error)))
     return failure();
   if (!canStore(p, plan.getStores()))

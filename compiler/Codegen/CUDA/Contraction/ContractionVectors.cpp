@@ -23,7 +23,7 @@ bool canLoad(const Product &p, const Factor &factor, int64_t lanes) {
     return true;
   if (factor.width % lanes != 0)
     return false;
-  LaneAnalysis analysis(p.kernel, lanes);
+  LaneAnalysis analysis(p.kernel(), lanes);
   Indices dims(p.extents.size(), LaneAnalysis::same(1 << 20));
   for (const Loops *loops : {&p.batch, &p.depth, &factor.loops})
     for (unsigned loop : *loops)
@@ -43,14 +43,14 @@ int64_t loadWidth(const Product &p, const Factor &factor, int64_t elements,
 
 int64_t copyWidth(const Product &p, const Factor &factor, int64_t elements,
                   int64_t threads) {
-  int64_t bytes = std::min(factor.copyBytes(), kChunkBytes);
+  int64_t bytes = std::min(cuda::copyBytes(factor), kChunkBytes);
   return bytes ? bytes / bytesOf(p) : loadWidth(p, factor, elements, threads);
 }
 
 LogicalResult checkLoad(const Product &p, const Factor &factor, int64_t lanes,
                         int64_t lines, int64_t depth, int64_t threads,
                         EmitError error) {
-  StringRef name = &factor == &p.rows ? "rows" : "columns";
+  StringRef name = &factor == &p.left ? "rows" : "columns";
   if (lines * depth % (lanes * threads) != 0)
     return error() << "a step has " << lines * depth << " elements of the "
                    << name << "' factor, which " << threads
@@ -58,7 +58,7 @@ LogicalResult checkLoad(const Product &p, const Factor &factor, int64_t lanes,
   if ((factor.alongDepth ? depth : lines) % lanes != 0)
     return error() << "vectors of " << lanes << " of the " << name
                    << "' factor would cross the end of a step";
-  bool copied = factor.copyBytes() != 0 && factor.width % lanes == 0;
+  bool copied = cuda::copyBytes(factor) != 0 && factor.width % lanes == 0;
   if (copied || canLoad(p, factor, lanes))
     return success();
   return error()
@@ -72,9 +72,9 @@ LogicalResult checkLoad(const Product &p, const Factor &factor, int64_t lanes,
 //===----------------------------------------------------------------------===//
 
 bool Product::hasColumnVectors(int64_t lanes) const {
-  if (columns.loops.empty())
+  if (right.loops.empty())
     return lanes == 1;
-  unsigned loop = columns.loops.back();
+  unsigned loop = right.loops.back();
   return (output.getDimPosition(output.getNumResults() - 1) == loop &&
           extents[loop] % lanes == 0) ||
          lanes == 1;
@@ -83,19 +83,19 @@ bool Product::hasColumnVectors(int64_t lanes) const {
 bool canStore(const Product &p, int64_t lanes) {
   if (lanes == 1 || !p.hasColumnVectors(lanes))
     return lanes == 1;
-  LaneAnalysis analysis(p.kernel, lanes);
+  LaneAnalysis analysis(p.kernel(), lanes);
   Indices dims(p.extents.size(), LaneAnalysis::same(1 << 20));
-  for (const Loops *loops : {&p.batch, &p.rows.loops, &p.columns.loops})
+  for (const Loops *loops : {&p.batch, &p.left.loops, &p.right.loops})
     for (unsigned loop : *loops)
       dims[loop] = LaneAnalysis::same();
-  dims[p.columns.loops.back()] = analysis.along();
+  dims[p.right.loops.back()] = analysis.along();
   auto at = analysis.apply(p.output, dims);
   auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>();
   if (at && merged)
     at = analysis.merge(*at, merged.getSrcType().getShape(),
                         merged.getReassociationIndices());
   analysis.registers[p.result] = analysis.inRegisters();
-  func::FuncOp kernel = p.kernel;
+  func::FuncOp kernel = p.kernel();
   return at &&
          llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
                       [&](Value result) {

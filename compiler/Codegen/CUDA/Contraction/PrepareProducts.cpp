@@ -187,9 +187,9 @@ void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
   if (!p || !isWorthTiles(*p))
     return;
   Tiles tiles = tilesOf(*p, planTiles(*p, target));
-  for (const Factor *factor : {&p->rows, &p->columns}) {
+  for (const Factor *factor : {&p->left, &p->right}) {
     // So often is each element of it loaded.
-    int64_t times = factor == &p->rows ? tiles.columns : tiles.rows;
+    int64_t times = factor == &p->left ? tiles.columns : tiles.rows;
     BlockArgument argument = factor->isScattered
                                  ? packableArgument(kernel, factor->value)
                                  : BlockArgument();

@@ -74,7 +74,7 @@ graph::LibraryAttr
 LibraryDescriber::makeCall(graph::LibraryKind kind, graph::ViewAttr left,
                            graph::ViewAttr right, graph::ViewAttr result,
                            const Addends &addends, graph::WindowAttr window) {
-  bool tf32 = target.allowTf32 && getElementTypeOrSelf(p.rows.value).isF32();
+  bool tf32 = target.allowTf32 && getElementTypeOrSelf(p.left.value).isF32();
   return graph::LibraryAttr::get(kernel.getContext(), kind, left, right, result,
                                  addends.bias, addends.residual, window,
                                  epilogue.activation, tf32);
@@ -87,11 +87,11 @@ LibraryDescriber::makeCall(graph::LibraryKind kind, graph::ViewAttr left,
 /// Whether libraries multiply such factors to such a result, adding its like.
 static bool haveTypes(func::FuncOp kernel, const Product &p,
                       const LibraryEpilogue &epilogue) {
-  Type factor = getElementTypeOrSelf(p.rows.value);
+  Type factor = getElementTypeOrSelf(p.left.value);
   Type result = getElementTypeOrSelf(kernel.getResultTypes()[0]);
   return p.element().isF32() &&
          (factor.isF32() || factor.isF16() || factor.isBF16()) &&
-         getElementTypeOrSelf(p.columns.value) == factor &&
+         getElementTypeOrSelf(p.right.value) == factor &&
          (result == factor || result.isF32()) &&
          llvm::all_of(epilogue.addends, [&](const Addend &addend) {
            return getElementTypeOrSelf(
@@ -107,14 +107,14 @@ graph::LibraryAttr describeForLibrary(func::FuncOp kernel,
   auto epilogue = matchEpilogue(kernel, p->result);
   if (!epilogue || !haveTypes(kernel, *p, *epilogue))
     return {};
-  auto rows = accessMemory(p->rows.value, p->rows.map);
-  auto columns = accessMemory(p->columns.value, p->columns.map);
-  if (!rows || !columns)
-    return {};
+  for (const Factor *factor : {&p->left, &p->right})
+    if (!factor->access || !factor->access->argument ||
+        factor->access->isSliced)
+      return {};
   LibraryDescriber describer{kernel, target, *p, *epilogue};
-  if (auto product = describer.product(*rows, *columns))
+  if (auto product = describer.product())
     return product;
-  return describer.convolution(*rows, *columns);
+  return describer.convolution();
 }
 
 } // namespace tinh::cuda

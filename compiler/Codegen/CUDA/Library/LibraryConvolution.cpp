@@ -35,11 +35,11 @@ struct Spatial {
 
 class ConvolutionMatcher {
 public:
-  ConvolutionMatcher(const Product &p, const MemoryAccess &image,
-                     const Factor &ofImage, const MemoryAccess &filter,
-                     const Factor &ofFilter)
-      : p(p), image(image), filter(filter), positions(ofImage.loops),
-        outputs(ofFilter.loops), filterSteps(filter.steps()) {}
+  ConvolutionMatcher(const Product &p, const Factor &image,
+                     const Factor &filter)
+      : p(p), image(*image.access), filter(*filter.access),
+        positions(image.loops), outputs(filter.loops),
+        filterSteps(filter.access->steps) {}
 
   bool match();
 
@@ -69,7 +69,7 @@ private:
   const Product &p;
   const MemoryAccess &image, &filter;
   const Loops &positions, &outputs;
-  SmallVector<int64_t> filterSteps;
+  ArrayRef<int64_t> filterSteps;
   SmallVector<unsigned> seen; ///< Loops that index the image.
 };
 
@@ -237,21 +237,18 @@ private:
 
 } // namespace
 
-graph::LibraryAttr LibraryDescriber::convolution(const MemoryAccess &rows,
-                                                 const MemoryAccess &columns) {
-  if (auto found = convolution(rows, p.rows, columns, p.columns))
+graph::LibraryAttr LibraryDescriber::convolution() {
+  if (auto found = convolution(p.left, p.right))
     return found;
-  return convolution(columns, p.columns, rows, p.rows);
+  return convolution(p.right, p.left);
 }
 
-graph::LibraryAttr LibraryDescriber::convolution(const MemoryAccess &image,
-                                                 const Factor &ofImage,
-                                                 const MemoryAccess &filter,
-                                                 const Factor &ofFilter) {
-  ConvolutionMatcher m(p, image, ofImage, filter, ofFilter);
+graph::LibraryAttr LibraryDescriber::convolution(const Factor &image,
+                                                 const Factor &filter) {
+  ConvolutionMatcher m(p, image, filter);
   if (epilogue.activation == graph::Activation::GeluTanh || !m.match())
     return {};
-  Views views(m, filter.steps());
+  Views views(m, filter.access->steps);
   auto viewOf = [&](unsigned operand, ArrayRef<int64_t> steps) {
     // Channels of all groups are one dimension.
     if (m.group.loop && m.output.loop &&
@@ -276,14 +273,15 @@ graph::LibraryAttr LibraryDescriber::convolution(const MemoryAccess &image,
   auto list = [&](ArrayRef<int64_t> values) {
     return DenseI64ArrayAttr::get(kernel.getContext(), values);
   };
-  return makeCall(
-      graph::LibraryKind::Convolution,
-      makeView(image.argument, views.imageShape, views.imageStrides),
-      makeView(filter.argument, views.filterShape, views.filterStrides), result,
-      *added,
-      graph::WindowAttr::get(kernel.getContext(), list(views.low),
-                             list(views.high), list(views.strides),
-                             list(views.dilations)));
+  return makeCall(graph::LibraryKind::Convolution,
+                  makeView(image.access->argument.getArgNumber(),
+                           views.imageShape, views.imageStrides),
+                  makeView(filter.access->argument.getArgNumber(),
+                           views.filterShape, views.filterStrides),
+                  result, *added,
+                  graph::WindowAttr::get(kernel.getContext(), list(views.low),
+                                         list(views.high), list(views.strides),
+                                         list(views.dilations)));
 }
 
 } // namespace tinh::cuda

@@ -10,12 +10,11 @@
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Library/LibraryEpilogue.h"
-#include "compiler/Codegen/CUDA/Library/MemoryAccess.h"
 
 namespace tinh::cuda {
 
 /// Describes a kernel's product to a library, as one of matrices or as a
-/// convolution. `rows` and `columns` are where its factors' elements lie.
+/// convolution. The factors' elements lie in arguments.
 struct LibraryDescriber {
   mlir::func::FuncOp kernel;
   const Target &target;
@@ -23,16 +22,11 @@ struct LibraryDescriber {
   const LibraryEpilogue &epilogue;
 
   /// Null if it is none.
-  graph::LibraryAttr product(const MemoryAccess &rows,
-                             const MemoryAccess &columns);
-  graph::LibraryAttr convolution(const MemoryAccess &rows,
-                                 const MemoryAccess &columns);
+  graph::LibraryAttr product();
+  graph::LibraryAttr convolution();
 
 private:
-  graph::LibraryAttr convolution(const MemoryAccess &image,
-                                 const Factor &ofImage,
-                                 const MemoryAccess &filter,
-                                 const Factor &ofFilter);
+  graph::LibraryAttr convolution(const Factor &image, const Factor &filter);
 
   /// The view of an operand through which the product's loops step so; null if
   /// libraries know none such.

@@ -38,9 +38,9 @@ static bool isMatrix(graph::ViewAttr view, bool columnsOnly = false) {
   return follow(2, 1) || (!columnsOnly && follow(1, 2));
 }
 
-graph::LibraryAttr LibraryDescriber::product(const MemoryAccess &rows,
-                                             const MemoryAccess &columns) {
-  if (!rows.staysInside(p.extents) || !columns.staysInside(p.extents))
+graph::LibraryAttr LibraryDescriber::product() {
+  const MemoryAccess &ofLeft = *p.left.access, &ofRight = *p.right.access;
+  if (!ofLeft.staysInside(p.extents) || !ofRight.staysInside(p.extents))
     return {};
   // Batch × the two others.
   auto matrix = [&](unsigned operand, const Loops &rows, const Loops &columns,
@@ -56,11 +56,12 @@ graph::LibraryAttr LibraryDescriber::product(const MemoryAccess &rows,
     return makeView(operand, shape, strides);
   };
   auto viewOf = [&](unsigned operand, ArrayRef<int64_t> steps) {
-    return matrix(operand, p.rows.loops, p.columns.loops, steps);
+    return matrix(operand, p.left.loops, p.right.loops, steps);
   };
-  auto left = matrix(rows.argument, p.rows.loops, p.depth, rows.steps());
-  auto right =
-      matrix(columns.argument, p.depth, p.columns.loops, columns.steps());
+  auto left = matrix(ofLeft.argument.getArgNumber(), p.left.loops, p.depth,
+                     ofLeft.steps);
+  auto right = matrix(ofRight.argument.getArgNumber(), p.depth, p.right.loops,
+                      ofRight.steps);
   auto result = resultView(viewOf);
   if (!left || !right || !result || !isMatrix(left) || !isMatrix(right) ||
       !isMatrix(result, /*columnsOnly=*/true))
