@@ -48,10 +48,6 @@ mlir::LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
 /// Rounds up to the alignment of buffers.
 inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
 
-/// Chunks of a kernel, and bytes of scratch memory that a worker needs.
-struct Division {
-  int64_t chunks, scratch;
-};
 /// So many units of work in chunks of `perChunk`, of which there is at least
 /// one.
 inline int64_t countChunks(int64_t units, int64_t perChunk) {

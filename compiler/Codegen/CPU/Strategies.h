@@ -21,8 +21,8 @@ namespace tinh::cpu {
 
 struct Device {
   using Target = cpu::Target;
-  using Division = cpu::Division;
   using EmittedKernel = cpu::EmittedKernel;
+  static constexpr llvm::StringLiteral kName = "a CPU";
   /// In the end some workers wait for others, for half a chunk each, and all
   /// the time if there are fewer chunks than the cores of a small machine; what
   /// takes a few microseconds is not worth more chunks.
@@ -35,14 +35,8 @@ struct Device {
   }
 };
 
-llvm::ArrayRef<Strategy<Device>> strategies();
-
-/// The plan of `kernel` that costs least.
-Candidate choosePlan(mlir::func::FuncOp kernel, const Target &target);
-
-/// What the plan of `kernel` makes of it; an error if it cannot be computed so.
-mlir::FailureOr<Division> divideKernel(mlir::func::FuncOp kernel,
-                                       const Target &target);
+/// Rows compute every kernel.
+StrategyTable<Device> strategies();
 
 /// Makes of all kernel functions of a module at phase `kernels` what their
 /// strategies want, and gives them plans. With `remarks`, says what was

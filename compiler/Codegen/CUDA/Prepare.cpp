@@ -14,7 +14,6 @@
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/CUDA/Windows/Windows.h"
-#include "compiler/Codegen/Kernel/Choosing.h"
 
 using namespace mlir;
 

@@ -18,8 +18,8 @@
 
 namespace tinh::cuda {
 
-llvm::ArrayRef<codegen::Strategy<Device>> strategies() {
-  static const codegen::Strategy<Device> table[] = {
+StrategyTable<Device> strategies() {
+  static const Strategy<Device> table[] = {
       strategyOf<Device, ContractionStrategy>(),
       strategyOf<Device, AttentionStrategy>(),
       strategyOf<Device, ScanStrategy>(),
@@ -28,7 +28,7 @@ llvm::ArrayRef<codegen::Strategy<Device>> strategies() {
       strategyOf<Device, WindowsStrategy>(),
       strategyOf<Device, TransposeStrategy>(),
       strategyOf<Device, ThreadsStrategy>()};
-  return table;
+  return llvm::ArrayRef(table);
 }
 
 } // namespace tinh::cuda

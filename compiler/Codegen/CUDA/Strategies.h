@@ -13,7 +13,7 @@
 namespace tinh::cuda {
 
 /// One row a strategy. Of plans that cost the same the first row's counts.
-llvm::ArrayRef<codegen::Strategy<Device>> strategies();
+StrategyTable<Device> strategies();
 
 } // namespace tinh::cuda
 

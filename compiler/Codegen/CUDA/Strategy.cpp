@@ -10,7 +10,6 @@
 #include "compiler/Codegen/CUDA/Library/Libraries.h"
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
-#include "compiler/Codegen/Kernel/Choosing.h"
 #include "compiler/Codegen/Kernel/Scatter.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
@@ -56,12 +55,9 @@ static LogicalResult choosePlan(func::FuncOp kernel, const Target &target,
                                 bool remarks) {
   if (kernel->hasAttr(graph::names::kPlan))
     return success();
-  auto considered = considerAll(strategies(), kernel, target);
-  const Candidate *chosen = cheapest(considered);
+  auto chosen = strategies().cheapest(kernel, target, remarks);
   if (!chosen)
     return kernel.emitError("internal error: no strategy computes this kernel");
-  if (remarks)
-    remark(kernel, considered);
   kernel->setAttr(graph::names::kPlan, chosen->plan);
   return success();
 }
@@ -84,26 +80,11 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target,
   return success();
 }
 
-/// What the kernel's plan comes to.
-static FailureOr<Division> divideKernel(func::FuncOp kernel,
-                                        const Target &target) {
-  auto plan =
-      kernel->getAttrOfType<graph::KernelPlanInterface>(graph::names::kPlan);
-  if (!plan)
-    return kernel.emitError("no plan has been chosen for this kernel");
-  const auto *strategy = findStrategy(strategies(), plan);
-  if (!strategy)
-    return kernel.emitError()
-           << "is on a GPU, for which " << plan
-           << " is no plan; expected one of the cuda dialect";
-  return strategy->divide(kernel, plan, target);
-}
-
 FailureOr<Division> checkLimits(Division division, const Target &target,
                                 EmitError error, int64_t registers) {
   Limits limits = limitsOf(target);
-  if (division.shared > limits.sharedBytes)
-    return error() << "a block takes " << division.shared
+  if (division.scratch > limits.sharedBytes)
+    return error() << "a block takes " << division.scratch
                    << " bytes of shared memory, of which " << limits.chip
                    << " has " << limits.sharedBytes;
   if (division.threads * registers > limits.registers)
@@ -111,10 +92,10 @@ FailureOr<Division> checkLimits(Division division, const Target &target,
                    << " threads that take up to " << registers
                    << " registers each, of which a multiprocessor has "
                    << limits.registers;
-  if (division.blocks <= std::numeric_limits<int32_t>::max())
+  if (division.chunks <= std::numeric_limits<int32_t>::max())
     return division;
   return error() << "a grid has 2147483647 blocks at most, found "
-                 << division.blocks;
+                 << division.chunks;
 }
 
 LogicalResult divideKernels(ModuleOp module) {
@@ -123,19 +104,13 @@ LogicalResult divideKernels(ModuleOp module) {
   auto target = targetOf(module);
   if (failed(target))
     return failure();
-  Builder b(module.getContext());
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!graph::isOnCuda(kernel) || !kernel->hasAttr(graph::names::kPlan))
       continue;
-    auto division = divideKernel(kernel, *target);
+    auto division = strategies().divide(kernel, *target);
     if (failed(division))
       return failure();
-    auto set = [&](StringRef name, int64_t value) {
-      kernel->setAttr(name, b.getI64IntegerAttr(value));
-    };
-    set(graph::names::kChunks, division->blocks);
-    set(graph::names::kThreads, division->threads);
-    set(graph::names::kScratch, division->shared);
+    setDivision(kernel, *division);
   }
   return success();
 }
@@ -232,37 +207,11 @@ void EmittedKernel::takeRegisters() {
                     Builder(function.getContext()).getI32IntegerAttr(kMost));
 }
 
-/// What the kernel's attributes say must be what its plan comes to: they are
-/// what it is launched with.
-static LogicalResult checkDivision(func::FuncOp kernel, const Target &target) {
-  auto number = [&](StringRef name) {
-    auto value = kernel->getAttrOfType<IntegerAttr>(name);
-    return value ? value.getInt() : -1;
-  };
-  Division given{number(graph::names::kChunks), number(graph::names::kThreads),
-                 number(graph::names::kScratch)};
-  auto division = divideKernel(kernel, target);
-  if (failed(division))
-    return failure();
-  if (*division == given)
-    return success();
-  return kernel.emitError()
-         << kernel->getAttr(graph::names::kPlan) << " makes "
-         << division->blocks << " blocks of " << division->threads
-         << " threads with " << division->shared
-         << " bytes of shared memory, not " << given.blocks << " of "
-         << given.threads << " with " << given.shared;
-}
-
 /// An empty gpu.func of the kernel's name, with its operands as flat memory.
 static gpu::GPUFuncOp createFunction(func::FuncOp kernel,
                                      gpu::GPUModuleOp module, int64_t threads) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  SmallVector<Type> types;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
-                                            kernel.getResultTypes()))
-    types.push_back(flatType(cast<RankedTensorType>(type),
-                             operandStrides(kernel, types.size())));
+  SmallVector<Type> types = operandMemory(kernel);
   auto function = gpu::GPUFuncOp::create(b, kernel.getLoc(), kernel.getName(),
                                          b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
@@ -297,16 +246,14 @@ int64_t widestVector(func::FuncOp kernel) {
 
 FailureOr<gpu::GPUFuncOp>
 emitKernel(func::FuncOp kernel, gpu::GPUModuleOp module, const Target &target) {
-  if (failed(checkDivision(kernel, target)))
+  auto division = strategies().divide(kernel, target);
+  if (failed(division) || failed(checkDivision(kernel, *division)))
     return failure();
-  auto threads = kernel->getAttrOfType<IntegerAttr>(graph::names::kThreads);
-  gpu::GPUFuncOp function = createFunction(kernel, module, threads.getInt());
+  gpu::GPUFuncOp function = createFunction(kernel, module, division->threads);
   EmittedKernel emitted = beginKernel(kernel, function);
-  Attribute plan = kernel->getAttr(graph::names::kPlan);
-  if (succeeded(findStrategy(strategies(), plan)->emit(emitted, plan, target)))
-    return function;
-  return kernel.emitError("internal error: ")
-         << plan << " has no code for this kernel";
+  if (failed(strategies().emit(emitted, target)))
+    return failure();
+  return function;
 }
 
 } // namespace tinh::cuda

@@ -36,13 +36,6 @@ inline constexpr int64_t kWarp = 32;
 /// Those of a block, where nothing asks for another number.
 inline constexpr int64_t kThreads = 256;
 
-/// How a kernel is launched: a grid of one dimension of so many blocks, each
-/// with its threads and bytes of dynamic shared memory.
-struct Division {
-  int64_t blocks, threads, shared = 0;
-  bool operator==(const Division &) const = default;
-};
-
 /// A kernel function while code for it is being emitted.
 struct EmittedKernel {
   mlir::func::FuncOp source;
@@ -78,8 +71,8 @@ struct EmittedKernel {
 /// What the table of strategies for GPUs is about (Kernel/Strategy.h).
 struct Device {
   using Target = cuda::Target;
-  using Division = cuda::Division;
   using EmittedKernel = cuda::EmittedKernel;
+  static constexpr llvm::StringLiteral kName = "a GPU";
   /// Plans count the waves of blocks that multiprocessors go through.
   static double idleCycles(double, const Division &) { return 0; }
 };

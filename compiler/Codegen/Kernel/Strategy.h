@@ -79,11 +79,18 @@ struct Considered {
 
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
-/// A row of the table of a device, which has the types Target, Division and
-/// EmittedKernel and the function idleCycles.
+/// What a plan makes of a kernel.
+struct Division {
+  int64_t chunks;      ///< Pieces of the work: blocks, on a GPU.
+  int64_t threads = 0; ///< Of such a block.
+  int64_t scratch = 0; ///< Bytes that a worker or block needs beside operands.
+  bool operator==(const Division &) const = default;
+};
+
+/// A row of the table of a device, which has the types Target and
+/// EmittedKernel, a name and the function idleCycles.
 template <typename Device> struct Strategy {
   using Target = typename Device::Target;
-  using Division = typename Device::Division;
   using EmittedKernel = typename Device::EmittedKernel;
 
   llvm::StringRef name;
@@ -122,9 +129,8 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
     }
     return considered;
   };
-  row.divide =
-      [](mlir::func::FuncOp kernel, mlir::Attribute plan,
-         const Target &target) -> llvm::FailureOr<typename Row::Division> {
+  row.divide = [](mlir::func::FuncOp kernel, mlir::Attribute plan,
+                  const Target &target) -> llvm::FailureOr<Division> {
     auto match = S::match(kernel);
     if (!match)
       return kernel.emitError()
@@ -146,33 +152,100 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
   return row;
 }
 
-/// The row that `plan` is one of; null if the device has no such strategy.
-template <typename Device>
-const Strategy<Device> *findStrategy(llvm::ArrayRef<Strategy<Device>> table,
-                                     mlir::Attribute plan) {
-  for (const Strategy<Device> &row : table)
-    if (row.plan == plan.getTypeID())
-      return &row;
-  return nullptr;
-}
-
-/// What each strategy of the table says of the kernel.
-template <typename Device>
-llvm::SmallVector<Considered, 0>
-considerAll(llvm::ArrayRef<Strategy<Device>> table, mlir::func::FuncOp kernel,
-            const typename Device::Target &target) {
-  llvm::SmallVector<Considered, 0> all;
-  for (const Strategy<Device> &row : table)
-    all.push_back(row.consider(kernel, target));
-  return all;
-}
-
-/// The cheapest of all; of several the first. Null if there is none.
-const Candidate *cheapest(llvm::ArrayRef<Considered> considered);
+/// The cheapest of all; nothing if there is none.
+std::optional<Candidate> cheapest(llvm::ArrayRef<Considered> considered);
 
 /// Says as remarks at the kernel what was considered, the cheapest plan first,
 /// and why others were not.
 void remark(mlir::func::FuncOp kernel, llvm::ArrayRef<Considered> considered);
+
+/// A device's strategies; the cheapest wins, of several the first.
+template <typename Device> class StrategyTable {
+public:
+  using Target = typename Device::Target;
+  using EmittedKernel = typename Device::EmittedKernel;
+  StrategyTable(llvm::ArrayRef<Strategy<Device>> rows) : rows(rows) {}
+
+  /// The row of the kernel's plan; an error if it has none for this device.
+  llvm::FailureOr<const Strategy<Device> *>
+  strategyOf(mlir::func::FuncOp kernel) const {
+    mlir::Attribute plan = kernel->getAttr(graph::names::kPlan);
+    if (!plan)
+      return kernel.emitError("no plan has been chosen for this kernel");
+    if (const Strategy<Device> *row = find(plan))
+      return row;
+    return kernel.emitError() << "is on " << Device::kName << ", for which "
+                              << plan << " is no plan";
+  }
+
+  /// The cheapest plan of the kernel, whatever it has; nothing if none can
+  /// compute it. With `remarks`, says what was considered.
+  std::optional<Candidate> cheapest(mlir::func::FuncOp kernel,
+                                    const Target &target,
+                                    bool remarks = false) const {
+    llvm::SmallVector<Considered, 0> all;
+    for (const Strategy<Device> &row : rows)
+      all.push_back(row.consider(kernel, target));
+    if (remarks)
+      remark(kernel, all);
+    return codegen::cheapest(all);
+  }
+
+  /// What the kernel's plan makes of it; an error if it cannot be computed so.
+  llvm::FailureOr<Division> divide(mlir::func::FuncOp kernel,
+                                   const Target &target) const {
+    auto row = strategyOf(kernel);
+    if (failed(row))
+      return mlir::failure();
+    return (*row)->divide(kernel, kernel->getAttr(graph::names::kPlan), target);
+  }
+
+  /// The code of the kernel in `emitted`, which has been divided.
+  llvm::LogicalResult emit(EmittedKernel &emitted, const Target &target) const {
+    mlir::Attribute plan = emitted.source->getAttr(graph::names::kPlan);
+    if (llvm::succeeded(find(plan)->emit(emitted, plan, target)))
+      return mlir::success();
+    return emitted.source.emitError("internal error: ")
+           << plan << " has no code for this kernel";
+  }
+
+  /// The row that `plan` is one of; null if the device has no such strategy.
+  const Strategy<Device> *find(mlir::Attribute plan) const {
+    for (const Strategy<Device> &row : rows)
+      if (row.plan == plan.getTypeID())
+        return &row;
+    return nullptr;
+  }
+
+private:
+  llvm::ArrayRef<Strategy<Device>> rows;
+};
+
+/// Sets as attributes of the kernel what its plan makes of it.
+void setDivision(mlir::func::FuncOp kernel, const Division &division);
+/// Whether these attributes say so: callers run as many chunks and give as much
+/// memory.
+mlir::LogicalResult checkDivision(mlir::func::FuncOp kernel,
+                                  const Division &division);
+
+/// The memory of the kernel's operands: its inputs, then its results.
+llvm::SmallVector<mlir::Type> operandMemory(mlir::func::FuncOp kernel);
+
+/// Makes a kernel what its strategy wants; returns the dispatches to look at
+/// next, the last one first: those whose kernels are new or have changed.
+using PrepareKernel = llvm::function_ref<llvm::SmallVector<graph::DispatchOp>(
+    mlir::SymbolTable &symbols, mlir::func::FuncOp kernel,
+    graph::DispatchOp dispatch)>;
+
+/// Prepares the kernels of all dispatches of `module` that are on the GPU, or
+/// those that are not.
+mlir::LogicalResult prepareKernels(mlir::ModuleOp module, bool onCuda,
+                                   PrepareKernel prepare);
+
+/// Says of a kernel with one result which of its inputs may share memory with
+/// it: those of its shape and size, both dense, that `mayShare`.
+void setInplace(mlir::func::FuncOp kernel,
+                llvm::function_ref<bool(mlir::BlockArgument)> mayShare);
 
 } // namespace tinh::codegen
 

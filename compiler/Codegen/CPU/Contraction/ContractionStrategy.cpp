@@ -61,7 +61,7 @@ FailureOr<Division> ContractionStrategy::divide(const Contraction &c,
   if (!hasVectors(c, *plan, lanes))
     return emitError() << "some element is not found at a step from its "
                           "neighbour, so that there are no vectors";
-  return Division{plan->chunks, plan->scratch};
+  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
 }
 
 } // namespace tinh::cpu

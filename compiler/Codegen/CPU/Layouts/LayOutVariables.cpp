@@ -227,7 +227,8 @@ llvm::SmallBitVector VariableLayouts::packedOperands(graph::DispatchOp update,
 static bool isComputedAsWell(func::FuncOp kernel, func::FuncOp packed,
                              const Target &target) {
   constexpr double kHardly = 1.25;
-  auto before = choosePlan(kernel, target), after = choosePlan(packed, target);
+  auto before = *strategies().cheapest(kernel, target),
+       after = *strategies().cheapest(packed, target);
   return isa<RowsPlanAttr>(before.plan) == isa<RowsPlanAttr>(after.plan) ||
          after.cost() <= kHardly * before.cost();
 }

@@ -301,7 +301,7 @@ OuterProductsStrategy::divide(const OuterProducts &p,
   if (!hasWholeVectors(p.result, lanes))
     return emitError() << "the panels of the result are no whole vectors of "
                        << target.name;
-  return Division{plan->chunks, plan->scratch};
+  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
 }
 
 double OuterProductsStrategy::cost(const OuterProducts &p,

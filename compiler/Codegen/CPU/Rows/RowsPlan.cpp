@@ -322,7 +322,7 @@ FailureOr<Division> RowsStrategy::divide(const Rows &rows,
   auto plan = expandPlan(rows, attribute, emitError);
   if (failed(plan))
     return failure();
-  return Division{plan->chunks, plan->scratch};
+  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
 }
 
 double RowsStrategy::cost(const Rows &rows, RowsPlanAttr attribute,

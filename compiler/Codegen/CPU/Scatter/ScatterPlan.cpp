@@ -84,7 +84,7 @@ FailureOr<Division> ScatterStrategy::divide(const Scatter &scatter,
   auto plan = expandPlan(scatter, attribute, emitError);
   if (failed(plan))
     return failure();
-  return Division{plan->chunks, 0};
+  return Division{plan->chunks};
 }
 
 double ScatterStrategy::cost(const Scatter &scatter, ScatterPlanAttr,

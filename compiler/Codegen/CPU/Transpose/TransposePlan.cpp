@@ -75,7 +75,7 @@ FailureOr<Division> TransposeStrategy::divide(const Transpose &t,
   auto plan = expandPlan(t, attribute, emitError);
   if (failed(plan))
     return failure();
-  return Division{plan->chunks, 0};
+  return Division{plan->chunks};
 }
 
 double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr plan,

@@ -163,7 +163,7 @@ FailureOr<Division> WindowsStrategy::divide(WindowReduction &w,
   auto plan = expandPlan(w, attribute, emitError);
   if (failed(plan))
     return failure();
-  return Division{plan->chunks, 0};
+  return Division{plan->chunks};
 }
 
 double WindowsStrategy::cost(WindowReduction &w, WindowsPlanAttr plan,

@@ -109,7 +109,7 @@ RowsPlanAttr planRows(const RowsKernel &rows) {
   for (int64_t lanes : {widestVector(rows.kernel), int64_t(1)}) {
     RowsPlanAttr plan = planRows(rows, lanes);
     RowsLayout layout = layOutRows(rows, plan);
-    if (layout.division.shared > kMostShared)
+    if (layout.division.scratch > kMostShared)
       return {};
     if (takesVectors(rows, layout))
       return plan;

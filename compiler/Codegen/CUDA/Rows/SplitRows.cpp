@@ -39,7 +39,7 @@ static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
   RowsPlanAttr plan = rows ? planRows(*rows) : RowsPlanAttr();
   if (!plan)
     return std::nullopt;
-  return layOutRows(*rows, plan).division.blocks;
+  return layOutRows(*rows, plan).division.chunks;
 }
 
 /// Lets a kernel of its own compute a stage of `kernel`.
