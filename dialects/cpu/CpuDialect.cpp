@@ -49,6 +49,12 @@ LogicalResult OuterProductsPlanAttr::verify(EmitError emitError, LanesOf,
   return checkList(emitError, "block", block, 2, "rows, lanes");
 }
 
+LogicalResult DepthwiseGradientPlanAttr::verify(EmitError emitError,
+                                                DenseI64ArrayAttr tile, int64_t,
+                                                int64_t) {
+  return checkList(emitError, "tile", tile, 2, "taps, channels");
+}
+
 LogicalResult RowsPlanAttr::verify(EmitError emitError, int64_t, int64_t,
                                    int64_t, int64_t, int64_t, int64_t,
                                    ArrayAttr products) {

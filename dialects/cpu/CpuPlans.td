@@ -109,6 +109,22 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
   }];
 }
 
+def Cpu_DepthwiseGradientPlan : Cpu_Plan<"DepthwiseGradient", "depthwise_gradient"> {
+  let summary = "Sums of products for each channel";
+  let description = [{
+    The gradient of a depthwise convolution by its weights and its like. A tile
+    has `tile` taps by channels, whole vectors, as sums in registers; a chunk has
+    the sums of all taps of so many channels. They wait in scratch memory while
+    `sums` iterations of the `level`-th loop that is summed over, with all of
+    those within it, go through a slab of the factor that slides.
+
+    Example: `#cpu.depthwise_gradient<tile = [9, 16], level = 0, sums = 1>`
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$level,
+                        "int64_t":$sums);
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//

@@ -45,6 +45,19 @@ def model(shapes, nodes, *weights):
     }
 
 
+def weight_gradient(groups):
+    return node(
+        "conv_weight_gradient",
+        ["x", "dy"],
+        "z",
+        kernel=[3, 3],
+        strides=[1, 1],
+        padding=[1, 1, 1, 1],
+        dilations=[1, 1],
+        groups=groups,
+    )
+
+
 # Of each strategy at least one.
 MODELS = {
     "product": model(
@@ -87,6 +100,14 @@ MODELS = {
             )
         ],
     ),
+    "gradient": model(
+        {"x": [2, 24, 11, 13], "dy": [2, 24, 11, 13]},
+        [weight_gradient(groups=1)],
+    ),
+    "depthwise_gradient": model(
+        {"x": [2, 20, 11, 13], "dy": [2, 20, 11, 13]},
+        [weight_gradient(groups=20)],
+    ),
     "transpose": model({"x": [70, 90]}, [node("transpose", ["x"], "z", permutation=[1, 0])]),
 }
 
@@ -97,13 +118,16 @@ NUMBERS = {
     "depth": ["1", "7", "20"],
     "left": ["staged", "in_place"],
     "right": ["copied", "in_place", "packed"],
-    "lanes": ["1", "4", "8", "16"],
+    "lanes": ["1", "4", "8", "16", "sliding", "plain"],
     "outputs": ["1", "3", "5"],
     "channels": ["8", "16"],
     "units": ["1", "3", "1000"],
     "outer": ["0", "1", "2"],
     "merged": ["1", "2"],
     "side": ["2", "4", "8"],
+    "taps": ["1", "3"],
+    "level": ["0", "1", "2"],
+    "sums": ["1", "3", "100"],
     "rows": ["16", "64"],
 }
 
@@ -198,6 +222,16 @@ class Plans(tool_test.ToolTest):
     def test_windows(self):
         changed, _ = self.check("windows")
         self.assertGreaterEqual(changed, {"lanes", "outputs", "units"})
+
+    def test_gradient(self):
+        changed, refused = self.check("gradient")
+        self.assertGreaterEqual(changed, {"lanes", "tile", "block", "level", "sums"})
+        self.assertGreater(refused, 0)
+
+    def test_depthwise_gradient(self):
+        changed, refused = self.check("depthwise_gradient")
+        self.assertGreaterEqual(changed, {"tile", "level", "sums"})
+        self.assertGreater(refused, 0)
 
     def test_transpose(self):
         changed, _ = self.check("transpose")

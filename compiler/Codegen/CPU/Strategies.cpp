@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/Strategies.h"
 
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
+#include "compiler/Codegen/CPU/DepthwiseGradient/DepthwiseGradient.h"
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 #include "compiler/Codegen/CPU/Rows/Rows.h"
@@ -24,6 +25,7 @@ StrategyTable<Device> strategies() {
   static const Strategy<Device> table[] = {
       strategyOf<Device, ContractionStrategy>(),
       strategyOf<Device, OuterProductsStrategy>(),
+      strategyOf<Device, DepthwiseGradientStrategy>(),
       strategyOf<Device, WindowsStrategy>(),
       strategyOf<Device, ScatterStrategy>(),
       strategyOf<Device, TransposeStrategy>(),

@@ -229,3 +229,87 @@ module attributes {graph.cpu = "x86-64-v3"} {
     return %y : tensor<32x32xf32>
   }
 }
+
+// -----
+
+#x = affine_map<(c, i, n) -> (n + i, c)>
+#dy = affine_map<(c, i, n) -> (n, c)>
+#dw = affine_map<(c, i, n) -> (c, i)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{channels of tile = 12; expected a multiple of the 8 lanes of a vector of}}
+  func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 12], level = 0, sums = 10>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<16x3xf32>
+    %from = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x3xf32>) -> tensor<16x3xf32>
+    %dw = linalg.generic {indexing_maps = [#x, #dy, #dw], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %dy : tensor<12x16xf32>, tensor<10x16xf32>) outs(%from : tensor<16x3xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x3xf32>
+    return %dw : tensor<16x3xf32>
+  }
+}
+
+// -----
+
+#x = affine_map<(c, i, n) -> (n + i, c)>
+#dy = affine_map<(c, i, n) -> (n, c)>
+#dw = affine_map<(c, i, n) -> (c, i)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{taps of tile = 4; expected 1 to 3}}
+  func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [4, 8], level = 0, sums = 10>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<16x3xf32>
+    %from = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x3xf32>) -> tensor<16x3xf32>
+    %dw = linalg.generic {indexing_maps = [#x, #dy, #dw], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %dy : tensor<12x16xf32>, tensor<10x16xf32>) outs(%from : tensor<16x3xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x3xf32>
+    return %dw : tensor<16x3xf32>
+  }
+}
+
+// -----
+
+#x = affine_map<(c, i, n) -> (n + i, c)>
+#dy = affine_map<(c, i, n) -> (n, c)>
+#dw = affine_map<(c, i, n) -> (c, i)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{level = 1; expected 0 for this kernel}}
+  func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 8], level = 1, sums = 10>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<16x3xf32>
+    %from = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x3xf32>) -> tensor<16x3xf32>
+    %dw = linalg.generic {indexing_maps = [#x, #dy, #dw], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %dy : tensor<12x16xf32>, tensor<10x16xf32>) outs(%from : tensor<16x3xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x3xf32>
+    return %dw : tensor<16x3xf32>
+  }
+}
+
+// -----
+
+#x = affine_map<(c, i, n) -> (n + i, c)>
+#dy = affine_map<(c, i, n) -> (n, c)>
+#dw = affine_map<(c, i, n) -> (c, i)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{sums = 11; expected 1 to 10}}
+  func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 8], level = 0, sums = 11>} {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<16x3xf32>
+    %from = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x3xf32>) -> tensor<16x3xf32>
+    %dw = linalg.generic {indexing_maps = [#x, #dy, #dw], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %dy : tensor<12x16xf32>, tensor<10x16xf32>) outs(%from : tensor<16x3xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<16x3xf32>
+    return %dw : tensor<16x3xf32>
+  }
+}

@@ -10,7 +10,7 @@
 
 // Groups of one channel have too little for a tile.
 // CHECK:       func.func private @conv_weight_gradient_1(
-// CHECK-SAME:    graph.plan = #cpu.rows<
+// CHECK-SAME:    graph.plan = #cpu.depthwise_gradient<
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<2x9x9x16xf32> {graph.name = "x"}, %dy: tensor<2x9x9x40xf32> {graph.name = "dy"},

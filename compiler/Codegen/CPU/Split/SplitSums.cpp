@@ -15,6 +15,7 @@
 //   result[…]   = combine over g of parts[g, …]        and what follows.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/DepthwiseGradient/DepthwiseGradient.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 #include "compiler/Codegen/CPU/Split/SplitStages.h"
@@ -28,24 +29,48 @@ namespace tinh::cpu {
 /// Chunks of a kernel that are enough, and how many there should be else.
 constexpr int64_t kEnough = 8, kWanted = 16;
 
+/// Lets a dispatch of its own compute parts of the sums of a product that makes
+/// so few blocks.
+static graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
+                                      func::FuncOp kernel,
+                                      graph::DispatchOp dispatch,
+                                      const Product &p, int64_t blocks) {
+  // In fewer steps a part would not repay that its sums are stored.
+  constexpr int64_t kLeastSums = 1024;
+  if (blocks >= kEnough || !isDivisible(p.op, p.depth[0]) ||
+      !matchCombiner(p.op))
+    return {};
+  int64_t parts =
+      countParts(p.extents[p.depth[0]], llvm::divideCeil(kWanted, blocks),
+                 p.extentOf(p.depth) / kLeastSums);
+  if (parts == 1)
+    return {};
+  return dispatchParts(b, symbols, kernel, dispatch, p.op, p.depth[0], parts);
+}
+
 graph::DispatchOp OuterProductsStrategy::split(OpBuilder &b,
                                                SymbolTable &symbols,
                                                func::FuncOp kernel,
                                                graph::DispatchOp dispatch,
                                                const Target &target) {
-  // In fewer steps a part would not repay that its sums are stored.
-  constexpr int64_t kLeastSums = 1024;
   auto p = matchOuterProducts(kernel);
-  if (!p || !p->batch.empty() || !isDivisible(p->op, p->depth[0]) ||
-      !matchCombiner(p->op))
+  if (!p || !p->batch.empty())
     return {};
-  int64_t blocks = planOuterProducts(*p, target, /*enoughChunks=*/1).chunks;
-  int64_t parts =
-      countParts(p->extents[p->depth[0]], llvm::divideCeil(kWanted, blocks),
-                 p->extentOf(p->depth) / kLeastSums);
-  if (blocks >= kEnough || parts == 1)
+  return splitProduct(b, symbols, kernel, dispatch, *p,
+                      planOuterProducts(*p, target, /*enoughChunks=*/1).chunks);
+}
+
+graph::DispatchOp DepthwiseGradientStrategy::split(OpBuilder &b,
+                                                   SymbolTable &symbols,
+                                                   func::FuncOp kernel,
+                                                   graph::DispatchOp dispatch,
+                                                   const Target &target) {
+  auto g = matchDepthwiseGradient(kernel);
+  if (!g || g->batch.size() > 1)
     return {};
-  return dispatchParts(b, symbols, kernel, dispatch, p->op, p->depth[0], parts);
+  int64_t lanes = target.vectorBytes / g->elementBytes();
+  return splitProduct(b, symbols, kernel, dispatch, *g,
+                      llvm::divideCeil(g->channels(), lanes));
 }
 
 graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
