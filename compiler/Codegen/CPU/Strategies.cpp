@@ -181,26 +181,15 @@ static SmallVector<Type> parameterTypes(func::FuncOp kernel) {
 
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
-  auto sized = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
-  if (sized && isSized(sized.getValue()))
+  Attribute plan = kernel->getAttr(graph::names::kPlan);
+  if (isForAnySize(plan))
     return emitSizedKernel(kernel, module, target);
   if (failed(checkDivision(kernel, target)))
     return failure();
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  SmallVector<Type> types = parameterTypes(kernel);
-  auto function = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
-                                       b.getFunctionType(types, {}));
-  Block *entry = function.addEntryBlock();
-  OpBuilder atEnd = OpBuilder::atBlockEnd(entry);
-  func::ReturnOp::create(atEnd, kernel.getLoc());
-  unsigned count = types.size();
-  EmittedKernel emitted{kernel, function, entry->getArgument(count - 3),
-                        entry->getArgument(count - 2),
-                        entry->getArgument(count - 1)};
-  Attribute plan = kernel->getAttr(graph::names::kPlan);
+  EmittedKernel emitted(kernel, parameterTypes(kernel), module);
   if (succeeded((*strategyFor(kernel))->emit(emitted, plan, target)))
-    return function;
-  function.erase();
+    return emitted.function;
+  emitted.function.erase();
   return kernel.emitError("internal error: no code for this kernel as ")
          << plan;
 }

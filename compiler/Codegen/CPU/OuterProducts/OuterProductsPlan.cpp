@@ -291,10 +291,9 @@ OuterProductsStrategy::divide(const OuterProducts &p,
   if (failed(plan))
     return failure();
   int64_t lanes = target.vectorBytes / p.elementBytes();
-  if (plan->tileColumns % lanes != 0)
-    return emitError() << "columns of tile = " << plan->tileColumns
-                       << "; expected a multiple of the " << lanes
-                       << " lanes of a vector of " << target.name;
+  if (failed(checkColumns(emitError, "columns of tile", plan->tileColumns,
+                          lanes, target)))
+    return failure();
   if (!canStage(p, lanes))
     return emitError()
            << "some element of a factor is not found at a step from "
