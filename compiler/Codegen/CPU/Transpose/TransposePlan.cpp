@@ -74,17 +74,14 @@ FailureOr<Division> TransposeStrategy::divide(const Transpose &t,
   return Division{plan->chunks, 0};
 }
 
-double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr plan,
+double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr,
                                const Target &target) {
   double elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer)
     elements *= dim.extent;
-  // A vector is loaded, goes through a shuffle for each bit of its lanes, and
-  // is stored.
-  double side = plan.getSide();
-  double each = 1 / target.machine->loadsPerCycle + std::log2(side) +
-                1 / target.machine->storesPerCycle;
-  return elements / side * each + trafficCycles(t.kernel, target) +
+  double each = copyCycles(*target.machine, graph::elementSize(t.element),
+                           CopyOrder::Columns);
+  return elements * each + trafficCycles(t.kernel, target) +
          dispatchCycles(target, 1);
 }
 
