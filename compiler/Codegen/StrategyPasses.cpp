@@ -89,9 +89,7 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
       return signalPassFailure();
     OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
     for (auto kernel : module.getOps<func::FuncOp>())
-      if ((kernel->hasAttr(graph::names::kPlan) ||
-           kernel->hasAttr(graph::names::kStrategy)) &&
-          !graph::isOnCuda(kernel) &&
+      if (kernel->hasAttr(graph::names::kPlan) && !graph::isOnCuda(kernel) &&
           failed(cpu::emitKernel(kernel, *emitted, *target)))
         return signalPassFailure();
     if (module->hasAttr(graph::names::kCuda) &&

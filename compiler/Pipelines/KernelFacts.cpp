@@ -29,14 +29,11 @@ static plan::WorkAttr workOf(Operation *kernel) {
                              wholeNumber(work.bytes));
 }
 
-/// The plan as its text; of a kernel without one, its strategy's name.
+/// The plan as its text.
 static std::string planOf(Operation *kernel) {
   std::string text;
   if (Attribute plan = kernel->getAttr(graph::names::kPlan))
     llvm::raw_string_ostream(text) << plan;
-  else if (auto strategy =
-               kernel->getAttrOfType<StringAttr>(graph::names::kStrategy))
-    text = strategy.str();
   return text;
 }
 
@@ -54,8 +51,7 @@ KernelFacts factsOf(Operation *kernel) {
 
 void keepFacts(func::FuncOp kernel, Operation *lowered) {
   lowered->setAttr(kWork, workOf(kernel));
-  for (StringRef name :
-       {graph::names::kStrategy, graph::names::kPlan, graph::names::kEstimate})
+  for (StringRef name : {graph::names::kPlan, graph::names::kEstimate})
     if (Attribute value = kernel->getAttr(name))
       lowered->setAttr(name, value);
 }

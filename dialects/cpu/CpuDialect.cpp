@@ -64,6 +64,49 @@ LogicalResult RowsPlanAttr::verify(EmitError emitError, int64_t, int64_t,
                      << "; expected [#cpu.contraction<…>, …]";
 }
 
+/// Whether a number of a plan is a power of two up to `most`.
+static LogicalResult checkPowerOf2(EmitError emitError, StringRef name,
+                                   int64_t value, int64_t most) {
+  if (llvm::isPowerOf2_64(value) && value <= most)
+    return success();
+  return emitError() << name << " = " << value
+                     << "; expected a power of two up to " << most;
+}
+
+LogicalResult SizedRowsPlanAttr::verify(EmitError emitError, RowLanes,
+                                        int64_t vector, int64_t registers) {
+  // Not less than the widest element has.
+  if (vector < 8)
+    return emitError() << "vector = " << vector << "; expected 8 bytes or more";
+  if (failed(checkPowerOf2(emitError, "vector", vector, 64)))
+    return failure();
+  return checkPowerOf2(emitError, "registers", registers, 8);
+}
+
+LogicalResult SizedTransposePlanAttr::verify(EmitError emitError,
+                                             int64_t side) {
+  return checkPowerOf2(emitError, "side", side, 16);
+}
+
+LogicalResult SizedContractionPlanAttr::verify(EmitError emitError,
+                                               DenseI64ArrayAttr rows,
+                                               int64_t columns, int64_t row) {
+  constexpr int64_t kMostRows = 32, kMostColumns = 256;
+  int64_t most = kMostRows;
+  for (int64_t tile : rows.asArrayRef()) {
+    if (tile < 2 || tile > most)
+      return emitError() << "rows = [" << rows.asArrayRef()
+                         << "]; expected numbers from " << kMostRows
+                         << " to 2, each less than the one before";
+    most = tile - 1;
+  }
+  for (int64_t width : {columns, row})
+    if (width < 1 || width > kMostColumns)
+      return emitError() << (width == columns ? "columns" : "row") << " = "
+                         << width << "; expected 1 to " << kMostColumns;
+  return success();
+}
+
 void CpuDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

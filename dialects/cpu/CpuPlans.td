@@ -193,4 +193,53 @@ def Cpu_RowsPlan : Cpu_Plan<"Rows", "rows"> {
                         OptionalParameter<"::mlir::ArrayAttr">:$products);
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels of any size
+//===----------------------------------------------------------------------===//
+
+def Cpu_RowLanes : Cpu_Access<"RowLanes", "what the lanes of vectors are, in rows of any length", [
+    I32EnumAttrCase<"AlongColumns", 0, "along_columns">, // Elements of one row.
+    I32EnumAttrCase<"AcrossRows", 1, "across_rows">      // Of one column.
+  ]>;
+
+def Cpu_SizedRowsPlan : Cpu_Plan<"SizedRows", "sized_rows"> {
+  let genVerifyDecl = 1;
+  let summary = "A function of a row, for rows of any number and length";
+  let description = [{
+    Vectors of `vector` bytes of the widest elements that are computed with have
+    their lanes along a row or across rows. A pass over the row that does little
+    with each element works on `registers` of them together, as one accumulator
+    alone would wait for its own sums.
+
+    Example: `#cpu.sized_rows<lanes = along_columns, vector = 64, registers = 4>`
+  }];
+  let parameters = (ins "::tinh::cpu::RowLanes":$lanes, "int64_t":$vector,
+                        "int64_t":$registers);
+}
+
+def Cpu_SizedTransposePlan : Cpu_Plan<"SizedTranspose", "sized_transpose"> {
+  let genVerifyDecl = 1;
+  let summary = "Rows of any number and length that lie as columns";
+  let description = [{
+    Squares of `side` elements each way are turned in registers.
+
+    Example: `#cpu.sized_transpose<side = 16>`
+  }];
+  let parameters = (ins "int64_t":$side);
+}
+
+def Cpu_SizedContractionPlan : Cpu_Plan<"SizedContraction", "sized_contraction"> {
+  let genVerifyDecl = 1;
+  let summary = "A product of matrices of any size in register tiles";
+  let description = [{
+    Register tiles are `columns` wide and have one of the numbers of `rows`, the
+    first one for as many rows as possible. Those that are left are computed one
+    by one, `row` columns at a time.
+
+    Example: `#cpu.sized_contraction<rows = [12, 8, 6, 4, 2], columns = 32, row = 64>`
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$rows, "int64_t":$columns,
+                        "int64_t":$row);
+}
+
 #endif // TINH_CPU_PLANS

@@ -81,8 +81,7 @@ std::string shapeToString(Type type) {
 StringRef strategyName(Operation *kernel) {
   if (auto plan = kernel->getAttrOfType<KernelPlanInterface>(names::kPlan))
     return plan.getStrategy();
-  auto strategy = kernel->getAttrOfType<StringAttr>(names::kStrategy);
-  return strategy ? strategy.getValue() : StringRef();
+  return {};
 }
 
 StringRef nodeName(Location location) {

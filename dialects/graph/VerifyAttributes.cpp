@@ -180,8 +180,7 @@ LogicalResult verifyStrides(Operation *op, NamedAttribute attribute,
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
-  if (name == names::kCpu || name == names::kModel ||
-      name == names::kStrategy || name == names::kInsteadOf)
+  if (name == names::kCpu || name == names::kModel || name == names::kInsteadOf)
     return verifyString(op, attribute);
   if (name == names::kPlan)
     return verifyPlan(op, attribute);

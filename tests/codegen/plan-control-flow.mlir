@@ -71,19 +71,19 @@ func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<8xf32> {graph.name
 }
 
 func.func private @relu(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", graph.inplace = [array<i64: 0, 0>]} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
   return %x : tensor<8xf32>
 }
 func.func private @add(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", graph.inplace = [array<i64: 0, 0>]} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
   return %x : tensor<8xf32>
 }
 func.func private @step(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 func.func private @positive(%x: tensor<8xf32>) -> tensor<i1>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   %0 = arith.constant dense<true> : tensor<i1>
   return %0 : tensor<i1>
 }

@@ -51,10 +51,10 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"})
 // Kernels stay as they are.
 // CHECK: func.func private @relu
 func.func private @relu(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", graph.inplace = [array<i64: 0, 0>]} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
   return %x : tensor<8xf32>
 }
 func.func private @add(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 2 : i64, graph.scratch = 128 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 2 : i64, graph.scratch = 128 : i64} {
   return %x : tensor<8xf32>
 }

@@ -102,14 +102,14 @@ func.func @exchange(%w: tensor<8xf32> {graph.variable = "w"}, %m: tensor<8xf32> 
 }
 
 func.func private @relu(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", graph.inplace = [array<i64: 0, 0>]} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>]} {
   return %x : tensor<8xf32>
 }
 func.func private @add(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows", graph.inplace = [array<i64: 0, 0>, array<i64: 1, 0>]} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 0>, array<i64: 1, 0>]} {
   return %x : tensor<8xf32>
 }
 func.func private @reverse(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }

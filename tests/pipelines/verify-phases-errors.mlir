@@ -153,7 +153,7 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.n
   return %0 : tensor<8xf32>
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -164,7 +164,7 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.n
   return %0 : tensor<8xf32>
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 3>], graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 3>]} {
   return %x : tensor<8xf32>
 }
 
@@ -191,7 +191,7 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.n
 // PLAN1: {{:[0-9]+:[0-9]+}}: error: {{.*}}the module has no plan.function to run
 module {
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 }
@@ -213,7 +213,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(arena[2 to 34])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -231,7 +231,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -251,7 +251,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -264,7 +264,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -282,7 +282,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -301,7 +301,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -319,7 +319,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 
@@ -331,7 +331,7 @@ plan.function @main
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(output 0[0 to 32])
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.strategy = "rows"} {
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
 }
 

@@ -18,6 +18,21 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+EmittedKernel::EmittedKernel(func::FuncOp source, TypeRange types,
+                             ModuleOp module)
+    : source(source) {
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  function = func::FuncOp::create(b, source.getLoc(), source.getName(),
+                                  b.getFunctionType(types, {}));
+  Block *entry = function.addEntryBlock();
+  b.setInsertionPointToEnd(entry);
+  func::ReturnOp::create(b, source.getLoc());
+  auto last = entry->getArguments().take_back(3);
+  scratch = last[0];
+  begin = last[1];
+  end = last[2];
+}
+
 Buffer EmittedKernel::operand(unsigned i) {
   return {function.getArgument(i), operandStrides(source, i), {}};
 }
@@ -83,6 +98,15 @@ LogicalResult checkLanes(EmitError emitError, int64_t lanes) {
     return success();
   return emitError() << "lanes = " << lanes
                      << "; expected a power of two up to 64";
+}
+
+LogicalResult checkColumns(EmitError emitError, StringRef name, int64_t columns,
+                           int64_t lanes, const Target &target) {
+  if (columns % lanes == 0)
+    return success();
+  return emitError() << name << " = " << columns
+                     << "; expected a multiple of the " << lanes
+                     << " lanes of a vector of " << target.name;
 }
 
 } // namespace tinh::cpu

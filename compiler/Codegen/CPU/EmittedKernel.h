@@ -24,6 +24,11 @@ using namespace codegen; // What all devices have in common.
 /// A kernel function while code for it is being emitted: its operands as flat
 /// memory, the worker's scratch memory and the chunks to compute.
 struct EmittedKernel {
+  /// A function in `module` that returns at once. Its operands have the given
+  /// types, of which the last three are of scratch memory and the chunks.
+  EmittedKernel(mlir::func::FuncOp source, mlir::TypeRange types,
+                mlir::ModuleOp module);
+
   mlir::func::FuncOp source;
   mlir::func::FuncOp function;
   mlir::Value scratch, begin, end;
@@ -67,6 +72,11 @@ mlir::LogicalResult checkWithin(EmitError emitError, llvm::StringRef name,
 
 /// Whether a plan's vectors have a number of lanes that there can be.
 mlir::LogicalResult checkLanes(EmitError emitError, int64_t lanes);
+
+/// Whether so many columns of a plan are whole vectors.
+mlir::LogicalResult checkColumns(EmitError emitError, llvm::StringRef name,
+                                 int64_t columns, int64_t lanes,
+                                 const Target &target);
 
 } // namespace tinh::cpu
 

@@ -179,8 +179,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
                                                     const Target &target) {
   OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<func::FuncOp>())
-    if ((kernel->hasAttr(graph::names::kPlan) ||
-         kernel->hasAttr(graph::names::kStrategy)) &&
+    if (kernel->hasAttr(graph::names::kPlan) &&
         failed(emitKernel(kernel, *result, target)))
       return failure();
   if (failed(convertToLLVM(*result)))

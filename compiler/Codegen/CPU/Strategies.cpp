@@ -110,30 +110,21 @@ LogicalResult divideKernels(ModuleOp module, const Target &target) {
 
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
-  auto sized = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
-  if (sized && isSized(sized.getValue()))
+  if (isForAnySize(kernel->getAttr(graph::names::kPlan)))
     return emitSizedKernel(kernel, module, target);
   auto division = strategies().divide(kernel, target);
   if (failed(division) || failed(checkDivision(kernel, *division)))
     return failure();
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   // Operands, scratch memory, and the chunks to compute.
   SmallVector<Type> types = operandMemory(kernel);
+  Builder b(kernel.getContext());
   types.push_back(MemRefType::get({std::max<int64_t>(division->scratch, 1)},
                                   b.getI8Type()));
   types.append(2, b.getIndexType());
-  auto function = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
-                                       b.getFunctionType(types, {}));
-  Block *entry = function.addEntryBlock();
-  OpBuilder atEnd = OpBuilder::atBlockEnd(entry);
-  func::ReturnOp::create(atEnd, kernel.getLoc());
-  unsigned count = types.size();
-  EmittedKernel emitted{kernel, function, entry->getArgument(count - 3),
-                        entry->getArgument(count - 2),
-                        entry->getArgument(count - 1)};
+  EmittedKernel emitted(kernel, types, module);
   if (succeeded(strategies().emit(emitted, target)))
-    return function;
-  function.erase();
+    return emitted.function;
+  emitted.function.erase();
   return failure();
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 //   func.func @softmax(%x: tensor<64xf32>) -> tensor<64xf32>
-//       attributes {graph.strategy = "sized-rows", …} {
+//       attributes {graph.plan = #cpu.sized_rows<…>, …} {
 //     %y = graph.softmax %x axis 0 : tensor<64xf32>
 //     return %y : tensor<64xf32>
 //   }
@@ -144,7 +144,7 @@ LogicalResult lowerRows(ModuleOp module) {
   };
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (function->hasAttr(graph::names::kStrategy) && !function.isExternal() &&
+    if (function->hasAttr(graph::names::kPlan) && !function.isExternal() &&
         llvm::any_of(function.getBody().front(), isOfGraph) &&
         failed(lowerRow(function)))
       return failure();

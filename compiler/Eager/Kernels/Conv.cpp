@@ -53,8 +53,7 @@ Conv::Conv(KernelLibrary &library, const ConvShape &shape)
     : library(&library), shape(shape), slab(library, shape.windows),
       sums(sumsType(shape.dtype)),
       direct(tinh_dtype_size(sums) == tinh_dtype_size(shape.dtype)),
-      panelWidth(library.panelBytes() / tinh_dtype_size(sums)),
-      weightStride(evenStride(shape)) {
+      panelWidth(library.panelWidth(sums)), weightStride(evenStride(shape)) {
   chooseBlocks();
 }
 

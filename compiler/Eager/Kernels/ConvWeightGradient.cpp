@@ -33,7 +33,7 @@ ConvWeightGradient::ConvWeightGradient(KernelLibrary &library,
                                        const ConvShape &shape)
     : library(&library), shape(shape), sums(sumsType(shape.dtype)),
       direct(tinh_dtype_size(sums) == tinh_dtype_size(shape.dtype)),
-      panelWidth(library.panelBytes() / tinh_dtype_size(sums)) {
+      panelWidth(library.panelWidth(sums)) {
   choosePositions();
   chooseBlocks();
 }

@@ -85,7 +85,7 @@ Jit::Jit(const std::string &cpu, const std::string &cacheDirectory)
 
 Jit::~Jit() = default;
 
-unsigned Jit::vectorBytes() const { return impl->target.vectorBytes; }
+const cpu::Machine &Jit::machine() const { return *impl->target.machine; }
 
 void *Jit::compile(const std::string &symbol, const std::string &text) {
   std::string module = "module attributes {" + graph::names::kCpu.str() +

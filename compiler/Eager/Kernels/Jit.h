@@ -11,6 +11,10 @@
 #include <memory>
 #include <string>
 
+namespace tinh::cpu {
+struct Machine;
+}
+
 namespace tinh::eager {
 
 /// Compiles kernels for one CPU, or takes them from the cache, and links them.
@@ -25,8 +29,8 @@ public:
   /// unique.
   void *compile(const std::string &symbol, const std::string &text);
 
-  /// Of a vector register.
-  unsigned vectorBytes() const;
+  /// The machine that it compiles for.
+  const cpu::Machine &machine() const;
 
 private:
   struct Impl;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Eager/Kernels/Jit.h"
 #include "compiler/Eager/Kernels/Sources.h"
 
@@ -37,7 +38,11 @@ KernelLibrary::KernelLibrary(const std::string &cpu,
 
 KernelLibrary::~KernelLibrary() = default;
 
-unsigned KernelLibrary::panelBytes() const { return 2 * jit->vectorBytes(); }
+const cpu::Machine &KernelLibrary::machine() const { return jit->machine(); }
+
+int64_t KernelLibrary::panelWidth(tinh_dtype_t dtype) const {
+  return cpu::kTileVectors * machine().vectorBytes / tinh_dtype_size(dtype);
+}
 
 /// The kernel in `slot`, which is made by `source` if there is none.
 template <typename MakeSource>
@@ -59,7 +64,7 @@ Kernel &KernelLibrary::find(std::atomic<Kernel *> &slot, MakeSource source) {
 
 Kernel &KernelLibrary::elementwise(ElementwiseOp op, tinh_dtype_t dtype) {
   return find(elementwiseKernels[static_cast<size_t>(op) * kDtypes + dtype],
-              [=] { return elementwiseSource(op, dtype); });
+              [&] { return elementwiseSource(machine(), op, dtype); });
 }
 
 Kernel &KernelLibrary::function(const std::string &symbol,
@@ -75,17 +80,19 @@ Kernel &KernelLibrary::function(const std::string &symbol,
 
 Kernel &KernelLibrary::cast(tinh_dtype_t from, tinh_dtype_t to) {
   return find(castKernels[from * kDtypes + to],
-              [=] { return castSource(from, to); });
+              [&] { return castSource(machine(), from, to); });
 }
 
 Kernel &KernelLibrary::copy(unsigned elementSize) {
-  return find(copyKernels[std::bit_width(elementSize) - 1],
-              [=] { return copySource(elementSize, /*transposes=*/false); });
+  return find(copyKernels[std::bit_width(elementSize) - 1], [&] {
+    return copySource(machine(), elementSize, /*transposes=*/false);
+  });
 }
 
 Kernel &KernelLibrary::transpose(unsigned elementSize) {
-  return find(transposeKernels[std::bit_width(elementSize) - 1],
-              [=] { return copySource(elementSize, /*transposes=*/true); });
+  return find(transposeKernels[std::bit_width(elementSize) - 1], [&] {
+    return copySource(machine(), elementSize, /*transposes=*/true);
+  });
 }
 
 Kernel &KernelLibrary::reduce(ReduceOp op, tinh_dtype_t from, tinh_dtype_t to,
@@ -94,35 +101,35 @@ Kernel &KernelLibrary::reduce(ReduceOp op, tinh_dtype_t from, tinh_dtype_t to,
     op = ReduceOp::Sum;
   size_t i = (static_cast<size_t>(op) * kDtypes + from) * kDtypes + to;
   return find(reduceKernels[2 * i + static_cast<size_t>(lanes)],
-              [=] { return reduceSource(op, from, to, lanes); });
+              [&] { return reduceSource(machine(), op, from, to, lanes); });
 }
 
 Kernel &KernelLibrary::argreduce(ArgOp op, tinh_dtype_t dtype, Lanes lanes) {
   size_t i = static_cast<size_t>(op) * kDtypes + dtype;
   return find(argreduceKernels[2 * i + static_cast<size_t>(lanes)],
-              [=] { return argreduceSource(op, dtype, lanes); });
+              [&] { return argreduceSource(machine(), op, dtype, lanes); });
 }
 
 Kernel &KernelLibrary::softmax(SoftmaxOp op, tinh_dtype_t dtype, Lanes lanes) {
   size_t i = static_cast<size_t>(op) * kDtypes + dtype;
   return find(softmaxKernels[2 * i + static_cast<size_t>(lanes)],
-              [=] { return softmaxSource(op, dtype, lanes); });
+              [&] { return softmaxSource(machine(), op, dtype, lanes); });
 }
 
 Kernel &KernelLibrary::layerNorm(bool rms, tinh_dtype_t dtype, Lanes lanes) {
   size_t i = rms * kDtypes + dtype;
   return find(layerNormKernels[2 * i + static_cast<size_t>(lanes)],
-              [=] { return layerNormSource(rms, dtype, lanes); });
+              [&] { return layerNormSource(machine(), rms, dtype, lanes); });
 }
 
 Kernel &KernelLibrary::dot(tinh_dtype_t from, tinh_dtype_t to) {
   return find(dotKernels[from * kDtypes + to],
-              [=] { return dotSource(from, to); });
+              [&] { return dotSource(machine(), from, to); });
 }
 
 Kernel &KernelLibrary::contraction(tinh_dtype_t dtype) {
   return find(contractionKernels[dtype],
-              [=] { return contractionSource(dtype); });
+              [&] { return contractionSource(machine(), dtype); });
 }
 
 } // namespace tinh::eager

@@ -21,6 +21,10 @@
 #include <memory>
 #include <vector>
 
+namespace tinh::cpu {
+struct Machine;
+}
+
 namespace tinh::eager {
 
 /// Where the lanes of vectors lie, in a kernel of rows. It is fast where
@@ -72,10 +76,13 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// In f32, f64, i32 or i64. Elements of B beyond its N columns, up to the
-  /// next multiple of panelBytes(), are read.
+  /// next multiple of panelWidth(), are read.
   Kernel &contraction(tinh_dtype_t dtype);
-  /// Of the columns that a register tile has.
-  unsigned panelBytes() const;
+  /// The columns of a register tile.
+  int64_t panelWidth(tinh_dtype_t dtype) const;
+
+  /// What kernels are planned for.
+  const cpu::Machine &machine() const;
 
 private:
   static constexpr size_t kDtypes = TINH_DTYPE_F64 + 1;

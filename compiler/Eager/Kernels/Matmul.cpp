@@ -71,7 +71,7 @@ double Matmul::cost() const {
 Matmul::Matmul(KernelLibrary &library, const MatmulShape &givenShape)
     : library(&library), shape(givenShape), sums(sumsType(shape.dtype)),
       direct(tinh_dtype_size(sums) == tinh_dtype_size(shape.dtype)),
-      panelWidth(library.panelBytes() / tinh_dtype_size(sums)) {
+      panelWidth(library.panelWidth(sums)) {
   auto dots = [&] {
     return shape.m <= kMostDots && shape.b.strides.row == 1 &&
            shape.a.strides.column == 1;

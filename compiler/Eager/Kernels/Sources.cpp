@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Kernels/Sources.h"
 
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Eager/ElementwiseNames.h"
 
+#include <bit>
 #include <initializer_list>
 #include <iterator>
 
@@ -45,6 +47,24 @@ static tinh_dtype_t computeType(tinh_dtype_t dtype) {
 }
 
 //===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static std::string attributes(const std::string &plan, uint64_t scratch) {
+  return " attributes {graph.plan = " + plan +
+         ", graph.scratch = " + std::to_string(scratch) + " : i64} {\n";
+}
+
+std::string rowsPlan(const Machine &machine, Lanes lanes) {
+  // Sums of as many vectors as an addition takes cycles.
+  auto registers = std::bit_floor(static_cast<uint64_t>(machine.fmaLatency));
+  return std::string("#cpu.sized_rows<lanes = ") +
+         (lanes == Lanes::AcrossRows ? "across_rows" : "along_columns") +
+         ", vector = " + std::to_string(machine.vectorBytes) +
+         ", registers = " + std::to_string(registers) + ">";
+}
+
+//===----------------------------------------------------------------------===//
 // Functions of a row
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +78,8 @@ public:
   };
 
   /// Its inputs are called %a, %b, …
-  explicit Function(std::initializer_list<std::string> inputs) {
+  Function(const Machine &machine, std::initializer_list<std::string> inputs)
+      : machine(machine) {
     char name = 'a';
     for (const std::string &type : inputs)
       arguments.push_back({std::string("%") + name++, type});
@@ -104,17 +125,17 @@ public:
                 Lanes lanes = Lanes::AlongColumns, bool keeps = false) const {
     bool across = lanes == Lanes::AcrossRows;
     Source source{across ? symbol + "_across" : symbol, "", 0};
-    source.scratchPerColumn = keeps ? across ? 64 : 8 : 0;
+    source.scratchPerColumn =
+        keeps ? cpu::keptBytes(across, machine.vectorBytes) : 0;
     std::string signature;
     for (const Value &argument : arguments)
       signature += (signature.empty() ? "" : ", ") + argument.name + ": " +
                    argument.type;
-    source.text = "func.func @" + source.symbol + "(" + signature + ") -> " +
-                  result.type + " attributes {graph.strategy = \"sized-rows" +
-                  (across ? "-across" : "") + "\", graph.scratch = " +
-                  std::to_string(source.scratchPerColumn) + " : i64} {\n" +
-                  body + "  return " + result.name + " : " + result.type +
-                  "\n}\n";
+    source.text =
+        "func.func @" + source.symbol + "(" + signature + ") -> " +
+        result.type +
+        attributes(rowsPlan(machine, lanes), source.scratchPerColumn) + body +
+        "  return " + result.name + " : " + result.type + "\n}\n";
     return source;
   }
 
@@ -129,6 +150,7 @@ private:
     return result;
   }
 
+  const Machine &machine;
   std::vector<Value> arguments;
   std::string body;
   unsigned count = 0;
@@ -140,11 +162,11 @@ private:
 // Element by element
 //===----------------------------------------------------------------------===//
 
-static Source unarySource(ElementwiseOp op, tinh_dtype_t dtype,
-                          const std::string &symbol) {
+static Source unarySource(const Machine &machine, ElementwiseOp op,
+                          tinh_dtype_t dtype, const std::string &symbol) {
   using enum ElementwiseOp;
   std::string type = row(dtype);
-  Function f({type});
+  Function f(machine, {type});
   Function::Value x = f.input(0);
   if (op == Silu) {
     x = f.cast(x, row(computeType(dtype)));
@@ -158,11 +180,11 @@ static Source unarySource(ElementwiseOp op, tinh_dtype_t dtype,
       symbol, f.unary(nameOf(op), x, "", isTest ? row(TINH_DTYPE_BOOL) : type));
 }
 
-static Source binarySource(ElementwiseOp op, tinh_dtype_t dtype,
-                           const std::string &symbol) {
+static Source binarySource(const Machine &machine, ElementwiseOp op,
+                           tinh_dtype_t dtype, const std::string &symbol) {
   using enum ElementwiseOp;
   std::string type = row(dtype), condition = row(TINH_DTYPE_BOOL);
-  Function f({type, type});
+  Function f(machine, {type, type});
   Function::Value a = f.input(0), b = f.input(1);
   if (op >= Equal && op <= GreaterEqual)
     return f.finish(symbol, f.nary("compare " + std::string(nameOf(op)), {a, b},
@@ -184,17 +206,17 @@ static Source binarySource(ElementwiseOp op, tinh_dtype_t dtype,
   return f.finish(symbol, f.cast(y, type));
 }
 
-static Source ternarySource(ElementwiseOp op, tinh_dtype_t dtype,
-                            const std::string &symbol) {
+static Source ternarySource(const Machine &machine, ElementwiseOp op,
+                            tinh_dtype_t dtype, const std::string &symbol) {
   using enum ElementwiseOp;
   std::string type = row(dtype);
   if (op == Where) {
-    Function f({row(TINH_DTYPE_BOOL), type, type});
+    Function f(machine, {row(TINH_DTYPE_BOOL), type, type});
     return f.finish(
         symbol, f.nary("where", {f.input(0), f.input(1), f.input(2)}, type));
   }
   std::string compute = row(computeType(dtype));
-  Function f({type, type, type});
+  Function f(machine, {type, type, type});
   Function::Value a = f.cast(f.input(0), compute),
                   b = f.cast(f.input(1), compute),
                   c = f.cast(f.input(2), compute);
@@ -204,29 +226,34 @@ static Source ternarySource(ElementwiseOp op, tinh_dtype_t dtype,
   return f.finish(symbol, f.cast(y, type));
 }
 
-Source elementwiseSource(ElementwiseOp op, tinh_dtype_t dtype) {
+Source elementwiseSource(const Machine &machine, ElementwiseOp op,
+                         tinh_dtype_t dtype) {
   std::string symbol = std::string(nameOf(op)) + "_" + elementType(dtype);
   if (op < ElementwiseOp::Add)
-    return unarySource(op, dtype, symbol);
-  return op < ElementwiseOp::Where ? binarySource(op, dtype, symbol)
-                                   : ternarySource(op, dtype, symbol);
+    return unarySource(machine, op, dtype, symbol);
+  return op < ElementwiseOp::Where ? binarySource(machine, op, dtype, symbol)
+                                   : ternarySource(machine, op, dtype, symbol);
 }
 
-Source castSource(tinh_dtype_t from, tinh_dtype_t to) {
-  Function f({row(from)});
+Source castSource(const Machine &machine, tinh_dtype_t from, tinh_dtype_t to) {
+  Function f(machine, {row(from)});
   return f.finish("cast_" + elementType(from) + "_" + elementType(to),
                   f.cast(f.input(0), row(to)));
 }
 
-Source copySource(unsigned elementSize, bool transposes) {
+Source copySource(const Machine &machine, unsigned elementSize,
+                  bool transposes) {
   std::string bits = std::to_string(8 * elementSize);
   std::string type = "tensor<?xi" + bits + ">";
   std::string symbol = (transposes ? "transpose_" : "copy_") + bits;
+  std::string plan = rowsPlan(machine, Lanes::AlongColumns);
+  if (transposes)
+    plan = "#cpu.sized_transpose<side = " +
+           std::to_string(cpu::squareSide(elementSize, machine.vectorBytes)) +
+           ">";
   return {symbol,
           "func.func @" + symbol + "(%a: " + type + ") -> " + type +
-              " attributes {graph.strategy = \"sized-" +
-              (transposes ? "transpose" : "rows") +
-              "\", graph.scratch = 0 : i64} {\n  return %a : " + type + "\n}\n",
+              attributes(plan, 0) + "  return %a : " + type + "\n}\n",
           0};
 }
 
@@ -234,12 +261,12 @@ Source copySource(unsigned elementSize, bool transposes) {
 // With reductions
 //===----------------------------------------------------------------------===//
 
-Source reduceSource(ReduceOp op, tinh_dtype_t from, tinh_dtype_t to,
-                    Lanes lanes) {
+Source reduceSource(const Machine &machine, ReduceOp op, tinh_dtype_t from,
+                    tinh_dtype_t to, Lanes lanes) {
   static const char *const kinds[] = {"sum", "sum", "prod", "max", "min"};
   static const char *const combiners[] = {"add", "add", "mul", "max", "min"};
   auto i = static_cast<size_t>(op);
-  Function f({row(from), single(to)});
+  Function f(machine, {row(from), single(to)});
   Function::Value total =
       f.reduce(kinds[i], f.cast(f.input(0), row(to)), single(to));
   Function::Value y = f.nary(combiners[i], {f.input(1), total}, single(to));
@@ -248,27 +275,30 @@ Source reduceSource(ReduceOp op, tinh_dtype_t from, tinh_dtype_t to,
                   y, lanes);
 }
 
-Source argreduceSource(ArgOp op, tinh_dtype_t dtype, Lanes lanes) {
+Source argreduceSource(const Machine &machine, ArgOp op, tinh_dtype_t dtype,
+                       Lanes lanes) {
   std::string name = op == ArgOp::Max ? "argmax" : "argmin";
-  Function f({row(dtype)});
+  Function f(machine, {row(dtype)});
   Function::Value y = f.argreduce(name, f.input(0), single(TINH_DTYPE_I64));
   return f.finish(name + "_" + elementType(dtype), y, lanes);
 }
 
-Source softmaxSource(SoftmaxOp op, tinh_dtype_t dtype, Lanes lanes) {
+Source softmaxSource(const Machine &machine, SoftmaxOp op, tinh_dtype_t dtype,
+                     Lanes lanes) {
   bool isLog = op == SoftmaxOp::LogSoftmax;
   std::string name = isLog ? "log_softmax" : "softmax";
-  Function f({row(dtype)});
+  Function f(machine, {row(dtype)});
   Function::Value y = f.unary(name, f.input(0), " axis 0");
   return f.finish(name + "_" + elementType(dtype), y, lanes,
                   /*keeps=*/!isLog);
 }
 
 /// Inputs: x, scale, bias, 1/count, epsilon.
-Source layerNormSource(bool rms, tinh_dtype_t dtype, Lanes lanes) {
+Source layerNormSource(const Machine &machine, bool rms, tinh_dtype_t dtype,
+                       Lanes lanes) {
   tinh_dtype_t compute = computeType(dtype);
   std::string type = row(compute), one = single(compute);
-  Function f({row(dtype), row(dtype), row(dtype), one, one});
+  Function f(machine, {row(dtype), row(dtype), row(dtype), one, one});
   Function::Value x = f.cast(f.input(0), type);
   auto mean = [&](const Function::Value &of) {
     return f.nary("mul", {f.reduce("sum", of, one), f.input(3)}, one);
@@ -285,8 +315,8 @@ Source layerNormSource(bool rms, tinh_dtype_t dtype, Lanes lanes) {
                   f.cast(y, row(dtype)), lanes);
 }
 
-Source dotSource(tinh_dtype_t from, tinh_dtype_t to) {
-  Function f({row(from), row(from), single(to)});
+Source dotSource(const Machine &machine, tinh_dtype_t from, tinh_dtype_t to) {
+  Function f(machine, {row(from), row(from), single(to)});
   Function::Value a = f.cast(f.input(0), row(to)),
                   b = f.cast(f.input(1), row(to));
   Function::Value total =
@@ -299,7 +329,20 @@ Source dotSource(tinh_dtype_t from, tinh_dtype_t to) {
 // Products
 //===----------------------------------------------------------------------===//
 
-Source contractionSource(tinh_dtype_t dtype) {
+/// Register tiles from the highest one on, so that few rows are left over.
+static std::string contractionPlan(const Machine &machine, tinh_dtype_t dtype) {
+  int64_t lanes = machine.vectorBytes / tinh_dtype_size(dtype);
+  int64_t most = cpu::mostTileRows(cpu::kTileVectors, machine.vectorRegisters);
+  std::string rows;
+  for (int64_t height : {12, 8, 6, 4, 2})
+    if (height <= most)
+      rows += (rows.empty() ? "" : ", ") + std::to_string(height);
+  return "#cpu.sized_contraction<rows = [" + rows +
+         "], columns = " + std::to_string(cpu::kTileVectors * lanes) +
+         ", row = " + std::to_string(cpu::kRowVectors * lanes) + ">";
+}
+
+Source contractionSource(const Machine &machine, tinh_dtype_t dtype) {
   std::string element = elementType(dtype);
   std::string type = "tensor<?x?x" + element + ">";
   std::string suffix =
@@ -309,8 +352,7 @@ Source contractionSource(tinh_dtype_t dtype) {
       symbol,
       "func.func @" + symbol + "(%a: " + type + ", %b: " + type +
           ", %c: " + type + ") -> " + type +
-          " attributes {graph.strategy = \"sized-contraction\", "
-          "graph.scratch = 0 : i64} {\n"
+          attributes(contractionPlan(machine, dtype), 0) +
           "  %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, "
           "k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, "
           "n)>], iterator_types = [\"parallel\", \"parallel\", \"reduction\"]} "

@@ -8,8 +8,11 @@
 #include "compiler/Eager/Model/ElementwiseFusion.h"
 
 #include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/Kernels/Sources.h"
+#include "dialects/cpu/Cpu.h"
 #include "dialects/graph/Graph.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -105,11 +108,14 @@ ElementwiseFusion::Kernel RowFunctionBuilder::build() {
   for (Value input : read)
     types.push_back(rowOf(input));
   Type result = rowOf(root->getResult(0));
+  context->getOrLoadDialect<cpu::CpuDialect>();
+  Attribute plan = parseAttribute(
+      rowsPlan(KernelLibrary::get().machine(), Lanes::AlongColumns), context);
   OwningOpRef<func::FuncOp> function = func::FuncOp::create(
       b.getUnknownLoc(), "fused", b.getFunctionType(types, result),
       ArrayRef<NamedAttribute>{
-          b.getNamedAttr("graph.scratch", b.getI64IntegerAttr(0)),
-          b.getNamedAttr("graph.strategy", b.getStringAttr("sized-rows"))});
+          b.getNamedAttr(graph::names::kPlan, plan),
+          b.getNamedAttr(graph::names::kScratch, b.getI64IntegerAttr(0))});
   b.setInsertionPointToStart(function->addEntryBlock());
   IRMapping mapping;
   for (auto [input, argument] : llvm::zip_equal(read, function->getArguments()))

@@ -3,7 +3,7 @@
 module attributes {graph.cpu = "x86-64-v3"} {
   // expected-error @+1 {{must take and give rows of one length, of two elements at least, and single elements}}
   func.func @lengths(%x: tensor<64xf32>, %y: tensor<32xf32>) -> tensor<64xf32>
-      attributes {graph.strategy = "sized-rows", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 32, registers = 4>, graph.scratch = 0 : i64} {
     %0 = graph.exp %x : tensor<64xf32>
     return %0 : tensor<64xf32>
   }
@@ -12,10 +12,21 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+2 {{this kernel needs 8 bytes of scratch memory a column}}
-  // expected-error @+1 {{strategy "sized-rows" cannot generate code for this kernel}}
+  // expected-error @+1 {{its plan needs 8 bytes of scratch memory a column: expected graph.scratch = 8}}
   func.func @softmax(%x: tensor<64xf32>) -> tensor<64xf32>
-      attributes {graph.strategy = "sized-rows", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 32, registers = 4>, graph.scratch = 0 : i64} {
+    %0 = graph.softmax %x axis 0 : tensor<64xf32>
+    return %0 : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Across rows a vector is kept.
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{its plan needs 32 bytes of scratch memory a column}}
+  func.func @softmax(%x: tensor<64xf32>) -> tensor<64xf32>
+      attributes {graph.plan = #cpu.sized_rows<lanes = across_rows, vector = 32, registers = 4>, graph.scratch = 8 : i64} {
     %0 = graph.softmax %x axis 0 : tensor<64xf32>
     return %0 : tensor<64xf32>
   }
@@ -24,10 +35,29 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+2 {{expected one product of two matrices, accumulated in the third operand}}
-  // expected-error @+1 {{strategy "sized-contraction" cannot generate code for this kernel}}
+  // expected-error @+1 {{vector = 48; expected a power of two up to 64}}
+  func.func @exp(%x: tensor<64xf32>) -> tensor<64xf32> attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 48, registers = 4>, graph.scratch = 0 : i64} {
+    %0 = graph.exp %x : tensor<64xf32>
+    return %0 : tensor<64xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{registers = 16; expected a power of two up to 8}}
+  func.func @exp(%x: tensor<64xf32>) -> tensor<64xf32> attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 32, registers = 16>, graph.scratch = 0 : i64} {
+    %0 = graph.exp %x : tensor<64xf32>
+    return %0 : tensor<64xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{cannot be computed as #cpu.sized_contraction<rows = [6], columns = 16, row = 32>: it is no product of two matrices of any size, accumulated in the third operand}}
   func.func @product(%a: tensor<?x?xf32>) -> tensor<?x?xf32>
-      attributes {graph.strategy = "sized-contraction", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_contraction<rows = [6], columns = 16, row = 32>, graph.scratch = 0 : i64} {
     return %a : tensor<?x?xf32>
   }
 }
@@ -35,11 +65,57 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+2 {{expected a copy of the one operand}}
-  // expected-error @+1 {{strategy "sized-transpose" cannot generate code for this kernel}}
+  // expected-error @+1 {{rows = [4, 6]; expected numbers from 32 to 2, each less than the one before}}
+  func.func @product(%a: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {graph.plan = #cpu.sized_contraction<rows = [4, 6], columns = 16, row = 32>, graph.scratch = 0 : i64} {
+    return %a : tensor<?x?xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{row = 0; expected 1 to 256}}
+  func.func @product(%a: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {graph.plan = #cpu.sized_contraction<rows = [6], columns = 16, row = 0>, graph.scratch = 0 : i64} {
+    return %a : tensor<?x?xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{: columns = 12; expected a multiple of the 8 lanes of a vector of x86-64-v3}}
+  func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) -> tensor<?x?xf32>
+      attributes {graph.plan = #cpu.sized_contraction<rows = [6], columns = 12, row = 32>, graph.scratch = 0 : i64} {
+    %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%c : tensor<?x?xf32>) {
+    ^body(%x: f32, %y: f32, %z: f32):
+      %1 = arith.mulf %x, %y : f32
+      %2 = arith.addf %z, %1 : f32
+      linalg.yield %2 : f32
+    } -> tensor<?x?xf32>
+    return %0 : tensor<?x?xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{cannot be computed as #cpu.sized_transpose<side = 8>: it is no copy of rows of any size}}
   func.func @copy(%x: tensor<?xi32>, %y: tensor<?xi32>) -> tensor<?xi32>
-      attributes {graph.strategy = "sized-transpose", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_transpose<side = 8>, graph.scratch = 0 : i64} {
     return %y : tensor<?xi32>
+  }
+}
+
+// -----
+
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{side = 32; expected a power of two up to 16}}
+  func.func @copy(%x: tensor<?xi32>) -> tensor<?xi32> attributes {graph.plan = #cpu.sized_transpose<side = 32>, graph.scratch = 0 : i64} {
+    return %x : tensor<?xi32>
   }
 }
 
@@ -47,9 +123,9 @@ module attributes {graph.cpu = "x86-64-v3"} {
 
 // A kernel of a model has sizes.
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{strategy "sized-transpose" is for operands of any size only}}
+  // expected-error @+1 {{it is no copy of rows of any size}}
   func.func @copy(%x: tensor<8xi32>) -> tensor<8xi32>
-      attributes {graph.strategy = "sized-transpose", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_transpose<side = 8>, graph.scratch = 0 : i64} {
     return %x : tensor<8xi32>
   }
 }

@@ -29,7 +29,7 @@
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @exp(%x: tensor<64xf32>) -> tensor<64xf32>
-      attributes {graph.strategy = "sized-rows", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 64, registers = 4>, graph.scratch = 0 : i64} {
     %y = graph.exp %x : tensor<64xf32>
     return %y : tensor<64xf32>
   }
@@ -52,7 +52,7 @@ module attributes {graph.cpu = "x86-64-v4"} {
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @sum(%x: tensor<64xui8>, %init: tensor<i32>) -> tensor<i32>
-      attributes {graph.strategy = "sized-rows", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 64, registers = 4>, graph.scratch = 0 : i64} {
     %0 = graph.cast %x : tensor<64xui8> to tensor<64xi32>
     %1 = graph.reduce sum %0 axes [0] : tensor<64xi32> -> tensor<i32>
     %2 = graph.add %init, %1 : tensor<i32>, tensor<i32> -> tensor<i32>
@@ -78,7 +78,7 @@ module attributes {graph.cpu = "x86-64-v4"} {
 
 module attributes {graph.cpu = "x86-64-v3"} {
   func.func @softmax(%x: tensor<64xf32>) -> tensor<64xf32>
-      attributes {graph.strategy = "sized-rows", graph.scratch = 8 : i64} {
+      attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 32, registers = 4>, graph.scratch = 8 : i64} {
     %y = graph.softmax %x axis 0 : tensor<64xf32>
     return %y : tensor<64xf32>
   }
@@ -102,7 +102,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 
 module attributes {graph.cpu = "x86-64-v3"} {
   func.func @max(%x: tensor<64xf32>) -> tensor<f32>
-      attributes {graph.strategy = "sized-rows-across", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_rows<lanes = across_rows, vector = 32, registers = 4>, graph.scratch = 0 : i64} {
     %y = graph.reduce max %x axes [0] : tensor<64xf32> -> tensor<f32>
     return %y : tensor<f32>
   }

@@ -13,7 +13,7 @@
 
 module attributes {graph.cpu = "x86-64-v3"} {
   func.func @transpose(%x: tensor<?xi32>) -> tensor<?xi32>
-      attributes {graph.strategy = "sized-transpose", graph.scratch = 0 : i64} {
+      attributes {graph.plan = #cpu.sized_transpose<side = 8>, graph.scratch = 0 : i64} {
     return %x : tensor<?xi32>
   }
 }

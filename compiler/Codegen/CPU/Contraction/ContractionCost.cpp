@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Costs.h"
 
@@ -71,10 +72,7 @@ static double operandCycles(const Contraction &c, const ContractionPlan &p,
 static double copyCycles(const Contraction &c, const ContractionPlan &p,
                          const Target &target) {
   // A vector is loaded, maybe computed, and stored.
-  const Machine &machine = *target.machine;
-  double lanes = c.lanes(target);
-  double each =
-      (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle) / lanes;
+  double each = cpu::copyCycles(*target.machine, c.elementBytes());
   double depth = c.extentOf(c.depth), cycles = 0;
   double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   if (p.right == RightAccess::Copied)

@@ -18,6 +18,7 @@
 // a time that what a tile has read is still there for the next one.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 
 using namespace mlir;
@@ -28,7 +29,7 @@ int64_t panelWidth(const Contraction &c, const Target &target) {
   int64_t lanes = c.lanes(target), n = c.columns();
   int64_t rows = c.extentOf(c.left.loops);
   // Few rows have too few accumulators to hide the latency of the FMAs.
-  int64_t vectors = rows <= 3 ? 4 : 2;
+  int64_t vectors = rows <= 3 ? kRowVectors : kTileVectors;
   while (vectors > 1 && (vectors - 1) * lanes >= n)
     --vectors;
   return vectors * lanes;
@@ -38,12 +39,8 @@ int64_t panelWidth(const Contraction &c, const Target &target) {
 /// all tiles of `extent` rows take the least time.
 static int64_t chooseTileRows(int64_t extent, int64_t vectors,
                               const Target &target) {
-  // As many lines as a set of the first-level cache has: rows may be apart by
-  // multiples of a page.
-  constexpr int64_t kMostRows = 12;
   int64_t most =
-      std::min(extent, (target.vectorRegisters - vectors - 1) / vectors);
-  most = std::clamp<int64_t>(most, 1, kMostRows);
+      std::min(extent, mostTileRows(vectors, target.vectorRegisters));
   auto cost = [&](int64_t rows) {
     // Under four accumulators a unit waits for the latency of its FMAs.
     return std::max<int64_t>(rows * vectors, 8) + vectors;
@@ -152,23 +149,19 @@ private:
   void chooseDepth();
   void fitSlab();
   bool stages() const { return p.left == LeftAccess::Staged; }
-  double work() const {
-    return 2.0 * p.outer * p.lines * inner * c.columns() * depth;
-  }
   /// Chunks of at least a million operations, some 32 of them. To load or store
   /// an element takes as long as some operations with it.
   int64_t wantedChunks() const {
     constexpr int64_t kLeast = 16;
     double rows = p.outer * std::max(p.lines * inner, kLeast);
     double operations = 2.0 * rows * c.columns() * std::max(depth, kLeast);
-    return std::clamp<int64_t>(operations / 1e6, 1, 32);
+    return chunksFor(operations, 32);
   }
   bool hasLargeWeights() const {
     return depth * c.columns() * c.elementBytes() > (1 << 20);
   }
-  /// Cycles of all workers together for what a division adds to the products.
-  double divisionCost(int64_t rowBlocks, int64_t groups) const;
-  double idleCost(int64_t chunks) const;
+  /// The product as it is cut into blocks, its operands found as planned.
+  ProductSizes sizes() const;
   SmallVector<int64_t> slab() const { return slabOf(c, p); }
 
   const Contraction &c;
@@ -214,8 +207,7 @@ static bool hasVectorsInPlace(const Contraction &c) {
 /// Whether so few rows read the weights, and these lie so, that packing them
 /// does not pay.
 static bool canReadWeights(const Contraction &c) {
-  constexpr int64_t kMostRows = 16;
-  return c.extentOf(c.left.loops) <= kMostRows && c.columns() >= 8 &&
+  return c.extentOf(c.left.loops) <= kMostUnpackedRows && c.columns() >= 8 &&
          hasVectorsInPlace(c);
 }
 
@@ -263,49 +255,33 @@ void ContractionPlanner::divideEvenly() {
     p.linesPerBlock = (p.linesPerBlock + 1) / 2;
 }
 
-double ContractionPlanner::divisionCost(int64_t rowBlocks,
-                                        int64_t groups) const {
+ProductSizes ContractionPlanner::sizes() const {
   // Cycles to load, maybe convert, and store an element, and to load one that
   // is not in the second-level cache.
   constexpr double kPack = 0.3, kStage = 0.4, kLoad = 0.2;
-  double each = 0;
+  ProductSizes sizes;
+  sizes.outer = p.outer;
+  sizes.rows = p.lines * inner;
+  sizes.columns = c.columns();
+  sizes.depth = depth;
+  sizes.mostRowBlocks = p.lines > 1 ? p.lines : p.tiles;
+  sizes.mostGroups = p.panels;
+  sizes.wantedChunks = wantedChunks();
   if (p.right == RightAccess::Copied)
-    each = kPack;
+    sizes.rightCycles = kPack;
   else if (hasLargeWeights())
-    each = kLoad;
-  double cost = each * p.outer * rowBlocks * depth * c.columns();
-  if (stages())
-    cost += kStage * p.outer * groups * depth * p.lines * inner;
-  return cost;
-}
-
-/// In the end some workers wait for others, for half a chunk each.
-double ContractionPlanner::idleCost(int64_t chunks) const {
-  double cycles = work() / (4 * c.lanes(target));
-  return cycles / 2 / std::min(chunks, wantedChunks());
+    sizes.rightCycles = kLoad;
+  sizes.leftCycles = stages() ? kStage : 0;
+  sizes.operationsPerCycle = 4 * c.lanes(target);
+  return sizes;
 }
 
 /// Each chunk packs its panels, or stages its rows: the division into blocks of
 /// rows and groups of panels that costs least.
 void ContractionPlanner::divide() {
-  double least = std::numeric_limits<double>::infinity();
-  int64_t bestRows = 1, bestGroups = 1,
-          mostRows = p.lines > 1 ? p.lines : p.tiles;
-  int64_t wanted = wantedChunks();
-  for (int64_t rows = 1; rows <= std::min(mostRows, wanted); ++rows) {
-    int64_t groups = std::clamp<int64_t>(
-        llvm::divideCeil(wanted, p.outer * rows), 1, p.panels);
-    for (; groups >= 1; groups /= 2) {
-      double cost =
-          divisionCost(rows, groups) + idleCost(p.outer * rows * groups);
-      if (cost < least) {
-        least = cost;
-        bestRows = rows;
-        bestGroups = groups;
-      }
-    }
-  }
-  setBlocks(p.lines > 1 ? bestRows : 1, p.lines > 1 ? 1 : bestRows, bestGroups);
+  ProductBlocks best = chooseBlocks(sizes());
+  setBlocks(p.lines > 1 ? best.rowBlocks : 1, p.lines > 1 ? 1 : best.rowBlocks,
+            best.groups);
 }
 
 /// How much of k is summed at a time.
@@ -314,7 +290,7 @@ void ContractionPlanner::chooseDepth() {
   // its own: those of a tile stay in the first-level cache for the next one.
   constexpr int64_t kColumnDepth = 512;
   // Weights that lie as a matrix are read a few rows at a time: whole pages.
-  constexpr int64_t kMatrixDepth = 16, kMatrixBytes = 1 << 20;
+  constexpr int64_t kMatrixBytes = 1 << 20;
   constexpr int64_t kLeastSlabDepth = 64;
   int64_t extent = p.depthPerBlock, below = depth / extent, most = extent;
   auto limit = [&](int64_t steps) {
@@ -331,7 +307,7 @@ void ContractionPlanner::chooseDepth() {
                    kLeastSlabDepth));
   }
   // The innermost loop is unrolled by four.
-  int64_t even = llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+  int64_t even = evenBlock(extent, most);
   if (below == 1)
     even = llvm::alignTo(even, 4);
   p.depthPerBlock = std::min(extent, even);
@@ -373,8 +349,11 @@ bool ContractionPlanner::packsBefore() {
   double elements = 1.0 * c.extentOf(c.batch) * depth * c.columns();
   int64_t groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   int64_t rowBlocks = p.chunks / p.outer / groups;
-  return divisionCost(rowBlocks, groups) + idleCost(p.chunks) >
-         kPackBefore * elements + kDispatch + idleCost(wantedChunks());
+  ProductSizes product = sizes();
+  return blockCycles(product, {rowBlocks, groups}) +
+             idleCycles(product, p.chunks) >
+         kPackBefore * elements + kDispatch +
+             idleCycles(product, product.wantedChunks);
 }
 
 ContractionPlan planContraction(const Contraction &c, const Target &target,

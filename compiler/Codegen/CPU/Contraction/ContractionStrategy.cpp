@@ -51,10 +51,9 @@ FailureOr<Division> ContractionStrategy::divide(const Contraction &c,
   if (failed(plan))
     return failure();
   int64_t lanes = c.lanes(target);
-  if (plan->panelWidth % lanes != 0)
-    return emitError() << "columns of tile = " << plan->panelWidth
-                       << "; expected a multiple of the " << lanes
-                       << " lanes of a vector of " << target.name;
+  if (failed(checkColumns(emitError, "columns of tile", plan->panelWidth, lanes,
+                          target)))
+    return failure();
   if (!hasWholeVectors(c.result, lanes))
     return emitError() << "the panels of the result are no whole vectors of "
                        << target.name;

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
@@ -83,15 +84,13 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
   int64_t taps = p.extentOf(p.taps) / plan.tapsPerRow;
   int64_t vectors = std::min<int64_t>(2, llvm::divideCeil(lanes, width));
   int64_t panel = plan.tileColumns = vectors * width;
-  auto even = [](int64_t all, int64_t most) {
-    return llvm::divideCeil(all, llvm::divideCeil(all, most));
-  };
   int64_t mostLanes = kMost, mostRows = kMost;
   auto choose = [&] {
-    plan.lanesPerBlock = std::min(lanes, static_cast<int64_t>(llvm::alignTo(
-                                             even(lanes, mostLanes), panel)));
+    plan.lanesPerBlock =
+        std::min(lanes, static_cast<int64_t>(
+                            llvm::alignTo(evenBlock(lanes, mostLanes), panel)));
     // Taps of a row are not divided.
-    plan.rowsPerBlock = plan.tapsPerRow > 1 ? rows : even(rows, mostRows);
+    plan.rowsPerBlock = plan.tapsPerRow > 1 ? rows : evenBlock(rows, mostRows);
     plan.laneBlocks = llvm::divideCeil(lanes, plan.lanesPerBlock);
     plan.rowBlocks = llvm::divideCeil(rows, plan.rowsPerBlock);
     plan.chunks = p.extentOf(p.batch) * plan.laneBlocks * plan.rowBlocks;
@@ -122,9 +121,7 @@ static void chooseSums(const OuterProducts &p, OuterProductsPlan &plan) {
   while (plan.level > 0 && p.extents[p.depth[plan.level]] * 2 <= left)
     left /= p.extents[p.depth[plan.level--]];
   int64_t extent = p.extents[p.depth[plan.level]];
-  plan.sumsPerBlock = std::min(left, extent);
-  plan.sumsPerBlock =
-      llvm::divideCeil(extent, llvm::divideCeil(extent, plan.sumsPerBlock));
+  plan.sumsPerBlock = evenBlock(extent, std::min(left, extent));
 }
 
 /// The part of a factor that one block of sums reads; `elements` of its own
@@ -290,10 +287,9 @@ OuterProductsStrategy::divide(const OuterProducts &p,
   if (failed(plan))
     return failure();
   int64_t lanes = target.vectorBytes / p.elementBytes();
-  if (plan->tileColumns % lanes != 0)
-    return emitError() << "columns of tile = " << plan->tileColumns
-                       << "; expected a multiple of the " << lanes
-                       << " lanes of a vector of " << target.name;
+  if (failed(checkColumns(emitError, "columns of tile", plan->tileColumns,
+                          lanes, target)))
+    return failure();
   if (!canStage(p, lanes))
     return emitError()
            << "some element of a factor is not found at a step from "
@@ -319,8 +315,7 @@ double OuterProductsStrategy::cost(const OuterProducts &p,
   double cycles = tileCycles(tiles, plan->tileRows, plan->tileColumns / lanes,
                              p.extentOf(p.depth), target);
   // Both factors are copied for each block.
-  double each =
-      (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle) / lanes;
+  double each = copyCycles(machine, p.elementBytes());
   double copied = double(p.extentOf(p.depth)) *
                   (plan->paddedRows + plan->paddedLanes) * plan->chunks;
   return cycles + 2 * each * copied + trafficCycles(kernel, target) +

@@ -63,7 +63,7 @@ RowFunction::RowFunction(func::FuncOp function)
   });
 }
 
-int64_t RowFunction::registersOf(Operation *pass) const {
+bool RowFunction::doesLittle(Operation *pass) const {
   constexpr int64_t kFewOperations = 8;
   int64_t operations = 0;
   SmallVector<Operation *> worklist{pass};
@@ -82,7 +82,7 @@ int64_t RowFunction::registersOf(Operation *pass) const {
         worklist.push_back(from);
     }
   }
-  return operations <= kFewOperations - 1 ? kMostRegisters : 1;
+  return operations < kFewOperations;
 }
 
 } // namespace tinh::cpu

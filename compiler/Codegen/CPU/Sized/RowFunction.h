@@ -21,10 +21,9 @@ bool isRow(mlir::Value value);
 struct RowFunction {
   explicit RowFunction(mlir::func::FuncOp function);
 
-  /// Registers that are worked on together in a pass: several where little is
-  /// done with each, as one accumulator alone would wait for its own sums.
-  int64_t registersOf(mlir::Operation *pass) const;
-  static constexpr int64_t kMostRegisters = 4;
+  /// Whether a pass does so little with each element that one accumulator alone
+  /// would wait for its own sums.
+  bool doesLittle(mlir::Operation *pass) const;
 
   mlir::SmallVector<mlir::linalg::GenericOp> reductions; // In order.
   mlir::Operation *terminator;

@@ -41,28 +41,7 @@ Value SizedKernel::stack(int64_t count, Type element) {
                                 ValueRange());
 }
 
-using EmitSized = LogicalResult (*)(SizedKernel &, const Target &);
-
-static EmitSized findStrategy(StringRef name) {
-  return llvm::StringSwitch<EmitSized>(name)
-      .Case("sized-rows",
-            [](SizedKernel &kernel, const Target &target) {
-              return emitSizedRows(kernel, /*across=*/false, target);
-            })
-      .Case("sized-rows-across",
-            [](SizedKernel &kernel, const Target &target) {
-              return emitSizedRows(kernel, /*across=*/true, target);
-            })
-      .Case("sized-transpose", emitSizedTranspose)
-      .Case("sized-contraction", emitSizedContraction)
-      .Default(nullptr);
-}
-
-bool isSized(StringRef strategy) { return findStrategy(strategy) != nullptr; }
-
-/// Whether all operands are of the given form: rows of any length and single
-/// elements, or matrices. A model's kernels, whose sizes are known, never are.
-static bool hasAnySize(func::FuncOp kernel, int64_t rank) {
+bool hasAnySize(func::FuncOp kernel, int64_t rank) {
   bool some = false;
   for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
                                             kernel.getResultTypes())) {
@@ -84,46 +63,75 @@ static bool hasAnySize(func::FuncOp kernel, int64_t rank) {
   return some && kernel.getNumResults() > 0 && !computes.wasInterrupted();
 }
 
-/// The memory of each operand: of a contraction, the offsets of rows come after
-/// its two matrices.
-static SmallVector<Type> operandTypes(func::FuncOp kernel, StringRef strategy) {
-  OpBuilder b(kernel.getContext());
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A strategy for kernels of any size.
+struct Row {
+  TypeID plan;
+  void (*addOperands)(SmallVectorImpl<Type> &);
+  LogicalResult (*emit)(SizedKernel &, Attribute plan, const Target &);
+};
+
+} // namespace
+
+/// Callers give as much scratch memory as the kernel says.
+static LogicalResult checkScratch(func::FuncOp kernel, int64_t needed) {
+  auto scratch = kernel->getAttrOfType<IntegerAttr>(graph::names::kScratch);
+  if (scratch && scratch.getInt() == needed)
+    return success();
+  return kernel.emitError("its plan needs ")
+         << needed << " bytes of scratch memory a column: expected "
+         << graph::names::kScratch << " = " << needed;
+}
+
+template <typename S> static Row rowOf() {
+  auto emit = [](SizedKernel &kernel, Attribute plan,
+                 const Target &target) -> LogicalResult {
+    auto match = S::match(kernel.source);
+    if (!match)
+      return kernel.source.emitError()
+             << "cannot be computed as " << plan << ": it " << match.whyNot();
+    auto own = cast<typename S::Plan>(plan);
+    if (failed(checkScratch(kernel.source, S::scratch(*match, own))))
+      return failure();
+    return S::emit(kernel, *match, own, target);
+  };
+  return {TypeID::get<typename S::Plan>(), S::addOperands, emit};
+}
+
+static const Row *findRow(Attribute plan) {
+  static const Row table[] = {rowOf<SizedContractionStrategy>(),
+                              rowOf<SizedTransposeStrategy>(),
+                              rowOf<SizedRowsStrategy>()};
+  for (const Row &row : table)
+    if (plan && row.plan == plan.getTypeID())
+      return &row;
+  return nullptr;
+}
+
+bool isForAnySize(Attribute plan) { return findRow(plan) != nullptr; }
+
+FailureOr<func::FuncOp> emitSizedKernel(func::FuncOp kernel, ModuleOp module,
+                                        const Target &target) {
+  Attribute plan = kernel->getAttr(graph::names::kPlan);
+  const Row &row = *findRow(plan);
+  Builder b(kernel.getContext());
   SmallVector<Type> types{anySize(b.getIndexType())};
   for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
                                             kernel.getResultTypes()))
     types.push_back(anySize(getElementTypeOrSelf(type)));
-  if (strategy == "sized-contraction")
-    types.insert(types.begin() + 3, anySize(b.getIndexType()));
+  row.addOperands(types);
   types.push_back(anySize(b.getI8Type()));
   types.append(2, b.getIndexType());
-  return types;
-}
-
-FailureOr<func::FuncOp> emitSizedKernel(func::FuncOp kernel, ModuleOp module,
-                                        const Target &target) {
-  auto strategy = kernel->getAttrOfType<StringAttr>(graph::names::kStrategy);
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  if (!hasAnySize(kernel, strategy.getValue() == "sized-contraction" ? 2 : 1))
-    return kernel.emitError("strategy ")
-           << strategy << " is for operands of any size only";
-  SmallVector<Type> types = operandTypes(kernel, strategy.getValue());
-  auto function = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
-                                       b.getFunctionType(types, {}));
-  Block *entry = function.addEntryBlock();
-  OpBuilder atEnd = OpBuilder::atBlockEnd(entry);
-  func::ReturnOp::create(atEnd, kernel.getLoc());
-  unsigned count = types.size();
-  SizedKernel sized{kernel,
-                    function,
-                    entry->getArgument(0),
-                    entry->getArgument(count - 3),
-                    entry->getArgument(count - 2),
-                    entry->getArgument(count - 1)};
-  if (succeeded(findStrategy(strategy.getValue())(sized, target)))
-    return function;
-  function.erase();
-  return kernel.emitError("strategy ")
-         << strategy << " cannot generate code for this kernel";
+  SizedKernel emitted(kernel, types, module);
+  if (succeeded(row.emit(emitted, plan, target)))
+    return emitted.function;
+  emitted.function.erase();
+  return failure();
 }
 
 } // namespace tinh::cpu

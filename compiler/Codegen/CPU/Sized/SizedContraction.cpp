@@ -35,20 +35,14 @@ struct Strides {
 
 class SizedContractionEmitter {
 public:
-  SizedContractionEmitter(SizedKernel &kernel, const Target &target,
+  SizedContractionEmitter(SizedKernel &kernel, Type element, int64_t lanes,
                           OpBuilder &b)
       : kernel(kernel), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
-        mostRows(target.vectorRegisters == 32 ? 12 : 6) {
-    element = getElementTypeOrSelf(kernel.source.getResultTypes()[0]);
-    lanes = target.vectorBytes * 8 / element.getIntOrFloatBitWidth();
-    n = kernel.size(b, 0);
-    k = kernel.size(b, 1);
-    a = strides(2);
-    initial = strides(4);
-    result = strides(6);
-  }
+        element(element), lanes(lanes), n(kernel.size(b, 0)),
+        k(kernel.size(b, 1)), a(strides(2)), initial(strides(4)),
+        result(strides(6)) {}
 
-  LogicalResult emit();
+  LogicalResult emit(SizedContractionPlanAttr plan);
 
 private:
   using Values = SmallVector<Value>;
@@ -99,7 +93,7 @@ private:
   Location loc;
   Pull scalar;
   Type element;
-  int64_t mostRows, lanes;
+  int64_t lanes;
   Value n, k;
   Strides a, initial, result;
   Value stack; // Memory for a tile, its rows one after the other.
@@ -112,8 +106,8 @@ private:
 FailureOr<SmallVector<Value>>
 SizedContractionEmitter::multiply(const Tile &tile, ValueRange sums) {
   constexpr int64_t kGroup = 3;
-  Value inputs = kernel.operand(0), weights = kernel.operand(1),
-        offsets = kernel.operand(2);
+  Value inputs = kernel.memory(0), weights = kernel.memory(1),
+        offsets = kernel.memory(2);
   Value twice = scalar.mul(a.row, 2);
   Values state; // Where each group is, then the sums.
   for (int64_t r = 0; r < tile.rows; r += kGroup)
@@ -192,7 +186,7 @@ SmallVector<Value> SizedContractionEmitter::loadVectors(const Tile &tile) {
     Value row = scalar.add(tile.row, scalar.index(r));
     Value column = scalar.add(tile.column, scalar.index(v * lanes));
     return vector::MaskedLoadOp::create(
-        b, loc, vectorType(), kernel.operand(3),
+        b, loc, vectorType(), kernel.memory(3),
         scalar.add(times(row, initial.row), column), tile.masks[v], zero);
   });
 }
@@ -200,14 +194,14 @@ SmallVector<Value> SizedContractionEmitter::loadVectors(const Tile &tile) {
 SmallVector<Value> SizedContractionEmitter::repeatRows(const Tile &tile) {
   return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t) -> Value {
     Value row = scalar.add(tile.row, scalar.index(r));
-    Value value = memref::LoadOp::create(b, loc, kernel.operand(3),
+    Value value = memref::LoadOp::create(b, loc, kernel.memory(3),
                                          times(row, initial.row));
     return vector::BroadcastOp::create(b, loc, vectorType(), value);
   });
 }
 
 SmallVector<Value> SizedContractionEmitter::loadStrided(const Tile &tile) {
-  copy(tile, kernel.operand(3), initial, /*toStack=*/true);
+  copy(tile, kernel.memory(3), initial, /*toStack=*/true);
   return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t v) -> Value {
     Value at = scalar.index((r * tile.vectors + v) * lanes);
     return vector::LoadOp::create(b, loc, vectorType(), stack, at);
@@ -240,7 +234,7 @@ SmallVector<Value> SizedContractionEmitter::loadInitial(const Tile &tile) {
 
 void SizedContractionEmitter::storeResult(const Tile &tile,
                                           ArrayRef<Value> sums) {
-  Value memref = kernel.operand(4);
+  Value memref = kernel.memory(4);
   auto branch = scf::IfOp::create(b, loc, TypeRange(), isOne(result.column),
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -283,17 +277,18 @@ LogicalResult SizedContractionEmitter::emitTiles(Value from, Value to,
   });
 }
 
-LogicalResult SizedContractionEmitter::emit() {
-  constexpr int64_t kVectors = 2, kWideVectors = 4;
-  stack = kernel.stack(mostRows * kVectors * lanes, element);
+LogicalResult SizedContractionEmitter::emit(SizedContractionPlanAttr plan) {
+  SmallVector<int64_t> heights(plan.getRows().asArrayRef());
+  int64_t most = heights.empty() ? 0 : heights.front() * plan.getColumns();
+  stack = kernel.stack(std::max(most, plan.getRow()), element);
+  heights.push_back(1);
   Value row = kernel.begin;
-  for (int64_t rows : {12, 8, 6, 4, 2, 1}) {
-    if (rows > mostRows)
-      continue;
+  for (int64_t rows : heights) {
     Value left = arith::SubIOp::create(b, loc, kernel.end, row);
     Value tiles = arith::DivUIOp::create(b, loc, left, scalar.index(rows));
     Value end = scalar.add(row, scalar.mul(tiles, rows));
-    if (failed(emitTiles(row, end, rows, rows > 1 ? kVectors : kWideVectors)))
+    int64_t columns = rows > 1 ? plan.getColumns() : plan.getRow();
+    if (failed(emitTiles(row, end, rows, columns / lanes)))
       return failure();
     row = end;
   }
@@ -325,12 +320,30 @@ static bool isProduct(func::FuncOp kernel) {
          });
 }
 
-LogicalResult emitSizedContraction(SizedKernel &kernel, const Target &target) {
-  if (!isProduct(kernel.source))
-    return kernel.source.emitError("expected one product of two matrices, "
-                                   "accumulated in the third operand");
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  return SizedContractionEmitter(kernel, target, b).emit();
+Match<Type> SizedContractionStrategy::match(func::FuncOp kernel) {
+  if (!hasAnySize(kernel, /*rank=*/2) || !isProduct(kernel))
+    return NoMatch{"is no product of two matrices of any size, accumulated in "
+                   "the third operand"};
+  return getElementTypeOrSelf(kernel.getResultTypes()[0]);
+}
+
+void SizedContractionStrategy::addOperands(SmallVectorImpl<Type> &types) {
+  types.insert(types.begin() + 3, types.front()); // The offsets of rows.
+}
+
+LogicalResult SizedContractionStrategy::emit(SizedKernel &kernel, Type element,
+                                             Plan plan, const Target &target) {
+  int64_t lanes = target.vectorBytes / graph::elementSize(element);
+  auto error = [&] {
+    return kernel.source.emitError()
+           << "cannot be computed as " << plan << ": ";
+  };
+  if (failed(
+          checkColumns(error, "columns", plan.getColumns(), lanes, target)) ||
+      failed(checkColumns(error, "row", plan.getRow(), lanes, target)))
+    return failure();
+  OpBuilder b = kernel.builder();
+  return SizedContractionEmitter(kernel, element, lanes, b).emit(plan);
 }
 
 } // namespace tinh::cpu

@@ -16,10 +16,8 @@
 // on single elements, with any strides.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Sized/RowFunction.h"
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Sized/Sized.h"
-
-#include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,9 +27,6 @@
 using namespace mlir;
 
 namespace tinh::cpu {
-
-/// Of scratch memory that an element, or one in each lane, of a kept value has.
-static constexpr int64_t kMostElementBytes = 8, kMostVectorBytes = 64;
 
 //===----------------------------------------------------------------------===//
 // Emission
@@ -47,9 +42,10 @@ struct Located {
 
 class SizedRowsEmitter {
 public:
-  SizedRowsEmitter(SizedKernel &kernel, const RowFunction &row, bool across,
-                   OpBuilder &b)
-      : kernel(kernel), row(row), across(across), b(b),
+  SizedRowsEmitter(SizedKernel &kernel, const RowFunction &row,
+                   SizedRowsPlanAttr plan, OpBuilder &b)
+      : kernel(kernel), row(row), plan(plan),
+        across(plan.getLanes() == RowLanes::AcrossRows), b(b),
         loc(kernel.source.getLoc()), scalar(b, loc, 1) {
     columns = kernel.size(b, 0);
     for (unsigned i = 0; i < numInputs() + row.results.size(); ++i) {
@@ -93,6 +89,7 @@ private:
 
   SizedKernel &kernel;
   const RowFunction &row;
+  SizedRowsPlanAttr plan;
   bool across;
   OpBuilder &b;
   Location loc;
@@ -135,10 +132,10 @@ LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes) {
     return buildLoop(b, loc, kernel.begin, kernel.end, 1,
                      [&](Value at) { return emitRow(at); });
   // Whole groups of registers, then what is left in single ones.
-  int64_t registers = row.registersOf(row.terminator);
+  bool doesLittle = row.doesLittle(row.terminator);
   for (linalg::GenericOp op : row.reductions)
-    registers = std::min(registers, row.registersOf(op));
-  lanes *= registers;
+    doesLittle &= row.doesLittle(op);
+  lanes *= doesLittle ? plan.getRegisters() : 1;
   Value count = arith::SubIOp::create(b, loc, kernel.end, kernel.begin);
   Value whole = scalar.add(kernel.begin, wholeOf(count, lanes));
   if (failed(buildLoop(b, loc, kernel.begin, whole, lanes,
@@ -154,15 +151,16 @@ LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes) {
 
 /// Lanes of the vectors that a pass works on, if there are enough elements.
 int64_t SizedRowsEmitter::lanesOf(Operation *pass) const {
-  return across || lanes == 1 ? lanes : lanes * row.registersOf(pass);
+  bool isOne = across || lanes == 1 || !row.doesLittle(pass);
+  return isOne ? lanes : lanes * plan.getRegisters();
 }
 
 /// The stack's vector for input `operand`. If it `repeats` one element for all
 /// lanes, that at `at`, the vector is filled with it.
 Value SizedRowsEmitter::splat(unsigned operand, Value repeats, Value at) {
-  Value memref = kernel.operand(operand);
+  Value memref = kernel.memory(operand);
   Type element = cast<MemRefType>(memref.getType()).getElementType();
-  int64_t wide = across ? lanes : lanes * RowFunction::kMostRegisters;
+  int64_t wide = across ? lanes : lanes * plan.getRegisters();
   Value &buffer = splats[operand];
   if (!buffer)
     buffer = kernel.stack(wide, element);
@@ -180,7 +178,7 @@ Value SizedRowsEmitter::splat(unsigned operand, Value repeats, Value at) {
 /// vector of rows.
 void SizedRowsEmitter::locateOperands(Value at) {
   for (unsigned i = 0; i < numInputs(); ++i) {
-    Value tensor = tensorOf(i), memref = kernel.operand(i);
+    Value tensor = tensorOf(i), memref = kernel.memory(i);
     Value base = arith::MulIOp::create(b, loc, at, rowStrides[i]);
     if (lanes > 1 && isRow(tensor) != across) {
       Value stride = across ? rowStrides[i] : columnStrides[i];
@@ -195,14 +193,14 @@ void SizedRowsEmitter::locateOperands(Value at) {
   }
   outputs.clear();
   for (unsigned i = numInputs(); i < rowStrides.size(); ++i)
-    outputs.push_back({kernel.operand(i),
+    outputs.push_back({kernel.memory(i),
                        arith::MulIOp::create(b, loc, at, rowStrides[i]),
                        columnStrides[i]});
 }
 
 /// Where the row's kept values lie.
 void SizedRowsEmitter::locateKept() {
-  int64_t bytes = across ? kMostVectorBytes : kMostElementBytes;
+  int64_t bytes = keptBytes(across, plan.getVector());
   for (auto [i, value] : llvm::enumerate(llvm::make_first_range(row.kept))) {
     Type element = getElementTypeOrSelf(value);
     Value offset = scalar.mul(columns, bytes * i);
@@ -396,23 +394,28 @@ LogicalResult SizedRowsEmitter::emitRow(Value at) {
   return store();
 }
 
-LogicalResult emitSizedRows(SizedKernel &kernel, bool across,
-                            const Target &target) {
-  RowFunction row(kernel.source);
-  auto scratch =
-      kernel.source->getAttrOfType<IntegerAttr>(graph::names::kScratch);
-  int64_t perColumn = (across ? kMostVectorBytes : kMostElementBytes) *
-                      static_cast<int64_t>(row.kept.size());
-  if (!scratch || scratch.getInt() != perColumn)
-    return kernel.source.emitError("this kernel needs ")
-           << perColumn << " bytes of scratch memory a column";
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
+Match<RowFunction> SizedRowsStrategy::match(func::FuncOp kernel) {
+  if (!hasAnySize(kernel, /*rank=*/1))
+    return NoMatch{"is no function of rows of any size"};
+  return RowFunction(kernel);
+}
+
+int64_t SizedRowsStrategy::scratch(const RowFunction &row, Plan plan) {
+  bool across = plan.getLanes() == RowLanes::AcrossRows;
+  return keptBytes(across, plan.getVector()) *
+         static_cast<int64_t>(row.kept.size());
+}
+
+LogicalResult SizedRowsStrategy::emit(SizedKernel &kernel,
+                                      const RowFunction &row, Plan plan,
+                                      const Target &) {
+  OpBuilder b = kernel.builder();
   Location loc = kernel.source.getLoc();
-  SizedRowsEmitter emitter(kernel, row, across, b);
+  SizedRowsEmitter emitter(kernel, row, plan, b);
   auto branch = scf::IfOp::create(b, loc, TypeRange(), emitter.hasVectors(),
                                   /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.thenBlock());
-  if (failed(emitter.emit(target.vectorBytes / row.widestBytes)))
+  if (failed(emitter.emit(plan.getVector() / row.widestBytes)))
     return failure();
   b.setInsertionPointToStart(branch.elseBlock());
   return emitter.emit(1);

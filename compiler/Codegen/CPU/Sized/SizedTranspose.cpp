@@ -17,7 +17,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -27,17 +26,14 @@ namespace {
 
 class SizedTransposeEmitter {
 public:
-  SizedTransposeEmitter(SizedKernel &kernel, const Target &target, OpBuilder &b)
-      : kernel(kernel), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1) {
-    element =
-        memoryType(getElementTypeOrSelf(kernel.source.getResultTypes()[0]));
-    side = squareSide(element, target);
-    columns = kernel.size(b, 0);
-    fromRow = kernel.size(b, 1);
-    fromColumn = kernel.size(b, 2);
-    toRow = kernel.size(b, 3);
-    toColumn = kernel.size(b, 4);
-  }
+  SizedTransposeEmitter(SizedKernel &kernel, Type element, int64_t side,
+                        OpBuilder &b)
+      : kernel(kernel), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        side(side), columns(kernel.size(b, 0)), fromRow(kernel.size(b, 1)),
+        fromColumn(kernel.size(b, 2)), toRow(kernel.size(b, 3)),
+        toColumn(kernel.size(b, 4)),
+        squares{kernel.memory(0), kernel.memory(1), fromColumn, toRow,
+                VectorType::get({side}, memoryType(element))} {}
 
   void emit();
 
@@ -50,23 +46,21 @@ private:
     body(op.getInductionVar());
   }
   Value at(Value row, Value rowStride, Value column, Value columnStride) {
-    return scalar.add(arith::MulIOp::create(b, loc, row, rowStride),
-                      arith::MulIOp::create(b, loc, column, columnStride));
+    return scalar.add(b.createOrFold<arith::MulIOp>(loc, row, rowStride),
+                      b.createOrFold<arith::MulIOp>(loc, column, columnStride));
   }
   /// The largest multiple of `side` in `count`.
   Value wholeOf(Value count) {
     return arith::AndIOp::create(b, loc, count, scalar.index(-side));
   }
   void copy(Value row, Value rowEnd, Value column, Value columnEnd);
-  void emitSquare(Value row, Value column);
-
   SizedKernel &kernel;
   OpBuilder &b;
   Location loc;
   Pull scalar;
-  Type element;
   int64_t side;
   Value columns, fromRow, fromColumn, toRow, toColumn;
+  Squares squares;
 };
 
 } // namespace
@@ -77,29 +71,11 @@ void SizedTransposeEmitter::copy(Value row, Value rowEnd, Value column,
   loop(row, rowEnd, 1, [&](Value row) {
     loop(column, columnEnd, 1, [&](Value column) {
       Value value = memref::LoadOp::create(
-          b, loc, kernel.operand(0), at(row, fromRow, column, fromColumn));
-      memref::StoreOp::create(b, loc, value, kernel.operand(1),
+          b, loc, kernel.memory(0), at(row, fromRow, column, fromColumn));
+      memref::StoreOp::create(b, loc, value, kernel.memory(1),
                               at(row, toRow, column, toColumn));
     });
   });
-}
-
-void SizedTransposeEmitter::emitSquare(Value row, Value column) {
-  auto type = VectorType::get({side}, element);
-  SmallVector<Value> square;
-  for (int64_t i = 0; i < side; ++i) {
-    Value here = scalar.add(column, scalar.index(i));
-    Value from =
-        scalar.add(row, arith::MulIOp::create(b, loc, here, fromColumn));
-    square.push_back(
-        vector::LoadOp::create(b, loc, type, kernel.operand(0), from));
-  }
-  turnSquare(b, loc, square);
-  for (int64_t i = 0; i < side; ++i) {
-    Value here = scalar.add(row, scalar.index(i));
-    Value to = scalar.add(arith::MulIOp::create(b, loc, here, toRow), column);
-    vector::StoreOp::create(b, loc, square[i], kernel.operand(1), to);
-  }
 }
 
 void SizedTransposeEmitter::emit() {
@@ -113,19 +89,29 @@ void SizedTransposeEmitter::emit() {
   Value wholeRows = arith::SelectOp::create(b, loc, turns, wholeOf(rows), zero);
   Value rowEnd = scalar.add(begin, wholeRows), columnEnd = wholeOf(columns);
   loop(begin, rowEnd, side, [&](Value row) {
-    loop(zero, columnEnd, side, [&](Value column) { emitSquare(row, column); });
+    loop(zero, columnEnd, side, [&](Value column) {
+      Value from = at(row, scalar.index(1), column, fromColumn);
+      Value to = at(row, toRow, column, scalar.index(1));
+      emitSquare(b, loc, squares, from, to, side, side);
+    });
   });
   copy(begin, rowEnd, columnEnd, columns);
   copy(rowEnd, end, zero, columns);
 }
 
-LogicalResult emitSizedTranspose(SizedKernel &kernel, const Target &target) {
-  Block &body = kernel.source.getBody().front();
-  if (body.getNumArguments() != 1 || &body.front() != body.getTerminator() ||
+Match<Type> SizedTransposeStrategy::match(func::FuncOp kernel) {
+  Block &body = kernel.getBody().front();
+  if (!hasAnySize(kernel, /*rank=*/1) || body.getNumArguments() != 1 ||
+      &body.front() != body.getTerminator() ||
       body.getTerminator()->getNumOperands() != 1)
-    return kernel.source.emitError("expected a copy of the one operand");
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
-  SizedTransposeEmitter(kernel, target, b).emit();
+    return NoMatch{"is no copy of rows of any size"};
+  return getElementTypeOrSelf(kernel.getResultTypes()[0]);
+}
+
+LogicalResult SizedTransposeStrategy::emit(SizedKernel &kernel, Type element,
+                                           Plan plan, const Target &) {
+  OpBuilder b = kernel.builder();
+  SizedTransposeEmitter(kernel, element, plan.getSide(), b).emit();
   return success();
 }
 

@@ -33,12 +33,18 @@ struct Transpose {
 };
 Match<Transpose> matchTranspose(mlir::func::FuncOp kernel);
 
-/// Of the squares of `element` that are turned in registers.
-int64_t squareSide(mlir::Type element, const Target &target);
-/// Exchanges rows and columns of the vectors in `square`: as many as each has
-/// lanes.
-void turnSquare(mlir::OpBuilder &b, mlir::Location loc,
-                llvm::MutableArrayRef<mlir::Value> square);
+/// Squares that are turned in registers. Rows of one lie `fromStep` elements
+/// apart in the source and become columns, `toStep` apart in the result.
+struct Squares {
+  mlir::Value source, result;
+  mlir::OpFoldResult fromStep, toStep;
+  mlir::VectorType type; // Of a row or a column.
+};
+/// Turns the square whose first elements lie at `from` and `to`, or its first
+/// `rows` and `columns`.
+void emitSquare(mlir::OpBuilder &b, mlir::Location loc, const Squares &squares,
+                mlir::Value from, mlir::Value to, int64_t rows,
+                int64_t columns);
 
 /// How a transpose is cut: what its plan says, and what follows from it.
 struct TransposePlan {

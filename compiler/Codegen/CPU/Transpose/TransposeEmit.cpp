@@ -24,7 +24,8 @@ namespace tinh::cpu {
 
 /// Exchanges rows and columns of `square`: in step d, element j of row i and
 /// element j ^ d of row i ^ d change places where bit d of i and j differ.
-void turnSquare(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+static void turnSquare(OpBuilder &b, Location loc,
+                       MutableArrayRef<Value> square) {
   int64_t side = square.size();
   for (int64_t d = 1; d < side; d *= 2)
     for (int64_t i = 0; i < side; ++i) {
@@ -41,6 +42,39 @@ void turnSquare(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
     }
 }
 
+static Value times(Pull &scalar, OpFoldResult step, int64_t count) {
+  if (auto known = getConstantIntValue(step))
+    return scalar.index(*known * count);
+  return scalar.mul(cast<Value>(step), count);
+}
+
+void emitSquare(OpBuilder &b, Location loc, const Squares &s, Value from,
+                Value to, int64_t rows, int64_t columns) {
+  Pull scalar(b, loc, 1);
+  int64_t side = s.type.getNumElements();
+  Value zero = arith::ConstantOp::create(b, loc, s.type, b.getZeroAttr(s.type));
+  SmallVector<Value> square(side, zero);
+  Value loaded = firstLanes(b, loc, columns, side),
+        stored = firstLanes(b, loc, rows, side);
+  for (int64_t i = 0; i < rows; ++i) {
+    Value at = scalar.add(from, times(scalar, s.fromStep, i));
+    square[i] =
+        loaded
+            ? vector::MaskedLoadOp::create(b, loc, s.type, s.source, at, loaded,
+                                           zero)
+                  .getResult()
+            : vector::LoadOp::create(b, loc, s.type, s.source, at).getResult();
+  }
+  turnSquare(b, loc, square);
+  for (int64_t i = 0; i < columns; ++i) {
+    Value at = scalar.add(to, times(scalar, s.toStep, i));
+    if (stored)
+      vector::MaskedStoreOp::create(b, loc, s.result, at, stored, square[i]);
+    else
+      vector::StoreOp::create(b, loc, square[i], s.result, at);
+  }
+}
+
 namespace {
 
 class TransposeEmitter {
@@ -48,53 +82,28 @@ public:
   TransposeEmitter(EmittedKernel &kernel, const Transpose &t,
                    const TransposePlan &plan, OpBuilder &b)
       : t(t), plan(plan), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
-        source(kernel.function.getArgument(0)),
-        result(kernel.function.getArgument(1)),
-        type(VectorType::get({plan.side}, t.element)) {}
+        squares{kernel.function.getArgument(0), kernel.function.getArgument(1),
+                b.getIndexAttr(t.rows.from), b.getIndexAttr(t.columns.to),
+                VectorType::get({plan.side}, t.element)} {}
 
   void emitUnit(Value unit);
 
 private:
   void emitColumns(Value from, Value to, Value row, Value rowEnd,
                    int64_t columns);
-  void emitSquare(Value from, Value to, int64_t rows, int64_t columns);
+  void emitSquare(Value from, Value to, int64_t rows, int64_t columns) {
+    cpu::emitSquare(b, loc, squares, from, to, rows, columns);
+  }
 
   const Transpose &t;
   const TransposePlan &plan;
   OpBuilder &b;
   Location loc;
   Pull scalar;
-  Value source, result;
-  VectorType type;
+  Squares squares;
 };
 
 } // namespace
-
-/// A square, or its first `rows` and `columns`, whose first elements lie at
-/// `from` and `to`.
-void TransposeEmitter::emitSquare(Value from, Value to, int64_t rows,
-                                  int64_t columns) {
-  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
-  SmallVector<Value> square(plan.side, zero);
-  Value loaded = firstLanes(b, loc, columns, plan.side),
-        stored = firstLanes(b, loc, rows, plan.side);
-  for (int64_t i = 0; i < rows; ++i) {
-    Value at = scalar.add(from, scalar.index(i * t.rows.from));
-    if (loaded)
-      square[i] =
-          vector::MaskedLoadOp::create(b, loc, type, source, at, loaded, zero);
-    else
-      square[i] = vector::LoadOp::create(b, loc, type, source, at);
-  }
-  turnSquare(b, loc, square);
-  for (int64_t i = 0; i < columns; ++i) {
-    Value at = scalar.add(to, scalar.index(i * t.columns.to));
-    if (stored)
-      vector::MaskedStoreOp::create(b, loc, result, at, stored, square[i]);
-    else
-      vector::StoreOp::create(b, loc, square[i], result, at);
-  }
-}
 
 /// The squares that hold rows [row, rowEnd) of a block of columns.
 void TransposeEmitter::emitColumns(Value from, Value to, Value row,

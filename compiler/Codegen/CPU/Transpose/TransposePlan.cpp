@@ -5,17 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/Transpose/Transpose.h"
 
 using namespace mlir;
 
 namespace tinh::cpu {
-
-int64_t squareSide(Type element, const Target &target) {
-  int64_t bytes = std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
-  return std::clamp<int64_t>(target.vectorBytes / bytes, 1, 16);
-}
 
 /// Fills in what follows from the decisions of `plan`.
 static void follow(const Transpose &t, TransposePlan &plan) {
@@ -31,8 +27,8 @@ SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
                                                         const Target &target) {
   constexpr int64_t kRowsPerBlock = 512, kChunkElements = 16384,
                     kMostChunks = 48;
-  TransposePlan plan{
-      squareSide(t.element, target), kRowsPerBlock, 1, 0, 0, 0, 0};
+  int64_t side = squareSide(graph::elementSize(t.element), target.vectorBytes);
+  TransposePlan plan{side, kRowsPerBlock, 1, 0, 0, 0, 0};
   follow(t, plan);
   int64_t elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer)
@@ -78,17 +74,14 @@ FailureOr<Division> TransposeStrategy::divide(const Transpose &t,
   return Division{plan->chunks};
 }
 
-double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr plan,
+double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr,
                                const Target &target) {
   double elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer)
     elements *= dim.extent;
-  // A vector is loaded, goes through a shuffle for each bit of its lanes, and
-  // is stored.
-  double side = plan.getSide();
-  double each = 1 / target.machine->loadsPerCycle + std::log2(side) +
-                1 / target.machine->storesPerCycle;
-  return elements / side * each + trafficCycles(t.kernel, target) +
+  double each = copyCycles(*target.machine, graph::elementSize(t.element),
+                           CopyOrder::Columns);
+  return elements * each + trafficCycles(t.kernel, target) +
          dispatchCycles(target, 1);
 }
 

@@ -1,0 +1,59 @@
+//===- Blocks.cpp - Sizes of what is computed together ----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
+
+#include <limits>
+
+namespace tinh::cpu {
+
+double copyCycles(const Machine &machine, int64_t elementBytes,
+                  CopyOrder order) {
+  double each = 1 / machine.loadsPerCycle + 1 / machine.storesPerCycle;
+  if (order == CopyOrder::Apart)
+    return each;
+  if (order == CopyOrder::Columns) {
+    int64_t side = squareSide(elementBytes, machine.vectorBytes);
+    return (each + llvm::Log2_64(side)) / side;
+  }
+  return each * elementBytes / machine.vectorBytes;
+}
+
+double blockCycles(const ProductSizes &p, const ProductBlocks &blocks) {
+  return p.rightCycles * p.outer * blocks.rowBlocks * p.depth * p.columns +
+         p.leftCycles * p.outer * blocks.groups * p.depth * p.rows;
+}
+
+double idleCycles(const ProductSizes &p, int64_t chunks) {
+  double operations = 2 * p.outer * p.rows * p.columns * p.depth;
+  return operations / p.operationsPerCycle / 2 /
+         std::min(chunks, p.wantedChunks);
+}
+
+ProductBlocks chooseBlocks(const ProductSizes &p) {
+  double least = std::numeric_limits<double>::infinity();
+  ProductBlocks best{p.leastRowBlocks, p.leastGroups};
+  int64_t mostRows = std::clamp(p.wantedChunks, p.leastRowBlocks,
+                                std::max(p.leastRowBlocks, p.mostRowBlocks));
+  for (int64_t rows = p.leastRowBlocks; rows <= mostRows; ++rows) {
+    int64_t groups = std::clamp<int64_t>(
+        llvm::divideCeil(p.wantedChunks, p.outer * rows), p.leastGroups,
+        std::max(p.leastGroups, p.mostGroups));
+    for (; groups >= p.leastGroups; groups /= 2) {
+      ProductBlocks blocks{rows, groups};
+      double cost =
+          blockCycles(p, blocks) + idleCycles(p, p.outer * rows * groups);
+      if (cost < least) {
+        least = cost;
+        best = blocks;
+      }
+    }
+  }
+  return best;
+}
+
+} // namespace tinh::cpu
