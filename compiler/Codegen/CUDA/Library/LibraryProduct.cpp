@@ -28,6 +28,20 @@ static std::optional<int64_t> stepOf(const Product &p, const Loops &loops,
   return steps[loops.back()];
 }
 
+graph::ViewAttr LibraryDescriber::view(unsigned operand,
+                                       ArrayRef<Loops> dimensions,
+                                       ArrayRef<int64_t> steps) {
+  SmallVector<int64_t> shape, strides;
+  for (const Loops &loops : dimensions) {
+    std::optional<int64_t> step = stepOf(p, loops, steps);
+    if (!step)
+      return {};
+    shape.push_back(p.extentOf(loops));
+    strides.push_back(*step);
+  }
+  return makeView(operand, shape, strides);
+}
+
 /// Whether elements of the rows, or of the columns, lie side by side.
 static bool isMatrix(graph::ViewAttr view, bool columnsOnly = false) {
   auto follow = [&](unsigned dim, unsigned other) {
@@ -42,25 +56,13 @@ graph::LibraryAttr LibraryDescriber::product(const MemoryAccess &rows,
                                              const MemoryAccess &columns) {
   if (!rows.staysInside(p.extents) || !columns.staysInside(p.extents))
     return {};
-  // Batch × the two others.
-  auto matrix = [&](unsigned operand, const Loops &rows, const Loops &columns,
-                    ArrayRef<int64_t> steps) {
-    SmallVector<int64_t> shape, strides;
-    for (const Loops *loops : {&p.batch, &rows, &columns}) {
-      std::optional<int64_t> step = stepOf(p, *loops, steps);
-      if (!step)
-        return graph::ViewAttr();
-      shape.push_back(p.extentOf(*loops));
-      strides.push_back(*step);
-    }
-    return makeView(operand, shape, strides);
-  };
   auto viewOf = [&](unsigned operand, ArrayRef<int64_t> steps) {
-    return matrix(operand, p.rows.loops, p.columns.loops, steps);
+    return view(operand, {p.batch, p.rows.loops, p.columns.loops}, steps);
   };
-  auto left = matrix(rows.argument, p.rows.loops, p.depth, rows.steps());
-  auto right =
-      matrix(columns.argument, p.depth, p.columns.loops, columns.steps());
+  auto left =
+      view(rows.argument, {p.batch, p.rows.loops, p.depth}, rows.steps());
+  auto right = view(columns.argument, {p.batch, p.depth, p.columns.loops},
+                    columns.steps());
   auto result = resultView(viewOf);
   if (!left || !right || !result || !isMatrix(left) || !isMatrix(right) ||
       !isMatrix(result, /*columnsOnly=*/true))
