@@ -15,6 +15,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "dialects/cpu/Cpu.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/origin/Origin.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/Pass/PassRegistry.h"
@@ -23,7 +24,8 @@
 namespace tinh {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, plan::PlanDialect, cpu::CpuDialect>();
+  registry.insert<graph::GraphDialect, plan::PlanDialect, cpu::CpuDialect,
+                  origin::OriginDialect>();
   cpu::registerCodegenDialects(registry);
   cuda::registerCodegenDialects(registry);
   codegen::registerLowerToLinalgModels(registry);

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Models.h"
 #include "compiler/Codegen/Linalg/Windows.h"
+#include "dialects/origin/Origin.h"
 
 using namespace mlir;
 
@@ -82,6 +83,21 @@ struct Convolution {
   graph::Layout layout;
 };
 
+using origin::Role;
+
+/// The sum of products over loops with these roles, where a position or a tap
+/// stands for those of all spatial dimensions.
+Value convolve(Emitter &e, ArrayRef<int64_t> shape, Type element, Value x,
+               Value filter, ArrayRef<AffineMap> maps, ArrayRef<Role> roles) {
+  size_t rank = (maps.front().getNumDims() - roles.size()) / 2 + 1;
+  SmallVector<Role> loops;
+  for (Role role : roles)
+    loops.append(role == Role::Position || role == Role::Tap ? rank : 1, role);
+  Value sum = e.multiplyAdd(shape, accumulatorType(element), x, filter, maps);
+  return e.withOrigin(sum,
+                      origin::ConvolutionAttr::get(e.b.getContext(), loops));
+}
+
 /// Splits dimension `axis` of x into [groups, rest].
 Value splitGroups(Emitter &e, Value x, int64_t axis, int64_t groups) {
   SmallVector<int64_t> shape(shapeOf(x));
@@ -104,8 +120,8 @@ Value emitDepthwise(Emitter &e, Value x, Value weights, RankedTensorType result,
   llvm::append_range(kernel, w.kernel());
   AffineMap maps[] = {w.input({channel}), e.map(dims, kernel),
                       w.output({channel})};
-  Type accumulator = accumulatorType(result.getElementType());
-  return e.multiplyAdd(result.getShape(), accumulator, x, weights, maps);
+  return convolve(e, result.getShape(), result.getElementType(), x, weights,
+                  maps, {Role::Image, Role::Position, Role::Group, Role::Tap});
 }
 
 /// The spatial dimensions in which fewer elements meet taps than the dilated
@@ -166,8 +182,9 @@ Value emitGrouped(Emitter &e, Value x, Value weights, RankedTensorType result,
   SmallVector<AffineExpr> kernel{g, o, in};
   llvm::append_range(kernel, w.kernel());
   AffineMap maps[] = {w.input({g, in}), e.map(dims, kernel), w.output({g, o})};
-  Type accumulator = accumulatorType(result.getElementType());
-  Value sum = e.multiplyAdd(shape, accumulator, x, weights, maps);
+  Value sum = convolve(e, shape, result.getElementType(), x, weights, maps,
+                       {Role::Image, Role::Position, Role::Group, Role::Output,
+                        Role::Tap, Role::Channel});
   return e.reshape(sum, result.getShape());
 }
 
@@ -183,8 +200,9 @@ Value emitPlain(Emitter &e, Value x, Value weights, RankedTensorType result,
   SmallVector<AffineExpr> kernel{o, in};
   llvm::append_range(kernel, w.kernel());
   AffineMap maps[] = {w.input({in}), e.map(dims, kernel), w.output({o})};
-  Type accumulator = accumulatorType(result.getElementType());
-  return e.multiplyAdd(result.getShape(), accumulator, x, weights, maps);
+  return convolve(
+      e, result.getShape(), result.getElementType(), x, weights, maps,
+      {Role::Image, Role::Position, Role::Output, Role::Tap, Role::Channel});
 }
 
 /// The convolution of x, padded already, with weights [O, C/groups, kernel…].
@@ -280,8 +298,12 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
       imageMap(e, dims, layout, e.dim(batch), ofX, tapped),
       imageMap(e, dims, layout, e.dim(batch), ofDy, plain),
       e.map(dims, e.identity(dims).getResults().take_front(batch))};
-  Type accumulator = accumulatorType(result.getElementType());
-  Value sum = e.multiplyAdd(shape, accumulator, x, dy, maps);
+  // Channels are the images, and the batch is what is summed up with the taps.
+  SmallVector<Role> roles{Role::Output, Role::Image, Role::Position,
+                          Role::Channel, Role::Tap};
+  if (groups > 1)
+    roles.insert(roles.begin(), Role::Group);
+  Value sum = convolve(e, shape, result.getElementType(), x, dy, maps, roles);
   return e.convert(e.reshape(sum, result.getShape()),
                    signless(result.getElementType()));
 }

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Emitter.h"
 
+#include "dialects/origin/Origin.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -93,6 +95,11 @@ Value Emitter::multiplyAdd(Shape shape, Type accumulator, Value x, Value y,
                           s.convert(arguments[1], accumulator));
     return s.add(arguments[2], product);
   });
+}
+
+Value Emitter::withOrigin(Value x, Attribute origin) {
+  x.getDefiningOp()->setAttr(origin::kOp, origin);
+  return x;
 }
 
 Value Emitter::convert(Value x, Type element) {

@@ -83,6 +83,10 @@ public:
   /// extended to it. The sum has the type `accumulator`.
   Value multiplyAdd(Shape shape, Type accumulator, Value x, Value y, Maps maps);
 
+  /// `x`, of which the generic that computes it says that it was lowered from
+  /// this (dialects/origin).
+  Value withOrigin(Value x, mlir::Attribute origin);
+
   // Element types: the same value if it has it.
   Value convert(Value x, Type element);
 

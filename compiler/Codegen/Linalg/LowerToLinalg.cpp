@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Linalg/Models.h"
+#include "dialects/origin/Origin.h"
 
 using namespace mlir;
 
 void tinh::codegen::registerLowerToLinalgModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
+    context->loadDialect<origin::OriginDialect>();
     attachElementwiseLowerings(context);
     attachContractionLowerings(context);
     attachPoolingLowerings(context);

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Models.h"
 #include "compiler/Codegen/Linalg/Windows.h"
+#include "dialects/origin/Origin.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -67,36 +68,50 @@ Value combine(Emitter &e, Value x, const Reduced &reduced, Body body) {
                     {e.identity(shape.size()), reduced.map}, body);
 }
 
-/// softmax, or its logarithm, in x's element type.
-Value emitSoftmax(Emitter &e, Value x, int64_t axis, bool logarithm) {
-  Type type = elementOf(x);
-  Reduced largest =
-      reduceAxes(e, shapeOf(x), x, e.identity(shapeOf(x).size()), axis,
-                 e.scalars().lowest(type),
-                 [](Scalars &s, ValueRange v) { return s.max(v[1], v[0]); });
-  Value exponential =
-      combine(e, x, largest, [](Scalars &s, ValueRange v) -> Value {
-        return math::ExpOp::create(s.b, s.sub(v[0], v[1]));
-      });
-  Reduced sum = sumAxes(e, exponential, axis, type);
-  if (!logarithm)
-    return combine(e, exponential, sum,
+/// What a softmax is made of, in x's element type.
+struct Exponentials {
+  Exponentials(Emitter &e, Value x, int64_t axis)
+      : largest(reduceAxes(
+            e, shapeOf(x), x, e.identity(shapeOf(x).size()), axis,
+            e.scalars().lowest(elementOf(x)),
+            [](Scalars &s, ValueRange v) { return s.max(v[1], v[0]); })),
+        value(combine(e, x, largest,
+                      [](Scalars &s, ValueRange v) -> Value {
+                        return math::ExpOp::create(s.b, s.sub(v[0], v[1]));
+                      })),
+        sum(sumAxes(e, value, axis, elementOf(x))) {}
+
+  Value softmax(Emitter &e) {
+    return combine(e, value, sum,
                    [](Scalars &s, ValueRange v) { return s.div(v[0], v[1]); });
-  sum.value =
-      e.elementwise(shapeOf(sum.value), type, {largest.value, sum.value},
-                    [](Scalars &s, ValueRange v) {
-                      return s.add(v[0], math::LogOp::create(s.b, v[1]));
-                    });
-  return combine(e, x, sum,
-                 [](Scalars &s, ValueRange v) { return s.sub(v[0], v[1]); });
-}
+  }
+  /// Its logarithm; `x` is what all this was computed from.
+  Value logarithm(Emitter &e, Value x) {
+    Reduced normaliser{
+        e.elementwise(shapeOf(sum.value), elementOf(x),
+                      {largest.value, sum.value},
+                      [](Scalars &s, ValueRange v) {
+                        return s.add(v[0], math::LogOp::create(s.b, v[1]));
+                      }),
+        sum.map};
+    return combine(e, x, normaliser,
+                   [](Scalars &s, ValueRange v) { return s.sub(v[0], v[1]); });
+  }
+
+  Reduced largest;
+  Value value;
+  Reduced sum;
+};
 
 template <typename Op>
 FailureOr<Value> lowerSoftmax(Op op, Emitter &e, ValueRange operands) {
   Type element = elementOf(operands[0]);
   Value x = e.convert(operands[0], computeType(element));
+  Exponentials exponentials(e, x, op.getAxis());
   constexpr bool logarithm = std::is_same_v<Op, graph::LogSoftmaxOp>;
-  return e.convert(emitSoftmax(e, x, op.getAxis(), logarithm), element);
+  return e.convert(logarithm ? exponentials.logarithm(e, x)
+                             : exponentials.softmax(e),
+                   element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,6 +281,11 @@ Value splitHeads(Emitter &e, Value x, int64_t keyHeads) {
   return e.reshape(x, shape);
 }
 
+/// `x`, which is this step of attention.
+Value asPart(Emitter &e, Value x, origin::Part part) {
+  return e.withOrigin(x, origin::AttentionAttr::get(e.b.getContext(), part));
+}
+
 /// The matrix product of each head of `left` with one of `right` (transposed if
 /// so said). Where `right` has fewer heads, consecutive ones of `left` share
 /// it.
@@ -292,7 +312,9 @@ Value headProduct(Emitter &e, Value left, Value right, bool transposed,
   ofRight.push_back(e.dim(transposed ? k : n));
   AffineMap maps[] = {e.map(dims, ofLeft), e.map(dims, ofRight),
                       e.map(dims, ofResult)};
-  return e.reshape(e.multiplyAdd(shape, type, left, right, maps), result);
+  Value product = e.multiplyAdd(shape, type, left, right, maps);
+  asPart(e, product, transposed ? origin::Part::Scores : origin::Part::Values);
+  return e.reshape(product, result);
 }
 
 /// scores · scale + mask, minus infinity where a query must not see a key.
@@ -324,7 +346,12 @@ FailureOr<Value> lowerAttention(graph::AttentionOp op, Emitter &e,
   Value scores = headProduct(e, query, key, /*transposed=*/true, type);
   scores = scaleAndMask(e, scores, mask, op.getScale().convertToDouble(),
                         op.getCausal());
-  Value weights = emitSoftmax(e, scores, 3, /*logarithm=*/false);
+  asPart(e, scores, origin::Part::Masked);
+  Exponentials exponentials(e, scores, /*axis=*/3);
+  asPart(e, exponentials.largest.value, origin::Part::Largest);
+  asPart(e, exponentials.value, origin::Part::Exponentials);
+  asPart(e, exponentials.sum.value, origin::Part::Sum);
+  Value weights = asPart(e, exponentials.softmax(e), origin::Part::Weights);
   Value result = headProduct(e, weights, value, /*transposed=*/false, type);
   return e.convert(result, element);
 }

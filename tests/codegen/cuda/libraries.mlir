@@ -29,6 +29,31 @@
 // CHECK-SAME:     result = <3, [2, 32, 5, 5], [800, 1, 160, 32]>, residual = <2, [2, 32, 5, 5], [800, 1, 160, 32]>,
 // CHECK-SAME:     window = <low = [1, 1], high = [1, 1], strides = [2, 2], dilations = [1, 1]>>
 
+// A batch of one, and a filter that steps along one dimension: rows of an image
+// are none.
+// CHECK:      func.func private @conv_1
+// CHECK-SAME:   graph.library = #graph.library<convolution,
+// CHECK-SAME:     left = <0, [1, 16, 9, 11], [0, 1, 176, 16]>, right = <1, [32, 16, 1, 3], [48, 1, 0, 16]>,
+// CHECK-SAME:     result = <2, [1, 32, 9, 9], [0, 1, 288, 32]>,
+// CHECK-SAME:     window = <low = [0, 0], high = [0, 0], strides = [1, 1], dilations = [1, 1]>>
+
+// What no convolution was lowered to is none, whatever its maps are,
+// CHECK:      func.func private @other_sum
+// CHECK-NOT:    graph.library
+// CHECK:        return
+
+// nor is what says that it is one, but with roles that do not fit the maps: of
+// taps and channels, or of a tap that steps along nothing.
+// CHECK:      func.func private @other_taps
+// CHECK-NOT:    graph.library
+// CHECK:        return
+// CHECK:      func.func private @other_channels
+// CHECK-NOT:    graph.library
+// CHECK:        return
+// CHECK:      func.func private @no_tap
+// CHECK-NOT:    graph.library
+// CHECK:        return
+
 #mk = affine_map<(m, n, k) -> (m, k)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #nk = affine_map<(m, n, k) -> (n, k)>
@@ -40,6 +65,8 @@
 #image = affine_map<(n, p, q, k, r, s, c) -> (n, p * 2 + r, q * 2 + s, c)>
 #filter = affine_map<(n, p, q, k, r, s, c) -> (k, r, s, c)>
 #out = affine_map<(n, p, q, k, r, s, c) -> (n, p, q, k)>
+#dense = affine_map<(n, p, q, k, r, s, c) -> (n, p + r, q + s, c)>
+#flat = affine_map<(n, p, q, k, r, s, c) -> (n, p + r, q, c)>
 module attributes {graph.cpu = "x86-64-v4", graph.cuda = ["sm_80"]} {
   func.func private @matmul_add_add_relu_0(%a: tensor<64x32xf32>, %b: tensor<48x32xf32>, %bias: tensor<48xf32>, %r: tensor<64x48xf32>) -> tensor<64x48xf32> attributes {graph.device = "cuda"} {
     %z = arith.constant 0.0 : f32
@@ -108,7 +135,7 @@ module attributes {graph.cpu = "x86-64-v4", graph.cuda = ["sm_80"]} {
     } : tensor<2x9x9x16xf32> to tensor<2x11x11x16xf32>
     %e = tensor.empty() : tensor<2x5x5x32xf32>
     %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x5x5x32xf32>) -> tensor<2x5x5x32xf32>
-    %p = linalg.generic {indexing_maps = [#image, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%padded, %w : tensor<2x11x11x16xf32>, tensor<32x3x3x16xf32>) outs(%f : tensor<2x5x5x32xf32>) {
+    %p = linalg.generic {indexing_maps = [#image, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%padded, %w : tensor<2x11x11x16xf32>, tensor<32x3x3x16xf32>) outs(%f : tensor<2x5x5x32xf32>) attrs = {origin.op = #origin.convolution<image, position, position, output, tap, tap, channel>} {
     ^bb0(%a: f32, %b: f32, %s: f32):
       %0 = arith.mulf %a, %b : f32
       %1 = arith.addf %s, %0 : f32
@@ -120,5 +147,70 @@ module attributes {graph.cpu = "x86-64-v4", graph.cuda = ["sm_80"]} {
       linalg.yield %0 : f32
     } -> tensor<2x5x5x32xf32>
     return %q : tensor<2x5x5x32xf32>
+  }
+
+  func.func private @conv_1(%x: tensor<1x9x11x16xf32>, %w: tensor<32x1x3x16xf32>) -> tensor<1x9x9x32xf32> attributes {graph.device = "cuda"} {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<1x9x9x32xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<1x9x9x32xf32>) -> tensor<1x9x9x32xf32>
+    %p = linalg.generic {indexing_maps = [#dense, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<1x9x11x16xf32>, tensor<32x1x3x16xf32>) outs(%f : tensor<1x9x9x32xf32>) attrs = {origin.op = #origin.convolution<image, position, position, output, tap, tap, channel>} {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<1x9x9x32xf32>
+    return %p : tensor<1x9x9x32xf32>
+  }
+
+  func.func private @other_sum(%x: tensor<2x7x7x16xf32>, %w: tensor<32x3x3x16xf32>) -> tensor<2x5x5x32xf32> attributes {graph.device = "cuda"} {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x5x5x32xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x5x5x32xf32>) -> tensor<2x5x5x32xf32>
+    %p = linalg.generic {indexing_maps = [#dense, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<2x7x7x16xf32>, tensor<32x3x3x16xf32>) outs(%f : tensor<2x5x5x32xf32>) {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<2x5x5x32xf32>
+    return %p : tensor<2x5x5x32xf32>
+  }
+
+  func.func private @other_taps(%x: tensor<2x7x7x16xf32>, %w: tensor<32x3x3x16xf32>) -> tensor<2x5x5x32xf32> attributes {graph.device = "cuda"} {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x5x5x32xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x5x5x32xf32>) -> tensor<2x5x5x32xf32>
+    %p = linalg.generic {indexing_maps = [#dense, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<2x7x7x16xf32>, tensor<32x3x3x16xf32>) outs(%f : tensor<2x5x5x32xf32>) attrs = {origin.op = #origin.convolution<image, position, position, output, tap, channel, tap>} {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<2x5x5x32xf32>
+    return %p : tensor<2x5x5x32xf32>
+  }
+
+  func.func private @other_channels(%x: tensor<2x7x7x16xf32>, %w: tensor<32x3x3x16xf32>) -> tensor<2x5x5x32xf32> attributes {graph.device = "cuda"} {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x5x5x32xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x5x5x32xf32>) -> tensor<2x5x5x32xf32>
+    %p = linalg.generic {indexing_maps = [#dense, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<2x7x7x16xf32>, tensor<32x3x3x16xf32>) outs(%f : tensor<2x5x5x32xf32>) attrs = {origin.op = #origin.convolution<image, position, position, output, channel, tap, tap>} {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<2x5x5x32xf32>
+    return %p : tensor<2x5x5x32xf32>
+  }
+
+  func.func private @no_tap(%x: tensor<2x7x5x16xf32>, %w: tensor<32x3x3x16xf32>) -> tensor<2x5x5x32xf32> attributes {graph.device = "cuda"} {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x5x5x32xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x5x5x32xf32>) -> tensor<2x5x5x32xf32>
+    %p = linalg.generic {indexing_maps = [#flat, #filter, #out], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%x, %w : tensor<2x7x5x16xf32>, tensor<32x3x3x16xf32>) outs(%f : tensor<2x5x5x32xf32>) attrs = {origin.op = #origin.convolution<image, position, position, output, tap, tap, channel>} {
+    ^bb0(%a: f32, %b: f32, %s: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<2x5x5x32xf32>
+    return %p : tensor<2x5x5x32xf32>
   }
 }

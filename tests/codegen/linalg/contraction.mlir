@@ -72,6 +72,7 @@ func.func @main(%a: tensor<3x4xui8>, %b: tensor<4x5xui8>) -> tensor<3x5xui8> {
 // CHECK-LABEL: func.func private
 // CHECK: %[[X:.*]] = tensor.pad %{{.*}} low[0, 1, 0, 0] high[0, 1, 0, 0]
 // CHECK: linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 * 2 + d4, d2 + d5 * 2, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d6, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%[[X]],
+// CHECK-SAME: origin.op = #origin.convolution<image, position, position, output, tap, tap, channel>
 func.func @main(%x: tensor<1x8x7x3xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x3x4xf32> {
   %r = graph.kernel (%x_ = %x, %w_ = %w) : (tensor<1x8x7x3xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x3x4xf32> {
     %y = graph.conv %x_, %w_ strides [2, 1] padding [1, 0, 1, 0] dilations [1, 2] groups 1 channels_last : tensor<1x8x7x3xf32>, tensor<4x3x3x3xf32> -> tensor<1x4x3x4xf32>
@@ -87,6 +88,7 @@ func.func @main(%x: tensor<1x8x7x3xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x
 // CHECK-LABEL: func.func private
 // CHECK-NOT: tensor.pad
 // CHECK: indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d4, d1 + d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d2, d4, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]
+// CHECK-SAME: origin.op = #origin.convolution<image, position, output, tap, channel>
 func.func @main(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x6xf32> {
   %r = graph.kernel (%x_ = %x, %w_ = %w) : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x6xf32> {
     %y = graph.conv %x_, %w_ strides [1] padding [0, 0] dilations [1] groups 1 channels_first : tensor<1x3x8xf32>, tensor<4x3x3xf32> -> tensor<1x4x6xf32>
@@ -103,6 +105,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x6xf3
 // CHECK: tensor.expand_shape %{{.*}} tensor<1x8x8x4xf32> into tensor<1x8x8x2x2xf32>
 // CHECK: tensor.expand_shape %{{.*}} tensor<6x2x3x3xf32> into tensor<2x3x2x3x3xf32>
 // CHECK: affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1 + d5, d2 + d6, d3, d7)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d3, d4, d7, d5, d6)>, affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4)>
+// CHECK-SAME: origin.op = #origin.convolution<image, position, position, group, output, tap, tap, channel>
 // CHECK: tensor.collapse_shape %{{.*}} tensor<1x6x6x2x3xf32> into tensor<1x6x6x6xf32>
 func.func @main(%x: tensor<1x8x8x4xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x6x6xf32> {
   %r = graph.kernel (%x_ = %x, %w_ = %w) : (tensor<1x8x8x4xf32>, tensor<6x2x3x3xf32>) -> tensor<1x6x6x6xf32> {
@@ -119,6 +122,7 @@ func.func @main(%x: tensor<1x8x8x4xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x
 // CHECK-LABEL: func.func private
 // CHECK: tensor.collapse_shape %{{.*}} tensor<4x1x3x3xf32> into tensor<4x3x3xf32>
 // CHECK: affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 + d4, d2 + d5, d3)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]
+// CHECK-SAME: origin.op = #origin.convolution<image, position, position, group, tap, tap>
 func.func @main(%x: tensor<1x8x8x4xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x6x6x4xf32> {
   %r = graph.kernel (%x_ = %x, %w_ = %w) : (tensor<1x8x8x4xf32>, tensor<4x1x3x3xf32>) -> tensor<1x6x6x4xf32> {
     %y = graph.conv %x_, %w_ strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 4 channels_last : tensor<1x8x8x4xf32>, tensor<4x1x3x3xf32> -> tensor<1x6x6x4xf32>
@@ -142,4 +146,20 @@ func.func @main(%x: tensor<1x2x2x4xf32>, %w: tensor<8x4x3x3xf32>) -> tensor<1x2x
     graph.yield %y : tensor<1x2x2x8xf32>
   }
   return %0 : tensor<1x2x2x8xf32>
+}
+
+// -----
+
+// The gradient by the weights sums up over the batch: what are images of other
+// convolutions are its channels, and the other way round.
+
+// CHECK-LABEL: func.func private
+// CHECK: affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5 * 2 + d2, d3 + d6, d1)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d5, d6, d0)>, affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+// CHECK-SAME: origin.op = #origin.convolution<output, image, position, position, channel, tap, tap>
+func.func @main(%x: tensor<2x7x5x3xf32>, %dy: tensor<2x3x3x4xf32>) -> tensor<4x3x3x3xf32> {
+  %r = graph.kernel (%x_ = %x, %dy_ = %dy) : (tensor<2x7x5x3xf32>, tensor<2x3x3x4xf32>) -> tensor<4x3x3x3xf32> {
+    %y = graph.conv_weight_gradient %x_, %dy_ kernel [3, 3] strides [2, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_last : tensor<2x7x5x3xf32>, tensor<2x3x3x4xf32> -> tensor<4x3x3x3xf32>
+    graph.yield %y : tensor<4x3x3x3xf32>
+  }
+  return %r : tensor<4x3x3x3xf32>
 }

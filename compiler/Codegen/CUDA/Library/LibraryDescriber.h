@@ -26,7 +26,10 @@ struct LibraryDescriber {
   graph::LibraryAttr convolution();
 
 private:
-  graph::LibraryAttr convolution(const Factor &image, const Factor &filter);
+  /// The operand's elements, where loops step so through it, each of these
+  /// lists one dimension of them; null if one is none.
+  graph::ViewAttr view(unsigned operand, llvm::ArrayRef<Loops> dimensions,
+                       llvm::ArrayRef<int64_t> steps);
 
   /// The view of an operand through which the product's loops step so; null if
   /// libraries know none such.

@@ -28,6 +28,20 @@ static std::optional<int64_t> stepOf(const Product &p, const Loops &loops,
   return steps[loops.back()];
 }
 
+graph::ViewAttr LibraryDescriber::view(unsigned operand,
+                                       ArrayRef<Loops> dimensions,
+                                       ArrayRef<int64_t> steps) {
+  SmallVector<int64_t> shape, strides;
+  for (const Loops &loops : dimensions) {
+    std::optional<int64_t> step = stepOf(p, loops, steps);
+    if (!step)
+      return {};
+    shape.push_back(p.extentOf(loops));
+    strides.push_back(*step);
+  }
+  return makeView(operand, shape, strides);
+}
+
 /// Whether elements of the rows, or of the columns, lie side by side.
 static bool isMatrix(graph::ViewAttr view, bool columnsOnly = false) {
   auto follow = [&](unsigned dim, unsigned other) {
@@ -42,26 +56,13 @@ graph::LibraryAttr LibraryDescriber::product() {
   const MemoryAccess &ofLeft = *p.left.access, &ofRight = *p.right.access;
   if (!ofLeft.staysInside(p.extents) || !ofRight.staysInside(p.extents))
     return {};
-  // Batch × the two others.
-  auto matrix = [&](unsigned operand, const Loops &rows, const Loops &columns,
-                    ArrayRef<int64_t> steps) {
-    SmallVector<int64_t> shape, strides;
-    for (const Loops *loops : {&p.batch, &rows, &columns}) {
-      std::optional<int64_t> step = stepOf(p, *loops, steps);
-      if (!step)
-        return graph::ViewAttr();
-      shape.push_back(p.extentOf(*loops));
-      strides.push_back(*step);
-    }
-    return makeView(operand, shape, strides);
-  };
   auto viewOf = [&](unsigned operand, ArrayRef<int64_t> steps) {
-    return matrix(operand, p.left.loops, p.right.loops, steps);
+    return view(operand, {p.batch, p.left.loops, p.right.loops}, steps);
   };
-  auto left = matrix(ofLeft.argument.getArgNumber(), p.left.loops, p.depth,
-                     ofLeft.steps);
-  auto right = matrix(ofRight.argument.getArgNumber(), p.depth, p.right.loops,
-                      ofRight.steps);
+  auto left = view(ofLeft.argument.getArgNumber(),
+                   {p.batch, p.left.loops, p.depth}, ofLeft.steps);
+  auto right = view(ofRight.argument.getArgNumber(),
+                    {p.batch, p.depth, p.right.loops}, ofRight.steps);
   auto result = resultView(viewOf);
   if (!left || !right || !result || !isMatrix(left) || !isMatrix(right) ||
       !isMatrix(result, /*columnsOnly=*/true))
