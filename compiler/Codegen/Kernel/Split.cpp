@@ -11,6 +11,7 @@
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Scan.h"
 #include "dialects/graph/Layout.h"
+#include "dialects/origin/Origin.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -136,6 +137,11 @@ static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
 graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
                                 func::FuncOp kernel, graph::DispatchOp dispatch,
                                 StringRef suffix, ValueRange values) {
+  // In several kernels, parts of attention are products and a softmax like
+  // others.
+  for (auto op : kernel.getOps<linalg::GenericOp>())
+    if (op->hasAttrOfType<origin::AttentionAttr>(origin::kOp))
+      op->removeAttr(origin::kOp);
   SmallVector<unsigned> inputs;
   func::FuncOp stage = outlineStage(b, kernel, suffix, values, inputs);
   symbols.insert(stage, kernel->getIterator());

@@ -73,18 +73,26 @@ func.func @main(%x: tensor<2x5xf32>, %s: tensor<5xf32>) -> tensor<2x5xf32> {
 
 // -----
 
-// Scores, softmax, values; queries of several heads share a key head.
+// Scores, softmax, values, which say what they are; queries of several heads
+// share a key head.
 
 // CHECK-LABEL: func.func private
 // CHECK: tensor.expand_shape %{{.*}} tensor<1x4x3x8xf32> into tensor<1x2x2x3x8xf32>
 // CHECK: affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d4, d5)>, affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
+// CHECK-SAME: origin.op = #origin.attention<scores>
 // CHECK: arith.mulf
+// CHECK: origin.op = #origin.attention<masked>
 // CHECK: linalg.index 2
 // CHECK: linalg.index 3
 // CHECK: arith.cmpi sle
 // CHECK: arith.select
+// CHECK: origin.op = #origin.attention<largest>
+// CHECK: origin.op = #origin.attention<exponentials>
 // CHECK: math.exp
+// CHECK: origin.op = #origin.attention<sum>
+// CHECK: origin.op = #origin.attention<weights>
 // CHECK: affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d5, d4)>
+// CHECK-SAME: origin.op = #origin.attention<values>
 // CHECK: tensor.collapse_shape
 func.func @main(%q: tensor<1x4x3x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x6xf32>) -> tensor<1x4x3x6xf32> {
   %r = graph.kernel (%q_ = %q, %k_ = %k, %v_ = %v) : (tensor<1x4x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x6xf32>) -> tensor<1x4x3x6xf32> {

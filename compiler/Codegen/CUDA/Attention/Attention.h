@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Attention is found in what a kernel computes, whatever ops it was made of:
+// Attention is what its ops were lowered from, and say so (dialects/origin):
 //
 //   scores = Σ queries · keys             a product
 //   masked = scores, scaled, masked, …    element by element
 //   largest = max masked                  over the keys
 //   exponentials = exp(masked - largest)
 //   sum = Σ exponentials                  over the keys
-//   weights = exponentials / sum          or this division comes later
+//   weights = exponentials / sum
 //   y = Σ weights · values                a product
 //   result = y, transposed, cast, …       element by element
 //
@@ -33,10 +33,7 @@ using Place = llvm::SmallVector<Loops>;
 
 struct Attention {
   Product scores, values;
-  mlir::linalg::GenericOp largest, sum;
   mlir::Value masked;
-  /// Whether weights are divided by their sum before the second product.
-  bool isDivided = false;
   /// Loops here are those of the scores; then, from `columns` on, those of the
   /// columns of the values.
   llvm::SmallVector<int64_t> extents;

@@ -82,7 +82,7 @@ public:
   ScalarValues(const AttentionBlock &block, Value weights)
       : ContractionEmitter(block.kernel, block.a.values, block.code.ofValues(),
                            block.b),
-        keys(block.code.keys), weights(weights), results(block) {
+        keys(block.code.keys), weights(weights), block(block) {
     findThread();
     findBlock();
     memory = kernel
@@ -101,8 +101,7 @@ public:
   /// `sums` with those of the tile, whose first step was loaded.
   FailureOr<Values> add(Value first, const Values &loaded, ValueRange sums);
   /// Stores what follows from the sums of a row.
-  LogicalResult emitRow(ArrayRef<Value> sums, Value row, Value largest,
-                        Value sum);
+  LogicalResult emitRow(ArrayRef<Value> sums, Value row);
   size_t groupsOfRow() const { return groups.size(); }
 
 private:
@@ -123,17 +122,13 @@ private:
   Values multiply(Value step, Value base, ValueRange sums);
   FailureOr<Indices> resultIndices(Pull &pull, Value row,
                                    Value column) override {
-    return results.indicesOf(pull, row, column);
-  }
-  void bindSums(Pull &pull, Value sums, Value) override {
-    results.bindRow(pull, sums, largest, sum);
+    return indicesInResult(block, pull, row, column);
   }
 
   int64_t keys;
   Value weights;
-  AttentionResults results;
+  const AttentionBlock &block;
   SmallVector<Group> groups;
-  Value largest, sum; // Of the row whose results are stored.
 };
 
 } // namespace
@@ -260,10 +255,7 @@ FailureOr<Values> ScalarValues::add(Value first, const Values &loaded,
                    sums, body);
 }
 
-LogicalResult ScalarValues::emitRow(ArrayRef<Value> sums, Value row,
-                                    Value ofLargest, Value ofSum) {
-  largest = ofLargest;
-  sum = ofSum;
+LogicalResult ScalarValues::emitRow(ArrayRef<Value> sums, Value row) {
   return whenRow(row, [&]() -> LogicalResult {
     for (auto [group, vector] : llvm::zip_equal(groups, sums)) {
       Value column = scalar.add(scalar.mul(threadColumn, group.lanes),
@@ -296,13 +288,13 @@ static LogicalResult emitResults(const AttentionBlock &block,
                                  ScalarScores &scores, ScalarValues &values,
                                  OnlineSoftmax &softmax, ArrayRef<Value> end) {
   int64_t rows = block.code.threadRows;
-  Values state(end.take_front(2 * rows)), sums(end.drop_front(2 * rows));
-  scale(block.b, block.loc, sums, softmax.finish(state));
+  Values sums(end.drop_front(2 * rows));
+  scale(block.b, block.loc, sums, softmax.finish(end.take_front(2 * rows)));
   size_t groups = values.groupsOfRow();
   for (int64_t row = 0; row < rows; ++row) {
     Value query = block.scalar.add(block.firstQuery, scores.rowAt(row));
-    if (failed(values.emitRow(ArrayRef(sums).slice(row * groups, groups), query,
-                              state[row], state[rows + row])))
+    if (failed(
+            values.emitRow(ArrayRef(sums).slice(row * groups, groups), query)))
       return failure();
   }
   return success();

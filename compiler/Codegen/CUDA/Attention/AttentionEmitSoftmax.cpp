@@ -62,8 +62,8 @@ Indices AttentionBlock::loopsAt(Pull &pull, Value query) const {
   return loops;
 }
 
-FailureOr<Indices> AttentionResults::indicesOf(Pull &pull, Value query,
-                                               Value column) const {
+FailureOr<Indices> indicesInResult(const AttentionBlock &block, Pull &pull,
+                                   Value query, Value column) {
   const Attention &a = block.a;
   Indices loops = block.loopsAt(pull, query), ofValues(a.values.extents.size());
   const Loops &columns = a.values.right.loops;
@@ -75,14 +75,6 @@ FailureOr<Indices> AttentionResults::indicesOf(Pull &pull, Value query,
   if (pull.laneCount() > 1 && indices.back().stride != 1)
     return failure();
   return indices;
-}
-
-void AttentionResults::bindRow(Pull &pull, Value sums, Value largest,
-                               Value sum) const {
-  const Attention &a = block.a;
-  pull.registers[a.values.result] = {sums, pull.laneCount() == 1, {}};
-  pull.registers[a.largest->getResult(0)] = {largest, true, {}};
-  pull.registers[a.sum->getResult(0)] = {sum, true, {}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,20 +217,14 @@ FailureOr<Values> OnlineSoftmax::add(ScoresOfThread &scores, Values &state) {
   return factors;
 }
 
-Values OnlineSoftmax::finish(Values &state) {
+Values OnlineSoftmax::finish(ArrayRef<Value> state) {
   Values factors;
-  for (int64_t row = 0; row < rows; ++row) {
-    Value &sum = state[rows + row], largest = state[row];
-    sum = acrossThreads(sum, [&](Value x, Value y) -> Value {
+  for (Value own : state.drop_front(rows)) {
+    Value sum = acrossThreads(own, [&](Value x, Value y) -> Value {
       return arith::AddFOp::create(b, loc, x, y);
     });
-    if (block.a.isDivided) { // 0 / 0 where there was no score.
-      factors.push_back(arith::DivFOp::create(b, loc, constant(1), sum));
-      continue;
-    }
-    Value none = arith::SubFOp::create(b, loc, largest, largest);
-    factors.push_back(arith::AddFOp::create(b, loc, none, constant(1)));
-    sum = arith::MulFOp::create(b, loc, sum, factors.back());
+    // 0 / 0 where there was no score.
+    factors.push_back(arith::DivFOp::create(b, loc, constant(1), sum));
   }
   return factors;
 }

@@ -109,17 +109,12 @@ class TensorValues final : public AttentionProduct {
 public:
   TensorValues(const AttentionBlock &block)
       : AttentionProduct(block, block.a.values, block.code.ofValues(),
-                         llvm::alignTo(block.a.width(), kWarpRows)),
-        results(block) {}
+                         llvm::alignTo(block.a.width(), kWarpRows)) {}
 
   LogicalResult bring(Value first);
   using TensorCoreEmitter::startSums;
   void add(const ScoresOfThread &weights, MutableArrayRef<Value> sums);
-  /// Stores what follows from the sums.
-  LogicalResult store(const Values &sums, ArrayRef<Value> ofRows) {
-    state.assign(ofRows.begin(), ofRows.end());
-    return emitResults(sums);
-  }
+  using TensorCoreEmitter::emitResults;
 
 private:
   int64_t depthUnit() const override { return block.code.keys; }
@@ -129,18 +124,10 @@ private:
   }
   Value narrow(Value pair);
   Values factor(const ScoresOfThread &weights, int64_t number);
-  void beginLine(int64_t line) override { row = line; }
   FailureOr<Indices> resultIndices(Pull &pull, Value row,
                                    Value column) override {
-    return results.indicesOf(pull, row, column);
+    return indicesInResult(block, pull, row, column);
   }
-  void bindSums(Pull &pull, Value sums, Value) override {
-    results.bindRow(pull, sums, state[row], state[kThreadRows + row]);
-  }
-
-  AttentionResults results;
-  Values state;    // The largest scores and the sums of rows.
-  int64_t row = 0; // Whose results are stored.
 };
 
 } // namespace
@@ -368,10 +355,9 @@ LogicalResult TensorAttention::emit() {
       [&](Value first, ValueRange before) { return addTile(first, before); });
   if (failed(end))
     return failure();
-  Values state(ArrayRef(*end).take_front(2 * kThreadRows)),
-      sums(ArrayRef(*end).drop_front(2 * kThreadRows));
-  scale(sums, softmax.finish(state));
-  return values.store(sums, state);
+  Values sums(ArrayRef(*end).drop_front(2 * kThreadRows));
+  scale(sums, softmax.finish(ArrayRef(*end).take_front(2 * kThreadRows)));
+  return values.emitResults(sums);
 }
 
 LogicalResult emitTensorAttention(EmittedKernel &kernel, const Attention &a,

@@ -90,9 +90,9 @@ public:
   /// `state`; gives what all that was added up of each row before is to be
   /// multiplied with.
   mlir::FailureOr<Values> add(ScoresOfThread &scores, Values &state);
-  /// The sums, of all threads, into `state`; gives the factors for what was
-  /// added up of each row.
-  Values finish(Values &state);
+  /// The factors for what was added up of each row, of whose exponentials all
+  /// threads together have the sum.
+  Values finish(llvm::ArrayRef<mlir::Value> state);
 
 private:
   mlir::LogicalResult mask(ScoresOfThread &scores);
@@ -113,20 +113,11 @@ private:
   int64_t sharers, rows;
 };
 
-/// What both emitters of the second product know of the results: it is to
-/// derive from this and from one of products.
-class AttentionResults {
-public:
-  AttentionResults(const AttentionBlock &block) : block(block) {}
-  mlir::FailureOr<Indices> indicesOf(Pull &pull, mlir::Value query,
-                                     mlir::Value column) const;
-  /// Lets `pull` see what is known of a row.
-  void bindRow(Pull &pull, mlir::Value sums, mlir::Value largest,
-               mlir::Value sum) const;
-
-private:
-  const AttentionBlock &block;
-};
+/// The indices in the result of what follows from the sums of a query, from
+/// this column on.
+mlir::FailureOr<Indices> indicesInResult(const AttentionBlock &block,
+                                         Pull &pull, mlir::Value query,
+                                         mlir::Value column);
 
 /// The code of FFMA, and the shared memory that it takes.
 int64_t scalarAttentionShared(const AttentionCode &code);

@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The four reductions of a kernel say which part each of them may have. From
-// the scores on, the place of each element is followed through transpositions
-// and reshapes: so it is known which loops a dimension stands for, and that
-// values that are combined belong together.
+// Ops say which part of attention they are (dialects/origin). What is found
+// here is that they compute what these parts do, of each other's elements at
+// the same index or of the same row, and which loops the dimensions of scores
+// and results stand for.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Attention/Attention.h"
 
-#include "compiler/Codegen/Kernel/Split.h"
+#include "dialects/origin/Origin.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,229 +45,161 @@ Indices Attention::indicesAt(Pull *pull, const Place &place,
   return indices;
 }
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+using origin::Part;
+using Parts = std::map<Part, linalg::GenericOp>;
+
+/// The parts of attention in `kernel`; nothing if one is missing, is there
+/// twice, or something else is summed up.
+static std::optional<Parts> findParts(func::FuncOp kernel) {
+  Parts parts;
+  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+    auto origin = op->getAttrOfType<origin::AttentionAttr>(origin::kOp);
+    if (origin ? !parts.try_emplace(origin.getPart(), op).second
+               : op.getNumReductionLoops() > 0)
+      return std::nullopt;
+  }
+  bool isWhole = parts.size() == origin::getMaxEnumValForPart() + 1;
+  return isWhole ? std::optional(parts) : std::nullopt;
+}
+
+/// Whether `op` combines elements of f32 in this way, from what changes nothing
+/// on.
+static bool combines(linalg::GenericOp op, vector::CombiningKind kind) {
+  auto combiner = matchCombiner(op);
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  return combiner && combiner->kind == kind && fill &&
+         getElementTypeOrSelf(op.getResult(0)).isF32() &&
+         matchPattern(fill.getInputs()[0], kind == vector::CombiningKind::ADD
+                                               ? m_AnyZeroFloat()
+                                               : m_NegInfFloat());
+}
+
+/// Whether the body of `op` is these ops, each of what the one before gives.
+template <typename... Ops> static bool computes(linalg::GenericOp op) {
+  ValueRange values = op.getRegionInputArgs();
+  auto next = op.getBody()->begin();
+  auto follows = [&](bool isExpected) {
+    bool reads = next->getOperands() == values;
+    values = (next++)->getResults();
+    return isExpected && reads;
+  };
+  return (follows(isa<Ops>(*next)) && ...);
+}
+
+/// Whether the parts between both products are a softmax of masked scores along
+/// their last dimension, and nothing else reads any of them.
+static bool isSoftmax(Parts &parts) {
+  unsigned rank = parts[Part::Masked].getNumLoops();
+  AffineMap all =
+      AffineMap::getMultiDimIdentityMap(rank, parts[Part::Masked].getContext());
+  AffineMap row = all.dropResult(rank - 1);
+  auto reads = [&](Part part, ArrayRef<Part> inputs, ArrayRef<AffineMap> maps) {
+    auto results = llvm::map_to_vector(
+        inputs, [&](Part input) { return parts[input].getResult(0); });
+    return llvm::equal(parts[part].getDpsInputs(), results) &&
+           parts[part].getIndexingMapsArray() == maps;
+  };
+  return reads(Part::Largest, Part::Masked, {all, row}) &&
+         combines(parts[Part::Largest], vector::CombiningKind::MAXIMUMF) &&
+         reads(Part::Exponentials, {Part::Masked, Part::Largest},
+               {all, row, all}) &&
+         computes<arith::SubFOp, math::ExpOp, linalg::YieldOp>(
+             parts[Part::Exponentials]) &&
+         reads(Part::Sum, Part::Exponentials, {all, row}) &&
+         combines(parts[Part::Sum], vector::CombiningKind::ADD) &&
+         reads(Part::Weights, {Part::Exponentials, Part::Sum},
+               {all, row, all}) &&
+         computes<arith::DivFOp, linalg::YieldOp>(parts[Part::Weights]) &&
+         parts[Part::Masked].getResult(0).hasNUses(2) &&
+         parts[Part::Exponentials].getResult(0).hasNUses(2) &&
+         parts[Part::Largest]->hasOneUse() && parts[Part::Sum]->hasOneUse() &&
+         parts[Part::Weights]->hasOneUse();
+}
 
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
 
-/// Follows what is computed from the scores.
-class Tracker {
-public:
-  Tracker(linalg::GenericOp scores, linalg::GenericOp values)
-      : extents(scores.getStaticLoopRanges()), scores(scores), values(values) {}
-
-  /// False if some place cannot be told.
-  bool follow(func::FuncOp kernel) {
-    for (Operation &op : kernel.getBody().front().without_terminator())
-      if (!followOp(&op))
-        return false;
-    return true;
-  }
-  /// The digits of these loops of a generic, one after the other.
-  Loops digitsOf(linalg::GenericOp op, ArrayRef<unsigned> loops) const {
-    Loops digits;
-    for (unsigned loop : loops)
-      digits.append(ofLoops.at(op)[loop]);
-    return digits;
-  }
-
-  std::map<Operation *, Place> ofLoops; ///< Of generics.
-  DenseMap<Value, Place> places;
-  SmallVector<int64_t> extents; ///< Of loops: the scores', then new ones.
-
-private:
-  bool followOp(Operation *op);
-  bool followGeneric(linalg::GenericOp op);
-  bool followExpansion(tensor::ExpandShapeOp op);
-  bool assign(linalg::GenericOp op, SmallVector<std::optional<Loops>> &loops);
-
-  linalg::GenericOp scores, values;
-};
-
-} // namespace
-
-bool Tracker::followOp(Operation *op) {
-  bool reads = op == scores;
-  op->walk([&](Operation *nested) {
-    reads |= llvm::any_of(nested->getOperands(),
-                          [&](Value v) { return places.contains(v); });
-  });
-  if (!reads)
-    return true;
-  if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    return followGeneric(generic);
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    return followExpansion(expand);
-  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
-  if (!collapse)
-    return false;
-  Place place;
-  for (ArrayRef<int64_t> group : collapse.getReassociationIndices()) {
-    place.emplace_back();
-    for (int64_t dim : group)
-      place.back().append(places[collapse.getSrc()][dim]);
-  }
-  places[collapse.getResult()] = place;
-  return true;
-}
-
-/// Each dimension takes as many digits as make up its extent.
-bool Tracker::followExpansion(tensor::ExpandShapeOp op) {
-  Place place, source = places[op.getSrc()];
-  for (auto [group, digits] :
-       llvm::zip_equal(op.getReassociationIndices(), source)) {
-    size_t next = 0;
-    for (int64_t dim : group) {
-      place.emplace_back();
-      int64_t extent = op.getResultType().getDimSize(dim), reached = 1;
-      while (reached < extent && next < digits.size()) {
-        reached *= extents[digits[next]];
-        place.back().push_back(digits[next++]);
-      }
-      if (reached != extent)
-        return false;
+/// Goes from the result of a product to what it is merged to, heads that share
+/// keys with their keys' heads, if it is; says which dimensions become one.
+static SmallVector<ReassociationIndices> merge(Value &value) {
+  SmallVector<ReassociationIndices> groups;
+  if (value.hasOneUse())
+    if (auto merged = dyn_cast<tensor::CollapseShapeOp>(*value.user_begin())) {
+      value = merged.getResult();
+      return merged.getReassociationIndices();
     }
-  }
-  places[op.getResult()] = place;
-  return true;
+  for (int64_t dim = 0; dim < cast<ShapedType>(value.getType()).getRank();
+       ++dim)
+    groups.push_back({dim});
+  return groups;
 }
 
-/// Gives loops the places of what they index; false if these contradict.
-bool Tracker::assign(linalg::GenericOp op,
-                     SmallVector<std::optional<Loops>> &loops) {
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    auto found = places.find(input->get());
-    if (found == places.end())
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(input);
-    for (auto [expr, digits] :
-         llvm::zip_equal(map.getResults(), found->second)) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      if (!dim && !digits.empty())
-        return false;
-      if (!dim)
+/// The digits of these loops, each of which has those of `table`.
+static Loops digitsOf(ArrayRef<Loops> table, ArrayRef<unsigned> loops) {
+  Loops digits;
+  for (unsigned loop : loops)
+    digits.append(table[loop]);
+  return digits;
+}
+
+/// The place of elements of a product whose dimensions are merged so.
+static Place placeOf(AffineMap output, ArrayRef<ReassociationIndices> groups,
+                     ArrayRef<Loops> table) {
+  return llvm::map_to_vector(groups, [&](const ReassociationIndices &group) {
+    return digitsOf(table, llvm::map_to_vector(group, [&](int64_t dim) {
+                      return output.getDimPosition(dim);
+                    }));
+  });
+}
+
+/// The place in the kernel's result of elements that `value` has at `place`,
+/// and from which that follows one by one; nothing if it does so otherwise.
+static std::optional<Place> placeInResult(func::FuncOp kernel, Value value,
+                                          const Place &place) {
+  DenseMap<Value, Place> places{{value, place}};
+  SmallVector<Value> worklist{value};
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    for (OpOperand &use : next.getUses()) {
+      if (isa<func::ReturnOp>(use.getOwner()))
         continue;
-      std::optional<Loops> &loop = loops[dim.getPosition()];
-      if (loop && *loop != digits)
-        return false;
-      loop = digits;
+      auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (!op || !op.isDpsInput(&use) || op.getNumResults() != 1)
+        return std::nullopt;
+      AffineMap input = op.getMatchingIndexingMap(&use),
+                output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+      if (!input.isPermutation() || !output.isPermutation())
+        return std::nullopt;
+      Place moved;
+      for (AffineExpr expr : output.getResults())
+        moved.push_back(places[next][*input.getResultPosition(expr)]);
+      auto [known, isNew] = places.try_emplace(op.getResult(0), moved);
+      if (known->second != moved)
+        return std::nullopt; // Of elements of two places.
+      if (isNew)
+        worklist.push_back(op.getResult(0));
     }
   }
-  return true;
-}
-
-bool Tracker::followGeneric(linalg::GenericOp op) {
-  auto isTracked = [&](Value value) { return places.contains(value); };
-  auto readsInside = op.getBody()->walk([&](Operation *nested) {
-    return llvm::any_of(nested->getOperands(), isTracked)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  if (readsInside.wasInterrupted() || llvm::any_of(op.getDpsInits(), isTracked))
-    return false;
-  SmallVector<std::optional<Loops>> loops(op.getNumLoops());
-  if (!assign(op, loops))
-    return false;
-  Place place;
-  for (auto [i, loop] : llvm::enumerate(loops)) {
-    int64_t extent = op.getStaticLoopRanges()[i];
-    if (!loop && extent > 1) {
-      if (op == scores) {
-        loop = Loops{static_cast<unsigned>(i)};
-      } else if (op == values) {
-        loop = Loops{static_cast<unsigned>(extents.size())};
-        extents.push_back(extent);
-      } else {
-        return false; // The result has elements of no place.
-      }
-    }
-    place.push_back(loop.value_or(Loops()));
-  }
-  ofLoops[op] = place;
-  for (OpResult result : op->getResults()) {
-    AffineMap map = op.getMatchingIndexingMap(
-        op.getDpsInitOperand(result.getResultNumber()));
-    if (!map.isProjectedPermutation())
-      return false;
-    for (unsigned i = 0; i < map.getNumResults(); ++i)
-      places[result].push_back(place[map.getDimPosition(i)]);
-  }
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// What elements are computed by
-//===----------------------------------------------------------------------===//
-
-static Operation *producerOf(Value tensor);
-
-/// What computes a value of a generic's body: a scalar op, or the reduction
-/// whose result it is; null for anything else.
-static Operation *scalarProducer(Value scalar) {
-  if (Operation *op = scalar.getDefiningOp())
-    return op;
-  auto argument = cast<BlockArgument>(scalar);
-  auto generic = cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
-  return producerOf(generic->getOperand(argument.getArgNumber()));
-}
-
-/// The same of the elements of a tensor.
-static Operation *producerOf(Value tensor) {
-  Operation *op = tensor.getDefiningOp();
-  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-    tensor = op->getOperand(0);
-    op = tensor.getDefiningOp();
-  }
-  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
-  if (!generic || generic.getNumReductionLoops() > 0)
-    return generic;
-  unsigned number = cast<OpResult>(tensor).getResultNumber();
-  return scalarProducer(generic.getBody()->getTerminator()->getOperand(number));
-}
-
-/// Whether `op` is exp(masked - largest).
-static bool isExponential(Operation *op, const Attention &a) {
-  auto exp = dyn_cast_or_null<math::ExpOp>(op);
-  if (!exp)
-    return false;
-  auto sub = dyn_cast_or_null<arith::SubFOp>(scalarProducer(exp.getOperand()));
-  return sub && scalarProducer(sub.getRhs()) == a.largest &&
-         scalarProducer(sub.getLhs()) == producerOf(a.masked);
-}
-
-/// Whether the second product multiplies exponentials, as they are or divided
-/// by their sum; which of both, `a` is told.
-static bool hasWeights(Value weights, Operation *exponential, Attention &a) {
-  Operation *op = producerOf(weights);
-  while (isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(op))
-    op = scalarProducer(op->getOperand(0));
-  auto div = dyn_cast_or_null<arith::DivFOp>(op);
-  a.isDivided = static_cast<bool>(div);
-  return div ? scalarProducer(div.getLhs()) == exponential &&
-                   scalarProducer(div.getRhs()) == a.sum
-             : op == exponential;
-}
-
-//===----------------------------------------------------------------------===//
-// What queries see
-//===----------------------------------------------------------------------===//
-
-/// The loop that `value`, of a generic's body, is the index of.
-static std::optional<unsigned> indexedLoop(Value value) {
-  auto index = value.getDefiningOp<linalg::IndexOp>();
-  return index ? std::optional<unsigned>(index.getDim()) : std::nullopt;
+  auto found =
+      places.find(kernel.getBody().front().getTerminator()->getOperand(0));
+  return found == places.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// How many keys after its own number a query sees, if all others of a row are
 /// minus infinity: masked = key <= query + ahead ? … : -∞.
 static std::optional<int64_t> findAhead(const Attention &a,
-                                        const Tracker &tracker) {
-  auto select = dyn_cast_or_null<arith::SelectOp>(producerOf(a.masked));
-  FloatAttr hidden;
+                                        linalg::GenericOp masked) {
+  auto select = masked.getBody()
+                    ->getTerminator()
+                    ->getOperand(0)
+                    .getDefiningOp<arith::SelectOp>();
   if (!select || a.scores.left.loops.empty() ||
-      !matchPattern(select.getFalseValue(), m_Constant(&hidden)) ||
-      !hidden.getValue().isInfinity() || !hidden.getValue().isNegative())
+      !matchPattern(select.getFalseValue(), m_NegInfFloat()))
     return std::nullopt;
   auto sees = select.getCondition().getDefiningOp<arith::CmpIOp>();
   if (!sees || sees.getPredicate() != arith::CmpIPredicate::sle)
@@ -277,137 +209,106 @@ static std::optional<int64_t> findAhead(const Attention &a,
   if (auto add = last.getDefiningOp<arith::AddIOp>();
       add && matchPattern(add.getRhs(), m_ConstantInt(&ahead)))
     last = add.getLhs();
-  auto key = indexedLoop(sees.getLhs()), query = indexedLoop(last);
-  auto generic = cast<linalg::GenericOp>(select->getParentOp());
-  if (!key || !query ||
-      tracker.digitsOf(generic, *key) != a.scores.right.loops ||
-      tracker.digitsOf(generic, *query) != Loops{a.scores.left.loops.back()})
-    return std::nullopt;
-  return ahead.getSExtValue();
+  auto indexes = [&](Value value, const Loops &loops) {
+    auto index = value.getDefiningOp<linalg::IndexOp>();
+    return index && a.maskedAt[index.getDim()] == loops;
+  };
+  bool isCausal = indexes(sees.getLhs(), a.scores.right.loops) &&
+                  indexes(last, {a.scores.left.loops.back()});
+  return isCausal ? std::optional(ahead.getSExtValue()) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` combines its one input's elements of f32 in this way, from what
-/// changes nothing on.
-static bool combines(linalg::GenericOp op, vector::CombiningKind kind) {
-  auto combiner = matchCombiner(op);
-  if (!combiner || combiner->kind != kind || op.getNumDpsInputs() != 1 ||
-      !getElementTypeOrSelf(op.getResult(0)).isF32())
-    return false;
-  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  FloatAttr start;
-  if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&start)))
-    return false;
-  return kind == vector::CombiningKind::ADD
-             ? start.getValue().isZero()
-             : start.getValue().isInfinity() && start.getValue().isNegative();
+/// Whether both are products, scores are masked one by one, and weights are
+/// split into heads again as scores were merged to `merged`.
+static bool areJoined(Parts &parts, Value merged,
+                      ArrayRef<ReassociationIndices> groups) {
+  linalg::GenericOp scores = parts[Part::Scores], masked = parts[Part::Masked],
+                    values = parts[Part::Values];
+  for (linalg::GenericOp product : {scores, values})
+    if (!isSumOfProducts(product) ||
+        !getElementTypeOrSelf(product.getResult(0)).isF32())
+      return false;
+  Value weights = values.getDpsInputs()[0];
+  auto split = weights.getDefiningOp<tensor::ExpandShapeOp>();
+  OpOperand *use = merged.hasOneUse() ? &*merged.use_begin() : nullptr;
+  return use && !groups.empty() && use->getOwner() == masked &&
+         masked.isDpsInput(use) && masked.getNumResults() == 1 &&
+         masked.getMatchingIndexingMap(use).isIdentity() &&
+         masked.getIndexingMapsArray().back().isIdentity() &&
+         (split ? split.getSrc() : weights) ==
+             parts[Part::Weights].getResult(0) &&
+         (!split || split.getReassociationIndices() == groups) &&
+         cast<ShapedType>(weights.getType()).getShape() ==
+             cast<ShapedType>(scores.getResultTypes()[0]).getShape();
 }
 
-/// The kernel's reductions: both products in their order, maximum and sum.
-static bool findReductions(func::FuncOp kernel, Attention &a,
-                           SmallVectorImpl<linalg::GenericOp> &products) {
-  bool others = false;
-  for (auto op : kernel.getOps<linalg::GenericOp>()) {
-    if (op.getNumReductionLoops() == 0)
-      continue;
-    if (isSumOfProducts(op) && getElementTypeOrSelf(op.getResult(0)).isF32())
-      products.push_back(op);
-    else if (!a.largest && combines(op, vector::CombiningKind::MAXIMUMF))
-      a.largest = op;
-    else if (!a.sum && combines(op, vector::CombiningKind::ADD))
-      a.sum = op;
-    else
-      others = true;
+/// Describes both products, if loops that index the same dimension of scores
+/// and weights have the same part in both. The loops' digits in `ofValues` are
+/// those of scores, and new ones of columns.
+static bool describeProducts(Attention &a, Parts &parts,
+                             SmallVectorImpl<Loops> &ofValues) {
+  auto scores = describeProduct(parts[Part::Scores], /*columnsFirst=*/false),
+       values = describeProduct(parts[Part::Values], /*columnsFirst=*/false);
+  if (!scores || !values || !values->left.map.isProjectedPermutation())
+    return false;
+  a.scores = *scores;
+  a.values = *values;
+  a.extents = a.scores.extents;
+  ofValues.resize(a.values.extents.size());
+  for (auto [own, other] : llvm::zip_equal(a.values.left.map.getResults(),
+                                           a.scores.output.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(other).getPosition();
+    if (a.extents[loop] > 1)
+      ofValues[cast<AffineDimExpr>(own).getPosition()] = {loop};
   }
-  return !others && products.size() == 2 && a.largest && a.sum;
-}
-
-/// The input of `op` that has a place.
-static std::optional<unsigned> trackedInput(linalg::GenericOp op,
-                                            const Tracker &tracker) {
-  std::optional<unsigned> found;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    if (!tracker.places.contains(input->get()))
-      continue;
-    if (found)
-      return std::nullopt;
-    found = input->getOperandNumber();
+  for (unsigned loop : a.values.right.loops) {
+    a.columns.push_back(a.extents.size());
+    ofValues[loop] = {a.columns.back()};
+    a.extents.push_back(a.values.extents[loop]);
   }
-  return found;
-}
-
-static bool sameLoops(Loops x, Loops y) {
-  llvm::sort(x);
-  llvm::sort(y);
-  return x == y;
-}
-
-/// Describes both products, of which `values` has the weights as this input,
-/// if the same loops have the same parts in both.
-static bool describeProducts(Attention &a, linalg::GenericOp scores,
-                             linalg::GenericOp values, unsigned weights,
-                             const Tracker &tracker) {
-  auto reduced = [&](linalg::GenericOp op) {
-    SmallVector<unsigned> loops;
-    op.getReductionDims(loops);
-    return tracker.digitsOf(op, loops);
+  auto are = [&](const Loops &own, const Loops &others) {
+    return own.size() == others.size() && digitsOf(ofValues, own) == others;
   };
-  Loops keys = reduced(a.largest);
-  auto hasKeys = [&](unsigned input) {
-    AffineMap map =
-        scores.getMatchingIndexingMap(scores.getDpsInputOperand(input));
-    return llvm::any_of(keys,
-                        [&](unsigned k) { return map.isFunctionOfDim(k); });
-  };
-  auto ofScores = describeProduct(scores, /*columnsFirst=*/hasKeys(0)),
-       ofValues = describeProduct(values, /*columnsFirst=*/weights == 1);
-  if (!ofScores || !ofValues || !sameLoops(reduced(a.sum), keys) ||
-      !sameLoops(ofScores->right.loops, keys))
-    return false;
-  a.scores = *ofScores;
-  a.values = *ofValues;
-  auto digits = [&](const Loops &loops) {
-    return tracker.digitsOf(values, loops);
-  };
-  a.columns = digits(a.values.right.loops);
-  return digits(a.values.batch) == a.scores.batch &&
-         digits(a.values.left.loops) == a.scores.left.loops &&
-         digits(a.values.depth) == a.scores.right.loops;
+  return are(a.values.batch, a.scores.batch) &&
+         are(a.values.left.loops, a.scores.left.loops) &&
+         are(a.values.depth, a.scores.right.loops);
 }
 
 Match<Attention> matchAttention(func::FuncOp kernel) {
-  constexpr NoMatch kNoSoftmax{"has no softmax between two products"};
+  auto parts = findParts(kernel);
+  if (!parts || kernel.getNumResults() != 1)
+    return NoMatch{"has not each part of attention once in 'origin.op', or "
+                   "sums up or returns more"};
   Attention a;
-  SmallVector<linalg::GenericOp> products;
-  if (kernel.getNumResults() != 1 || !findReductions(kernel, a, products))
-    return kNoSoftmax;
-  Tracker tracker(products[0], products[1]);
-  if (!tracker.follow(kernel))
-    return NoMatch{"moves scores to where no loop of theirs leads"};
-  auto weights = trackedInput(products[1], tracker);
-  a.masked = a.largest.getDpsInputs()[0];
-  Operation *exponential = producerOf(a.sum.getDpsInputs()[0]);
-  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  if (!weights || !tracker.places.contains(a.masked) ||
-      !tracker.places.contains(result) || !isExponential(exponential, a) ||
-      !hasWeights(products[1].getDpsInputs()[*weights], exponential, a) ||
-      !describeProducts(a, products[0], products[1], *weights, tracker))
-    return kNoSoftmax;
-  a.extents = tracker.extents;
-  a.maskedAt = tracker.places[a.masked];
-  a.resultAt = tracker.places[result];
-  a.ahead = findAhead(a, tracker);
-  // Each sum has one place in the result.
-  Loops all, written;
-  for (const Loops *loops : {&a.scores.batch, &a.scores.left.loops, &a.columns})
-    all.append(*loops);
-  for (const Loops &digits : a.resultAt)
-    written.append(digits);
-  if (!sameLoops(all, written))
-    return NoMatch{"has results that no sum alone belongs to"};
+  a.masked = (*parts)[Part::Masked].getResult(0);
+  Value scores = (*parts)[Part::Scores].getResult(0),
+        values = (*parts)[Part::Values].getResult(0);
+  auto ofScores = merge(scores), ofResults = merge(values);
+  SmallVector<Loops> digits;
+  if (!areJoined(*parts, scores, ofScores))
+    return NoMatch{"has parts of attention that are no products, or do not "
+                   "mask scores one by one, or split weights otherwise"};
+  if (!isSoftmax(*parts))
+    return NoMatch{"has parts of attention that are no softmax of masked "
+                   "scores"};
+  if (!describeProducts(a, *parts, digits))
+    return NoMatch{"has parts of attention that do not go through the same "
+                   "heads, queries and keys"};
+  SmallVector<Loops> own;
+  for (auto [loop, extent] : llvm::enumerate(a.scores.extents))
+    own.push_back(extent > 1 ? Loops{static_cast<unsigned>(loop)} : Loops());
+  a.maskedAt = placeOf(a.scores.output, ofScores, own);
+  auto resultAt = placeInResult(kernel, values,
+                                placeOf(a.values.output, ofResults, digits));
+  if (!resultAt || a.maskedAt.back() != a.scores.right.loops)
+    return NoMatch{"has results that do not follow from one sum each, or keys "
+                   "that are not the last dimension of scores"};
+  a.resultAt = *resultAt;
+  a.ahead = findAhead(a, (*parts)[Part::Masked]);
   return std::move(a);
 }
 

@@ -118,8 +118,6 @@ static bool canStore(const Attention &a, int64_t lanes) {
   func::FuncOp kernel = a.scores.kernel();
   LaneAnalysis analysis(kernel, lanes);
   analysis.registers[a.values.result] = analysis.inRegisters();
-  for (linalg::GenericOp op : {a.largest, a.sum})
-    analysis.registers[op.getResult(0)] = {true, {}};
   Indices loops = atQuery(a);
   for (unsigned loop : a.columns)
     loops[loop] = LaneAnalysis::same();

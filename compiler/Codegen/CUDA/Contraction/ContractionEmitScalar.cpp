@@ -315,10 +315,6 @@ FailureOr<Indices> ContractionEmitter::resultIndices(Pull &pull, Value row,
                     merged.getReassociationIndices());
 }
 
-void ContractionEmitter::bindSums(Pull &pull, Value sums, Value) {
-  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
-}
-
 /// Stores what follows from `sums`, of the columns from this one on.
 LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
                                          Value column) {
@@ -326,7 +322,7 @@ LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
   if (failed(at))
     return failure();
   kernel.bindInputs(pull);
-  bindSums(pull, sums, row);
+  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
   return kernel.storeResults(pull, *at);
 }
 

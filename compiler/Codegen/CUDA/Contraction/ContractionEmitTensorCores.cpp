@@ -251,7 +251,6 @@ LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
       vectors.push_back(vectorOf(
           ArrayRef(sums).slice(line / 2 * across + j, blocks), line % 2));
     Value row = scalar.add(firstRow, scalar.index(rowOfLine(line)));
-    beginLine(line);
     auto emitLine = [&]() -> LogicalResult {
       for (auto [j, vector] : llvm::enumerate(vectors))
         if (failed(emitGroup(

@@ -106,8 +106,6 @@ protected:
   /// The indices in the results of what follows from the sums from these on.
   virtual mlir::FailureOr<Indices> resultIndices(Pull &pull, mlir::Value row,
                                                  mlir::Value column);
-  /// Lets `pull` see the sums, and what else is known of their row.
-  virtual void bindSums(Pull &pull, mlir::Value sums, mlir::Value row);
   /// Stores what follows from a vector of sums, of a row and the columns from
   /// this one on.
   mlir::LogicalResult emitGroup(mlir::Value sums, mlir::Value row,

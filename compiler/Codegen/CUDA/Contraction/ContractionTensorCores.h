@@ -32,8 +32,6 @@ protected:
   mlir::LogicalResult emitResults(const Values &sums) override;
   /// The first row of so many eights that a warp has.
   virtual int64_t rowOfLine(int64_t line) const { return line * 8; }
-  /// The results of such a line follow.
-  virtual void beginLine(int64_t) {}
   /// Whether a thread has neighbours of the depth, each two, of a first factor
   /// of tf32, not the fourth after each.
   virtual bool takesPairs() const { return false; }

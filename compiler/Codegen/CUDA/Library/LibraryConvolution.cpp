@@ -48,7 +48,11 @@ struct Convolution {
                                 Loops Spatial::*ofSpatial) const;
   /// `view`, of images and channels, with the image's spatial dimensions.
   graph::ViewAttr addSpatial(graph::ViewAttr view) const;
-  graph::WindowAttr window(MLIRContext *context) const;
+  graph::WindowAttr window() const {
+    return graph::WindowAttr::get(context(), list(&Spatial::low),
+                                  list(&Spatial::high), list(&Spatial::step),
+                                  list(&Spatial::dilation));
+  }
 
   const Product &p;
   Loops images, channels, groups, outputs;
@@ -57,6 +61,10 @@ struct Convolution {
 private:
   bool placeDimension(const MemoryAccess &image, unsigned dim);
   Spatial *findSpatial(unsigned loop);
+  MLIRContext *context() const { return p.result.getContext(); }
+  /// These numbers, then one of each spatial dimension.
+  DenseI64ArrayAttr list(int64_t Spatial::*number,
+                         ArrayRef<int64_t> first = {}) const;
 };
 
 } // namespace
@@ -132,31 +140,20 @@ SmallVector<Loops> Convolution::dimensions(Loops first, const Loops &second,
   return all;
 }
 
-graph::WindowAttr Convolution::window(MLIRContext *context) const {
-  auto list = [&](int64_t Spatial::*number) {
-    return DenseI64ArrayAttr::get(
-        context, llvm::map_to_vector(
-                     spatial, [&](const Spatial &dim) { return dim.*number; }));
-  };
-  return graph::WindowAttr::get(context, list(&Spatial::low),
-                                list(&Spatial::high), list(&Spatial::step),
-                                list(&Spatial::dilation));
+DenseI64ArrayAttr Convolution::list(int64_t Spatial::*number,
+                                    ArrayRef<int64_t> first) const {
+  SmallVector<int64_t> values(first);
+  for (const Spatial &dim : spatial)
+    values.push_back(dim.*number);
+  return DenseI64ArrayAttr::get(context(), values);
 }
 
 graph::ViewAttr Convolution::addSpatial(graph::ViewAttr view) const {
-  if (!view)
-    return {};
-  SmallVector<int64_t> shape(view.getShape().asArrayRef()),
-      strides(view.getStrides().asArrayRef());
-  for (const Spatial &dim : spatial) {
-    shape.push_back(dim.extent);
-    strides.push_back(dim.stride);
-  }
-  auto list = [&](ArrayRef<int64_t> values) {
-    return DenseI64ArrayAttr::get(view.getContext(), values);
-  };
-  return graph::ViewAttr::get(view.getContext(), view.getOperand(), list(shape),
-                              list(strides));
+  return view ? graph::ViewAttr::get(
+                    context(), view.getOperand(),
+                    list(&Spatial::extent, view.getShape().asArrayRef()),
+                    list(&Spatial::stride, view.getStrides().asArrayRef()))
+              : view;
 }
 
 /// Whether each step of a factor's loops leads on in memory.
@@ -164,6 +161,13 @@ static bool leadsOn(const Product &p, const Factor &factor) {
   return llvm::all_of(
       llvm::concat<const unsigned>(p.depth, factor.loops),
       [&](unsigned loop) { return factor.access->steps[loop] > 0; });
+}
+
+/// Whether this is one number for each channel.
+static bool isOfChannels(graph::ViewAttr view) {
+  ArrayRef<int64_t> strides = view.getStrides();
+  return strides[1] == 1 &&
+         llvm::count(strides, 0) + 1 == static_cast<int64_t>(strides.size());
 }
 
 graph::LibraryAttr LibraryDescriber::convolution() {
@@ -178,32 +182,24 @@ graph::LibraryAttr LibraryDescriber::convolution() {
       !leadsOn(p, p.left) || !leadsOn(p, p.right) || !c.place(image) ||
       !filter.staysInside(p.extents))
     return {};
+  Loops outputs = c.inGroups(c.outputs);
+  auto ofFilter = c.dimensions(outputs, c.channels, &Spatial::tap),
+       ofResult = c.dimensions(c.images, outputs, &Spatial::position);
   auto viewOf = [&](unsigned operand, ArrayRef<int64_t> steps) {
-    return view(
-        operand,
-        c.dimensions(c.images, c.inGroups(c.outputs), &Spatial::position),
-        steps);
-  };
-  auto isBias = [](graph::ViewAttr view) {
-    ArrayRef<int64_t> strides = view.getStrides();
-    return strides[1] == 1 &&
-           llvm::count(strides, 0) == static_cast<int64_t>(strides.size()) - 1;
+    return view(operand, ofResult, steps);
   };
   auto left =
       c.addSpatial(view(image.argument.getArgNumber(),
                         {c.images, c.inGroups(c.channels)}, image.steps));
-  auto result = resultView(viewOf);
-  auto right =
-      view(filter.argument.getArgNumber(),
-           c.dimensions(c.inGroups(c.outputs), c.channels, &Spatial::tap),
-           filter.steps);
+  auto right = view(filter.argument.getArgNumber(), ofFilter, filter.steps),
+       result = resultView(viewOf);
   if (!left || !right || !result)
     return {};
-  auto added = addends(viewOf, isBias, [&](graph::ViewAttr view) {
+  auto added = addends(viewOf, isOfChannels, [&](graph::ViewAttr view) {
     return view.getStrides() == result.getStrides();
   });
   return added ? makeCall(graph::LibraryKind::Convolution, left, right, result,
-                          *added, c.window(kernel.getContext()))
+                          *added, c.window())
                : graph::LibraryAttr();
 }
 
