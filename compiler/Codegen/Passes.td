@@ -74,7 +74,7 @@ def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
 def LowerRows : Pass<"lower-rows", "::mlir::ModuleOp"> {
   let summary = "Turn functions of a row into linalg on rows of any length";
   let description = [{
-    For functions with a `graph.strategy` whose body is of graph ops: the source
+    For functions with a `graph.plan` whose body is of graph ops: the source
     of kernels whose sizes are arguments. Their rank-1 tensors have one length,
     which stands for any.
   }];

@@ -55,8 +55,6 @@ inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
 inline constexpr llvm::StringLiteral kPlan = "graph.plan";
 /// The cycles that one core is estimated to take for all of a kernel (I64Attr).
 inline constexpr llvm::StringLiteral kEstimate = "graph.estimate";
-/// The strategy chosen for a kernel, where it has no plan yet.
-inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
 /// Of a contraction kernel: the operand that holds packed weights (I64Attr).
 inline constexpr llvm::StringLiteral kPacked = "graph.packed";
 /// Of a module: the CPU that it is compiled for (StringAttr); of a kernel: that

@@ -7,18 +7,22 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Blocks.h"
 
+#include <bit>
 #include <limits>
 
 namespace tinh::cpu {
 
 double copyCycles(const Machine &machine, int64_t elementBytes,
                   CopyOrder order) {
-  double each = 1 / machine.loadsPerCycle + 1 / machine.storesPerCycle;
+  // All of the machines load two single elements in a cycle and store one, by
+  // the manuals that Machine.cpp names.
+  constexpr double kSingle = 1.5;
   if (order == CopyOrder::Apart)
-    return each;
+    return kSingle;
+  double each = 1 / machine.loadsPerCycle + 1 / machine.storesPerCycle;
   if (order == CopyOrder::Columns) {
     int64_t side = squareSide(elementBytes, machine.vectorBytes);
-    return (each + llvm::Log2_64(side)) / side;
+    return (each + std::countr_zero(static_cast<uint64_t>(side))) / side;
   }
   return each * elementBytes / machine.vectorBytes;
 }
@@ -41,7 +45,7 @@ ProductBlocks chooseBlocks(const ProductSizes &p) {
                                 std::max(p.leastRowBlocks, p.mostRowBlocks));
   for (int64_t rows = p.leastRowBlocks; rows <= mostRows; ++rows) {
     int64_t groups = std::clamp<int64_t>(
-        llvm::divideCeil(p.wantedChunks, p.outer * rows), p.leastGroups,
+        divideUp(p.wantedChunks, p.outer * rows), p.leastGroups,
         std::max(p.leastGroups, p.mostGroups));
     for (; groups >= p.leastGroups; groups /= 2) {
       ProductBlocks blocks{rows, groups};

@@ -16,8 +16,6 @@
 
 #include "compiler/Codegen/CPU/Machine.h"
 
-#include "llvm/Support/MathExtras.h"
-
 #include <algorithm>
 
 namespace tinh::cpu {
@@ -57,9 +55,11 @@ inline int64_t keptBytes(bool acrossRows, int64_t vectorBytes) {
 //===----------------------------------------------------------------------===//
 
 /// What a block of work goes through again and again may take this much of the
-/// second-level cache; the other half is for what passes through beside it.
+/// second-level cache; the rest is for what passes through beside it. (With
+/// half of it for a block of the right factor, products of 128 rows took 6 %
+/// longer on Zen 4.)
 inline int64_t residentBytes(const Machine &machine) {
-  return machine.l2.bytes / 2;
+  return machine.l2.bytes / 8 * 3;
 }
 
 /// Where a copy finds the elements of its result's rows.
@@ -94,9 +94,11 @@ inline int64_t blocksPerChunk(double operationsPerBlock, int64_t blocks,
                  std::max(1.0, double(blocks / enough))));
 }
 
+inline int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
 /// The extent of blocks of at most `most` that cut `extent` evenly.
 inline int64_t evenBlock(int64_t extent, int64_t most) {
-  return llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+  return divideUp(extent, divideUp(extent, most));
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Machine.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <iterator>
 
 namespace tinh::cpu {
 
@@ -104,15 +105,16 @@ static const Machine kZen5{"znver5",
                            12,
                            500};
 
-const Machine &machineFor(llvm::StringRef cpu, int64_t vectorBytes) {
+const Machine &machineFor(std::string_view cpu, int64_t vectorBytes) {
   if (cpu == "znver4")
     return kZen4;
   if (cpu.starts_with("znver") && vectorBytes == 64)
     return kZen5;
-  constexpr llvm::StringLiteral kSunnyCoves[] = {
+  constexpr std::string_view kSunnyCoves[] = {
       "skylake-avx512", "cascadelake",    "cooperlake", "cannonlake",
       "icelake-client", "icelake-server", "tigerlake",  "rocketlake"};
-  if (vectorBytes == 64 && llvm::is_contained(kSunnyCoves, cpu))
+  if (vectorBytes == 64 &&
+      std::ranges::find(kSunnyCoves, cpu) != std::end(kSunnyCoves))
     return kSkylakeX;
   return vectorBytes == 64 ? kSapphireRapids : kAvx2;
 }

@@ -13,9 +13,8 @@
 #ifndef TINH_CODEGEN_CPU_MACHINE_H
 #define TINH_CODEGEN_CPU_MACHINE_H
 
-#include "llvm/ADT/StringRef.h"
-
 #include <cstdint>
+#include <string_view>
 
 namespace tinh::cpu {
 
@@ -26,7 +25,7 @@ struct MemoryLevel {
 };
 
 struct Machine {
-  llvm::StringRef name;
+  std::string_view name;
   // In the widest vectors that kernels use.
   int64_t vectorBytes, vectorRegisters;
   double fmasPerCycle;
@@ -48,7 +47,7 @@ struct Machine {
 };
 
 /// The machine that LLVM calls `cpu`, or one that has the same vectors.
-const Machine &machineFor(llvm::StringRef cpu, int64_t vectorBytes);
+const Machine &machineFor(std::string_view cpu, int64_t vectorBytes);
 
 } // namespace tinh::cpu
 

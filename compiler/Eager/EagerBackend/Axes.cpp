@@ -41,9 +41,12 @@ static Lanes lanesOf(int64_t columnStride) {
 /// Queues a kernel whose lanes lie as said.
 template <unsigned N>
 static void queueRows(Kernel &kernel, const Iteration<N> &space, Lanes lanes,
-                      std::span<const Input> inputs,
-                      std::span<Storage *const> reads, TensorImpl &out,
+                      std::span<const Input> inputs, TensorImpl &out,
                       const Call &call) {
+  std::vector<Storage *> reads;
+  for (const Input &input : inputs)
+    if (input.tensor)
+      reads.push_back(input.tensor->storage.get());
   RowsOperation<N> operation(kernel, space, inputs, out, false);
   operation.chunks =
       RowChunks(space.rows(), space.columns(),
@@ -60,8 +63,7 @@ void EagerBackend::argReduce(ArgOp op, const TensorImpl &x, int64_t axis,
   Iteration<2> space = rowsAlong(x, axis, out);
   Lanes lanes = lanesOf(space.strides[0][0]);
   queueRows<2>(KernelLibrary::get().argreduce(op, x.dtype, lanes), space, lanes,
-               std::array{Input{&x, {}}}, std::array{x.storage.get()}, out,
-               call);
+               std::array{Input{&x, {}}}, out, call);
 }
 
 void EagerBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
@@ -73,8 +75,7 @@ void EagerBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
     space.strides[1][0] = out.strides[axis];
   Lanes lanes = lanesOf(space.strides[0][0]);
   queueRows<2>(KernelLibrary::get().softmax(op, x.dtype, lanes), space, lanes,
-               std::array{Input{&x, {}}}, std::array{x.storage.get()}, out,
-               call);
+               std::array{Input{&x, {}}}, out, call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,13 +134,9 @@ void EagerBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
       Input{bias, {x.dtype, {0.0}}},
       number(1.0 / static_cast<double>(space->columns()), numberType),
       number(norm.epsilon, numberType)};
-  std::vector<Storage *> reads;
-  for (const Input &input : inputs)
-    if (input.tensor)
-      reads.push_back(input.tensor->storage.get());
   Lanes lanes = lanesOf(space->strides[0][0]);
   queueRows<6>(KernelLibrary::get().layerNorm(norm.rms, x.dtype, lanes), *space,
-               lanes, inputs, reads, out, call);
+               lanes, inputs, out, call);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,9 @@
 #include "compiler/Eager/EagerBackend/CheckingBackend.h"
 #include "runtime/src/numerics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tinh::eager {
 
@@ -109,104 +111,45 @@ void checkNumerics(std::span<const Input> inputs, const TensorImpl &out,
 // CheckingBackend
 //===----------------------------------------------------------------------===//
 
-/// Those that are given.
-static std::vector<Input>
-present(std::initializer_list<const TensorImpl *> tensors) {
+/// Whether a primitive makes numbers that were not there before.
+static bool computes(const Primitive &primitive) {
+  using enum PrimitiveKind;
+  Signature signature = primitive.sign();
+  switch (static_cast<PrimitiveKind>(signature.words[0])) {
+  case Elementwise:
+    return static_cast<ElementwiseOp>(signature.words[1]) !=
+           ElementwiseOp::Where;
+  case Cast:
+    return primitive.inputs[0].tensor &&
+           primitive.inputs[0].tensor->dtype != primitive.outputs[0]->dtype;
+  case Reduce:
+  case Cumsum:
+  case Matmul:
+  case Conv:
+  case ConvWeightGradient:
+  case Pool:
+  case MaxPoolGradient:
+  case Softmax:
+  case LayerNorm:
+  case ScatterElements:
+  case ScatterNd:
+    return true;
+  default:
+    return false;
+  }
+}
+
+void CheckingBackend::perform(const Primitive &primitive) {
+  primitive.replay(backend, primitive.inputs, primitive.outputs);
+  if (!computes(primitive))
+    return;
+  // Indices are not among the operands that could be NaN.
+  auto isReal = [](const Input &input) {
+    return !input.tensor || DType(input.tensor->dtype).is_floating_point();
+  };
   std::vector<Input> inputs;
-  for (const TensorImpl *tensor : tensors)
-    if (tensor)
-      inputs.push_back({tensor, {}});
-  return inputs;
-}
-
-void CheckingBackend::elementwise(ElementwiseOp op,
-                                  std::span<const Input> inputs,
-                                  TensorImpl &out, const Call &call) {
-  EagerBackend::elementwise(op, inputs, out, call);
-  if (op != ElementwiseOp::Where)
-    checkNumerics(inputs, out, call);
-}
-
-void CheckingBackend::cast(const Input &x, TensorImpl &out, const Call &call) {
-  EagerBackend::cast(x, out, call);
-  if (x.tensor && x.tensor->dtype != out.dtype)
-    checkNumerics({&x, 1}, out, call);
-}
-
-void CheckingBackend::reduce(ReduceOp op, const TensorImpl &x,
-                             std::span<const int64_t> axes, TensorImpl &out,
-                             const Call &call) {
-  EagerBackend::reduce(op, x, axes, out, call);
-  checkNumerics(present({&x}), out, call);
-}
-
-void CheckingBackend::cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
-                             const Call &call) {
-  EagerBackend::cumsum(x, axis, out, call);
-  checkNumerics(present({&x}), out, call);
-}
-
-void CheckingBackend::matmul(const TensorImpl &a, const TensorImpl &b,
-                             const TensorImpl *bias, TensorImpl &out,
-                             const Call &call) {
-  EagerBackend::matmul(a, b, bias, out, call);
-  checkNumerics(present({&a, &b, bias}), out, call);
-}
-
-void CheckingBackend::conv(const TensorImpl &x, const TensorImpl &weights,
-                           const TensorImpl *bias, const Window &window,
-                           TensorImpl &out, const Call &call) {
-  EagerBackend::conv(x, weights, bias, window, out, call);
-  checkNumerics(present({&x, &weights, bias}), out, call);
-}
-
-void CheckingBackend::convWeightGradient(const TensorImpl &x,
-                                         const TensorImpl &dy,
-                                         const Window &window, TensorImpl &out,
-                                         const Call &call) {
-  EagerBackend::convWeightGradient(x, dy, window, out, call);
-  checkNumerics(present({&x, &dy}), out, call);
-}
-
-void CheckingBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
-                           TensorImpl &out, const Call &call) {
-  EagerBackend::pool(op, x, window, out, call);
-  checkNumerics(present({&x}), out, call);
-}
-
-void CheckingBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
-                                      const Window &window, TensorImpl &out,
-                                      const Call &call) {
-  EagerBackend::maxPoolGradient(x, dy, window, out, call);
-  checkNumerics(present({&x, &dy}), out, call);
-}
-
-void CheckingBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
-                              TensorImpl &out, const Call &call) {
-  EagerBackend::softmax(op, x, axis, out, call);
-  checkNumerics(present({&x}), out, call);
-}
-
-void CheckingBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
-                                const TensorImpl *bias,
-                                const Normalization &norm, TensorImpl &out,
-                                const Call &call) {
-  EagerBackend::layerNorm(x, scale, bias, norm, out, call);
-  checkNumerics(present({&x, scale, bias}), out, call);
-}
-
-void CheckingBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
-                                      const TensorImpl &updates, int64_t axis,
-                                      TensorImpl &out, const Call &call) {
-  EagerBackend::scatterElements(op, indices, updates, axis, out, call);
-  checkNumerics(present({&out, &updates}), out, call);
-}
-
-void CheckingBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
-                                const TensorImpl &updates, TensorImpl &out,
-                                const Call &call) {
-  EagerBackend::scatterNd(op, indices, updates, out, call);
-  checkNumerics(present({&out, &updates}), out, call);
+  std::ranges::copy_if(primitive.inputs, std::back_inserter(inputs), isReal);
+  checkNumerics(inputs, *primitive.outputs[0], primitive.call);
 }
 
 } // namespace tinh::eager

@@ -15,42 +15,25 @@
 #define TINH_EAGER_EAGERBACKEND_CHECKINGBACKEND_H
 
 #include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/Primitives/PrimitiveBackend.h"
 
 namespace tinh::eager {
 
-class CheckingBackend final : public EagerBackend {
+class CheckingBackend final : public PrimitiveBackend {
 public:
-  void elementwise(ElementwiseOp op, std::span<const Input> inputs,
-                   TensorImpl &out, const Call &call) override;
-  void cast(const Input &x, TensorImpl &out, const Call &call) override;
-  void reduce(ReduceOp op, const TensorImpl &x, std::span<const int64_t> axes,
-              TensorImpl &out, const Call &call) override;
-  void cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
-              const Call &call) override;
-  void matmul(const TensorImpl &a, const TensorImpl &b, const TensorImpl *bias,
-              TensorImpl &out, const Call &call) override;
-  void conv(const TensorImpl &x, const TensorImpl &weights,
-            const TensorImpl *bias, const Window &window, TensorImpl &out,
-            const Call &call) override;
-  void convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
-                          const Window &window, TensorImpl &out,
-                          const Call &call) override;
-  void pool(PoolOp op, const TensorImpl &x, const Window &window,
-            TensorImpl &out, const Call &call) override;
-  void maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
-                       const Window &window, TensorImpl &out,
-                       const Call &call) override;
-  void softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis, TensorImpl &out,
-               const Call &call) override;
-  void layerNorm(const TensorImpl &x, const TensorImpl *scale,
-                 const TensorImpl *bias, const Normalization &norm,
-                 TensorImpl &out, const Call &call) override;
-  void scatterElements(ScatterOp op, const TensorImpl &indices,
-                       const TensorImpl &updates, int64_t axis, TensorImpl &out,
-                       const Call &call) override;
-  void scatterNd(ScatterOp op, const TensorImpl &indices,
-                 const TensorImpl &updates, TensorImpl &out,
-                 const Call &call) override;
+  void perform(const Primitive &primitive) override;
+  void fromHost(const void *data, TensorImpl &out, const Call &call) override {
+    backend.fromHost(data, out, call);
+  }
+  const void *waitToRead(const TensorImpl &x, const Call &call) override {
+    return backend.waitToRead(x, call);
+  }
+  void *waitToWrite(const TensorImpl &x, const Call &call) override {
+    return backend.waitToWrite(x, call);
+  }
+
+private:
+  EagerBackend backend; // That computes.
 };
 
 } // namespace tinh::eager

@@ -25,8 +25,11 @@ template <typename Method> struct Contraction {
   bool overwrites() const { return coversResult; }
   uint32_t numChunks() const { return method.numChunks(); }
   void run(uint32_t begin, uint32_t end, Worker &worker) {
-    method.run(a.data(), b.data(), bias.storage ? bias.data() : nullptr,
-               out.data(), begin, end, worker);
+    if constexpr (requires { &Method::numParts; }) // It has no bias.
+      method.run(a.data(), b.data(), out.data(), begin, end, worker);
+    else
+      method.run(a.data(), b.data(), bias.storage ? bias.data() : nullptr,
+                 out.data(), begin, end, worker);
   }
 };
 
@@ -134,22 +137,6 @@ void EagerBackend::conv(const TensorImpl &x, const TensorImpl &weights,
   queue(Conv(KernelLibrary::get(), shape), x, weights, bias, out, call);
 }
 
-namespace {
-
-struct WeightGradient {
-  ConvWeightGradient method;
-  Elements x, dy, out;
-  bool coversResult;
-
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const { return method.numChunks(); }
-  void run(uint32_t begin, uint32_t end, Worker &worker) {
-    method.run(x.data(), dy.data(), out.data(), begin, end, worker);
-  }
-};
-
-} // namespace
-
 void EagerBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
                                       const Window &window, TensorImpl &out,
                                       const Call &call) {
@@ -159,21 +146,15 @@ void EagerBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
   shape.weights = imageStrides(out);
   shape.result = imageStrides(dy);
   ConvWeightGradient method(KernelLibrary::get(), shape);
-  auto queueInto = [&](TensorImpl &result) {
-    std::array reads{x.storage.get(), dy.storage.get()};
-    Engine::get().emplace<WeightGradient>(
-        call, reads, std::array{result.storage.get()}, method, Elements(x),
-        Elements(dy), Elements(result), coversStorage(result));
-  };
   if (method.numParts() == 1)
-    return queueInto(out);
+    return queue(method, x, dy, nullptr, out, call);
   Dims sizes = out.sizes;
   sizes.insert(0, method.numParts());
   Ref<TensorImpl> sums = makeTemporary(out.dtype, sizes);
   ImageStrides strides{sums->strides[1], sums->strides[2],
                        spatial(sums->strides, 3, 0)};
   method.setResult(strides, sums->strides[0]);
-  queueInto(*sums);
+  queue(method, x, dy, nullptr, *sums, call);
   TensorImpl whole;
   setView(whole, out);
   whole.sizes.insert(0, 1);

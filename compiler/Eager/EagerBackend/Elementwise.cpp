@@ -119,8 +119,8 @@ void EagerBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
 
 Backend &eager::cpuBackend() {
   // Never destroyed: static tensors may outlive anything else.
-  static auto *backend = new EagerBackend;
-  static auto *checking = new CheckingBackend;
+  static Backend *backend = new EagerBackend;
+  static Backend *checking = new CheckingBackend;
   bool checks = Engine::get().checkNumerics() != TINH_CHECK_NOTHING;
   return checks ? *checking : *backend;
 }

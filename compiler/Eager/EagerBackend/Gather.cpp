@@ -16,7 +16,7 @@ namespace {
 
 /// Copies a block for each tuple of indices, and for each of some leading
 /// dimensions: out[a…, i…, b…] = x[a…, indices[i…], b…].
-struct GatherOperation {
+struct GatherOperation : Pieces { // Blocks.
   Elements x, indices, out;
   Iteration<2> lead;   // Dimensions a of x and the result.
   Iteration<2> places; // Dimensions i of the indices and the result.
@@ -24,18 +24,11 @@ struct GatherOperation {
   IndexedDimensions indexed;
   int64_t tupleStride;
   int64_t size; // Of an element.
-  int64_t perChunk;
-  bool coversResult;
 
-  bool overwrites() const { return coversResult; }
-  int64_t blocks() const { return lead.elements() * places.elements(); }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(blocks(), perChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withSize(size, [&]<typename Element>(Element) {
-      int64_t last = std::min(end * perChunk, blocks());
-      for (int64_t i = begin * perChunk; i < last;)
+      int64_t last = firstOf(end);
+      for (int64_t i = firstOf(begin); i < last;)
         i += copyBlocks<Element>(i, last - i);
     });
   }
@@ -80,21 +73,15 @@ private:
 };
 
 /// out[i] = x[i with its entry for an axis replaced by indices[i]].
-struct GatherElementsOperation {
+struct GatherElementsOperation : Pieces { // Rows.
   Elements x, indices, out;
   Iteration<3> space; // x without the axis, indices, result.
   IndexedDimension indexed;
-  int64_t size, rowsPerChunk;
-  bool coversResult;
+  int64_t size;
 
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(space.rows(), rowsPerChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withSize(size, [&]<typename Element>(Element) {
-      space.forRows(begin * rowsPerChunk,
-                    std::min(end * rowsPerChunk, space.rows()),
+      space.forRows(firstOf(begin), firstOf(end),
                     [&](const int64_t (&offsets)[3], int64_t rows) {
                       for (int64_t row = 0; row < rows; ++row)
                         gatherRow<Element>(offsets, row);
@@ -121,22 +108,31 @@ private:
 
 } // namespace
 
+static void queueBlocks(const TensorImpl &x, const TensorImpl &indices,
+                        TensorImpl &out, const Iteration<2> &lead,
+                        const Iteration<2> &places, const Iteration<2> &block,
+                        const IndexedDimensions &indexed, int64_t tupleStride,
+                        const Call &call) {
+  Pieces pieces(lead.elements() * places.elements(),
+                elementsPerChunk(x.dtype) / block.elements(),
+                coversStorage(out));
+  Engine::get().emplace<GatherOperation>(
+      call, std::array{x.storage.get(), indices.storage.get()},
+      std::array{out.storage.get()}, pieces, Elements(x), Elements(indices),
+      Elements(out), lead, places, block, indexed, tupleStride,
+      elementSize(x.dtype));
+}
+
 void EagerBackend::gather(const TensorImpl &x, const TensorImpl &indices,
                           int64_t axis, TensorImpl &out, const Call &call) {
   if (out.numElements() == 0)
     return;
   auto lead = static_cast<uint32_t>(axis);
   uint32_t trail = x.rank() - lead - 1;
-  Iteration<2> block =
-      sharedDimensions(x, lead + 1, out, lead + indices.rank(), trail);
-  Engine::get().emplace<GatherOperation>(
-      call, std::array{x.storage.get(), indices.storage.get()},
-      std::array{out.storage.get()}, Elements(x), Elements(indices),
-      Elements(out), sharedDimensions(x, 0, out, 0, lead),
-      sharedDimensions(indices, 0, out, lead, indices.rank()), block,
-      IndexedDimensions(x, lead, 1), int64_t(0), elementSize(x.dtype),
-      std::max<int64_t>(1, elementsPerChunk(x.dtype) / block.elements()),
-      coversStorage(out));
+  queueBlocks(x, indices, out, sharedDimensions(x, 0, out, 0, lead),
+              sharedDimensions(indices, 0, out, lead, indices.rank()),
+              sharedDimensions(x, lead + 1, out, lead + indices.rank(), trail),
+              IndexedDimensions(x, lead, 1), 0, call);
 }
 
 void EagerBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
@@ -145,17 +141,12 @@ void EagerBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
     return;
   uint32_t places = indices.rank() - 1;
   auto count = static_cast<uint32_t>(indices.sizes[places]);
-  Iteration<2> none,
-      block = sharedDimensions(x, count, out, places, x.rank() - count);
+  Iteration<2> none;
   none.merge();
-  Engine::get().emplace<GatherOperation>(
-      call, std::array{x.storage.get(), indices.storage.get()},
-      std::array{out.storage.get()}, Elements(x), Elements(indices),
-      Elements(out), none, sharedDimensions(indices, 0, out, 0, places), block,
-      IndexedDimensions(x, 0, count), indices.strides[places],
-      elementSize(x.dtype),
-      std::max<int64_t>(1, elementsPerChunk(x.dtype) / block.elements()),
-      coversStorage(out));
+  queueBlocks(x, indices, out, none,
+              sharedDimensions(indices, 0, out, 0, places),
+              sharedDimensions(x, count, out, places, x.rank() - count),
+              IndexedDimensions(x, 0, count), indices.strides[places], call);
 }
 
 void EagerBackend::gatherElements(const TensorImpl &x,
@@ -172,9 +163,9 @@ void EagerBackend::gatherElements(const TensorImpl &x,
   space.merge();
   Engine::get().emplace<GatherElementsOperation>(
       call, std::array{x.storage.get(), indices.storage.get()},
-      std::array{out.storage.get()}, Elements(x), Elements(indices),
-      Elements(out), space, IndexedDimension(x, static_cast<uint32_t>(axis)),
-      elementSize(x.dtype),
-      std::max<int64_t>(1, elementsPerChunk(x.dtype) / space.columns()),
-      coversStorage(out));
+      std::array{out.storage.get()},
+      Pieces(space.rows(), elementsPerChunk(x.dtype) / space.columns(),
+             coversStorage(out)),
+      Elements(x), Elements(indices), Elements(out), space,
+      IndexedDimension(x, static_cast<uint32_t>(axis)), elementSize(x.dtype));
 }

@@ -73,23 +73,17 @@ void EagerBackend::concat(std::span<const TensorImpl *const> inputs,
 
 namespace {
 
-struct PadOperation {
+struct PadOperation : Pieces { // Rows.
   Elements x, out;
   Dims xSizes, xStrides, outSizes, outStrides, low;
   PadMode mode;
   uint64_t value;
   int64_t size; // Of an element.
-  int64_t rows, rowsPerChunk;
-  bool coversResult;
 
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(rows, rowsPerChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withSize(size, [&]<typename Element>(Element) {
-      int64_t last = std::min(end * rowsPerChunk, rows);
-      for (int64_t row = begin * rowsPerChunk; row < last; ++row)
+      int64_t last = firstOf(end);
+      for (int64_t row = firstOf(begin); row < last; ++row)
         padRow<Element>(row);
     });
   }
@@ -154,9 +148,8 @@ void EagerBackend::pad(const TensorImpl &x, const Dims &low, const Dims &high,
   int64_t columns = out.sizes.back();
   Engine::get().emplace<PadOperation>(
       call, std::array{x.storage.get()}, std::array{out.storage.get()},
+      Pieces(out.numElements() / columns, elementsPerChunk(x.dtype) / columns,
+             coversStorage(out)),
       Elements(x), Elements(out), x.sizes, x.strides, out.sizes, out.strides,
-      low, mode, bitsOf(value), elementSize(x.dtype),
-      out.numElements() / columns,
-      std::max<int64_t>(1, elementsPerChunk(x.dtype) / columns),
-      coversStorage(out));
+      low, mode, bitsOf(value), elementSize(x.dtype));
 }

@@ -41,6 +41,26 @@ inline bool isQuick(int64_t steps) { return steps <= 2048; }
 
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// Work in equal pieces, as an operation has it: a chunk has as many pieces as
+/// are worth a thread, at least one.
+struct Pieces {
+  int64_t pieces, perChunk;
+  bool coversResult = false; // All of the result's memory is written.
+
+  Pieces(int64_t pieces, int64_t perChunk, bool coversResult)
+      : pieces(pieces), perChunk(std::max<int64_t>(1, perChunk)),
+        coversResult(coversResult) {}
+
+  bool overwrites() const { return coversResult; }
+  uint32_t numChunks() const {
+    return static_cast<uint32_t>(ceilDiv(pieces, perChunk));
+  }
+  /// The pieces of a chunk on which chunks begin or end.
+  int64_t firstOf(uint32_t chunk) const {
+    return std::min(chunk * perChunk, pieces);
+  }
+};
+
 /// The bytes of a number as an element, the first ones of the result.
 uint64_t bitsOf(const Scalar &scalar);
 

@@ -70,36 +70,30 @@ std::array<PoolDimension, 3> poolDimensions(const TensorImpl &x,
   return dims;
 }
 
-struct PoolOperation {
+struct PoolOperation : Pieces { // Rows of results.
   PoolOp op;
   tinh_dtype_t dtype;
   Elements x, out;
-  int64_t channels, images;
+  int64_t channels;
   int64_t xStrides[2], outStrides[2]; // Of images and channels.
   std::array<PoolDimension, 3> dims;
-  bool coversResult;
-  int64_t rows = 0, rowsPerChunk = 0;
 
   PoolOperation(PoolOp op, const TensorImpl &x, const Window &window,
                 const TensorImpl &out)
-      : op(op), dtype(x.dtype), x(x), out(out), channels(x.sizes[1]),
-        images(x.sizes[0]), xStrides{x.strides[0], x.strides[1]},
+      : Pieces(out.numElements() / out.sizes.back(), 1, coversStorage(out)),
+        op(op), dtype(x.dtype), x(x), out(out), channels(x.sizes[1]),
+        xStrides{x.strides[0], x.strides[1]},
         outStrides{out.strides[0], out.strides[1]},
-        dims(poolDimensions(x, window, out)), coversResult(coversStorage(out)) {
-    rows = images * channels * dims[0].out * dims[1].out;
+        dims(poolDimensions(x, window, out)) {
     int64_t work =
         dims[0].kernel * dims[1].kernel * dims[2].kernel * dims[2].out;
-    rowsPerChunk = std::max<int64_t>(1, elementsPerChunk(dtype) / work);
+    perChunk = std::max<int64_t>(1, elementsPerChunk(dtype) / work);
   }
 
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(rows, rowsPerChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &worker) {
     withElement(dtype, [&]<typename Element>(Element) {
-      int64_t last = std::min(end * rowsPerChunk, rows);
-      for (int64_t row = begin * rowsPerChunk; row < last; ++row)
+      int64_t last = firstOf(end);
+      for (int64_t row = firstOf(begin); row < last; ++row)
         poolRow<Element>(row, worker);
     });
   }
@@ -190,41 +184,35 @@ private:
 
 /// A channel of an image at a time: a row of windows finds where its largest
 /// elements are, a tap after the other; then their gradients are added there.
-struct MaxPoolGradientOperation {
+struct MaxPoolGradientOperation : Pieces { // Planes.
   tinh_dtype_t dtype;
   Elements x, dy, dx;
-  int64_t channels, planes;
+  int64_t channels;
   int64_t xStrides[2], dyStrides[2], dxStrides[2]; // Of images and channels.
   std::array<PoolDimension, 3> dims;               // Of x and dy.
   int64_t dxSpatial[3] = {};
-  bool coversResult;
-  int64_t planesPerChunk;
 
   MaxPoolGradientOperation(const TensorImpl &x, const TensorImpl &dy,
                            const Window &window, const TensorImpl &out)
-      : dtype(x.dtype), x(x), dy(dy), dx(out), channels(x.sizes[1]),
-        planes(x.sizes[0] * x.sizes[1]), xStrides{x.strides[0], x.strides[1]},
+      : Pieces(x.sizes[0] * x.sizes[1], 1, coversStorage(out)), dtype(x.dtype),
+        x(x), dy(dy), dx(out), channels(x.sizes[1]),
+        xStrides{x.strides[0], x.strides[1]},
         dyStrides{dy.strides[0], dy.strides[1]},
         dxStrides{out.strides[0], out.strides[1]},
-        dims(poolDimensions(x, window, dy)), coversResult(coversStorage(out)) {
+        dims(poolDimensions(x, window, dy)) {
     uint32_t count = x.rank() - 2;
     for (uint32_t d = 0; d < count; ++d)
       dxSpatial[3 - count + d] = out.strides[2 + d];
-    planesPerChunk =
-        std::max<int64_t>(1, elementsPerChunk(dtype) / planeSize());
+    perChunk = std::max<int64_t>(1, elementsPerChunk(dtype) / planeSize());
   }
 
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(planes, planesPerChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &worker) {
     withElement(dtype, [&]<typename Element>(Element) {
       // Narrow floats are compared and summed in f32.
       using Value = typename SumOf<Element>::type;
       if constexpr (std::is_floating_point_v<Value>) {
-        int64_t last = std::min(end * planesPerChunk, planes);
-        for (int64_t plane = begin * planesPerChunk; plane < last; ++plane)
+        int64_t last = firstOf(end);
+        for (int64_t plane = firstOf(begin); plane < last; ++plane)
           if (planeSize() <= std::numeric_limits<int32_t>::max())
             addPlane<Element, Value, int32_t>(plane, worker);
           else

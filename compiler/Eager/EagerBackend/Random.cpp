@@ -52,22 +52,16 @@ struct Words {
   }
 };
 
-struct RandomOperation {
+struct RandomOperation : Pieces { // Blocks.
   Elements out;
   tinh_dtype_t dtype;
   Draw draw;
   Iteration<1> space; // In row-major order.
-  bool coversResult;
 
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(blocks(), kBlocksPerChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withElement(dtype, [&]<typename Element>(Element) {
-      int64_t last = std::min(end * kBlocksPerChunk, blocks());
-      for (int64_t block = begin * kBlocksPerChunk; block < last;
-           block += kTogether)
+      int64_t last = firstOf(end);
+      for (int64_t block = firstOf(begin); block < last; block += kTogether)
         fill<Element>(block, std::min<int64_t>(kTogether, last - block));
     });
   }
@@ -75,7 +69,6 @@ struct RandomOperation {
 private:
   bool isWide() const { return drawsWideNumbers(draw.kind, dtype); }
   int64_t perBlock() const { return isWide() ? 2 : 4; }
-  int64_t blocks() const { return ceilDiv(space.elements(), perBlock()); }
 
   /// The numbers of `count` blocks.
   template <typename Element> void fill(int64_t first, int64_t count) const {
@@ -180,7 +173,10 @@ void EagerBackend::random(const Draw &draw, TensorImpl &out, const Call &call) {
     if (out.sizes[d] != 1)
       space.add(out.sizes[d], {out.strides[d]});
   space.merge();
+  int64_t perBlock = drawsWideNumbers(draw.kind, out.dtype) ? 2 : 4;
   Engine::get().emplace<RandomOperation>(
       call, std::span<Storage *const>(), std::array{out.storage.get()},
-      Elements(out), out.dtype, draw, space, coversStorage(out));
+      Pieces(ceilDiv(space.elements(), perBlock), kBlocksPerChunk,
+             coversStorage(out)),
+      Elements(out), out.dtype, draw, space);
 }

@@ -45,7 +45,7 @@ void update(ScatterOp op, Element &target, Element value) {
 
 /// out[i with its entry for an axis replaced by indices[i]] = or += …
 /// updates[i].
-struct ScatterElementsOperation {
+struct ScatterElementsOperation : Pieces { // Elements of `space`.
   ScatterOp op;
   tinh_dtype_t dtype;
   Elements indices, updates, out;
@@ -53,15 +53,11 @@ struct ScatterElementsOperation {
   int64_t length;                    // Of the indices along the axis,
   int64_t indexStride, updateStride; // and there.
   IndexedDimension indexed;
-  int64_t perChunk; // Elements of `space`.
 
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(space.elements(), perChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withElement(dtype, [&]<typename Element>(Element) {
-      int64_t last = std::min(end * perChunk, space.elements());
-      for (int64_t i = begin * perChunk; i < last;) {
+      int64_t last = firstOf(end);
+      for (int64_t i = firstOf(begin); i < last;) {
         int64_t offsets[3];
         space.locate(i, offsets);
         int64_t count =
@@ -99,7 +95,7 @@ private:
 };
 
 /// out[indices[i…, 0], …, b…] = or += … updates[i…, b…].
-struct ScatterNdOperation {
+struct ScatterNdOperation : Pieces { // Columns of blocks.
   ScatterOp op;
   tinh_dtype_t dtype;
   Elements indices, updates, out;
@@ -107,19 +103,14 @@ struct ScatterNdOperation {
   Iteration<2> block;  // Dimensions b of the updates and the result.
   int64_t tupleStride;
   IndexedDimensions indexed;
-  int64_t perChunk; // Columns of blocks.
 
   bool mayTakeLong() const {
     return places.elements() * block.elements() > (1 << 16);
   }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(block.columns(), perChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withElement(dtype, [&]<typename Element>(Element) {
-      int64_t last = std::min(end * perChunk, block.columns());
       for (int64_t i = 0; i < places.elements(); ++i)
-        scatterBlock<Element>(i, begin * perChunk, last);
+        scatterBlock<Element>(i, firstOf(begin), firstOf(end));
     });
   }
 
@@ -160,10 +151,13 @@ void EagerBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
       call,
       std::array{indices.storage.get(), updates.storage.get(),
                  out.storage.get()},
-      std::array{out.storage.get()}, op, out.dtype, Elements(indices),
-      Elements(updates), Elements(out), space, length, indices.strides[axis],
-      updates.strides[axis], IndexedDimension(out, static_cast<uint32_t>(axis)),
-      std::max<int64_t>(16, elementsPerChunk(out.dtype) / length));
+      std::array{out.storage.get()},
+      Pieces(space.elements(),
+             std::max<int64_t>(16, elementsPerChunk(out.dtype) / length),
+             /*coversResult=*/false),
+      op, out.dtype, Elements(indices), Elements(updates), Elements(out), space,
+      length, indices.strides[axis], updates.strides[axis],
+      IndexedDimension(out, static_cast<uint32_t>(axis)));
 }
 
 void EagerBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
@@ -183,8 +177,11 @@ void EagerBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
       call,
       std::array{indices.storage.get(), updates.storage.get(),
                  out.storage.get()},
-      std::array{out.storage.get()}, op, out.dtype, Elements(indices),
-      Elements(updates), Elements(out), places, block,
-      indices.strides[numPlaces], IndexedDimensions(out, 0, count),
-      std::max<int64_t>(64, elementsPerChunk(out.dtype) / visits));
+      std::array{out.storage.get()},
+      Pieces(block.columns(),
+             std::max<int64_t>(64, elementsPerChunk(out.dtype) / visits),
+             /*coversResult=*/false),
+      op, out.dtype, Elements(indices), Elements(updates), Elements(out),
+      places, block, indices.strides[numPlaces],
+      IndexedDimensions(out, 0, count));
 }

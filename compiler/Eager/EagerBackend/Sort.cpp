@@ -19,23 +19,17 @@ using namespace tinh::eager;
 namespace {
 
 /// Elements along the axis of x, their sorted values and indices.
-struct SortOperation {
-  Elements x, values, indices; // The last two may have no storage.
-  Iteration<3> space;          // Columns are the axis.
+struct SortOperation : Pieces { // Rows.
+  Elements x, values, indices;  // The last two may have no storage.
+  Iteration<3> space;           // Columns are the axis.
   tinh_dtype_t dtype;
-  bool descending, coversResults;
+  bool descending;
   int64_t count; // Of the first ones that are wanted.
-  int64_t rowsPerChunk;
 
-  bool overwrites() const { return coversResults; }
   bool mayTakeLong() const { return space.columns() > 10'000; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(space.rows(), rowsPerChunk));
-  }
   void run(uint32_t begin, uint32_t end, Worker &worker) {
     withElement(dtype, [&]<typename Element>(Element) {
-      space.forRows(begin * rowsPerChunk,
-                    std::min(end * rowsPerChunk, space.rows()),
+      space.forRows(firstOf(begin), firstOf(end),
                     [&](const int64_t (&offsets)[3], int64_t rows) {
                       for (int64_t row = 0; row < rows; ++row)
                         sortRow<Element>(offsets, row, worker);
@@ -149,9 +143,9 @@ void EagerBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
   // Comparing takes longer than moving.
   int64_t perChunk = elementsPerChunk(x.dtype) / 16;
   Engine::get().emplace<SortOperation>(
-      call, std::array{x.storage.get()}, writes, Elements(x),
+      call, std::array{x.storage.get()}, writes,
+      Pieces(space.rows(), perChunk / x.sizes[axis], covers), Elements(x),
       values ? Elements(*values) : Elements(),
       indices ? Elements(*indices) : Elements(), space, x.dtype, descending,
-      covers, result.sizes[axis],
-      std::max<int64_t>(1, perChunk / x.sizes[axis]));
+      result.sizes[axis]);
 }

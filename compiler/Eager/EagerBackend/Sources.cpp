@@ -18,24 +18,18 @@ using namespace tinh::eager;
 
 namespace {
 
-struct IotaOperation {
+struct IotaOperation : Pieces { // Elements.
   Elements out;
   tinh_dtype_t dtype;
   Scalar start, step;
-  int64_t count, stride;
-  bool coversResult;
+  int64_t stride;
 
-  bool overwrites() const { return coversResult; }
-  uint32_t numChunks() const {
-    return static_cast<uint32_t>(ceilDiv(count, elementsPerChunk(dtype)));
-  }
   void run(uint32_t begin, uint32_t end, Worker &) {
     withElement(dtype, [&]<typename Element>(Element) {
       auto *to = reinterpret_cast<Element *>(out.data());
-      int64_t perChunk = elementsPerChunk(dtype);
-      int64_t last = std::min(end * perChunk, count);
+      int64_t last = firstOf(end);
       bool isReal = start.dtype == TINH_DTYPE_F64;
-      for (int64_t i = begin * perChunk; i < last; ++i)
+      for (int64_t i = firstOf(begin); i < last; ++i)
         to[i * stride] =
             isReal ? static_cast<Element>(start.real +
                                           static_cast<double>(i) * step.real)
@@ -59,8 +53,8 @@ void EagerBackend::iota(const Scalar &start, const Scalar &step,
     return;
   Engine::get().emplace<IotaOperation>(
       call, std::span<Storage *const>(), std::array{out.storage.get()},
-      Elements(out), out.dtype, start, step, out.sizes[0], out.strides[0],
-      coversStorage(out));
+      Pieces(out.sizes[0], elementsPerChunk(out.dtype), coversStorage(out)),
+      Elements(out), out.dtype, start, step, out.strides[0]);
 }
 
 //===----------------------------------------------------------------------===//

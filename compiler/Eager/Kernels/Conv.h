@@ -20,11 +20,16 @@ struct ConvShape {
   ImageStrides x, weights, result;
   bool hasBias = false;
   int64_t biasStride = 0;
+
+  /// Blocks of so many windows that there are along dimension `i`.
+  int64_t blocksAlong(int i, const Spatial &block) const {
+    return divideUp(windows.out[i], block[i]);
+  }
 };
 
 /// How a convolution is computed: its chunks are some blocks of the result's
 /// images.
-class Conv {
+class Conv : Products {
 public:
   Conv(KernelLibrary &library, const ConvShape &shape);
 
@@ -39,9 +44,9 @@ private:
 
   void chooseBlocks();
   int64_t numBlocks() const;
-  int64_t blocksAlong(int dimension) const;
   bool storesInPlace() const;
   Scratch takeScratch(Worker &worker) const;
+  Block blockOf(int64_t index, int64_t &image, int64_t &group) const;
   void runGroup(const Block &block, const Scratch &scratch) const;
   void fillOffsets(const Scratch &scratch) const;
   MatrixPlace weightsOf(const Block &block, const Scratch &scratch,
@@ -52,12 +57,8 @@ private:
   void multiply(const Block &block, const Scratch &scratch, int64_t channel,
                 int64_t channels, int64_t index, int64_t count) const;
 
-  KernelLibrary *library;
   ConvShape shape;
   Slab slab;
-  tinh_dtype_t sums;    // In which all is computed, and
-  bool direct;          // whether operands are that already.
-  int64_t panelWidth;   // Columns of a register tile.
   int64_t weightStride; // Of an output's weights; 0: they are not even.
   Spatial block;        // Of outputs that are computed together.
   int64_t channelsPerBlock, outputsPerBlock, groupsPerBlock, blocksPerChunk;

@@ -19,21 +19,20 @@
 
 namespace tinh::eager {
 
-/// Of any dtype.
-static const double zero = 0;
-
-static int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
-static uint64_t align(uint64_t bytes) { return (bytes + 63) & ~uint64_t(63); }
-
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
 
+/// Windows that begin at each place: the slab has all that they read.
+static Windows everyPlace(Windows windows) {
+  windows.strides = {1, 1, 1};
+  return windows;
+}
+
 ConvWeightGradient::ConvWeightGradient(KernelLibrary &library,
                                        const ConvShape &shape)
-    : library(&library), shape(shape), sums(sumsType(shape.dtype)),
-      direct(tinh_dtype_size(sums) == tinh_dtype_size(shape.dtype)),
-      panelWidth(library.panelWidth(sums)) {
+    : Products(library, shape.dtype), shape(shape),
+      slab(library, everyPlace(shape.windows), /*channelsLast=*/true) {
   choosePositions();
   chooseBlocks();
 }
@@ -42,48 +41,41 @@ int64_t ConvWeightGradient::tapsPerRow() const {
   return shape.windows.dilations[2] == 1 ? shape.windows.kernel[2] : 1;
 }
 
-int64_t ConvWeightGradient::blocksAlong(int i) const {
-  return divideUp(shape.windows.out[i], block[i]);
-}
-
-/// As many windows as the first-level cache has room for with a panel of their
-/// channels.
+/// As many windows as half of the first-level cache has room for with a panel
+/// of their channels. The other half is for the rows that it is multiplied by.
 void ConvWeightGradient::choosePositions() {
-  constexpr int64_t kPanelBytes = 24 << 10, kMostPositions = 1024;
+  constexpr int64_t kMostPositions = 1024;
   const Spatial &out = shape.windows.out;
-  int64_t width = std::min(shape.channels, panelWidth) * tinh_dtype_size(sums);
-  int64_t left = std::clamp<int64_t>(kPanelBytes / width, 1, kMostPositions);
+  int64_t width = bytesOf(std::min(shape.channels, panelWidth));
+  int64_t left = std::clamp<int64_t>(library->machine().l1.bytes / 2 / width, 1,
+                                     kMostPositions);
+  Spatial places;
   for (int i = 2; i >= 0; --i) {
-    block[i] = std::clamp<int64_t>(left, 1, out[i]);
-    block[i] = divideUp(out[i], blocksAlong(i));
+    block[i] = cpu::evenBlock(out[i], std::clamp<int64_t>(left, 1, out[i]));
     left = block[i] == out[i] ? std::max<int64_t>(left / out[i], 1) : 1;
+    places[i] = (block[i] - 1) * shape.windows.strides[i] + 1;
   }
   images = std::min(left, shape.batch);
-  for (int i = 0; i < 3; ++i)
-    extents[i] = (block[i] - 1) * shape.windows.strides[i] +
-                 (shape.windows.kernel[i] - 1) * shape.windows.dilations[i] + 1;
+  slab.setBlock(places);
 }
 
 void ConvWeightGradient::chooseBlocks() {
-  constexpr int64_t kChannels = 64, kSumsBytes = 384 << 10, kTile = 12,
-                    kEnoughChunks = 8;
-  constexpr double kLeastWork = 4e6;
-  int64_t size = tinh_dtype_size(sums), taps = product(shape.windows.kernel);
-  auto even = [](int64_t all, int64_t most) {
-    return divideUp(all, divideUp(all, most));
-  };
-  channelsPerBlock = even(shape.channels, kChannels);
-  int64_t most = kSumsBytes / (size * taps * channelsPerBlock);
-  outputsPerBlock =
-      even(shape.outputs, std::max<int64_t>(most / kTile * kTile, kTile));
-  int64_t blocks = shape.groups * divideUp(shape.channels, channelsPerBlock) *
-                   divideUp(shape.outputs, outputsPerBlock);
+  // Parts of the batch have gradients of their own, which are added up: only
+  // for a few chunks more, each of several times the usual work.
+  constexpr int64_t kEnoughChunks = 8, kPanels = 2;
+  int64_t taps = product(shape.windows.kernel);
+  int64_t tile =
+      cpu::mostTileRows(cpu::kTileVectors, library->machine().vectorRegisters);
+  channelsPerBlock = cpu::evenBlock(shape.channels, kPanels * panelWidth);
+  int64_t most =
+      cpu::residentBytes(library->machine()) / bytesOf(taps * channelsPerBlock);
+  outputsPerBlock = cpu::evenBlock(shape.outputs,
+                                   std::max<int64_t>(most / tile * tile, tile));
   double work = 2.0 * shape.groups * shape.channels * shape.outputs * taps *
                 product(shape.windows.out) * shape.batch;
-  auto wanted = static_cast<int64_t>(
-      std::clamp<double>(work / kLeastWork, 1, kEnoughChunks));
+  int64_t wanted = cpu::chunksFor(work / 4, kEnoughChunks);
   if (direct)
-    parts = std::clamp<int64_t>(divideUp(wanted, blocks), 1, shape.batch);
+    parts = std::clamp<int64_t>(divideUp(wanted, numChunks()), 1, shape.batch);
   parts = divideUp(shape.batch, divideUp(shape.batch, parts));
 }
 
@@ -112,37 +104,30 @@ struct ConvWeightGradient::Scratch {
 
 ConvWeightGradient::Scratch
 ConvWeightGradient::takeScratch(Worker &worker) const {
-  uint64_t size = tinh_dtype_size(sums);
   int64_t positions = images * product(block);
-  uint64_t slab =
-      align((images * imageSize(channelsPerBlock) + panelWidth) * size);
-  uint64_t windows = align(outputsPerBlock * positions * size);
-  uint64_t results = align(outputsPerBlock * product(shape.windows.kernel) *
-                           channelsPerBlock * size);
-  auto *memory = static_cast<char *>(worker.scratch(
-      slab + windows + results + align(positions * sizeof(int64_t))));
+  int64_t places = images * slab.planeSize();
   Scratch scratch;
-  scratch.slab = memory;
-  scratch.windows = memory + slab;
-  scratch.sums = scratch.windows + windows;
-  scratch.offsets = reinterpret_cast<int64_t *>(scratch.sums + results);
+  char *offsets;
+  eager::takeScratch(
+      worker, {{&scratch.slab, bytesOf(places * channelsPerBlock + panelWidth)},
+               {&scratch.windows, bytesOf(outputsPerBlock * positions)},
+               {&scratch.sums,
+                bytesOf(outputsPerBlock * slab.taps() * channelsPerBlock)},
+               {&offsets, positions * static_cast<int64_t>(sizeof(int64_t))}});
+  scratch.offsets = reinterpret_cast<int64_t *>(offsets);
   return scratch;
 }
 
 ConvWeightGradient::Block ConvWeightGradient::blockOf(const void *x,
                                                       const void *dy, void *dw,
                                                       int64_t index) const {
-  auto take = [&](int64_t count) {
-    int64_t digit = index % count;
-    index /= count;
-    return digit;
-  };
+  Digits digits(index);
   Block b;
-  int64_t channel =
-      take(divideUp(shape.channels, channelsPerBlock)) * channelsPerBlock;
+  int64_t channel = digits.take(divideUp(shape.channels, channelsPerBlock)) *
+                    channelsPerBlock;
   int64_t output =
-      take(divideUp(shape.outputs, outputsPerBlock)) * outputsPerBlock;
-  int64_t group = take(shape.groups), part = index;
+      digits.take(divideUp(shape.outputs, outputsPerBlock)) * outputsPerBlock;
+  int64_t group = digits.take(shape.groups), part = digits.first();
   b.channels = std::min(channelsPerBlock, shape.channels - channel);
   b.outputs = std::min(outputsPerBlock, shape.outputs - output);
   int64_t imagesPerPart = divideUp(shape.batch, parts);
@@ -150,14 +135,13 @@ ConvWeightGradient::Block ConvWeightGradient::blockOf(const void *x,
   b.imageEnd = std::min(b.image + imagesPerPart, shape.batch);
   int64_t firstOutput = group * shape.outputs + output;
   b.x = advance(static_cast<const char *>(x),
-                (group * shape.channels + channel) * shape.x.channel,
-                shape.dtype);
+                (group * shape.channels + channel) * shape.x.channel, elements);
   b.dy = advance(static_cast<const char *>(dy),
-                 firstOutput * shape.result.channel, shape.dtype);
+                 firstOutput * shape.result.channel, elements);
   b.dw = advance(static_cast<char *>(dw),
                  part * partStride + firstOutput * shape.weights.outer +
                      channel * shape.weights.channel,
-                 shape.dtype);
+                 elements);
   return b;
 }
 
@@ -176,11 +160,10 @@ void ConvWeightGradient::runBlock(const Block &b,
   bool isFirst = true;
   for (int64_t image = b.image; image < b.imageEnd; image += images) {
     int64_t count = std::min(images, b.imageEnd - image);
-    for (int64_t i = 0; i < blocksAlong(0); ++i)
-      for (int64_t j = 0; j < blocksAlong(1); ++j)
-        for (int64_t k = 0; k < blocksAlong(2); ++k) {
-          Spatial first = {i * block[0], j * block[1], k * block[2]};
-          addPositions(b, scratch, image, count, first, isFirst);
+    for (int64_t i = 0; i < shape.windows.out[0]; i += block[0])
+      for (int64_t j = 0; j < shape.windows.out[1]; j += block[1])
+        for (int64_t k = 0; k < shape.windows.out[2]; k += block[2]) {
+          addPositions(b, scratch, image, count, {i, j, k}, isFirst);
           isFirst = false;
         }
   }
@@ -191,78 +174,36 @@ void ConvWeightGradient::runBlock(const Block &b,
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Lines of one image that windows from `first` on read, channels last; what
-/// does not exist is zero.
-void ConvWeightGradient::fillImages(const Block &b, const Scratch &scratch,
-                                    int64_t image, const Spatial &first,
-                                    const Spatial &count, char *to) const {
-  tinh_dtype_t dtype = direct ? sums : shape.dtype;
-  Spatial low, high; // Of places that exist, in the slab.
-  bool inside = true, exists = true;
-  int64_t offset = image * shape.x.outer;
-  for (int i = 0; i < 3; ++i) {
-    int64_t start =
-        first[i] * shape.windows.strides[i] - shape.windows.padLow[i];
-    int64_t used = (count[i] - 1) * shape.windows.strides[i] +
-                   (shape.windows.kernel[i] - 1) * shape.windows.dilations[i] +
-                   1;
-    low[i] = std::clamp<int64_t>(-start, 0, used);
-    high[i] = std::clamp<int64_t>(shape.windows.in[i] - start, 0, used);
-    inside &= low[i] == 0 && high[i] == extents[i];
-    exists &= low[i] < high[i];
-    offset += (start + low[i]) * shape.x.spatial[i];
-  }
-  if (!inside)
-    copyMatrix(*library, {&zero, sums, {0, 0}}, {to, sums, {0, 1}}, 1,
-               imageSize(b.channels));
-  if (!exists)
-    return;
-  int64_t width = high[2] - low[2];
-  for (int64_t i = low[0]; i < high[0]; ++i)
-    for (int64_t j = low[1]; j < high[1]; ++j) {
-      int64_t place = (i * extents[1] + j) * extents[2] + low[2];
-      int64_t from = offset + (i - low[0]) * shape.x.spatial[0] +
-                     (j - low[1]) * shape.x.spatial[1];
-      copyMatrix(*library,
-                 {advance(b.x, from, shape.dtype),
-                  dtype,
-                  {shape.x.spatial[2], shape.x.channel}},
-                 {advance(to, place * b.channels, sums), sums, {b.channels, 1}},
-                 width, b.channels);
-    }
-}
-
 /// Adds the windows of a box of some images.
 void ConvWeightGradient::addPositions(const Block &b, const Scratch &scratch,
                                       int64_t image, int64_t count,
                                       const Spatial &first,
                                       bool isFirst) const {
-  tinh_dtype_t dtype = direct ? sums : shape.dtype;
-  Spatial box;
-  for (int i = 0; i < 3; ++i)
-    box[i] = std::min(block[i], shape.windows.out[i] - first[i]);
-  int64_t positions = count * product(box), position = 0;
+  const ImageStrides &dy = shape.result;
   const Spatial &strides = shape.windows.strides;
+  Spatial box, start;
+  for (int i = 0; i < 3; ++i) {
+    box[i] = std::min(block[i], shape.windows.out[i] - first[i]);
+    start[i] = first[i] * strides[i];
+  }
+  int64_t positions = count * product(box), position = 0;
   for (int64_t n = 0; n < count; ++n) {
-    int64_t slab = n * imageSize(b.channels);
-    fillImages(b, scratch, image + n, first, box,
-               advance(scratch.slab, slab, sums));
+    int64_t offset = n * slab.planeSize() * b.channels;
+    const char *x = advance(b.x, (image + n) * shape.x.outer, elements);
+    slab.fill({x, elements, {}}, shape.x, b.channels, start, zeros().data,
+              advance(scratch.slab, offset, sums), sums);
     for (int64_t i = 0; i < box[0]; ++i) {
-      int64_t from = (image + n) * shape.result.outer +
-                     (first[0] + i) * shape.result.spatial[0] +
-                     first[1] * shape.result.spatial[1] +
-                     first[2] * shape.result.spatial[2];
-      copyBox(*library, {advance(b.dy, from, shape.dtype), dtype, {}},
-              {shape.result.channel, shape.result.spatial[1],
-               shape.result.spatial[2]},
+      int64_t from = (image + n) * dy.outer + (first[0] + i) * dy.spatial[0] +
+                     first[1] * dy.spatial[1] + first[2] * dy.spatial[2];
+      copyBox(*library, {advance(b.dy, from, elements), elements, {}},
+              {dy.channel, dy.spatial[1], dy.spatial[2]},
               {advance(scratch.windows, position, sums), sums, {}},
               {positions, box[2], 1}, {b.outputs, box[1], box[2]});
       for (int64_t j = 0; j < box[1]; ++j)
         for (int64_t k = 0; k < box[2]; ++k)
           scratch.offsets[position++] =
-              slab +
-              ((i * strides[0] * extents[1] + j * strides[1]) * extents[2] +
-               k * strides[2]) *
+              offset +
+              slab.placeOf({i * strides[0], j * strides[1], k * strides[2]}) *
                   b.channels;
     }
   }
@@ -276,35 +217,19 @@ void ConvWeightGradient::addPositions(const Block &b, const Scratch &scratch,
 /// Adds the products of all taps to the sums, [outputs, taps, channels].
 void ConvWeightGradient::multiply(const Block &b, const Scratch &scratch,
                                   int64_t positions, bool isFirst) const {
-  const Spatial &kernel = shape.windows.kernel;
-  const Spatial &dilations = shape.windows.dilations;
-  int64_t perRow = tapsPerRow(), row = product(kernel) * b.channels;
-  ContractionSizes sizes{
-      perRow * b.channels, positions, {positions, 1}, {row, 1}, {row, 1}};
-  if (isFirst)
-    sizes.i = {0, 0};
-  for (int64_t tap = 0; tap < product(kernel); tap += perRow) {
-    Spatial at = {tap / (kernel[1] * kernel[2]), tap / kernel[2] % kernel[1],
-                  tap % kernel[2]};
-    int64_t place = (at[0] * dilations[0] * extents[1] + at[1] * dilations[1]) *
-                        extents[2] +
-                    at[2] * dilations[2];
-    char *result = advance(scratch.sums, tap * b.channels, sums);
-    const void *initial = result;
-    if (isFirst)
-      initial = &zero;
-    void *buffers[] = {&sizes,
-                       scratch.windows,
-                       advance(scratch.slab, place * b.channels, sums),
-                       scratch.offsets,
-                       const_cast<void *>(initial),
-                       result};
-    library->contraction(sums)(buffers, nullptr, 0, b.outputs);
+  int64_t perRow = tapsPerRow(), row = slab.taps() * b.channels;
+  MatrixPlace left{scratch.windows, sums, {positions, 1}};
+  MatrixPlace results{scratch.sums, sums, {row, 1}};
+  for (int64_t tap = 0; tap < slab.taps(); tap += perRow) {
+    MatrixPlace result = results.from(0, tap * b.channels);
+    Products::multiply(
+        b.outputs, perRow * b.channels, positions, left,
+        advance(scratch.slab, slab.tapOffset(tap) * b.channels, sums),
+        scratch.offsets, isFirst ? zeros() : result, result);
   }
 }
 
 void ConvWeightGradient::store(const Block &b, const Scratch &scratch) const {
-  tinh_dtype_t dtype = direct ? sums : shape.dtype;
   const Spatial &kernel = shape.windows.kernel;
   const ImageStrides &to = shape.weights;
   bool isLine = to.spatial[1] == kernel[2] * to.spatial[2] &&
@@ -321,8 +246,8 @@ void ConvWeightGradient::store(const Block &b, const Scratch &scratch) const {
                  {advance(scratch.sums, o * row + tap * b.channels, sums),
                   sums,
                   {b.channels, 1}},
-                 {advance(b.dw, offset, shape.dtype),
-                  dtype,
+                 {advance(b.dw, offset, elements),
+                  elements,
                   {to.spatial[2], to.channel}},
                  taps, b.channels);
     }

@@ -16,7 +16,7 @@ namespace tinh::eager {
 /// How the gradient of a convolution by its weights is computed: its chunks are
 /// blocks of outputs and channels and, where there are few of these, parts of
 /// the batch, whose sums are for the caller to add up.
-class ConvWeightGradient {
+class ConvWeightGradient : Products {
 public:
   /// `shape` is that of the convolution, with the strides of the gradients in
   /// place of the weights and of the result. It has no bias.
@@ -43,27 +43,17 @@ private:
   void runBlock(const Block &block, const Scratch &scratch) const;
   void addPositions(const Block &block, const Scratch &scratch, int64_t image,
                     int64_t images, const Spatial &first, bool isFirst) const;
-  void fillImages(const Block &block, const Scratch &scratch, int64_t image,
-                  const Spatial &first, const Spatial &count, char *to) const;
   void multiply(const Block &block, const Scratch &scratch, int64_t positions,
                 bool isFirst) const;
   void store(const Block &block, const Scratch &scratch) const;
 
-  int64_t blocksAlong(int dimension) const;
-  int64_t imageSize(int64_t channels) const {
-    return product(extents) * channels;
-  }
   /// Taps whose channels are one row of the slab.
   int64_t tapsPerRow() const;
 
-  KernelLibrary *library;
   ConvShape shape;
-  tinh_dtype_t sums; // In which all is computed, and
-  bool direct;       // whether operands are that already.
-  int64_t panelWidth;
-  Spatial block;   // Of windows, of as many images, that are multiplied
-  int64_t images;  // together, and what they
-  Spatial extents; // read of one image.
+  Slab slab;      // Of some images, their channels last.
+  Spatial block;  // Of windows, of as many
+  int64_t images; // images, that are multiplied together.
   int64_t outputsPerBlock, channelsPerBlock, parts = 1, partStride = 0;
 };
 

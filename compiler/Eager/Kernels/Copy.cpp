@@ -27,10 +27,6 @@ tinh_dtype_t sumsType(tinh_dtype_t dtype) {
   }
 }
 
-static RowStrides transposed(RowStrides strides) {
-  return {strides.column, strides.row};
-}
-
 void copyMatrix(KernelLibrary &library, const MatrixPlace &from,
                 const MatrixPlace &to, int64_t rows, int64_t columns) {
   RowStrides source = from.strides, target = to.strides;
@@ -66,8 +62,12 @@ void copyBox(KernelLibrary &library, MatrixPlace from,
              const std::array<int64_t, 3> &fromStrides, MatrixPlace to,
              const std::array<int64_t, 3> &toStrides,
              const std::array<int64_t, 3> &extents) {
-  // As many rows as possible in each call.
-  int rows = extents[0] > extents[1] ? 0 : 1, outer = 1 - rows;
+  // Rows that can be turned in registers, or as many as possible in each call.
+  auto isUnit = [&](int i) {
+    return extents[i] > 1 && (fromStrides[i] == 1 || toStrides[i] == 1);
+  };
+  int rows = isUnit(0) != isUnit(1) ? !isUnit(0) : extents[0] <= extents[1];
+  int outer = 1 - rows;
   from.strides = {fromStrides[rows], fromStrides[2]};
   to.strides = {toStrides[rows], toStrides[2]};
   for (int64_t i = 0; i < extents[outer]; ++i) {

@@ -22,11 +22,22 @@ Byte *advance(Byte *pointer, int64_t elements, tinh_dtype_t dtype) {
   return pointer + elements * static_cast<int64_t>(tinh_dtype_size(dtype));
 }
 
+inline RowStrides transposed(RowStrides strides) {
+  return {strides.column, strides.row};
+}
+
 /// Elements of a matrix in memory.
 struct MatrixPlace {
   const void *data;
   tinh_dtype_t dtype;
   RowStrides strides;
+
+  /// From that row and column on.
+  MatrixPlace from(int64_t row, int64_t column) const {
+    int64_t offset = row * strides.row + column * strides.column;
+    return {advance(static_cast<const char *>(data), offset, dtype), dtype,
+            strides};
+  }
 };
 
 /// Copies rows × columns elements, converted to the other's dtype. Fast where

@@ -8,12 +8,10 @@
 #ifndef TINH_EAGER_KERNELS_JIT_H
 #define TINH_EAGER_KERNELS_JIT_H
 
+#include "compiler/Codegen/CPU/Machine.h"
+
 #include <memory>
 #include <string>
-
-namespace tinh::cpu {
-struct Machine;
-}
 
 namespace tinh::eager {
 

@@ -13,6 +13,7 @@
 #ifndef TINH_EAGER_KERNELS_KERNELLIBRARY_H
 #define TINH_EAGER_KERNELS_KERNELLIBRARY_H
 
+#include "compiler/Codegen/CPU/Machine.h"
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Kernels/Kernel.h"
 
@@ -20,10 +21,6 @@
 #include <map>
 #include <memory>
 #include <vector>
-
-namespace tinh::cpu {
-struct Machine;
-}
 
 namespace tinh::eager {
 

@@ -21,27 +21,14 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Kernels/Matmul.h"
 
-#include "compiler/Eager/Kernels/Copy.h"
-
 #include <algorithm>
 #include <cstring>
 
 namespace tinh::eager {
 
-/// Rows up to which dot products are faster than tiles, and up to which packing
-/// the right-hand side does not pay.
-static constexpr int64_t kMostDots = 8, kMostUnpacked = 16;
-
-static int64_t divideUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
-static uint64_t align(uint64_t bytes) { return (bytes + 63) & ~uint64_t(63); }
-
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
-
-static RowStrides transposed(RowStrides strides) {
-  return {strides.column, strides.row};
-}
 
 void Matmul::transposeAll() {
   std::swap(shape.a, shape.b);
@@ -52,26 +39,47 @@ void Matmul::transposeAll() {
 }
 
 bool Matmul::isUnpacked(int64_t rows) const {
-  return direct && shape.b.strides.column == 1 && rows <= kMostUnpacked;
+  return direct && shape.b.strides.column == 1 &&
+         rows <= cpu::kMostUnpackedRows;
 }
 
-/// What it costs, in cycles of a core with the widest vectors, to compute in
-/// tiles, with this right-hand side.
+/// Additions and multiplications.
+double Matmul::operationsPerCycle() const {
+  return library->machine().operationsPerCycle() * 4 / bytesOf(1);
+}
+
+/// Cycles to pack an element of the right-hand side.
+double Matmul::packCycles() const {
+  using enum cpu::CopyOrder;
+  if (isUnpacked(shape.m))
+    return 0;
+  RowStrides from = shape.b.strides;
+  return cpu::copyCycles(library->machine(), bytesOf(1),
+                         from.column == 1 ? Neighbours
+                         : from.row == 1  ? Columns
+                                          : Apart);
+}
+
+/// What it costs, in cycles of a core, to compute in tiles, with this
+/// right-hand side.
 double Matmul::cost() const {
   double m = shape.m, n = shape.n, k = shape.k;
-  RowStrides right = shape.b.strides;
-  double each = right.column == 1 ? 0.06 : right.row == 1 ? 0.3 : 1.5;
-  if (isUnpacked(shape.m))
-    each = 0;
-  double stores = direct && shape.out.strides.column != 1 ? m * n : 0;
+  double stores = 0;
+  if (direct && shape.out.strides.column != 1)
+    stores =
+        m * n *
+        cpu::copyCycles(library->machine(), bytesOf(1), cpu::CopyOrder::Apart);
   double columns = divideUp(shape.n, panelWidth) * panelWidth;
-  return k * n * each + stores + std::max(m, 4.0) * columns * k / 32;
+  // Tiles of fewer rows wait for their sums.
+  return k * n * packCycles() + stores +
+         2 * std::max(m, 4.0) * columns * k / operationsPerCycle();
 }
 
 Matmul::Matmul(KernelLibrary &library, const MatmulShape &givenShape)
-    : library(&library), shape(givenShape), sums(sumsType(shape.dtype)),
-      direct(tinh_dtype_size(sums) == tinh_dtype_size(shape.dtype)),
-      panelWidth(library.panelWidth(sums)) {
+    : Products(library, givenShape.dtype), shape(givenShape) {
+  // Rows up to which dot products are faster than tiles: they load two elements
+  // for each product, where tiles load one or store a packed one.
+  constexpr int64_t kMostDots = 8;
   auto dots = [&] {
     return shape.m <= kMostDots && shape.b.strides.row == 1 &&
            shape.a.strides.column == 1;
@@ -87,54 +95,62 @@ Matmul::Matmul(KernelLibrary &library, const MatmulShape &givenShape)
 
 /// Pieces of work that are enough to share among workers.
 static constexpr int64_t kEnoughChunks = 16;
-/// Operations that are worth a chunk.
-static constexpr double kLeastWork = 1e6;
 
 void Matmul::chooseBlocks() {
-  constexpr int64_t kDotBytes = 64 << 10;
   int64_t k = std::max<int64_t>(shape.k, 1);
   rowsPerBlock = shape.m;
   depthPerBlock = k;
-  int64_t rowBytes = tinh_dtype_size(sums) * k;
-  columnsPerBlock =
-      std::min(std::max<int64_t>(kDotBytes / rowBytes, 8), shape.n);
+  // Columns that several rows go through. What the first-level cache has no
+  // room for, the second one gives as fast as dot products read it.
+  columnsPerBlock = std::min(
+      std::max<int64_t>(2 * library->machine().l1.bytes / bytesOf(k), 8),
+      shape.n);
   if (method == Method::Tiles)
     chooseTileBlocks();
   rowBlocks = divideUp(shape.m, rowsPerBlock);
   columnBlocks = divideUp(shape.n, columnsPerBlock);
-  double work = 2.0 * rowsPerBlock * columnsPerBlock * k;
-  blocksPerChunk =
-      std::clamp<int64_t>(static_cast<int64_t>(kLeastWork / work), 1,
-                          std::max<int64_t>(numBlocks() / kEnoughChunks, 1));
+  blocksPerChunk = cpu::blocksPerChunk(2.0 * rowsPerBlock * columnsPerBlock * k,
+                                       numBlocks(), kEnoughChunks);
 }
 
 void Matmul::chooseTileBlocks() {
-  constexpr int64_t kBlockBytes = 384 << 10, kMostDepth = 1024, kMostPanels = 8,
-                    kUnpackedDepth = 16, kUnpackedPanels = 64,
-                    kLeastUnpackedPanels = 32, kLeastRows = 96,
-                    kMostConvertedRows = 192;
-  int64_t m = shape.m, n = shape.n, batch = shape.batch.product();
-  auto wanted = static_cast<int64_t>(std::clamp<double>(
-      2.0 * m * n * depthPerBlock * batch / kLeastWork, 1, kEnoughChunks));
-  // What is read where it lies should be read page by page.
-  bool unpacked = isUnpacked(m);
+  // So deep, loads and stores of the sums take a hundredth of the time.
+  constexpr int64_t kMostDepth = 1024;
+  // Of a matrix that is read where it lies, whole pages of each row.
+  constexpr int64_t kLeastPanels = 32, kMostPanels = 64;
+  int64_t panels = divideUp(shape.n, panelWidth);
+  bool unpacked = isUnpacked(shape.m);
   depthPerBlock =
-      std::min(depthPerBlock, unpacked ? kUnpackedDepth : kMostDepth);
-  int64_t panelBytes = depthPerBlock * panelWidth * tinh_dtype_size(sums);
-  int64_t most = std::clamp<int64_t>(kBlockBytes / panelBytes, 1,
-                                     unpacked ? kUnpackedPanels : kMostPanels);
-  // Fewer for each if that gives work to more.
-  most = std::clamp<int64_t>(
-      divideUp(n, panelWidth) * batch / wanted,
-      unpacked ? std::min(kLeastUnpackedPanels, most) : 1, most);
-  columnsPerBlock = std::min(most * panelWidth, n);
-  int64_t blocks = batch * divideUp(n, columnsPerBlock);
-  int64_t parts = std::clamp<int64_t>(divideUp(wanted, blocks), 1,
-                                      std::max<int64_t>(m / kLeastRows, 1));
-  if (!direct)
-    parts = std::max(parts, divideUp(m, kMostConvertedRows));
-  // A multiple of the heights of tiles.
-  rowsPerBlock = std::min(divideUp(divideUp(m, parts), 12) * 12, m);
+      cpu::evenBlock(depthPerBlock, unpacked ? cpu::kMatrixDepth : kMostDepth);
+  int64_t resident = cpu::residentBytes(library->machine());
+  cpu::ProductSizes product;
+  product.outer = shape.batch.product();
+  product.rows = shape.m;
+  product.columns = shape.n;
+  product.depth = shape.k;
+  int64_t most =
+      std::max<int64_t>(resident / bytesOf(depthPerBlock * panelWidth), 1);
+  if (unpacked)
+    most = std::min(most, kMostPanels);
+  product.leastGroups = divideUp(panels, most);
+  product.mostGroups = unpacked ? divideUp(panels, kLeastPanels) : panels;
+  int64_t height =
+      cpu::mostTileRows(cpu::kTileVectors, library->machine().vectorRegisters);
+  product.mostRowBlocks = unpacked ? 1 : divideUp(shape.m, height);
+  product.rightCycles = packCycles();
+  if (!direct) { // The left-hand side is converted, to the same cache.
+    product.leastRowBlocks =
+        divideUp(bytesOf(shape.m * depthPerBlock), resident);
+    product.leftCycles = cpu::copyCycles(library->machine(), bytesOf(1));
+  }
+  product.wantedChunks = cpu::chunksFor(
+      2.0 * shape.m * shape.n * shape.k * product.outer, kEnoughChunks);
+  product.operationsPerCycle = operationsPerCycle();
+  cpu::ProductBlocks blocks = cpu::chooseBlocks(product);
+  columnsPerBlock =
+      std::min(divideUp(panels, blocks.groups) * panelWidth, shape.n);
+  rowsPerBlock = std::min(
+      divideUp(divideUp(shape.m, blocks.rowBlocks), height) * height, shape.m);
 }
 
 int64_t Matmul::numBlocks() const {
@@ -151,7 +167,7 @@ uint32_t Matmul::numChunks() const {
 
 struct Matmul::Block {
   int64_t rows, columns;
-  Piece a, b, bias, out;
+  MatrixPlace a, b, bias, out;
   bool isWhole; // Panels have all their columns.
 };
 
@@ -161,175 +177,150 @@ struct Matmul::Scratch {
 };
 
 Matmul::Block Matmul::blockOf(const Pointers &pointers, int64_t index) const {
-  int64_t rest = index;
-  int64_t column = rest % columnBlocks * columnsPerBlock;
-  rest /= columnBlocks;
-  int64_t row = rest % rowBlocks * rowsPerBlock;
-  rest /= rowBlocks;
+  Digits digits(index);
+  int64_t column = digits.take(columnBlocks) * columnsPerBlock;
+  int64_t row = digits.take(rowBlocks) * rowsPerBlock;
   int64_t a = 0, b = 0, bias = 0, out = 0;
   for (size_t i = shape.batch.size(); i-- > 0;) {
-    int64_t at = rest % shape.batch[i];
-    rest /= shape.batch[i];
+    int64_t at = digits.take(shape.batch[i]);
     a += at * shape.a.batch[i];
     b += at * shape.b.batch[i];
     bias += shape.hasBias ? at * shape.bias.batch[i] : 0;
     out += at * shape.out.batch[i];
   }
-  auto piece = [&](const void *data, const Matrices &matrices, int64_t offset,
-                   int64_t row, int64_t column) {
-    RowStrides strides = matrices.strides;
-    offset += row * strides.row + column * strides.column;
-    return Piece{advance(static_cast<const char *>(data), offset, shape.dtype),
-                 strides};
+  auto piece = [&](const void *data, const Matrices &matrices, int64_t offset) {
+    auto *first = advance(static_cast<const char *>(data), offset, elements);
+    return MatrixPlace{first, elements, matrices.strides};
   };
   Block block;
   block.rows = std::min(rowsPerBlock, shape.m - row);
   block.columns = std::min(columnsPerBlock, shape.n - column);
-  block.a = piece(pointers.a, shape.a, a, row, 0);
-  block.b = piece(pointers.b, shape.b, b, 0, column);
-  block.out = piece(pointers.out, shape.out, out, row, column);
+  block.a = piece(pointers.a, shape.a, a).from(row, 0);
+  block.b = piece(pointers.b, shape.b, b).from(0, column);
+  block.out = piece(pointers.out, shape.out, out).from(row, column);
   if (shape.hasBias)
-    block.bias = piece(pointers.bias, shape.bias, bias, row, column);
+    block.bias = piece(pointers.bias, shape.bias, bias).from(row, column);
   block.isWhole = block.columns % panelWidth == 0;
   return block;
 }
 
 Matmul::Scratch Matmul::takeScratch(Worker &worker) const {
-  uint64_t size = tinh_dtype_size(sums);
-  uint64_t width = divideUp(columnsPerBlock, panelWidth) * panelWidth;
-  uint64_t offsets = align(depthPerBlock * sizeof(int64_t)), panel = 0,
-           turned = 0, left = 0, results = 0;
-  if (method == Method::Tiles)
-    panel = align(depthPerBlock * width * size);
-  if (!direct) {
-    turned = panel;
-    left = method == Method::Tiles ? align(rowsPerBlock * depthPerBlock * size)
-                                   : 0;
-    results = align(rowsPerBlock * columnsPerBlock * size);
-  }
-  auto *memory = static_cast<char *>(
-      worker.scratch(offsets + panel + turned + left + results));
+  bool tiles = method == Method::Tiles;
+  int64_t width = divideUp(columnsPerBlock, panelWidth) * panelWidth;
+  int64_t panel = tiles ? bytesOf(depthPerBlock * width) : 0;
+  int64_t left = tiles ? bytesOf(rowsPerBlock * depthPerBlock) : 0;
   Scratch scratch;
-  scratch.offsets = reinterpret_cast<int64_t *>(memory);
-  scratch.panel = memory + offsets;
-  scratch.turned = scratch.panel + panel;
-  scratch.left = scratch.turned + turned;
-  scratch.sums = scratch.left + left;
+  char *offsets;
+  eager::takeScratch(
+      worker,
+      {{&offsets, depthPerBlock * static_cast<int64_t>(sizeof(int64_t))},
+       {&scratch.panel, panel},
+       {&scratch.turned, direct ? 0 : panel},
+       {&scratch.left, direct ? 0 : left},
+       {&scratch.sums, direct ? 0 : bytesOf(rowsPerBlock * columnsPerBlock)}});
+  scratch.offsets = reinterpret_cast<int64_t *>(offsets);
   return scratch;
 }
 
 /// Where sums start from: the bias, or zero.
-Matmul::Piece Matmul::initialSums(const Block &block,
-                                  const Scratch &scratch) const {
-  alignas(64) static const char zero[64] = {};
+MatrixPlace Matmul::initialSums(const Block &block,
+                                const Scratch &scratch) const {
   if (!shape.hasBias)
-    return {zero, {0, 0}};
+    return zeros();
   if (direct)
     return block.bias;
-  Piece dense{scratch.sums, {block.columns, 1}};
-  copyMatrix(*library, {block.bias.data, shape.dtype, block.bias.strides},
-             {dense.data, sums, dense.strides}, block.rows, block.columns);
+  MatrixPlace dense{scratch.sums, sums, {block.columns, 1}};
+  copy(block.bias, dense, block.rows, block.columns);
   return dense;
+}
+
+/// The sums of a block: its results, if these have that dtype.
+MatrixPlace Matmul::sumsOf(const Block &block, const Scratch &scratch) const {
+  if (direct)
+    return block.out;
+  return {scratch.sums, sums, {block.columns, 1}};
 }
 
 /// Rows [k0, k0 + depth) of the block's columns of the right-hand side; gives
 /// where they are.
-Matmul::Piece Matmul::packRight(const Block &block, const Scratch &scratch,
-                                int64_t k0, int64_t depth) const {
-  RowStrides from = block.b.strides;
-  const char *data = advance(block.b.data, k0 * from.row, shape.dtype);
-  bool unpacked =
-      from.column == 1 && direct &&
-      (block.rows == 1 || (block.rows <= kMostUnpacked && block.isWhole));
+MatrixPlace Matmul::packRight(const Block &block, const Scratch &scratch,
+                              int64_t k0, int64_t depth) const {
+  MatrixPlace from = block.b.from(k0, 0);
+  bool unpacked = from.strides.column == 1 && direct &&
+                  (block.rows == 1 ||
+                   (block.rows <= cpu::kMostUnpackedRows && block.isWhole));
   if (unpacked)
-    return {data, from};
+    return from;
   int64_t width = divideUp(block.columns, panelWidth) * panelWidth;
-  int64_t size = tinh_dtype_size(sums), rest = width - block.columns;
-  for (int64_t i = 0; rest && i < depth; ++i)
-    std::memset(scratch.panel + (i * width + block.columns) * size, 0,
-                rest * size);
-  tinh_dtype_t dtype = direct ? sums : shape.dtype;
-  copyMatrix(*library, {data, dtype, from}, {scratch.panel, sums, {width, 1}},
-             depth, block.columns, scratch.turned);
-  return {scratch.panel, {width, 1}};
+  MatrixPlace packed{scratch.panel, sums, {width, 1}};
+  for (int64_t i = 0; block.columns < width && i < depth; ++i)
+    std::memset(scratch.panel + bytesOf(i * width + block.columns), 0,
+                bytesOf(width - block.columns));
+  copyMatrix(*library, from, packed, depth, block.columns, scratch.turned);
+  return packed;
 }
 
-void Matmul::runTiles(Kernel &kernel, const Block &block,
-                      const Scratch &scratch) const {
-  Piece initial = initialSums(block, scratch), out = block.out;
-  if (!direct)
-    out = {scratch.sums, {block.columns, 1}};
+void Matmul::runTiles(const Block &block, const Scratch &scratch) const {
+  MatrixPlace initial = initialSums(block, scratch),
+              out = sumsOf(block, scratch);
   int64_t k0 = 0;
   do { // Even if there is nothing to sum.
     int64_t depth = std::min(depthPerBlock, shape.k - k0);
-    Piece right = packRight(block, scratch, k0, depth);
+    MatrixPlace right = packRight(block, scratch, k0, depth);
     for (int64_t i = 0; i < depth; ++i)
       scratch.offsets[i] = i * right.strides.row;
-    Piece left{advance(block.a.data, k0 * block.a.strides.column, shape.dtype),
-               block.a.strides};
+    MatrixPlace left = block.a.from(0, k0);
     if (!direct) {
-      MatrixPlace to{scratch.left, sums, {depth, 1}};
-      copyMatrix(*library, {left.data, shape.dtype, left.strides}, to,
-                 block.rows, depth);
-      left = {scratch.left, to.strides};
+      MatrixPlace converted{scratch.left, sums, {depth, 1}};
+      copy(left, converted, block.rows, depth);
+      left = converted;
     }
-    ContractionSizes sizes{block.columns, depth, left.strides, initial.strides,
-                           out.strides};
-    void *buffers[] = {&sizes,
-                       const_cast<char *>(left.data),
-                       const_cast<char *>(right.data),
-                       scratch.offsets,
-                       const_cast<char *>(initial.data),
-                       const_cast<char *>(out.data)};
-    kernel(buffers, nullptr, 0, block.rows);
+    multiply(block.rows, block.columns, depth, left, right.data,
+             scratch.offsets, initial, out);
     initial = out;
     k0 += depthPerBlock;
   } while (k0 < shape.k);
 }
 
 /// Each element is the dot product of a row of each operand.
-void Matmul::runDots(Kernel &kernel, const Block &block,
-                     const Scratch &scratch) const {
-  Piece initial = initialSums(block, scratch), out = block.out;
-  if (!direct)
-    out = {scratch.sums, {block.columns, 1}};
-  auto at = [](const Piece &piece, int64_t row, tinh_dtype_t dtype) {
-    return const_cast<char *>(
-        advance(piece.data, row * piece.strides.row, dtype));
-  };
+void Matmul::runDots(const Block &block, const Scratch &scratch) const {
+  MatrixPlace initial = initialSums(block, scratch),
+              out = sumsOf(block, scratch);
   RowSizes<4> sizes{shape.k,
                     {transposed(block.b.strides),
                      {0, block.a.strides.column},
                      {initial.strides.column, 0},
                      {out.strides.column, 0}}};
   for (int64_t row = 0; row < block.rows; ++row) {
-    void *buffers[] = {&sizes, const_cast<char *>(block.b.data),
-                       at(block.a, row, shape.dtype), at(initial, row, sums),
-                       at(out, row, sums)};
-    kernel(buffers, nullptr, 0, block.columns);
+    auto at = [&](const MatrixPlace &place) {
+      return const_cast<void *>(place.from(row, 0).data);
+    };
+    void *buffers[] = {&sizes, const_cast<void *>(block.b.data), at(block.a),
+                       at(initial), at(out)};
+    kernel()(buffers, nullptr, 0, block.columns);
   }
+}
+
+Kernel &Matmul::kernel() const {
+  return method == Method::Dots ? library->dot(elements, sums)
+                                : library->contraction(sums);
 }
 
 void Matmul::run(const void *a, const void *b, const void *bias, void *out,
                  uint32_t begin, uint32_t end, Worker &worker) const {
   Pointers pointers{swapped ? b : a, swapped ? a : b, bias, out};
-  Kernel &kernel = method == Method::Dots
-                       ? library->dot(direct ? sums : shape.dtype, sums)
-                       : library->contraction(sums);
-  if (!kernel.isCompiled())
+  if (!kernel().isCompiled())
     worker.expectDelay();
   Scratch scratch = takeScratch(worker);
   int64_t last = std::min(end * blocksPerChunk, numBlocks());
   for (int64_t index = begin * blocksPerChunk; index < last; ++index) {
     Block block = blockOf(pointers, index);
     if (method == Method::Dots)
-      runDots(kernel, block, scratch);
+      runDots(block, scratch);
     else
-      runTiles(kernel, block, scratch);
+      runTiles(block, scratch);
     if (!direct)
-      copyMatrix(*library, {scratch.sums, sums, {block.columns, 1}},
-                 {block.out.data, shape.dtype, block.out.strides}, block.rows,
-                 block.columns);
+      copy(sumsOf(block, scratch), block.out, block.rows, block.columns);
   }
 }
 

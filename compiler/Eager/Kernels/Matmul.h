@@ -8,7 +8,7 @@
 #ifndef TINH_EAGER_KERNELS_MATMUL_H
 #define TINH_EAGER_KERNELS_MATMUL_H
 
-#include "compiler/Eager/Kernels/KernelLibrary.h"
+#include "compiler/Eager/Kernels/Products.h"
 
 namespace tinh::eager {
 
@@ -28,7 +28,7 @@ struct MatmulShape {
 };
 
 /// How a product is computed: its chunks are some blocks of the results.
-class Matmul {
+class Matmul : Products {
 public:
   Matmul(KernelLibrary &library, const MatmulShape &shape);
 
@@ -45,13 +45,10 @@ private:
     const void *a, *b, *bias;
     void *out;
   };
-  /// A matrix of the batch, from the first element of a block on.
-  struct Piece {
-    const char *data;
-    RowStrides strides;
-  };
 
   void transposeAll();
+  double operationsPerCycle() const;
+  double packCycles() const;
   double cost() const;
   /// Whether so few rows are better multiplied with the right-hand side where
   /// it lies.
@@ -61,21 +58,17 @@ private:
   int64_t numBlocks() const;
   Block blockOf(const Pointers &pointers, int64_t index) const;
   Scratch takeScratch(Worker &worker) const;
-  Piece initialSums(const Block &block, const Scratch &scratch) const;
-  Piece packRight(const Block &block, const Scratch &scratch, int64_t k0,
-                  int64_t depth) const;
-  void runTiles(Kernel &kernel, const Block &block,
-                const Scratch &scratch) const;
-  void runDots(Kernel &kernel, const Block &block,
-               const Scratch &scratch) const;
+  MatrixPlace initialSums(const Block &block, const Scratch &scratch) const;
+  MatrixPlace sumsOf(const Block &block, const Scratch &scratch) const;
+  MatrixPlace packRight(const Block &block, const Scratch &scratch, int64_t k0,
+                        int64_t depth) const;
+  Kernel &kernel() const;
+  void runTiles(const Block &block, const Scratch &scratch) const;
+  void runDots(const Block &block, const Scratch &scratch) const;
 
-  KernelLibrary *library;
   MatmulShape shape;
   bool swapped = false; // The operands are b and a, transposed.
-  tinh_dtype_t sums;    // In which all is computed, and
-  bool direct;          // whether operands are that already.
   Method method;
-  int64_t panelWidth; // Columns of a register tile.
   int64_t rowsPerBlock, columnsPerBlock, depthPerBlock;
   int64_t rowBlocks, columnBlocks, blocksPerChunk;
 };

@@ -18,8 +18,8 @@ static Spatial placeIn(const Spatial &extents, int64_t index) {
           index % extents[2]};
 }
 
-Slab::Slab(KernelLibrary &library, const Windows &windows)
-    : library(&library), windows(windows) {
+Slab::Slab(KernelLibrary &library, const Windows &windows, bool channelsLast)
+    : library(&library), windows(windows), channelsLast(channelsLast) {
   for (int i = 0; i < 3; ++i) {
     int64_t stride = windows.strides[i];
     period[i] = stride / std::gcd(stride, windows.dilations[i]);
@@ -39,13 +39,12 @@ void Slab::setBlock(const Spatial &outputs) {
 
 int64_t Slab::tapOffset(int64_t index) const {
   Spatial tap = placeIn(windows.kernel, index);
-  int64_t phase = 0, place = 0;
+  int64_t phase = 0;
   for (int i = 0; i < 3; ++i) {
     phase = phase * phases[i] + tap[i] % period[i];
-    place =
-        place * extents[i] + tap[i] * windows.dilations[i] / windows.strides[i];
+    tap[i] = tap[i] * windows.dilations[i] / windows.strides[i];
   }
-  return phase * product(extents) + place;
+  return phase * product(extents) + placeOf(tap);
 }
 
 void Slab::fill(const MatrixPlace &from, const ImageStrides &strides,
@@ -68,7 +67,8 @@ void Slab::fill(const MatrixPlace &from, const ImageStrides &strides,
           origin[i] + phase[i] * windows.dilations[i] % windows.strides[i];
     for (int64_t depth = 0; depth < extents[0]; ++depth) {
       fillLines(from, strides, channels, starts, depth, to, dtype);
-      to = advance(to, extents[1] * extents[2], dtype);
+      to = advance(to, extents[1] * extents[2] * (channelsLast ? channels : 1),
+                   dtype);
     }
   }
 }
@@ -96,10 +96,16 @@ void Slab::fillLines(MatrixPlace from, const ImageStrides &strides,
   for (int i = 0; i < 3; ++i)
     offset += (starts[i] + low[i] * windows.strides[i]) * strides.spatial[i];
   from.data = advance(static_cast<const char *>(from.data), offset, from.dtype);
-  to = advance(to, low[1] * extents[2] + low[2], dtype);
+  int64_t place = placeOf({0, low[1], low[2]});
+  int64_t lines = high[1] - low[1], columns = high[2] - low[2];
+  if (channelsLast)
+    return copyBox(*library, from, {steps[1], steps[2], strides.channel},
+                   {advance(to, place * channels, dtype), dtype, {}},
+                   {extents[2] * channels, channels, 1},
+                   {lines, columns, channels});
   copyBox(*library, from, {strides.channel, steps[1], steps[2]},
-          {to, dtype, {}}, {planeSize(), extents[2], 1},
-          {channels, high[1] - low[1], high[2] - low[2]});
+          {advance(to, place, dtype), dtype, {}}, {planeSize(), extents[2], 1},
+          {channels, lines, columns});
 }
 
 } // namespace tinh::eager

@@ -14,13 +14,13 @@
 //
 // With strides, places that are a multiple of the stride apart are neighbours:
 // the slab holds one image for each remainder, a phase. It is
-// [channels, phases…, extents…].
+// [channels, phases…, extents…], or [phases…, extents…, channels].
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_EAGER_KERNELS_SLAB_H
 #define TINH_EAGER_KERNELS_SLAB_H
 
-#include "compiler/Eager/Kernels/Copy.h"
+#include "compiler/Eager/Kernels/Products.h"
 
 namespace tinh::eager {
 
@@ -44,7 +44,8 @@ struct Windows {
 
 class Slab {
 public:
-  Slab(KernelLibrary &library, const Windows &windows);
+  Slab(KernelLibrary &library, const Windows &windows,
+       bool channelsLast = false);
 
   /// For blocks of so many outputs, or fewer.
   void setBlock(const Spatial &outputs);
@@ -62,7 +63,11 @@ public:
     return (count[1] - 1) * extents[2] + count[2];
   }
 
-  /// Where the first output's element for a tap is in a channel.
+  /// The number of a place in the image of a phase.
+  int64_t placeOf(const Spatial &at) const {
+    return (at[0] * extents[1] + at[1]) * extents[2] + at[2];
+  }
+  /// That of the first output's element for a tap, in a channel.
   int64_t tapOffset(int64_t tap) const;
 
   /// Fills the slab at `to`, in `dtype`, with `channels` channels from `from`
@@ -79,6 +84,7 @@ private:
 
   KernelLibrary *library;
   Windows windows;
+  bool channelsLast;
   /// Taps so far apart read the same phase, of so many.
   Spatial period, phases;
   Spatial extents = {1, 1, 1}; // Of the image of each phase.

@@ -14,7 +14,6 @@
 #ifndef TINH_EAGER_KERNELS_SOURCES_H
 #define TINH_EAGER_KERNELS_SOURCES_H
 
-#include "compiler/Codegen/CPU/Machine.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
 #include <string>
