@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
-// RUN: graph-opt %s --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
+// RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Attention is found in what is computed, here by ops apart, with a division
 // after the second product: one kernel, whose blocks have 32 queries each.

@@ -85,22 +85,12 @@ void Absorber::absorbReshape(graph::ReshapeOp reshape) {
     if (!kernel || !(isMovement(kernel) || isWeights(use)))
       continue;
     BlockArgument argument = kernel.getArgument(use.getOperandNumber());
-    SmallVector<OpOperand *> inner;
-    for (OpOperand &operand : argument.getUses())
-      inner.push_back(&operand);
-    argument.setType(from);
-    b.setInsertionPointToStart(&kernel.getBody().front());
-    Location loc = kernel.getLoc();
-    Value reshaped =
-        from.getRank() < to.getRank()
-            ? tensor::ExpandShapeOp::create(b, loc, to, argument, *groups)
-                  .getResult()
-            : tensor::CollapseShapeOp::create(b, loc, to, argument, *groups)
-                  .getResult();
-    for (OpOperand *operand : inner)
-      operand->set(reshaped);
-    kernel.setFunctionType(b.getFunctionType(
-        kernel.getBody().getArgumentTypes(), kernel.getResultTypes()));
+    changeArgument(b, argument, from, [&](Value value) -> Value {
+      Location loc = kernel.getLoc();
+      if (from.getRank() < to.getRank())
+        return tensor::ExpandShapeOp::create(b, loc, to, value, *groups);
+      return tensor::CollapseShapeOp::create(b, loc, to, value, *groups);
+    });
     use.set(reshape.getX());
   }
   if (reshape.use_empty())
@@ -152,16 +142,11 @@ void Absorber::absorbTranspose(graph::DispatchOp dispatch) {
     maps[weights.getOperandNumber()] =
         AffineMap::get(map.getNumDims(), 0, exprs, b.getContext());
     product.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
-    argument.setType(source.getType());
-    kernel.setFunctionType(b.getFunctionType(
-        kernel.getBody().getArgumentTypes(), kernel.getResultTypes()));
+    changeArgument(b, argument, source.getType(), [](Value x) { return x; });
     use.set(source);
   }
-  if (dispatch.use_empty()) {
-    dispatch.erase();
-    if (SymbolTable::symbolKnownUseEmpty(moved, module))
-      symbols.erase(moved);
-  }
+  if (dispatch.use_empty())
+    eraseDispatch(symbols, dispatch);
 }
 
 /// Lets products read `value` that read it in another order.

@@ -20,69 +20,31 @@ namespace tinh::cpu {
 // Kernels that convert
 //===----------------------------------------------------------------------===//
 
-/// A kernel that converts something for `reader`.
-func::FuncOp VariableLayouts::createKernel(func::FuncOp reader,
-                                           StringRef suffix, Type from, Type to,
-                                           function_ref<Value(Value)> convert) {
-  OpBuilder::InsertionGuard guard(b);
-  auto kernel =
-      func::FuncOp::create(reader.getLoc(), (reader.getName() + suffix).str(),
-                           b.getFunctionType(from, to));
-  kernel.setPrivate();
-  symbols.insert(kernel);
-  b.setInsertionPointToStart(kernel.addEntryBlock());
-  func::ReturnOp::create(b, kernel.getLoc(), convert(kernel.getArgument(0)));
-  return kernel;
-}
-
 func::FuncOp VariableLayouts::packKernelFor(const Proposal &proposal,
                                             Type element) {
-  Packing packing = proposal.packing.of(element);
+  PanelsAttr layout = proposal.layout.withElement(element);
   func::FuncOp &kernel = pack[element];
   if (!kernel)
-    kernel = createKernel(
-        proposal.kernel, "_pack", packing.logical, packing.packed,
-        [&](Value x) { return packPanels(b, x.getLoc(), x, packing); });
+    kernel = createConversion(
+        b, symbols, proposal.kernel, "_pack", layout.getOf(),
+        [&](Value x) { return packPanels(b, x.getLoc(), x, layout); });
   return kernel;
 }
 
 func::FuncOp VariableLayouts::unpackKernelFor(const Proposal &proposal,
                                               Type element) {
-  Packing packing = proposal.packing.of(element);
+  PanelsAttr layout = proposal.layout.withElement(element);
   func::FuncOp &kernel = unpack[element];
   if (!kernel)
-    kernel = createKernel(
-        proposal.kernel, "_unpack", packing.packed, packing.logical,
-        [&](Value x) { return unpackPanels(b, x.getLoc(), x, packing); });
+    kernel = createConversion(
+        b, symbols, proposal.kernel, "_unpack", layout.getPacked(),
+        [&](Value x) { return unpackPanels(b, x.getLoc(), x, layout); });
   return kernel;
-}
-
-Value VariableLayouts::dispatch(Value value, func::FuncOp kernel) {
-  return graph::DispatchOp::create(b, value.getLoc(), kernel.getResultTypes(),
-                                   kernel.getName(), ValueRange(value))
-      .getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
 // Readers and updates
 //===----------------------------------------------------------------------===//
-
-/// Lets `kernel`, which moves elements of its one argument, find them packed.
-static void readPanels(OpBuilder &b, func::FuncOp kernel,
-                       const Packing &packing) {
-  OpBuilder::InsertionGuard guard(b);
-  BlockArgument argument = kernel.getArgument(0);
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : argument.getUses())
-    uses.push_back(&use);
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  argument.setType(packing.packed);
-  Value plain = unpackPanels(b, kernel.getLoc(), argument, packing);
-  for (OpOperand *use : uses)
-    use->set(plain);
-  kernel.setFunctionType(
-      b.getFunctionType(packing.packed, kernel.getResultTypes()));
-}
 
 /// Lets what reads `value`, which becomes packed, find it so.
 void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
@@ -90,29 +52,34 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
   for (OpOperand &use : value.getUses())
     if (!isReadPacked(proposal, use))
       uses.push_back(&use);
-  Packing packing = proposal.packingOf(value);
-  Type element = getElementTypeOrSelf(value);
+  PanelsAttr layout = proposal.layoutOf(value);
   for (OpOperand *use : uses) {
-    Block &block = *value.getParentBlock();
-    b.setInsertionPoint(block.findAncestorOpInBlock(*use->getOwner()));
+    Operation *user = use->getOwner();
     auto product = productOf(*use);
     if (graph::DispatchOp movement = movementOf(*use)) {
-      readPanels(b, kernelOf(movement), packing);
+      func::FuncOp kernel = kernelOf(movement);
+      changeArgument(b, kernel.getArgument(0), layout.getPacked(),
+                     [&](Value packed) {
+                       return unpackPanels(b, kernel.getLoc(), packed, layout);
+                     });
       continue;
     }
     if (!product) {
-      use->set(dispatch(value, unpackKernelFor(proposal, element)));
+      b.setInsertionPoint(value.getParentBlock()->findAncestorOpInBlock(*user));
+      use->set(dispatchTo(
+          b, value.getLoc(),
+          unpackKernelFor(proposal, layout.getOf().getElementType()), value));
       continue;
     }
-    const Packing &own = product->packing;
-    if (own != packing) {
-      auto repack = createKernel(
-          product->kernel, "_pack", packing.packed, own.packed, [&](Value x) {
-            return repackPanels(b, x.getLoc(), x, packing, own);
-          });
-      use->set(dispatch(value, repack));
-    }
-    readPacked(b, product->kernel, product->contraction, own);
+    PanelsAttr own = product->layout;
+    if (product->canRead(layout))
+      own = layout;
+    else
+      convertOperand(b, symbols, product->dispatch, product->operand, value,
+                     layout.getPacked(), [&](Value x) {
+                       return repackPanels(b, x.getLoc(), x, layout, own);
+                     });
+    readPanels(b, product->kernel, product->contraction, own);
   }
 }
 
@@ -121,7 +88,7 @@ void VariableLayouts::changeUpdate(Operation *update,
                                    Proposal &proposal) {
   auto dispatch = cast<graph::DispatchOp>(update);
   func::FuncOp kernel = kernelOf(dispatch);
-  (void)packKernel(b, kernel, proposal.packing, operands); // As it was tried.
+  (void)packKernel(b, kernel, proposal.layout, operands); // As it was tried.
   for (auto [result, type] :
        llvm::zip_equal(dispatch.getResults(), kernel.getResultTypes()))
     result.setType(type);
@@ -135,7 +102,8 @@ void VariableLayouts::packAfter(Proposal &proposal, Value value) {
       uses.push_back(&use);
   b.setInsertionPointAfterValue(value);
   Value packed =
-      dispatch(value, packKernelFor(proposal, getElementTypeOrSelf(value)));
+      dispatchTo(b, value.getLoc(),
+                 packKernelFor(proposal, getElementTypeOrSelf(value)), value);
   for (OpOperand *use : uses)
     use->set(packed);
 }
@@ -145,14 +113,16 @@ void VariableLayouts::packAfter(Proposal &proposal, Value value) {
 //===----------------------------------------------------------------------===//
 
 void VariableLayouts::changeDeclarations(const Proposal &proposal) {
-  Type element = proposal.packing.logical.getElementType();
+  Type element = proposal.layout.getOf().getElementType();
+  RankedTensorType packed = proposal.layout.getPacked();
   for (StringAttr name : proposal.variables) {
     graph::VariableOp variable = variables[name];
-    variable.setStored(proposal.packing.packed);
+    variable.setStored(packed);
+    variable->setAttr(names::kLayout, proposal.layout);
     variable.setPack(packKernelFor(proposal, element).getName());
     variable.setUnpack(unpackKernelFor(proposal, element).getName());
     for (Value argument : arguments.lookup(name))
-      argument.setType(proposal.packing.packed);
+      argument.setType(packed);
   }
   for (func::FuncOp function : functions) {
     Block &body = function.getBody().front();

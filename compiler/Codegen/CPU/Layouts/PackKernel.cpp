@@ -23,8 +23,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
 
-#include "dialects/graph/Graph.h"
-
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -36,8 +34,8 @@ namespace {
 
 class KernelPacker {
 public:
-  KernelPacker(OpBuilder &b, func::FuncOp kernel, const Packing &packing)
-      : b(b), kernel(kernel), loc(kernel.getLoc()), packing(packing) {}
+  KernelPacker(OpBuilder &b, func::FuncOp kernel, PanelsAttr layout)
+      : b(b), kernel(kernel), loc(kernel.getLoc()), layout(layout) {}
 
   LogicalResult run(const llvm::SmallBitVector &arguments);
 
@@ -52,7 +50,7 @@ private:
   OpBuilder &b;
   func::FuncOp kernel;
   Location loc;
-  const Packing &packing;
+  PanelsAttr layout;
   llvm::DenseMap<Value, Value> packed;
 };
 
@@ -75,13 +73,14 @@ bool isElementwise(linalg::GenericOp op) {
 /// An operand of `op` with all dimensions of its result, in panels.
 Value KernelPacker::packBroadcast(OpOperand &operand, linalg::GenericOp op) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  Value whole = moveElements(b, loc, operand.get(), packing.logical.getShape(),
+  Value whole = moveElements(b, loc, operand.get(), layout.getOf().getShape(),
                              map.getResults());
-  return packPanels(b, loc, whole, packing.of(getElementTypeOrSelf(whole)));
+  return packPanels(b, loc, whole,
+                    layout.withElement(getElementTypeOrSelf(whole)));
 }
 
 Value KernelPacker::packGeneric(linalg::GenericOp op) {
-  int64_t rank = packing.packed.getRank();
+  int64_t rank = layout.getPacked().getRank();
   AffineMap identity = AffineMap::getMultiDimIdentityMap(rank, b.getContext());
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
@@ -110,31 +109,33 @@ Value KernelPacker::packGeneric(linalg::GenericOp op) {
 Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
   OpOperand *init = op.getDpsInitOperand(0);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  Packing columns = packing.of(type.getElementType());
+  PanelsAttr panels = layout.withElement(type.getElementType());
   auto fill = init->get().getDefiningOp<linalg::FillOp>();
   AffineMap output = op.getMatchingIndexingMap(init);
   if (op.getNumResults() != 1 || !fill || !output.isProjectedPermutation())
-    return packPanels(b, loc, result, columns);
+    return packPanels(b, loc, result, panels);
   SmallVector<int64_t> shape;
   SmallVector<AffineExpr> exprs;
-  for (auto [i, dim] : llvm::enumerate(packing.toColumns)) {
+  for (int64_t dim : layout.getOrder().asArrayRef()) {
     shape.push_back(type.getDimSize(dim));
     exprs.push_back(output.getResult(dim));
-    columns.toColumns[i] = i;
   }
-  columns.plain = RankedTensorType::get(shape, type.getElementType());
-  columns.logical = columns.plain;
+  auto columns = RankedTensorType::get(shape, type.getElementType());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(shape.size()));
+  panels = PanelsAttr::get(b.getContext(), columns, {},
+                           b.getDenseI64ArrayAttr(order), layout.getBatch(),
+                           layout.getWidth(), {});
   Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
   Value zero =
       linalg::FillOp::create(b, loc, fill.getInputs(), empty).getResult(0);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = AffineMap::get(output.getNumDims(), 0, exprs, b.getContext());
   auto product =
-      linalg::GenericOp::create(b, loc, columns.plain, op.getDpsInputs(), zero,
-                                maps, op.getIteratorTypesArray());
+      linalg::GenericOp::create(b, loc, columns, op.getDpsInputs(), zero, maps,
+                                op.getIteratorTypesArray());
   IRMapping mapping;
   op.getRegion().cloneInto(&product.getRegion(), mapping);
-  return packPanels(b, loc, product.getResult(0), columns);
+  return packPanels(b, loc, product.getResult(0), panels);
 }
 
 /// The reduction that `value` is the result of, in the shape that is packed;
@@ -142,12 +143,12 @@ Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
 linalg::GenericOp KernelPacker::reductionOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto merged = value.getDefiningOp<tensor::CollapseShapeOp>();
-  if (type.getShape() != packing.plain.getShape() && merged)
+  if (type.getShape() != layout.getPlain().getShape() && merged)
     value = merged.getSrc();
   auto op = value.getDefiningOp<linalg::GenericOp>();
   bool isProduct = op && op.getNumReductionLoops() > 0 &&
                    cast<RankedTensorType>(value.getType()).getShape() ==
-                       packing.plain.getShape();
+                       layout.getPlain().getShape();
   return isProduct ? op : linalg::GenericOp();
 }
 
@@ -156,7 +157,8 @@ Value KernelPacker::pack(Value plain) {
     return known;
   Type element = getElementTypeOrSelf(plain);
   auto empty = [&]() -> Value {
-    return tensor::EmptyOp::create(b, loc, packing.packed.getShape(), element);
+    return tensor::EmptyOp::create(b, loc, layout.getPacked().getShape(),
+                                   element);
   };
   Value result;
   Operation *op = plain.getDefiningOp();
@@ -171,7 +173,7 @@ Value KernelPacker::pack(Value plain) {
   else if (isa_and_present<tensor::EmptyOp>(op))
     result = empty();
   else
-    result = packPanels(b, loc, plain, packing.of(element));
+    result = packPanels(b, loc, plain, layout.withElement(element));
   return packed[plain] = result;
 }
 
@@ -192,7 +194,7 @@ LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
   SmallVector<BlockArgument> read;
   for (unsigned i : arguments.set_bits()) {
     BlockArgument argument = body.getArgument(i);
-    Type type = packing.of(getElementTypeOrSelf(argument)).packed;
+    Type type = layout.withElement(getElementTypeOrSelf(argument)).getPacked();
     packed[argument] =
         UnrealizedConversionCastOp::create(b, loc, type, argument).getResult(0);
     read.push_back(argument);
@@ -206,7 +208,8 @@ LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
     };
     if (!llvm::all_of(argument.getUsers(), isStand))
       return failure();
-    argument.setType(packing.of(getElementTypeOrSelf(argument)).packed);
+    argument.setType(
+        layout.withElement(getElementTypeOrSelf(argument)).getPacked());
     for (Operation *stand : llvm::make_early_inc_range(argument.getUsers())) {
       stand->getResult(0).replaceAllUsesWith(argument);
       stand->erase();
@@ -217,10 +220,9 @@ LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
   return success();
 }
 
-LogicalResult packKernel(OpBuilder &b, func::FuncOp kernel,
-                         const Packing &packing,
+LogicalResult packKernel(OpBuilder &b, func::FuncOp kernel, PanelsAttr layout,
                          const llvm::SmallBitVector &arguments) {
-  return KernelPacker(b, kernel, packing).run(arguments);
+  return KernelPacker(b, kernel, layout).run(arguments);
 }
 
 } // namespace tinh::cpu

@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/AffineExpr.h"
 
@@ -76,43 +77,23 @@ static Value convert(OpBuilder &b, Location loc, Value source, Type element) {
 // Panels
 //===----------------------------------------------------------------------===//
 
-Packing Packing::of(Type element) const {
-  Packing result = *this;
-  for (RankedTensorType *type :
-       {&result.logical, &result.plain, &result.packed})
-    *type = type->clone(element);
-  return result;
-}
-
-Packing packingOf(const Contraction &c, int64_t width) {
-  Packing p;
-  p.plain = cast<RankedTensorType>(c.weights.getType());
-  p.logical = p.plain;
-  p.batch = c.batch.size();
-  p.n = c.extents[c.n];
-  p.width = width;
-  p.panels = llvm::divideCeil(p.n, p.width);
-  SmallVector<int64_t> shape;
-  auto addColumn = [&](unsigned dim) {
-    p.toColumns.push_back(*c.weightsMap.getResultPosition(
-        getAffineDimExpr(dim, c.weightsMap.getContext())));
+PanelsAttr panelsOf(const Contraction &c, int64_t width) {
+  MLIRContext *context = c.weightsMap.getContext();
+  auto type = cast<RankedTensorType>(c.weights.getType());
+  SmallVector<int64_t> order;
+  auto add = [&](unsigned dim) {
+    order.push_back(
+        *c.weightsMap.getResultPosition(getAffineDimExpr(dim, context)));
   };
-  for (unsigned dim : c.batch) {
-    addColumn(dim);
-    shape.push_back(c.extents[dim]);
-  }
-  shape.push_back(p.panels);
-  for (unsigned dim : c.k) {
-    addColumn(dim);
-    shape.push_back(c.extents[dim]);
-  }
-  addColumn(c.n);
-  shape.push_back(p.width);
+  llvm::for_each(c.batch, add);
+  llvm::for_each(c.k, add);
+  add(c.n);
   // To make f32 of bf16 is a shift: half the memory for as good as nothing.
-  Type element = p.plain.getElementType();
-  p.packed =
-      RankedTensorType::get(shape, element.isBF16() ? element : c.element());
-  return p;
+  bool isKept =
+      type.getElementType() == c.element() || type.getElementType().isBF16();
+  return PanelsAttr::get(context, type, {},
+                         DenseI64ArrayAttr::get(context, order), c.batch.size(),
+                         width, isKept ? Type() : c.element());
 }
 
 /// Groups of a reshape that splits dimension `split` of `rank` into panels and
@@ -129,15 +110,12 @@ static SmallVector<ReassociationIndices> panelGroups(int64_t rank,
 }
 
 /// The dimensions of what is split in the order of what is packed.
-static SmallVector<int64_t> packedOrder(const Packing &p) {
+static SmallVector<int64_t> packedOrder(PanelsAttr p) {
   SmallVector<int64_t> order;
-  auto behindSplit = [&](int64_t dim) { return dim + (dim > p.lane()); };
-  for (auto [i, dim] : llvm::enumerate(p.toColumns)) {
-    if (static_cast<int64_t>(i) == p.batch)
-      order.push_back(p.lane());
-    order.push_back(behindSplit(dim));
-  }
-  order.back() = p.lane() + 1;
+  for (int64_t dim : p.getOrder().asArrayRef())
+    order.push_back(dim + (dim > p.getLane()));
+  order.insert(order.begin() + p.getBatch(), p.getLane());
+  order.back() = p.getLane() + 1;
   return order;
 }
 
@@ -154,53 +132,51 @@ static Value reshape(OpBuilder &b, Location loc, Value value,
   return tensor::CollapseShapeOp::create(b, loc, type, value, groups);
 }
 
-Value packPanels(OpBuilder &b, Location loc, Value weights, const Packing &p) {
-  Type element = p.packed.getElementType();
-  weights = reshape(b, loc, weights, p.logical, p.plain);
+Value packPanels(OpBuilder &b, Location loc, Value weights, PanelsAttr p) {
+  Type element = p.getPacked().getElementType();
+  weights = reshape(b, loc, weights, p.getOf(), p.getPlain());
   weights = convert(b, loc, weights, element);
-  SmallVector<int64_t> shape(p.plain.getShape());
+  SmallVector<int64_t> shape(p.getPlain().getShape());
+  int64_t lane = p.getLane(), whole = p.getPanels() * p.getWidth();
   if (p.isPadded()) {
     SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high = low;
-    high[p.lane()] = b.getIndexAttr(p.panels * p.width - p.n);
-    shape[p.lane()] = p.panels * p.width;
+    high[lane] = b.getIndexAttr(whole - p.getColumns());
+    shape[lane] = whole;
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
     weights =
         tensor::PadOp::create(b, loc, RankedTensorType::get(shape, element),
                               weights, low, high, zero);
   }
-  SmallVector<ReassociationIndices> groups =
-      panelGroups(shape.size(), p.lane());
-  shape[p.lane()] = p.panels;
-  shape.insert(shape.begin() + p.lane() + 1, p.width);
+  SmallVector<ReassociationIndices> groups = panelGroups(shape.size(), lane);
+  shape[lane] = p.getPanels();
+  shape.insert(shape.begin() + lane + 1, p.getWidth());
   Value split = tensor::ExpandShapeOp::create(
       b, loc, RankedTensorType::get(shape, element), weights, groups);
   return permute(b, loc, split, packedOrder(p));
 }
 
-Value unpackPanels(OpBuilder &b, Location loc, Value packed, const Packing &p) {
-  SmallVector<int64_t> order = packedOrder(p), back(order.size());
-  for (auto [i, dim] : llvm::enumerate(order))
-    back[dim] = i;
-  int64_t rank = p.plain.getRank();
+Value unpackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr p) {
+  RankedTensorType plain = p.getPlain();
+  int64_t rank = plain.getRank();
   Value value = tensor::CollapseShapeOp::create(
-      b, loc, permute(b, loc, packed, back), panelGroups(rank, p.lane()));
+      b, loc, permute(b, loc, packed, invertPermutationVector(packedOrder(p))),
+      panelGroups(rank, p.getLane()));
   if (p.isPadded()) {
     SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
-        steps(rank, b.getIndexAttr(1)), sizes;
-    for (int64_t extent : p.plain.getShape())
-      sizes.push_back(b.getIndexAttr(extent));
+        steps(rank, b.getIndexAttr(1)),
+        sizes = getAsIndexOpFoldResult(b.getContext(), plain.getShape());
     value =
         tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, steps);
   }
-  value = convert(b, loc, value, p.plain.getElementType());
-  return reshape(b, loc, value, p.plain, p.logical);
+  value = convert(b, loc, value, plain.getElementType());
+  return reshape(b, loc, value, plain, p.getOf());
 }
 
-/// The dimensions of packed weights that a dimension of `plain` has become.
-static SmallVector<int64_t> packedDims(const Packing &p, int64_t dim) {
+/// The dimensions of packed weights that a dimension of plain ones has become.
+static SmallVector<int64_t> packedDims(PanelsAttr p, int64_t dim) {
   SmallVector<int64_t> order = packedOrder(p), dims;
-  int64_t first = dim + (dim > p.lane());
-  for (int64_t split = first; split <= first + (dim == p.lane()); ++split)
+  int64_t first = dim + (dim > p.getLane());
+  for (int64_t split = first; split <= first + (dim == p.getLane()); ++split)
     dims.push_back(llvm::find(order, split) - order.begin());
   return dims;
 }
@@ -208,27 +184,27 @@ static SmallVector<int64_t> packedDims(const Packing &p, int64_t dim) {
 /// Whole panels of one dimension as whole panels of another are squares that
 /// are turned.
 static Value turnPanels(OpBuilder &b, Location loc, Value packed,
-                        const Packing &from, const Packing &to) {
+                        PanelsAttr from, PanelsAttr to) {
   // The dimension of the new panels becomes two.
   auto type = cast<RankedTensorType>(packed.getType());
-  int64_t split = packedDims(from, to.lane())[0];
+  int64_t split = packedDims(from, to.getLane())[0];
   SmallVector<int64_t> shape(type.getShape());
-  shape[split] = to.panels;
-  shape.insert(shape.begin() + split + 1, to.width);
+  shape[split] = to.getPanels();
+  shape.insert(shape.begin() + split + 1, to.getWidth());
   Value source = tensor::ExpandShapeOp::create(
       b, loc, type.clone(shape), packed, panelGroups(type.getRank(), split));
   auto behindSplit = [&](int64_t dim) { return dim + (dim > split); };
   // That of the old ones becomes one.
   SmallVector<int64_t> order;
   SmallVector<ReassociationIndices> groups;
-  for (auto [i, dim] : llvm::enumerate(to.toColumns)) {
-    if (static_cast<int64_t>(i) == to.batch) {
+  for (auto [i, dim] : llvm::enumerate(to.getOrder().asArrayRef())) {
+    if (static_cast<int64_t>(i) == to.getBatch()) {
       groups.push_back({static_cast<int64_t>(order.size())});
       order.push_back(split);
     }
     groups.emplace_back();
     SmallVector<int64_t> parts{split + 1}; // Within the new panels.
-    if (dim != to.lane())
+    if (dim != to.getLane())
       parts = llvm::map_to_vector(packedDims(from, dim), behindSplit);
     for (int64_t part : parts) {
       groups.back().push_back(order.size());
@@ -239,11 +215,12 @@ static Value turnPanels(OpBuilder &b, Location loc, Value packed,
                                          groups);
 }
 
-Value repackPanels(OpBuilder &b, Location loc, Value packed,
-                   const Packing &from, const Packing &to) {
-  bool canTurn = from.plain == to.plain && from.lane() != to.lane() &&
-                 !from.isPadded() && !to.isPadded() &&
-                 from.packed.getElementType() == to.packed.getElementType();
+Value repackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr from,
+                   PanelsAttr to) {
+  bool canTurn =
+      from.getPlain() == to.getPlain() && from.getLane() != to.getLane() &&
+      !from.isPadded() && !to.isPadded() &&
+      from.getPacked().getElementType() == to.getPacked().getElementType();
   if (canTurn)
     return turnPanels(b, loc, packed, from, to);
   return packPanels(b, loc, unpackPanels(b, loc, packed, from), to);
