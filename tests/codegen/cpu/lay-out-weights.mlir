@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --lay-out-weights | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --merge-kernels | FileCheck %s
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --merge-kernels --outline-constants | FileCheck %s --check-prefix=KERNELS
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --merge-kernels --outline-constants --divide-kernels --plan-memory | FileCheck %s --check-prefix=PLAN
 

@@ -16,30 +16,17 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-//===----------------------------------------------------------------------===//
-// Kernels that convert
-//===----------------------------------------------------------------------===//
-
-func::FuncOp VariableLayouts::packKernelFor(const Proposal &proposal,
-                                            Type element) {
+/// A kernel that packs elements of this type, or unpacks them. Equal ones are
+/// merged later.
+func::FuncOp VariableLayouts::createKernel(const Proposal &proposal,
+                                           Type element, bool packs) {
   PanelsAttr layout = proposal.layout.withElement(element);
-  func::FuncOp &kernel = pack[element];
-  if (!kernel)
-    kernel = createConversion(
-        b, symbols, proposal.kernel, "_pack", layout.getOf(),
-        [&](Value x) { return packPanels(b, x.getLoc(), x, layout); });
-  return kernel;
-}
-
-func::FuncOp VariableLayouts::unpackKernelFor(const Proposal &proposal,
-                                              Type element) {
-  PanelsAttr layout = proposal.layout.withElement(element);
-  func::FuncOp &kernel = unpack[element];
-  if (!kernel)
-    kernel = createConversion(
-        b, symbols, proposal.kernel, "_unpack", layout.getPacked(),
-        [&](Value x) { return unpackPanels(b, x.getLoc(), x, layout); });
-  return kernel;
+  return createConversion(
+      b, symbols, proposal.kernel, packs ? "_pack" : "_unpack",
+      packs ? layout.getOf() : layout.getPacked(), [&](Value x) {
+        return packs ? packPanels(b, x.getLoc(), x, layout)
+                     : unpackPanels(b, x.getLoc(), x, layout);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,32 +41,29 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
       uses.push_back(&use);
   PanelsAttr layout = proposal.layoutOf(value);
   for (OpOperand *use : uses) {
-    Operation *user = use->getOwner();
+    b.setInsertionPoint(
+        value.getParentBlock()->findAncestorOpInBlock(*use->getOwner()));
     auto product = productOf(*use);
     if (graph::DispatchOp movement = movementOf(*use)) {
-      func::FuncOp kernel = kernelOf(movement);
-      changeArgument(b, kernel.getArgument(0), layout.getPacked(),
-                     [&](Value packed) {
-                       return unpackPanels(b, kernel.getLoc(), packed, layout);
-                     });
-      continue;
-    }
-    if (!product) {
-      b.setInsertionPoint(value.getParentBlock()->findAncestorOpInBlock(*user));
+      BlockArgument argument = kernelOf(movement).getArgument(0);
+      changeArgument(b, argument, layout.getPacked(), [&](Value packed) {
+        return unpackPanels(b, argument.getLoc(), packed, layout);
+      });
+    } else if (!product) {
       use->set(dispatchTo(
           b, value.getLoc(),
-          unpackKernelFor(proposal, layout.getOf().getElementType()), value));
-      continue;
-    }
-    PanelsAttr own = product->layout;
-    if (product->canRead(layout))
-      own = layout;
-    else
+          createKernel(proposal, getElementTypeOrSelf(value), /*packs=*/false),
+          value));
+    } else if (product->canRead(layout)) {
+      readPanels(b, product->kernel, product->contraction, layout);
+    } else {
+      PanelsAttr own = product->layout;
       convertOperand(b, symbols, product->dispatch, product->operand, value,
                      layout.getPacked(), [&](Value x) {
                        return repackPanels(b, x.getLoc(), x, layout, own);
                      });
-    readPanels(b, product->kernel, product->contraction, own);
+      readPanels(b, product->kernel, product->contraction, own);
+    }
   }
 }
 
@@ -101,9 +85,10 @@ void VariableLayouts::packAfter(Proposal &proposal, Value value) {
     if (isReadPacked(proposal, use))
       uses.push_back(&use);
   b.setInsertionPointAfterValue(value);
-  Value packed =
-      dispatchTo(b, value.getLoc(),
-                 packKernelFor(proposal, getElementTypeOrSelf(value)), value);
+  Value packed = dispatchTo(
+      b, value.getLoc(),
+      createKernel(proposal, getElementTypeOrSelf(value), /*packs=*/true),
+      value);
   for (OpOperand *use : uses)
     use->set(packed);
 }
@@ -115,12 +100,14 @@ void VariableLayouts::packAfter(Proposal &proposal, Value value) {
 void VariableLayouts::changeDeclarations(const Proposal &proposal) {
   Type element = proposal.layout.getOf().getElementType();
   RankedTensorType packed = proposal.layout.getPacked();
+  StringRef pack = createKernel(proposal, element, /*packs=*/true).getName(),
+            unpack = createKernel(proposal, element, /*packs=*/false).getName();
   for (StringAttr name : proposal.variables) {
     graph::VariableOp variable = variables[name];
     variable.setStored(packed);
+    variable.setPack(pack);
+    variable.setUnpack(unpack);
     variable->setAttr(names::kLayout, proposal.layout);
-    variable.setPack(packKernelFor(proposal, element).getName());
-    variable.setUnpack(unpackKernelFor(proposal, element).getName());
     for (Value argument : arguments.lookup(name))
       argument.setType(packed);
   }
@@ -132,8 +119,6 @@ void VariableLayouts::changeDeclarations(const Proposal &proposal) {
 }
 
 void VariableLayouts::apply(Proposal &proposal) {
-  pack.clear();
-  unpack.clear();
   for (Value value : proposal.values)
     changeReaders(proposal, value);
   for (Value value : proposal.packedAfter)

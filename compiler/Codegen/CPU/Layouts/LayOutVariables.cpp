@@ -83,8 +83,7 @@ std::optional<WeightsReader> VariableLayouts::productOf(OpOperand &use) {
     return std::nullopt;
   auto reader = findReader(dispatch, kernelOf(dispatch), target);
   if (!reader || reader->operand != use.getOperandNumber() ||
-      ContractionStrategy::plans(reader->contraction, target).empty() ||
-      reader->kernel.getArgAttr(reader->operand, graph::names::kStrides))
+      ContractionStrategy::plans(reader->contraction, target).empty())
     return std::nullopt;
   PanelsAttr layout = reader->layout;
   bool canReshape =

@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
+#include "compiler/Codegen/Kernel/Split.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -73,10 +74,10 @@ bool isElementwise(linalg::GenericOp op) {
 /// An operand of `op` with all dimensions of its result, in panels.
 Value KernelPacker::packBroadcast(OpOperand &operand, linalg::GenericOp op) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  Value whole = moveElements(b, loc, operand.get(), layout.getOf().getShape(),
-                             map.getResults());
-  return packPanels(b, loc, whole,
-                    layout.withElement(getElementTypeOrSelf(whole)));
+  Type element = getElementTypeOrSelf(operand.get());
+  Value whole = mapElements(b, loc, operand.get(), layout.getOf().getShape(),
+                            map.getResults(), element);
+  return packPanels(b, loc, whole, layout.withElement(element));
 }
 
 Value KernelPacker::packGeneric(linalg::GenericOp op) {

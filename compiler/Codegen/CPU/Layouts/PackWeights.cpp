@@ -31,7 +31,6 @@
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
 
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Format.h"
 
@@ -211,14 +210,12 @@ void WeightPacker::pack(WeightsReader &reader) {
   graph::DispatchOp movement;
   if (!isOfConstants(source)) {
     movement = findMovement(source);
-    bool isPart =
-        bool(reader.kernel.getArgAttr(reader.operand, graph::names::kStrides));
-    if (isPart ||
-        !(isWorthPackingBefore(c, target) || (movement && isWorthTiling(c))))
+    if (!isWorthPackingBefore(c, target) && !(movement && isWorthTiling(c)))
       return;
   }
   if (movement)
     source = movement.getInputs()[0];
+  b.setInsertionPoint(reader.dispatch);
   convertOperand(b, *symbols, reader.dispatch, reader.operand, source,
                  source.getType(), [&](Value x) {
                    if (movement)
@@ -237,33 +234,15 @@ void WeightPacker::pack(WeightsReader &reader) {
 /// Moves the channels of constant weights under a window to the end, where the
 /// lanes want them: [C, kernel…] becomes [kernel…, C].
 void WeightPacker::packWindows(graph::DispatchOp dispatch) {
-  auto kernel = symbols->lookup<func::FuncOp>(dispatch.getKernel());
-  auto w = matchWindows(kernel);
+  auto w = matchWindows(symbols->lookup<func::FuncOp>(dispatch.getKernel()));
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
     auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
-    unsigned rank = map.getNumResults();
-    Value weights = operand->get();
-    BlockArgument argument = onlyReadBy(weights);
-    if (operand->getOperandNumber() == w->input || !channels ||
-        *channels == rank - 1 || !argument)
-      continue;
-    Value source = dispatch.getInputs()[argument.getArgNumber()];
-    if (!isOfConstants(source))
-      continue;
-    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-    order.erase(order.begin() + *channels);
-    order.push_back(*channels);
-    Location loc = kernel.getLoc();
-    convertOperand(b, *symbols, dispatch, argument.getArgNumber(), source,
-                   source.getType(), [&](Value x) {
-                     return permute(b, loc, reshapeLike(b, weights, x), order);
-                   });
-    changeArgument(b, weights,
-                   dispatch.getInputs()[argument.getArgNumber()].getType(),
-                   [&](Value x) {
-                     return permute(b, loc, x, invertPermutationVector(order));
-                   });
+    BlockArgument argument = packableArgument(operand->get());
+    if (operand->getOperandNumber() != w->input && channels && argument &&
+        *channels + 1 < map.getNumResults() &&
+        isOfConstants(dispatch.getInputs()[argument.getArgNumber()]))
+      packOperandLast(b, *symbols, dispatch, operand->get(), *channels);
   }
 }
 

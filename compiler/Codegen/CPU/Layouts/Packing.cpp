@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
 
+#include "compiler/Codegen/Kernel/Split.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -15,45 +17,6 @@
 using namespace mlir;
 
 namespace tinh::cpu {
-
-//===----------------------------------------------------------------------===//
-// Moving elements
-//===----------------------------------------------------------------------===//
-
-Value mapElements(OpBuilder &b, Location loc, Value source,
-                  ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
-                  Type element, ElementBody body) {
-  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
-  AffineMap maps[] = {
-      AffineMap::get(shape.size(), 0, exprs, b.getContext()),
-      AffineMap::getMultiDimIdentityMap(shape.size(), b.getContext())};
-  SmallVector<utils::IteratorType> iterators(shape.size(),
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), source, empty, maps, iterators,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(b, loc, body(b, arguments[0]));
-             })
-      .getResult(0);
-}
-
-Value moveElements(OpBuilder &b, Location loc, Value source,
-                   ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs) {
-  return mapElements(b, loc, source, shape, exprs, getElementTypeOrSelf(source),
-                     [](OpBuilder &, Value x) { return x; });
-}
-
-Value permute(OpBuilder &b, Location loc, Value source,
-              ArrayRef<int64_t> permutation) {
-  auto type = cast<RankedTensorType>(source.getType());
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> exprs(permutation.size());
-  for (auto [i, from] : llvm::enumerate(permutation)) {
-    shape.push_back(type.getDimSize(from));
-    exprs[from] = b.getAffineDimExpr(i);
-  }
-  return moveElements(b, loc, source, shape, exprs);
-}
 
 /// `source` with elements of another floating-point type.
 static Value convert(OpBuilder &b, Location loc, Value source, Type element) {
@@ -72,10 +35,6 @@ static Value convert(OpBuilder &b, Location loc, Value source, Type element) {
                        return arith::TruncFOp::create(b, loc, element, x);
                      });
 }
-
-//===----------------------------------------------------------------------===//
-// Panels
-//===----------------------------------------------------------------------===//
 
 PanelsAttr panelsOf(const Contraction &c, int64_t width) {
   MLIRContext *context = c.weightsMap.getContext();

@@ -40,23 +40,6 @@ mlir::LogicalResult packKernel(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                                PanelsAttr panels,
                                const llvm::SmallBitVector &arguments);
 
-/// An element of a result from one of the source's.
-using ElementBody =
-    llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value)>;
-/// A generic over `source`, whose dimension i is `exprs[i]`, with a body that
-/// makes an element of type `element` of one of the source's.
-mlir::Value mapElements(mlir::OpBuilder &b, mlir::Location loc,
-                        mlir::Value source, llvm::ArrayRef<int64_t> shape,
-                        llvm::ArrayRef<mlir::AffineExpr> exprs,
-                        mlir::Type element, ElementBody body);
-/// The same with the source's elements as they are.
-mlir::Value moveElements(mlir::OpBuilder &b, mlir::Location loc,
-                         mlir::Value source, llvm::ArrayRef<int64_t> shape,
-                         llvm::ArrayRef<mlir::AffineExpr> exprs);
-/// `source` with its dimensions in another order.
-mlir::Value permute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value source,
-                    llvm::ArrayRef<int64_t> permutation);
-
 } // namespace tinh::cpu
 
 #endif // TINH_CODEGEN_CPU_PACKING_H

@@ -81,10 +81,8 @@ private:
 
   // The change.
   void apply(Proposal &proposal);
-  mlir::func::FuncOp packKernelFor(const Proposal &proposal,
-                                   mlir::Type element);
-  mlir::func::FuncOp unpackKernelFor(const Proposal &proposal,
-                                     mlir::Type element);
+  mlir::func::FuncOp createKernel(const Proposal &proposal, mlir::Type element,
+                                  bool packs);
   void changeReaders(Proposal &proposal, mlir::Value value);
   void changeUpdate(mlir::Operation *update,
                     const llvm::SmallBitVector &operands, Proposal &proposal);
@@ -100,8 +98,6 @@ private:
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> arguments,
       results;
   llvm::DenseMap<mlir::Value, mlir::StringAttr> variableOf; // Of arguments.
-  /// Of the layout that is being applied, by the type of elements.
-  llvm::DenseMap<mlir::Type, mlir::func::FuncOp> pack, unpack;
 };
 
 } // namespace tinh::cpu

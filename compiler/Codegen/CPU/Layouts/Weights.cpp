@@ -13,19 +13,13 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-BlockArgument onlyReadBy(Value weights) {
-  BlockArgument argument = reshapedArgument(weights);
-  bool isOnly = argument && argument.hasOneUse() && weights.hasOneUse();
-  return isOnly ? argument : BlockArgument();
-}
-
 std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
                                         func::FuncOp kernel,
                                         const Target &target) {
   auto c = matchContraction(kernel);
   if (!c || !c->weightsMap.isProjectedPermutation())
     return std::nullopt;
-  BlockArgument argument = onlyReadBy(c->weights);
+  BlockArgument argument = packableArgument(c->weights);
   if (!argument)
     return std::nullopt;
   PanelsAttr panels = panelsOf(*c, panelWidth(*c, target));
@@ -39,26 +33,6 @@ std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
   return WeightsReader{dispatch, kernel, *c, argument.getArgNumber(), panels};
 }
 
-void changeArgument(OpBuilder &b, Value value, Type type, Convert convert) {
-  OpBuilder::InsertionGuard guard(b);
-  BlockArgument argument = reshapedArgument(value);
-  auto kernel = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    uses.push_back(&use);
-  b.setInsertionPointToStart(argument.getOwner());
-  argument.setType(type);
-  Value converted = convert(argument);
-  for (OpOperand *use : uses)
-    use->set(converted);
-  while (Operation *reshape = value.getDefiningOp()) {
-    value = reshape->getOperand(0);
-    reshape->erase();
-  }
-  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
-                                           kernel.getResultTypes()));
-}
-
 void readPanels(OpBuilder &b, func::FuncOp kernel, const Contraction &c,
                 PanelsAttr panels) {
   PanelsAttr plain = panels.ofPlain();
@@ -67,40 +41,6 @@ void readPanels(OpBuilder &b, func::FuncOp kernel, const Contraction &c,
     return unpackPanels(b, kernel.getLoc(), packed, plain);
   });
   kernel.setArgAttr(argument, names::kLayout, plain);
-}
-
-func::FuncOp createConversion(OpBuilder &b, SymbolTable &symbols,
-                              func::FuncOp reader, StringRef suffix, Type from,
-                              Convert convert) {
-  OpBuilder::InsertionGuard guard(b);
-  auto kernel =
-      func::FuncOp::create(reader.getLoc(), (reader.getName() + suffix).str(),
-                           b.getFunctionType(from, from));
-  kernel.setPrivate();
-  symbols.insert(kernel, Block::iterator(reader));
-  b.setInsertionPointToStart(kernel.addEntryBlock());
-  Value made = convert(kernel.getArgument(0));
-  func::ReturnOp::create(b, kernel.getLoc(), made);
-  kernel.setFunctionType(b.getFunctionType(from, made.getType()));
-  return kernel;
-}
-
-Value dispatchTo(OpBuilder &b, Location loc, func::FuncOp kernel, Value value) {
-  return graph::DispatchOp::create(b, loc, kernel.getResultTypes(),
-                                   kernel.getName(), ValueRange(value))
-      .getResult(0);
-}
-
-void convertOperand(OpBuilder &b, SymbolTable &symbols,
-                    graph::DispatchOp dispatch, unsigned operand, Value source,
-                    Type type, Convert convert) {
-  auto reader = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-  func::FuncOp kernel =
-      createConversion(b, symbols, reader, "_pack", type, convert);
-  b.setInsertionPoint(
-      source.getParentBlock()->findAncestorOpInBlock(*dispatch));
-  dispatch.getInputsMutable()[operand].set(
-      dispatchTo(b, dispatch.getLoc(), kernel, source));
 }
 
 bool isMovement(func::FuncOp kernel) {

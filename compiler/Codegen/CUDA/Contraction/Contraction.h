@@ -93,15 +93,6 @@ std::optional<Product> describeProduct(mlir::linalg::GenericOp op,
 /// its sums one by one.
 Match<Product> matchProduct(mlir::func::FuncOp kernel);
 
-/// The argument of `kernel` that `value` alone is read of, if it is dense.
-mlir::BlockArgument packableArgument(mlir::func::FuncOp kernel,
-                                     mlir::Value value);
-/// Lets a dispatch copy `value`, which is read of an argument that is packable,
-/// to memory in which its dimensions have this order.
-void packOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
-                 mlir::Value value, llvm::ArrayRef<int64_t> order);
-
 /// How loops that index the result of `op` by `map` index its source.
 mlir::AffineMap beforeExpansion(mlir::tensor::ExpandShapeOp op,
                                 mlir::AffineMap map);
