@@ -120,12 +120,15 @@ func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
   return stage;
 }
 
-/// Removes what nobody reads from `kernel`, and from what `dispatch` passes.
-static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
+}
+
+/// Removes what nobody reads from `kernel`, and from what `dispatch` passes.
+static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
+  eraseDead(kernel.getBody().front());
   for (unsigned i = kernel.getNumArguments(); i-- > 0;)
     if (kernel.getArgument(i).use_empty()) {
       (void)kernel.eraseArgument(i);
@@ -181,24 +184,6 @@ int64_t countParts(int64_t extent, int64_t wanted, int64_t most) {
     if (extent % parts == 0)
       best = parts;
   return best;
-}
-
-/// `factor` with its dimension `dim` as two, `parts` and the rest.
-static Value divideDimension(OpBuilder &b, Location loc, Value factor,
-                             unsigned dim, int64_t parts) {
-  auto type = cast<RankedTensorType>(factor.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  SmallVector<ReassociationIndices> groups;
-  int64_t next = 0;
-  for (unsigned i = 0; i < shape.size(); ++i) {
-    groups.push_back({next++});
-    if (i == dim)
-      groups.back().push_back(next++);
-  }
-  shape[dim] /= parts;
-  shape.insert(shape.begin() + dim, parts);
-  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), factor,
-                                       groups);
 }
 
 /// What `op` gives for each part of `loop`: the parts are the first dimension.
@@ -409,6 +394,26 @@ Value mapElements(OpBuilder &b, Location loc, Value source,
                linalg::YieldOp::create(b, loc, body ? body(b, x) : x);
              })
       .getResult(0);
+}
+
+SmallVector<ReassociationIndices> splitGroups(int64_t rank, int64_t split) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0, next = 0; i < rank; ++i) {
+    groups.push_back({next++});
+    if (i == split)
+      groups.back().push_back(next++);
+  }
+  return groups;
+}
+
+Value divideDimension(OpBuilder &b, Location loc, Value source, int64_t dim,
+                      int64_t parts) {
+  auto type = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), source,
+                                       splitGroups(type.getRank(), dim));
 }
 
 Value permute(OpBuilder &b, Location loc, Value source,

@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -73,6 +74,9 @@ graph::DispatchOp dispatchParts(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 //===----------------------------------------------------------------------===//
 // Operands in another form
 //===----------------------------------------------------------------------===//
+
+/// Erases what nobody reads.
+void eraseDead(mlir::Block &block);
 
 /// What a kernel makes of a value of its own.
 using Convert = llvm::function_ref<mlir::Value(mlir::Value)>;
@@ -133,6 +137,12 @@ mlir::Value mapElements(mlir::OpBuilder &b, mlir::Location loc,
                         mlir::Value source, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<mlir::AffineExpr> exprs,
                         mlir::Type element, ElementBody body = {});
+/// Groups of a reshape that splits dimension `split` of `rank` in two.
+llvm::SmallVector<mlir::ReassociationIndices> splitGroups(int64_t rank,
+                                                          int64_t split);
+/// `source` with its dimension `dim` as two, `parts` and the rest.
+mlir::Value divideDimension(mlir::OpBuilder &b, mlir::Location loc,
+                            mlir::Value source, int64_t dim, int64_t parts);
 /// `source` with its dimensions in another order.
 mlir::Value permute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value source,
                     llvm::ArrayRef<int64_t> permutation);

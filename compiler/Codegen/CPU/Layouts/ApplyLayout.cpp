@@ -44,7 +44,7 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
     b.setInsertionPoint(
         value.getParentBlock()->findAncestorOpInBlock(*use->getOwner()));
     auto product = productOf(*use);
-    if (graph::DispatchOp movement = movementOf(*use)) {
+    if (auto movement = asMovement(symbols, use->getOwner())) {
       BlockArgument argument = kernelOf(movement).getArgument(0);
       changeArgument(b, argument, layout.getPacked(), [&](Value packed) {
         return unpackPanels(b, argument.getLoc(), packed, layout);
@@ -65,17 +65,6 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
       readPanels(b, product->kernel, product->contraction, own);
     }
   }
-}
-
-void VariableLayouts::changeUpdate(Operation *update,
-                                   const llvm::SmallBitVector &operands,
-                                   Proposal &proposal) {
-  auto dispatch = cast<graph::DispatchOp>(update);
-  func::FuncOp kernel = kernelOf(dispatch);
-  (void)packKernel(b, kernel, proposal.layout, operands); // As it was tried.
-  for (auto [result, type] :
-       llvm::zip_equal(dispatch.getResults(), kernel.getResultTypes()))
-    result.setType(type);
 }
 
 /// Lets the updates read packed what they make plain themselves.
@@ -111,7 +100,9 @@ void VariableLayouts::changeDeclarations(const Proposal &proposal) {
     for (Value argument : arguments.lookup(name))
       argument.setType(packed);
   }
-  for (func::FuncOp function : functions) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!graph::isEntry(function))
+      continue;
     Block &body = function.getBody().front();
     function.setFunctionType(b.getFunctionType(
         body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
@@ -124,8 +115,13 @@ void VariableLayouts::apply(Proposal &proposal) {
   for (Value value : proposal.packedAfter)
     if (!proposal.values.contains(value))
       packAfter(proposal, value);
-  for (auto &[update, operands] : proposal.updates)
-    changeUpdate(update, operands, proposal);
+  for (auto &[update, operands] : proposal.updates) {
+    func::FuncOp kernel = kernelOf(cast<graph::DispatchOp>(update));
+    (void)packKernel(b, kernel, proposal.layout, operands); // As it was tried.
+    for (auto [result, type] :
+         llvm::zip_equal(update->getResults(), kernel.getResultTypes()))
+      result.setType(type);
+  }
   changeDeclarations(proposal);
 }
 

@@ -55,7 +55,6 @@ void VariableLayouts::collect() {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!graph::isEntry(function))
       continue;
-    functions.push_back(function);
     for (BlockArgument argument : function.getArguments())
       if (auto name = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), graph::names::kVariable)) {
@@ -95,16 +94,9 @@ std::optional<WeightsReader> VariableLayouts::productOf(OpOperand &use) {
   return reader;
 }
 
-/// The dispatch that reads the value and just moves elements.
-graph::DispatchOp VariableLayouts::movementOf(OpOperand &use) {
-  auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
-  bool moves = dispatch && isMovement(kernelOf(dispatch));
-  return moves ? dispatch : graph::DispatchOp();
-}
-
 /// The dispatch that makes other floating-point numbers of those that it reads.
 graph::DispatchOp VariableLayouts::castOf(OpOperand &use) {
-  graph::DispatchOp dispatch = movementOf(use);
+  graph::DispatchOp dispatch = asMovement(symbols, use.getOwner());
   if (!dispatch)
     return {};
   func::FuncOp kernel = kernelOf(dispatch);
@@ -288,11 +280,6 @@ int64_t VariableLayouts::costOf(const WeightsReader &reader,
   return reader.canRead(layout) ? -before : costFrom(layout.getLane()) - before;
 }
 
-/// Whether a product packs `value`, and moves elements at once.
-bool VariableLayouts::isPackedThen(Value value) {
-  return value.hasOneUse() && productOf(*value.use_begin());
-}
-
 /// Adds what the readers of a packed value save, or have to do.
 void VariableLayouts::countReaders(Proposal &proposal, Value value) {
   for (OpOperand &use : value.getUses()) {
@@ -301,8 +288,12 @@ void VariableLayouts::countReaders(Proposal &proposal, Value value) {
     int64_t cost = kTurn;
     if (auto product = productOf(use))
       cost = costOf(*product, proposal.layoutOf(value));
-    else if (graph::DispatchOp movement = movementOf(use))
-      cost = isPackedThen(movement.getResult(0)) ? 0 : kTurn - kMove;
+    else if (auto movement = asMovement(symbols, use.getOwner())) {
+      // A product that packs what has been moved moves elements at once.
+      Value moved = movement.getResult(0);
+      bool isPackedThen = moved.hasOneUse() && productOf(*moved.use_begin());
+      cost = isPackedThen ? 0 : kTurn - kMove;
+    }
     proposal.gain -= weightOf(value) * cost;
   }
 }

@@ -25,7 +25,6 @@
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -46,7 +45,6 @@ private:
   Value packProduct(Value result, linalg::GenericOp op);
   linalg::GenericOp reductionOf(Value value);
   Value packBroadcast(OpOperand &operand, linalg::GenericOp op);
-  void eraseDead();
 
   OpBuilder &b;
   func::FuncOp kernel;
@@ -178,47 +176,30 @@ Value KernelPacker::pack(Value plain) {
   return packed[plain] = result;
 }
 
-void KernelPacker::eraseDead() {
-  Block &body = kernel.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 /// Lets the kernel return its results packed and read `arguments` packed; fails
 /// if it reads one of these otherwise, too.
 LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
   Block &body = kernel.getBody().front();
   Operation *terminator = body.getTerminator();
-  b.setInsertionPoint(terminator);
-  // Packed arguments get their type when what reads them plain is gone.
-  SmallVector<BlockArgument> read;
+  llvm::SmallPtrSet<Operation *, 4> unpacked;
   for (unsigned i : arguments.set_bits()) {
     BlockArgument argument = body.getArgument(i);
-    Type type = layout.withElement(getElementTypeOrSelf(argument)).getPacked();
-    packed[argument] =
-        UnrealizedConversionCastOp::create(b, loc, type, argument).getResult(0);
-    read.push_back(argument);
+    PanelsAttr panels = layout.withElement(getElementTypeOrSelf(argument));
+    changeArgument(b, argument, panels.getPacked(), [&](Value read) {
+      Value plain = unpackPanels(b, loc, read, panels);
+      packed[plain] = read;
+      unpacked.insert(plain.getDefiningOp());
+      return plain;
+    });
   }
+  b.setInsertionPoint(terminator);
   for (OpOperand &result : terminator->getOpOperands())
     result.set(pack(result.get()));
-  eraseDead();
-  for (BlockArgument argument : read) {
-    auto isStand = [](Operation *user) {
-      return isa<UnrealizedConversionCastOp>(user);
-    };
-    if (!llvm::all_of(argument.getUsers(), isStand))
-      return failure();
-    argument.setType(
-        layout.withElement(getElementTypeOrSelf(argument)).getPacked());
-    for (Operation *stand : llvm::make_early_inc_range(argument.getUsers())) {
-      stand->getResult(0).replaceAllUsesWith(argument);
-      stand->erase();
-    }
-  }
+  eraseDead(body);
   kernel.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
                                            terminator->getOperandTypes()));
-  return success();
+  return success(llvm::none_of(
+      body, [&](Operation &op) { return unpacked.contains(&op); }));
 }
 
 LogicalResult packKernel(OpBuilder &b, func::FuncOp kernel, PanelsAttr layout,

@@ -50,7 +50,6 @@ public:
 
 private:
   void share(bool remarks);
-  graph::DispatchOp findMovement(Value value);
   void pack(WeightsReader &reader);
   void packWindows(graph::DispatchOp dispatch);
 
@@ -184,15 +183,6 @@ void WeightPacker::share(bool remarks) {
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// The dispatch that moves what becomes `value`, if nobody else reads it: what
-/// packs that does so as well.
-graph::DispatchOp WeightPacker::findMovement(Value value) {
-  auto dispatch = value.getDefiningOp<graph::DispatchOp>();
-  bool moves = dispatch && value.hasOneUse() &&
-               isMovement(symbols->lookup<func::FuncOp>(dispatch.getKernel()));
-  return moves ? dispatch : graph::DispatchOp();
-}
-
 /// What `kernel` gives for `source`.
 static Value inlineKernel(OpBuilder &b, func::FuncOp kernel, Value source) {
   Block &body = kernel.getBody().front();
@@ -209,7 +199,8 @@ void WeightPacker::pack(WeightsReader &reader) {
   Value source = reader.weights();
   graph::DispatchOp movement;
   if (!isOfConstants(source)) {
-    movement = findMovement(source);
+    if (source.hasOneUse())
+      movement = asMovement(*symbols, source.getDefiningOp());
     if (!isWorthPackingBefore(c, target) && !(movement && isWorthTiling(c)))
       return;
   }

@@ -55,19 +55,6 @@ PanelsAttr panelsOf(const Contraction &c, int64_t width) {
                          width, isKept ? Type() : c.element());
 }
 
-/// Groups of a reshape that splits dimension `split` of `rank` into panels and
-/// what is within one.
-static SmallVector<ReassociationIndices> panelGroups(int64_t rank,
-                                                     int64_t split) {
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t i = 0, next = 0; i < rank; ++i) {
-    groups.push_back({next++});
-    if (i == split)
-      groups.back().push_back(next++);
-  }
-  return groups;
-}
-
 /// The dimensions of what is split in the order of what is packed.
 static SmallVector<int64_t> packedOrder(PanelsAttr p) {
   SmallVector<int64_t> order;
@@ -95,23 +82,19 @@ Value packPanels(OpBuilder &b, Location loc, Value weights, PanelsAttr p) {
   Type element = p.getPacked().getElementType();
   weights = reshape(b, loc, weights, p.getOf(), p.getPlain());
   weights = convert(b, loc, weights, element);
-  SmallVector<int64_t> shape(p.getPlain().getShape());
-  int64_t lane = p.getLane(), whole = p.getPanels() * p.getWidth();
   if (p.isPadded()) {
+    SmallVector<int64_t> shape(p.getPlain().getShape());
     SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high = low;
-    high[lane] = b.getIndexAttr(whole - p.getColumns());
-    shape[lane] = whole;
+    int64_t whole = p.getPanels() * p.getWidth();
+    high[p.getLane()] = b.getIndexAttr(whole - p.getColumns());
+    shape[p.getLane()] = whole;
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
     weights =
         tensor::PadOp::create(b, loc, RankedTensorType::get(shape, element),
                               weights, low, high, zero);
   }
-  SmallVector<ReassociationIndices> groups = panelGroups(shape.size(), lane);
-  shape[lane] = p.getPanels();
-  shape.insert(shape.begin() + lane + 1, p.getWidth());
-  Value split = tensor::ExpandShapeOp::create(
-      b, loc, RankedTensorType::get(shape, element), weights, groups);
-  return permute(b, loc, split, packedOrder(p));
+  weights = divideDimension(b, loc, weights, p.getLane(), p.getPanels());
+  return permute(b, loc, weights, packedOrder(p));
 }
 
 Value unpackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr p) {
@@ -119,7 +102,7 @@ Value unpackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr p) {
   int64_t rank = plain.getRank();
   Value value = tensor::CollapseShapeOp::create(
       b, loc, permute(b, loc, packed, invertPermutationVector(packedOrder(p))),
-      panelGroups(rank, p.getLane()));
+      splitGroups(rank, p.getLane()));
   if (p.isPadded()) {
     SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
         steps(rank, b.getIndexAttr(1)),
@@ -145,13 +128,8 @@ static SmallVector<int64_t> packedDims(PanelsAttr p, int64_t dim) {
 static Value turnPanels(OpBuilder &b, Location loc, Value packed,
                         PanelsAttr from, PanelsAttr to) {
   // The dimension of the new panels becomes two.
-  auto type = cast<RankedTensorType>(packed.getType());
   int64_t split = packedDims(from, to.getLane())[0];
-  SmallVector<int64_t> shape(type.getShape());
-  shape[split] = to.getPanels();
-  shape.insert(shape.begin() + split + 1, to.getWidth());
-  Value source = tensor::ExpandShapeOp::create(
-      b, loc, type.clone(shape), packed, panelGroups(type.getRank(), split));
+  Value source = divideDimension(b, loc, packed, split, to.getPanels());
   auto behindSplit = [&](int64_t dim) { return dim + (dim > split); };
   // That of the old ones becomes one.
   SmallVector<int64_t> order;

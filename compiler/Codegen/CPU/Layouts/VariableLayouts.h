@@ -60,7 +60,6 @@ private:
   mlir::func::FuncOp kernelOf(graph::DispatchOp dispatch);
   std::optional<WeightsReader> productOf(mlir::OpOperand &use);
   graph::DispatchOp castOf(mlir::OpOperand &use);
-  graph::DispatchOp movementOf(mlir::OpOperand &use);
   llvm::SmallVector<WeightsReader, 0> candidates(mlir::StringAttr variable);
 
   // What a layout would change.
@@ -74,7 +73,6 @@ private:
   llvm::SmallBitVector packedOperands(graph::DispatchOp update,
                                       PanelsAttr layout);
   void addOperand(Proposal &proposal, mlir::Value value);
-  bool isPackedThen(mlir::Value value);
   void countReaders(Proposal &proposal, mlir::Value value);
   int64_t costOf(const WeightsReader &reader, PanelsAttr layout);
   int64_t weightOf(mlir::Value value);
@@ -84,8 +82,6 @@ private:
   mlir::func::FuncOp createKernel(const Proposal &proposal, mlir::Type element,
                                   bool packs);
   void changeReaders(Proposal &proposal, mlir::Value value);
-  void changeUpdate(mlir::Operation *update,
-                    const llvm::SmallBitVector &operands, Proposal &proposal);
   void packAfter(Proposal &proposal, mlir::Value value);
   void changeDeclarations(const Proposal &proposal);
 
@@ -93,7 +89,6 @@ private:
   const Target &target;
   mlir::SymbolTable symbols;
   mlir::OpBuilder b;
-  llvm::SmallVector<mlir::func::FuncOp> functions;
   llvm::MapVector<mlir::StringAttr, graph::VariableOp> variables;
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> arguments,
       results;

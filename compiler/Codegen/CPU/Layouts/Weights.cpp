@@ -58,6 +58,13 @@ bool isMovement(func::FuncOp kernel) {
       });
 }
 
+graph::DispatchOp asMovement(SymbolTable &symbols, Operation *op) {
+  auto dispatch = dyn_cast_or_null<graph::DispatchOp>(op);
+  bool moves = dispatch &&
+               isMovement(symbols.lookup<func::FuncOp>(dispatch.getKernel()));
+  return moves ? dispatch : graph::DispatchOp();
+}
+
 void eraseDispatch(SymbolTable &symbols, graph::DispatchOp dispatch) {
   Operation *kernel = symbols.lookup(dispatch.getKernel());
   dispatch.erase();

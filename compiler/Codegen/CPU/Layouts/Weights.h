@@ -47,6 +47,8 @@ void readPanels(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
 /// Whether `kernel` makes each element of its one result of one of its one
 /// operand.
 bool isMovement(mlir::func::FuncOp kernel);
+/// `op` if it is a dispatch of such a kernel; else null, as for none.
+graph::DispatchOp asMovement(mlir::SymbolTable &symbols, mlir::Operation *op);
 
 /// Erases a dispatch whose results nobody reads, and its kernel if that was the
 /// last one.
