@@ -28,12 +28,12 @@
 // not zero, is a result of it, too.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Support/TensorName.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -252,9 +252,7 @@ int64_t Outliner::finishInit() {
   }
   builder.setInsertionPointToEnd(&body);
   func::ReturnOp::create(builder, init.getLoc(), results);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseDead(body);
   BitVector unused(body.getNumArguments());
   for (BlockArgument argument : body.getArguments())
     if (argument.use_empty())

@@ -141,17 +141,31 @@ def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
   ];
 }
 
-def LayOutVariables : Pass<"lay-out-variables", "::mlir::ModuleOp"> {
-  let summary = "Let variables lie as the products that read them want them";
+def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
+  let summary = "Let weights lie as the products that read them want them";
   let description = [{
-    A variable that products read as weights is stored packed for the CPU that the
-    module's `graph.cpu` names, together with those that are updated at the same
-    indices, if the functions then move fewer elements; kernels that update it work
-    on packed memory. `graph.variable` names the type and the kernels that pack and
-    unpack what programs see.
+    For the CPU that the module's `graph.cpu` names; kernels say how an argument
+    lies in `cpu.layout`.
+
+    A variable that products read as weights is stored packed, together with those
+    that are updated at the same indices, if the functions then move fewer elements;
+    kernels that update it work on packed memory. `graph.variable` names the type,
+    the layout, and the kernels that pack and unpack what programs see.
+
+    Kernels are split whose strategies want that. Then constants that products read
+    are packed by kernels of their own, in as few layouts as leave each product, in
+    all functions, nearly as fast as one of its own; so are weights that are
+    computed, where that pays. Kernels on the GPU are split and get their weights as
+    they want them.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];
+  let options = [
+    Option<"plainVariables", "plain-variables", "bool", "false",
+           "leave variables in their own types">,
+    Option<"remarks", "remarks", "bool", "false",
+           "say which layouts of weights are shared, and why">
+  ];
   let dependentDialects = ["::tinh::cpu::CpuDialect", 
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
@@ -167,8 +181,7 @@ def ChooseStrategies : Pass<"choose-strategies", "::mlir::ModuleOp"> {
     Sets `graph.plan`, `graph.estimate` and `graph.inplace` of each kernel function,
     for the CPU that the module's `graph.cpu` names or, of kernels on the GPU, for
     its `graph.cuda`. The plan is the one that the table of the device's strategies
-    says costs least; a kernel that has one keeps it. Constant weights of contractions on the CPU are packed by
-    kernels of their own.
+    says costs least; a kernel that has one keeps it.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];

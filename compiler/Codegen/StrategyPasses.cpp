@@ -23,17 +23,25 @@ namespace tinh::codegen {
 #define GEN_PASS_DEF_CHOOSESTRATEGIES
 #define GEN_PASS_DEF_DIVIDEKERNELS
 #define GEN_PASS_DEF_EMITKERNELS
-#define GEN_PASS_DEF_LAYOUTVARIABLES
+#define GEN_PASS_DEF_LAYOUTWEIGHTS
 #include "compiler/Codegen/Passes.h.inc"
 
 namespace {
 
-struct LayOutVariables : impl::LayOutVariablesBase<LayOutVariables> {
+struct LayOutWeights : impl::LayOutWeightsBase<LayOutWeights> {
+  using LayOutWeightsBase::LayOutWeightsBase;
   void runOnOperation() override {
-    auto target = cpu::targetOf(getOperation());
+    ModuleOp module = getOperation();
+    auto target = cpu::targetOf(module);
     if (failed(target))
       return signalPassFailure();
-    numLaidOut += cpu::layOutVariables(getOperation(), *target);
+    if (!plainVariables)
+      numLaidOut += cpu::layOutVariables(module, *target);
+    if (module->hasAttr(graph::names::kCuda) &&
+        failed(cuda::prepareKernels(module)))
+      return signalPassFailure();
+    if (failed(cpu::packWeights(module, *target, remarks)))
+      signalPassFailure();
   }
 };
 
@@ -41,14 +49,11 @@ struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
   using ChooseStrategiesBase::ChooseStrategiesBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    bool hasCuda = module->hasAttr(graph::names::kCuda);
-    if (hasCuda && failed(cuda::prepareKernels(module)))
-      return signalPassFailure();
     auto target = cpu::targetOf(module);
-    if (failed(target) ||
-        failed(cpu::chooseStrategies(module, *target, remarks)))
+    if (failed(target))
       return signalPassFailure();
-    if (!hasCuda)
+    cpu::chooseStrategies(module, *target, remarks);
+    if (!module->hasAttr(graph::names::kCuda))
       return;
     auto chips = cuda::targetOf(module);
     if (failed(chips) ||

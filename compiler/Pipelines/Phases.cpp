@@ -93,20 +93,21 @@ static void buildOptimised(OpPassManager &pm) {
 
 /// Functions for machines without a GPU are split off before kernels get
 /// devices, which is first: all that follows depends on them, and their ops
-/// have names only until they are lowered. Variables are laid out before
-/// strategies are chosen, which then pack what
-/// remains. Strategies change a kernel for its own dispatch, as views do that
-/// they depend on: equal ones are merged after it. Packing adds work on
-/// constants, so @init is split off then, too: after merging, since equal work
-/// on the same constant makes one weight.
+/// have names only until they are lowered. Weights are laid out before
+/// strategies are chosen, which depend on that. It changes a kernel for its own
+/// dispatch, as views do that it depends on: equal ones are merged after it.
+/// Packing adds work on constants, so @init is split off then, too: after
+/// merging, since equal work on the same constant makes one weight.
 static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   pm.addPass(codegen::createAddCpuFunctions());
   pm.addPass(codegen::createPlaceKernels());
   pm.addPass(codegen::createLowerKernels());
   if (options.fuse) // Without, each op has memory of its own.
     pm.addPass(codegen::createFormViews());
-  if (options.fuse && !options.plainVariables)
-    pm.addPass(codegen::createLayOutVariables());
+  codegen::LayOutWeightsOptions layouts;
+  layouts.plainVariables = !options.fuse || options.plainVariables;
+  layouts.remarks = options.remarks;
+  pm.addPass(codegen::createLayOutWeights(layouts));
   codegen::ChooseStrategiesOptions choosing;
   choosing.remarks = options.remarks;
   pm.addPass(codegen::createChooseStrategies(choosing));

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The plans of kernels for CPUs, an attribute for each strategy; their
-// definitions are in CpuPlans.td.
+// The plans of kernels for CPUs, an attribute for each strategy, and the layout
+// of weights; their definitions are in CpuPlans.td.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_DIALECTS_CPU_CPU_H
@@ -20,5 +20,10 @@
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/cpu/CpuAttrs.h.inc"
+
+namespace tinh::cpu::names {
+/// Of an argument of a kernel, or of a variable: how it lies (PanelsAttr).
+inline constexpr llvm::StringLiteral kLayout = "cpu.layout";
+} // namespace tinh::cpu::names
 
 #endif // TINH_DIALECTS_CPU_CPU_H

@@ -1,4 +1,4 @@
-//===- CpuDialect.cpp - Registration, and checks of plans -------*- C++ -*-===//
+//===- CpuDialect.cpp - Registration, and checks of attributes --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,6 +8,7 @@
 #include "dialects/cpu/Cpu.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -106,6 +107,97 @@ LogicalResult SizedContractionPlanAttr::verify(EmitError emitError,
                          << width << "; expected 1 to " << kMostColumns;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Layouts of weights
+//===----------------------------------------------------------------------===//
+
+LogicalResult PanelsAttr::verify(EmitError emitError, RankedTensorType of,
+                                 DenseI64ArrayAttr shape,
+                                 DenseI64ArrayAttr order, int64_t batch,
+                                 int64_t width, Type) {
+  ArrayRef<int64_t> plain = shape ? shape.asArrayRef() : of.getShape();
+  if (ShapedType::getNumElements(plain) != of.getNumElements())
+    return emitError() << "shape = " << shape << " is no reshape of " << of;
+  SmallVector<int64_t> sorted(order.asArrayRef());
+  llvm::sort(sorted);
+  if (sorted.empty() || !llvm::equal(sorted, llvm::seq<int64_t>(plain.size())))
+    return emitError() << "order = " << order << "; expected each of the "
+                       << plain.size() << " dimensions once";
+  if (batch < 0 || batch >= order.size())
+    return emitError() << "batch = " << batch << "; expected 0 to "
+                       << order.size() - 1;
+  if (width < 1)
+    return emitError() << "width = " << width << "; expected at least 1";
+  return success();
+}
+
+RankedTensorType PanelsAttr::getPlain() const {
+  return getShape() ? getOf().clone(getShape().asArrayRef()) : getOf();
+}
+
+RankedTensorType PanelsAttr::getPacked() const {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : getOrder().asArrayRef().drop_back())
+    shape.push_back(getPlain().getDimSize(dim));
+  shape.insert(shape.begin() + getBatch(), getPanels());
+  shape.push_back(getWidth());
+  return RankedTensorType::get(shape, getElement() ? getElement()
+                                                   : getOf().getElementType());
+}
+
+PanelsAttr PanelsAttr::withElement(Type element) const {
+  return get(getContext(), getOf().clone(element), getShape(), getOrder(),
+             getBatch(), getWidth(), Type());
+}
+
+PanelsAttr PanelsAttr::withWidth(int64_t width) const {
+  return get(getContext(), getOf(), getShape(), getOrder(), getBatch(), width,
+             getElement());
+}
+
+PanelsAttr PanelsAttr::ofPlain() const {
+  return get(getContext(), getPlain(), {}, getOrder(), getBatch(), getWidth(),
+             getElement());
+}
+
+/// Whether `attribute` is a layout that makes `type` of what it is of.
+static LogicalResult verifyLayout(Operation *op, NamedAttribute attribute,
+                                  Type type) {
+  auto panels = dyn_cast<PanelsAttr>(attribute.getValue());
+  StringRef name = attribute.getName().getValue();
+  if (name != names::kLayout)
+    return op->emitError() << "'" << name
+                           << "' is no attribute of the cpu dialect";
+  if (!panels)
+    return op->emitError() << "'" << name << "' must be #cpu.panels<…>, found "
+                           << attribute.getValue();
+  if (panels.getPacked() == type)
+    return success();
+  return op->emitError() << "lies as " << type << ", but " << panels << " is "
+                         << panels.getPacked();
+}
+
+LogicalResult CpuDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                   unsigned argument,
+                                                   NamedAttribute attribute) {
+  return verifyLayout(
+      op, attribute,
+      cast<FunctionOpInterface>(op).getArgumentTypes()[argument]);
+}
+
+LogicalResult CpuDialect::verifyOperationAttribute(Operation *op,
+                                                   NamedAttribute attribute) {
+  auto variable = dyn_cast<tinh::graph::VariableOp>(op);
+  if (!variable)
+    return op->emitError() << "'" << attribute.getName().getValue()
+                           << "' is for variables and arguments of kernels";
+  return verifyLayout(op, attribute, variable.getStoredType());
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
 
 void CpuDialect::initialize() {
   addAttributes<

@@ -25,6 +25,8 @@ def Cpu_Dialect : Dialect {
   let cppNamespace = "::tinh::cpu";
   let summary = "How kernels for CPUs are computed.";
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
 }
 
 class Cpu_Plan<string name, string itsMnemonic>
@@ -123,6 +125,53 @@ def Cpu_DepthwiseGradientPlan : Cpu_Plan<"DepthwiseGradient", "depthwise_gradien
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$level,
                         "int64_t":$sums);
   let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts of weights
+//===----------------------------------------------------------------------===//
+
+def Cpu_Panels : AttrDef<Cpu_Dialect, "Panels"> {
+  let summary = "Weights as products read them";
+  let description = [{
+    A tensor of type `of`, maybe reshaped to `shape`, lies as
+    [batch…, panels, k…, `width`]. `order` names its dimensions in the order
+    batch…, k…, columns, of which the first `batch` are the batch's. The last panel
+    has zeros, or what means nothing, behind the last column. Elements are as
+    before, or have become an `element`.
+
+    An argument of a kernel and a variable that lie so say it in `cpu.layout`.
+
+    Example: `#cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32>`,
+    which is a `tensor<4x1000x32xf32>`
+  }];
+  let mnemonic = "panels";
+  let parameters = (ins "::mlir::RankedTensorType":$of,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shape,
+                        "::mlir::DenseI64ArrayAttr":$order, "int64_t":$batch,
+                        "int64_t":$width,
+                        OptionalParameter<"::mlir::Type">:$element);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What is cut into panels: `of`, reshaped.
+    ::mlir::RankedTensorType getPlain() const;
+    ::mlir::RankedTensorType getPacked() const;
+    /// The dimension of `getPlain()` that panels are of, its extent, and how many
+    /// panels that makes.
+    int64_t getLane() const { return getOrder().asArrayRef().back(); }
+    int64_t getColumns() const { return getPlain().getDimSize(getLane()); }
+    int64_t getPanels() const {
+      return ::llvm::divideCeil(getColumns(), getWidth());
+    }
+    /// Whether the last panel has columns that are no outputs.
+    bool isPadded() const { return getPanels() * getWidth() != getColumns(); }
+    /// The same for other elements, which are packed as they are; for another
+    /// width; and for what has been reshaped.
+    PanelsAttr withElement(::mlir::Type element) const;
+    PanelsAttr withWidth(int64_t width) const;
+    PanelsAttr ofPlain() const;
+  }];
 }
 
 //===----------------------------------------------------------------------===//

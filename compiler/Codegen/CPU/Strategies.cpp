@@ -9,7 +9,6 @@
 
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/DepthwiseGradient/DepthwiseGradient.h"
-#include "compiler/Codegen/CPU/Layouts/Packing.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 #include "compiler/Codegen/CPU/Scatter/Scatter.h"
@@ -46,19 +45,24 @@ FailureOr<Target> targetOf(ModuleOp module) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-/// Splits and packs, until the kernel is what its strategy wants.
-static SmallVector<graph::DispatchOp>
-prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-        graph::DispatchOp dispatch, const Target &target) {
-  if (kernel->hasAttr(graph::names::kPlan))
-    return {};
-  graph::KernelPlanInterface plan = strategies().cheapest(kernel, target)->plan;
-  const Strategy<Device> *strategy = strategies().find(plan);
-  if (strategy->split)
-    if (auto part = strategy->split(b, symbols, kernel, dispatch, target))
-      return {dispatch, part};
-  packWeights(b, symbols, kernel, dispatch, plan, target);
-  return {};
+LogicalResult splitKernels(ModuleOp module, const Target &target,
+                           VisitKernel visit) {
+  OpBuilder b(module.getContext());
+  return prepareKernels(
+      module, /*onCuda=*/false,
+      [&](SymbolTable &symbols, func::FuncOp kernel,
+          graph::DispatchOp dispatch) -> SmallVector<graph::DispatchOp> {
+        if (kernel->hasAttr(graph::names::kPlan))
+          return {};
+        graph::KernelPlanInterface plan =
+            strategies().cheapest(kernel, target)->plan;
+        const Strategy<Device> *strategy = strategies().find(plan);
+        if (strategy->split)
+          if (auto part = strategy->split(b, symbols, kernel, dispatch, target))
+            return {dispatch, part};
+        visit(dispatch, kernel, plan);
+        return {};
+      });
 }
 
 /// Unless the kernel has a plan: then somebody has chosen it.
@@ -72,15 +76,7 @@ static void setPlan(func::FuncOp kernel, const Target &target, bool remarks) {
                   b.getI64IntegerAttr(std::llround(best->cycles)));
 }
 
-LogicalResult chooseStrategies(ModuleOp module, const Target &target,
-                               bool remarks) {
-  OpBuilder b(module.getContext());
-  auto prepareOne = [&](SymbolTable &symbols, func::FuncOp kernel,
-                        graph::DispatchOp dispatch) {
-    return prepare(b, symbols, kernel, dispatch, target);
-  };
-  if (failed(prepareKernels(module, /*onCuda=*/false, prepareOne)))
-    return failure();
+void chooseStrategies(ModuleOp module, const Target &target, bool remarks) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel.isPrivate() || kernel.isExternal() || graph::isOnCuda(kernel))
       continue;
@@ -89,7 +85,6 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target,
       return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
     });
   }
-  return success();
 }
 
 LogicalResult divideKernels(ModuleOp module, const Target &target) {

@@ -38,18 +38,31 @@ struct Device {
 /// Rows compute every kernel.
 StrategyTable<Device> strategies();
 
-/// Makes of all kernel functions of a module at phase `kernels` what their
-/// strategies want, and gives them plans. With `remarks`, says what was
-/// considered.
-mlir::LogicalResult chooseStrategies(mlir::ModuleOp module,
-                                     const Target &target, bool remarks);
-
-/// Sets the chunks and scratch memory that follow from the kernels' plans.
-mlir::LogicalResult divideKernels(mlir::ModuleOp module, const Target &target);
+/// What is to be known of a kernel that is not split: its dispatch, and the
+/// plan that it would have as it is.
+using VisitKernel = llvm::function_ref<void(
+    graph::DispatchOp, mlir::func::FuncOp kernel, mlir::Attribute plan)>;
+/// Splits the kernel functions of a module whose strategies want that, and
+/// visits those that remain, but for those that have a plan.
+mlir::LogicalResult splitKernels(mlir::ModuleOp module, const Target &target,
+                                 VisitKernel visit);
 
 /// Lets variables lie as the products that read them want them; returns how
 /// many do. Each kernel function is named by one dispatch.
 int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
+
+/// Splits kernels, and lets other weights than variables lie as the kernels
+/// that read them want them. With `remarks`, says what is shared.
+mlir::LogicalResult packWeights(mlir::ModuleOp module, const Target &target,
+                                bool remarks);
+
+/// Gives all kernel functions of a module at phase `kernels` plans. With
+/// `remarks`, says what was considered.
+void chooseStrategies(mlir::ModuleOp module, const Target &target,
+                      bool remarks);
+
+/// Sets the chunks and scratch memory that follow from the kernels' plans.
+mlir::LogicalResult divideKernels(mlir::ModuleOp module, const Target &target);
 
 /// Emits `@name(operands…, scratch, begin, end)` over flat memrefs for the
 /// kernel function `kernel`, which has a plan, into `module`.

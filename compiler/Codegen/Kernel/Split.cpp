@@ -121,12 +121,15 @@ func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
   return stage;
 }
 
-/// Removes what nobody reads from `kernel`, and from what `dispatch` passes.
-static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
+}
+
+/// Removes what nobody reads from `kernel`, and from what `dispatch` passes.
+static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
+  eraseDead(kernel.getBody().front());
   for (unsigned i = kernel.getNumArguments(); i-- > 0;)
     if (kernel.getArgument(i).use_empty()) {
       (void)kernel.eraseArgument(i);
@@ -187,24 +190,6 @@ int64_t countParts(int64_t extent, int64_t wanted, int64_t most) {
     if (extent % parts == 0)
       best = parts;
   return best;
-}
-
-/// `factor` with its dimension `dim` as two, `parts` and the rest.
-static Value divideDimension(OpBuilder &b, Location loc, Value factor,
-                             unsigned dim, int64_t parts) {
-  auto type = cast<RankedTensorType>(factor.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  SmallVector<ReassociationIndices> groups;
-  int64_t next = 0;
-  for (unsigned i = 0; i < shape.size(); ++i) {
-    groups.push_back({next++});
-    if (i == dim)
-      groups.back().push_back(next++);
-  }
-  shape[dim] /= parts;
-  shape.insert(shape.begin() + dim, parts);
-  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), factor,
-                                       groups);
 }
 
 /// What `op` gives for each part of `loop`: the parts are the first dimension.
@@ -292,6 +277,161 @@ bool combinesElements(linalg::GenericOp op) {
                : WalkResult::advance();
   });
   return matchCombiner(op) && !matchScan(op) && !readsMore.wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Operands in another form
+//===----------------------------------------------------------------------===//
+
+func::FuncOp kernelOf(BlockArgument argument) {
+  return cast<func::FuncOp>(argument.getOwner()->getParentOp());
+}
+
+BlockArgument packableArgument(Value value) {
+  BlockArgument argument = reshapedArgument(value);
+  if (!argument || !argument.hasOneUse() || !value.hasOneUse())
+    return {};
+  bool isPart = bool(kernelOf(argument).getArgAttr(argument.getArgNumber(),
+                                                   graph::names::kStrides));
+  return isPart ? BlockArgument() : argument;
+}
+
+void changeArgument(OpBuilder &b, Value value, Type type, Convert convert) {
+  OpBuilder::InsertionGuard guard(b);
+  BlockArgument argument = reshapedArgument(value);
+  func::FuncOp kernel = kernelOf(argument);
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : value.getUses())
+    uses.push_back(&use);
+  b.setInsertionPointToStart(argument.getOwner());
+  argument.setType(type);
+  Value converted = convert(argument);
+  for (OpOperand *use : uses)
+    use->set(converted);
+  while (Operation *reshape = value.getDefiningOp()) {
+    value = reshape->getOperand(0);
+    reshape->erase();
+  }
+  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
+                                           kernel.getResultTypes()));
+}
+
+func::FuncOp createConversion(OpBuilder &b, SymbolTable &symbols,
+                              func::FuncOp reader, StringRef suffix, Type from,
+                              Convert convert) {
+  OpBuilder::InsertionGuard guard(b);
+  auto kernel =
+      func::FuncOp::create(reader.getLoc(), (reader.getName() + suffix).str(),
+                           b.getFunctionType(from, from));
+  kernel.setPrivate();
+  symbols.insert(kernel, Block::iterator(reader));
+  b.setInsertionPointToStart(kernel.addEntryBlock());
+  Value made = convert(kernel.getArgument(0));
+  func::ReturnOp::create(b, kernel.getLoc(), made);
+  kernel.setFunctionType(b.getFunctionType(from, made.getType()));
+  return kernel;
+}
+
+Value dispatchTo(OpBuilder &b, Location loc, func::FuncOp kernel, Value value) {
+  return graph::DispatchOp::create(b, loc, kernel.getResultTypes(),
+                                   kernel.getName(), ValueRange(value))
+      .getResult(0);
+}
+
+Value convertOperand(OpBuilder &b, SymbolTable &symbols,
+                     graph::DispatchOp dispatch, unsigned operand, Value source,
+                     Type from, Convert convert) {
+  auto reader = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+  func::FuncOp kernel =
+      createConversion(b, symbols, reader, "_pack", from, convert);
+  Attribute device = reader->getAttr(graph::names::kDevice);
+  if (device && !isOfConstants(source)) // @init is the CPU's.
+    kernel->setAttr(graph::names::kDevice, device);
+  Value converted = dispatchTo(b, dispatch.getLoc(), kernel, source);
+  dispatch.getInputsMutable()[operand].set(converted);
+  return converted;
+}
+
+void readInOrder(OpBuilder &b, Value value, Type type,
+                 ArrayRef<int64_t> order) {
+  OpOperand &use = *value.use_begin();
+  auto op = cast<linalg::GenericOp>(use.getOwner());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap &map = maps[use.getOperandNumber()];
+  map = map.getSubMap(SmallVector<unsigned>(order.begin(), order.end()));
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+  changeArgument(b, value, type, [](Value x) { return x; });
+}
+
+void packOperand(OpBuilder &b, SymbolTable &symbols, graph::DispatchOp dispatch,
+                 Value value, ArrayRef<int64_t> order) {
+  unsigned operand = reshapedArgument(value).getArgNumber();
+  Value source = dispatch.getInputs()[operand];
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(dispatch);
+  Value packed = convertOperand(
+      b, symbols, dispatch, operand, source, source.getType(), [&](Value x) {
+        return permute(b, x.getLoc(), reshapeLike(b, value, x), order);
+      });
+  readInOrder(b, value, packed.getType(), order);
+}
+
+void packOperandLast(OpBuilder &b, SymbolTable &symbols,
+                     graph::DispatchOp dispatch, Value value, int64_t last) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  order.erase(order.begin() + last);
+  order.push_back(last);
+  packOperand(b, symbols, dispatch, value, order);
+}
+
+Value mapElements(OpBuilder &b, Location loc, Value source,
+                  ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
+                  Type element, ElementBody body) {
+  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
+  AffineMap maps[] = {AffineMap::get(shape.size(), 0, exprs, b.getContext()),
+                      b.getMultiDimIdentityMap(shape.size())};
+  SmallVector<utils::IteratorType> iterators(shape.size(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, empty.getType(), source, empty, maps, iterators,
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value x = arguments[0];
+               linalg::YieldOp::create(b, loc, body ? body(b, x) : x);
+             })
+      .getResult(0);
+}
+
+SmallVector<ReassociationIndices> splitGroups(int64_t rank, int64_t split) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0, next = 0; i < rank; ++i) {
+    groups.push_back({next++});
+    if (i == split)
+      groups.back().push_back(next++);
+  }
+  return groups;
+}
+
+Value divideDimension(OpBuilder &b, Location loc, Value source, int64_t dim,
+                      int64_t parts) {
+  auto type = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), source,
+                                       splitGroups(type.getRank(), dim));
+}
+
+Value permute(OpBuilder &b, Location loc, Value source,
+              ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> exprs(permutation.size());
+  for (auto [i, from] : llvm::enumerate(permutation)) {
+    shape.push_back(type.getDimSize(from));
+    exprs[from] = b.getAffineDimExpr(i);
+  }
+  return mapElements(b, loc, source, shape, exprs, type.getElementType());
 }
 
 } // namespace tinh::codegen

@@ -20,11 +20,11 @@
 //   }
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Linalg/Scalars.h"
 #include "compiler/Codegen/Passes.h"
 #include "dialects/graph/Graph.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -94,7 +94,6 @@ private:
   void build(StringRef name);
   LogicalResult lowerOp(Operation &op, OpBuilder &builder);
   LogicalResult inlineConstants(OpBuilder &builder);
-  void eraseDead();
 
   KernelOp kernel;
   Block &block;
@@ -187,14 +186,6 @@ LogicalResult KernelFunction::inlineConstants(OpBuilder &builder) {
   return success();
 }
 
-/// A formula takes a constant into its body and leaves the tensor behind.
-void KernelFunction::eraseDead() {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-}
-
 LogicalResult KernelFunction::lowerBody() {
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
   if (failed(inlineConstants(builder)))
@@ -205,7 +196,8 @@ LogicalResult KernelFunction::lowerBody() {
   SmallVector<Value> results = llvm::map_to_vector(
       outputs, [&](Value value) { return values.at(value); });
   func::ReturnOp::create(builder, kernel.getLoc(), results);
-  eraseDead();
+  // A formula takes a constant into its body and leaves the tensor behind.
+  eraseDead(function.getBody().front());
   return success();
 }
 

@@ -16,11 +16,10 @@
 // depended on it (a mean) has no place in such a function.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Linalg/Scalars.h"
 #include "compiler/Codegen/Passes.h"
 #include "dialects/graph/Graph.h"
-
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -83,9 +82,7 @@ static LogicalResult lowerOps(func::FuncOp function, func::FuncOp lowered) {
   func::ReturnOp::create(
       b, terminator->getLoc(),
       llvm::map_to_vector(terminator->getOperands(), valueOf));
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseDead(*body);
   return success();
 }
 

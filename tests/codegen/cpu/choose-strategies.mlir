@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --outline-constants | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s
 
 // Constant weights are packed by a kernel of their own, which runs in @init; the
 // contraction says in linalg what the packed operand holds.
@@ -14,7 +14,7 @@
 // CHECK:         tensor.pad
 
 // CHECK:       func.func private @matmul_relu_0(
-// CHECK-SAME:    graph.packed = 1 : i64
+// CHECK-SAME:    %arg1: tensor<1x40x16xf32> {cpu.layout = #cpu.panels<of = tensor<40x10xf32>, order = [0, 1], batch = 0, width = 16>}
 // CHECK-SAME:    graph.plan = #cpu.contraction<
 
 // A sum may overwrite either operand.

@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // How products are cut whose right-hand side is no constant.
 
@@ -33,7 +33,8 @@
 // cache: a third of k at a time. Few chunks convert the same rows.
 // CHECK-LABEL: func.func private @matmul_3_pack(
 // CHECK:       func.func private @matmul_3(
-// CHECK-SAME:    graph.packed = 1 : i64, graph.plan = #cpu.contraction<{{.*}}depth = 344, left = staged, right = packed>
+// CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<1024x512xf16>, order = [0, 1], batch = 0, width = 32, element = f32>}
+// CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}depth = 344, left = staged, right = packed>
 // EMIT-LABEL: func.func @matmul_3(
 // EMIT:         arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
 // EMIT:         scf.for {{.*}} to %c344 step %c4 iter_args(
@@ -42,7 +43,7 @@
 // Columns that are not contiguous are packed by a kernel before.
 // CHECK-LABEL: func.func private @matmul_4_pack(
 // CHECK:       func.func private @matmul_4(
-// CHECK-SAME:    graph.packed = 1 : i64
+// CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<256x512xf32>, order = [1, 0], batch = 0, width = 32>}
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<1024x2048xf32> {graph.name = "x"}, %d: tensor<1024x512xf32> {graph.name = "d"},

@@ -59,9 +59,9 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // The packed operand is not the one that the product reads as its weights.
+  // What lies in panels is not what the product reads as its weights.
   // expected-error @+1 {{: it does not read its packed operand as weights}}
-  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 32, left = in_place, right = packed>, graph.packed = 0 : i64} {
+  func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>, %v: tensor<2x32x16xf32> {cpu.layout = #cpu.panels<of = tensor<32x32xf32>, order = [0, 1], batch = 0, width = 16>}) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 32, left = in_place, right = packed>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
     %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>

@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Kernels are functions of flat memory, scratch memory and a range of chunks.
 

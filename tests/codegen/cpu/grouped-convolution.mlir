@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --outline-constants | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Each group has panels of its own, and the bias joins the sums in registers
 // although groups and channels are one dimension by then.
@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @init
 // CHECK:         graph.dispatch @conv_add_0_pack(%{{.*}}) : (tensor<40x8x3x3xf32>) -> tensor<2x1x3x3x8x32xf32>
 // CHECK:       func.func private @conv_add_0(
-// CHECK-SAME:    graph.packed = 1 : i64
+// CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<2x20x8x3x3xf32>, order = [0, 3, 4, 2, 1], batch = 1, width = 32>}
 // CHECK-SAME:    graph.plan = #cpu.contraction<
 
 // EMIT-LABEL: func.func @conv_add_0(

@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --outline-constants | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // f16 weights are packed as f32 and bf16 ones as bf16, which is as good as f32 to
 // load. The input is converted on its way to scratch memory, and the sums on

@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels | FileCheck %s
 
 // A last dimension of three elements would leave vectors mostly empty: lanes go
 // through all that is contiguous, 512 · 9 elements of a row.

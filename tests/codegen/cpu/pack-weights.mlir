@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies | FileCheck %s
 
 // Weights that are no constants are packed each time: once, and not by each of
 // several chunks.
@@ -10,10 +10,10 @@
 // Where each chunk reads columns of its own, it packs them itself.
 // CHECK:         graph.dispatch @matmul_0(%arg2, %arg3)
 // CHECK:       func.func private @conv_0(
-// CHECK-SAME:    graph.packed = 1 : i64
+// CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<64x32x3x3xf32>, order = [2, 3, 1, 0], batch = 0, width = 32>}
 // CHECK-SAME:    graph.plan = #cpu.contraction<
 // CHECK:       func.func private @matmul_0(
-// CHECK-NOT:     graph.packed
+// CHECK-NOT:     cpu.layout
 // CHECK-SAME:    graph.plan = #cpu.contraction<
 
 module attributes {graph.cpu = "x86-64-v4"} {

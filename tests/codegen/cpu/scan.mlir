@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --split-input-file --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --split-input-file --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // A running sum along lanes: a vector is summed in steps of 1, 2, 4 and 8 lanes,
 // and what it sums up to is carried. The ten elements that are left are a vector

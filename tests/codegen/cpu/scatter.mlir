@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s --check-prefix=PLAN
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies | FileCheck %s --check-prefix=PLAN
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Blocks of 64 columns, each with all updates; the result may lie where x does.
 // PLAN-LABEL: func.func private @scatter_0(

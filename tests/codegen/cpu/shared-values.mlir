@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels | FileCheck %s
 
 // What is used twice is computed once: forty sums, not two to the fortieth.
 

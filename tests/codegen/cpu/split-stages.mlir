@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies | FileCheck %s
 
 // All of what the first stage computes is needed for any result, so that the
 // kernel would be one chunk: the stage is a kernel of its own.

@@ -1,6 +1,6 @@
 // Kernels that write and read parts of tensors.
-// RUN: graph-opt %s --lower-kernels --form-views --choose-strategies --outline-constants | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --form-views --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=CODE
+// RUN: graph-opt %s --lower-kernels --form-views --lay-out-weights --choose-strategies --outline-constants | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --form-views --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=CODE
 
 // Strategies are those of dense tensors, also where a product reads its operand
 // where it lies: it needs no scratch memory.

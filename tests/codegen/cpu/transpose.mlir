@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Squares of 16 by 16: loaded as rows, turned in registers in four steps of 16
 // shuffles, stored as columns. The eight columns that are left are loaded under

@@ -1,13 +1,13 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies | FileCheck %s --check-prefix=CHOOSE
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies | FileCheck %s --check-prefix=CHOOSE
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // What lanes and registers are used for where a simpler choice would be slow.
 
 // One long padded line is cut, so that a chunk's slab stays in the cache.
-// CHOOSE: func.func private @conv_0({{.*}}graph.packed = 1 : i64, graph.plan = #cpu.contraction<{{.*}}left = staged, right = packed>
+// CHOOSE: func.func private @conv_0({{.*}}cpu.layout = #cpu.panels<{{.*}}graph.plan = #cpu.contraction<{{.*}}left = staged, right = packed>
 
 // Of taps that are far apart, a slab has those of one line at a time.
-// CHOOSE: func.func private @conv_1({{.*}}graph.packed = 1 : i64, graph.plan = #cpu.contraction<{{.*}}depth = 1, left = staged, right = packed>
+// CHOOSE: func.func private @conv_1({{.*}}cpu.layout = #cpu.panels<{{.*}}graph.plan = #cpu.contraction<{{.*}}depth = 1, left = staged, right = packed>
 
 // Rows lie along the loop that has more than one iteration.
 // EMIT-LABEL: func.func @matmul_0(

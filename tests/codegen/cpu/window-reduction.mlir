@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --outline-constants | FileCheck %s --check-prefix=CHOOSE
-// RUN: graph-opt %s --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s --check-prefix=CHOOSE
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Channels of constant weights come last, where lanes read them.
 // CHOOSE-LABEL: func.func @init

@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
-// RUN: graph-opt %s --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
+// RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // What says that it is attention, and computes that: one kernel, whose blocks
 // have 32 queries each.

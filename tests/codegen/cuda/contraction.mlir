@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
-// RUN: graph-opt %s --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
+// RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // A product in tiles: 64 × 64 sums of a block fill the GPU better than 128 × 128.
 // CHOSEN:      func.func private @matmul_add_0

@@ -1,6 +1,6 @@
 // What kernels for GPUs are to libraries.
-// RUN: graph-opt %s --choose-strategies | FileCheck %s
-// RUN: graph-opt %s --choose-strategies | graph-opt | FileCheck %s
+// RUN: graph-opt %s --lay-out-weights --choose-strategies | FileCheck %s
+// RUN: graph-opt %s --lay-out-weights --choose-strategies | graph-opt | FileCheck %s
 
 // A bias along the columns, a residual, and a ReLU at the end.
 // CHECK:      func.func private @matmul_add_add_relu_0

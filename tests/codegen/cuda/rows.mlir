@@ -1,6 +1,6 @@
 // Rows of leading dimensions, for teams of threads.
 //
-// RUN: graph-opt %s --split-input-file --place-kernels --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --split-input-file --place-kernels --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // 250 vectors for 256 threads: those that have none repeat the last one and
 // store nothing. Warps combine by five shuffles, and once through shared memory,

@@ -1,6 +1,6 @@
 // Scatters: the block that owns positions looks for their updates.
 //
-// RUN: graph-opt %s --split-input-file --place-kernels --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --split-input-file --place-kernels --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // The gradient of an embedding: a thread has a vector of columns, and a block
 // 60 rows. It writes zeros there; then warps vote which of as many updates as

@@ -1,6 +1,6 @@
 // Windows that slide: a thread has a vector of a few results side by side.
 //
-// RUN: graph-opt %s --split-input-file --place-kernels --lower-kernels --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --split-input-file --place-kernels --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
 // Four results of a depthwise convolution: of each of the window's three lines
 // six vectors are loaded, where they are not padding, and three of weights, which

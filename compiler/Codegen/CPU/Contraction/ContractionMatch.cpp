@@ -44,8 +44,8 @@ static Match<Contraction> assignRoles(Product product) {
   return c;
 }
 
-/// Whether the weights of `c` are what its packed operand holds.
-static bool unpacksOperand(const Contraction &c) {
+/// Whether the weights of `c` are what its packed operand, in `layout`, holds.
+static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
   Value value = c.right.value;
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() == 0)
@@ -54,19 +54,20 @@ static bool unpacksOperand(const Contraction &c) {
   }
   return cast<BlockArgument>(value).getArgNumber() == *c.packed &&
          c.right.map.isProjectedPermutation() &&
-         value.getType() == packingOf(c, c.packedWidth).packed;
+         panelsOf(c, layout.getWidth()) == layout;
 }
 
 Match<Contraction> matchContraction(func::FuncOp kernel) {
   Match<Contraction> c = matchProducts<Contraction>(kernel, 1, assignRoles);
-  auto packed = kernel->getAttrOfType<IntegerAttr>(graph::names::kPacked);
-  if (!c || !packed)
-    return c;
-  c->packed = packed.getInt();
-  auto type = cast<RankedTensorType>(kernel.getArgument(*c->packed).getType());
-  c->packedWidth = type.getRank() > 0 ? type.getShape().back() : 0;
-  if (c->packedWidth < 1 || !unpacksOperand(*c))
-    return NoMatch{"does not read its packed operand as weights"};
+  for (unsigned i = 0; c && i < kernel.getNumArguments(); ++i) {
+    auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, names::kLayout);
+    if (!layout)
+      continue;
+    c->packed = i;
+    c->packedWidth = layout.getWidth();
+    if (!unpacksOperand(*c, layout))
+      return NoMatch{"does not read its packed operand as weights"};
+  }
   return c;
 }
 

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/VariableLayouts.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 
 using namespace mlir;
@@ -37,7 +38,7 @@ public:
   void run();
 
 private:
-  func::FuncOp kernelOf(OpOperand &use);
+  BlockArgument argumentOf(OpOperand &use);
   bool isWeights(OpOperand &use);
   void absorbReshape(graph::ReshapeOp reshape);
   void absorbTranspose(graph::DispatchOp dispatch);
@@ -50,26 +51,25 @@ private:
 
 } // namespace
 
-/// The kernel, of the CPU, that reads `use` as a whole; null if none does.
-func::FuncOp Absorber::kernelOf(OpOperand &use) {
+/// The argument of a kernel of the CPU that `use` becomes; null if it becomes
+/// none.
+BlockArgument Absorber::argumentOf(OpOperand &use) {
   auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
   if (!dispatch)
     return {};
   auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-  bool isPart =
-      bool(kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides));
-  return isPart || graph::isOnCuda(kernel) ? func::FuncOp() : kernel;
+  return graph::isOnCuda(kernel) ? BlockArgument()
+                                 : kernel.getArgument(use.getOperandNumber());
 }
 
 /// Whether a product reads `use` as weights, and nothing else does in its
 /// kernel.
 bool Absorber::isWeights(OpOperand &use) {
-  func::FuncOp kernel = kernelOf(use);
-  if (!kernel)
+  BlockArgument argument = argumentOf(use);
+  if (!argument || !packableArgument(argument))
     return false;
-  BlockArgument argument = kernel.getArgument(use.getOperandNumber());
-  auto c = matchContraction(kernel);
-  return c && c->right.value == argument && argument.hasOneUse() &&
+  auto c = matchContraction(kernelOf(argument));
+  return c && c->right.value == argument &&
          c->right.map.isProjectedPermutation();
 }
 
@@ -81,87 +81,42 @@ void Absorber::absorbReshape(graph::ReshapeOp reshape) {
   if (!groups)
     return;
   for (OpOperand &use : llvm::make_early_inc_range(reshape->getUses())) {
-    func::FuncOp kernel = kernelOf(use);
-    if (!kernel || !(isMovement(kernel) || isWeights(use)))
+    BlockArgument argument = argumentOf(use);
+    if (!argument || !(isMovement(kernelOf(argument)) || isWeights(use)))
       continue;
-    BlockArgument argument = kernel.getArgument(use.getOperandNumber());
-    SmallVector<OpOperand *> inner;
-    for (OpOperand &operand : argument.getUses())
-      inner.push_back(&operand);
-    argument.setType(from);
-    b.setInsertionPointToStart(&kernel.getBody().front());
-    Location loc = kernel.getLoc();
-    Value reshaped =
-        from.getRank() < to.getRank()
-            ? tensor::ExpandShapeOp::create(b, loc, to, argument, *groups)
-                  .getResult()
-            : tensor::CollapseShapeOp::create(b, loc, to, argument, *groups)
-                  .getResult();
-    for (OpOperand *operand : inner)
-      operand->set(reshaped);
-    kernel.setFunctionType(b.getFunctionType(
-        kernel.getBody().getArgumentTypes(), kernel.getResultTypes()));
+    changeArgument(b, argument, from, [&](Value value) -> Value {
+      Location loc = kernelOf(argument).getLoc();
+      if (from.getRank() < to.getRank())
+        return tensor::ExpandShapeOp::create(b, loc, to, value, *groups);
+      return tensor::CollapseShapeOp::create(b, loc, to, value, *groups);
+    });
     use.set(reshape.getX());
   }
   if (reshape.use_empty())
     reshape.erase();
 }
 
-/// For each dimension of the operand that of the kernel's result, if the kernel
-/// does nothing but change their order.
-static std::optional<SmallVector<unsigned>> matchOrder(func::FuncOp kernel) {
-  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  auto op = result.getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumDpsInputs() != 1 || op.getNumReductionLoops() > 0 ||
-      op.getDpsInputs()[0] != kernel.getArgument(0) ||
-      op.getBody()->getTerminator()->getOperand(0) !=
-          op.getBody()->getArgument(0))
-    return std::nullopt;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  if (!map.isPermutation() ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-    return std::nullopt;
-  SmallVector<unsigned> order;
-  for (unsigned i = 0; i < map.getNumResults(); ++i)
-    order.push_back(map.getDimPosition(i));
-  return order;
-}
-
 /// Lets products that read the result as weights read the operand.
 void Absorber::absorbTranspose(graph::DispatchOp dispatch) {
   auto moved = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-  if (!isMovement(moved))
+  Value result = moved.getBody().front().getTerminator()->getOperand(0);
+  auto op = result.getDefiningOp<linalg::GenericOp>();
+  if (!op || !isMovement(moved) || op.getDpsInputs()[0] != moved.getArgument(0))
     return;
-  auto order = matchOrder(moved);
+  auto order = linalg::isaTransposeOpInterface(op);
   if (!order)
     return;
+  // For each dimension of the operand that of the result.
+  SmallVector<int64_t> back = invertPermutationVector(*order);
   Value source = dispatch.getInputs()[0];
   for (OpOperand &use :
-       llvm::make_early_inc_range(dispatch.getResult(0).getUses())) {
-    if (!isWeights(use))
-      continue;
-    func::FuncOp kernel = kernelOf(use);
-    BlockArgument argument = kernel.getArgument(use.getOperandNumber());
-    OpOperand &weights = *argument.use_begin();
-    auto product = cast<linalg::GenericOp>(weights.getOwner());
-    AffineMap map = product.getMatchingIndexingMap(&weights);
-    SmallVector<AffineExpr> exprs;
-    for (unsigned dim : *order)
-      exprs.push_back(map.getResult(dim));
-    SmallVector<AffineMap> maps = product.getIndexingMapsArray();
-    maps[weights.getOperandNumber()] =
-        AffineMap::get(map.getNumDims(), 0, exprs, b.getContext());
-    product.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
-    argument.setType(source.getType());
-    kernel.setFunctionType(b.getFunctionType(
-        kernel.getBody().getArgumentTypes(), kernel.getResultTypes()));
-    use.set(source);
-  }
-  if (dispatch.use_empty()) {
-    dispatch.erase();
-    if (SymbolTable::symbolKnownUseEmpty(moved, module))
-      symbols.erase(moved);
-  }
+       llvm::make_early_inc_range(dispatch.getResult(0).getUses()))
+    if (isWeights(use)) {
+      readInOrder(b, argumentOf(use), source.getType(), back);
+      use.set(source);
+    }
+  if (dispatch.use_empty())
+    eraseDispatch(symbols, dispatch);
 }
 
 /// Lets products read `value` that read it in another order.

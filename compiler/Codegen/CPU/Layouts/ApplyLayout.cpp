@@ -16,73 +16,22 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-//===----------------------------------------------------------------------===//
-// Kernels that convert
-//===----------------------------------------------------------------------===//
-
-/// A kernel that converts something for `reader`.
-func::FuncOp VariableLayouts::createKernel(func::FuncOp reader,
-                                           StringRef suffix, Type from, Type to,
-                                           function_ref<Value(Value)> convert) {
-  OpBuilder::InsertionGuard guard(b);
-  auto kernel =
-      func::FuncOp::create(reader.getLoc(), (reader.getName() + suffix).str(),
-                           b.getFunctionType(from, to));
-  kernel.setPrivate();
-  symbols.insert(kernel);
-  b.setInsertionPointToStart(kernel.addEntryBlock());
-  func::ReturnOp::create(b, kernel.getLoc(), convert(kernel.getArgument(0)));
-  return kernel;
-}
-
-func::FuncOp VariableLayouts::packKernelFor(const Proposal &proposal,
-                                            Type element) {
-  Packing packing = proposal.packing.of(element);
-  func::FuncOp &kernel = pack[element];
-  if (!kernel)
-    kernel = createKernel(
-        proposal.kernel, "_pack", packing.logical, packing.packed,
-        [&](Value x) { return packPanels(b, x.getLoc(), x, packing); });
-  return kernel;
-}
-
-func::FuncOp VariableLayouts::unpackKernelFor(const Proposal &proposal,
-                                              Type element) {
-  Packing packing = proposal.packing.of(element);
-  func::FuncOp &kernel = unpack[element];
-  if (!kernel)
-    kernel = createKernel(
-        proposal.kernel, "_unpack", packing.packed, packing.logical,
-        [&](Value x) { return unpackPanels(b, x.getLoc(), x, packing); });
-  return kernel;
-}
-
-Value VariableLayouts::dispatch(Value value, func::FuncOp kernel) {
-  return graph::DispatchOp::create(b, value.getLoc(), kernel.getResultTypes(),
-                                   kernel.getName(), ValueRange(value))
-      .getResult(0);
+/// A kernel that packs elements of this type, or unpacks them. Equal ones are
+/// merged later.
+func::FuncOp VariableLayouts::createKernel(const Proposal &proposal,
+                                           Type element, bool packs) {
+  PanelsAttr layout = proposal.layout.withElement(element);
+  return createConversion(
+      b, symbols, proposal.kernel, packs ? "_pack" : "_unpack",
+      packs ? layout.getOf() : layout.getPacked(), [&](Value x) {
+        return packs ? packPanels(b, x.getLoc(), x, layout)
+                     : unpackPanels(b, x.getLoc(), x, layout);
+      });
 }
 
 //===----------------------------------------------------------------------===//
 // Readers and updates
 //===----------------------------------------------------------------------===//
-
-/// Lets `kernel`, which moves elements of its one argument, find them packed.
-static void readPanels(OpBuilder &b, func::FuncOp kernel,
-                       const Packing &packing) {
-  OpBuilder::InsertionGuard guard(b);
-  BlockArgument argument = kernel.getArgument(0);
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : argument.getUses())
-    uses.push_back(&use);
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  argument.setType(packing.packed);
-  Value plain = unpackPanels(b, kernel.getLoc(), argument, packing);
-  for (OpOperand *use : uses)
-    use->set(plain);
-  kernel.setFunctionType(
-      b.getFunctionType(packing.packed, kernel.getResultTypes()));
-}
 
 /// Lets what reads `value`, which becomes packed, find it so.
 void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
@@ -90,41 +39,32 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
   for (OpOperand &use : value.getUses())
     if (!isReadPacked(proposal, use))
       uses.push_back(&use);
-  Packing packing = proposal.packingOf(value);
-  Type element = getElementTypeOrSelf(value);
+  PanelsAttr layout = proposal.layoutOf(value);
   for (OpOperand *use : uses) {
-    Block &block = *value.getParentBlock();
-    b.setInsertionPoint(block.findAncestorOpInBlock(*use->getOwner()));
+    b.setInsertionPoint(
+        value.getParentBlock()->findAncestorOpInBlock(*use->getOwner()));
     auto product = productOf(*use);
-    if (graph::DispatchOp movement = movementOf(*use)) {
-      readPanels(b, kernelOf(movement), packing);
-      continue;
+    if (auto movement = asMovement(symbols, use->getOwner())) {
+      BlockArgument argument = kernelOf(movement).getArgument(0);
+      changeArgument(b, argument, layout.getPacked(), [&](Value packed) {
+        return unpackPanels(b, argument.getLoc(), packed, layout);
+      });
+    } else if (!product) {
+      use->set(dispatchTo(
+          b, value.getLoc(),
+          createKernel(proposal, getElementTypeOrSelf(value), /*packs=*/false),
+          value));
+    } else if (product->canRead(layout)) {
+      readPanels(b, product->kernel, product->contraction, layout);
+    } else {
+      PanelsAttr own = product->layout;
+      convertOperand(b, symbols, product->dispatch, product->operand, value,
+                     layout.getPacked(), [&](Value x) {
+                       return repackPanels(b, x.getLoc(), x, layout, own);
+                     });
+      readPanels(b, product->kernel, product->contraction, own);
     }
-    if (!product) {
-      use->set(dispatch(value, unpackKernelFor(proposal, element)));
-      continue;
-    }
-    const Packing &own = product->packing;
-    if (own != packing) {
-      auto repack = createKernel(
-          product->kernel, "_pack", packing.packed, own.packed, [&](Value x) {
-            return repackPanels(b, x.getLoc(), x, packing, own);
-          });
-      use->set(dispatch(value, repack));
-    }
-    readPacked(b, product->kernel, product->contraction, own);
   }
-}
-
-void VariableLayouts::changeUpdate(Operation *update,
-                                   const llvm::SmallBitVector &operands,
-                                   Proposal &proposal) {
-  auto dispatch = cast<graph::DispatchOp>(update);
-  func::FuncOp kernel = kernelOf(dispatch);
-  (void)packKernel(b, kernel, proposal.packing, operands); // As it was tried.
-  for (auto [result, type] :
-       llvm::zip_equal(dispatch.getResults(), kernel.getResultTypes()))
-    result.setType(type);
 }
 
 /// Lets the updates read packed what they make plain themselves.
@@ -134,8 +74,10 @@ void VariableLayouts::packAfter(Proposal &proposal, Value value) {
     if (isReadPacked(proposal, use))
       uses.push_back(&use);
   b.setInsertionPointAfterValue(value);
-  Value packed =
-      dispatch(value, packKernelFor(proposal, getElementTypeOrSelf(value)));
+  Value packed = dispatchTo(
+      b, value.getLoc(),
+      createKernel(proposal, getElementTypeOrSelf(value), /*packs=*/true),
+      value);
   for (OpOperand *use : uses)
     use->set(packed);
 }
@@ -145,16 +87,22 @@ void VariableLayouts::packAfter(Proposal &proposal, Value value) {
 //===----------------------------------------------------------------------===//
 
 void VariableLayouts::changeDeclarations(const Proposal &proposal) {
-  Type element = proposal.packing.logical.getElementType();
+  Type element = proposal.layout.getOf().getElementType();
+  RankedTensorType packed = proposal.layout.getPacked();
+  StringRef pack = createKernel(proposal, element, /*packs=*/true).getName(),
+            unpack = createKernel(proposal, element, /*packs=*/false).getName();
   for (StringAttr name : proposal.variables) {
     graph::VariableOp variable = variables[name];
-    variable.setStored(proposal.packing.packed);
-    variable.setPack(packKernelFor(proposal, element).getName());
-    variable.setUnpack(unpackKernelFor(proposal, element).getName());
+    variable.setStored(packed);
+    variable.setPack(pack);
+    variable.setUnpack(unpack);
+    variable->setAttr(names::kLayout, proposal.layout);
     for (Value argument : arguments.lookup(name))
-      argument.setType(proposal.packing.packed);
+      argument.setType(packed);
   }
-  for (func::FuncOp function : functions) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!graph::isEntry(function))
+      continue;
     Block &body = function.getBody().front();
     function.setFunctionType(b.getFunctionType(
         body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
@@ -162,15 +110,18 @@ void VariableLayouts::changeDeclarations(const Proposal &proposal) {
 }
 
 void VariableLayouts::apply(Proposal &proposal) {
-  pack.clear();
-  unpack.clear();
   for (Value value : proposal.values)
     changeReaders(proposal, value);
   for (Value value : proposal.packedAfter)
     if (!proposal.values.contains(value))
       packAfter(proposal, value);
-  for (auto &[update, operands] : proposal.updates)
-    changeUpdate(update, operands, proposal);
+  for (auto &[update, operands] : proposal.updates) {
+    func::FuncOp kernel = kernelOf(cast<graph::DispatchOp>(update));
+    (void)packKernel(b, kernel, proposal.layout, operands); // As it was tried.
+    for (auto [result, type] :
+         llvm::zip_equal(update->getResults(), kernel.getResultTypes()))
+      result.setType(type);
+  }
   changeDeclarations(proposal);
 }
 

@@ -55,7 +55,6 @@ void VariableLayouts::collect() {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!graph::isEntry(function))
       continue;
-    functions.push_back(function);
     for (BlockArgument argument : function.getArguments())
       if (auto name = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), graph::names::kVariable)) {
@@ -74,44 +73,30 @@ func::FuncOp VariableLayouts::kernelOf(graph::DispatchOp dispatch) {
   return symbols.lookup<func::FuncOp>(dispatch.getKernel());
 }
 
-/// The product that reads the value, and nothing else of it, as weights. A
-/// convolution with a filter for each channel is none: it loads its weights
-/// once for many outputs, so that no layout would pay.
+/// The product that reads the value as weights. A convolution with a filter for
+/// each channel is none: it loads its weights once for many outputs, so that no
+/// layout would pay.
 std::optional<WeightsReader> VariableLayouts::productOf(OpOperand &use) {
   auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
-  if (!dispatch)
+  if (!dispatch || graph::isOnCuda(kernelOf(dispatch)))
     return std::nullopt;
-  func::FuncOp kernel = kernelOf(dispatch);
-  BlockArgument argument = kernel.getArgument(use.getOperandNumber());
-  auto c = matchContraction(kernel);
-  if (!c || graph::isOnCuda(kernel) ||
-      ContractionStrategy::plans(*c, target).empty() ||
-      reshapedArgument(c->right.value) != argument || !argument.hasOneUse() ||
-      !c->right.value.hasOneUse() || !c->right.map.isProjectedPermutation() ||
-      kernel.getArgAttr(use.getOperandNumber(), graph::names::kStrides))
+  auto reader = findReader(dispatch, kernelOf(dispatch), target);
+  if (!reader || reader->operand != use.getOperandNumber() ||
+      ContractionStrategy::plans(reader->contraction, target).empty())
     return std::nullopt;
-  Packing packing = packingOf(*c, panelWidth(*c, target));
-  packing.logical = cast<RankedTensorType>(argument.getType());
+  PanelsAttr layout = reader->layout;
   bool canReshape =
-      packing.logical.getShape() == packing.plain.getShape() ||
-      getReassociationIndicesForReshape(packing.logical, packing.plain);
+      !layout.getShape() ||
+      getReassociationIndicesForReshape(layout.getOf(), layout.getPlain());
   // Elements of which sums make others are packed anew each time.
-  if (!canReshape ||
-      packing.packed.getElementType() != packing.logical.getElementType())
+  if (!canReshape || layout.getElement())
     return std::nullopt;
-  return WeightsReader{kernel, *c, packing};
-}
-
-/// The dispatch that reads the value and just moves elements.
-graph::DispatchOp VariableLayouts::movementOf(OpOperand &use) {
-  auto dispatch = dyn_cast<graph::DispatchOp>(use.getOwner());
-  bool moves = dispatch && isMovement(kernelOf(dispatch));
-  return moves ? dispatch : graph::DispatchOp();
+  return reader;
 }
 
 /// The dispatch that makes other floating-point numbers of those that it reads.
 graph::DispatchOp VariableLayouts::castOf(OpOperand &use) {
-  graph::DispatchOp dispatch = movementOf(use);
+  graph::DispatchOp dispatch = asMovement(symbols, use.getOwner());
   if (!dispatch)
     return {};
   func::FuncOp kernel = kernelOf(dispatch);
@@ -125,19 +110,19 @@ graph::DispatchOp VariableLayouts::castOf(OpOperand &use) {
   return casts ? dispatch : graph::DispatchOp();
 }
 
-SmallVector<Candidate> VariableLayouts::candidates(StringAttr variable) {
-  SmallVector<Candidate> found;
+SmallVector<WeightsReader, 0> VariableLayouts::candidates(StringAttr variable) {
+  SmallVector<WeightsReader, 0> found;
   Type element = getElementTypeOrSelf(variables[variable].getType());
   auto add = [&](OpOperand &use) {
     auto product = productOf(use);
     if (!product)
       return;
-    Packing packing = product->packing.of(element);
-    auto isSame = [&](const Candidate &known) {
-      return known.packing == packing;
+    product->layout = product->layout.withElement(element);
+    auto isSame = [&](const WeightsReader &known) {
+      return known.layout == product->layout;
     };
     if (llvm::none_of(found, isSame))
-      found.push_back({packing, product->kernel});
+      found.push_back(*product);
   };
   for (Value argument : arguments.lookup(variable))
     for (OpOperand &use : argument.getUses()) {
@@ -178,10 +163,10 @@ void VariableLayouts::addValue(Proposal &proposal, Value value) {
     graph::DispatchOp cast = castOf(use);
     if (!cast)
       continue;
-    Packing packing = proposal.packingOf(cast.getResult(0));
+    PanelsAttr layout = proposal.layoutOf(cast.getResult(0));
     auto wants = [&](OpOperand &reader) {
       auto product = productOf(reader);
-      return product && product->packing == packing;
+      return product && product->canRead(layout);
     };
     if (!llvm::any_of(cast.getResult(0).getUses(), wants) ||
         !addUpdate(proposal, cast))
@@ -203,20 +188,20 @@ void VariableLayouts::addResult(Proposal &proposal, Value value) {
 }
 
 /// Whether tensors of `type` can be packed as others are.
-static bool isPackable(Type type, const Packing &packing) {
+static bool isPackable(Type type, PanelsAttr layout) {
   auto tensor = cast<RankedTensorType>(type);
-  return tensor.getShape() == packing.logical.getShape() &&
+  return tensor.getShape() == layout.getOf().getShape() &&
          isa<FloatType>(tensor.getElementType());
 }
 
 /// The operands that are read at the index of a result, and so packed if that
 /// is.
 llvm::SmallBitVector VariableLayouts::packedOperands(graph::DispatchOp update,
-                                                     const Packing &packing) {
+                                                     PanelsAttr layout) {
   func::FuncOp kernel = kernelOf(update);
   llvm::SmallBitVector operands(kernel.getNumArguments());
   for (BlockArgument argument : kernel.getArguments())
-    if (isPackable(argument.getType(), packing) && isReadAtItsIndex(argument) &&
+    if (isPackable(argument.getType(), layout) && isReadAtItsIndex(argument) &&
         !kernel.getArgAttr(argument.getArgNumber(), graph::names::kStrides))
       operands.set(argument.getArgNumber());
   return operands;
@@ -239,12 +224,12 @@ bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
   if (graph::isOnCuda(kernel))
     return false;
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes()))
-    if (!isPackable(type, proposal.packing) ||
+    if (!isPackable(type, proposal.layout) ||
         kernel.getResultAttr(i, graph::names::kStrides))
       return false;
-  llvm::SmallBitVector operands = packedOperands(update, proposal.packing);
+  llvm::SmallBitVector operands = packedOperands(update, proposal.layout);
   OwningOpRef<func::FuncOp> trial = kernel.clone();
-  bool canPack = succeeded(packKernel(b, *trial, proposal.packing, operands)) &&
+  bool canPack = succeeded(packKernel(b, *trial, proposal.layout, operands)) &&
                  isComputedAsWell(kernel, *trial, target);
   if (!canPack)
     return false;
@@ -259,7 +244,7 @@ bool VariableLayouts::addUpdate(Proposal &proposal, graph::DispatchOp update) {
 /// What is read packed by an update.
 void VariableLayouts::addOperand(Proposal &proposal, Value value) {
   StringAttr variable = variableOf.lookup(value);
-  if (variable && variables[variable].getType() == proposal.packing.logical)
+  if (variable && variables[variable].getType() == proposal.layout.getOf())
     return addVariable(proposal, variable);
   addResult(proposal, value);
 }
@@ -277,28 +262,23 @@ bool VariableLayouts::isReadPacked(const Proposal &proposal, OpOperand &use) {
   return variable && proposal.variables.contains(variable);
 }
 
-/// What `reader` has to do more than now if it finds what it reads as `packing`
-/// says.
+/// What `reader` has to do more than now if it finds what it reads in `layout`.
 int64_t VariableLayouts::costOf(const WeightsReader &reader,
-                                const Packing &packing) {
-  const Packing &own = reader.packing;
+                                PanelsAttr layout) {
+  const PanelsAttr &own = reader.layout;
   auto costFrom = [&](int64_t lane) {
-    return own.lane() == lane ? kMove : kTurn;
+    return own.getLane() == lane ? kMove : kTurn;
   };
   // Which dimension is contiguous.
-  int64_t last = own.plain.getRank() - 1;
-  while (last > 0 && own.plain.getDimSize(last) == 1)
+  RankedTensorType plain = own.getPlain();
+  int64_t last = plain.getRank() - 1;
+  while (last > 0 && plain.getDimSize(last) == 1)
     --last;
   bool readsPlain = planContraction(reader.contraction, target,
                                     /*packed=*/false)
                         .right == RightAccess::InPlace;
   int64_t before = readsPlain ? 0 : costFrom(last);
-  return own == packing ? -before : costFrom(packing.lane()) - before;
-}
-
-/// Whether a product packs `value`, and moves elements at once.
-bool VariableLayouts::isPackedThen(Value value) {
-  return value.hasOneUse() && productOf(*value.use_begin());
+  return reader.canRead(layout) ? -before : costFrom(layout.getLane()) - before;
 }
 
 /// Adds what the readers of a packed value save, or have to do.
@@ -308,20 +288,24 @@ void VariableLayouts::countReaders(Proposal &proposal, Value value) {
       continue;
     int64_t cost = kTurn;
     if (auto product = productOf(use))
-      cost = costOf(*product, proposal.packingOf(value));
-    else if (graph::DispatchOp movement = movementOf(use))
-      cost = isPackedThen(movement.getResult(0)) ? 0 : kTurn - kMove;
+      cost = costOf(*product, proposal.layoutOf(value));
+    else if (auto movement = asMovement(symbols, use.getOwner())) {
+      // A product that packs what has been moved moves elements at once.
+      Value moved = movement.getResult(0);
+      bool isPackedThen = moved.hasOneUse() && productOf(*moved.use_begin());
+      cost = isPackedThen ? 0 : kTurn - kMove;
+    }
     proposal.gain -= weightOf(value) * cost;
   }
 }
 
 std::optional<Proposal> VariableLayouts::propose(StringAttr variable,
-                                                 const Candidate &candidate) {
-  if (variables[variable].getType() != candidate.packing.logical)
+                                                 const WeightsReader &reader) {
+  if (variables[variable].getType() != reader.layout.getOf())
     return std::nullopt;
   Proposal proposal;
-  proposal.packing = candidate.packing;
-  proposal.kernel = candidate.kernel;
+  proposal.layout = reader.layout;
+  proposal.kernel = reader.kernel;
   addVariable(proposal, variable);
   for (StringAttr other : proposal.variables)
     if (variables[other].getStored())
@@ -343,8 +327,8 @@ int64_t VariableLayouts::run() {
     if (variable.getStored())
       continue;
     std::optional<Proposal> best;
-    for (const Candidate &candidate : candidates(name)) {
-      auto proposal = propose(name, candidate);
+    for (const WeightsReader &reader : candidates(name)) {
+      auto proposal = propose(name, reader);
       if (proposal && proposal->gain > (best ? best->gain : 0))
         best = std::move(proposal);
     }

@@ -22,11 +22,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
-
-#include "dialects/graph/Graph.h"
+#include "compiler/Codegen/Kernel/Split.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -36,8 +34,8 @@ namespace {
 
 class KernelPacker {
 public:
-  KernelPacker(OpBuilder &b, func::FuncOp kernel, const Packing &packing)
-      : b(b), kernel(kernel), loc(kernel.getLoc()), packing(packing) {}
+  KernelPacker(OpBuilder &b, func::FuncOp kernel, PanelsAttr layout)
+      : b(b), kernel(kernel), loc(kernel.getLoc()), layout(layout) {}
 
   LogicalResult run(const llvm::SmallBitVector &arguments);
 
@@ -47,12 +45,11 @@ private:
   Value packProduct(Value result, linalg::GenericOp op);
   linalg::GenericOp reductionOf(Value value);
   Value packBroadcast(OpOperand &operand, linalg::GenericOp op);
-  void eraseDead();
 
   OpBuilder &b;
   func::FuncOp kernel;
   Location loc;
-  const Packing &packing;
+  PanelsAttr layout;
   llvm::DenseMap<Value, Value> packed;
 };
 
@@ -75,13 +72,14 @@ bool isElementwise(linalg::GenericOp op) {
 /// An operand of `op` with all dimensions of its result, in panels.
 Value KernelPacker::packBroadcast(OpOperand &operand, linalg::GenericOp op) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  Value whole = moveElements(b, loc, operand.get(), packing.logical.getShape(),
-                             map.getResults());
-  return packPanels(b, loc, whole, packing.of(getElementTypeOrSelf(whole)));
+  Type element = getElementTypeOrSelf(operand.get());
+  Value whole = mapElements(b, loc, operand.get(), layout.getOf().getShape(),
+                            map.getResults(), element);
+  return packPanels(b, loc, whole, layout.withElement(element));
 }
 
 Value KernelPacker::packGeneric(linalg::GenericOp op) {
-  int64_t rank = packing.packed.getRank();
+  int64_t rank = layout.getPacked().getRank();
   AffineMap identity = AffineMap::getMultiDimIdentityMap(rank, b.getContext());
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
@@ -110,31 +108,33 @@ Value KernelPacker::packGeneric(linalg::GenericOp op) {
 Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
   OpOperand *init = op.getDpsInitOperand(0);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  Packing columns = packing.of(type.getElementType());
+  PanelsAttr panels = layout.withElement(type.getElementType());
   auto fill = init->get().getDefiningOp<linalg::FillOp>();
   AffineMap output = op.getMatchingIndexingMap(init);
   if (op.getNumResults() != 1 || !fill || !output.isProjectedPermutation())
-    return packPanels(b, loc, result, columns);
+    return packPanels(b, loc, result, panels);
   SmallVector<int64_t> shape;
   SmallVector<AffineExpr> exprs;
-  for (auto [i, dim] : llvm::enumerate(packing.toColumns)) {
+  for (int64_t dim : layout.getOrder().asArrayRef()) {
     shape.push_back(type.getDimSize(dim));
     exprs.push_back(output.getResult(dim));
-    columns.toColumns[i] = i;
   }
-  columns.plain = RankedTensorType::get(shape, type.getElementType());
-  columns.logical = columns.plain;
+  auto columns = RankedTensorType::get(shape, type.getElementType());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(shape.size()));
+  panels = PanelsAttr::get(b.getContext(), columns, {},
+                           b.getDenseI64ArrayAttr(order), layout.getBatch(),
+                           layout.getWidth(), {});
   Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
   Value zero =
       linalg::FillOp::create(b, loc, fill.getInputs(), empty).getResult(0);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = AffineMap::get(output.getNumDims(), 0, exprs, b.getContext());
   auto product =
-      linalg::GenericOp::create(b, loc, columns.plain, op.getDpsInputs(), zero,
-                                maps, op.getIteratorTypesArray());
+      linalg::GenericOp::create(b, loc, columns, op.getDpsInputs(), zero, maps,
+                                op.getIteratorTypesArray());
   IRMapping mapping;
   op.getRegion().cloneInto(&product.getRegion(), mapping);
-  return packPanels(b, loc, product.getResult(0), columns);
+  return packPanels(b, loc, product.getResult(0), panels);
 }
 
 /// The reduction that `value` is the result of, in the shape that is packed;
@@ -142,12 +142,12 @@ Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
 linalg::GenericOp KernelPacker::reductionOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto merged = value.getDefiningOp<tensor::CollapseShapeOp>();
-  if (type.getShape() != packing.plain.getShape() && merged)
+  if (type.getShape() != layout.getPlain().getShape() && merged)
     value = merged.getSrc();
   auto op = value.getDefiningOp<linalg::GenericOp>();
   bool isProduct = op && op.getNumReductionLoops() > 0 &&
                    cast<RankedTensorType>(value.getType()).getShape() ==
-                       packing.plain.getShape();
+                       layout.getPlain().getShape();
   return isProduct ? op : linalg::GenericOp();
 }
 
@@ -156,7 +156,8 @@ Value KernelPacker::pack(Value plain) {
     return known;
   Type element = getElementTypeOrSelf(plain);
   auto empty = [&]() -> Value {
-    return tensor::EmptyOp::create(b, loc, packing.packed.getShape(), element);
+    return tensor::EmptyOp::create(b, loc, layout.getPacked().getShape(),
+                                   element);
   };
   Value result;
   Operation *op = plain.getDefiningOp();
@@ -171,15 +172,8 @@ Value KernelPacker::pack(Value plain) {
   else if (isa_and_present<tensor::EmptyOp>(op))
     result = empty();
   else
-    result = packPanels(b, loc, plain, packing.of(element));
+    result = packPanels(b, loc, plain, layout.withElement(element));
   return packed[plain] = result;
-}
-
-void KernelPacker::eraseDead() {
-  Block &body = kernel.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
 }
 
 /// Lets the kernel return its results packed and read `arguments` packed; fails
@@ -187,40 +181,30 @@ void KernelPacker::eraseDead() {
 LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
   Block &body = kernel.getBody().front();
   Operation *terminator = body.getTerminator();
-  b.setInsertionPoint(terminator);
-  // Packed arguments get their type when what reads them plain is gone.
-  SmallVector<BlockArgument> read;
+  llvm::SmallPtrSet<Operation *, 4> unpacked;
   for (unsigned i : arguments.set_bits()) {
     BlockArgument argument = body.getArgument(i);
-    Type type = packing.of(getElementTypeOrSelf(argument)).packed;
-    packed[argument] =
-        UnrealizedConversionCastOp::create(b, loc, type, argument).getResult(0);
-    read.push_back(argument);
+    PanelsAttr panels = layout.withElement(getElementTypeOrSelf(argument));
+    changeArgument(b, argument, panels.getPacked(), [&](Value read) {
+      Value plain = unpackPanels(b, loc, read, panels);
+      packed[plain] = read;
+      unpacked.insert(plain.getDefiningOp());
+      return plain;
+    });
   }
+  b.setInsertionPoint(terminator);
   for (OpOperand &result : terminator->getOpOperands())
     result.set(pack(result.get()));
-  eraseDead();
-  for (BlockArgument argument : read) {
-    auto isStand = [](Operation *user) {
-      return isa<UnrealizedConversionCastOp>(user);
-    };
-    if (!llvm::all_of(argument.getUsers(), isStand))
-      return failure();
-    argument.setType(packing.of(getElementTypeOrSelf(argument)).packed);
-    for (Operation *stand : llvm::make_early_inc_range(argument.getUsers())) {
-      stand->getResult(0).replaceAllUsesWith(argument);
-      stand->erase();
-    }
-  }
+  eraseDead(body);
   kernel.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
                                            terminator->getOperandTypes()));
-  return success();
+  return success(llvm::none_of(
+      body, [&](Operation &op) { return unpacked.contains(&op); }));
 }
 
-LogicalResult packKernel(OpBuilder &b, func::FuncOp kernel,
-                         const Packing &packing,
+LogicalResult packKernel(OpBuilder &b, func::FuncOp kernel, PanelsAttr layout,
                          const llvm::SmallBitVector &arguments) {
-  return KernelPacker(b, kernel, packing).run(arguments);
+  return KernelPacker(b, kernel, layout).run(arguments);
 }
 
 } // namespace tinh::cpu

@@ -18,62 +18,173 @@
 //   %y = graph.dispatch @matmul_0(%x, %p)
 //       : (tensor<64x1000xf32>, tensor<4x1000x32xf32>) -> …
 //
-// and @matmul_0 begins by saying, in linalg, how the packed tensor holds the
-// weights. What packs constants moves to @init in the end. Other weights are
-// packed each time, where several chunks would have to pack them or would find
-// no vectors to load in them.
+// and @matmul_0 says of its argument, in `cpu.layout`, how it holds the
+// weights, and unpacks it, in linalg. What packs constants moves to @init in
+// the end, and what packs one twice in the same way is done once: products that
+// read one, in several functions maybe, share panels where these are nearly as
+// good for each as those that it wants. Other weights are packed each time,
+// where several chunks would have to pack them or would find no vectors to load
+// in them.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Layouts/Packing.h"
+#include "compiler/Codegen/CPU/Layouts/Weights.h"
+#include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
 
-#include "dialects/graph/Graph.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
 namespace tinh::cpu {
 
-bool isMovement(func::FuncOp kernel) {
-  if (kernel.getNumArguments() != 1 || kernel.getNumResults() != 1 ||
-      kernel.getArgAttr(0, graph::names::kStrides) ||
-      kernel.getResultAttr(0, graph::names::kStrides))
-    return false;
-  return llvm::all_of(
-      kernel.getBody().front().without_terminator(), [](Operation &op) {
-        auto generic = dyn_cast<linalg::GenericOp>(op);
-        return generic ? generic.getNumReductionLoops() == 0
-                       : isa<arith::ConstantOp, tensor::EmptyOp,
-                             tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-                             tensor::ExtractSliceOp, tensor::PadOp>(op);
-      });
+namespace {
+
+/// Packs what products and windows read.
+class WeightPacker {
+public:
+  WeightPacker(ModuleOp module, const Target &target)
+      : module(module), target(target), b(module.getContext()) {}
+
+  LogicalResult run(bool remarks);
+
+private:
+  void share(bool remarks);
+  void pack(WeightsReader &reader);
+  void packWindows(graph::DispatchOp dispatch);
+
+  ModuleOp module;
+  const Target &target;
+  OpBuilder b;
+  std::optional<SymbolTable> symbols;
+  SmallVector<WeightsReader, 0> readers;
+  SmallVector<graph::DispatchOp> windows;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Layouts of constants that several kernels read
+//===----------------------------------------------------------------------===//
+
+/// The estimated cycles of a product that finds its weights in `layout`, or as
+/// the model has them without one.
+static double cyclesOf(WeightsReader &reader, PanelsAttr layout,
+                       const Target &target) {
+  OpBuilder b(reader.kernel.getContext());
+  OwningOpRef<func::FuncOp> trial = reader.kernel.clone();
+  if (layout)
+    readPanels(b, *trial, *matchContraction(*trial), layout);
+  return strategies().cheapest(*trial, target)->cost();
 }
 
-/// The dispatch that moves what becomes `value`, if nobody else reads it: what
-/// packs that does so as well.
-static graph::DispatchOp findMovement(SymbolTable &symbols, Value value) {
-  auto dispatch = value.getDefiningOp<graph::DispatchOp>();
-  bool moves = dispatch && value.hasOneUse() &&
-               isMovement(symbols.lookup<func::FuncOp>(dispatch.getKernel()));
-  return moves ? dispatch : graph::DispatchOp();
+/// The same if that is hardly more than with what the product wants: then it
+/// costs less than another copy of the weights, its memory and its place in the
+/// caches.
+static std::optional<double>
+cyclesIfShared(WeightsReader &reader, PanelsAttr layout, const Target &target) {
+  constexpr double kHardly = 1.05;
+  if (layout && !reader.canRead(layout))
+    return std::nullopt;
+  double cycles = cyclesOf(reader, layout, target);
+  bool isGood = cycles <= kHardly * cyclesOf(reader, reader.layout, target);
+  return isGood ? std::optional(cycles) : std::nullopt;
 }
 
-/// Erases a dispatch whose result nobody reads, and its kernel if that was the
-/// last one.
-static void eraseDispatch(SymbolTable &symbols, graph::DispatchOp dispatch) {
-  Operation *kernel = symbols.lookup(dispatch.getKernel());
-  dispatch.erase();
-  if (SymbolTable::symbolKnownUseEmpty(kernel, symbols.getOp()))
-    symbols.erase(kernel);
+/// The layout that most readers of one constant can share, and of several the
+/// one with which they take least. To read it as it is takes no copy at all.
+static PanelsAttr bestLayout(ArrayRef<WeightsReader *> readers,
+                             ArrayRef<PanelsAttr> layouts,
+                             const Target &target) {
+  PanelsAttr best;
+  std::pair<int64_t, double> least{0, 0};
+  for (PanelsAttr layout : layouts) {
+    std::pair<int64_t, double> cost{layout ? 0 : -1, 0};
+    for (WeightsReader *reader : readers)
+      if (auto cycles = cyclesIfShared(*reader, layout, target)) {
+        --cost.first;
+        cost.second += *cycles;
+      }
+    if (cost < least) {
+      least = cost;
+      best = layout;
+    }
+  }
+  return best;
 }
 
-/// What the kernel of `dispatch` gives for `source`.
-static Value inlineKernel(OpBuilder &b, SymbolTable &symbols,
-                          graph::DispatchOp dispatch, Value source) {
-  auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+/// Lets those readers of one constant share a layout that can; says why.
+static std::string shareLayout(ArrayRef<WeightsReader *> readers,
+                               bool isReadAsItIs, const Target &target) {
+  SmallVector<PanelsAttr> layouts;
+  if (isReadAsItIs)
+    layouts.push_back({});
+  for (WeightsReader *reader : readers)
+    if (!llvm::is_contained(layouts, reader->layout))
+      layouts.push_back(reader->layout);
+  std::string text;
+  if (layouts.size() == 1)
+    return text;
+  PanelsAttr shared = bestLayout(readers, layouts, target);
+  llvm::raw_string_ostream stream(text);
+  for (WeightsReader *reader : readers) {
+    bool shares = cyclesIfShared(*reader, shared, target).has_value();
+    PanelsAttr layout = shares ? shared : reader->layout;
+    auto cycles = [&](PanelsAttr layout) {
+      return llvm::format("%.0f", cyclesOf(*reader, layout, target));
+    };
+    stream << "\n  kernel '" << reader->kernel.getName() << "': ";
+    if (layout)
+      stream << layout;
+    else
+      stream << "as they are";
+    stream << ", " << cycles(layout) << " cycles";
+    for (PanelsAttr other : layouts)
+      if (other != layout && (!other || reader->canRead(other)))
+        stream << ", " << cycles(other)
+               << (other ? " in panels of " + std::to_string(other.getWidth())
+                         : " as they are");
+    reader->layout = layout;
+  }
+  return text;
+}
+
+/// What tells constants apart: equal ones of several functions are one.
+static const void *identityOf(Value value) {
+  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+    value = reshape.getX();
+  if (auto constant = value.getDefiningOp<graph::ConstantOp>())
+    return constant.getValue().getAsOpaquePointer();
+  return value.getAsOpaquePointer();
+}
+
+void WeightPacker::share(bool remarks) {
+  llvm::MapVector<const void *, SmallVector<WeightsReader *>> groups;
+  for (WeightsReader &reader : readers)
+    if (isOfConstants(reader.weights()))
+      groups[identityOf(reader.weights())].push_back(&reader);
+  llvm::DenseMap<const void *, size_t> reads;
+  module.walk([&](graph::DispatchOp dispatch) {
+    for (Value input : dispatch.getInputs())
+      if (isOfConstants(input) && !isOfConstants(dispatch.getResult(0)))
+        ++reads[identityOf(input)];
+  });
+  for (auto &[constant, group] : groups) {
+    bool isReadAsItIs = reads[constant] > group.size();
+    std::string text = shareLayout(group, isReadAsItIs, target);
+    if (remarks && !text.empty())
+      group[0]->dispatch.emitRemark()
+          << "weights of type " << group[0]->weights().getType()
+          << ", which several kernels read" << text;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+/// What `kernel` gives for `source`.
+static Value inlineKernel(OpBuilder &b, func::FuncOp kernel, Value source) {
   Block &body = kernel.getBody().front();
   IRMapping mapping;
   mapping.map(body.getArgument(0), source);
@@ -82,169 +193,76 @@ static Value inlineKernel(OpBuilder &b, SymbolTable &symbols,
   return mapping.lookup(body.getTerminator()->getOperand(0));
 }
 
-/// Makes the argument of `kernel` that `weights` are a reshape of one of
-/// `type`, of which `unpack` makes what the kernel reads.
-static void changeArgument(OpBuilder &b, func::FuncOp kernel, Value weights,
-                           Type type, function_ref<Value(Value)> unpack) {
-  BlockArgument argument = reshapedArgument(weights);
-  OpOperand &use = *weights.use_begin();
-  b.setInsertionPointToStart(&kernel.getBody().front());
-  argument.setType(type);
-  use.set(unpack(argument));
-  while (Operation *reshape = weights.getDefiningOp()) {
-    weights = reshape->getOperand(0);
-    reshape->erase();
-  }
-  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
-                                           kernel.getResultTypes()));
-}
-
-namespace {
-
-/// Packs the weights that a dispatch hands to its kernel.
-class WeightPacker {
-public:
-  WeightPacker(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-               graph::DispatchOp dispatch, const Target &target)
-      : b(b), symbols(symbols), kernel(kernel), dispatch(dispatch),
-        target(target), loc(kernel.getLoc()) {}
-
-  void packContraction();
-  void packWindows();
-
-private:
-  using Convert = function_ref<Value(Value)>;
-  std::optional<unsigned> replace(Value weights, bool mayChange, Convert pack,
-                                  Convert unpack);
-  Value dispatchPacking(Value operand, Value weights,
-                        graph::DispatchOp movement, Convert pack);
-
-  OpBuilder &b;
-  SymbolTable &symbols;
-  func::FuncOp kernel;
-  graph::DispatchOp dispatch;
-  const Target &target;
-  Location loc;
-};
-
-} // namespace
-
-/// Lets a dispatch apply `movement`, if there is one, the reshapes of `weights`
-/// and `pack` to `operand`.
-Value WeightPacker::dispatchPacking(Value operand, Value weights,
-                                    graph::DispatchOp movement, Convert pack) {
-  auto function = func::FuncOp::create(
-      loc, (kernel.getName() + "_pack").str(),
-      b.getFunctionType(operand.getType(), operand.getType()));
-  function.setPrivate();
-  symbols.insert(function, Block::iterator(kernel));
-  b.setInsertionPointToStart(function.addEntryBlock());
-  Value source = function.getArgument(0);
-  if (movement)
-    source = inlineKernel(b, symbols, movement, source);
-  Value packed = pack(reshapeLike(b, weights, source));
-  func::ReturnOp::create(b, loc, packed);
-  function.setFunctionType(
-      b.getFunctionType(operand.getType(), packed.getType()));
-  b.setInsertionPoint(dispatch);
-  return graph::DispatchOp::create(b, dispatch.getLoc(),
-                                   TypeRange(packed.getType()),
-                                   function.getName(), ValueRange(operand))
-      .getResult(0);
-}
-
-/// If `weights` are an argument, which may be reshaped, and constant unless
-/// they `mayChange`: lets a dispatch apply `pack` to them, and the kernel read
-/// what `unpack` makes of the result. Returns the argument's number.
-std::optional<unsigned> WeightPacker::replace(Value weights, bool mayChange,
-                                              Convert pack, Convert unpack) {
-  BlockArgument argument = reshapedArgument(weights);
-  if (!argument || !argument.hasOneUse() || !weights.hasOneUse())
-    return std::nullopt;
-  unsigned index = argument.getArgNumber();
-  Value operand = dispatch.getInputs()[index];
-  bool isPart = bool(kernel.getArgAttr(index, graph::names::kStrides));
-  if (!isOfConstants(operand) && (!mayChange || isPart))
-    return std::nullopt;
+/// Packs the weights of a product, and does what moves them, if anything does.
+void WeightPacker::pack(WeightsReader &reader) {
+  const Contraction &c = reader.contraction;
+  Value source = reader.weights();
   graph::DispatchOp movement;
-  if (!isOfConstants(operand))
-    movement = findMovement(symbols, operand);
+  if (!isOfConstants(source)) {
+    if (source.hasOneUse())
+      movement = asMovement(*symbols, source.getDefiningOp());
+    if (!isWorthPackingBefore(c, target) && !(movement && isWorthTiling(c)))
+      return;
+  }
   if (movement)
-    operand = movement.getInputs()[0];
-  Value packed = dispatchPacking(operand, weights, movement, pack);
-  changeArgument(b, kernel, weights, packed.getType(), unpack);
-  dispatch.getInputsMutable()[index].set(packed);
+    source = movement.getInputs()[0];
+  b.setInsertionPoint(reader.dispatch);
+  convertOperand(b, *symbols, reader.dispatch, reader.operand, source,
+                 source.getType(), [&](Value x) {
+                   if (movement)
+                     x = inlineKernel(
+                         b, symbols->lookup<func::FuncOp>(movement.getKernel()),
+                         x);
+                   return packPanels(b, reader.kernel.getLoc(),
+                                     reshapeLike(b, c.right.value, x),
+                                     reader.layout.ofPlain());
+                 });
+  readPanels(b, reader.kernel, c, reader.layout);
   if (movement)
-    eraseDispatch(symbols, movement);
-  return index;
-}
-
-/// Packs the weights of the contraction in the kernel.
-void WeightPacker::packContraction() {
-  auto c = matchContraction(kernel);
-  if (!c || !c->right.map.isProjectedPermutation())
-    return;
-  Packing packing = packingOf(*c, panelWidth(*c, target));
-  BlockArgument argument = reshapedArgument(c->right.value);
-  // What moves them, if anything does, packs them, too.
-  bool mayChange =
-      isWorthPackingBefore(*c, target) ||
-      (argument && isWorthTiling(*c) &&
-       findMovement(symbols, dispatch.getInputs()[argument.getArgNumber()]));
-  auto index = replace(
-      c->right.value, mayChange,
-      [&](Value weights) { return packPanels(b, loc, weights, packing); },
-      [&](Value packed) { return unpackPanels(b, loc, packed, packing); });
-  if (index)
-    kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(*index));
+    eraseDispatch(*symbols, movement);
 }
 
 /// Moves the channels of constant weights under a window to the end, where the
 /// lanes want them: [C, kernel…] becomes [kernel…, C].
-void WeightPacker::packWindows() {
-  auto w = matchWindows(kernel);
-  if (!w || WindowsStrategy::plans(*w, target).empty())
-    return;
+void WeightPacker::packWindows(graph::DispatchOp dispatch) {
+  auto w = matchWindows(symbols->lookup<func::FuncOp>(dispatch.getKernel()));
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
     auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
-    unsigned rank = map.getNumResults();
-    if (operand->getOperandNumber() == w->input || !channels ||
-        *channels == rank - 1)
-      continue;
-    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-    SmallVector<int64_t> back(rank);
-    order.erase(order.begin() + *channels);
-    order.push_back(*channels);
-    for (auto [i, dim] : llvm::enumerate(order))
-      back[dim] = i;
-    replace(
-        operand->get(), /*mayChange=*/false,
-        [&](Value weights) { return permute(b, loc, weights, order); },
-        [&](Value packed) { return permute(b, loc, packed, back); });
+    BlockArgument argument = packableArgument(operand->get());
+    if (operand->getOperandNumber() != w->input && channels && argument &&
+        *channels + 1 < map.getNumResults() &&
+        isOfConstants(dispatch.getInputs()[argument.getArgNumber()]))
+      packOperandLast(b, *symbols, dispatch, operand->get(), *channels);
   }
 }
 
-void packWeights(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-                 graph::DispatchOp dispatch, Attribute plan,
-                 const Target &target) {
-  WeightPacker packer(b, symbols, kernel, dispatch, target);
-  // Outer products read both factors where they lie.
-  if (!isa<OuterProductsPlanAttr>(plan))
-    packer.packContraction();
-  packer.packWindows();
+LogicalResult WeightPacker::run(bool remarks) {
+  auto visit = [&](graph::DispatchOp dispatch, func::FuncOp kernel,
+                   Attribute plan) {
+    auto w = matchWindows(kernel);
+    if (w && !WindowsStrategy::plans(*w, target).empty())
+      windows.push_back(dispatch);
+    // Outer products read both factors where they lie.
+    if (isa<OuterProductsPlanAttr>(plan))
+      return;
+    if (auto reader = findReader(dispatch, kernel, target))
+      readers.push_back(*reader);
+  };
+  if (failed(splitKernels(module, target, visit)))
+    return failure();
+  symbols.emplace(module);
+  share(remarks);
+  for (WeightsReader &reader : readers)
+    if (reader.layout)
+      pack(reader);
+  for (graph::DispatchOp dispatch : windows)
+    packWindows(dispatch);
+  return success();
 }
 
-void readPacked(OpBuilder &b, func::FuncOp kernel, const Contraction &c,
-                const Packing &packing) {
-  unsigned index = reshapedArgument(c.right.value).getArgNumber();
-  Location loc = kernel.getLoc();
-  Packing own = packing;
-  own.logical = own.plain;
-  changeArgument(b, kernel, c.right.value, packing.packed, [&](Value packed) {
-    return unpackPanels(b, loc, packed, own);
-  });
-  kernel->setAttr(graph::names::kPacked, b.getI64IntegerAttr(index));
+LogicalResult packWeights(ModuleOp module, const Target &target, bool remarks) {
+  return WeightPacker(module, target).run(remarks);
 }
 
 } // namespace tinh::cpu

@@ -14,12 +14,11 @@
 #ifndef TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
 #define TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
 
-#include "compiler/Codegen/CPU/Layouts/Packing.h"
+#include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 
 #include "dialects/graph/Graph.h"
 
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tinh::cpu {
@@ -28,22 +27,9 @@ namespace tinh::cpu {
 /// products those whose dimensions are in another order before.
 void absorbMovements(mlir::ModuleOp module);
 
-/// A product that reads a tensor as weights, and the packing that it wants.
-struct WeightsReader {
-  mlir::func::FuncOp kernel;
-  Contraction contraction;
-  Packing packing;
-};
-
-/// A layout, and the kernel of a product that wants it.
-struct Candidate {
-  Packing packing;
-  mlir::func::FuncOp kernel;
-};
-
 /// What would follow from a layout of some variables.
 struct Proposal {
-  Packing packing;
+  PanelsAttr layout;
   mlir::func::FuncOp kernel; // That wants it.
   llvm::SetVector<mlir::StringAttr> variables;
   /// Dispatches whose results are packed, and which operands of them are.
@@ -54,9 +40,9 @@ struct Proposal {
   llvm::SetVector<mlir::Value> packedAfter;
   int64_t gain = 0;
 
-  /// The packing of one of `values`.
-  Packing packingOf(mlir::Value value) const {
-    return packing.of(mlir::getElementTypeOrSelf(value));
+  /// The layout of one of `values`.
+  PanelsAttr layoutOf(mlir::Value value) const {
+    return layout.withElement(mlir::getElementTypeOrSelf(value));
   }
 };
 
@@ -74,53 +60,39 @@ private:
   mlir::func::FuncOp kernelOf(graph::DispatchOp dispatch);
   std::optional<WeightsReader> productOf(mlir::OpOperand &use);
   graph::DispatchOp castOf(mlir::OpOperand &use);
-  graph::DispatchOp movementOf(mlir::OpOperand &use);
-  llvm::SmallVector<Candidate> candidates(mlir::StringAttr variable);
+  llvm::SmallVector<WeightsReader, 0> candidates(mlir::StringAttr variable);
 
   // What a layout would change.
   std::optional<Proposal> propose(mlir::StringAttr variable,
-                                  const Candidate &candidate);
+                                  const WeightsReader &reader);
   bool isReadPacked(const Proposal &proposal, mlir::OpOperand &use);
   void addVariable(Proposal &proposal, mlir::StringAttr variable);
   void addValue(Proposal &proposal, mlir::Value value);
   void addResult(Proposal &proposal, mlir::Value value);
   bool addUpdate(Proposal &proposal, graph::DispatchOp update);
   llvm::SmallBitVector packedOperands(graph::DispatchOp update,
-                                      const Packing &packing);
+                                      PanelsAttr layout);
   void addOperand(Proposal &proposal, mlir::Value value);
-  bool isPackedThen(mlir::Value value);
   void countReaders(Proposal &proposal, mlir::Value value);
-  int64_t costOf(const WeightsReader &reader, const Packing &packing);
+  int64_t costOf(const WeightsReader &reader, PanelsAttr layout);
   int64_t weightOf(mlir::Value value);
 
   // The change.
   void apply(Proposal &proposal);
-  mlir::func::FuncOp
-  createKernel(mlir::func::FuncOp reader, llvm::StringRef suffix,
-               mlir::Type from, mlir::Type to,
-               llvm::function_ref<mlir::Value(mlir::Value)> convert);
-  mlir::func::FuncOp packKernelFor(const Proposal &proposal,
-                                   mlir::Type element);
-  mlir::func::FuncOp unpackKernelFor(const Proposal &proposal,
-                                     mlir::Type element);
+  mlir::func::FuncOp createKernel(const Proposal &proposal, mlir::Type element,
+                                  bool packs);
   void changeReaders(Proposal &proposal, mlir::Value value);
-  void changeUpdate(mlir::Operation *update,
-                    const llvm::SmallBitVector &operands, Proposal &proposal);
   void packAfter(Proposal &proposal, mlir::Value value);
   void changeDeclarations(const Proposal &proposal);
-  mlir::Value dispatch(mlir::Value value, mlir::func::FuncOp kernel);
 
   mlir::ModuleOp module;
   const Target &target;
   mlir::SymbolTable symbols;
   mlir::OpBuilder b;
-  llvm::SmallVector<mlir::func::FuncOp> functions;
   llvm::MapVector<mlir::StringAttr, graph::VariableOp> variables;
   llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> arguments,
       results;
   llvm::DenseMap<mlir::Value, mlir::StringAttr> variableOf; // Of arguments.
-  /// Of the layout that is being applied, by the type of elements.
-  llvm::DenseMap<mlir::Type, mlir::func::FuncOp> pack, unpack;
 };
 
 } // namespace tinh::cpu

@@ -53,15 +53,6 @@ Match<Product> describeProduct(mlir::linalg::GenericOp op, bool columnsFirst);
 /// its sums one by one.
 Match<Product> matchProduct(mlir::func::FuncOp kernel);
 
-/// The argument of `kernel` that `value` alone is read of, if it is dense.
-mlir::BlockArgument packableArgument(mlir::func::FuncOp kernel,
-                                     mlir::Value value);
-/// Lets a dispatch copy `value`, which is read of an argument that is packable,
-/// to memory in which its dimensions have this order.
-void packOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
-                 mlir::Value value, llvm::ArrayRef<int64_t> order);
-
 /// Whether tiles pay for a product, and for that in `kernel`, if there is one.
 bool isWorthTiles(const Product &p);
 bool isWorthTiles(mlir::func::FuncOp kernel);

@@ -20,7 +20,6 @@
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Layout.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -104,83 +103,6 @@ wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
   return order;
 }
 
-/// A function that gives its argument, in the shape of `value`, with the
-/// dimensions in this order.
-static func::FuncOp makePacking(OpBuilder &b, func::FuncOp kernel, Value value,
-                                ArrayRef<int64_t> order) {
-  Location loc = kernel.getLoc();
-  auto type = cast<RankedTensorType>(value.getType());
-  Type from = reshapedArgument(value).getType();
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> exprs(order.size());
-  for (auto [i, dim] : llvm::enumerate(order)) {
-    shape.push_back(type.getDimSize(dim));
-    exprs[dim] = b.getAffineDimExpr(i);
-  }
-  Type to = type.clone(shape);
-  auto packing = func::FuncOp::create(loc, (kernel.getName() + "_pack").str(),
-                                      b.getFunctionType(from, to));
-  packing.setPrivate();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(packing.addEntryBlock());
-  Value source = reshapeLike(b, value, packing.getArgument(0));
-  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
-  AffineMap maps[] = {AffineMap::get(order.size(), 0, exprs, b.getContext()),
-                      b.getMultiDimIdentityMap(order.size())};
-  SmallVector<utils::IteratorType> iterators(order.size(),
-                                             utils::IteratorType::parallel);
-  auto moved = linalg::GenericOp::create(
-      b, loc, to, source, empty, maps, iterators,
-      [](OpBuilder &b, Location loc, ValueRange arguments) {
-        linalg::YieldOp::create(b, loc, arguments[0]);
-      });
-  func::ReturnOp::create(b, loc, moved.getResults());
-  return packing;
-}
-
-BlockArgument packableArgument(func::FuncOp kernel, Value value) {
-  BlockArgument argument = reshapedArgument(value);
-  return argument && argument.hasOneUse() && value.hasOneUse() &&
-                 !kernel.getArgAttr(argument.getArgNumber(),
-                                    graph::names::kStrides)
-             ? argument
-             : BlockArgument();
-}
-
-void packOperand(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-                 graph::DispatchOp dispatch, Value value,
-                 ArrayRef<int64_t> order) {
-  OpOperand &use = *value.use_begin();
-  auto op = cast<linalg::GenericOp>(use.getOwner());
-  BlockArgument argument = reshapedArgument(value);
-  Value operand = dispatch.getInputs()[argument.getArgNumber()];
-  func::FuncOp packing = makePacking(b, kernel, value, order);
-  if (!isOfConstants(operand))
-    packing->setAttr(graph::names::kDevice,
-                     b.getStringAttr(graph::names::kOnCuda));
-  symbols.insert(packing, Block::iterator(kernel));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(dispatch);
-  auto packed =
-      graph::DispatchOp::create(b, dispatch.getLoc(), packing.getResultTypes(),
-                                packing.getName(), operand);
-  dispatch.getInputsMutable()[argument.getArgNumber()].set(packed.getResult(0));
-
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  AffineMap &map = maps[use.getOperandNumber()];
-  map = map.getSubMap(SmallVector<unsigned>(order.begin(), order.end()));
-  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
-  argument.setType(packed.getResult(0).getType());
-  Value unread = value;
-  use.set(argument);
-  while (Operation *reshape = unread.getDefiningOp()) {
-    unread = reshape->getOperand(0);
-    reshape->erase();
-  }
-  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
-                                           kernel.getResultTypes()));
-}
-
 void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
                  graph::DispatchOp dispatch, const Target &target) {
   auto p = matchProduct(kernel);
@@ -190,16 +112,15 @@ void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
   for (const Factor *factor : {&p->left, &p->right}) {
     // So often is each element of it loaded.
     int64_t times = factor == &p->left ? tiles.columns : tiles.rows;
-    BlockArgument argument = factor->isScattered
-                                 ? packableArgument(kernel, factor->value)
-                                 : BlockArgument();
+    BlockArgument argument =
+        factor->isScattered ? packableArgument(factor->value) : BlockArgument();
     if (!argument)
       continue;
     bool constant =
         isOfConstants(dispatch.getInputs()[argument.getArgNumber()]);
     auto order = wantedOrder(*p, *factor, isFilter(kernel, target, argument));
     if (order && (constant || times >= 4))
-      packOperand(b, symbols, kernel, dispatch, factor->value, *order);
+      packOperand(b, symbols, dispatch, factor->value, *order);
   }
 }
 

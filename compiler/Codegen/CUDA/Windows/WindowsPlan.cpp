@@ -11,6 +11,7 @@
 #include "compiler/Codegen/CUDA/Windows/Windows.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
+#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Kernel/Stages.h"
 
 using namespace mlir;
@@ -200,15 +201,9 @@ void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
     AffineMap map = op.getMatchingIndexingMap(operand);
     auto dim = map.getResultPosition(last);
     if (operand == windows->input || !map.isProjectedPermutation() || !dim ||
-        *dim + 1 == map.getNumResults() ||
-        !packableArgument(kernel, operand->get()))
+        *dim + 1 == map.getNumResults() || !packableArgument(operand->get()))
       continue;
-    SmallVector<int64_t> order;
-    for (unsigned i = 0; i < map.getNumResults(); ++i)
-      if (i != *dim)
-        order.push_back(i);
-    order.push_back(*dim);
-    packOperand(b, symbols, kernel, dispatch, operand->get(), order);
+    packOperandLast(b, symbols, dispatch, operand->get(), *dim);
   }
 }
 

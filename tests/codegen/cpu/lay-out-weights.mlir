@@ -1,11 +1,11 @@
-// RUN: graph-opt %s --lower-kernels --lay-out-variables | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants | FileCheck %s --check-prefix=KERNELS
-// RUN: graph-opt %s --lower-kernels --lay-out-variables --choose-strategies --merge-kernels --outline-constants --divide-kernels --plan-memory | FileCheck %s --check-prefix=PLAN
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --merge-kernels | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --merge-kernels --outline-constants | FileCheck %s --check-prefix=KERNELS
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --merge-kernels --outline-constants --divide-kernels --plan-memory | FileCheck %s --check-prefix=PLAN
 
 // A weight lies as the product wants it that reads it, and its momentum, which
 // is updated with it, lies alike. The names of what programs see stay.
 // CHECK:      graph.variable "w" = dense<5.000000e-01> : tensor<1000x100xf32> trainable
-// CHECK-SAME:   stored tensor<4x1000x32xf32> pack @[[PACK:.*]] unpack @[[UNPACK:.*]]
+// CHECK-SAME:   stored tensor<4x1000x32xf32> pack @[[PACK:.*]] unpack @[[UNPACK:.*]] {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32>}
 // CHECK:      graph.variable "m" = dense<0.000000e+00> : tensor<1000x100xf32>
 // CHECK-SAME:   stored tensor<4x1000x32xf32> pack @[[PACK]] unpack @[[UNPACK]]
 
@@ -21,7 +21,7 @@
 // What reads it in another way unpacks it.
 // CHECK-LABEL: func.func @sums
 // CHECK:         %[[PLAIN:.*]] = graph.dispatch @[[UNPACK]](%arg0) : (tensor<4x1000x32xf32>) -> tensor<1000x100xf32>
-// CHECK:         graph.dispatch @reduce_0(%[[PLAIN]])
+// CHECK:         graph.dispatch @reduce_0_parts(%[[PLAIN]])
 
 // KERNELS-LABEL: func.func @init
 // KERNELS:         graph.dispatch @matmul_0_pack(%{{.*}}) : (tensor<1000x100xf32>) -> tensor<4x1000x32xf32>

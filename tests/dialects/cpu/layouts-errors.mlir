@@ -1,0 +1,45 @@
+// What #cpu.panels may say, and where.
+// RUN: graph-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{order = array<i64: 0, 0>; expected each of the 2 dimensions once}}
+func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 0], batch = 0, width = 32>})
+
+// -----
+
+// expected-error @+1 {{shape = array<i64: 100, 100> is no reshape of 'tensor<1000x100xf32>'}}
+func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, shape = [100, 100], order = [0, 1], batch = 0, width = 32>})
+
+// -----
+
+// expected-error @+1 {{batch = 2; expected 0 to 1}}
+func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 2, width = 32>})
+
+// -----
+
+// expected-error @+1 {{width = 0; expected at least 1}}
+func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 0>})
+
+// -----
+
+// expected-error @+1 {{lies as 'tensor<4x1000x16xf32>', but #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32> is 'tensor<4x1000x32xf32>'}}
+func.func private @k(%w: tensor<4x1000x16xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32>})
+
+// -----
+
+// expected-error @+1 {{'cpu.layout' must be #cpu.panels<…>, found 32 : i64}}
+func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = 32 : i64})
+
+// -----
+
+// expected-error @+1 {{'cpu.panels' is no attribute of the cpu dialect}}
+func.func private @k(%w: tensor<4x1000x32xf32> {cpu.panels = 32 : i64})
+
+// -----
+
+// expected-error @+1 {{'cpu.layout' is for variables and arguments of kernels}}
+module attributes {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32>} {}
+
+// -----
+
+// expected-error @+1 {{lies as 'tensor<1000x100xf32>', but}}
+graph.variable "w" = dense<0.0> : tensor<1000x100xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32>}
