@@ -57,8 +57,6 @@ inline constexpr llvm::StringLiteral kPlan = "graph.plan";
 inline constexpr llvm::StringLiteral kEstimate = "graph.estimate";
 /// The strategy chosen for a kernel, where it has no plan yet.
 inline constexpr llvm::StringLiteral kStrategy = "graph.strategy";
-/// Of a contraction kernel: the operand that holds packed weights (I64Attr).
-inline constexpr llvm::StringLiteral kPacked = "graph.packed";
 /// Of a module: the CPU that it is compiled for (StringAttr); of a kernel: that
 /// it is compiled for, if that is another one.
 inline constexpr llvm::StringLiteral kCpu = "graph.cpu";
