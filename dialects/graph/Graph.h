@@ -55,8 +55,6 @@ inline constexpr llvm::StringLiteral kInplace = "graph.inplace";
 inline constexpr llvm::StringLiteral kPlan = "graph.plan";
 /// The cycles that one core is estimated to take for all of a kernel (I64Attr).
 inline constexpr llvm::StringLiteral kEstimate = "graph.estimate";
-/// Of a contraction kernel: the operand that holds packed weights (I64Attr).
-inline constexpr llvm::StringLiteral kPacked = "graph.packed";
 /// Of a module: the CPU that it is compiled for (StringAttr); of a kernel: that
 /// it is compiled for, if that is another one.
 inline constexpr llvm::StringLiteral kCpu = "graph.cpu";

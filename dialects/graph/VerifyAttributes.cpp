@@ -71,17 +71,6 @@ LogicalResult verifyThreads(Operation *op, NamedAttribute attribute) {
          << "must be an i64, a multiple of " << kWarp << " up to " << kMost;
 }
 
-LogicalResult verifyPacked(Operation *op, NamedAttribute attribute) {
-  if (failed(verifyInteger(op, attribute, 0)))
-    return failure();
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  int64_t index = cast<IntegerAttr>(attribute.getValue()).getInt();
-  if (function && index < static_cast<int64_t>(function.getNumArguments()))
-    return success();
-  return fail(op, attribute)
-         << "names argument " << index << ", which does not exist";
-}
-
 LogicalResult verifyAlignments(Operation *op, NamedAttribute attribute) {
   auto values = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
   auto isPowerOfTwo = [](int64_t value) {
@@ -202,8 +191,6 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
     return verifyInteger(op, attribute, 1);
   if (name == names::kScratch)
     return verifyInteger(op, attribute, 0);
-  if (name == names::kPacked)
-    return verifyPacked(op, attribute);
   if (name == names::kInplace)
     return verifyInplace(op, attribute);
   return fail(op, attribute) << "is no attribute of the graph dialect";

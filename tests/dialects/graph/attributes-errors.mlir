@@ -21,11 +21,6 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.scrat
 
 // -----
 
-// expected-error @+1 {{'graph.packed' names argument 1, which does not exist}}
-func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.packed = 1 : i64}
-
-// -----
-
 // expected-error @+1 {{'graph.inplace' must be a list of pairs (input, result), on a function}}
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.inplace = array<i64: 0, 0>}
 

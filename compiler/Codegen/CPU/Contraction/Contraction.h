@@ -87,6 +87,9 @@ int64_t panelWidth(const Contraction &contraction, const Target &target);
 /// The plan of least cost; with `packed`, of weights in panels.
 ContractionPlan planContraction(const Contraction &contraction,
                                 const Target &target, bool packed);
+/// Instructions that a line's tiles take for a step of k.
+int64_t stepCost(const Contraction &contraction, const ContractionPlan &plan,
+                 const Target &target);
 /// Whether register tiles pay where the weights are not packed: so many rows
 /// read them, or they are read where they lie.
 bool isWorthTiling(const Contraction &contraction);

@@ -35,26 +35,32 @@ int64_t panelWidth(const Contraction &c, const Target &target) {
   return vectors * lanes;
 }
 
+/// Instructions for a step of k of all tiles of `extent` rows.
+static int64_t tileCost(int64_t extent, int64_t rows, int64_t vectors) {
+  auto cost = [&](int64_t rows) {
+    // Under four accumulators a unit waits for the latency of its FMAs.
+    return std::max<int64_t>(rows * vectors, 8) + vectors;
+  };
+  int64_t tail = extent % rows;
+  return extent / rows * cost(rows) + (tail ? cost(tail) : 0);
+}
+
+int64_t stepCost(const Contraction &c, const ContractionPlan &p,
+                 const Target &target) {
+  return p.panels *
+         tileCost(c.rowsOfLine(), p.tileRows, p.panelWidth / c.lanes(target));
+}
+
 /// Rows of a register tile: the number, up to what registers hold, with which
 /// all tiles of `extent` rows take the least time.
 static int64_t chooseTileRows(int64_t extent, int64_t vectors,
                               const Target &target) {
   int64_t most =
       std::min(extent, mostTileRows(vectors, target.vectorRegisters));
-  auto cost = [&](int64_t rows) {
-    // Under four accumulators a unit waits for the latency of its FMAs.
-    return std::max<int64_t>(rows * vectors, 8) + vectors;
-  };
-  int64_t best = 1, least = INT64_MAX;
-  for (int64_t rows = 1; rows <= most; ++rows) {
-    int64_t total = extent / rows * cost(rows);
-    if (extent % rows)
-      total += cost(extent % rows);
-    if (total <= least) {
-      least = total;
+  int64_t best = 1;
+  for (int64_t rows = 2; rows <= most; ++rows)
+    if (tileCost(extent, rows, vectors) <= tileCost(extent, best, vectors))
       best = rows;
-    }
-  }
   return best;
 }
 

@@ -61,45 +61,55 @@ private:
   SmallVector<graph::DispatchOp> windows;
 };
 
+/// What a product costs that finds its weights in some layout: its estimated
+/// cycles, and the instructions of its tiles.
+struct Estimate {
+  double cycles;
+  int64_t step;
+};
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Layouts of constants that several kernels read
 //===----------------------------------------------------------------------===//
 
-/// The estimated cycles of a product that finds its weights in `layout`, or as
-/// the model has them without one.
-static double cyclesOf(WeightsReader &reader, PanelsAttr layout,
-                       const Target &target) {
+static Estimate estimate(WeightsReader &reader, PanelsAttr layout,
+                         const Target &target) {
   OpBuilder b(reader.kernel.getContext());
   OwningOpRef<func::FuncOp> trial = reader.kernel.clone();
-  if (layout)
-    readPanels(b, *trial, *matchContraction(*trial), layout);
-  return strategies().cheapest(*trial, target)->cost();
+  readPanels(b, *trial, *matchContraction(*trial), layout);
+  auto c = matchContraction(*trial);
+  ContractionPlan plan = planContraction(*c, target, /*packed=*/true);
+  return {strategies().cheapest(*trial, target)->cost(),
+          stepCost(*c, plan, target)};
 }
 
-/// The same if that is hardly more than with what the product wants: then it
-/// costs less than another copy of the weights, its memory and its place in the
-/// caches.
+/// The cycles of that if they are hardly more than with what the product wants:
+/// then it costs less than another copy of the weights, its memory and its
+/// place in the caches. Nor may tiles be much slower: by estimates, memory
+/// hides that more often than it does.
 static std::optional<double>
 cyclesIfShared(WeightsReader &reader, PanelsAttr layout, const Target &target) {
-  constexpr double kHardly = 1.05;
-  if (layout && !reader.canRead(layout))
+  constexpr double kCycles = 1.05, kStep = 1.1;
+  if (!reader.canRead(layout))
     return std::nullopt;
-  double cycles = cyclesOf(reader, layout, target);
-  bool isGood = cycles <= kHardly * cyclesOf(reader, reader.layout, target);
-  return isGood ? std::optional(cycles) : std::nullopt;
+  Estimate own = estimate(reader, reader.layout, target),
+           shared = estimate(reader, layout, target);
+  bool isGood =
+      shared.cycles <= kCycles * own.cycles && shared.step <= kStep * own.step;
+  return isGood ? std::optional(shared.cycles) : std::nullopt;
 }
 
 /// The layout that most readers of one constant can share, and of several the
-/// one with which they take least. To read it as it is takes no copy at all.
+/// one with which they take least.
 static PanelsAttr bestLayout(ArrayRef<WeightsReader *> readers,
                              ArrayRef<PanelsAttr> layouts,
                              const Target &target) {
   PanelsAttr best;
   std::pair<int64_t, double> least{0, 0};
   for (PanelsAttr layout : layouts) {
-    std::pair<int64_t, double> cost{layout ? 0 : -1, 0};
+    std::pair<int64_t, double> cost{0, 0};
     for (WeightsReader *reader : readers)
       if (auto cycles = cyclesIfShared(*reader, layout, target)) {
         --cost.first;
@@ -115,10 +125,8 @@ static PanelsAttr bestLayout(ArrayRef<WeightsReader *> readers,
 
 /// Lets those readers of one constant share a layout that can; says why.
 static std::string shareLayout(ArrayRef<WeightsReader *> readers,
-                               bool isReadAsItIs, const Target &target) {
+                               const Target &target) {
   SmallVector<PanelsAttr> layouts;
-  if (isReadAsItIs)
-    layouts.push_back({});
   for (WeightsReader *reader : readers)
     if (!llvm::is_contained(layouts, reader->layout))
       layouts.push_back(reader->layout);
@@ -130,20 +138,13 @@ static std::string shareLayout(ArrayRef<WeightsReader *> readers,
   for (WeightsReader *reader : readers) {
     bool shares = cyclesIfShared(*reader, shared, target).has_value();
     PanelsAttr layout = shares ? shared : reader->layout;
-    auto cycles = [&](PanelsAttr layout) {
-      return llvm::format("%.0f", cyclesOf(*reader, layout, target));
-    };
-    stream << "\n  kernel '" << reader->kernel.getName() << "': ";
-    if (layout)
-      stream << layout;
-    else
-      stream << "as they are";
-    stream << ", " << cycles(layout) << " cycles";
-    for (PanelsAttr other : layouts)
-      if (other != layout && (!other || reader->canRead(other)))
-        stream << ", " << cycles(other)
-               << (other ? " in panels of " + std::to_string(other.getWidth())
-                         : " as they are");
+    stream << "\n  kernel '" << reader->kernel.getName() << "': " << layout;
+    for (PanelsAttr each : layouts)
+      if (reader->canRead(each)) {
+        Estimate cost = estimate(*reader, each, target);
+        stream << llvm::format(", %.0f cycles", cost.cycles) << " and "
+               << cost.step << " instructions a step with " << each.getWidth();
+      }
     reader->layout = layout;
   }
   return text;
@@ -163,15 +164,8 @@ void WeightPacker::share(bool remarks) {
   for (WeightsReader &reader : readers)
     if (isOfConstants(reader.weights()))
       groups[identityOf(reader.weights())].push_back(&reader);
-  llvm::DenseMap<const void *, size_t> reads;
-  module.walk([&](graph::DispatchOp dispatch) {
-    for (Value input : dispatch.getInputs())
-      if (isOfConstants(input) && !isOfConstants(dispatch.getResult(0)))
-        ++reads[identityOf(input)];
-  });
   for (auto &[constant, group] : groups) {
-    bool isReadAsItIs = reads[constant] > group.size();
-    std::string text = shareLayout(group, isReadAsItIs, target);
+    std::string text = shareLayout(group, target);
     if (remarks && !text.empty())
       group[0]->dispatch.emitRemark()
           << "weights of type " << group[0]->weights().getType()
@@ -254,8 +248,7 @@ LogicalResult WeightPacker::run(bool remarks) {
   symbols.emplace(module);
   share(remarks);
   for (WeightsReader &reader : readers)
-    if (reader.layout)
-      pack(reader);
+    pack(reader);
   for (graph::DispatchOp dispatch : windows)
     packWindows(dispatch);
   return success();
