@@ -73,18 +73,17 @@ void renameVariables(func::FuncOp function, const Copies &copies) {
       function.setResultAttr(i, key, copies.at(name));
 }
 
-struct AddCpuFunctionsPass : impl::AddCpuFunctionsBase<AddCpuFunctionsPass> {
-  void runOnOperation() override {
-    numCopies += addCpuFunctions(getOperation());
-  }
+struct AddCpuFunctions : impl::AddCpuFunctionsBase<AddCpuFunctions> {
+  void runOnOperation() override;
 };
 
 } // namespace
 
-int64_t addCpuFunctions(ModuleOp module) {
+void AddCpuFunctions::runOnOperation() {
+  ModuleOp module = getOperation();
   if (!module->removeAttr(graph::names::kAlsoCpu) ||
       !module->hasAttr(graph::names::kCuda))
-    return 0;
+    return;
   Copies copies = copyVariables(module);
   SmallVector<func::FuncOp> entries;
   for (auto function : module.getOps<func::FuncOp>())
@@ -97,8 +96,8 @@ int64_t addCpuFunctions(ModuleOp module) {
     copy->setAttr(graph::names::kInsteadOf, function.getSymNameAttr());
     renameVariables(copy, copies);
     symbols.insert(copy, module.getBody()->end());
+    ++numCopies;
   }
-  return entries.size();
 }
 
 } // namespace tinh::codegen

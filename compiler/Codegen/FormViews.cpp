@@ -44,7 +44,8 @@ public:
   explicit ViewFormer(func::FuncOp function)
       : function(function), symbols(function->getParentOfType<ModuleOp>()) {}
 
-  FailureOr<ViewCounts> run();
+  LogicalResult run();
+  int64_t numConcats = 0, numSlices = 0;
 
 private:
   LogicalResult findKernels();
@@ -256,10 +257,9 @@ void ViewFormer::setStrides(graph::DispatchOp dispatch) {
       kernel.setResultAttr(i, graph::names::kStrides, strides);
 }
 
-FailureOr<ViewCounts> ViewFormer::run() {
+LogicalResult ViewFormer::run() {
   if (failed(findKernels()))
     return failure();
-  ViewCounts counts;
   Block &block = function.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (isConstant(op)) {
@@ -276,10 +276,10 @@ FailureOr<ViewCounts> ViewFormer::run() {
     bool formed = false;
     if (auto slice = onlyOp<tensor::ExtractSliceOp>(kernel)) {
       formed = formSlice(dispatch, slice);
-      counts.slices += formed;
+      numSlices += formed;
     } else if (auto pieces = onlyOp<tensor::ConcatOp>(kernel)) {
       formed = formConcat(dispatch, pieces);
-      counts.concats += formed;
+      numConcats += formed;
     }
     if (!formed)
       continue;
@@ -289,29 +289,24 @@ FailureOr<ViewCounts> ViewFormer::run() {
   }
   for (auto dispatch : block.getOps<graph::DispatchOp>())
     setStrides(dispatch);
-  return counts;
+  return success();
 }
 
-struct FormViewsPass : impl::FormViewsBase<FormViewsPass> {
+struct FormViews : impl::FormViewsBase<FormViews> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> entries;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (graph::isEntry(function))
         entries.push_back(function);
     for (func::FuncOp function : entries) {
-      auto counts = formViews(function);
-      if (failed(counts))
+      ViewFormer former(function);
+      if (failed(former.run()))
         return signalPassFailure();
-      numConcats += counts->concats;
-      numSlices += counts->slices;
+      numConcats += former.numConcats;
+      numSlices += former.numSlices;
     }
   }
 };
 
 } // namespace
-
-FailureOr<ViewCounts> formViews(func::FuncOp function) {
-  return ViewFormer(function).run();
-}
-
 } // namespace tinh::codegen

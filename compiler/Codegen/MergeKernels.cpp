@@ -37,13 +37,8 @@ std::string contentOf(func::FuncOp function) {
   return text;
 }
 
-struct MergeKernelsPass : impl::MergeKernelsBase<MergeKernelsPass> {
-  void runOnOperation() override { numMerged += mergeKernels(getOperation()); }
-};
-
-} // namespace
-
-int64_t mergeKernels(ModuleOp module) {
+/// The kernels that something runs.
+llvm::DenseSet<StringRef> findDispatched(ModuleOp module) {
   llvm::DenseSet<StringRef> dispatched;
   module.walk([&](graph::DispatchOp op) { dispatched.insert(op.getKernel()); });
   for (auto variable : module.getOps<graph::VariableOp>())
@@ -51,11 +46,42 @@ int64_t mergeKernels(ModuleOp module) {
       dispatched.insert(*variable.getPack());
       dispatched.insert(*variable.getUnpack());
     }
+  return dispatched;
+}
 
+/// By name of a kernel, the one that replaces it.
+using Replacements = llvm::DenseMap<StringAttr, func::FuncOp>;
+
+void replaceUses(ModuleOp module, const Replacements &replacements) {
+  auto replacement = [&](FlatSymbolRefAttr kernel) {
+    auto found =
+        kernel ? replacements.find(kernel.getAttr()) : replacements.end();
+    return found == replacements.end() ? kernel
+                                       : FlatSymbolRefAttr::get(found->second);
+  };
+  module.walk([&](graph::DispatchOp op) {
+    op.setKernelAttr(replacement(op.getKernelAttr()));
+  });
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    if (!variable.getStored())
+      continue;
+    variable.setPackAttr(replacement(variable.getPackAttr()));
+    variable.setUnpackAttr(replacement(variable.getUnpackAttr()));
+  }
+}
+
+struct MergeKernels : impl::MergeKernelsBase<MergeKernels> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+void MergeKernels::runOnOperation() {
+  llvm::DenseSet<StringRef> dispatched = findDispatched(getOperation());
   llvm::StringMap<func::FuncOp> firsts;
-  llvm::DenseMap<StringAttr, func::FuncOp> replacements;
+  Replacements replacements;
   SmallVector<func::FuncOp> duplicates;
-  for (auto function : module.getOps<func::FuncOp>()) {
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (!function.isPrivate() || !dispatched.contains(function.getSymName()))
       continue;
     auto [first, isNew] = firsts.try_emplace(contentOf(function), function);
@@ -64,26 +90,10 @@ int64_t mergeKernels(ModuleOp module) {
     replacements[function.getSymNameAttr()] = first->second;
     duplicates.push_back(function);
   }
-  module.walk([&](graph::DispatchOp op) {
-    auto found = replacements.find(op.getKernelAttr().getAttr());
-    if (found != replacements.end())
-      op.setKernel(found->second.getSymName());
-  });
-  auto replacement = [&](FlatSymbolRefAttr kernel) {
-    auto found =
-        kernel ? replacements.find(kernel.getAttr()) : replacements.end();
-    return found == replacements.end() ? kernel
-                                       : FlatSymbolRefAttr::get(found->second);
-  };
-  for (auto variable : module.getOps<graph::VariableOp>()) {
-    if (!variable.getStored())
-      continue;
-    variable.setPackAttr(replacement(variable.getPackAttr()));
-    variable.setUnpackAttr(replacement(variable.getUnpackAttr()));
-  }
+  replaceUses(getOperation(), replacements);
   for (func::FuncOp function : duplicates)
     function.erase();
-  return duplicates.size();
+  numMerged += duplicates.size();
 }
 
 } // namespace tinh::codegen

@@ -309,24 +309,22 @@ int64_t Outliner::run() {
   return finishInit();
 }
 
-struct OutlineConstantsPass : impl::OutlineConstantsBase<OutlineConstantsPass> {
-  void runOnOperation() override {
-    int64_t count = 0;
-    if (failed(outlineConstants(getOperation(), &count)))
-      signalPassFailure();
-    numMoved += count;
-  }
-};
-
-} // namespace
-
-LogicalResult outlineConstants(ModuleOp module, int64_t *numMoved) {
+/// Constants are taken from functions, and once.
+LogicalResult checkModule(ModuleOp module) {
   if (llvm::none_of(module.getOps<func::FuncOp>(), graph::isEntry))
     return module.emitError("has no function to take constants from");
   if (Operation *init = module.lookupSymbol(graph::names::kInit))
     return init->emitError("@init exists already; constants are outlined once");
-  *numMoved += Outliner(module).run();
   return success();
 }
 
+struct OutlineConstants : impl::OutlineConstantsBase<OutlineConstants> {
+  void runOnOperation() override {
+    if (failed(checkModule(getOperation())))
+      return signalPassFailure();
+    numMoved += Outliner(getOperation()).run();
+  }
+};
+
+} // namespace
 } // namespace tinh::codegen

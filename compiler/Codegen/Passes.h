@@ -29,35 +29,8 @@ namespace tinh::codegen {
 #define GEN_PASS_REGISTRATION
 #include "compiler/Codegen/Passes.h.inc"
 
-/// Copies the functions of `module` for machines without a GPU, if it says so;
-/// returns how many were copied.
-int64_t addCpuFunctions(mlir::ModuleOp module);
-
-/// Gives the kernels of `module` devices and counts the values that other
-/// devices get.
-mlir::LogicalResult placeKernels(mlir::ModuleOp module, int64_t *numTransfers);
-
-/// Turns the kernels of `module` into functions and dispatches of them.
-mlir::LogicalResult lowerKernels(mlir::ModuleOp module, int64_t *numKernels);
-
 /// Turns functions of a row in `module` into linalg on rows of any length.
 mlir::LogicalResult lowerRows(mlir::ModuleOp module);
-
-struct ViewCounts {
-  int64_t concats = 0, slices = 0;
-};
-/// Turns dispatches that concatenate, or take slices, into views.
-mlir::FailureOr<ViewCounts> formViews(mlir::func::FuncOp main);
-
-/// Merges equal kernel functions; returns how many were removed.
-int64_t mergeKernels(mlir::ModuleOp module);
-
-/// Moves what depends on constants alone from @main to a new @init.
-mlir::LogicalResult outlineConstants(mlir::ModuleOp module, int64_t *numMoved);
-
-/// Turns @main and @init of `module`, and the weights between them, into a
-/// plan.
-mlir::LogicalResult planMemory(mlir::ModuleOp module);
 
 /// Tells the kernels for GPUs in a plan how their operands are aligned.
 void setAlignments(mlir::ModuleOp module);

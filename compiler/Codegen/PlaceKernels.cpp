@@ -187,13 +187,8 @@ void Transfers::run(func::FuncOp function) {
     use->set(onOther(use->get(), toCuda));
 }
 
-struct PlaceKernelsPass : impl::PlaceKernelsBase<PlaceKernelsPass> {
-  void runOnOperation() override {
-    int64_t count = 0;
-    if (failed(placeKernels(getOperation(), &count)))
-      signalPassFailure();
-    numTransfers += count;
-  }
+struct PlaceKernels : impl::PlaceKernelsBase<PlaceKernels> {
+  void runOnOperation() override;
 };
 
 /// Marks the kernels that are to run on the GPU, constant or not.
@@ -227,11 +222,12 @@ LogicalResult markKernels(ModuleOp module) {
 
 } // namespace
 
-LogicalResult placeKernels(ModuleOp module, int64_t *numTransfers) {
+void PlaceKernels::runOnOperation() {
+  ModuleOp module = getOperation();
   if (!module->hasAttr(graph::names::kCuda))
-    return success();
+    return;
   if (failed(markKernels(module)))
-    return failure();
+    return signalPassFailure();
   Devices devices(module, Devices::Variables::Open);
   module.walk([&](graph::KernelOp kernel) {
     if (llvm::all_of(kernel.getResults(),
@@ -248,8 +244,7 @@ LogicalResult placeKernels(ModuleOp module, int64_t *numTransfers) {
       transfers.run(function);
       orderByCrossings(function);
     }
-  *numTransfers += transfers.count;
-  return success();
+  numTransfers += transfers.count;
 }
 
 } // namespace tinh::codegen

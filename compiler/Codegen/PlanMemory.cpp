@@ -265,11 +265,8 @@ LogicalResult checkInit(func::FuncOp init) {
   return success();
 }
 
-struct PlanMemoryPass : impl::PlanMemoryBase<PlanMemoryPass> {
-  void runOnOperation() override {
-    if (failed(planMemory(getOperation())))
-      signalPassFailure();
-  }
+struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override;
 };
 
 } // namespace
@@ -394,23 +391,24 @@ static LogicalResult planVariables(ModuleOp module) {
   return success();
 }
 
-LogicalResult planMemory(ModuleOp module) {
-  if (llvm::none_of(module.getOps<func::FuncOp>(), graph::isEntry))
-    return module.emitError("the module has no function to run, such as @main");
+void PlanMemory::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (llvm::none_of(module.getOps<func::FuncOp>(), graph::isEntry)) {
+    module.emitError("the module has no function to run, such as @main");
+    return signalPassFailure();
+  }
   Devices devices(module, Devices::Variables::Chosen);
-  if (failed(devices.verify()))
-    return failure();
   // The functions read the weights that @init writes.
-  if (failed(planInit(module)) || failed(planVariables(module)))
-    return failure();
+  if (failed(devices.verify()) || failed(planInit(module)) ||
+      failed(planVariables(module)))
+    return signalPassFailure();
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPublic())
       functions.push_back(function);
   for (func::FuncOp function : functions)
     if (failed(planFunction(function, devices)))
-      return failure();
-  return success();
+      return signalPassFailure();
 }
 
 } // namespace tinh::codegen

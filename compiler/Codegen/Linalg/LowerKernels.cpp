@@ -244,24 +244,20 @@ LogicalResult checkFused(Block &block) {
   return success();
 }
 
-struct LowerKernelsPass : impl::LowerKernelsBase<LowerKernelsPass> {
-  void runOnOperation() override {
-    int64_t count = 0;
-    if (failed(lowerKernels(getOperation(), &count)))
-      signalPassFailure();
-    numKernels += count;
-  }
+struct LowerKernels : impl::LowerKernelsBase<LowerKernels> {
+  void runOnOperation() override;
 };
 
 } // namespace
 
-LogicalResult lowerKernels(ModuleOp module, int64_t *numKernels) {
+void LowerKernels::runOnOperation() {
+  ModuleOp module = getOperation();
   SmallVector<KernelOp> kernels;
   for (auto function : module.getOps<func::FuncOp>()) {
     function.walk([&](KernelOp kernel) { kernels.push_back(kernel); });
     if (!function.isExternal() && !function.isPrivate() &&
         failed(checkFused(function.getBody().front())))
-      return failure();
+      return signalPassFailure();
   }
   SymbolTable symbols(module);
   llvm::StringMap<int64_t> counts;
@@ -278,11 +274,10 @@ LogicalResult lowerKernels(ModuleOp module, int64_t *numKernels) {
     KernelFunction lowered(kernel, name);
     symbols.insert(lowered.function);
     if (failed(lowered.lowerBody()))
-      return failure();
+      return signalPassFailure();
     lowered.replaceKernel(name);
-    ++*numKernels;
+    ++numKernels;
   }
-  return success();
 }
 
 } // namespace tinh::codegen
