@@ -24,86 +24,50 @@ constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
 
 /// Any CPU with AVX2 and FMA: two units of each since Haswell and Zen 2.
 /// Caches as of a small core; not measured.
-static const Machine kAvx2{"avx2",
-                           32,
-                           16,
-                           2,
-                           4,
-                           2,
-                           1,
-                           {32 * KiB, 64},
-                           {256 * KiB, 24},
-                           {2 * MiB, 12},
-                           {0, 4},
-                           4 * KiB,
-                           8,
-                           400};
+static const Machine kAvx2{.name = "avx2",
+                           .vectorBytes = 32,
+                           .vectorRegisters = 16,
+                           .l1 = {32 * KiB, 64},
+                           .l2 = {256 * KiB, 24},
+                           .l3 = {2 * MiB, 12},
+                           .barrierCycles = 400};
 
 /// [INTEL] 2.6; bandwidths beyond L1 not measured.
-static const Machine kSkylakeX{"skylake-avx512",
-                               64,
-                               32,
-                               2,
-                               4,
-                               2,
-                               1,
-                               {32 * KiB, 128},
-                               {1 * MiB, 36},
-                               {1408 * KiB, 8},
-                               {0, 4},
-                               4 * KiB,
-                               8,
-                               500};
+static const Machine kSkylakeX{.name = "skylake-avx512",
+                               .l1 = {32 * KiB, 128},
+                               .l2 = {1 * MiB, 36},
+                               .l3 = {1408 * KiB, 8},
+                               .barrierCycles = 500};
 
 /// [INTEL] 2.1; bandwidths beyond L1 not measured.
-static const Machine kSapphireRapids{"sapphirerapids",
-                                     64,
-                                     32,
-                                     2,
-                                     4,
-                                     2,
-                                     1,
-                                     {48 * KiB, 128},
-                                     {2 * MiB, 48},
-                                     {1920 * KiB, 8},
-                                     {0, 4},
-                                     4 * KiB,
-                                     12,
-                                     600};
+static const Machine kSapphireRapids{.name = "sapphirerapids",
+                                     .l1 = {48 * KiB, 128},
+                                     .l2 = {2 * MiB, 48},
+                                     .l3 = {1920 * KiB, 8},
+                                     .l1Ways = 12,
+                                     .barrierCycles = 600};
 
 /// [AMD4]: vectors of 512 bits go through twice; a store of them takes two
 /// cycles. Bandwidths, latencies and the barrier as docs/benchmarks/machine.md
 /// has them; of the last level a core has its share of 32 MiB.
-static const Machine kZen4{"znver4",
-                           64,
-                           32,
-                           1,
-                           4,
-                           1,
-                           0.5,
-                           {32 * KiB, 56},
-                           {1 * MiB, 32},
-                           {4 * MiB, 26.8},
-                           {0, 7.9},
-                           4 * KiB,
-                           8,
-                           170};
+static const Machine kZen4{.name = "znver4",
+                           .fmasPerCycle = 1,
+                           .loadsPerCycle = 1,
+                           .storesPerCycle = 0.5,
+                           .l1 = {32 * KiB, 56},
+                           .l2 = {1 * MiB, 32},
+                           .l3 = {4 * MiB, 26.8},
+                           .memory = {0, 7.9},
+                           .barrierCycles = 170};
 
 /// [AMD5]: two units of 512 bits. Bandwidths beyond L1 not measured.
-static const Machine kZen5{"znver5",
-                           64,
-                           32,
-                           2,
-                           4,
-                           2,
-                           1,
-                           {48 * KiB, 128},
-                           {1 * MiB, 64},
-                           {4 * MiB, 24},
-                           {0, 8},
-                           4 * KiB,
-                           12,
-                           500};
+static const Machine kZen5{.name = "znver5",
+                           .l1 = {48 * KiB, 128},
+                           .l2 = {1 * MiB, 64},
+                           .l3 = {4 * MiB, 24},
+                           .memory = {0, 8},
+                           .l1Ways = 12,
+                           .barrierCycles = 500};
 
 const Machine &machineFor(std::string_view cpu, int64_t vectorBytes) {
   if (cpu == "znver4")

@@ -24,17 +24,18 @@ struct MemoryLevel {
   double bytesPerCycle; // That it reads from there, in order.
 };
 
+/// Unless a machine says otherwise, it has AVX-512 with two units.
 struct Machine {
   std::string_view name;
   // In the widest vectors that kernels use.
-  int64_t vectorBytes, vectorRegisters;
-  double fmasPerCycle;
-  int64_t fmaLatency; // Cycles.
-  double loadsPerCycle, storesPerCycle;
-  MemoryLevel l1, l2, l3, memory;
+  int64_t vectorBytes = 64, vectorRegisters = 32;
+  double fmasPerCycle = 2;
+  int64_t fmaLatency = 4; // Cycles.
+  double loadsPerCycle = 2, storesPerCycle = 1;
+  MemoryLevel l1, l2, l3, memory = {0, 4};
   /// Lines whose addresses differ by a multiple of this share a set of the
   /// first level, which has so many ways.
-  int64_t aliasBytes, l1Ways;
+  int64_t aliasBytes = 4096, l1Ways = 8;
   /// Cycles from one core's last store of a step to another's first load.
   double barrierCycles;
 
