@@ -17,7 +17,7 @@
 // whatever the layout: only the maps of operands and result differ.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Linalg/Windows.h"
 #include "dialects/origin/Origin.h"
 

@@ -10,7 +10,7 @@
 // narrower than f32 are extended before it and rounded after it.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"

@@ -11,7 +11,7 @@
 // what is still outside is clamped, so that no index reads foreign memory.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 
 using namespace mlir;
 

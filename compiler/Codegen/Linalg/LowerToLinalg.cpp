@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
-#include "compiler/Codegen/Linalg/Models.h"
 #include "dialects/origin/Origin.h"
 
 using namespace mlir;

@@ -16,7 +16,7 @@
 // Floats narrower than f32 are computed in f32 from the first step to the last.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Linalg/Windows.h"
 #include "dialects/origin/Origin.h"
 

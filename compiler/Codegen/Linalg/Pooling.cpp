@@ -10,7 +10,7 @@
 // that is there for its shape alone, the window's.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Linalg/Windows.h"
 
 using namespace mlir;

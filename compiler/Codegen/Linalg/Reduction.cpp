@@ -15,7 +15,7 @@
 // it means; code for a CPU goes along i once (Codegen/CPU/Rows/Scan.h).
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 
 using namespace mlir;
 

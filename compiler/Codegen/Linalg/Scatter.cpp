@@ -16,7 +16,7 @@
 // (Codegen/CPU/Scatter/Scatter.h).
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Models.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 
 using namespace mlir;
 
