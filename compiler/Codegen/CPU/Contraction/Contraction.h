@@ -43,8 +43,6 @@ struct Contraction : Product {
                                  : 1;
   }
 };
-/// The kernel's one contraction if this strategy can compute the kernel.
-Match<Contraction> matchContraction(mlir::func::FuncOp kernel);
 /// A product that is one stage of a kernel of rows, as in attention.
 Match<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
 
@@ -122,9 +120,8 @@ bool hasVectors(const Contraction &contraction, const ContractionPlan &plan,
 
 struct ContractionStrategy {
   using Plan = ContractionPlanAttr;
-  static Match<Contraction> match(mlir::func::FuncOp kernel) {
-    return matchContraction(kernel);
-  }
+  /// The kernel's one contraction if this strategy can compute the kernel.
+  static Match<Contraction> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Contraction &, const Target &);
   static double cost(const Contraction &, Plan, const Target &);
   static mlir::FailureOr<Division> divide(const Contraction &, Plan,

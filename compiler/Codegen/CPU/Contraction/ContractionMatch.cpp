@@ -57,7 +57,7 @@ static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
          panelsOf(c, layout.getWidth()) == layout;
 }
 
-Match<Contraction> matchContraction(func::FuncOp kernel) {
+Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
   Match<Contraction> c = matchProducts<Contraction>(kernel, 1, assignRoles);
   for (unsigned i = 0; c && i < kernel.getNumArguments(); ++i) {
     auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, names::kLayout);

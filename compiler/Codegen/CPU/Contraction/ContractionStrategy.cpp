@@ -28,7 +28,7 @@ ContractionPlanAttr planContractionStage(const Contraction &c,
 /// Whether the product is for each of several taps of a window over one of the
 /// factors: outer products stage that once for all of them.
 static bool hasTaps(const Contraction &c) {
-  auto products = matchOuterProducts(c.kernel());
+  auto products = OuterProductsStrategy::match(c.kernel());
   return products && !products->taps.empty();
 }
 

@@ -32,7 +32,6 @@ struct DepthwiseGradient : Product {
   int64_t channels() const { return extents[channel]; }
   int64_t taps() const { return extentOf(left.loops); }
 };
-Match<DepthwiseGradient> matchDepthwiseGradient(mlir::func::FuncOp kernel);
 
 /// What a plan says, and what follows from it.
 struct DepthwiseGradientPlan {
@@ -53,9 +52,7 @@ expandPlan(const DepthwiseGradient &gradient, DepthwiseGradientPlanAttr plan,
 
 struct DepthwiseGradientStrategy {
   using Plan = DepthwiseGradientPlanAttr;
-  static Match<DepthwiseGradient> match(mlir::func::FuncOp kernel) {
-    return matchDepthwiseGradient(kernel);
-  }
+  static Match<DepthwiseGradient> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const DepthwiseGradient &,
                                        const Target &);
   static double cost(const DepthwiseGradient &, Plan, const Target &);

@@ -36,7 +36,7 @@ static Match<DepthwiseGradient> assignRoles(Product product) {
   return g;
 }
 
-Match<DepthwiseGradient> matchDepthwiseGradient(func::FuncOp kernel) {
+Match<DepthwiseGradient> DepthwiseGradientStrategy::match(func::FuncOp kernel) {
   return matchProducts<DepthwiseGradient>(kernel, /*first=*/1, assignRoles);
 }
 

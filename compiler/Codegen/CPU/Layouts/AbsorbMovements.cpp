@@ -68,7 +68,7 @@ bool Absorber::isWeights(OpOperand &use) {
   BlockArgument argument = argumentOf(use);
   if (!argument || !packableArgument(argument))
     return false;
-  auto c = matchContraction(kernelOf(argument));
+  auto c = ContractionStrategy::match(kernelOf(argument));
   return c && c->right.value == argument &&
          c->right.map.isProjectedPermutation();
 }

@@ -78,8 +78,8 @@ static Estimate estimate(WeightsReader &reader, PanelsAttr layout,
                          const Target &target) {
   OpBuilder b(reader.kernel.getContext());
   OwningOpRef<func::FuncOp> trial = reader.kernel.clone();
-  readPanels(b, *trial, *matchContraction(*trial), layout);
-  auto c = matchContraction(*trial);
+  readPanels(b, *trial, *ContractionStrategy::match(*trial), layout);
+  auto c = ContractionStrategy::match(*trial);
   ContractionPlan plan = planContraction(*c, target, /*packed=*/true);
   return {strategies().cheapest(*trial, target)->cost(),
           stepCost(*c, plan, target)};
@@ -219,7 +219,7 @@ void WeightPacker::pack(WeightsReader &reader) {
 /// Moves the channels of constant weights under a window to the end, where the
 /// lanes want them: [C, kernel…] becomes [kernel…, C].
 void WeightPacker::packWindows(graph::DispatchOp dispatch) {
-  auto w = matchWindows(symbols->lookup<func::FuncOp>(dispatch.getKernel()));
+  auto w = WindowsStrategy::match(symbols->lookup<func::FuncOp>(dispatch.getKernel()));
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
     auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
@@ -234,7 +234,7 @@ void WeightPacker::packWindows(graph::DispatchOp dispatch) {
 LogicalResult WeightPacker::run(bool remarks) {
   auto visit = [&](graph::DispatchOp dispatch, func::FuncOp kernel,
                    Attribute plan) {
-    auto w = matchWindows(kernel);
+    auto w = WindowsStrategy::match(kernel);
     if (w && !WindowsStrategy::plans(*w, target).empty())
       windows.push_back(dispatch);
     // Outer products read both factors where they lie.

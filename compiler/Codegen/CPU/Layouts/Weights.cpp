@@ -16,7 +16,7 @@ namespace tinh::cpu {
 std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
                                         func::FuncOp kernel,
                                         const Target &target) {
-  auto c = matchContraction(kernel);
+  auto c = ContractionStrategy::match(kernel);
   if (!c || !c->right.map.isProjectedPermutation())
     return std::nullopt;
   BlockArgument argument = packableArgument(c->right.value);

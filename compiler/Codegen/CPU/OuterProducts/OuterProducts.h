@@ -30,7 +30,6 @@ namespace tinh::cpu {
 struct OuterProducts : Product {
   Loops taps; ///< The left factor's others, along which it slides.
 };
-Match<OuterProducts> matchOuterProducts(mlir::func::FuncOp kernel);
 /// Whether the last result of `map` is this loop alone.
 bool isLast(mlir::AffineMap map, unsigned loop);
 
@@ -67,9 +66,7 @@ mlir::FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &products,
 
 struct OuterProductsStrategy {
   using Plan = OuterProductsPlanAttr;
-  static Match<OuterProducts> match(mlir::func::FuncOp kernel) {
-    return matchOuterProducts(kernel);
-  }
+  static Match<OuterProducts> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const OuterProducts &, const Target &);
   static double cost(const OuterProducts &, Plan, const Target &);
   static mlir::FailureOr<Division> divide(const OuterProducts &, Plan,

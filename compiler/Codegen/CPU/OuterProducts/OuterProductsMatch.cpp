@@ -57,7 +57,7 @@ static Match<OuterProducts> assignRoles(Product product) {
   return p;
 }
 
-Match<OuterProducts> matchOuterProducts(func::FuncOp kernel) {
+Match<OuterProducts> OuterProductsStrategy::match(func::FuncOp kernel) {
   return matchProducts<OuterProducts>(kernel, /*first=*/1, assignRoles);
 }
 

@@ -31,7 +31,6 @@ struct Rows {
     return written[i].type();
   }
 };
-Rows describeRows(mlir::func::FuncOp kernel);
 
 /// How a stage is computed.
 struct RowStage {
@@ -91,9 +90,7 @@ bool reducesAlongLanes(const Rows &rows, const RowsPlan &plan,
 
 struct RowsStrategy {
   using Plan = RowsPlanAttr;
-  static Match<Rows> match(mlir::func::FuncOp kernel) {
-    return describeRows(kernel);
-  }
+  static Match<Rows> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Rows &, const Target &);
   static double cost(const Rows &, Plan, const Target &);
   static mlir::FailureOr<Division> divide(const Rows &, Plan, const Target &,

@@ -62,7 +62,7 @@ int64_t RowsPlan::lanesFor(int64_t extent, int64_t reduced) const {
   return extent <= 1 ? 1 : lanes;
 }
 
-Rows describeRows(func::FuncOp kernel) {
+Match<Rows> RowsStrategy::match(func::FuncOp kernel) {
   Rows rows{kernel, writtenValues(kernel), chooseStages(kernel)};
   if (rows.stages.empty())
     rows.reduced = reducedElements(kernel);

@@ -33,7 +33,7 @@ static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
   constexpr int64_t kLeastElements = 1 << 15;
   if (largestValue(kernel) < kLeastElements)
     return {};
-  Rows rows = describeRows(kernel);
+  Rows rows = *RowsStrategy::match(kernel);
   if (cutRows(rows).chunks > 1)
     return {};
   for (linalg::GenericOp op : rows.stages) {
@@ -43,7 +43,7 @@ static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
     SmallVector<unsigned> inputs;
     OwningOpRef<func::FuncOp> stage =
         outlineStage(b, kernel, kSuffix, values, inputs);
-    if (cutRows(describeRows(*stage)).chunks > 1 ||
+    if (cutRows(*RowsStrategy::match(*stage)).chunks > 1 ||
         largestValue(kernel, values[0].getDefiningOp()) >= kLeastElements)
       return dispatchStage(b, symbols, kernel, dispatch, kSuffix, values);
   }

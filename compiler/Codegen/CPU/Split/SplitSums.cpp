@@ -53,7 +53,7 @@ graph::DispatchOp OuterProductsStrategy::split(OpBuilder &b,
                                                func::FuncOp kernel,
                                                graph::DispatchOp dispatch,
                                                const Target &target) {
-  auto p = matchOuterProducts(kernel);
+  auto p = OuterProductsStrategy::match(kernel);
   if (!p || !p->batch.empty())
     return {};
   return splitProduct(b, symbols, kernel, dispatch, *p,
@@ -65,7 +65,7 @@ graph::DispatchOp DepthwiseGradientStrategy::split(OpBuilder &b,
                                                    func::FuncOp kernel,
                                                    graph::DispatchOp dispatch,
                                                    const Target &target) {
-  auto g = matchDepthwiseGradient(kernel);
+  auto g = DepthwiseGradientStrategy::match(kernel);
   if (!g || g->batch.size() > 1)
     return {};
   int64_t lanes = target.vectorBytes / g->elementBytes();
@@ -77,7 +77,7 @@ graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
                                  func::FuncOp kernel,
                                  graph::DispatchOp dispatch) {
   constexpr int64_t kLeastElements = 1 << 16, kLeastReduced = 256;
-  int64_t chunks = cutRows(describeRows(kernel)).chunks;
+  int64_t chunks = cutRows(*RowsStrategy::match(kernel)).chunks;
   if (chunks >= kEnough)
     return {};
   for (auto op : kernel.getOps<linalg::GenericOp>()) {

@@ -31,7 +31,6 @@ struct Transpose {
   TransposedDimension columns; // Contiguous in the operand,
   TransposedDimension rows;    // and in the result.
 };
-Match<Transpose> matchTranspose(mlir::func::FuncOp kernel);
 
 /// Squares that are turned in registers. Rows of one lie `fromStep` elements
 /// apart in the source and become columns, `toStep` apart in the result.
@@ -63,9 +62,7 @@ mlir::FailureOr<TransposePlan> expandPlan(const Transpose &transpose,
 
 struct TransposeStrategy {
   using Plan = TransposePlanAttr;
-  static Match<Transpose> match(mlir::func::FuncOp kernel) {
-    return matchTranspose(kernel);
-  }
+  static Match<Transpose> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Transpose &, const Target &);
   static double cost(const Transpose &, Plan, const Target &);
   static mlir::FailureOr<Division> divide(const Transpose &, Plan,

@@ -23,7 +23,7 @@ static linalg::GenericOp returnedGeneric(func::FuncOp kernel) {
   return value.getDefiningOp<linalg::GenericOp>();
 }
 
-Match<Transpose> matchTranspose(func::FuncOp kernel) {
+Match<Transpose> TransposeStrategy::match(func::FuncOp kernel) {
   linalg::GenericOp op = returnedGeneric(kernel);
   if (!op || kernel.getNumArguments() != 1 || op.getNumDpsInputs() != 1 ||
       op.getNumResults() != 1 ||

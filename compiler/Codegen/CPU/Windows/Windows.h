@@ -43,7 +43,6 @@ struct WindowReduction {
   llvm::SmallVector<unsigned> outer; // Loops over lines of the result,
   unsigned inner, lane;              // along a line, and over channels.
 };
-Match<WindowReduction> matchWindows(mlir::func::FuncOp kernel);
 
 /// How lines are cut: what a plan says, and what follows from it.
 struct WindowsPlan {
@@ -61,9 +60,7 @@ expandPlan(WindowReduction &windows, WindowsPlanAttr plan, EmitError emitError);
 
 struct WindowsStrategy {
   using Plan = WindowsPlanAttr;
-  static Match<WindowReduction> match(mlir::func::FuncOp kernel) {
-    return matchWindows(kernel);
-  }
+  static Match<WindowReduction> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(WindowReduction &, const Target &);
   static double cost(WindowReduction &, Plan, const Target &);
   static mlir::FailureOr<Division> divide(WindowReduction &, Plan,

@@ -166,7 +166,7 @@ static void placeWindow(OpOperand &input, WindowReduction &w) {
   }
 }
 
-Match<WindowReduction> matchWindows(func::FuncOp kernel) {
+Match<WindowReduction> WindowsStrategy::match(func::FuncOp kernel) {
   linalg::GenericOp op = onlyReduction(kernel);
   if (!op || llvm::is_contained(op.getStaticLoopRanges(), 0))
     return NoMatch{"has no reduction, more than one, or no elements"};

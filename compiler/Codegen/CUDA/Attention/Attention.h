@@ -57,9 +57,6 @@ struct Attention {
   Indices indicesAt(Pull *pull, const Place &place, const Indices &loops) const;
 };
 
-/// None if `kernel` computes something else, or more than that.
-Match<Attention> matchAttention(mlir::func::FuncOp kernel);
-
 /// Whether blocks of queries compute the attention in `kernel` better than
 /// teams, or kernels one after the other, if there is one.
 bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
@@ -73,9 +70,8 @@ bool isForTiles(mlir::func::FuncOp kernel, const Target &target);
 /// has a tile of queries and goes through all keys.
 struct AttentionStrategy {
   using Plan = AttentionPlanAttr;
-  static Match<Attention> match(mlir::func::FuncOp kernel) {
-    return matchAttention(kernel);
-  }
+  /// None if `kernel` computes something else, or more than that.
+  static Match<Attention> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Attention &a,
                                        const Target &target);
   static double cost(const Attention &a, Plan plan, const Target &target);

@@ -278,7 +278,7 @@ static bool describeProducts(Attention &a, Parts &parts,
          are(a.values.depth, a.scores.right.loops);
 }
 
-Match<Attention> matchAttention(func::FuncOp kernel) {
+Match<Attention> AttentionStrategy::match(func::FuncOp kernel) {
   auto parts = findParts(kernel);
   if (!parts || kernel.getNumResults() != 1)
     return NoMatch{"has not each part of attention once in 'origin.op', or "

@@ -279,7 +279,7 @@ static bool isWorthBlocks(const Attention &a, const Target &target) {
 }
 
 bool isWorthBlocks(func::FuncOp kernel, const Target &target) {
-  auto a = matchAttention(kernel);
+  auto a = AttentionStrategy::match(kernel);
   return a && isWorthBlocks(*a, target);
 }
 

@@ -49,9 +49,6 @@ int64_t copyBytes(const Factor &factor);
 /// The product of `op`, a sum of products. Its second factor has the rows if
 /// `columnsFirst`.
 Match<Product> describeProduct(mlir::linalg::GenericOp op, bool columnsFirst);
-/// The kernel's one product; none if what follows it cannot be computed from
-/// its sums one by one.
-Match<Product> matchProduct(mlir::func::FuncOp kernel);
 
 /// Whether tiles pay for a product, and for that in `kernel`, if there is one.
 bool isWorthTiles(const Product &p);
@@ -87,9 +84,9 @@ ContractionPlanAttr planTiles(const Product &p, const Target &target);
 /// computes a tile of the result from tiles of both factors in shared memory.
 struct ContractionStrategy {
   using Plan = ContractionPlanAttr;
-  static Match<Product> match(mlir::func::FuncOp kernel) {
-    return matchProduct(kernel);
-  }
+  /// The kernel's one product; none if what follows it cannot be computed from
+  /// its sums one by one.
+  static Match<Product> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Product &p, const Target &target);
   static double cost(const Product &p, Plan plan, const Target &target);
   static llvm::FailureOr<Division>

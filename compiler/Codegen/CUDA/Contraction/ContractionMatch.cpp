@@ -94,7 +94,7 @@ Match<Product> describeProduct(linalg::GenericOp op, bool columnsFirst) {
   return p;
 }
 
-Match<Product> matchProduct(func::FuncOp kernel) {
+Match<Product> ContractionStrategy::match(func::FuncOp kernel) {
   auto op = matchSumOfProducts(kernel);
   if (!op)
     return NoMatch{op.whyNot()};

@@ -122,7 +122,7 @@ bool isWorthTiles(const Product &p) {
 }
 
 bool isWorthTiles(func::FuncOp kernel) {
-  auto p = matchProduct(kernel);
+  auto p = ContractionStrategy::match(kernel);
   return p && isWorthTiles(*p);
 }
 

@@ -36,7 +36,7 @@ graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
                                const Target &target) {
   // In fewer steps a part would not repay that its sums are stored.
   constexpr int64_t kLeastDepth = 256;
-  auto p = matchProduct(kernel);
+  auto p = ContractionStrategy::match(kernel);
   linalg::GenericOp op = onlyReduction(kernel);
   if (!p || !isWorthTiles(*p) || !matchCombiner(op))
     return {};
@@ -105,7 +105,7 @@ wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
 
 void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
                  graph::DispatchOp dispatch, const Target &target) {
-  auto p = matchProduct(kernel);
+  auto p = ContractionStrategy::match(kernel);
   if (!p || !isWorthTiles(*p))
     return;
   Tiles tiles = tilesOf(*p, planTiles(*p, target));

@@ -101,7 +101,7 @@ static bool haveTypes(func::FuncOp kernel, const Product &p,
 
 graph::LibraryAttr describeForLibrary(func::FuncOp kernel,
                                       const Target &target) {
-  auto p = matchProduct(kernel);
+  auto p = ContractionStrategy::match(kernel);
   if (!p)
     return {};
   auto epilogue = matchEpilogue(kernel, p->result);

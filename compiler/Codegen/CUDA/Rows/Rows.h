@@ -61,7 +61,6 @@ struct RowsKernel {
 
   llvm::ArrayRef<int64_t> shape() const { return written[0].type().getShape(); }
 };
-Match<RowsKernel> matchRows(mlir::func::FuncOp kernel);
 
 /// What a plan comes to.
 struct RowsLayout {
@@ -108,9 +107,7 @@ graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 /// The strategy `rows`.
 struct RowsStrategy {
   using Plan = RowsPlanAttr;
-  static Match<RowsKernel> match(mlir::func::FuncOp kernel) {
-    return matchRows(kernel);
-  }
+  static Match<RowsKernel> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const RowsKernel &rows,
                                        const Target &target);
   static double cost(const RowsKernel &rows, Plan plan, const Target &target);

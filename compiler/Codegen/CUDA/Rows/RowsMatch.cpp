@@ -64,7 +64,7 @@ static bool hasColumns(const RowsKernel &rows) {
          });
 }
 
-Match<RowsKernel> matchRows(func::FuncOp kernel) {
+Match<RowsKernel> RowsStrategy::match(func::FuncOp kernel) {
   RowsKernel rows;
   rows.kernel = kernel;
   rows.stages = findStages(kernel);

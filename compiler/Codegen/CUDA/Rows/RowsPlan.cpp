@@ -119,7 +119,7 @@ RowsPlanAttr planRows(const RowsKernel &rows) {
 
 bool isWorthTeams(func::FuncOp kernel) {
   constexpr int64_t kLongReduction = 64;
-  auto rows = matchRows(kernel);
+  auto rows = RowsStrategy::match(kernel);
   if (!rows)
     return false;
   int64_t results = 0;

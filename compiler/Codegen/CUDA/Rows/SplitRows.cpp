@@ -35,7 +35,7 @@ static constexpr int64_t kMuch = 1 << 15, kTooMuch = 1 << 17;
 
 /// Those that teams would have; nothing if the kernel is not for them.
 static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
-  auto rows = matchRows(kernel);
+  auto rows = RowsStrategy::match(kernel);
   RowsPlanAttr plan = rows ? planRows(*rows) : RowsPlanAttr();
   if (!plan)
     return std::nullopt;

@@ -27,15 +27,12 @@ struct ScanKernel {
     return mlir::ShapedType::getNumElements(shape) / scan.extent;
   }
 };
-Match<ScanKernel> matchScanKernel(mlir::func::FuncOp kernel);
 
 /// The strategy `scan`: running sums. A block has a row, or a thread has a
 /// column.
 struct ScanStrategy {
   using Plan = ScanPlanAttr;
-  static Match<ScanKernel> match(mlir::func::FuncOp kernel) {
-    return matchScanKernel(kernel);
-  }
+  static Match<ScanKernel> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const ScanKernel &form,
                                        const Target &target);
   static double cost(const ScanKernel &form, Plan plan, const Target &target);

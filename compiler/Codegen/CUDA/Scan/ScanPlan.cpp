@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-Match<ScanKernel> matchScanKernel(func::FuncOp kernel) {
+Match<ScanKernel> ScanStrategy::match(func::FuncOp kernel) {
   linalg::GenericOp op = onlyReduction(kernel);
   auto scan = op ? matchScan(op) : std::nullopt;
   if (!scan)

@@ -26,7 +26,6 @@ struct ScatterKernel {
     return mlir::getElementTypeOrSelf(scatter.op->getResult(0));
   }
 };
-Match<ScatterKernel> matchScatterKernel(mlir::func::FuncOp kernel);
 
 /// How blocks and threads share them.
 struct ScatterLayout {
@@ -44,9 +43,7 @@ ScatterLayout layOutScatter(const ScatterKernel &form, ScatterPlanAttr plan);
 /// computed. The block that owns a position looks for its updates.
 struct ScatterStrategy {
   using Plan = ScatterPlanAttr;
-  static Match<ScatterKernel> match(mlir::func::FuncOp kernel) {
-    return matchScatterKernel(kernel);
-  }
+  static Match<ScatterKernel> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const ScatterKernel &form,
                                        const Target &target);
   static double cost(const ScatterKernel &form, Plan plan,

@@ -50,7 +50,7 @@ static bool takesVectors(const ScatterKernel &form, int64_t lanes) {
          analysis.reducesStep(op, dims);
 }
 
-Match<ScatterKernel> matchScatterKernel(func::FuncOp kernel) {
+Match<ScatterKernel> ScatterStrategy::match(func::FuncOp kernel) {
   auto scatter = matchScatter(kernel);
   if (!scatter || scatter->rank == 0)
     return NoMatch{"combines no updates at computed positions, or more"};

@@ -67,7 +67,7 @@ double ThreadsStrategy::cost(const ThreadsKernel &threads, ThreadsPlanAttr,
   WorkAnalysis analysis(threads.kernel);
   double cache = analysis.cacheBytes();
   // What is turned is read by elements that lie apart.
-  if (auto turn = matchTurn(threads.kernel))
+  if (auto turn = TransposeStrategy::match(threads.kernel))
     cache *= guess::kSector / 4.0;
   return cyclesOf({analysis.memoryBytes(), cache,
                    guess::kLoad * std::max(1.0, analysis.loads())},

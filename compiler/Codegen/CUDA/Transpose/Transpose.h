@@ -25,9 +25,6 @@ struct Turn {
   /// The indices in its source of those in its result.
   Indices sourceIndices(const Indices &at) const;
 };
-/// The one permutation of `kernel`, whose results follow from it element by
-/// element.
-Match<Turn> matchTurn(mlir::func::FuncOp kernel);
 
 /// A tile that a block turns, of so many rows and columns, which a warp has a
 /// line of if each of its threads has so many elements.
@@ -42,9 +39,9 @@ int64_t countTiles(const Turn &turn, const TurnTile &tile);
 /// shared memory.
 struct TransposeStrategy {
   using Plan = TransposePlanAttr;
-  static Match<Turn> match(mlir::func::FuncOp kernel) {
-    return matchTurn(kernel);
-  }
+  /// The one permutation of `kernel`, whose results follow from it element by
+  /// element.
+  static Match<Turn> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Turn &turn, const Target &target);
   static double cost(const Turn &turn, Plan plan, const Target &target);
   static llvm::FailureOr<Division>

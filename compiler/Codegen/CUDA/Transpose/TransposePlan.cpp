@@ -65,7 +65,7 @@ Indices Turn::sourceIndices(const Indices &at) const {
   return source;
 }
 
-Match<Turn> matchTurn(func::FuncOp kernel) {
+Match<Turn> TransposeStrategy::match(func::FuncOp kernel) {
   std::optional<Turn> found;
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
     auto turn = matchPermutation(op);

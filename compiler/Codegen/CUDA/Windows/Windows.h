@@ -40,7 +40,6 @@ struct Windows {
     return (count - 1) * stride + (taps() - 1) * dilation + 1;
   }
 };
-Match<Windows> matchWindows(mlir::func::FuncOp kernel);
 
 /// Lets dispatches copy weights of windows to where their vectors lie side by
 /// side.
@@ -51,9 +50,7 @@ void packTaps(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 /// computes a vector of a few results whose windows overlap.
 struct WindowsStrategy {
   using Plan = WindowsPlanAttr;
-  static Match<Windows> match(mlir::func::FuncOp kernel) {
-    return matchWindows(kernel);
-  }
+  static Match<Windows> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Windows &windows,
                                        const Target &target);
   static double cost(const Windows &windows, Plan plan, const Target &target);

@@ -71,7 +71,7 @@ static bool hasLeadingLoops(linalg::GenericOp op) {
   });
 }
 
-Match<Windows> matchWindows(func::FuncOp kernel) {
+Match<Windows> WindowsStrategy::match(func::FuncOp kernel) {
   constexpr int64_t kMostTaps = 16;
   Windows windows;
   windows.kernel = kernel;
@@ -191,7 +191,7 @@ FailureOr<Division> WindowsStrategy::divide(const Windows &windows,
 
 void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
               graph::DispatchOp dispatch) {
-  auto windows = matchWindows(kernel);
+  auto windows = WindowsStrategy::match(kernel);
   if (!windows || !planWindows(*windows))
     return;
   linalg::GenericOp op = windows->op;
