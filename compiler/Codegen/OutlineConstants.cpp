@@ -28,6 +28,7 @@
 // not zero, is a result of it, too.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Support/TensorName.h"

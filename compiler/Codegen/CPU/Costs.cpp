@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Costs.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -82,7 +83,7 @@ static bool isContiguous(AffineMap map, AffineExpr along) {
 /// The loop that vectors lie along; nothing if the results are one element.
 static std::optional<unsigned> laneLoop(linalg::GenericOp op,
                                         const ElementLoops &loops) {
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap output = codegen::outputMap(op);
   if (output.getNumResults() == 0)
     return std::nullopt;
   int64_t last = output.getNumResults() - 1;

@@ -68,9 +68,8 @@ Value EmittedKernel::loopOverUnits(OpBuilder &b, int64_t units,
 
 LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
                            const Indices &at) {
-  Operation *terminator = kernel.source.getBody().front().getTerminator();
   unsigned inputs = kernel.source.getNumArguments();
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+  for (auto [i, value] : llvm::enumerate(returnedValues(kernel.source))) {
     auto element = pull.at(value, at);
     if (failed(element) ||
         failed(pull.store(*element, kernel.operand(inputs + i), at)))

@@ -150,10 +150,9 @@ void EmittedKernel::bindInputs(Pull &pull) {
 
 LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at,
                                           ArrayRef<unsigned> results) {
-  Operation *terminator = source.getBody().front().getTerminator();
   SmallVector<LaneValue> values;
   for (unsigned i : results) {
-    auto value = pull.at(terminator->getOperand(i), at);
+    auto value = pull.at(returnedValues(source)[i], at);
     if (failed(value))
       return failure();
     values.push_back(*value);

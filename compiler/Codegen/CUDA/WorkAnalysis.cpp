@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,14 +44,14 @@ double WorkAnalysis::cacheBytes() {
   Loaded all;
   for (auto [value, loaded] : kept)
     all.add(loaded, elementsOf(value.getType()));
-  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+  for (Value result : codegen::returnedValues(kernel))
     all.add(of(result), elementsOf(result.getType()));
   return all.bytes;
 }
 
 double WorkAnalysis::loads() {
   Loaded all;
-  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+  for (Value result : codegen::returnedValues(kernel))
     all.add(of(result), 1);
   return all.count;
 }

@@ -32,6 +32,19 @@ SmallVector<int64_t> operandStrides(func::FuncOp kernel, unsigned i) {
                     : graph::resultStrides(kernel, i - inputs);
 }
 
+std::optional<SmallVector<unsigned>> permutationOf(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
+      op.getBody()->getTerminator()->getOperand(0) !=
+          op.getBody()->getArgument(0))
+    return std::nullopt;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  if (!map.isPermutation() || !outputMap(op).isIdentity())
+    return std::nullopt;
+  return llvm::map_to_vector(
+      llvm::seq(map.getNumResults()),
+      [&](unsigned i) -> unsigned { return map.getDimPosition(i); });
+}
+
 linalg::GenericOp onlyReduction(func::FuncOp kernel) {
   linalg::GenericOp found;
   bool one = true;
@@ -111,7 +124,7 @@ std::optional<SmallVector<int64_t>> stridesInArgument(Value value) {
 
 std::optional<SmallVector<int64_t>>
 stridesInResult(func::FuncOp kernel, unsigned result, Value value) {
-  Value outer = kernel.getBody().front().getTerminator()->getOperand(result);
+  Value outer = returnedValues(kernel)[result];
   std::optional<SmallVector<int64_t>> strides =
       graph::resultStrides(kernel, result);
   while (strides && outer != value) {
@@ -144,7 +157,7 @@ bool isReadAtItsIndex(Value value) {
       if (!op || op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
           !op.getMatchingIndexingMap(&use).isIdentity() ||
           cast<RankedTensorType>(op.getResultTypes()[0]).getShape() != shape ||
-          !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+          !outputMap(op).isIdentity())
         return false;
       worklist.push_back(op.getResult(0));
     }

@@ -26,6 +26,21 @@ mlir::MemRefType flatType(mlir::RankedTensorType tensor,
 llvm::SmallVector<int64_t> operandStrides(mlir::func::FuncOp kernel,
                                           unsigned i);
 
+/// What `kernel` returns.
+inline mlir::ValueRange returnedValues(mlir::func::FuncOp kernel) {
+  return kernel.getBody().front().getTerminator()->getOperands();
+}
+
+/// Where `op` writes its result `i`.
+inline mlir::AffineMap outputMap(mlir::linalg::GenericOp op, unsigned i = 0) {
+  return op.getMatchingIndexingMap(op.getDpsInitOperand(i));
+}
+
+/// For each dimension of its input that of its result, if all that `op` does is
+/// to reorder them.
+std::optional<llvm::SmallVector<unsigned>>
+permutationOf(mlir::linalg::GenericOp op);
+
 /// The one reduction in `kernel`; null if there is none or more than one.
 mlir::linalg::GenericOp onlyReduction(mlir::func::FuncOp kernel);
 

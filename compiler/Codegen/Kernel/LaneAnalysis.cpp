@@ -21,7 +21,8 @@ namespace tinh::codegen {
 /// Zero is a multiple of anything.
 static constexpr int64_t kOfZero = 1 << 20;
 
-LaneAnalysis::LaneAnalysis(func::FuncOp kernel, int64_t lanes) : lanes(lanes) {
+LaneAnalysis::LaneAnalysis(func::FuncOp kernel, int64_t lanes)
+    : kernel(kernel), lanes(lanes) {
   for (BlockArgument argument : kernel.getArguments())
     buffers[argument] = operandStrides(kernel, argument.getArgNumber());
 }
@@ -71,7 +72,7 @@ std::optional<Indices> LaneAnalysis::apply(AffineMap map,
 
 std::optional<Indices> LaneAnalysis::loopIndices(linalg::GenericOp op,
                                                  const Indices &output) const {
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap map = outputMap(op);
   Indices dims(op.getNumLoops());
   for (auto [i, expr] : llvm::enumerate(map.getResults())) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
@@ -278,6 +279,12 @@ std::optional<LaneForm> LaneAnalysis::generic(linalg::GenericOp op,
   }
   auto yielded = body(op, op->getNumOperands(), *dims);
   return yielded ? std::optional((*yielded)[result]) : std::nullopt;
+}
+
+bool LaneAnalysis::computesResults(const Indices &indices) {
+  return llvm::all_of(returnedValues(kernel), [&](Value result) {
+    return at(result, indices).has_value();
+  });
 }
 
 bool LaneAnalysis::reducesStep(linalg::GenericOp op, const Indices &dims) {

@@ -34,6 +34,8 @@ public:
 
   /// The element of `tensor` at `indices`; nothing if it cannot be pulled.
   std::optional<LaneForm> at(mlir::Value tensor, const Indices &indices);
+  /// Whether all results of the kernel can be, at these indices.
+  bool computesResults(const Indices &indices);
   /// Whether one step of a reduction can be.
   bool reducesStep(mlir::linalg::GenericOp op, const Indices &dims);
   /// Whether a reduction can be, at these indices of its results, with lanes
@@ -72,6 +74,7 @@ private:
   std::optional<LaneForm> bodyOp(mlir::Operation *op, const Indices &dims,
                                  llvm::DenseMap<mlir::Value, LaneForm> &values);
 
+  mlir::func::FuncOp kernel;
   int64_t lanes;
   /// Results by tensor and indices, for tensors with several uses.
   struct Known {

@@ -131,7 +131,7 @@ static OpOperand *largestInput(linalg::GenericOp op) {
 /// Of what is computed element by element. A transposition computes nothing.
 static std::optional<MemoryAccess>
 accessElements(linalg::GenericOp op, unsigned result, AffineMap map) {
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  AffineMap output = outputMap(op, result);
   OpOperand *input = largestInput(op);
   if (!input || !output.isPermutation())
     return std::nullopt;

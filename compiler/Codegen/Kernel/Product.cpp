@@ -26,14 +26,8 @@ template <typename Op> static Op onlyUser(Value value) {
 
 /// Whether `op` moves elements, none of them along the last dimension.
 static bool keepsRows(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
-      op.getBody()->getTerminator()->getOperand(0) !=
-          op.getBody()->getArgument(0))
-    return false;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  return map.isPermutation() &&
-         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
-         map.getDimPosition(map.getNumResults() - 1) == map.getNumDims() - 1;
+  auto order = permutationOf(op);
+  return order && order->back() == order->size() - 1;
 }
 
 /// `value` in panels of its last dimension; itself if they are not made of it.
@@ -153,7 +147,7 @@ Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
   Product p;
   p.op = op;
   p.result = op.getResult(0);
-  p.output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  p.output = outputMap(op);
   p.extents = op.getStaticLoopRanges();
   if (llvm::is_contained(p.extents, 0))
     return NoMatch{"has no elements to compute"};

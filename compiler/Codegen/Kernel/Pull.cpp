@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Pull.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -105,7 +107,7 @@ FailureOr<Indices> Pull::apply(AffineMap map, const Indices &dims) {
 
 FailureOr<Indices> Pull::loopIndices(linalg::GenericOp op,
                                      const Indices &output) {
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap map = outputMap(op);
   Indices dims(op.getNumLoops());
   for (auto [i, expr] : llvm::enumerate(map.getResults())) {
     auto dim = dyn_cast<AffineDimExpr>(expr);

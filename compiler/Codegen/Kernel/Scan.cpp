@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Scan.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -22,7 +24,7 @@ static std::optional<int64_t> scannedAxis(linalg::GenericOp op) {
       op.getNumResults() != 1)
     return std::nullopt;
   AffineMap from = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  AffineMap to = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap to = outputMap(op);
   if (from.getNumResults() != rank || to.getNumResults() != rank)
     return std::nullopt;
   std::optional<int64_t> axis;

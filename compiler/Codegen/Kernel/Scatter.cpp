@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Scatter.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -35,10 +37,9 @@ static bool collectPositions(Value hit, Scatter &scatter) {
 }
 
 std::optional<Scatter> matchScatter(func::FuncOp kernel) {
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  if (terminator->getNumOperands() != 1)
+  if (kernel.getNumResults() != 1)
     return std::nullopt;
-  auto op = terminator->getOperand(0).getDefiningOp<linalg::GenericOp>();
+  auto op = returnedValues(kernel)[0].getDefiningOp<linalg::GenericOp>();
   if (!op || op.getNumReductionLoops() == 0 || op.getNumResults() != 1 ||
       op.getNumDpsInputs() < 2)
     return std::nullopt;
@@ -47,7 +48,7 @@ std::optional<Scatter> matchScatter(func::FuncOp kernel) {
   scatter.initial = op.getDpsInits()[0];
   scatter.extents = op.getStaticLoopRanges();
   scatter.rank = cast<RankedTensorType>(op.getResult(0).getType()).getRank();
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap output = outputMap(op);
   for (auto [i, expr] : llvm::enumerate(output.getResults()))
     if (expr != getAffineDimExpr(i, op.getContext()))
       return std::nullopt;

@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Scan.h"
 #include "dialects/graph/Layout.h"
 #include "dialects/origin/Origin.h"
@@ -53,7 +54,7 @@ SmallVector<Value> handedOver(linalg::GenericOp stage) {
     if (!next || next.getNumReductionLoops() > 0 ||
         next.getNumDpsInputs() != 1 || next.getNumResults() != 1 ||
         !next.getMatchingIndexingMap(&use).isIdentity() ||
-        !next.getMatchingIndexingMap(next.getDpsInitOperand(0)).isIdentity())
+        !outputMap(next).isIdentity())
       break;
     values[0] = next.getResult(0);
   }
@@ -119,12 +120,6 @@ func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
                            return mapping.lookup(value);
                          }));
   return stage;
-}
-
-void eraseDead(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
 }
 
 /// Removes what nobody reads from `kernel`, and from what `dispatch` passes.
@@ -212,7 +207,7 @@ static Value reduceParts(OpBuilder &b, linalg::GenericOp op, unsigned loop,
     inputs.push_back(dim ? divideDimension(b, loc, operand->get(), *dim, parts)
                          : operand->get());
   }
-  addMap(op.getMatchingIndexingMap(op.getDpsInitOperand(0)), 0);
+  addMap(outputMap(op), 0);
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   iterators.insert(iterators.begin(), utils::IteratorType::parallel);
 
@@ -224,11 +219,7 @@ static Value reduceParts(OpBuilder &b, linalg::GenericOp op, unsigned loop,
   Value init =
       linalg::FillOp::create(b, loc, ValueRange(start), ValueRange(empty))
           .getResult(0);
-  auto reduced = linalg::GenericOp::create(b, loc, init.getType(), inputs, init,
-                                           maps, iterators);
-  IRMapping mapping;
-  op.getRegion().cloneInto(&reduced.getRegion(), mapping);
-  return reduced.getResult(0);
+  return cloneBody(b, op, inputs, init, maps, iterators);
 }
 
 /// Combines `parts` along their first dimension as `op` combines elements.

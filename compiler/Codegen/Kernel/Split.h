@@ -75,9 +75,6 @@ graph::DispatchOp dispatchParts(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 // Operands in another form
 //===----------------------------------------------------------------------===//
 
-/// Erases what nobody reads.
-void eraseDead(mlir::Block &block);
-
 /// What a kernel makes of a value of its own.
 using Convert = llvm::function_ref<mlir::Value(mlir::Value)>;
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Stages.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Scan.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
@@ -22,10 +23,6 @@ static bool isIntermediate(Value value) {
   return value.getDefiningOp() &&
          !isa<linalg::FillOp, tensor::EmptyOp, arith::ConstantOp>(
              value.getDefiningOp());
-}
-
-static AffineMap outputMap(linalg::GenericOp op) {
-  return op.getMatchingIndexingMap(op.getDpsInitOperand(0));
 }
 
 /// The values that are computed from the results of `stages`, and these
@@ -135,27 +132,17 @@ bool reducesLanes(linalg::GenericOp op) {
 /// that value, with `strides` those of its elements in memory for `value`.
 static Value peelPermutation(Value value, SmallVectorImpl<int64_t> &strides) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
-  if (!op || op.getNumReductionLoops() > 0 || op.getNumDpsInputs() != 1 ||
-      op.getNumResults() != 1 || !isIntermediate(op.getDpsInputs()[0]) ||
-      op.getBody()->getTerminator()->getOperand(0) !=
-          op.getBody()->getArgument(0))
+  auto order = op ? permutationOf(op) : std::nullopt;
+  if (!order || !isIntermediate(op.getDpsInputs()[0]) || order->empty() ||
+      order->back() != order->size() - 1)
     return value;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  unsigned rank = map.getNumDims();
-  if (!map.isPermutation() || !outputMap(op).isIdentity() || rank == 0 ||
-      map.getDimPosition(rank - 1) != rank - 1)
-    return value;
-  SmallVector<int64_t> permuted;
-  for (unsigned i = 0; i < rank; ++i)
-    permuted.push_back(strides[map.getDimPosition(i)]);
-  strides.assign(permuted);
+  strides = llvm::map_to_vector(*order, [&](unsigned i) { return strides[i]; });
   return op.getDpsInputs()[0];
 }
 
 SmallVector<WrittenValue> writtenValues(func::FuncOp kernel) {
   SmallVector<WrittenValue> values;
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+  for (auto [i, value] : llvm::enumerate(returnedValues(kernel))) {
     SmallVector<int64_t> strides = graph::resultStrides(kernel, i);
     Value source = peelPermutation(value, strides);
     values.push_back({source, strides});
@@ -202,8 +189,7 @@ int64_t sharedRank(func::FuncOp kernel, ArrayRef<linalg::GenericOp> stages,
   Block &body = kernel.getBody().front();
   int64_t rank = commonRank(written);
   llvm::DenseSet<Operation *> peeled;
-  for (auto [result, returned] :
-       llvm::zip(written, body.getTerminator()->getOperands()))
+  for (auto [result, returned] : llvm::zip(written, returnedValues(kernel)))
     if (result.value != returned && returned.hasOneUse())
       peeled.insert(returned.getDefiningOp());
   llvm::DenseSet<Value> partial = findPartial(stages, body);

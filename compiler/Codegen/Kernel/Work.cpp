@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Work.h"
 
+#include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Scan.h"
 #include "compiler/Codegen/Kernel/Scatter.h"
 #include "dialects/graph/Graph.h"
@@ -144,8 +145,7 @@ Work workOf(func::FuncOp kernel) {
   });
   for (Value argument : kernel.getArguments())
     work.bytes += bytesOf(argument.getType(), elementsRead(argument, scatter));
-  Operation *end = kernel.getBody().front().getTerminator();
-  for (Value result : end->getOperands())
+  for (Value result : returnedValues(kernel))
     work.bytes += bytesOf(result.getType(), elementsWritten(result, scatter));
   return work;
 }

@@ -20,6 +20,7 @@
 //   }
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Linalg/Scalars.h"
 #include "compiler/Codegen/Passes.h"

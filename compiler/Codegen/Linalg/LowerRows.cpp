@@ -16,6 +16,7 @@
 // depended on it (a mean) has no place in such a function.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Linalg/Scalars.h"
 #include "compiler/Codegen/Passes.h"
@@ -105,12 +106,7 @@ static void makeLengthDynamic(func::FuncOp function) {
     if (empty && !empty.getType().hasStaticShape())
       empty.getDynamicSizesMutable().assign(length);
   });
-  auto dynamic = [](TypeRange types) {
-    return llvm::map_to_vector(types, anyLength);
-  };
-  function.setFunctionType(
-      b.getFunctionType(dynamic(block.getArgumentTypes()),
-                        dynamic(block.getTerminator()->getOperandTypes())));
+  updateType(function);
 }
 
 static FailureOr<func::FuncOp> lowerRow(func::FuncOp function) {

@@ -127,7 +127,7 @@ LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
     Value mask = columns ? Value() : columnMask(column);
     for (int64_t r = 0; r < rows; ++r) {
       Indices at;
-      AffineMap output = c.op.getMatchingIndexingMap(c.op.getDpsInitOperand(0));
+      AffineMap output = outputMap(c.op);
       for (unsigned i = 0; i < output.getNumResults(); ++i) {
         unsigned dim = output.getDimPosition(i);
         at.push_back(dims[dim]);

@@ -34,16 +34,13 @@ bool canStage(const Contraction &c, LaneAnalysis &analysis) {
 
 bool hasVectors(const Contraction &c, const ContractionPlan &plan,
                 int64_t lanes) {
-  auto kernel = c.kernel();
-  LaneAnalysis analysis(kernel, lanes);
+  LaneAnalysis analysis(c.kernel(), lanes);
   if (plan.left == LeftAccess::Staged && !canStage(c, analysis))
     return false;
   if (plan.right == RightAccess::Copied && !canPackColumns(c, analysis))
     return false;
   analysis.registers[c.result] = analysis.inRegisters();
-  Indices at = alongLast(c.result, analysis);
-  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
-                      [&](Value x) { return analysis.at(x, at).has_value(); });
+  return analysis.computesResults(alongLast(c.result, analysis));
 }
 
 } // namespace tinh::cpu

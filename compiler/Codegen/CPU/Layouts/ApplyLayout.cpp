@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/VariableLayouts.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 
 using namespace mlir;
 

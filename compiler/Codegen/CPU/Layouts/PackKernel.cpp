@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -57,7 +58,7 @@ private:
 /// same index, or at fewer of its dimensions.
 bool isElementwise(linalg::GenericOp op) {
   if (op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+      !outputMap(op).isIdentity() ||
       !op.getBody()->getOps<linalg::IndexOp>().empty() ||
       !op.getBody()->getOps<tensor::ExtractOp>().empty())
     return false;
@@ -96,11 +97,7 @@ Value KernelPacker::packGeneric(linalg::GenericOp op) {
   Value init = pack(op.getDpsInits()[0]);
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
-  auto result = linalg::GenericOp::create(b, loc, init.getType(), inputs, init,
-                                          maps, iterators);
-  IRMapping mapping;
-  op.getRegion().cloneInto(&result.getRegion(), mapping);
-  return result.getResult(0);
+  return cloneBody(b, op, inputs, init, maps, iterators);
 }
 
 /// `result`, what `op` reduces to, maybe reshaped: it is computed as columns,
@@ -129,12 +126,9 @@ Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
       linalg::FillOp::create(b, loc, fill.getInputs(), empty).getResult(0);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps.back() = AffineMap::get(output.getNumDims(), 0, exprs, b.getContext());
-  auto product =
-      linalg::GenericOp::create(b, loc, columns, op.getDpsInputs(), zero, maps,
-                                op.getIteratorTypesArray());
-  IRMapping mapping;
-  op.getRegion().cloneInto(&product.getRegion(), mapping);
-  return packPanels(b, loc, product.getResult(0), panels);
+  Value product = cloneBody(b, op, op.getDpsInputs(), zero, maps,
+                            op.getIteratorTypesArray());
+  return packPanels(b, loc, product, panels);
 }
 
 /// The reduction that `value` is the result of, in the shape that is packed;

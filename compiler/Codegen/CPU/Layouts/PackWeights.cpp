@@ -30,6 +30,7 @@
 #include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Format.h"

@@ -75,8 +75,7 @@ static int64_t mergeableDimensions(Value value, int64_t count) {
     });
   if (!generic || readsIndices)
     return 1;
-  AffineMap output =
-      generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
+  AffineMap output = outputMap(generic);
   for (OpOperand &operand : generic->getOpOperands()) {
     AffineMap map = generic.getMatchingIndexingMap(&operand);
     while (count > 1 && !ignoresEnd(map, output, count) &&

@@ -14,10 +14,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-static AffineMap outputMap(linalg::GenericOp op) {
-  return op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-}
-
 /// The dimension of `value` that lanes should lie along: the last one, unless
 /// it has too few elements for a vector and what `value` is computed from is
 /// contiguous along another one.

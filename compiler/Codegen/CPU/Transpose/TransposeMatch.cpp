@@ -13,10 +13,9 @@ namespace tinh::cpu {
 
 /// The generic that a kernel's only result is a reshape of.
 static linalg::GenericOp returnedGeneric(func::FuncOp kernel) {
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  if (terminator->getNumOperands() != 1)
+  if (kernel.getNumResults() != 1)
     return {};
-  Value value = terminator->getOperand(0);
+  Value value = returnedValues(kernel)[0];
   while (value.getDefiningOp<tensor::ExpandShapeOp>() ||
          value.getDefiningOp<tensor::CollapseShapeOp>())
     value = value.getDefiningOp()->getOperand(0);
@@ -25,15 +24,9 @@ static linalg::GenericOp returnedGeneric(func::FuncOp kernel) {
 
 Match<Transpose> TransposeStrategy::match(func::FuncOp kernel) {
   linalg::GenericOp op = returnedGeneric(kernel);
-  if (!op || kernel.getNumArguments() != 1 || op.getNumDpsInputs() != 1 ||
-      op.getNumResults() != 1 ||
-      op.getBody()->getTerminator()->getOperand(0) !=
-          op.getBody()->getArgument(0) ||
+  auto order = op ? permutationOf(op) : std::nullopt;
+  if (!order || kernel.getNumArguments() != 1 ||
       !reshapedArgument(op.getDpsInputs()[0]))
-    return NoMatch{"does more than to reorder the dimensions of an operand"};
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!map.isPermutation() || !output.isIdentity())
     return NoMatch{"does more than to reorder the dimensions of an operand"};
   auto source = cast<RankedTensorType>(op.getDpsInputs()[0].getType());
   ArrayRef<int64_t> shape =
@@ -47,8 +40,7 @@ Match<Transpose> TransposeStrategy::match(func::FuncOp kernel) {
   for (auto [i, extent] : llvm::enumerate(shape)) {
     if (extent == 1)
       continue;
-    int64_t stride =
-        from[*map.getResultPosition(getAffineDimExpr(i, map.getContext()))];
+    int64_t stride = from[llvm::find(*order, i) - order->begin()];
     // Neighbours in both are one dimension.
     if (!dims.empty() && dims.back().from == stride * extent &&
         dims.back().to == to[i] * extent) {

@@ -86,7 +86,7 @@ Pull WindowsEmitter::makePull() {
 /// Indices of the result where the last window axis has its output `column`.
 Indices WindowsEmitter::outputAt(Value column) {
   dims[w.inner] = {column, 0, 1};
-  AffineMap map = w.op.getMatchingIndexingMap(w.op.getDpsInitOperand(0));
+  AffineMap map = outputMap(w.op);
   Indices indices;
   for (unsigned i = 0; i < map.getNumResults(); ++i)
     indices.push_back(dims[map.getDimPosition(i)]);

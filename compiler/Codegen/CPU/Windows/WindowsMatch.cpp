@@ -175,7 +175,7 @@ Match<WindowReduction> WindowsStrategy::match(func::FuncOp kernel) {
       }))
     return NoMatch{"has results that do not follow from the reduction element "
                    "by element"};
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap output = outputMap(op);
   if (!output.isProjectedPermutation() || output.getNumResults() < 3)
     return NoMatch{"has no images of channels as a result"};
   WindowReduction w;

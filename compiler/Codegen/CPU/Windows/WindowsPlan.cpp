@@ -78,8 +78,7 @@ static bool hasVectors(WindowReduction &w, int64_t lanes) {
   LaneAnalysis analysis(kernel, lanes);
   Indices dims(w.op.getNumLoops(), LaneAnalysis::same());
   dims[w.lane] = analysis.along();
-  Indices output = *analysis.apply(
-      w.op.getMatchingIndexingMap(w.op.getDpsInitOperand(0)), dims);
+  Indices output = *analysis.apply(outputMap(w.op), dims);
   auto source = analysis.apply(
       w.op.getMatchingIndexingMap(w.op.getDpsInputOperand(w.input)), dims);
   auto canPull = [&](Value x) { return analysis.at(x, output).has_value(); };
@@ -94,8 +93,7 @@ static bool hasVectors(WindowReduction &w, int64_t lanes) {
   analysis.registers.erase(input);
   for (Value result : w.op.getResults())
     analysis.registers[result] = analysis.inRegisters();
-  return llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
-                      canPull);
+  return analysis.computesResults(output);
 }
 
 SmallVector<WindowsPlanAttr> WindowsStrategy::plans(WindowReduction &w,

@@ -123,8 +123,7 @@ static bool canStore(const Attention &a, int64_t lanes) {
     loops[loop] = LaneAnalysis::same();
   loops[a.columns.back()] = analysis.along();
   Indices at = a.indicesAt(nullptr, a.resultAt, loops);
-  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-  return at.back().stride == 1 && analysis.at(result, at);
+  return at.back().stride == 1 && analysis.computesResults(at);
 }
 
 //===----------------------------------------------------------------------===//

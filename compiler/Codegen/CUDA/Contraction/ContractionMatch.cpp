@@ -67,7 +67,7 @@ static void sortDepth(Product &p) {
 /// Whether the first factor alone is indexed by the last of these loops: it has
 /// the columns then, so that stores are contiguous along these.
 static bool hasColumnsFirst(linalg::GenericOp op) {
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap output = outputMap(op);
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   for (unsigned i = output.getNumResults(); i-- > 0;) {
     unsigned loop = output.getDimPosition(i);
@@ -101,7 +101,7 @@ Match<Product> ContractionStrategy::match(func::FuncOp kernel) {
   Value result = mergedResult(*op);
   if (columnsOfPanels(result))
     return NoMatch{"has results in panels"};
-  AffineMap output = op->getMatchingIndexingMap(op->getDpsInitOperand(0));
+  AffineMap output = outputMap(*op);
   if (!output.isProjectedPermutation())
     return NoMatch{"has a result that is not indexed by single loops"};
   auto p = describeProduct(*op, hasColumnsFirst(*op));

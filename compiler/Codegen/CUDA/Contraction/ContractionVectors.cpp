@@ -95,12 +95,7 @@ bool canStore(const Product &p, int64_t lanes) {
     at = analysis.merge(*at, merged.getSrcType().getShape(),
                         merged.getReassociationIndices());
   analysis.registers[p.result] = analysis.inRegisters();
-  func::FuncOp kernel = p.kernel();
-  return at &&
-         llvm::all_of(kernel.getBody().front().getTerminator()->getOperands(),
-                      [&](Value result) {
-                        return analysis.at(result, *at).has_value();
-                      });
+  return at && analysis.computesResults(*at);
 }
 
 int64_t exchangedLanes(func::FuncOp kernel, int64_t warpColumns,

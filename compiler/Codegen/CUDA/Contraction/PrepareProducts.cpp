@@ -17,6 +17,7 @@
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Library/Libraries.h"
 #include "compiler/Codegen/CUDA/Machine.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "dialects/graph/Graph.h"

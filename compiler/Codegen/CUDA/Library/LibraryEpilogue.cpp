@@ -47,7 +47,7 @@ private:
       return !std::exchange(seen, true);
     auto op = value.getDefiningOp<linalg::GenericOp>();
     if (!op || op.getNumReductionLoops() != 0 || op.getNumResults() != 1 ||
-        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+        !codegen::outputMap(op).isIdentity())
       return false;
     Value scalar = op.getBody()->getTerminator()->getOperand(0);
     if (!last)
@@ -209,8 +209,7 @@ std::optional<LibraryEpilogue> matchEpilogue(func::FuncOp kernel,
                                              Value product) {
   if (kernel.getNumResults() != 1)
     return std::nullopt;
-  return Matcher(product).match(
-      kernel.getBody().front().getTerminator()->getOperand(0));
+  return Matcher(product).match(codegen::returnedValues(kernel)[0]);
 }
 
 } // namespace tinh::cuda

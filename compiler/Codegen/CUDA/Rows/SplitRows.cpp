@@ -17,10 +17,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Scan.h"
 #include "compiler/Codegen/Kernel/Split.h"
-
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -136,8 +135,8 @@ static std::optional<unsigned> contiguousLoop(linalg::GenericOp op) {
 }
 
 /// `op`, with the result's dimension `dim` as its last one.
-static linalg::GenericOp moveLast(OpBuilder &b, linalg::GenericOp op,
-                                  linalg::FillOp fill, unsigned dim) {
+static Value moveLast(OpBuilder &b, linalg::GenericOp op, linalg::FillOp fill,
+                      unsigned dim) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -152,12 +151,8 @@ static linalg::GenericOp moveLast(OpBuilder &b, linalg::GenericOp op,
   Value init =
       linalg::FillOp::create(b, loc, fill.getInputs(), ValueRange(empty))
           .getResult(0);
-  auto moved =
-      linalg::GenericOp::create(b, loc, init.getType(), op.getDpsInputs(), init,
-                                maps, op.getIteratorTypesArray());
-  IRMapping mapping;
-  op.getRegion().cloneInto(&moved.getRegion(), mapping);
-  return moved;
+  return cloneBody(b, op, op.getDpsInputs(), init, maps,
+                   op.getIteratorTypesArray());
 }
 
 /// What `moved` gives, with its last dimension at `dim` again.
@@ -193,7 +188,7 @@ static graph::DispatchOp splitMoved(OpBuilder &b, SymbolTable &symbols,
         op.getStaticLoopRanges()[*loop] < kLeastLong ||
         ShapedType::getNumElements(op.getStaticLoopRanges()) < kMuch)
       continue;
-    AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    AffineMap output = outputMap(op);
     auto dim = output.getResultPosition(b.getAffineDimExpr(*loop));
     auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
@@ -202,7 +197,7 @@ static graph::DispatchOp splitMoved(OpBuilder &b, SymbolTable &symbols,
       continue;
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op);
-    Value moved = moveLast(b, op, fill, *dim).getResult(0);
+    Value moved = moveLast(b, op, fill, *dim);
     op.getResult(0).replaceAllUsesWith(moveBack(b, moved, *dim, type));
     op.erase();
     return dispatchStage(b, symbols, kernel, dispatch, "_stage", moved);

@@ -42,9 +42,8 @@ static bool takesVectors(func::FuncOp kernel, const ResultGroup &group,
   LaneAnalysis analysis(kernel, lanes);
   Indices at(group.shape.size(), LaneAnalysis::same());
   at.back() = analysis.along();
-  Operation *terminator = kernel.getBody().front().getTerminator();
   return llvm::all_of(group.results, [&](unsigned i) {
-    return analysis.at(terminator->getOperand(i), at).has_value();
+    return analysis.at(returnedValues(kernel)[i], at).has_value();
   });
 }
 

@@ -20,20 +20,11 @@ namespace tinh::cuda {
 
 /// The permutation that `op` is, if it moves the last of long dimensions.
 static std::optional<Turn> matchPermutation(linalg::GenericOp op) {
-  if (op.getNumReductionLoops() > 0 || op.getNumDpsInputs() != 1 ||
-      op.getNumResults() != 1 ||
-      op.getBody()->getTerminator()->getOperand(0) !=
-          op.getBody()->getArgument(0))
-    return std::nullopt;
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (!map.isPermutation() || !output.isIdentity() || map.getNumDims() < 2)
+  auto order = permutationOf(op);
+  if (!order || order->size() < 2)
     return std::nullopt;
   constexpr int64_t kLeast = 8;
-  Turn turn{op->getParentOfType<func::FuncOp>(),
-            op,
-            {},
-            map.getDimPosition(map.getNumResults() - 1)};
+  Turn turn{op->getParentOfType<func::FuncOp>(), op, {}, order->back()};
   turn.shape.assign(op.getStaticLoopRanges());
   if (turn.column == turn.row() || turn.shape[turn.column] < kLeast ||
       turn.shape[turn.row()] < kLeast)
@@ -56,13 +47,8 @@ static bool followsElementwise(Value value) {
 }
 
 Indices Turn::sourceIndices(const Indices &at) const {
-  linalg::GenericOp permutation = op;
-  AffineMap map =
-      permutation.getMatchingIndexingMap(permutation.getDpsInputOperand(0));
-  Indices source(at.size());
-  for (unsigned i = 0; i < source.size(); ++i)
-    source[i] = at[map.getDimPosition(i)];
-  return source;
+  return llvm::map_to_vector(*permutationOf(op),
+                             [&](unsigned dim) { return at[dim]; });
 }
 
 Match<Turn> TransposeStrategy::match(func::FuncOp kernel) {
@@ -113,10 +99,7 @@ static bool takesVectors(const Turn &turn, int64_t lanes) {
   if (!before.at(op.getDpsInputs()[0], turn.sourceIndices(read)))
     return false;
   after.registers[turn.result()] = after.inRegisters();
-  func::FuncOp kernel = turn.kernel;
-  return llvm::all_of(
-      kernel.getBody().front().getTerminator()->getOperands(),
-      [&](Value result) { return after.at(result, written).has_value(); });
+  return after.computesResults(written);
 }
 
 SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Turn &turn,

@@ -65,7 +65,7 @@ static bool sharesLoads(const Windows &windows) {
 
 /// Whether the result's dimensions are the first loops.
 static bool hasLeadingLoops(linalg::GenericOp op) {
-  AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap output = outputMap(op);
   return llvm::all_of(llvm::enumerate(output.getResults()), [&](auto result) {
     return result.value() == getAffineDimExpr(result.index(), op.getContext());
   });
@@ -127,10 +127,7 @@ static bool takesVectors(const Windows &windows, int64_t lanes) {
     return false;
   LaneAnalysis after(windows.kernel, lanes);
   after.registers[op.getResult(0)] = after.inRegisters();
-  func::FuncOp kernel = windows.kernel;
-  return llvm::all_of(
-      kernel.getBody().front().getTerminator()->getOperands(),
-      [&](Value result) { return after.at(result, at).has_value(); });
+  return after.computesResults(at);
 }
 
 /// The longest strip that leaves enough threads, and enough registers.
