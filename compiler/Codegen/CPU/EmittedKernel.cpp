@@ -58,8 +58,7 @@ Value EmittedKernel::loopOverUnits(OpBuilder &b, int64_t units,
   b.setInsertionPoint(function.getBody().front().getTerminator());
   Pull scalar(b, source.getLoc(), 1);
   Value first = scalar.mul(begin, perChunk);
-  Value last = arith::MinUIOp::create(
-      b, source.getLoc(), scalar.mul(end, perChunk), scalar.index(units));
+  Value last = scalar.minimum(scalar.mul(end, perChunk), units);
   auto loop =
       scf::ForOp::create(b, source.getLoc(), first, last, scalar.index(1));
   b.setInsertionPointToStart(loop.getBody());

@@ -1,4 +1,4 @@
-//===- Loops.cpp - Loops and masks for their ends ---------------*- C++ -*-===//
+//===- Loops.cpp - Indices, loops and masks for their ends ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -7,13 +7,60 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Loops.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace tinh::codegen {
+
+Value IndexBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value IndexBuilder::add(Value x, Value y) {
+  if (isConstantIntValue(x, 0))
+    return y;
+  if (isConstantIntValue(y, 0))
+    return x;
+  return b.createOrFold<arith::AddIOp>(loc, x, y);
+}
+
+Value IndexBuilder::sub(Value x, Value y) {
+  return b.createOrFold<arith::SubIOp>(loc, x, y);
+}
+
+Value IndexBuilder::mul(Value x, int64_t factor) {
+  if (factor == 1)
+    return x;
+  return b.createOrFold<arith::MulIOp>(loc, x, index(factor));
+}
+
+Value IndexBuilder::minimum(Value x, Value y) {
+  return b.createOrFold<arith::MinUIOp>(loc, x, y);
+}
+
+Value IndexBuilder::peel(Value &rest, int64_t count) {
+  if (count == 1)
+    return index(0);
+  Value size = index(count);
+  Value digit = b.createOrFold<arith::RemUIOp>(loc, rest, size);
+  rest = b.createOrFold<arith::DivUIOp>(loc, rest, size);
+  return digit;
+}
+
+Value IndexBuilder::compare(arith::CmpIPredicate predicate, Value x, Value y) {
+  return b.createOrFold<arith::CmpIOp>(loc, predicate, x, y);
+}
+
+Value IndexBuilder::both(Value x, Value y) {
+  return x && y ? b.createOrFold<arith::AndIOp>(loc, x, y) : x ? x : y;
+}
+
+Value IndexBuilder::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, loc, condition, x, y);
+}
 
 FailureOr<SmallVector<Value>>
 buildLoop(OpBuilder &b, Location loc, int64_t extent, int64_t step,
@@ -48,14 +95,23 @@ buildLoop(OpBuilder &b, Location loc, Value from, Value to, int64_t step,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// `body` as one of a loop that carries nothing.
+static auto withoutValues(function_ref<LogicalResult(Value)> body) {
+  return [body](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
+    if (failed(body(iv)))
+      return failure();
+    return SmallVector<Value>{};
+  };
+}
+
+LogicalResult buildLoop(OpBuilder &b, Location loc, int64_t extent,
+                        int64_t step, function_ref<LogicalResult(Value)> body) {
+  return buildLoop(b, loc, extent, step, {}, withoutValues(body));
+}
+
 LogicalResult buildLoop(OpBuilder &b, Location loc, Value from, Value to,
                         int64_t step, function_ref<LogicalResult(Value)> body) {
-  return buildLoop(b, loc, from, to, step, {},
-                   [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
-                     if (failed(body(iv)))
-                       return failure();
-                     return SmallVector<Value>{};
-                   });
+  return buildLoop(b, loc, from, to, step, {}, withoutValues(body));
 }
 
 LogicalResult buildIf(OpBuilder &b, Location loc, Value condition,

@@ -1,4 +1,4 @@
-//===- Loops.h - Loops and masks for their ends -----------------*- C++ -*-===//
+//===- Loops.h - Indices, loops and masks for their ends --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,9 +8,45 @@
 #ifndef TINH_CODEGEN_KERNEL_LOOPS_H
 #define TINH_CODEGEN_KERNEL_LOOPS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 namespace tinh::codegen {
+
+/// Computes indices, which are unsigned; what is known of them is folded.
+class IndexBuilder {
+public:
+  IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+      : b(builder), loc(loc) {}
+
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, int64_t factor);
+  mlir::Value minimum(mlir::Value x, mlir::Value y);
+  mlir::Value minimum(mlir::Value x, int64_t y) { return minimum(x, index(y)); }
+  /// `rest` modulo `count`; `rest` becomes the quotient.
+  mlir::Value peel(mlir::Value &rest, int64_t count);
+
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
+                      mlir::Value y);
+  mlir::Value isBelow(mlir::Value x, int64_t y) {
+    return compare(mlir::arith::CmpIPredicate::ult, x, index(y));
+  }
+  mlir::Value isEqual(mlir::Value x, int64_t y) {
+    return compare(mlir::arith::CmpIPredicate::eq, x, index(y));
+  }
+  /// Of two conditions, or masks; one that is null always holds.
+  mlir::Value both(mlir::Value x, mlir::Value y);
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
+
+  mlir::OpBuilder &builder() { return b; }
+  mlir::Location location() const { return loc; }
+
+protected:
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
 
 /// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration
 /// values and leaves the builder after it; returns the loop's results.
@@ -30,6 +66,10 @@ buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
               body);
 
 /// The same without iteration values.
+llvm::LogicalResult
+buildLoop(mlir::OpBuilder &builder, mlir::Location loc, int64_t extent,
+          int64_t step,
+          llvm::function_ref<llvm::LogicalResult(mlir::Value iv)> body);
 llvm::LogicalResult
 buildLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
           mlir::Value to, int64_t step,

@@ -32,31 +32,15 @@ Type memoryType(Type element) {
 // Index arithmetic
 //===----------------------------------------------------------------------===//
 
-Value Pull::index(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
-}
-
-Value Pull::add(Value x, Value y) {
-  if (isConstantIntValue(x, 0))
-    return y;
-  if (isConstantIntValue(y, 0))
-    return x;
-  return b.createOrFold<arith::AddIOp>(loc, x, y);
-}
-
-Value Pull::mul(Value x, int64_t factor) {
-  if (factor == 1)
-    return x;
-  return b.createOrFold<arith::MulIOp>(loc, x, index(factor));
-}
-
-Value Pull::peel(Value &rest, int64_t count) {
-  if (count == 1)
-    return index(0);
-  Value size = index(count);
-  Value digit = b.createOrFold<arith::RemUIOp>(loc, rest, size);
-  rest = b.createOrFold<arith::DivUIOp>(loc, rest, size);
-  return digit;
+Indices Pull::unravelIndex(Value number, ArrayRef<int64_t> shape,
+                           int64_t vectorLanes) {
+  Indices at(shape.size());
+  int64_t width = vectorLanes;
+  for (size_t i = shape.size(); i-- > 0; width = 1) {
+    Value digit = i == 0 ? number : peel(number, shape[i] / width);
+    at[i] = {mul(digit, width), width > 1 ? 1 : 0, width};
+  }
+  return at;
 }
 
 Value Pull::asVector(LaneValue value) {
@@ -203,8 +187,7 @@ FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
   if (element.isInteger(1)) {
     Value zero = arith::ConstantOp::create(b, loc, value.getType(),
                                            b.getZeroAttr(value.getType()));
-    value =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero);
+    value = compare(arith::CmpIPredicate::ne, value, zero);
   }
   return LaneValue{value, uniform, {}};
 }
@@ -405,9 +388,6 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
   Value lanesInside;
   Indices source;
   auto sourceType = op.getSourceType();
-  auto both = [&](Value x, Value y) {
-    return x ? b.createOrFold<arith::AndIOp>(loc, x, y) : y;
-  };
   for (auto [i, lane] : llvm::enumerate(indices)) {
     int64_t low = op.getStaticLow()[i], high = op.getStaticHigh()[i];
     if (low == 0 && high == 0) {
@@ -422,10 +402,8 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
     bool alongLanes = lane.stride != 0 && lanes > 1;
     if (alongLanes)
       size = vector::BroadcastOp::create(b, loc, position.getType(), size);
-    Value fits = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
-                                               position, size);
     Value &all = alongLanes ? lanesInside : inside;
-    all = both(all, fits);
+    all = both(all, compare(arith::CmpIPredicate::ult, position, size));
   }
   auto masked = [&]() -> FailureOr<LaneValue> {
     if (!lanesInside)
@@ -436,9 +414,8 @@ FailureOr<LaneValue> Pull::pad(tensor::PadOp op, const Indices &indices) {
     mask = saved;
     if (failed(element))
       return failure();
-    Value chosen = arith::SelectOp::create(
-        b, loc, lanesInside, asVector(*element), asVector(*value));
-    return LaneValue{chosen, false, {}};
+    return LaneValue{
+        select(lanesInside, asVector(*element), asVector(*value)), false, {}};
   };
   if (!inside)
     return masked();

@@ -59,10 +59,10 @@ struct Buffer {
   int64_t alignment = 0;
 };
 
-class Pull {
+class Pull : public IndexBuilder {
 public:
   Pull(mlir::OpBuilder &builder, mlir::Location loc, int64_t lanes)
-      : b(builder), loc(loc), lanes(lanes) {}
+      : IndexBuilder(builder, loc), lanes(lanes) {}
 
   /// The element of `tensor` at `indices` in each lane. Fails if that cannot be
   /// expressed with this number of lanes; with one lane it always can, for the
@@ -102,15 +102,12 @@ public:
   /// Lanes that take part; none: all.
   mlir::Value mask;
 
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, int64_t factor);
-  /// `rest` modulo `count`; `rest` becomes the quotient.
-  mlir::Value peel(mlir::Value &rest, int64_t count);
   mlir::Value asVector(LaneValue value);
   int64_t laneCount() const { return lanes; }
-  mlir::OpBuilder &builder() { return b; }
-  mlir::Location location() const { return loc; }
+  /// The index in a tensor of `shape` of vector `number` of so many elements
+  /// along the last dimension.
+  Indices unravelIndex(mlir::Value number, llvm::ArrayRef<int64_t> shape,
+                       int64_t vectorLanes = 1);
   /// Indices in a tensor of `shape` as those where each group of its dimensions
   /// is one.
   Indices merge(const Indices &indices, llvm::ArrayRef<int64_t> shape,
@@ -163,8 +160,6 @@ private:
   /// A constant of the kernel's source, again where code is being emitted.
   mlir::FailureOr<LaneValue> scalar(mlir::Value value);
 
-  mlir::OpBuilder &b;
-  mlir::Location loc;
   int64_t lanes;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Computed>> computed;
 };

@@ -62,17 +62,6 @@ private:
 
   using Body = function_ref<LogicalResult(Pull &, Indices)>;
 
-  LogicalResult loop(int64_t extent, function_ref<LogicalResult(Value)> body) {
-    auto emitted =
-        buildLoop(b, loc, extent, 1, {},
-                  [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
-                    if (failed(body(iv)))
-                      return failure();
-                    return SmallVector<Value>{};
-                  });
-    return emitted;
-  }
-
   /// Loops over the dimensions of `shape` from `plan.outer` on, `lane` a vector
   /// at a time; calls `body` with each index.
   LogicalResult forEach(ArrayRef<int64_t> shape, ArrayRef<LaneIndex> row,
@@ -85,7 +74,7 @@ private:
       if (dim == lane && lanes > 1)
         return forLanes(shape[dim], lanes, pull.index(0), indices, nest);
       indices.push_back({});
-      return loop(shape[dim], [&](Value iv) {
+      return buildLoop(b, loc, shape[dim], 1, [&](Value iv) {
         indices.back() = {iv, 0, 1};
         return nest(pull, indices);
       });
@@ -105,13 +94,8 @@ private:
       indices.back() = {pull.add(start, iv), lanes > 1 ? 1 : 0, lanes};
       return body(pull, indices);
     };
-    auto main =
-        buildLoop(b, loc, whole, lanes, {},
-                  [&](Value iv, ValueRange) -> FailureOr<SmallVector<Value>> {
-                    if (failed(at(iv, {})))
-                      return failure();
-                    return SmallVector<Value>{};
-                  });
+    LogicalResult main =
+        buildLoop(b, loc, whole, lanes, [&](Value iv) { return at(iv, {}); });
     if (failed(main) || whole == extent)
       return main;
     return at(arith::ConstantIndexOp::create(b, loc, whole),
@@ -256,8 +240,7 @@ private:
     if (tail == 0)
       return forLanes(plan.blockSize, lanes, start, indices, body);
     Value last = pull.index(plan.blocks - 1);
-    Value whole =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, block, last);
+    Value whole = pull.compare(arith::CmpIPredicate::ne, block, last);
     auto branch = scf::IfOp::create(b, loc, TypeRange(), whole, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
@@ -288,12 +271,8 @@ LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const Rows &rows,
   Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
   Pull scalar(b, kernel.source.getLoc(), 1);
   Value block = scalar.peel(unit, plan->blocks);
-  RankedTensorType first = rows.resultType(0);
-  Indices row(plan->outer);
-  for (int64_t i = plan->outer - 1; i > 0; --i)
-    row[i] = {scalar.peel(unit, first.getDimSize(i)), 0, 1};
-  if (plan->outer > 0)
-    row[0] = {unit, 0, 1};
+  Indices row = scalar.unravelIndex(
+      unit, rows.resultType(0).getShape().take_front(plan->outer));
   return RowEmitter(kernel, rows, *plan, target, b).emit(row, block);
 }
 

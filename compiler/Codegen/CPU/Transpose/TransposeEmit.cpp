@@ -110,25 +110,17 @@ void TransposeEmitter::emitColumns(Value from, Value to, Value row,
                                    Value rowEnd, int64_t columns) {
   int64_t tail = t.rows.extent % plan.side;
   Value whole = scalar.index(t.rows.extent - tail);
-  Value end = arith::MinUIOp::create(b, loc, rowEnd, whole);
-  auto at = [&](Value base, Value row, int64_t stride) {
-    return scalar.add(base, scalar.mul(row, stride));
+  auto emitRows = [&](Value first, int64_t count) {
+    emitSquare(scalar.add(from, scalar.mul(first, t.rows.from)),
+               scalar.add(to, scalar.mul(first, t.rows.to)), count, columns);
+    return success();
   };
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = scf::ForOp::create(b, loc, row, end, scalar.index(plan.side));
-  b.setInsertionPointToStart(loop.getBody());
-  Value here = loop.getInductionVar();
-  emitSquare(at(from, here, t.rows.from), at(to, here, t.rows.to), plan.side,
-             columns);
+  (void)buildLoop(b, loc, row, scalar.minimum(rowEnd, whole), plan.side,
+                  [&](Value first) { return emitRows(first, plan.side); });
   if (tail == 0)
     return;
-  b.setInsertionPointAfter(loop);
-  Value last =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, rowEnd, whole);
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
-  b.setInsertionPointToStart(branch.thenBlock());
-  emitSquare(at(from, whole, t.rows.from), at(to, whole, t.rows.to), tail,
-             columns);
+  Value isLast = scalar.compare(arith::CmpIPredicate::ugt, rowEnd, whole);
+  (void)buildIf(b, loc, isLast, [&] { return emitRows(whole, tail); });
 }
 
 void TransposeEmitter::emitUnit(Value unit) {
@@ -143,16 +135,14 @@ void TransposeEmitter::emitUnit(Value unit) {
   Value column = scalar.mul(block, plan.side);
   from = scalar.add(from, column);
   to = scalar.add(to, scalar.mul(column, t.columns.to));
-  Value rowEnd = b.createOrFold<arith::MinUIOp>(
-      loc, scalar.add(row, scalar.index(plan.rowsPerBlock)),
-      scalar.index(t.rows.extent));
+  Value rowEnd = scalar.minimum(
+      scalar.add(row, scalar.index(plan.rowsPerBlock)), t.rows.extent);
   int64_t tail = t.columns.extent % plan.side;
   if (tail == 0)
     return emitColumns(from, to, row, rowEnd, plan.side);
   if (plan.columnBlocks == 1)
     return emitColumns(from, to, row, rowEnd, tail);
-  Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, block,
-                                     scalar.index(plan.columnBlocks - 1));
+  Value last = scalar.isEqual(block, plan.columnBlocks - 1);
   auto branch = scf::IfOp::create(b, loc, TypeRange(), last, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());

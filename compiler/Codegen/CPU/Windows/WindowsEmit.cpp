@@ -102,12 +102,11 @@ WindowsEmitter::Taps WindowsEmitter::tapsInside(const WindowAxis &axis,
   Value at =
       scalar.add(scalar.mul(output, axis.stride), scalar.index(-axis.low));
   auto firstFrom = [&](int64_t bound) {
-    Value distance = arith::SubIOp::create(
-        b, loc, scalar.index(bound + axis.dilation - 1), at);
+    Value distance = scalar.sub(scalar.index(bound + axis.dilation - 1), at);
     distance = arith::MaxSIOp::create(b, loc, distance, scalar.index(0));
     Value steps =
         arith::DivUIOp::create(b, loc, distance, scalar.index(axis.dilation));
-    return Value(arith::MinUIOp::create(b, loc, steps, all));
+    return scalar.minimum(steps, all);
   };
   return {firstFrom(0), firstFrom(axis.size)};
 }
@@ -152,18 +151,12 @@ FailureOr<SmallVector<Value>> WindowsEmitter::reduceAxis(size_t level,
                                                          const WindowTile &tile,
                                                          ValueRange state) {
   const WindowAxis &axis = w.axes[level];
-  if (level + 1 < w.axes.size()) {
-    auto loop = scf::ForOp::create(b, loc, taps[level].begin, taps[level].end,
-                                   scalar.index(1), state);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    dims[axis.kernel] = {loop.getInductionVar(), 0, 1};
-    auto sums = reduceAxis(level + 1, start, tile, loop.getRegionIterArgs());
-    if (failed(sums))
-      return failure();
-    scf::YieldOp::create(b, loc, *sums);
-    return Values(loop.getResults());
-  }
+  if (level + 1 < w.axes.size())
+    return buildLoop(b, loc, taps[level].begin, taps[level].end, 1, state,
+                     [&](Value tap, ValueRange values) {
+                       dims[axis.kernel] = {tap, 0, 1};
+                       return reduceAxis(level + 1, start, tile, values);
+                     });
   Values sums(state);
   for (int64_t tap = 0; tap < extents[axis.kernel]; ++tap)
     for (int64_t i = 0; i < tile.outputs; ++i) {
@@ -213,27 +206,24 @@ LogicalResult WindowsEmitter::emitTile(Value start, const WindowTile &tile) {
 /// A tile at each vector of the unit's channels.
 LogicalResult WindowsEmitter::emitChannels(Value start,
                                            const WindowTile &tile) {
-  OpBuilder::InsertionGuard guard(b);
-  auto loop = scf::ForOp::create(b, loc, begin, end, scalar.index(lanes));
-  b.setInsertionPointToStart(loop.getBody());
-  dims[w.lane] = {loop.getInductionVar(), lanes > 1 ? 1 : 0, lanes};
-  if (failed(emitTile(start, tile)))
+  auto emitVector = [&](Value channel) {
+    dims[w.lane] = {channel, lanes > 1 ? 1 : 0, lanes};
+    return emitTile(start, tile);
+  };
+  if (failed(buildLoop(b, loc, begin, end, lanes, emitVector)))
     return failure();
   int64_t channels = extents[w.lane], tail = channels % lanes;
   if (tail == 0)
     return success();
-  b.setInsertionPointAfter(loop);
-  if (plan.groups > 1) {
-    Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
-                                       scalar.index(plan.groups - 1));
-    auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  mask = firstLanes(b, loc, tail, lanes);
-  dims[w.lane] = {scalar.index(channels - tail), 1, lanes};
-  LogicalResult result = emitTile(start, tile);
-  mask = {};
-  return result;
+  Value last;
+  if (plan.groups > 1)
+    last = scalar.isEqual(group, plan.groups - 1);
+  return buildIf(b, loc, last, [&] {
+    mask = firstLanes(b, loc, tail, lanes);
+    LogicalResult result = emitVector(scalar.index(channels - tail));
+    mask = {};
+    return result;
+  });
 }
 
 void WindowsEmitter::startLine(Value line) {
@@ -250,22 +240,18 @@ LogicalResult WindowsEmitter::emitUnit(Value unit) {
   group = scalar.peel(unit, plan.groups);
   startLine(unit);
   begin = scalar.mul(group, plan.channelsPerGroup);
-  end = b.createOrFold<arith::MinUIOp>(
-      loc, scalar.add(begin, scalar.index(plan.channelsPerGroup)),
-      scalar.index(extents[w.lane] / lanes * lanes));
+  end = scalar.minimum(scalar.add(begin, scalar.index(plan.channelsPerGroup)),
+                       extents[w.lane] / lanes * lanes);
   for (const WindowTile &tile : plan.tiles) {
     if (tile.repeats == 1) {
       if (failed(emitChannels(scalar.index(tile.start), tile)))
         return failure();
       continue;
     }
-    auto loop = scf::ForOp::create(
-        b, loc, scalar.index(tile.start),
-        scalar.index(tile.start + tile.repeats * tile.outputs),
-        scalar.index(tile.outputs));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    if (failed(emitChannels(loop.getInductionVar(), tile)))
+    Value tilesEnd = scalar.index(tile.start + tile.repeats * tile.outputs);
+    if (failed(
+            buildLoop(b, loc, scalar.index(tile.start), tilesEnd, tile.outputs,
+                      [&](Value start) { return emitChannels(start, tile); })))
       return failure();
   }
   return success();

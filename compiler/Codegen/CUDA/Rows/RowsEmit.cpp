@@ -32,18 +32,12 @@ Pull TeamEmitter::makePull(int64_t lanes) {
   return pull;
 }
 
-Value TeamEmitter::both(Value x, Value y) {
-  return x && y ? b.createOrFold<arith::AndIOp>(loc, x, y) : x ? x : y;
-}
-
 /// Unit `number` of `count`, or the last one where there are no more.
 TeamEmitter::Unit TeamEmitter::unitAt(Value number, int64_t count, bool all) {
   if (all)
     return {number, {}};
-  Value takesPart = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                          number, scalar.index(count));
-  return {arith::MinUIOp::create(b, loc, number, scalar.index(count - 1)),
-          takesPart};
+  Value takesPart = scalar.isBelow(number, count);
+  return {scalar.minimum(number, count - 1), takesPart};
 }
 
 /// The block's and the thread's part of the rows.
@@ -62,12 +56,8 @@ void TeamEmitter::findRow() {
     number = unit.number;
     rowExists = unit.takesPart;
   }
-  ArrayRef<int64_t> shape = plan.written[0].type().getShape();
-  row.resize(plan.rank);
-  for (int64_t i = plan.rank - 1; i > 0; --i)
-    row[i] = {scalar.peel(number, shape[i]), 0, 1};
-  if (plan.rank > 0)
-    row[0] = {number, 0, 1};
+  row = scalar.unravelIndex(
+      number, plan.written[0].type().getShape().take_front(plan.rank));
 }
 
 TeamEmitter::Part TeamEmitter::findPart(const RowStage &stage) {
@@ -120,17 +110,9 @@ TeamEmitter::Values TeamEmitter::forShare(int64_t count, int64_t threads,
 
 /// The row's index in a tensor of `shape` with that of a unit.
 Indices TeamEmitter::place(ArrayRef<int64_t> shape, Value unit, int64_t lanes) {
-  Indices at(row.begin(),
-             row.begin() + std::min<size_t>(row.size(), shape.size()));
-  at.resize(shape.size());
-  for (int64_t i = shape.size() - 1; i >= plan.rank; --i) {
-    bool last = i + 1 == static_cast<int64_t>(shape.size());
-    int64_t extent = shape[i] / (last ? lanes : 1);
-    Value digit = i == plan.rank ? unit : scalar.peel(unit, extent);
-    at[i] = {digit, 0, 1};
-    if (last && lanes > 1)
-      at[i] = {scalar.mul(digit, lanes), 1, lanes};
-  }
+  size_t rank = std::min(row.size(), shape.size());
+  Indices at(ArrayRef(row).take_front(rank));
+  at.append(scalar.unravelIndex(unit, shape.drop_front(rank), lanes));
   return at;
 }
 
@@ -182,8 +164,7 @@ LogicalResult TeamEmitter::emitResults(ArrayRef<unsigned> results) {
     Value share = thread;
     Value place = scalar.peel(share, plan.columnUnits);
     number = scalar.add(firstColumn, place);
-    exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, share,
-                                   scalar.index(0));
+    exists = scalar.isEqual(share, 0);
     threads = units;
   } else if (static_cast<int64_t>(shape.size()) > plan.rank) {
     units = ShapedType::getNumElements(shape.drop_front(plan.rank)) / lanes;
@@ -208,7 +189,7 @@ LogicalResult TeamEmitter::emitResults(ArrayRef<unsigned> results) {
       }
       return success();
     };
-    if (failed(buildIf(b, loc, both(exists, unit.takesPart), store)))
+    if (failed(buildIf(b, loc, scalar.both(exists, unit.takesPart), store)))
       return failure();
     return SmallVector<Value>();
   };

@@ -27,28 +27,23 @@ FailureOr<Value> TeamEmitter::reducePartly(const RowStage &stage, Pull &pull,
     return failure();
   SmallVector<unsigned> reduced;
   op.getReductionDims(reduced);
-  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  auto extents =
+      llvm::map_to_vector(reduced, [&](unsigned loop) { return ranges[loop]; });
   auto combiner = matchCombiner(op);
   Value start = arith::ConstantOp::create(b, loc, combiner->neutral);
   if (stage.lanes > 1)
     start = vector::BroadcastOp::create(
         b, loc, VectorType::get({stage.lanes}, start.getType()), start);
   auto step = [&](Unit unit, ValueRange state) -> Values {
-    Value rest = unit.number;
-    for (unsigned loop : llvm::reverse(reduced)) {
-      bool vectors = stage.along && stage.lanes > 1 && loop == reduced.back();
-      Value digit =
-          loop == reduced.front()
-              ? rest
-              : scalar.peel(rest, extents[loop] / (vectors ? stage.lanes : 1));
-      (*dims)[loop] = {digit, 0, 1};
-      if (vectors)
-        (*dims)[loop] = {scalar.mul(digit, stage.lanes), 1, stage.lanes};
-    }
+    Indices indices = scalar.unravelIndex(unit.number, extents,
+                                          stage.along ? stage.lanes : 1);
+    for (auto [loop, index] : llvm::zip_equal(reduced, indices))
+      (*dims)[loop] = index;
     auto next = pull.reduceStep(op, *dims, state);
     if (succeeded(next) && unit.takesPart)
-      next->front() = arith::SelectOp::create(b, loc, unit.takesPart,
-                                              next->front(), state.front());
+      next->front() =
+          scalar.select(unit.takesPart, next->front(), state.front());
     return next;
   };
   auto sums = forShare(stage.steps, stage.shares, share, start, step);
@@ -81,8 +76,7 @@ Value TeamEmitter::exchangeWarps(const RowStage &stage, Value partial,
   lane = scalar.peel(warp, kWarp);
   Value writes;
   if (writers < kWarp)
-    writes = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, lane,
-                                   pull.index(writers));
+    writes = pull.isBelow(lane, writers);
   Value own = thread;
   if (stage.along) {
     own = warp;
@@ -190,10 +184,7 @@ LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
     return success();
   }
   SmallVector<Buffer> memory = allocate(stage);
-  Value first = stage.shares == 1
-                    ? Value()
-                    : arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                            share, scalar.index(0));
+  Value first = stage.shares == 1 ? Value() : scalar.isEqual(share, 0);
   // Where units have no shares, there are threads beyond the places.
   auto done = forShare(
       stage.units, stage.shares == 1 ? plan.team : stage.places, place, {},
@@ -203,13 +194,14 @@ LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
         if (failed(values))
           return failure();
         Pull pull(b, loc, lanes);
-        if (failed(buildIf(
-                b, loc, both(unit.takesPart, first), [&]() -> LogicalResult {
-                  for (auto [value, buffer] : llvm::zip_equal(*values, memory))
-                    if (failed(pull.store(value, buffer, at)))
-                      return failure();
-                  return success();
-                })))
+        if (failed(buildIf(b, loc, scalar.both(unit.takesPart, first),
+                           [&]() -> LogicalResult {
+                             for (auto [value, buffer] :
+                                  llvm::zip_equal(*values, memory))
+                               if (failed(pull.store(value, buffer, at)))
+                                 return failure();
+                             return success();
+                           })))
           return failure();
         return SmallVector<Value>();
       });

@@ -39,7 +39,6 @@ private:
   };
   Part findPart(const RowStage &stage);
   Pull makePull(int64_t lanes);
-  mlir::Value both(mlir::Value x, mlir::Value y);
   Unit unitAt(mlir::Value number, int64_t count, bool all);
   Values forShare(int64_t count, int64_t threads, mlir::Value number,
                   mlir::ValueRange initial, Step step);

@@ -18,16 +18,8 @@ static LogicalResult emitUnit(EmittedKernel &kernel, const ResultGroup &group,
                               int64_t lanes, OpBuilder &b, Value unit) {
   Pull pull(b, kernel.source.getLoc(), lanes);
   kernel.bindInputs(pull);
-  Indices at(group.shape.size());
-  for (int64_t i = group.shape.size() - 1; i >= 0; --i) {
-    bool last = i + 1 == static_cast<int64_t>(group.shape.size());
-    int64_t extent = group.shape[i] / (last ? lanes : 1);
-    Value digit = i == 0 ? unit : pull.peel(unit, extent);
-    at[i] = {digit, 0, 1};
-    if (last && lanes > 1)
-      at[i] = {pull.mul(digit, lanes), 1, lanes};
-  }
-  return kernel.storeResults(pull, at, group.results);
+  return kernel.storeResults(pull, pull.unravelIndex(unit, group.shape, lanes),
+                             group.results);
 }
 
 LogicalResult ThreadsStrategy::emit(EmittedKernel &kernel,
@@ -41,14 +33,11 @@ LogicalResult ThreadsStrategy::emit(EmittedKernel &kernel,
   for (auto [group, lanes] :
        llvm::zip_equal(threads.groups, plan.getLanes().asArrayRef())) {
     int64_t units = group.units(lanes);
-    Value block =
-        arith::SubIOp::create(b, loc, kernel.block, scalar.index(first));
+    Value block = scalar.sub(kernel.block, scalar.index(first));
     first += llvm::divideCeil(units, each);
     Value unit = scalar.add(scalar.mul(block, each), kernel.thread);
     // One unsigned comparison: blocks of earlier groups are beyond, too.
-    Value takesPart = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                            unit, scalar.index(units));
-    if (failed(buildIf(b, loc, takesPart, [&] {
+    if (failed(buildIf(b, loc, scalar.isBelow(unit, units), [&] {
           return emitUnit(kernel, group, lanes, b, unit);
         })))
       return failure();

@@ -69,14 +69,10 @@ LogicalResult TurnEmitter::forLines(
     at[lineDim].base = scalar.add(at[lineDim].base, number);
     at[alongDim] = vectorAt(scalar.add(at[alongDim].base, along));
     Value inside;
-    for (unsigned dim : {lineDim, alongDim}) {
-      if (turn.shape[dim] % shape.side == 0)
-        continue;
-      Value fits =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at[dim].base,
-                                scalar.index(turn.shape[dim]));
-      inside = inside ? b.createOrFold<arith::AndIOp>(loc, inside, fits) : fits;
-    }
+    for (unsigned dim : {lineDim, alongDim})
+      if (turn.shape[dim] % shape.side != 0)
+        inside =
+            scalar.both(inside, scalar.isBelow(at[dim].base, turn.shape[dim]));
     if (failed(
             buildIf(b, loc, inside, [&] { return body(number, along, at); })))
       return failure();

@@ -45,6 +45,7 @@ private:
   using Values = FailureOr<SmallVector<Value>>;
 
   Value findStrip(Value unit);
+  LogicalResult emitUnit(Value unit);
   Indices resultAt(int64_t number);
   Values emitInitial();
   Values emitLine(Indices dims, SmallVector<Value> state);
@@ -82,10 +83,9 @@ Value WindowsEmitter::findStrip(Value unit) {
     if (!along)
       continue;
     wanted = pull.mul(digit, outputs);
-    first[i].base = arith::MinUIOp::create(
-        b, loc, wanted, pull.index(windows.shape[i] - outputs));
-    if (windows.shape[i] % outputs == 0)
-      first[i].base = wanted;
+    first[i].base = windows.shape[i] % outputs == 0
+                        ? wanted
+                        : pull.minimum(wanted, windows.shape[i] - outputs);
   }
   return wanted;
 }
@@ -165,14 +165,8 @@ LogicalResult WindowsEmitter::store(Value sum, const Indices &at) {
   return kernel.storeResults(after, at);
 }
 
-LogicalResult WindowsEmitter::emit() {
-  Value unit =
-      pull.add(pull.mul(kernel.block, plan.getThreads()), kernel.thread);
-  Value exists =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, unit,
-                            pull.index(windows.units(lanes, outputs)));
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), exists, false);
-  b.setInsertionPointToStart(branch.thenBlock());
+/// Computes the results of a unit.
+LogicalResult WindowsEmitter::emitUnit(Value unit) {
   Value wanted = findStrip(unit);
   auto dims = pull.loopIndices(op, first);
   auto initial = emitInitial();
@@ -186,18 +180,22 @@ LogicalResult WindowsEmitter::emit() {
     return failure();
   bool overlaps = windows.shape[windows.along()] % outputs != 0;
   for (auto [i, sum] : llvm::enumerate(*sums)) {
-    OpBuilder::InsertionGuard guard(b);
     Indices at = resultAt(i);
-    if (overlaps) { // The strip before has stored the others.
-      Value own = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                        at[windows.along()].base, wanted);
-      auto stores = scf::IfOp::create(b, loc, TypeRange(), own, false);
-      b.setInsertionPointToStart(stores.thenBlock());
-    }
-    if (failed(store(sum, at)))
+    Value own;
+    if (overlaps) // The strip before has stored the others.
+      own = pull.compare(arith::CmpIPredicate::uge, at[windows.along()].base,
+                         wanted);
+    if (failed(buildIf(b, loc, own, [&] { return store(sum, at); })))
       return failure();
   }
   return success();
+}
+
+LogicalResult WindowsEmitter::emit() {
+  Value unit =
+      pull.add(pull.mul(kernel.block, plan.getThreads()), kernel.thread);
+  return buildIf(b, loc, pull.isBelow(unit, windows.units(lanes, outputs)),
+                 [&] { return emitUnit(unit); });
 }
 
 LogicalResult WindowsStrategy::emit(EmittedKernel &kernel,
