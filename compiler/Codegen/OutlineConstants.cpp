@@ -29,7 +29,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Support/TensorName.h"
 #include "dialects/graph/Graph.h"

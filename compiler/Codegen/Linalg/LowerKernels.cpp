@@ -21,7 +21,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Linalg/Scalars.h"
 #include "compiler/Codegen/Passes.h"
 #include "dialects/graph/Graph.h"
