@@ -80,8 +80,8 @@ LogicalResult chooseStrategies(ModuleOp module, const Target &target,
   return success();
 }
 
-FailureOr<Division> checkLimits(Division division, const Target &target,
-                                EmitError error, int64_t registers) {
+LogicalResult checkLimits(const Division &division, const Target &target,
+                          EmitError error, int64_t registers) {
   Limits limits = limitsOf(target);
   if (division.scratch > limits.sharedBytes)
     return error() << "a block takes " << division.scratch
@@ -93,7 +93,7 @@ FailureOr<Division> checkLimits(Division division, const Target &target,
                    << " registers each, of which a multiprocessor has "
                    << limits.registers;
   if (division.chunks <= std::numeric_limits<int32_t>::max())
-    return division;
+    return success();
   return error() << "a grid has 2147483647 blocks at most, found "
                  << division.chunks;
 }

@@ -77,10 +77,19 @@ struct Device {
   static double idleCycles(double, const Division &) { return 0; }
 };
 
-/// `division`, or an error if a block of it has more than chips allow; each
-/// thread takes so many registers.
-llvm::FailureOr<Division> checkLimits(Division division, const Target &target,
-                                      EmitError error, int64_t registers = 0);
+/// An error if a block of `division` has more than chips allow; each thread
+/// takes so many registers.
+llvm::LogicalResult checkLimits(const Division &division, const Target &target,
+                                EmitError error, int64_t registers = 0);
+/// `plan` with `division`, checked.
+template <typename Plan>
+llvm::FailureOr<Divided<Plan>> divided(Plan plan, const Division &division,
+                                       const Target &target, EmitError error,
+                                       int64_t registers = 0) {
+  if (failed(checkLimits(division, target, error, registers)))
+    return mlir::failure();
+  return Divided<Plan>{plan, division};
+}
 
 /// Elements that fill the widest access, of 16 bytes, of the largest elements
 /// there are.

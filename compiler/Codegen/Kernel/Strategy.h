@@ -14,13 +14,14 @@
 //                   it is not for the strategy;
 //   plans(match, target)
 //                   the plans that are worth considering;
-//   cost(match, plan, target)
+//   expand(match, plan, target, emitError)
+//                   what follows from a plan: the Division that it makes, and
+//                   what cost and code need beside, or an error if the kernel
+//                   cannot be computed so;
+//   cost(match, expanded, target)
 //                   the cycles that one core, or multiprocessor, would take,
 //                   of which Device::idleCycles adds what sharing costs;
-//   divide(match, plan, target, emitError)
-//                   how many chunks the plan makes and what memory they need,
-//                   or an error if the kernel cannot be computed so;
-//   emit(kernel, match, plan, target)
+//   emit(kernel, match, expanded, target)
 //                   the code. It decides nothing.
 //   split(b, symbols, kernel, dispatch, target)
 //                   if it is there: makes two kernels of one where work could
@@ -81,11 +82,14 @@ using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
 /// What a plan makes of a kernel.
 struct Division {
-  int64_t chunks;      ///< Pieces of the work: blocks, on a GPU.
+  int64_t chunks = 1;  ///< Pieces of the work: blocks, on a GPU.
   int64_t threads = 0; ///< Of such a block.
   int64_t scratch = 0; ///< Bytes that a worker or block needs beside operands.
   bool operator==(const Division &) const = default;
 };
+
+/// A plan from which nothing follows but the division.
+template <typename Plan> struct Divided : Plan, Division {};
 
 /// A row of the table of a device, which has the types Target and
 /// EmittedKernel, a name and the function idleCycles.
@@ -121,11 +125,12 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
       return considered;
     auto error = [&] { return kernel.emitError(); };
     for (typename S::Plan plan : S::plans(*match, target)) {
-      double cycles = S::cost(*match, plan, target);
-      auto division = S::divide(*match, plan, target, error);
-      if (llvm::succeeded(division))
-        considered.candidates.push_back(
-            {plan, cycles, Device::idleCycles(cycles, *division)});
+      auto expanded = S::expand(*match, plan, target, error);
+      if (llvm::failed(expanded))
+        continue;
+      double cycles = S::cost(*match, *expanded, target);
+      considered.candidates.push_back(
+          {plan, cycles, Device::idleCycles(cycles, *expanded)});
     }
     return considered;
   };
@@ -138,14 +143,23 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
     auto error = [&] {
       return kernel.emitError() << "cannot be computed as " << plan << ": ";
     };
-    return S::divide(*match, llvm::cast<typename S::Plan>(plan), target, error);
+    auto expanded =
+        S::expand(*match, llvm::cast<typename S::Plan>(plan), target, error);
+    if (llvm::failed(expanded))
+      return llvm::failure();
+    return Division(*expanded);
   };
   row.emit = [](typename Row::EmittedKernel &kernel, mlir::Attribute plan,
                 const Target &target) -> llvm::LogicalResult {
     auto match = S::match(kernel.source);
     if (!match)
       return llvm::failure();
-    return S::emit(kernel, *match, llvm::cast<typename S::Plan>(plan), target);
+    auto error = [&] { return kernel.source.emitError(); };
+    auto expanded =
+        S::expand(*match, llvm::cast<typename S::Plan>(plan), target, error);
+    if (llvm::failed(expanded))
+      return llvm::failure();
+    return S::emit(kernel, *match, *expanded, target);
   };
   if constexpr (requires { &S::split; })
     row.split = S::split;

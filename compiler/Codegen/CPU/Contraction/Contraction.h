@@ -51,7 +51,7 @@ Match<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
 //===----------------------------------------------------------------------===//
 
 /// How a product is cut: what its plan says, and what follows from that.
-struct ContractionPlan {
+struct ContractionPlan : Division {
   int64_t tileRows, panelWidth; // Of a register tile.
   int64_t linesPerBlock, tilesPerBlock, panelsPerGroup;
   /// Iterations of the outermost loop over k that are summed at a time. Sums
@@ -67,7 +67,6 @@ struct ContractionPlan {
   llvm::SmallVector<int64_t> slab; // The staged input's shape.
   // In scratch memory: of the slab, the chunk's own panels and its sums.
   int64_t slabOffset, weightsOffset, sumsOffset;
-  int64_t chunks, scratch;
 
   int64_t sumsPerBlock() const {
     return panelsPerGroup * linesPerBlock * tilesPerBlock * tileRows *
@@ -75,10 +74,13 @@ struct ContractionPlan {
   }
   ContractionPlanAttr attribute(mlir::MLIRContext *context) const;
 };
-/// What follows from `plan`; an error if the product cannot be computed so.
+
+/// What follows from `plan`, with scratch memory from `scratchOffset` on; an
+/// error if it is not for this product.
 mlir::FailureOr<ContractionPlan> expandPlan(const Contraction &contraction,
                                             ContractionPlanAttr plan,
-                                            EmitError emitError);
+                                            EmitError emitError,
+                                            int64_t scratchOffset = 0);
 
 /// The width of a panel of weights that are to be packed.
 int64_t panelWidth(const Contraction &contraction, const Target &target);
@@ -123,11 +125,12 @@ struct ContractionStrategy {
   /// The kernel's one contraction if this strategy can compute the kernel.
   static Match<Contraction> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Contraction &, const Target &);
-  static double cost(const Contraction &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(const Contraction &, Plan,
-                                          const Target &, EmitError);
-  static mlir::LogicalResult emit(EmittedKernel &, const Contraction &, Plan,
-                                  const Target &);
+  static mlir::FailureOr<ContractionPlan> expand(const Contraction &, Plan,
+                                                 const Target &, EmitError);
+  static double cost(const Contraction &, const ContractionPlan &,
+                     const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, const Contraction &,
+                                  const ContractionPlan &, const Target &);
 };
 
 /// What a product within a kernel of rows costs for all rows, in cycles.

@@ -111,19 +111,15 @@ double stageCycles(const Contraction &c, const ContractionPlan &p,
 }
 
 double ContractionStrategy::cost(const Contraction &c,
-                                 ContractionPlanAttr attribute,
+                                 const ContractionPlan &plan,
                                  const Target &target) {
-  auto kernel = c.kernel();
-  auto plan = expandPlan(c, attribute, [&] { return kernel.emitError(); });
-  if (failed(plan))
-    return std::numeric_limits<double>::infinity();
   // Both go on at the same time.
-  return std::max(productCycles(c, *plan, target),
-                  operandCycles(c, *plan, target)) +
-         copyCycles(c, *plan, target) +
-         elementwiseCycles(kernel, ownOps(c, *plan), {c.lanes(target)},
+  return std::max(productCycles(c, plan, target),
+                  operandCycles(c, plan, target)) +
+         copyCycles(c, plan, target) +
+         elementwiseCycles(c.kernel(), ownOps(c, plan), {c.lanes(target)},
                            target) +
-         dispatchCycles(target, plan->chunks);
+         dispatchCycles(target, plan.chunks);
 }
 
 } // namespace tinh::cpu

@@ -307,12 +307,8 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
 
 LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
                                         const Contraction &c,
-                                        ContractionPlanAttr attribute,
+                                        const ContractionPlan &plan,
                                         const Target &target) {
-  auto plan =
-      expandPlan(c, attribute, [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
   Block &entry = kernel.function.getBody().front();
   OpBuilder b(entry.getTerminator());
   Location loc = kernel.source.getLoc();
@@ -328,7 +324,7 @@ LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
   };
   Pull operands(b, loc, 1);
   kernel.bindInputs(operands);
-  return ContractionEmitter(kernel, c, *plan, target, b, operands.buffers,
+  return ContractionEmitter(kernel, c, plan, target, b, operands.buffers,
                             finish)
       .emitChunk(chunks.getInductionVar());
 }

@@ -423,10 +423,10 @@ static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
   return checkAccess(c, p, emitError);
 }
 
-static FailureOr<ContractionPlan> expandAt(const Contraction &c,
-                                           ContractionPlanAttr plan,
-                                           int64_t scratchOffset,
-                                           EmitError emitError) {
+FailureOr<ContractionPlan> expandPlan(const Contraction &c,
+                                      ContractionPlanAttr plan,
+                                      EmitError emitError,
+                                      int64_t scratchOffset) {
   ContractionPlan p;
   p.tileRows = plan.getTileRows();
   p.panelWidth = plan.getTileColumns();
@@ -442,12 +442,6 @@ static FailureOr<ContractionPlan> expandAt(const Contraction &c,
   return p;
 }
 
-FailureOr<ContractionPlan> expandPlan(const Contraction &c,
-                                      ContractionPlanAttr plan,
-                                      EmitError emitError) {
-  return expandAt(c, plan, /*scratchOffset=*/0, emitError);
-}
-
 //===----------------------------------------------------------------------===//
 // Products within a kernel of rows
 //===----------------------------------------------------------------------===//
@@ -456,7 +450,7 @@ FailureOr<ContractionPlan> expandStagePlan(const Contraction &c,
                                            ContractionPlanAttr plan,
                                            int64_t scratchOffset,
                                            EmitError emitError) {
-  auto p = expandAt(c, plan, scratchOffset, emitError);
+  auto p = expandPlan(c, plan, emitError, scratchOffset);
   if (failed(p))
     return failure();
   bool isWhole = p->linesPerBlock == p->lines && p->tilesPerBlock == p->tiles &&

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
+#include "compiler/Codegen/CPU/Contraction/Tile.h"
 
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
@@ -43,24 +44,18 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
   return {plan.attribute(c.op->getContext())};
 }
 
-FailureOr<Division> ContractionStrategy::divide(const Contraction &c,
-                                                ContractionPlanAttr attribute,
-                                                const Target &target,
-                                                EmitError emitError) {
+FailureOr<ContractionPlan>
+ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
+                            const Target &target, EmitError emitError) {
   auto plan = expandPlan(c, attribute, emitError);
-  if (failed(plan))
-    return failure();
   int64_t lanes = c.lanes(target);
-  if (failed(checkColumns(emitError, "columns of tile", plan->panelWidth, lanes,
-                          target)))
+  if (failed(plan) ||
+      failed(checkColumns(c, plan->panelWidth, target, emitError)))
     return failure();
-  if (!hasWholeVectors(c.result, lanes))
-    return emitError() << "the panels of the result are no whole vectors of "
-                       << target.name;
   if (!hasVectors(c, *plan, lanes))
     return emitError() << "some element is not found at a step from its "
                           "neighbour, so that there are no vectors";
-  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
+  return plan;
 }
 
 } // namespace tinh::cpu

@@ -8,7 +8,9 @@
 #ifndef TINH_CODEGEN_CPU_TILE_H
 #define TINH_CODEGEN_CPU_TILE_H
 
-#include "mlir/IR/Builders.h"
+#include "compiler/Codegen/CPU/EmittedKernel.h"
+#include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/Kernel/Product.h"
 
 namespace tinh::cpu {
 
@@ -19,6 +21,11 @@ void multiplyTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                   llvm::ArrayRef<mlir::Value> rowAt,
                   llvm::ArrayRef<mlir::Value> columns,
                   llvm::MutableArrayRef<mlir::Value> sums);
+
+/// Whether register tiles of so many columns, and what a kernel may store them
+/// to, are whole vectors.
+llvm::LogicalResult checkColumns(const Product &product, int64_t columns,
+                                 const Target &target, EmitError emitError);
 
 } // namespace tinh::cpu
 

@@ -34,7 +34,7 @@ struct DepthwiseGradient : Product {
 };
 
 /// What a plan says, and what follows from it.
-struct DepthwiseGradientPlan {
+struct DepthwiseGradientPlan : Division {
   int64_t tapsPerTile, channelsPerBlock;
   /// What is summed at a time: all of the loops after `level`, and some of it.
   size_t level;
@@ -43,23 +43,20 @@ struct DepthwiseGradientPlan {
   int64_t channelBlocks;
   llvm::SmallVector<int64_t> slab; // What that reads of the left factor,
   int64_t sumsOffset;              // followed by sums [taps, channels].
-  int64_t chunks, scratch;
 };
-/// What follows from `plan`; an error if the product cannot be computed so.
-mlir::FailureOr<DepthwiseGradientPlan>
-expandPlan(const DepthwiseGradient &gradient, DepthwiseGradientPlanAttr plan,
-           EmitError emitError);
 
 struct DepthwiseGradientStrategy {
   using Plan = DepthwiseGradientPlanAttr;
   static Match<DepthwiseGradient> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const DepthwiseGradient &,
                                        const Target &);
-  static double cost(const DepthwiseGradient &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(const DepthwiseGradient &, Plan,
-                                          const Target &, EmitError);
+  static mlir::FailureOr<DepthwiseGradientPlan>
+  expand(const DepthwiseGradient &, Plan, const Target &, EmitError);
+  static double cost(const DepthwiseGradient &, const DepthwiseGradientPlan &,
+                     const Target &);
   static mlir::LogicalResult emit(EmittedKernel &, const DepthwiseGradient &,
-                                  Plan, const Target &);
+                                  const DepthwiseGradientPlan &,
+                                  const Target &);
   /// Into parts of the sums and their sum (SplitSums.cpp).
   static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
                                  mlir::func::FuncOp, graph::DispatchOp,

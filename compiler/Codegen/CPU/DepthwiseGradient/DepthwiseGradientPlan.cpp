@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/DepthwiseGradient/DepthwiseGradient.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
@@ -48,9 +49,21 @@ static void follow(const DepthwiseGradient &g, DepthwiseGradientPlan &plan) {
       plan.sumsOffset + alignBytes(g.taps() * plan.channelsPerBlock * bytes);
 }
 
-FailureOr<DepthwiseGradientPlan> expandPlan(const DepthwiseGradient &g,
-                                            DepthwiseGradientPlanAttr attribute,
-                                            EmitError emitError) {
+/// Whether vectors of channels of both factors can be loaded.
+static bool hasVectors(const DepthwiseGradient &g, int64_t lanes) {
+  LaneAnalysis analysis(g.kernel(), lanes);
+  return llvm::all_of(ArrayRef{&g.left, &g.right}, [&](const Factor *factor) {
+    Indices dims(g.extents.size(), LaneAnalysis::same());
+    dims[g.channel] = analysis.along();
+    auto at = analysis.apply(factor->map, dims);
+    return at && analysis.at(factor->value, *at);
+  });
+}
+
+FailureOr<DepthwiseGradientPlan>
+DepthwiseGradientStrategy::expand(const DepthwiseGradient &g,
+                                  DepthwiseGradientPlanAttr attribute,
+                                  const Target &target, EmitError emitError) {
   DepthwiseGradientPlan plan;
   plan.tapsPerTile = attribute.getTile()[0];
   plan.channelsPerBlock = attribute.getTile()[1];
@@ -66,36 +79,14 @@ FailureOr<DepthwiseGradientPlan> expandPlan(const DepthwiseGradient &g,
                          g.extents[g.depth[plan.level]])))
     return failure();
   follow(g, plan);
-  return plan;
-}
-
-/// Whether vectors of channels of both factors can be loaded.
-static bool hasVectors(const DepthwiseGradient &g, int64_t lanes) {
-  LaneAnalysis analysis(g.kernel(), lanes);
-  return llvm::all_of(ArrayRef{&g.left, &g.right}, [&](const Factor *factor) {
-    Indices dims(g.extents.size(), LaneAnalysis::same());
-    dims[g.channel] = analysis.along();
-    auto at = analysis.apply(factor->map, dims);
-    return at && analysis.at(factor->value, *at);
-  });
-}
-
-FailureOr<Division>
-DepthwiseGradientStrategy::divide(const DepthwiseGradient &g,
-                                  DepthwiseGradientPlanAttr attribute,
-                                  const Target &target, EmitError emitError) {
-  auto plan = expandPlan(g, attribute, emitError);
-  if (failed(plan))
-    return failure();
   int64_t lanes = target.vectorBytes / g.elementBytes();
-  if (plan->channelsPerBlock % lanes != 0)
-    return emitError() << "channels of tile = " << plan->channelsPerBlock
-                       << "; expected a multiple of the " << lanes
-                       << " lanes of a vector of " << target.name;
+  if (failed(checkColumns(emitError, "channels of tile", plan.channelsPerBlock,
+                          lanes, target)))
+    return failure();
   if (!hasVectors(g, lanes))
     return emitError() << "some element is not found at a step from its "
                           "neighbour, so that there are no vectors";
-  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,32 +145,28 @@ DepthwiseGradientStrategy::plans(const DepthwiseGradient &g,
 }
 
 double DepthwiseGradientStrategy::cost(const DepthwiseGradient &g,
-                                       DepthwiseGradientPlanAttr attribute,
+                                       const DepthwiseGradientPlan &plan,
                                        const Target &target) {
   func::FuncOp kernel = g.kernel();
-  auto plan = expandPlan(g, attribute, [&] { return kernel.emitError(); });
-  if (failed(plan))
-    return std::numeric_limits<double>::infinity();
   const Machine &machine = *target.machine;
   int64_t lanes = target.vectorBytes / g.elementBytes();
-  double vectors = plan->channelsPerBlock / lanes, taps = plan->tapsPerTile;
+  double vectors = plan.channelsPerBlock / lanes, taps = plan.tapsPerTile;
   double step = std::max({taps * vectors / machine.fmasPerCycle,
                           (taps + 1) * vectors / machine.loadsPerCycle,
                           double(machine.fmaLatency)});
-  double tiles = llvm::divideCeil(g.taps(), plan->tapsPerTile);
+  double tiles = llvm::divideCeil(g.taps(), plan.tapsPerTile);
   double depth = g.extentOf(g.depth);
   // A vector of the left factor is loaded, maybe computed, and stored.
-  double each =
-      (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle) / lanes;
+  double each = copyCycles(machine, g.elementBytes());
   double blocks =
-      g.extentOf(ArrayRef(g.depth).take_front(plan->level)) *
-      llvm::divideCeil(g.extents[g.depth[plan->level]], plan->sumsPerBlock);
-  double copied = blocks * ShapedType::getNumElements(plan->slab);
-  return plan->chunks * (tiles * depth * step + 2 * each * copied) +
+      g.extentOf(ArrayRef(g.depth).take_front(plan.level)) *
+      llvm::divideCeil(g.extents[g.depth[plan.level]], plan.sumsPerBlock);
+  double copied = blocks * ShapedType::getNumElements(plan.slab);
+  return plan.chunks * (tiles * depth * step + 2 * each * copied) +
          trafficCycles(kernel, target) +
          elementwiseCycles(kernel, opsOfProduct(g.op->getResult(0), g.result),
                            {lanes}, target) +
-         dispatchCycles(target, plan->chunks);
+         dispatchCycles(target, plan.chunks);
 }
 
 } // namespace tinh::cpu

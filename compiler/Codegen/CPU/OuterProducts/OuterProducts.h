@@ -34,7 +34,7 @@ struct OuterProducts : Product {
 bool isLast(mlir::AffineMap map, unsigned loop);
 
 /// How outer products are cut: what their plan says, and what follows from it.
-struct OuterProductsPlan {
+struct OuterProductsPlan : Division {
   bool lanesSlide; // The sliding factor gives the lanes, else the rows.
   /// Rows are the elements of as many taps of the last such loop, too, which
   /// lie side by side.
@@ -51,7 +51,6 @@ struct OuterProductsPlan {
   /// Both factors' parts of that, in scratch memory.
   llvm::SmallVector<int64_t> slidingSlab, plainSlab;
   int64_t slidingOffset, plainOffset;
-  int64_t chunks, scratch;
 
   OuterProductsPlanAttr attribute(mlir::MLIRContext *context) const;
 };
@@ -59,20 +58,17 @@ struct OuterProductsPlan {
 OuterProductsPlan planOuterProducts(const OuterProducts &products,
                                     const Target &target,
                                     int64_t enoughChunks = 8);
-/// What follows from `plan`; an error if the products cannot be computed so.
-mlir::FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &products,
-                                              OuterProductsPlanAttr plan,
-                                              EmitError emitError);
 
 struct OuterProductsStrategy {
   using Plan = OuterProductsPlanAttr;
   static Match<OuterProducts> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const OuterProducts &, const Target &);
-  static double cost(const OuterProducts &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(const OuterProducts &, Plan,
-                                          const Target &, EmitError);
-  static mlir::LogicalResult emit(EmittedKernel &, const OuterProducts &, Plan,
-                                  const Target &);
+  static mlir::FailureOr<OuterProductsPlan> expand(const OuterProducts &, Plan,
+                                                   const Target &, EmitError);
+  static double cost(const OuterProducts &, const OuterProductsPlan &,
+                     const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, const OuterProducts &,
+                                  const OuterProductsPlan &, const Target &);
   /// Into parts of the sums and their sum (SplitSums.cpp).
   static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
                                  mlir::func::FuncOp, graph::DispatchOp,

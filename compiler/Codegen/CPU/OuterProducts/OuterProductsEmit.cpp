@@ -479,15 +479,11 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
 
 LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,
                                           const OuterProducts &products,
-                                          OuterProductsPlanAttr attribute,
+                                          const OuterProductsPlan &plan,
                                           const Target &target) {
-  auto plan = expandPlan(products, attribute,
-                         [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
   OpBuilder b(kernel.function.getBody().front().getTerminator());
-  Value chunk = kernel.loopOverUnits(b, plan->chunks, 1);
-  return OuterProductsEmitter(kernel, products, *plan, target, b)
+  Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
+  return OuterProductsEmitter(kernel, products, plan, target, b)
       .emitChunk(chunk);
 }
 

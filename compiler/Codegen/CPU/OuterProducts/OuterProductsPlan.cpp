@@ -9,6 +9,7 @@
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
+#include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 #include "compiler/Codegen/Kernel/Product.h"
 
@@ -242,24 +243,6 @@ static LogicalResult checkPlan(const OuterProducts &p,
   return within("sums", plan.sumsPerBlock, p.extents[p.depth[plan.level]]);
 }
 
-FailureOr<OuterProductsPlan> expandPlan(const OuterProducts &p,
-                                        OuterProductsPlanAttr attribute,
-                                        EmitError emitError) {
-  OuterProductsPlan plan;
-  plan.lanesSlide = attribute.getLanes() == LanesOf::Sliding;
-  plan.tapsPerRow = attribute.getTaps();
-  plan.tileRows = attribute.getTileRows();
-  plan.tileColumns = attribute.getTileColumns();
-  plan.rowsPerBlock = attribute.getRowsPerBlock();
-  plan.lanesPerBlock = attribute.getLanesPerBlock();
-  plan.level = attribute.getLevel();
-  plan.sumsPerBlock = attribute.getSums();
-  if (failed(checkPlan(p, plan, emitError)))
-    return failure();
-  follow(p, plan);
-  return plan;
-}
-
 /// Whether vectors of both factors can be copied.
 static bool canStage(const OuterProducts &p, int64_t lanes) {
   LaneAnalysis analysis(p.kernel(), lanes);
@@ -279,49 +262,49 @@ OuterProductsStrategy::plans(const OuterProducts &p, const Target &target) {
   return {planOuterProducts(p, target).attribute(p.op->getContext())};
 }
 
-FailureOr<Division>
-OuterProductsStrategy::divide(const OuterProducts &p,
+FailureOr<OuterProductsPlan>
+OuterProductsStrategy::expand(const OuterProducts &p,
                               OuterProductsPlanAttr attribute,
                               const Target &target, EmitError emitError) {
-  auto plan = expandPlan(p, attribute, emitError);
-  if (failed(plan))
+  OuterProductsPlan plan;
+  plan.lanesSlide = attribute.getLanes() == LanesOf::Sliding;
+  plan.tapsPerRow = attribute.getTaps();
+  plan.tileRows = attribute.getTileRows();
+  plan.tileColumns = attribute.getTileColumns();
+  plan.rowsPerBlock = attribute.getRowsPerBlock();
+  plan.lanesPerBlock = attribute.getLanesPerBlock();
+  plan.level = attribute.getLevel();
+  plan.sumsPerBlock = attribute.getSums();
+  if (failed(checkPlan(p, plan, emitError)) ||
+      failed(checkColumns(p, plan.tileColumns, target, emitError)))
     return failure();
-  int64_t lanes = target.vectorBytes / p.elementBytes();
-  if (failed(checkColumns(emitError, "columns of tile", plan->tileColumns,
-                          lanes, target)))
-    return failure();
-  if (!canStage(p, lanes))
+  if (!canStage(p, target.vectorBytes / p.elementBytes()))
     return emitError()
            << "some element of a factor is not found at a step from "
               "its neighbour, so that there are no vectors";
-  if (!hasWholeVectors(p.result, lanes))
-    return emitError() << "the panels of the result are no whole vectors of "
-                       << target.name;
-  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
+  follow(p, plan);
+  return plan;
 }
 
 double OuterProductsStrategy::cost(const OuterProducts &p,
-                                   OuterProductsPlanAttr attribute,
+                                   const OuterProductsPlan &plan,
                                    const Target &target) {
   auto kernel = p.kernel();
-  auto plan = expandPlan(p, attribute, [&] { return kernel.emitError(); });
-  if (failed(plan))
-    return std::numeric_limits<double>::infinity();
   const Machine &machine = *target.machine;
   int64_t lanes = target.vectorBytes / p.elementBytes();
-  double tiles = double(plan->paddedRows / plan->tileRows) *
-                 (plan->paddedLanes / plan->tileColumns) * plan->chunks *
-                 p.extentOf(p.taps) / plan->tapsPerRow;
-  double cycles = tileCycles(tiles, plan->tileRows, plan->tileColumns / lanes,
+  double tiles = double(plan.paddedRows / plan.tileRows) *
+                 (plan.paddedLanes / plan.tileColumns) * plan.chunks *
+                 p.extentOf(p.taps) / plan.tapsPerRow;
+  double cycles = tileCycles(tiles, plan.tileRows, plan.tileColumns / lanes,
                              p.extentOf(p.depth), target);
   // Both factors are copied for each block.
   double each = copyCycles(machine, p.elementBytes());
   double copied = double(p.extentOf(p.depth)) *
-                  (plan->paddedRows + plan->paddedLanes) * plan->chunks;
+                  (plan.paddedRows + plan.paddedLanes) * plan.chunks;
   return cycles + 2 * each * copied + trafficCycles(kernel, target) +
          elementwiseCycles(kernel, opsOfProduct(p.op->getResult(0), p.result),
                            {lanes}, target) +
-         dispatchCycles(target, plan->chunks);
+         dispatchCycles(target, plan.chunks);
 }
 
 } // namespace tinh::cpu

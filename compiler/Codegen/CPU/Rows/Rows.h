@@ -47,7 +47,7 @@ struct RowStage {
 };
 
 /// How rows are cut: what a plan says, and what follows from it.
-struct RowsPlan {
+struct RowsPlan : Division {
   int64_t outer =
       0; // Leading dimensions that all of the kernel's tensors share.
   /// As many of the last dimensions of all results are one for the lanes: the
@@ -62,10 +62,10 @@ struct RowsPlan {
   llvm::SmallVector<ContractionPlanAttr>
       products; // Of the stages that are such.
 
-  int64_t rows = 1, blocks = 1, units = 1, chunks = 1;
+  int64_t rows = 1, blocks = 1, units = 1;
   llvm::SmallVector<RowStage, 0> stages;
-  /// Bytes for the stages' results, and with what products among them need.
-  int64_t stagesScratch = 0, scratch = 0;
+  /// Bytes for the stages' results, without what products among them need.
+  int64_t stagesScratch = 0;
 
   llvm::SmallVector<int64_t> mergedShape(llvm::ArrayRef<int64_t> shape) const;
   /// Lanes for a dimension of `extent`, where results are reduced from
@@ -74,9 +74,6 @@ struct RowsPlan {
 };
 /// How rows are cut for any CPU: all but their vectors and products.
 RowsPlan cutRows(const Rows &rows);
-/// What follows from `plan`; an error if the rows cannot be computed so.
-mlir::FailureOr<RowsPlan> expandPlan(const Rows &rows, RowsPlanAttr plan,
-                                     EmitError emitError);
 
 /// How many of the last dimensions of these results of a kernel without stages
 /// are better one.
@@ -92,11 +89,11 @@ struct RowsStrategy {
   using Plan = RowsPlanAttr;
   static Match<Rows> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Rows &, const Target &);
-  static double cost(const Rows &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(const Rows &, Plan, const Target &,
+  static mlir::FailureOr<RowsPlan> expand(const Rows &, Plan, const Target &,
                                           EmitError);
-  static mlir::LogicalResult emit(EmittedKernel &, const Rows &, Plan,
-                                  const Target &);
+  static double cost(const Rows &, const RowsPlan &, const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, const Rows &,
+                                  const RowsPlan &, const Target &);
   /// Into a stage that all results need and what follows (SplitStages.cpp), or
   /// parts of a long reduction and their sum (SplitSums.cpp).
   static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,

@@ -262,18 +262,14 @@ private:
 } // namespace
 
 LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const Rows &rows,
-                                 RowsPlanAttr attribute, const Target &target) {
-  auto plan =
-      expandPlan(rows, attribute, [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
+                                 const RowsPlan &plan, const Target &target) {
   OpBuilder b(kernel.function.getContext());
-  Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
+  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
   Pull scalar(b, kernel.source.getLoc(), 1);
-  Value block = scalar.peel(unit, plan->blocks);
+  Value block = scalar.peel(unit, plan.blocks);
   Indices row = scalar.unravelIndex(
-      unit, rows.resultType(0).getShape().take_front(plan->outer));
-  return RowEmitter(kernel, rows, *plan, target, b).emit(row, block);
+      unit, rows.resultType(0).getShape().take_front(plan.outer));
+  return RowEmitter(kernel, rows, plan, target, b).emit(row, block);
 }
 
 } // namespace tinh::cpu

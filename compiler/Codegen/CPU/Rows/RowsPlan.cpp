@@ -277,8 +277,9 @@ static LogicalResult checkDimensions(const Rows &rows, const RowsPlan &plan,
   return checkWithin(emitError, "along", plan.along, plan.outer, rank - 1);
 }
 
-FailureOr<RowsPlan> expandPlan(const Rows &rows, RowsPlanAttr attribute,
-                               EmitError emitError) {
+FailureOr<RowsPlan> RowsStrategy::expand(const Rows &rows,
+                                         RowsPlanAttr attribute, const Target &,
+                                         EmitError emitError) {
   RowsPlan plan;
   plan.outer = attribute.getOuter();
   plan.merged = attribute.getMerged();
@@ -312,32 +313,19 @@ FailureOr<RowsPlan> expandPlan(const Rows &rows, RowsPlanAttr attribute,
   return plan;
 }
 
-FailureOr<Division> RowsStrategy::divide(const Rows &rows,
-                                         RowsPlanAttr attribute, const Target &,
-                                         EmitError emitError) {
-  auto plan = expandPlan(rows, attribute, emitError);
-  if (failed(plan))
-    return failure();
-  return Division{.chunks = plan->chunks, .scratch = plan->scratch};
-}
-
-double RowsStrategy::cost(const Rows &rows, RowsPlanAttr attribute,
+double RowsStrategy::cost(const Rows &rows, const RowsPlan &plan,
                           const Target &target) {
   func::FuncOp kernel = rows.kernel;
-  auto plan = expandPlan(rows, attribute, [&] { return kernel.emitError(); });
-  if (failed(plan))
-    return std::numeric_limits<double>::infinity();
   RankedTensorType first = rows.resultType(0);
   int64_t length = first.getRank() > 0 ? first.getShape().back() : 1;
-  ElementLoops loops{plan->lanes, plan->along,
-                     length >= 4 * plan->lanes ? 4 : 1};
+  ElementLoops loops{plan.lanes, plan.along, length >= 4 * plan.lanes ? 4 : 1};
   double cycles =
-      trafficCycles(kernel, target) + dispatchCycles(target, plan->chunks);
+      trafficCycles(kernel, target) + dispatchCycles(target, plan.chunks);
   // Against a strategy whose only work it is: where both factors lie is found
   // anew in each row.
   constexpr double kWithinRows = 1.15;
   llvm::DenseSet<Operation *> products;
-  for (const RowStage &stage : plan->stages)
+  for (const RowStage &stage : plan.stages)
     if (stage.form == RowStage::Product) {
       products.insert(stage.op);
       cycles += kWithinRows * stageCycles(*stage.product, stage.plan, target);

@@ -21,25 +21,22 @@
 namespace tinh::cpu {
 
 /// How a scatter is cut: what its plan says, and what follows from it.
-struct ScatterPlan {
+struct ScatterPlan : Division {
   int64_t blockSize; // Elements of the last dimension.
   int64_t unitsPerChunk;
 
-  int64_t blocks, units, chunks;
+  int64_t blocks = 1, units;
 };
-/// What follows from `plan`; an error if it cannot be computed so.
-mlir::FailureOr<ScatterPlan>
-expandPlan(const Scatter &scatter, ScatterPlanAttr plan, EmitError emitError);
 
 struct ScatterStrategy {
   using Plan = ScatterPlanAttr;
   static Match<Scatter> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Scatter &, const Target &);
-  static double cost(const Scatter &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(const Scatter &, Plan, const Target &,
-                                          EmitError);
-  static mlir::LogicalResult emit(EmittedKernel &, const Scatter &, Plan,
-                                  const Target &);
+  static mlir::FailureOr<ScatterPlan> expand(const Scatter &, Plan,
+                                             const Target &, EmitError);
+  static double cost(const Scatter &, const ScatterPlan &, const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, const Scatter &,
+                                  const ScatterPlan &, const Target &);
 };
 
 } // namespace tinh::cpu

@@ -244,15 +244,11 @@ LogicalResult ScatterEmitter::emitUnit(Value unit) {
 
 LogicalResult ScatterStrategy::emit(EmittedKernel &kernel,
                                     const Scatter &scatter,
-                                    ScatterPlanAttr attribute,
+                                    const ScatterPlan &plan,
                                     const Target &target) {
-  auto plan =
-      expandPlan(scatter, attribute, [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
   OpBuilder b(kernel.function.getContext());
-  Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
-  return ScatterEmitter(kernel, scatter, *plan, target, b).emitUnit(unit);
+  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
+  return ScatterEmitter(kernel, scatter, plan, target, b).emitUnit(unit);
 }
 
 } // namespace tinh::cpu

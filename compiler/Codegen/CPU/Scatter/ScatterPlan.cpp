@@ -58,11 +58,14 @@ SmallVector<ScatterPlanAttr> ScatterStrategy::plans(const Scatter &scatter,
   return {ScatterPlanAttr::get(op.getContext(), block, units)};
 }
 
-FailureOr<ScatterPlan> expandPlan(const Scatter &scatter,
-                                  ScatterPlanAttr attribute,
-                                  EmitError emitError) {
+FailureOr<ScatterPlan> ScatterStrategy::expand(const Scatter &scatter,
+                                               ScatterPlanAttr attribute,
+                                               const Target &,
+                                               EmitError emitError) {
   ScatterExtents extents = extentsOf(scatter);
-  ScatterPlan plan{attribute.getBlock(), attribute.getUnits(), 1, 0, 0};
+  ScatterPlan plan;
+  plan.blockSize = attribute.getBlock();
+  plan.unitsPerChunk = attribute.getUnits();
   int64_t most = std::max<int64_t>(extents.last, 1);
   if (failed(checkWithin(emitError, "block", plan.blockSize,
                          extents.isDivisible ? 1 : most, most)))
@@ -77,17 +80,7 @@ FailureOr<ScatterPlan> expandPlan(const Scatter &scatter,
   return plan;
 }
 
-FailureOr<Division> ScatterStrategy::divide(const Scatter &scatter,
-                                            ScatterPlanAttr attribute,
-                                            const Target &,
-                                            EmitError emitError) {
-  auto plan = expandPlan(scatter, attribute, emitError);
-  if (failed(plan))
-    return failure();
-  return Division{plan->chunks};
-}
-
-double ScatterStrategy::cost(const Scatter &scatter, ScatterPlanAttr,
+double ScatterStrategy::cost(const Scatter &scatter, const ScatterPlan &,
                              const Target &target) {
   linalg::GenericOp op = scatter.op;
   auto kernel = op->getParentOfType<func::FuncOp>();

@@ -46,29 +46,25 @@ void emitSquare(mlir::OpBuilder &b, mlir::Location loc, const Squares &squares,
                 int64_t columns);
 
 /// How a transpose is cut: what its plan says, and what follows from it.
-struct TransposePlan {
+struct TransposePlan : Division {
   int64_t side;         // Of the squares that are turned in registers.
   int64_t rowsPerBlock; // A whole number of squares.
   int64_t unitsPerChunk;
 
   int64_t columnBlocks; // Each one square wide.
   int64_t rowBlocks;
-  int64_t units, chunks;
+  int64_t units;
 };
-/// What follows from `plan`; an error if it cannot be computed so.
-mlir::FailureOr<TransposePlan> expandPlan(const Transpose &transpose,
-                                          TransposePlanAttr plan,
-                                          EmitError emitError);
 
 struct TransposeStrategy {
   using Plan = TransposePlanAttr;
   static Match<Transpose> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Transpose &, const Target &);
-  static double cost(const Transpose &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(const Transpose &, Plan,
-                                          const Target &, EmitError);
-  static mlir::LogicalResult emit(EmittedKernel &, const Transpose &, Plan,
-                                  const Target &);
+  static mlir::FailureOr<TransposePlan> expand(const Transpose &, Plan,
+                                               const Target &, EmitError);
+  static double cost(const Transpose &, const TransposePlan &, const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, const Transpose &,
+                                  const TransposePlan &, const Target &);
 };
 
 } // namespace tinh::cpu

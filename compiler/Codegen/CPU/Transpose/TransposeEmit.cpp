@@ -152,15 +152,11 @@ void TransposeEmitter::emitUnit(Value unit) {
 }
 
 LogicalResult TransposeStrategy::emit(EmittedKernel &kernel, const Transpose &t,
-                                      TransposePlanAttr attribute,
+                                      const TransposePlan &plan,
                                       const Target &) {
-  auto plan =
-      expandPlan(t, attribute, [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
   OpBuilder b(kernel.function.getContext());
-  Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
-  TransposeEmitter(kernel, t, *plan, b).emitUnit(unit);
+  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
+  TransposeEmitter(kernel, t, plan, b).emitUnit(unit);
   return success();
 }
 

@@ -27,8 +27,10 @@ SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
                                                         const Target &target) {
   constexpr int64_t kRowsPerBlock = 512, kChunkElements = 16384,
                     kMostChunks = 48;
-  int64_t side = squareSide(graph::elementSize(t.element), target.vectorBytes);
-  TransposePlan plan{side, kRowsPerBlock, 1, 0, 0, 0, 0};
+  TransposePlan plan;
+  plan.side = squareSide(graph::elementSize(t.element), target.vectorBytes);
+  plan.rowsPerBlock = kRowsPerBlock;
+  plan.unitsPerChunk = 1;
   follow(t, plan);
   int64_t elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer)
@@ -41,16 +43,14 @@ SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
                                  unitsForChunks(plan.units, wanted))};
 }
 
-FailureOr<TransposePlan> expandPlan(const Transpose &t,
-                                    TransposePlanAttr attribute,
-                                    EmitError emitError) {
-  TransposePlan plan{attribute.getSide(),
-                     attribute.getRows(),
-                     attribute.getUnits(),
-                     0,
-                     0,
-                     0,
-                     0};
+FailureOr<TransposePlan> TransposeStrategy::expand(const Transpose &t,
+                                                   TransposePlanAttr attribute,
+                                                   const Target &,
+                                                   EmitError emitError) {
+  TransposePlan plan;
+  plan.side = attribute.getSide();
+  plan.rowsPerBlock = attribute.getRows();
+  plan.unitsPerChunk = attribute.getUnits();
   if (!llvm::isPowerOf2_64(plan.side) || plan.side > 16)
     return emitError() << "side = " << plan.side
                        << "; expected a power of two up to 16";
@@ -64,17 +64,7 @@ FailureOr<TransposePlan> expandPlan(const Transpose &t,
   return plan;
 }
 
-FailureOr<Division> TransposeStrategy::divide(const Transpose &t,
-                                              TransposePlanAttr attribute,
-                                              const Target &,
-                                              EmitError emitError) {
-  auto plan = expandPlan(t, attribute, emitError);
-  if (failed(plan))
-    return failure();
-  return Division{plan->chunks};
-}
-
-double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr,
+double TransposeStrategy::cost(const Transpose &t, const TransposePlan &plan,
                                const Target &target) {
   double elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer)

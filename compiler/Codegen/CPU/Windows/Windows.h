@@ -45,28 +45,25 @@ struct WindowReduction {
 };
 
 /// How lines are cut: what a plan says, and what follows from it.
-struct WindowsPlan {
+struct WindowsPlan : Division {
   int64_t lanes;            // Of a vector.
   int64_t outputs;          // Of a tile, at most.
   int64_t channelsPerGroup; // Channels of a line are cut into groups.
   int64_t unitsPerChunk;    // Groups of all lines.
 
   llvm::SmallVector<WindowTile> tiles; // Of a line.
-  int64_t groups, units, chunks;
+  int64_t groups, units;
 };
-/// What follows from `plan`; an error if the windows cannot be computed so.
-mlir::FailureOr<WindowsPlan>
-expandPlan(WindowReduction &windows, WindowsPlanAttr plan, EmitError emitError);
 
 struct WindowsStrategy {
   using Plan = WindowsPlanAttr;
   static Match<WindowReduction> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(WindowReduction &, const Target &);
-  static double cost(WindowReduction &, Plan, const Target &);
-  static mlir::FailureOr<Division> divide(WindowReduction &, Plan,
-                                          const Target &, EmitError);
-  static mlir::LogicalResult emit(EmittedKernel &, WindowReduction &, Plan,
-                                  const Target &);
+  static mlir::FailureOr<WindowsPlan> expand(WindowReduction &, Plan,
+                                             const Target &, EmitError);
+  static double cost(WindowReduction &, const WindowsPlan &, const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, WindowReduction &,
+                                  const WindowsPlan &, const Target &);
 };
 
 } // namespace tinh::cpu

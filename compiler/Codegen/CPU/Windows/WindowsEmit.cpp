@@ -258,14 +258,10 @@ LogicalResult WindowsEmitter::emitUnit(Value unit) {
 }
 
 LogicalResult WindowsStrategy::emit(EmittedKernel &kernel, WindowReduction &w,
-                                    WindowsPlanAttr attribute, const Target &) {
-  auto plan =
-      expandPlan(w, attribute, [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
+                                    const WindowsPlan &plan, const Target &) {
   OpBuilder b(kernel.function.getContext());
-  Value unit = kernel.loopOverUnits(b, plan->units, plan->unitsPerChunk);
-  return WindowsEmitter(kernel, w, *plan, b).emitUnit(unit);
+  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
+  return WindowsEmitter(kernel, w, plan, b).emitUnit(unit);
 }
 
 } // namespace tinh::cpu

@@ -119,17 +119,16 @@ SmallVector<WindowsPlanAttr> WindowsStrategy::plans(WindowReduction &w,
                                unitsForChunks(units, wanted))};
 }
 
-FailureOr<WindowsPlan> expandPlan(WindowReduction &w, WindowsPlanAttr attribute,
-                                  EmitError emitError) {
+FailureOr<WindowsPlan> WindowsStrategy::expand(WindowReduction &w,
+                                               WindowsPlanAttr attribute,
+                                               const Target &,
+                                               EmitError emitError) {
   int64_t channels = w.op.getStaticLoopRanges()[w.lane];
-  WindowsPlan plan{attribute.getLanes(),
-                   attribute.getOutputs(),
-                   attribute.getChannels(),
-                   attribute.getUnits(),
-                   {},
-                   0,
-                   0,
-                   0};
+  WindowsPlan plan;
+  plan.lanes = attribute.getLanes();
+  plan.outputs = attribute.getOutputs();
+  plan.channelsPerGroup = attribute.getChannels();
+  plan.unitsPerChunk = attribute.getUnits();
   if (failed(
           checkWithin(emitError, "outputs", plan.outputs, 1, mostOutputs(w))) ||
       failed(checkWithin(emitError, "channels", plan.channelsPerGroup, 1,
@@ -154,29 +153,19 @@ FailureOr<WindowsPlan> expandPlan(WindowReduction &w, WindowsPlanAttr attribute,
   return plan;
 }
 
-FailureOr<Division> WindowsStrategy::divide(WindowReduction &w,
-                                            WindowsPlanAttr attribute,
-                                            const Target &,
-                                            EmitError emitError) {
-  auto plan = expandPlan(w, attribute, emitError);
-  if (failed(plan))
-    return failure();
-  return Division{plan->chunks};
-}
-
-double WindowsStrategy::cost(WindowReduction &w, WindowsPlanAttr plan,
+double WindowsStrategy::cost(WindowReduction &w, const WindowsPlan &plan,
                              const Target &target) {
   auto kernel = w.op->getParentOfType<func::FuncOp>();
   SmallVector<int64_t> extents = w.op.getStaticLoopRanges();
   double steps = ShapedType::getNumElements(extents);
-  double vectors = steps / extents[w.lane] *
-                   llvm::divideCeil(extents[w.lane], plan.getLanes());
+  double vectors =
+      steps / extents[w.lane] * llvm::divideCeil(extents[w.lane], plan.lanes);
   // Weights are loaded once for the outputs of a tile.
-  double loads = (1 + (w.op.getNumDpsInputs() - 1.0) / plan.getOutputs()) /
+  double loads = (1 + (w.op.getNumDpsInputs() - 1.0) / plan.outputs) /
                  target.machine->loadsPerCycle;
   double each = std::max(bodyCycles(w.op, target), loads);
   return vectors * each + trafficCycles(kernel, target) +
-         elementwiseCycles(kernel, {w.op}, {plan.getLanes()}, target) +
+         elementwiseCycles(kernel, {w.op}, {plan.lanes}, target) +
          dispatchCycles(target, 1);
 }
 

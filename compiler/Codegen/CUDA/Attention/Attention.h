@@ -75,8 +75,8 @@ struct AttentionStrategy {
   static llvm::SmallVector<Plan> plans(const Attention &a,
                                        const Target &target);
   static double cost(const Attention &a, Plan plan, const Target &target);
-  static llvm::FailureOr<Division>
-  divide(const Attention &a, Plan plan, const Target &target, EmitError error);
+  static llvm::FailureOr<Divided<Plan>>
+  expand(const Attention &a, Plan plan, const Target &target, EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel, const Attention &a,
                                   Plan plan, const Target &target);
 };

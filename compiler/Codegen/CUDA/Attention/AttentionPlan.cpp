@@ -316,10 +316,9 @@ static LogicalResult checkCode(const Attention &a, const AttentionCode &code,
   return success();
 }
 
-FailureOr<Division> AttentionStrategy::divide(const Attention &a,
-                                              AttentionPlanAttr plan,
-                                              const Target &target,
-                                              EmitError error) {
+FailureOr<Divided<AttentionPlanAttr>>
+AttentionStrategy::expand(const Attention &a, AttentionPlanAttr plan,
+                          const Target &target, EmitError error) {
   constexpr int64_t kMostSums = 128;
   AttentionCode code = scalarCode(a, plan);
   int64_t sums = code.threadRows * code.columns / kSharers;
@@ -347,8 +346,8 @@ FailureOr<Division> AttentionStrategy::divide(const Attention &a,
     bytes = std::max(bytes, tensorAttentionShared(a, tensor));
   }
   int64_t blocks = code.rowTiles * a.scores.extentOf(a.scores.batch);
-  return checkLimits({blocks, code.threads(), bytes}, target, error,
-                     /*registers=*/240);
+  return divided(plan, {blocks, code.threads(), bytes}, target, error,
+                 /*registers=*/240);
 }
 
 } // namespace tinh::cuda

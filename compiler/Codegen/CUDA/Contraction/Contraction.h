@@ -89,8 +89,8 @@ struct ContractionStrategy {
   static Match<Product> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Product &p, const Target &target);
   static double cost(const Product &p, Plan plan, const Target &target);
-  static llvm::FailureOr<Division>
-  divide(const Product &p, Plan plan, const Target &target, EmitError error);
+  static llvm::FailureOr<Divided<Plan>>
+  expand(const Product &p, Plan plan, const Target &target, EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel, const Product &p,
                                   Plan plan, const Target &target);
 };

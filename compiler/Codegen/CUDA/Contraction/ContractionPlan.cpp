@@ -211,10 +211,9 @@ static LogicalResult checkTensorCores(const Product &p,
   return success();
 }
 
-FailureOr<Division> ContractionStrategy::divide(const Product &p,
-                                                ContractionPlanAttr plan,
-                                                const Target &target,
-                                                EmitError error) {
+FailureOr<Divided<ContractionPlanAttr>>
+ContractionStrategy::expand(const Product &p, ContractionPlanAttr plan,
+                            const Target &target, EmitError error) {
   Tile tile = tileOf(plan);
   int64_t depth = plan.getDepth(), threads = tile.threads();
   if (failed(checkRegisters(p, tile, error)) ||
@@ -235,8 +234,9 @@ FailureOr<Division> ContractionStrategy::divide(const Product &p,
   if (WarpgroupsAttr groups = plan.getWarpgroups())
     bytes = std::max(bytes, pipelineShared(tile, groups.getStages()));
   // All registers that threads may take (EmittedKernel::takeRegisters).
-  return checkLimits({tilesOf(p, plan).blocks(), threads, bytes}, target, error,
-                     /*registers=*/240);
+  return divided(plan, {tilesOf(p, plan).blocks(), threads, bytes}, target,
+                 error,
+                 /*registers=*/240);
 }
 
 } // namespace tinh::cuda

@@ -63,7 +63,7 @@ struct RowsKernel {
 };
 
 /// What a plan comes to.
-struct RowsLayout {
+struct RowsLayout : Division {
   llvm::SmallVector<WrittenValue> written;
   llvm::SmallVector<RowStage> stages;
   int64_t rank; ///< Leading dimensions that a row's number is for.
@@ -74,9 +74,8 @@ struct RowsLayout {
   int64_t columnUnits, columnBlocks = 1;
   int64_t team;     ///< Threads for a row: a power of two.
   int64_t unrolled; ///< Iterations, of those that are in a loop.
-  Division division{1, kWarp, 0};
 
-  int64_t rowsPerBlock() const { return division.threads / team; }
+  int64_t rowsPerBlock() const { return threads / team; }
   /// Lanes for a value of `shape` along its last dimension.
   int64_t lanesFor(llvm::ArrayRef<int64_t> shape) const {
     return static_cast<int64_t>(shape.size()) > rank &&
@@ -110,12 +109,14 @@ struct RowsStrategy {
   static Match<RowsKernel> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const RowsKernel &rows,
                                        const Target &target);
-  static double cost(const RowsKernel &rows, Plan plan, const Target &target);
-  static llvm::FailureOr<Division> divide(const RowsKernel &rows, Plan plan,
-                                          const Target &target,
-                                          EmitError error);
+  static double cost(const RowsKernel &rows, const RowsLayout &layout,
+                     const Target &target);
+  static llvm::FailureOr<RowsLayout> expand(const RowsKernel &rows, Plan plan,
+                                            const Target &target,
+                                            EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel, const RowsKernel &rows,
-                                  Plan plan, const Target &target);
+                                  const RowsLayout &layout,
+                                  const Target &target);
 };
 
 } // namespace tinh::cuda

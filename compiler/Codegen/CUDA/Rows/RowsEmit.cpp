@@ -220,11 +220,11 @@ LogicalResult TeamEmitter::emit() {
   return success();
 }
 
-LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const RowsKernel &rows,
-                                 RowsPlanAttr plan, const Target &) {
+LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const RowsKernel &,
+                                 const RowsLayout &layout, const Target &) {
   kernel.preferRegisters();
   OpBuilder b = kernel.builder();
-  return TeamEmitter(kernel, layOutRows(rows, plan), b).emit();
+  return TeamEmitter(kernel, layout, b).emit();
 }
 
 } // namespace tinh::cuda

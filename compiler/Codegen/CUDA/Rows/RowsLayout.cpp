@@ -99,10 +99,10 @@ RowsLayout layOutRows(const RowsKernel &rows, RowsPlanAttr plan) {
     layout.stages.push_back(layOutStage(layout, op));
     divideTeam(layout.stages.back(), layout.team);
   }
-  int64_t threads = plan.getThreads();
-  int64_t blocks = llvm::divideCeil(layout.rows, threads / layout.team);
-  layout.division = {blocks * layout.columnBlocks, threads,
-                     layOutShared(layout)};
+  layout.threads = plan.getThreads();
+  layout.chunks = llvm::divideCeil(layout.rows, layout.rowsPerBlock()) *
+                  layout.columnBlocks;
+  layout.scratch = layOutShared(layout);
   return layout;
 }
 

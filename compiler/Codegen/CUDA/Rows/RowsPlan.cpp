@@ -109,7 +109,7 @@ RowsPlanAttr planRows(const RowsKernel &rows) {
   for (int64_t lanes : {widestVector(rows.kernel), int64_t(1)}) {
     RowsPlanAttr plan = planRows(rows, lanes);
     RowsLayout layout = layOutRows(rows, plan);
-    if (layout.division.scratch > kMostShared)
+    if (layout.scratch > kMostShared)
       return {};
     if (takesVectors(rows, layout))
       return plan;
@@ -161,9 +161,8 @@ static double chainOf(const RowsLayout &layout) {
   return chain;
 }
 
-double RowsStrategy::cost(const RowsKernel &rows, RowsPlanAttr plan,
+double RowsStrategy::cost(const RowsKernel &rows, const RowsLayout &layout,
                           const Target &) {
-  RowsLayout layout = layOutRows(rows, plan);
   WorkAnalysis analysis(rows.kernel);
   for (linalg::GenericOp op : rows.stages)
     analysis.keep(op);
@@ -176,10 +175,10 @@ double RowsStrategy::cost(const RowsKernel &rows, RowsPlanAttr plan,
 // Division
 //===----------------------------------------------------------------------===//
 
-FailureOr<Division> RowsStrategy::divide(const RowsKernel &rows,
-                                         RowsPlanAttr plan,
-                                         const Target &target,
-                                         EmitError error) {
+FailureOr<RowsLayout> RowsStrategy::expand(const RowsKernel &rows,
+                                           RowsPlanAttr plan,
+                                           const Target &target,
+                                           EmitError error) {
   int64_t most = rows.rank - (plan.getColumns() ? 1 : 0);
   if (plan.getColumns() && !rows.hasColumns)
     return error() << "the last dimension is not one that all its values have "
@@ -202,7 +201,9 @@ FailureOr<Division> RowsStrategy::divide(const RowsKernel &rows,
                    << " threads";
   if (!takesVectors(rows, layout))
     return error() << "it cannot be computed in vectors of " << plan.getLanes();
-  return checkLimits(layout.division, target, error);
+  if (failed(checkLimits(layout, target, error)))
+    return failure();
+  return layout;
 }
 
 } // namespace tinh::cuda

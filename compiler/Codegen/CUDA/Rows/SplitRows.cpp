@@ -38,7 +38,7 @@ static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
   RowsPlanAttr plan = rows ? planRows(*rows) : RowsPlanAttr();
   if (!plan)
     return std::nullopt;
-  return layOutRows(*rows, plan).division.chunks;
+  return layOutRows(*rows, plan).chunks;
 }
 
 /// Lets a kernel of its own compute a stage of `kernel`.

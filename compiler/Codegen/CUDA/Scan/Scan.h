@@ -36,9 +36,9 @@ struct ScanStrategy {
   static llvm::SmallVector<Plan> plans(const ScanKernel &form,
                                        const Target &target);
   static double cost(const ScanKernel &form, Plan plan, const Target &target);
-  static llvm::FailureOr<Division> divide(const ScanKernel &form, Plan plan,
-                                          const Target &target,
-                                          EmitError error);
+  static llvm::FailureOr<Divided<Plan>> expand(const ScanKernel &form,
+                                               Plan plan, const Target &target,
+                                               EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel, const ScanKernel &form,
                                   Plan plan, const Target &target);
 };

@@ -48,13 +48,14 @@ double ScanStrategy::cost(const ScanKernel &form, ScanPlanAttr plan,
   return cyclesOf({bytes, bytes, chain}, plannedMachine());
 }
 
-FailureOr<Division> ScanStrategy::divide(const ScanKernel &form,
-                                         ScanPlanAttr plan,
-                                         const Target &target,
-                                         EmitError error) {
+FailureOr<Divided<ScanPlanAttr>> ScanStrategy::expand(const ScanKernel &form,
+                                                      ScanPlanAttr plan,
+                                                      const Target &target,
+                                                      EmitError error) {
   int64_t threads = plan.getThreads();
   if (plan.getRow() == SumsAlong::Thread)
-    return checkLimits(
+    return divided(
+        plan,
         {static_cast<int64_t>(llvm::divideCeil(form.rows(), threads)), threads},
         target, error);
   if (!form.isAlongLast())
@@ -62,8 +63,8 @@ FailureOr<Division> ScanStrategy::divide(const ScanKernel &form,
                       "along dimension "
                    << form.scan.axis << " of " << form.shape.size();
   int64_t element = graph::elementSize(getElementTypeOrSelf(form.result));
-  return checkLimits({form.rows(), threads, 2 * threads / kWarp * element},
-                     target, error);
+  return divided(plan, {form.rows(), threads, 2 * threads / kWarp * element},
+                 target, error);
 }
 
 } // namespace tinh::cuda

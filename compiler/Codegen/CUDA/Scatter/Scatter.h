@@ -48,9 +48,9 @@ struct ScatterStrategy {
                                        const Target &target);
   static double cost(const ScatterKernel &form, Plan plan,
                      const Target &target);
-  static llvm::FailureOr<Division> divide(const ScatterKernel &form, Plan plan,
-                                          const Target &target,
-                                          EmitError error);
+  static llvm::FailureOr<Divided<Plan>> expand(const ScatterKernel &form,
+                                               Plan plan, const Target &target,
+                                               EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel,
                                   const ScatterKernel &form, Plan plan,
                                   const Target &target);

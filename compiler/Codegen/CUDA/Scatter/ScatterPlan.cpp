@@ -143,10 +143,9 @@ double ScatterStrategy::cost(const ScatterKernel &form, ScatterPlanAttr plan,
   return cyclesOf({bytes, bytes + positions, chain}, plannedMachine());
 }
 
-FailureOr<Division> ScatterStrategy::divide(const ScatterKernel &form,
-                                            ScatterPlanAttr plan,
-                                            const Target &target,
-                                            EmitError error) {
+FailureOr<Divided<ScatterPlanAttr>>
+ScatterStrategy::expand(const ScatterKernel &form, ScatterPlanAttr plan,
+                        const Target &target, EmitError error) {
   if (!takesVectors(form, plan.getLanes()))
     return error() << "elements cannot be combined in vectors of "
                    << plan.getLanes();
@@ -154,9 +153,10 @@ FailureOr<Division> ScatterStrategy::divide(const ScatterKernel &form,
     return error() << "there are " << form.rows
                    << " positions, found 'slots' for " << plan.getSlots();
   ScatterLayout layout = layOutScatter(form, plan);
-  return checkLimits({layout.blocks, layout.threads,
-                      plan.getRows() == 0 ? 0 : layout.shared()},
-                     target, error);
+  return divided(plan,
+                 {layout.blocks, layout.threads,
+                  plan.getRows() == 0 ? 0 : layout.shared()},
+                 target, error);
 }
 
 } // namespace tinh::cuda

@@ -37,9 +37,9 @@ struct ThreadsStrategy {
                                        const Target &target);
   static double cost(const ThreadsKernel &threads, Plan plan,
                      const Target &target);
-  static llvm::FailureOr<Division> divide(const ThreadsKernel &threads,
-                                          Plan plan, const Target &target,
-                                          EmitError error);
+  static llvm::FailureOr<Divided<Plan>> expand(const ThreadsKernel &threads,
+                                               Plan plan, const Target &target,
+                                               EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel,
                                   const ThreadsKernel &threads, Plan plan,
                                   const Target &target);

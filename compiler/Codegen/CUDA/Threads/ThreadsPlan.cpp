@@ -73,10 +73,9 @@ double ThreadsStrategy::cost(const ThreadsKernel &threads, ThreadsPlanAttr,
                   plannedMachine());
 }
 
-FailureOr<Division> ThreadsStrategy::divide(const ThreadsKernel &threads,
-                                            ThreadsPlanAttr plan,
-                                            const Target &target,
-                                            EmitError error) {
+FailureOr<Divided<ThreadsPlanAttr>>
+ThreadsStrategy::expand(const ThreadsKernel &threads, ThreadsPlanAttr plan,
+                        const Target &target, EmitError error) {
   ArrayRef<int64_t> lanes = plan.getLanes();
   if (lanes.size() != threads.groups.size())
     return error() << "its results have " << threads.groups.size()
@@ -88,8 +87,8 @@ FailureOr<Division> ThreadsStrategy::divide(const ThreadsKernel &threads,
       return error() << "results cannot be computed in vectors of " << width;
     blocks += llvm::divideCeil(group.units(width), plan.getThreads());
   }
-  return checkLimits({std::max<int64_t>(blocks, 1), plan.getThreads()}, target,
-                     error);
+  return divided(plan, {std::max<int64_t>(blocks, 1), plan.getThreads()},
+                 target, error);
 }
 
 } // namespace tinh::cuda

@@ -44,8 +44,8 @@ struct TransposeStrategy {
   static Match<Turn> match(mlir::func::FuncOp kernel);
   static llvm::SmallVector<Plan> plans(const Turn &turn, const Target &target);
   static double cost(const Turn &turn, Plan plan, const Target &target);
-  static llvm::FailureOr<Division>
-  divide(const Turn &turn, Plan plan, const Target &target, EmitError error);
+  static llvm::FailureOr<Divided<Plan>>
+  expand(const Turn &turn, Plan plan, const Target &target, EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel, const Turn &turn,
                                   Plan plan, const Target &target);
 };

@@ -118,15 +118,15 @@ double TransposeStrategy::cost(const Turn &turn, TransposePlanAttr,
                   plannedMachine());
 }
 
-FailureOr<Division> TransposeStrategy::divide(const Turn &turn,
-                                              TransposePlanAttr plan,
-                                              const Target &target,
-                                              EmitError error) {
+FailureOr<Divided<TransposePlanAttr>>
+TransposeStrategy::expand(const Turn &turn, TransposePlanAttr plan,
+                          const Target &target, EmitError error) {
   TurnTile tile{plan.getLanes()};
   if (!takesVectors(turn, tile.lanes))
     return error() << "elements cannot be read and written in vectors of "
                    << tile.lanes;
-  return checkLimits(
+  return divided(
+      plan,
       {countTiles(turn, tile), plan.getWarps() * kWarp,
        tile.side * tile.pitch() * graph::elementSize(turn.element())},
       target, error);

@@ -54,9 +54,9 @@ struct WindowsStrategy {
   static llvm::SmallVector<Plan> plans(const Windows &windows,
                                        const Target &target);
   static double cost(const Windows &windows, Plan plan, const Target &target);
-  static llvm::FailureOr<Division> divide(const Windows &windows, Plan plan,
-                                          const Target &target,
-                                          EmitError error);
+  static llvm::FailureOr<Divided<Plan>> expand(const Windows &windows,
+                                               Plan plan, const Target &target,
+                                               EmitError error);
   static llvm::LogicalResult emit(EmittedKernel &kernel, const Windows &windows,
                                   Plan plan, const Target &target);
 };

@@ -170,10 +170,9 @@ double WindowsStrategy::cost(const Windows &windows, WindowsPlanAttr plan,
                   plannedMachine());
 }
 
-FailureOr<Division> WindowsStrategy::divide(const Windows &windows,
-                                            WindowsPlanAttr plan,
-                                            const Target &target,
-                                            EmitError error) {
+FailureOr<Divided<WindowsPlanAttr>>
+WindowsStrategy::expand(const Windows &windows, WindowsPlanAttr plan,
+                        const Target &target, EmitError error) {
   int64_t outputs = plan.getOutputs();
   if (outputs > windows.shape[windows.along()])
     return error() << "a line has " << windows.shape[windows.along()]
@@ -183,7 +182,7 @@ FailureOr<Division> WindowsStrategy::divide(const Windows &windows,
                    << plan.getLanes();
   int64_t blocks = llvm::divideCeil(windows.units(plan.getLanes(), outputs),
                                     plan.getThreads());
-  return checkLimits({blocks, plan.getThreads()}, target, error);
+  return divided(plan, {blocks, plan.getThreads()}, target, error);
 }
 
 void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
