@@ -37,10 +37,9 @@ void multiplyTile(OpBuilder &b, Location loc, Value input,
 LogicalResult checkColumns(const Product &p, int64_t columns,
                            const Target &target, EmitError emitError) {
   int64_t lanes = target.vectorBytes / p.elementBytes();
-  if (columns % lanes != 0)
-    return emitError() << "columns of tile = " << columns
-                       << "; expected a multiple of the " << lanes
-                       << " lanes of a vector of " << target.name;
+  if (failed(
+          checkColumns(emitError, "columns of tile", columns, lanes, target)))
+    return failure();
   if (!hasWholeVectors(p.result, lanes))
     return emitError() << "the panels of the result are no whole vectors of "
                        << target.name;

@@ -345,16 +345,13 @@ LogicalResult DepthwiseGradientEmitter::emitChunk(Value chunk) {
   return failed(addSums(0)) ? failure() : store();
 }
 
-LogicalResult DepthwiseGradientStrategy::emit(
-    EmittedKernel &kernel, const DepthwiseGradient &gradient,
-    DepthwiseGradientPlanAttr attribute, const Target &target) {
-  auto plan = expandPlan(gradient, attribute,
-                         [&] { return kernel.source.emitError(); });
-  if (failed(plan))
-    return failure();
+LogicalResult DepthwiseGradientStrategy::emit(EmittedKernel &kernel,
+                                              const DepthwiseGradient &gradient,
+                                              const DepthwiseGradientPlan &plan,
+                                              const Target &target) {
   OpBuilder b(kernel.function.getBody().front().getTerminator());
-  Value chunk = kernel.loopOverUnits(b, plan->chunks, 1);
-  return DepthwiseGradientEmitter(kernel, gradient, *plan, target, b)
+  Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
+  return DepthwiseGradientEmitter(kernel, gradient, plan, target, b)
       .emitChunk(chunk);
 }
 
