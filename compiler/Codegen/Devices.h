@@ -13,8 +13,8 @@
 // one kernel for it reads or computes it. Constants can be read on both.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_DEVICES_H
-#define TINH_COMPILER_CODEGEN_DEVICES_H
+#ifndef TINH_CODEGEN_DEVICES_H
+#define TINH_CODEGEN_DEVICES_H
 
 #include "dialects/graph/Graph.h"
 
@@ -78,4 +78,4 @@ private:
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_DEVICES_H
+#endif // TINH_CODEGEN_DEVICES_H

@@ -11,8 +11,8 @@
 // plan.function of them and of the solution.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_FUNCTIONPLANNER_H
-#define TINH_COMPILER_CODEGEN_FUNCTIONPLANNER_H
+#ifndef TINH_CODEGEN_FUNCTIONPLANNER_H
+#define TINH_CODEGEN_FUNCTIONPLANNER_H
 
 #include "compiler/Codegen/Devices.h"
 #include "compiler/Codegen/Layouts.h"
@@ -147,4 +147,4 @@ private:
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_FUNCTIONPLANNER_H
+#endif // TINH_CODEGEN_FUNCTIONPLANNER_H

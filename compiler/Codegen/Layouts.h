@@ -12,8 +12,8 @@
 // operands are results of, maybe reshaped, lie.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_LAYOUTS_H
-#define TINH_COMPILER_CODEGEN_LAYOUTS_H
+#ifndef TINH_CODEGEN_LAYOUTS_H
+#define TINH_CODEGEN_LAYOUTS_H
 
 #include "dialects/graph/Layout.h"
 
@@ -61,4 +61,4 @@ private:
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_LAYOUTS_H
+#endif // TINH_CODEGEN_LAYOUTS_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_PASSES_H
-#define TINH_COMPILER_CODEGEN_PASSES_H
+#ifndef TINH_CODEGEN_PASSES_H
+#define TINH_CODEGEN_PASSES_H
 
 #include "dialects/plan/Plan.h"
 
@@ -37,4 +37,4 @@ void setAlignments(mlir::ModuleOp module);
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_PASSES_H
+#endif // TINH_CODEGEN_PASSES_H

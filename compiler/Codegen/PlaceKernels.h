@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_PLACEKERNELS_H
-#define TINH_COMPILER_CODEGEN_PLACEKERNELS_H
+#ifndef TINH_CODEGEN_PLACEKERNELS_H
+#define TINH_CODEGEN_PLACEKERNELS_H
 
 #include "dialects/graph/Graph.h"
 
@@ -29,4 +29,4 @@ void orderByCrossings(mlir::func::FuncOp function);
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_PLACEKERNELS_H
+#endif // TINH_CODEGEN_PLACEKERNELS_H

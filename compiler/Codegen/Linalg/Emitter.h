@@ -10,8 +10,8 @@
 // every lowering writes them alike.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_LINALG_EMITTER_H
-#define TINH_COMPILER_CODEGEN_LINALG_EMITTER_H
+#ifndef TINH_CODEGEN_LINALG_EMITTER_H
+#define TINH_CODEGEN_LINALG_EMITTER_H
 
 #include "compiler/Codegen/Linalg/Scalars.h"
 
@@ -115,4 +115,4 @@ public:
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_LINALG_EMITTER_H
+#endif // TINH_CODEGEN_LINALG_EMITTER_H

@@ -11,8 +11,8 @@
 // LowerToLinalgInterface.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_LINALG_LOWERTOLINALG_H
-#define TINH_COMPILER_CODEGEN_LINALG_LOWERTOLINALG_H
+#ifndef TINH_CODEGEN_LINALG_LOWERTOLINALG_H
+#define TINH_CODEGEN_LINALG_LOWERTOLINALG_H
 
 #include "compiler/Codegen/Linalg/Emitter.h"
 #include "dialects/graph/Graph.h"
@@ -63,4 +63,4 @@ void registerLowerToLinalgModels(mlir::DialectRegistry &registry);
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_LINALG_LOWERTOLINALG_H
+#endif // TINH_CODEGEN_LINALG_LOWERTOLINALG_H

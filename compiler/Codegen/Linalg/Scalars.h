@@ -11,8 +11,8 @@
 // narrower than they should be for arithmetic (f16, bf16) are computed in f32.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_LINALG_SCALARS_H
-#define TINH_COMPILER_CODEGEN_LINALG_SCALARS_H
+#ifndef TINH_CODEGEN_LINALG_SCALARS_H
+#define TINH_CODEGEN_LINALG_SCALARS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -94,4 +94,4 @@ private:
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_LINALG_SCALARS_H
+#endif // TINH_CODEGEN_LINALG_SCALARS_H

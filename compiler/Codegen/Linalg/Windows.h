@@ -12,8 +12,8 @@
 // ones.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_CODEGEN_LINALG_WINDOWS_H
-#define TINH_COMPILER_CODEGEN_LINALG_WINDOWS_H
+#ifndef TINH_CODEGEN_LINALG_WINDOWS_H
+#define TINH_CODEGEN_LINALG_WINDOWS_H
 
 #include "compiler/Codegen/Linalg/Emitter.h"
 #include "dialects/graph/Graph.h"
@@ -101,4 +101,4 @@ private:
 
 } // namespace tinh::codegen
 
-#endif // TINH_COMPILER_CODEGEN_LINALG_WINDOWS_H
+#endif // TINH_CODEGEN_LINALG_WINDOWS_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_TILE_H
-#define TINH_CODEGEN_CPU_TILE_H
+#ifndef TINH_CODEGEN_CPU_CONTRACTION_TILE_H
+#define TINH_CODEGEN_CPU_CONTRACTION_TILE_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
 #include "compiler/Codegen/CPU/Target.h"
@@ -29,4 +29,4 @@ llvm::LogicalResult checkColumns(const Product &product, int64_t columns,
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_TILE_H
+#endif // TINH_CODEGEN_CPU_CONTRACTION_TILE_H

@@ -11,8 +11,8 @@
 // Here is how linalg says what is packed and unpacked.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_PACKING_H
-#define TINH_CODEGEN_CPU_PACKING_H
+#ifndef TINH_CODEGEN_CPU_LAYOUTS_PACKING_H
+#define TINH_CODEGEN_CPU_LAYOUTS_PACKING_H
 
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 
@@ -42,4 +42,4 @@ mlir::LogicalResult packKernel(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_PACKING_H
+#endif // TINH_CODEGEN_CPU_LAYOUTS_PACKING_H

@@ -11,8 +11,8 @@
 // ApplyLayout.cpp makes a module follow one.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
-#define TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
+#ifndef TINH_CODEGEN_CPU_LAYOUTS_VARIABLELAYOUTS_H
+#define TINH_CODEGEN_CPU_LAYOUTS_VARIABLELAYOUTS_H
 
 #include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
@@ -97,4 +97,4 @@ private:
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_VARIABLELAYOUTS_H
+#endif // TINH_CODEGEN_CPU_LAYOUTS_VARIABLELAYOUTS_H

@@ -9,8 +9,8 @@
 // A running sum (Kernel/Scan.h) is computed with one addition an element.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_SCAN_H
-#define TINH_CODEGEN_CPU_SCAN_H
+#ifndef TINH_CODEGEN_CPU_ROWS_SCAN_H
+#define TINH_CODEGEN_CPU_ROWS_SCAN_H
 
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Scan.h"
@@ -30,4 +30,4 @@ mlir::LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_SCAN_H
+#endif // TINH_CODEGEN_CPU_ROWS_SCAN_H

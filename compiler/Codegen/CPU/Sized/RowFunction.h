@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_ROWFUNCTION_H
-#define TINH_CODEGEN_CPU_ROWFUNCTION_H
+#ifndef TINH_CODEGEN_CPU_SIZED_ROWFUNCTION_H
+#define TINH_CODEGEN_CPU_SIZED_ROWFUNCTION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -36,4 +36,4 @@ struct RowFunction {
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_ROWFUNCTION_H
+#endif // TINH_CODEGEN_CPU_SIZED_ROWFUNCTION_H

@@ -12,8 +12,8 @@
 // Which plan is best depends on strides, so callers choose it.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_SIZED_H
-#define TINH_CODEGEN_CPU_SIZED_H
+#ifndef TINH_CODEGEN_CPU_SIZED_SIZED_H
+#define TINH_CODEGEN_CPU_SIZED_SIZED_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
 #include "compiler/Codegen/CPU/Sized/RowFunction.h"
@@ -99,4 +99,4 @@ struct SizedContractionStrategy : SizedStrategy {
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_SIZED_H
+#endif // TINH_CODEGEN_CPU_SIZED_SIZED_H

@@ -12,8 +12,8 @@
 // nothing.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_SPLITSTAGES_H
-#define TINH_CODEGEN_CPU_SPLITSTAGES_H
+#ifndef TINH_CODEGEN_CPU_SPLIT_SPLITSTAGES_H
+#define TINH_CODEGEN_CPU_SPLIT_SPLITSTAGES_H
 
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/Kernel/Split.h"
@@ -28,4 +28,4 @@ graph::DispatchOp splitReduction(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_SPLITSTAGES_H
+#endif // TINH_CODEGEN_CPU_SPLIT_SPLITSTAGES_H

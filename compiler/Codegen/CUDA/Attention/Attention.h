@@ -21,8 +21,8 @@
 // the second one.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_ATTENTION_H
-#define TINH_CODEGEN_CUDA_ATTENTION_H
+#ifndef TINH_CODEGEN_CUDA_ATTENTION_ATTENTION_H
+#define TINH_CODEGEN_CUDA_ATTENTION_ATTENTION_H
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
@@ -83,4 +83,4 @@ struct AttentionStrategy {
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_ATTENTION_H
+#endif // TINH_CODEGEN_CUDA_ATTENTION_ATTENTION_H

@@ -10,8 +10,8 @@
 // softmax as its keys come.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_ATTENTIONEMITTER_H
-#define TINH_CODEGEN_CUDA_ATTENTIONEMITTER_H
+#ifndef TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMITTER_H
+#define TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMITTER_H
 
 #include "compiler/Codegen/CUDA/Attention/Attention.h"
 #include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
@@ -140,4 +140,4 @@ mlir::LogicalResult emitTensorAttention(EmittedKernel &kernel,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_ATTENTIONEMITTER_H
+#endif // TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMITTER_H

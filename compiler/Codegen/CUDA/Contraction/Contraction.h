@@ -13,8 +13,8 @@
 // each.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTION_H
-#define TINH_CODEGEN_CUDA_CONTRACTION_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H
 
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Codegen/Kernel/Product.h"
@@ -97,4 +97,4 @@ struct ContractionStrategy {
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTION_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H

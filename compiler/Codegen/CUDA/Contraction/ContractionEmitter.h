@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H
-#define TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTER_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTER_H
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
@@ -201,4 +201,4 @@ int64_t exchangedLanes(mlir::func::FuncOp kernel, int64_t warpColumns,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTIONEMITTER_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTER_H

@@ -18,8 +18,8 @@
 // same chunk in different banks.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H
-#define TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONPIPELINE_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONPIPELINE_H
 
 #include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
 
@@ -106,4 +106,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTIONPIPELINE_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONPIPELINE_H

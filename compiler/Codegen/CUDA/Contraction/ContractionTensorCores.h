@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTIONTENSORCORES_H
-#define TINH_CODEGEN_CUDA_CONTRACTIONTENSORCORES_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONTENSORCORES_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONTENSORCORES_H
 
 #include "compiler/Codegen/CUDA/Contraction/ContractionPipeline.h"
 
@@ -66,4 +66,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTIONTENSORCORES_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONTENSORCORES_H

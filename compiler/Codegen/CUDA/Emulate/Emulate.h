@@ -10,8 +10,8 @@
 // without one. What a CPU has not is left to an emulator (EmulatorAbi.h).
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_EMULATE_H
-#define TINH_CODEGEN_CUDA_EMULATE_H
+#ifndef TINH_CODEGEN_CUDA_EMULATE_EMULATE_H
+#define TINH_CODEGEN_CUDA_EMULATE_EMULATE_H
 
 #include "compiler/Codegen/CPU/Target.h"
 
@@ -31,4 +31,4 @@ emulateDevice(std::unique_ptr<llvm::Module> device, const cpu::Target &target);
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_EMULATE_H
+#endif // TINH_CODEGEN_CUDA_EMULATE_EMULATE_H

@@ -12,8 +12,8 @@
 // it.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_EMULATEINTRINSICS_H
-#define TINH_CODEGEN_CUDA_EMULATEINTRINSICS_H
+#ifndef TINH_CODEGEN_CUDA_EMULATE_EMULATEINTRINSICS_H
+#define TINH_CODEGEN_CUDA_EMULATE_EMULATEINTRINSICS_H
 
 #include "llvm/IR/IRBuilder.h"
 
@@ -52,4 +52,4 @@ llvm::Value *emulateMemory(llvm::IRBuilderBase &b, llvm::CallInst &call,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_EMULATEINTRINSICS_H
+#endif // TINH_CODEGEN_CUDA_EMULATE_EMULATEINTRINSICS_H

@@ -20,8 +20,8 @@
 // asynchronous copies, in the order of its code: an emulator can leave one out.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_EMULATORABI_H
-#define TINH_CODEGEN_CUDA_EMULATORABI_H
+#ifndef TINH_CODEGEN_CUDA_EMULATE_EMULATORABI_H
+#define TINH_CODEGEN_CUDA_EMULATE_EMULATORABI_H
 
 #include <cstdint>
 
@@ -135,4 +135,4 @@ double tinh_emu_rounded_f64(Rounded operation, Rounding rounding, double a,
 
 } // namespace tinh::emulator
 
-#endif // TINH_CODEGEN_CUDA_EMULATORABI_H
+#endif // TINH_CODEGEN_CUDA_EMULATE_EMULATORABI_H

@@ -12,8 +12,8 @@
 // elements lie, whatever ops and reshapes it was made from.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_LIBRARIES_H
-#define TINH_CODEGEN_CUDA_LIBRARIES_H
+#ifndef TINH_CODEGEN_CUDA_LIBRARY_LIBRARIES_H
+#define TINH_CODEGEN_CUDA_LIBRARY_LIBRARIES_H
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
@@ -25,4 +25,4 @@ graph::LibraryAttr describeForLibrary(mlir::func::FuncOp kernel,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_LIBRARIES_H
+#endif // TINH_CODEGEN_CUDA_LIBRARY_LIBRARIES_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_LIBRARYDESCRIBER_H
-#define TINH_CODEGEN_CUDA_LIBRARYDESCRIBER_H
+#ifndef TINH_CODEGEN_CUDA_LIBRARY_LIBRARYDESCRIBER_H
+#define TINH_CODEGEN_CUDA_LIBRARY_LIBRARYDESCRIBER_H
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Library/LibraryEpilogue.h"
@@ -57,4 +57,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_LIBRARYDESCRIBER_H
+#endif // TINH_CODEGEN_CUDA_LIBRARY_LIBRARYDESCRIBER_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_LIBRARYEPILOGUE_H
-#define TINH_CODEGEN_CUDA_LIBRARYEPILOGUE_H
+#ifndef TINH_CODEGEN_CUDA_LIBRARY_LIBRARYEPILOGUE_H
+#define TINH_CODEGEN_CUDA_LIBRARY_LIBRARYEPILOGUE_H
 
 #include "dialects/graph/Graph.h"
 
@@ -34,4 +34,4 @@ std::optional<LibraryEpilogue> matchEpilogue(mlir::func::FuncOp kernel,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_LIBRARYEPILOGUE_H
+#endif // TINH_CODEGEN_CUDA_LIBRARY_LIBRARYEPILOGUE_H

@@ -18,8 +18,8 @@
 // registers of all threads, several are in shared memory.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_ROWS_H
-#define TINH_CODEGEN_CUDA_ROWS_H
+#ifndef TINH_CODEGEN_CUDA_ROWS_ROWS_H
+#define TINH_CODEGEN_CUDA_ROWS_ROWS_H
 
 #include "compiler/Codegen/CUDA/Strategy.h"
 #include "compiler/Codegen/Kernel/Stages.h"
@@ -121,4 +121,4 @@ struct RowsStrategy {
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_ROWS_H
+#endif // TINH_CODEGEN_CUDA_ROWS_ROWS_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_ROWSEMITTER_H
-#define TINH_CODEGEN_CUDA_ROWSEMITTER_H
+#ifndef TINH_CODEGEN_CUDA_ROWS_ROWSEMITTER_H
+#define TINH_CODEGEN_CUDA_ROWS_ROWSEMITTER_H
 
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 
@@ -75,4 +75,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_ROWSEMITTER_H
+#endif // TINH_CODEGEN_CUDA_ROWS_ROWSEMITTER_H
