@@ -22,7 +22,7 @@ StringAttr resultVariable(func::FuncOp function, unsigned index) {
 
 /// The value in whose memory `value` lies: a concatenation lies where its
 /// pieces do.
-static Value withoutViews(Value value) {
+static Value withoutViewsAndConcats(Value value) {
   while (isa_and_nonnull<graph::ReshapeOp, graph::SliceOp, graph::ConcatOp>(
       value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
@@ -115,7 +115,7 @@ void Devices::collectControlFlow(Operation *op) {
 /// Whether values of regions are constants is known in the end.
 void Devices::tie(ValueRange open, ValueRange values) {
   for (auto [a, b] : llvm::zip_equal(open, values))
-    ties.push_back({a, withoutViews(b)});
+    ties.push_back({a, withoutViewsAndConcats(b)});
 }
 
 void Devices::follow(Value open, Value value) {
@@ -132,7 +132,7 @@ void Devices::follow(Value open, Value value) {
 }
 
 void Devices::use(Value value) {
-  value = withoutViews(value);
+  value = withoutViewsAndConcats(value);
   if (isOpen(value) && !both.contains(value))
     used.insert(value);
 }
@@ -185,7 +185,7 @@ bool Devices::runsOnCuda(Operation *kernel) const {
 //===----------------------------------------------------------------------===//
 
 bool Devices::isOnCuda(Value value) const {
-  value = withoutViews(value);
+  value = withoutViewsAndConcats(value);
   if (both.contains(value))
     return false;
   return isOpen(value) ? leaders.contains(leaderOf(value))

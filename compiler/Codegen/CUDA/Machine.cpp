@@ -77,12 +77,12 @@ Limits limitsOf(const Target &target) {
   return least;
 }
 
-double cyclesOf(const Work &work, const Machine &machine) {
+double cyclesOf(const Demand &demand, const Machine &machine) {
   double cached =
-      work.cacheBytes /
+      demand.cacheBytes /
       (guess::kCacheBytes * static_cast<double>(machine.multiprocessors));
-  return std::max({work.memoryBytes / machine.bytesPerCycle(), cached,
-                   work.chain, guess::kLaunch});
+  return std::max({demand.memoryBytes / machine.bytesPerCycle(), cached,
+                   demand.chain, guess::kLaunch});
 }
 
 } // namespace tinh::cuda

@@ -85,13 +85,13 @@ inline constexpr int64_t kCacheBytes = 128;
 } // namespace guess
 
 /// What a kernel does, whatever its strategy.
-struct Work {
+struct Demand {
   double memoryBytes = 0; ///< From and to global memory, each once.
   double cacheBytes = 0;  ///< That threads load, some of them again and again.
   double chain = 0;       ///< Cycles of what follows each other in a block.
 };
 /// What takes longest: memory, caches, the threads that wait, or the launch.
-double cyclesOf(const Work &work, const Machine &machine);
+double cyclesOf(const Demand &demand, const Machine &machine);
 
 } // namespace tinh::cuda
 

@@ -57,7 +57,7 @@ Value combine(Scalars &s, ScatterKind kind, Value old, Value update) {
 
 /// A scatter: the dimensions of x are the first loops, those of the indices the
 /// last ones.
-struct Scatter {
+struct ScatterLoops {
   ScatterKind kind;
   Value x, updates;
   AffineMap updatesMap;
@@ -67,7 +67,7 @@ struct Scatter {
   AffineMap positionsMap;
 };
 
-Value buildScatter(Emitter &e, const Scatter &scatter) {
+Value buildScatter(Emitter &e, const ScatterLoops &scatter) {
   int64_t loops = scatter.updatesMap.getNumDims();
   auto rank = static_cast<int64_t>(shapeOf(scatter.x).size());
   SmallVector<Value> inputs(scatter.positions);
@@ -168,13 +168,13 @@ FailureOr<Value> lowerScatterNd(graph::ScatterNdOp op, Emitter &e,
   ArrayRef<AffineExpr> dims = e.identity(rank + count).getResults();
   SmallVector<AffineExpr> exprs(dims.drop_front(rank));
   llvm::append_range(exprs, dims.take_front(rank).drop_front(width));
-  Scatter scatter = {op.getKind(),
-                     x,
-                     e.reshape(operands[2], shape),
-                     e.map(rank + count, exprs),
-                     {},
-                     {},
-                     e.map(rank + count, dims.drop_front(rank))};
+  ScatterLoops scatter = {op.getKind(),
+                          x,
+                          e.reshape(operands[2], shape),
+                          e.map(rank + count, exprs),
+                          {},
+                          {},
+                          e.map(rank + count, dims.drop_front(rank))};
   for (int64_t j = 0; j < width; ++j) {
     SmallVector<AffineExpr> part(e.identity(count).getResults());
     part.push_back(e.b.getAffineConstantExpr(j));

@@ -35,7 +35,7 @@ struct WindowTile {
   bool inside;     // All taps lie in the image.
 };
 
-struct WindowReduction {
+struct Windows {
   mlir::linalg::GenericOp op;
   unsigned input;     // The operand under the window, and
   mlir::Value source; // what it reads, padding that is skipped taken off.
@@ -57,12 +57,12 @@ struct WindowsPlan : Division {
 
 struct WindowsStrategy {
   using Plan = WindowsPlanAttr;
-  static Match<WindowReduction> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(WindowReduction &, const Target &);
-  static mlir::FailureOr<WindowsPlan> expand(WindowReduction &, Plan,
-                                             const Target &, EmitError);
-  static double cost(WindowReduction &, const WindowsPlan &, const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, WindowReduction &,
+  static Match<Windows> match(mlir::func::FuncOp kernel);
+  static llvm::SmallVector<Plan> plans(Windows &, const Target &);
+  static mlir::FailureOr<WindowsPlan> expand(Windows &, Plan, const Target &,
+                                             EmitError);
+  static double cost(Windows &, const WindowsPlan &, const Target &);
+  static mlir::LogicalResult emit(EmittedKernel &, Windows &,
                                   const WindowsPlan &, const Target &);
 };
 

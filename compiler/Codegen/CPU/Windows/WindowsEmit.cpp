@@ -33,8 +33,8 @@ namespace {
 
 class WindowsEmitter {
 public:
-  WindowsEmitter(EmittedKernel &kernel, WindowReduction &w,
-                 const WindowsPlan &plan, OpBuilder &b)
+  WindowsEmitter(EmittedKernel &kernel, Windows &w, const WindowsPlan &plan,
+                 OpBuilder &b)
       : kernel(kernel), w(w), plan(plan), b(b), loc(kernel.source.getLoc()),
         scalar(b, loc, 1), extents(w.op.getStaticLoopRanges()),
         lanes(plan.lanes), results(w.op->getNumResults()) {}
@@ -59,7 +59,7 @@ private:
   Indices outputAt(Value column);
 
   EmittedKernel &kernel;
-  WindowReduction &w;
+  Windows &w;
   const WindowsPlan &plan;
   OpBuilder &b;
   Location loc;
@@ -257,7 +257,7 @@ LogicalResult WindowsEmitter::emitUnit(Value unit) {
   return success();
 }
 
-LogicalResult WindowsStrategy::emit(EmittedKernel &kernel, WindowReduction &w,
+LogicalResult WindowsStrategy::emit(EmittedKernel &kernel, Windows &w,
                                     const WindowsPlan &plan, const Target &) {
   OpBuilder b(kernel.function.getContext());
   Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);

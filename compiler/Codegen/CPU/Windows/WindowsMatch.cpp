@@ -93,8 +93,7 @@ static bool isNeutral(linalg::GenericOp op, BlockArgument argument,
 }
 
 /// Fills in the axes of a window over operand `input`.
-static bool matchAxes(linalg::GenericOp op, OpOperand &input,
-                      WindowReduction &w) {
+static bool matchAxes(linalg::GenericOp op, OpOperand &input, Windows &w) {
   AffineMap map = op.getMatchingIndexingMap(&input);
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   SmallVector<unsigned> reduced;
@@ -131,8 +130,7 @@ static bool matchAxes(linalg::GenericOp op, OpOperand &input,
 
 /// The padding of the operand under the window, if it can be skipped: it holds
 /// what the reduction ignores, and only along the window.
-static tensor::PadOp skippedPadding(OpOperand &input,
-                                    const WindowReduction &w) {
+static tensor::PadOp skippedPadding(OpOperand &input, const Windows &w) {
   auto pad = input.get().getDefiningOp<tensor::PadOp>();
   Value value = pad ? pad.getConstantPaddingValue() : Value();
   auto op = w.op;
@@ -151,7 +149,7 @@ static tensor::PadOp skippedPadding(OpOperand &input,
 }
 
 /// Takes the padding off the source, and says where taps may miss it.
-static void placeWindow(OpOperand &input, WindowReduction &w) {
+static void placeWindow(OpOperand &input, Windows &w) {
   tensor::PadOp pad = skippedPadding(input, w);
   w.input = input.getOperandNumber();
   w.source = pad ? pad.getSource() : input.get();
@@ -166,7 +164,7 @@ static void placeWindow(OpOperand &input, WindowReduction &w) {
   }
 }
 
-Match<WindowReduction> WindowsStrategy::match(func::FuncOp kernel) {
+Match<Windows> WindowsStrategy::match(func::FuncOp kernel) {
   linalg::GenericOp op = onlyReduction(kernel);
   if (!op || llvm::is_contained(op.getStaticLoopRanges(), 0))
     return NoMatch{"has no reduction, more than one, or no elements"};
@@ -178,7 +176,7 @@ Match<WindowReduction> WindowsStrategy::match(func::FuncOp kernel) {
   AffineMap output = outputMap(op);
   if (!output.isProjectedPermutation() || output.getNumResults() < 3)
     return NoMatch{"has no images of channels as a result"};
-  WindowReduction w;
+  Windows w;
   w.op = op;
   for (unsigned i = 0; i < output.getNumResults(); ++i)
     w.outer.push_back(output.getDimPosition(i));

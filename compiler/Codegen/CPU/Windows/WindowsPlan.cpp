@@ -16,7 +16,7 @@ namespace tinh::cpu {
 
 /// How a line is cut into tiles of up to `most` outputs; nothing if that takes
 /// too many kinds of them.
-static SmallVector<WindowTile> cutLine(WindowReduction &w, int64_t most) {
+static SmallVector<WindowTile> cutLine(Windows &w, int64_t most) {
   constexpr size_t kMostTiles = 12;
   SmallVector<int64_t> extents = w.op.getStaticLoopRanges();
   const WindowAxis &axis = w.axes.back();
@@ -45,16 +45,16 @@ static SmallVector<WindowTile> cutLine(WindowReduction &w, int64_t most) {
 /// Taps that are unrolled: those of a window's line, for each output of a tile.
 constexpr int64_t kMostTaps = 128;
 
-static int64_t tapsOfLine(WindowReduction &w) {
+static int64_t tapsOfLine(Windows &w) {
   return w.op.getStaticLoopRanges()[w.axes.back().kernel];
 }
 
 /// The most outputs of a tile whose code is not too long.
-static int64_t mostOutputs(WindowReduction &w) {
+static int64_t mostOutputs(Windows &w) {
   return std::max<int64_t>(kMostTaps / std::max<int64_t>(tapsOfLine(w), 1), 1);
 }
 
-static int64_t linesOf(WindowReduction &w) {
+static int64_t linesOf(Windows &w) {
   SmallVector<int64_t> extents = w.op.getStaticLoopRanges();
   int64_t lines = 1;
   for (unsigned dim : w.outer)
@@ -73,7 +73,7 @@ static int64_t channelsOf(int64_t channels, int64_t groups) {
 }
 
 /// Whether vectors of so many channels can be computed.
-static bool hasVectors(WindowReduction &w, int64_t lanes) {
+static bool hasVectors(Windows &w, int64_t lanes) {
   auto kernel = w.op->getParentOfType<func::FuncOp>();
   LaneAnalysis analysis(kernel, lanes);
   Indices dims(w.op.getNumLoops(), LaneAnalysis::same());
@@ -96,7 +96,7 @@ static bool hasVectors(WindowReduction &w, int64_t lanes) {
   return analysis.computesResults(output);
 }
 
-SmallVector<WindowsPlanAttr> WindowsStrategy::plans(WindowReduction &w,
+SmallVector<WindowsPlanAttr> WindowsStrategy::plans(Windows &w,
                                                     const Target &target) {
   // Eight accumulators hide the latency of their FMAs, and leave registers for
   // what is loaded, with 16 of them, too.
@@ -119,7 +119,7 @@ SmallVector<WindowsPlanAttr> WindowsStrategy::plans(WindowReduction &w,
                                unitsForChunks(units, wanted))};
 }
 
-FailureOr<WindowsPlan> WindowsStrategy::expand(WindowReduction &w,
+FailureOr<WindowsPlan> WindowsStrategy::expand(Windows &w,
                                                WindowsPlanAttr attribute,
                                                const Target &,
                                                EmitError emitError) {
@@ -153,7 +153,7 @@ FailureOr<WindowsPlan> WindowsStrategy::expand(WindowReduction &w,
   return plan;
 }
 
-double WindowsStrategy::cost(WindowReduction &w, const WindowsPlan &plan,
+double WindowsStrategy::cost(Windows &w, const WindowsPlan &plan,
                              const Target &target) {
   auto kernel = w.op->getParentOfType<func::FuncOp>();
   SmallVector<int64_t> extents = w.op.getStaticLoopRanges();

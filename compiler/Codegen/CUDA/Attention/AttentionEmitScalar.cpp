@@ -9,7 +9,7 @@
 // As in FlashAttention-2 (Dao, "FlashAttention-2: Faster Attention with Better
 // Parallelism and Work Partitioning", 2023), a block has a tile of queries and
 // goes through the keys tile by tile, with the softmax of all keys so far
-// (AttentionSoftmax.cpp): scores are never stored.
+// (AttentionEmitSoftmax.cpp): scores are never stored.
 //
 // Here both products are FFMA's. Sixteen threads share a row, so that half a
 // warp has all its scores of a tile. These become exponentials in registers and

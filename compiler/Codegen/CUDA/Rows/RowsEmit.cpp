@@ -25,7 +25,7 @@ namespace tinh::cuda {
 // Rows, units and iterations
 //===----------------------------------------------------------------------===//
 
-Pull TeamEmitter::makePull(int64_t lanes) {
+Pull RowsEmitter::makePull(int64_t lanes) {
   Pull pull(b, loc, lanes);
   pull.buffers = buffers;
   pull.registers = registers;
@@ -33,7 +33,7 @@ Pull TeamEmitter::makePull(int64_t lanes) {
 }
 
 /// Unit `number` of `count`, or the last one where there are no more.
-TeamEmitter::Unit TeamEmitter::unitAt(Value number, int64_t count, bool all) {
+RowsEmitter::Unit RowsEmitter::unitAt(Value number, int64_t count, bool all) {
   if (all)
     return {number, {}};
   Value takesPart = scalar.isBelow(number, count);
@@ -41,7 +41,7 @@ TeamEmitter::Unit TeamEmitter::unitAt(Value number, int64_t count, bool all) {
 }
 
 /// The block's and the thread's part of the rows.
-void TeamEmitter::findRow() {
+void RowsEmitter::findRow() {
   Value number = kernel.block;
   thread = kernel.thread;
   if (plan.columnUnits)
@@ -60,7 +60,7 @@ void TeamEmitter::findRow() {
       number, plan.written[0].type().getShape().take_front(plan.rank));
 }
 
-TeamEmitter::Part TeamEmitter::findPart(const RowStage &stage) {
+RowsEmitter::Part RowsEmitter::findPart(const RowStage &stage) {
   if (stage.shares == 1)
     return {thread, scalar.index(0)};
   if (stage.places == 1)
@@ -71,7 +71,7 @@ TeamEmitter::Part TeamEmitter::findPart(const RowStage &stage) {
 }
 
 /// `step` for those of `count` units that thread `number` of so many has.
-TeamEmitter::Values TeamEmitter::forShare(int64_t count, int64_t threads,
+RowsEmitter::Values RowsEmitter::forShare(int64_t count, int64_t threads,
                                           Value number, ValueRange initial,
                                           Step step) {
   int64_t whole = count / threads;
@@ -109,7 +109,7 @@ TeamEmitter::Values TeamEmitter::forShare(int64_t count, int64_t threads,
 }
 
 /// The row's index in a tensor of `shape` with that of a unit.
-Indices TeamEmitter::place(ArrayRef<int64_t> shape, Value unit, int64_t lanes) {
+Indices RowsEmitter::place(ArrayRef<int64_t> shape, Value unit, int64_t lanes) {
   size_t rank = std::min(row.size(), shape.size());
   Indices at(ArrayRef(row).take_front(rank));
   at.append(scalar.unravelIndex(unit, shape.drop_front(rank), lanes));
@@ -117,7 +117,7 @@ Indices TeamEmitter::place(ArrayRef<int64_t> shape, Value unit, int64_t lanes) {
 }
 
 /// Whether `op` needs what has been written since the last barrier.
-bool TeamEmitter::readsUnsynchronised(Operation *op) {
+bool RowsEmitter::readsUnsynchronised(Operation *op) {
   llvm::DenseSet<Operation *> seen;
   SmallVector<Operation *> worklist{op};
   while (!worklist.empty()) {
@@ -140,7 +140,7 @@ bool TeamEmitter::readsUnsynchronised(Operation *op) {
   return false;
 }
 
-void TeamEmitter::syncFor(Operation *op) {
+void RowsEmitter::syncFor(Operation *op) {
   if (!readsUnsynchronised(op))
     return;
   kernel.barrier(b);
@@ -152,7 +152,7 @@ void TeamEmitter::syncFor(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 /// Those of one shape.
-LogicalResult TeamEmitter::emitResults(ArrayRef<unsigned> results) {
+LogicalResult RowsEmitter::emitResults(ArrayRef<unsigned> results) {
   ArrayRef<int64_t> shape = plan.written[results[0]].type().getShape();
   if (llvm::is_contained(shape, 0))
     return success();
@@ -198,7 +198,7 @@ LogicalResult TeamEmitter::emitResults(ArrayRef<unsigned> results) {
   return forShare(units, threads, number, {}, compute);
 }
 
-LogicalResult TeamEmitter::emit() {
+LogicalResult RowsEmitter::emit() {
   findRow();
   for (BlockArgument argument : kernel.source.getArguments())
     buffers[argument] = kernel.operand(argument.getArgNumber());
@@ -224,7 +224,7 @@ LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const RowsKernel &,
                                  const RowsLayout &layout, const Target &) {
   kernel.preferRegisters();
   OpBuilder b = kernel.builder();
-  return TeamEmitter(kernel, layout, b).emit();
+  return RowsEmitter(kernel, layout, b).emit();
 }
 
 } // namespace tinh::cuda

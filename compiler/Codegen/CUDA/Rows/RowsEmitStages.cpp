@@ -19,7 +19,7 @@ namespace tinh::cuda {
 
 /// The thread's share of the reduction at `at`: a vector where lanes lie along
 /// the result, else one number.
-FailureOr<Value> TeamEmitter::reducePartly(const RowStage &stage, Pull &pull,
+FailureOr<Value> RowsEmitter::reducePartly(const RowStage &stage, Pull &pull,
                                            const Indices &at, Value share) {
   linalg::GenericOp op = stage.op;
   auto dims = pull.loopIndices(op, at);
@@ -57,7 +57,7 @@ FailureOr<Value> TeamEmitter::reducePartly(const RowStage &stage, Pull &pull,
 }
 
 /// What warps have found of a place, combined: all threads get it.
-Value TeamEmitter::exchangeWarps(const RowStage &stage, Value partial,
+Value RowsEmitter::exchangeWarps(const RowStage &stage, Value partial,
                                  Value place) {
   int64_t count = stage.warpShares();
   auto vector = dyn_cast<VectorType>(partial.getType());
@@ -102,7 +102,7 @@ Value TeamEmitter::exchangeWarps(const RowStage &stage, Value partial,
 }
 
 /// What the threads of the same place have found, combined.
-Value TeamEmitter::combineShares(const RowStage &stage, Value partial) {
+Value RowsEmitter::combineShares(const RowStage &stage, Value partial) {
   auto kind = matchCombiner(stage.op)->kind;
   int64_t first = stage.firstShareBit(), last = first + stage.shareBits();
   for (int64_t bit = first; bit < std::min<int64_t>(last, 5); ++bit) {
@@ -117,7 +117,7 @@ Value TeamEmitter::combineShares(const RowStage &stage, Value partial) {
 
 /// The results of a stage at `at`.
 FailureOr<SmallVector<LaneValue>>
-TeamEmitter::computeUnit(const RowStage &stage, const Indices &at,
+RowsEmitter::computeUnit(const RowStage &stage, const Indices &at,
                          Value share) {
   linalg::GenericOp op = stage.op;
   Pull pull = makePull(stage.lanes);
@@ -142,7 +142,7 @@ TeamEmitter::computeUnit(const RowStage &stage, const Indices &at,
 }
 
 /// Where the results of a stage lie in shared memory.
-SmallVector<Buffer> TeamEmitter::allocate(const RowStage &stage) {
+SmallVector<Buffer> RowsEmitter::allocate(const RowStage &stage) {
   linalg::GenericOp op = stage.op;
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op.getResult(0).getType()).getShape();
@@ -161,7 +161,7 @@ SmallVector<Buffer> TeamEmitter::allocate(const RowStage &stage) {
   return memory;
 }
 
-LogicalResult TeamEmitter::emitStage(const RowStage &stage) {
+LogicalResult RowsEmitter::emitStage(const RowStage &stage) {
   linalg::GenericOp op = stage.op;
   syncFor(op);
   ArrayRef<int64_t> shape =

@@ -12,10 +12,10 @@
 
 namespace tinh::cuda {
 
-/// Emits what a plan says: the stages (RowsStages.cpp), then the results.
-class TeamEmitter {
+/// Emits what a plan says: the stages (RowsEmitStages.cpp), then the results.
+class RowsEmitter {
 public:
-  TeamEmitter(EmittedKernel &kernel, RowsLayout layout, mlir::OpBuilder &b)
+  RowsEmitter(EmittedKernel &kernel, RowsLayout layout, mlir::OpBuilder &b)
       : kernel(kernel), plan(std::move(layout)), b(b),
         loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
 

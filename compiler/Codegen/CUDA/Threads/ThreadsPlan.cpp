@@ -66,7 +66,7 @@ double ThreadsStrategy::cost(const ThreadsKernel &threads, ThreadsPlanAttr,
   WorkAnalysis analysis(threads.kernel);
   double cache = analysis.cacheBytes();
   // What is turned is read by elements that lie apart.
-  if (auto turn = TransposeStrategy::match(threads.kernel))
+  if (auto transpose = TransposeStrategy::match(threads.kernel))
     cache *= guess::kSector / 4.0;
   return cyclesOf({analysis.memoryBytes(), cache,
                    guess::kLoad * std::max(1.0, analysis.loads())},

@@ -14,7 +14,7 @@ namespace tinh::cuda {
 
 /// A permutation that moves the last dimension, with what is computed element
 /// by element before and after it.
-struct Turn {
+struct Transpose {
   mlir::func::FuncOp kernel;
   mlir::linalg::GenericOp op;
   llvm::SmallVector<int64_t> shape; ///< Of its result.
@@ -28,12 +28,12 @@ struct Turn {
 
 /// A tile that a block turns, of so many rows and columns, which a warp has a
 /// line of if each of its threads has so many elements.
-struct TurnTile {
+struct TransposeTile {
   int64_t lanes, side = kWarp * lanes;
   /// Elements from one row of it to the next.
   int64_t pitch() const { return side + lanes; }
 };
-int64_t countTiles(const Turn &turn, const TurnTile &tile);
+int64_t countTiles(const Transpose &t, const TransposeTile &tile);
 
 /// The strategy `transpose`: kernels that move the last dimension, by way of
 /// shared memory.
@@ -41,12 +41,13 @@ struct TransposeStrategy {
   using Plan = TransposePlanAttr;
   /// The one permutation of `kernel`, whose results follow from it element by
   /// element.
-  static Match<Turn> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Turn &turn, const Target &target);
-  static double cost(const Turn &turn, Plan plan, const Target &target);
+  static Match<Transpose> match(mlir::func::FuncOp kernel);
+  static llvm::SmallVector<Plan> plans(const Transpose &t,
+                                       const Target &target);
+  static double cost(const Transpose &t, Plan plan, const Target &target);
   static llvm::FailureOr<Divided<Plan>>
-  expand(const Turn &turn, Plan plan, const Target &target, EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const Turn &turn,
+  expand(const Transpose &t, Plan plan, const Target &target, EmitError error);
+  static llvm::LogicalResult emit(EmittedKernel &kernel, const Transpose &t,
                                   Plan plan, const Target &target);
 };
 

@@ -23,13 +23,12 @@ namespace tinh::cuda {
 
 namespace {
 
-class TurnEmitter {
+class TransposeEmitter {
 public:
-  TurnEmitter(EmittedKernel &kernel, const Turn &turn, TransposePlanAttr plan,
-              OpBuilder &b)
-      : kernel(kernel), turn(turn), shape{plan.getLanes()},
-        lines(plan.getWarps()), b(b), loc(kernel.source.getLoc()),
-        scalar(b, loc, 1) {}
+  TransposeEmitter(EmittedKernel &kernel, const Transpose &t,
+                   TransposePlanAttr plan, OpBuilder &b)
+      : kernel(kernel), t(t), shape{plan.getLanes()}, lines(plan.getWarps()),
+        b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
   LogicalResult emit();
 
 private:
@@ -47,8 +46,8 @@ private:
   }
 
   EmittedKernel &kernel;
-  const Turn &turn;
-  TurnTile shape;
+  const Transpose &t;
+  TransposeTile shape;
   int64_t lines; // That the block has at a time.
   OpBuilder &b;
   Location loc;
@@ -59,7 +58,7 @@ private:
 
 } // namespace
 
-LogicalResult TurnEmitter::forLines(
+LogicalResult TransposeEmitter::forLines(
     unsigned lineDim, unsigned alongDim,
     function_ref<LogicalResult(Value, Value, const Indices &)> body) {
   Value along = scalar.mul(lane, shape.lanes);
@@ -70,9 +69,9 @@ LogicalResult TurnEmitter::forLines(
     at[alongDim] = vectorAt(scalar.add(at[alongDim].base, along));
     Value inside;
     for (unsigned dim : {lineDim, alongDim})
-      if (turn.shape[dim] % shape.side != 0)
+      if (t.shape[dim] % shape.side != 0)
         inside =
-            scalar.both(inside, scalar.isBelow(at[dim].base, turn.shape[dim]));
+            scalar.both(inside, scalar.isBelow(at[dim].base, t.shape[dim]));
     if (failed(
             buildIf(b, loc, inside, [&] { return body(number, along, at); })))
       return failure();
@@ -81,14 +80,14 @@ LogicalResult TurnEmitter::forLines(
 }
 
 /// Reads lines along the dimension that is the last one before the permutation.
-LogicalResult TurnEmitter::load(const Buffer &tile) {
+LogicalResult TransposeEmitter::load(const Buffer &tile) {
   return forLines(
-      turn.row(), turn.column,
+      t.row(), t.column,
       [&](Value row, Value column, const Indices &at) -> LogicalResult {
         Pull pull(b, loc, shape.lanes);
         kernel.bindInputs(pull);
-        linalg::GenericOp op = turn.op;
-        auto value = pull.at(op.getDpsInputs()[0], turn.sourceIndices(at));
+        linalg::GenericOp op = t.op;
+        auto value = pull.at(op.getDpsInputs()[0], t.sourceIndices(at));
         if (failed(value))
           return failure();
         return pull.store(*value, tile, {{row, 0, 1}, vectorAt(column)});
@@ -96,9 +95,9 @@ LogicalResult TurnEmitter::load(const Buffer &tile) {
 }
 
 /// Elements of a column of the tile from `row` on.
-FailureOr<LaneValue> TurnEmitter::loadColumn(const Buffer &tile, Value row,
-                                             Value column) {
-  Type element = turn.element();
+FailureOr<LaneValue> TransposeEmitter::loadColumn(const Buffer &tile, Value row,
+                                                  Value column) {
+  Type element = t.element();
   if (shape.lanes == 1)
     return scalar.load(tile, element, {{row, 0, 1}, {column, 0, 1}});
   SmallVector<Value> elements;
@@ -115,45 +114,45 @@ FailureOr<LaneValue> TurnEmitter::loadColumn(const Buffer &tile, Value row,
 }
 
 /// Writes lines along the last dimension of the results.
-LogicalResult TurnEmitter::store(const Buffer &tile) {
+LogicalResult TransposeEmitter::store(const Buffer &tile) {
   return forLines(
-      turn.column, turn.row(),
+      t.column, t.row(),
       [&](Value column, Value row, const Indices &at) -> LogicalResult {
         auto value = loadColumn(tile, row, column);
         if (failed(value))
           return failure();
         Pull after(b, loc, shape.lanes);
         kernel.bindInputs(after);
-        after.registers[turn.result()] = *value;
+        after.registers[t.result()] = *value;
         return kernel.storeResults(after, at);
       });
 }
 
-LogicalResult TurnEmitter::emit() {
+LogicalResult TransposeEmitter::emit() {
   lane = kernel.thread;
   line = kernel.thread;
   lane = scalar.peel(line, kWarp);
   Value rest = kernel.block;
-  first.assign(turn.shape.size(), LaneIndex{scalar.index(0), 0, 1});
-  for (unsigned dim : {turn.column, turn.row()})
+  first.assign(t.shape.size(), LaneIndex{scalar.index(0), 0, 1});
+  for (unsigned dim : {t.column, t.row()})
     first[dim].base = scalar.mul(
-        scalar.peel(rest, llvm::divideCeil(turn.shape[dim], shape.side)),
+        scalar.peel(rest, llvm::divideCeil(t.shape[dim], shape.side)),
         shape.side);
-  for (unsigned dim = turn.shape.size(); dim-- > 0;)
-    if (dim != turn.column && dim != turn.row())
-      first[dim].base = scalar.peel(rest, turn.shape[dim]);
+  for (unsigned dim = t.shape.size(); dim-- > 0;)
+    if (dim != t.column && dim != t.row())
+      first[dim].base = scalar.peel(rest, t.shape[dim]);
   Buffer tile =
-      kernel.sharedBuffer(b, 0, {shape.side, shape.pitch()}, turn.element());
+      kernel.sharedBuffer(b, 0, {shape.side, shape.pitch()}, t.element());
   if (failed(load(tile)))
     return failure();
   kernel.barrier(b);
   return store(tile);
 }
 
-LogicalResult TransposeStrategy::emit(EmittedKernel &kernel, const Turn &turn,
+LogicalResult TransposeStrategy::emit(EmittedKernel &kernel, const Transpose &t,
                                       TransposePlanAttr plan, const Target &) {
   OpBuilder b = kernel.builder();
-  return TurnEmitter(kernel, turn, plan, b).emit();
+  return TransposeEmitter(kernel, t, plan, b).emit();
 }
 
 } // namespace tinh::cuda

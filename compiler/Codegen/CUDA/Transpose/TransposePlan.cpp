@@ -19,17 +19,17 @@ using namespace mlir;
 namespace tinh::cuda {
 
 /// The permutation that `op` is, if it moves the last of long dimensions.
-static std::optional<Turn> matchPermutation(linalg::GenericOp op) {
+static std::optional<Transpose> matchPermutation(linalg::GenericOp op) {
   auto order = permutationOf(op);
   if (!order || order->size() < 2)
     return std::nullopt;
   constexpr int64_t kLeast = 8;
-  Turn turn{op->getParentOfType<func::FuncOp>(), op, {}, order->back()};
-  turn.shape.assign(op.getStaticLoopRanges());
-  if (turn.column == turn.row() || turn.shape[turn.column] < kLeast ||
-      turn.shape[turn.row()] < kLeast)
+  Transpose t{op->getParentOfType<func::FuncOp>(), op, {}, order->back()};
+  t.shape.assign(op.getStaticLoopRanges());
+  if (t.column == t.row() || t.shape[t.column] < kLeast ||
+      t.shape[t.row()] < kLeast)
     return std::nullopt;
-  return turn;
+  return t;
 }
 
 /// Whether what the kernel reads to compute `value` is read along its last
@@ -46,20 +46,20 @@ static bool followsElementwise(Value value) {
          llvm::all_of(op.getDpsInputs(), followsElementwise);
 }
 
-Indices Turn::sourceIndices(const Indices &at) const {
+Indices Transpose::sourceIndices(const Indices &at) const {
   return llvm::map_to_vector(*permutationOf(op),
                              [&](unsigned dim) { return at[dim]; });
 }
 
-Match<Turn> TransposeStrategy::match(func::FuncOp kernel) {
-  std::optional<Turn> found;
+Match<Transpose> TransposeStrategy::match(func::FuncOp kernel) {
+  std::optional<Transpose> found;
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
-    auto turn = matchPermutation(op);
-    if (!turn)
+    auto t = matchPermutation(op);
+    if (!t)
       continue;
     if (found)
       return NoMatch{"moves the last dimension more than once"};
-    found = turn;
+    found = t;
   }
   if (!found || llvm::is_contained(found->shape, 0))
     return NoMatch{"does not move the last dimension"};
@@ -74,62 +74,59 @@ Match<Turn> TransposeStrategy::match(func::FuncOp kernel) {
 // Plans
 //===----------------------------------------------------------------------===//
 
-int64_t countTiles(const Turn &turn, const TurnTile &tile) {
+int64_t countTiles(const Transpose &t, const TransposeTile &tile) {
   int64_t count = 1;
-  for (auto [i, extent] : llvm::enumerate(turn.shape))
-    count *= i == turn.column || i == turn.row()
-                 ? llvm::divideCeil(extent, tile.side)
-                 : extent;
+  for (auto [i, extent] : llvm::enumerate(t.shape))
+    count *= i == t.column || i == t.row() ? llvm::divideCeil(extent, tile.side)
+                                           : extent;
   return count;
 }
 
 /// Whether elements can be read before and written after the permutation in
 /// vectors.
-static bool takesVectors(const Turn &turn, int64_t lanes) {
+static bool takesVectors(const Transpose &t, int64_t lanes) {
   if (lanes == 1)
     return true;
-  if (turn.shape[turn.column] % lanes != 0 ||
-      turn.shape[turn.row()] % lanes != 0)
+  if (t.shape[t.column] % lanes != 0 || t.shape[t.row()] % lanes != 0)
     return false;
-  Indices at(turn.shape.size(), LaneAnalysis::same());
-  LaneAnalysis before(turn.kernel, lanes), after(turn.kernel, lanes);
+  Indices at(t.shape.size(), LaneAnalysis::same());
+  LaneAnalysis before(t.kernel, lanes), after(t.kernel, lanes);
   Indices read = at, written = at;
-  read[turn.column] = written[turn.row()] = before.along();
-  linalg::GenericOp op = turn.op;
-  if (!before.at(op.getDpsInputs()[0], turn.sourceIndices(read)))
+  read[t.column] = written[t.row()] = before.along();
+  linalg::GenericOp op = t.op;
+  if (!before.at(op.getDpsInputs()[0], t.sourceIndices(read)))
     return false;
-  after.registers[turn.result()] = after.inRegisters();
+  after.registers[t.result()] = after.inRegisters();
   return after.computesResults(written);
 }
 
-SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Turn &turn,
+SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
                                                         const Target &) {
   constexpr int64_t kWarps = kThreads / kWarp;
-  int64_t lanes = 4 / std::min<int64_t>(4, graph::elementSize(turn.element()));
-  return {TransposePlanAttr::get(
-      turn.op->getContext(), takesVectors(turn, lanes) ? lanes : 1, kWarps)};
+  int64_t lanes = 4 / std::min<int64_t>(4, graph::elementSize(t.element()));
+  return {TransposePlanAttr::get(t.op->getContext(),
+                                 takesVectors(t, lanes) ? lanes : 1, kWarps)};
 }
 
-double TransposeStrategy::cost(const Turn &turn, TransposePlanAttr,
+double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr,
                                const Target &) {
-  WorkAnalysis analysis(turn.kernel);
+  WorkAnalysis analysis(t.kernel);
   return cyclesOf({analysis.memoryBytes(), analysis.cacheBytes(),
                    guess::kLoad + guess::kBarrier},
                   plannedMachine());
 }
 
 FailureOr<Divided<TransposePlanAttr>>
-TransposeStrategy::expand(const Turn &turn, TransposePlanAttr plan,
+TransposeStrategy::expand(const Transpose &t, TransposePlanAttr plan,
                           const Target &target, EmitError error) {
-  TurnTile tile{plan.getLanes()};
-  if (!takesVectors(turn, tile.lanes))
+  TransposeTile tile{plan.getLanes()};
+  if (!takesVectors(t, tile.lanes))
     return error() << "elements cannot be read and written in vectors of "
                    << tile.lanes;
-  return divided(
-      plan,
-      {countTiles(turn, tile), plan.getWarps() * kWarp,
-       tile.side * tile.pitch() * graph::elementSize(turn.element())},
-      target, error);
+  return divided(plan,
+                 {countTiles(t, tile), plan.getWarps() * kWarp,
+                  tile.side * tile.pitch() * graph::elementSize(t.element())},
+                 target, error);
 }
 
 } // namespace tinh::cuda
