@@ -8,7 +8,7 @@
 #include "compiler/Codegen/Passes.h"
 
 #include "compiler/Codegen/CPU/Strategies.h"
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "dialects/cpu/Cpu.h"
 #include "dialects/cuda/Cuda.h"
 #include "dialects/graph/Graph.h"

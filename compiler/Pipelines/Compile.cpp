@@ -10,7 +10,7 @@
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CUDA/DeviceCode.h"
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/InternalErrors.h"

@@ -10,7 +10,7 @@
 #include "compiler/Codegen/CPU/ObjectCode.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CUDA/DeviceCode.h"
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"

@@ -1,5 +1,4 @@
-//===- EmittedKernel.cpp - Kernels while code for them is emitted --*- C++
-//-*-===//
+//===- EmittedKernel.cpp - Kernels while code is emitted --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -8,54 +7,31 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/EmittedKernel.h"
 
-#include "dialects/graph/Layout.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace tinh::cpu {
 
-EmittedKernel::EmittedKernel(func::FuncOp source, TypeRange types,
-                             ModuleOp module)
-    : source(source) {
+EmittedKernel::EmittedKernel(func::FuncOp kernel, TypeRange types,
+                             ModuleOp module) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  function = func::FuncOp::create(b, source.getLoc(), source.getName(),
-                                  b.getFunctionType(types, {}));
-  Block *entry = function.addEntryBlock();
+  auto emitted = func::FuncOp::create(b, kernel.getLoc(), kernel.getName(),
+                                      b.getFunctionType(types, {}));
+  source = kernel;
+  function = emitted;
+  Block *entry = emitted.addEntryBlock();
   b.setInsertionPointToEnd(entry);
-  func::ReturnOp::create(b, source.getLoc());
+  func::ReturnOp::create(b, kernel.getLoc());
   auto last = entry->getArguments().take_back(3);
   scratch = last[0];
   begin = last[1];
   end = last[2];
 }
 
-Buffer EmittedKernel::operand(unsigned i) {
-  return {function.getArgument(i), operandStrides(source, i), {}};
-}
-
-Buffer EmittedKernel::scratchBuffer(OpBuilder &b, int64_t offset,
-                                    ArrayRef<int64_t> shape, Type element) {
-  auto tensor = RankedTensorType::get(shape, element);
-  Location loc = source.getLoc();
-  Value at = arith::ConstantIndexOp::create(b, loc, offset);
-  SmallVector<int64_t> strides = graph::denseStrides(shape);
-  Value view = memref::ViewOp::create(b, loc, flatType(tensor, strides),
-                                      scratch, at, ValueRange());
-  return {view, strides, {}};
-}
-
-void EmittedKernel::bindInputs(Pull &pull) {
-  for (BlockArgument argument : source.getArguments())
-    pull.buffers[argument] = operand(argument.getArgNumber());
-}
-
 Value EmittedKernel::loopOverUnits(OpBuilder &b, int64_t units,
                                    int64_t perChunk) {
-  b.setInsertionPoint(function.getBody().front().getTerminator());
   Pull scalar(b, source.getLoc(), 1);
   Value first = scalar.mul(begin, perChunk);
   Value last = scalar.minimum(scalar.mul(end, perChunk), units);
@@ -65,16 +41,10 @@ Value EmittedKernel::loopOverUnits(OpBuilder &b, int64_t units,
   return loop.getInductionVar();
 }
 
-LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
-                           const Indices &at) {
-  unsigned inputs = kernel.source.getNumArguments();
-  for (auto [i, value] : llvm::enumerate(returnedValues(kernel.source))) {
-    auto element = pull.at(value, at);
-    if (failed(element) ||
-        failed(pull.store(*element, kernel.operand(inputs + i), at)))
+LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at) {
+  for (unsigned i = 0; i < source.getNumResults(); ++i)
+    if (failed(codegen::EmittedKernel::storeResults(pull, at, i)))
       return failure();
-    pull.registers[value] = *element;
-  }
   return success();
 }
 

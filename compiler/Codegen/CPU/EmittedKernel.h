@@ -1,5 +1,4 @@
-//===- EmittedKernel.h - Kernels while code for them is emitted --*- C++
-//-*-===//
+//===- EmittedKernel.h - Kernels while code is emitted ----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,44 +10,36 @@
 
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/Kernel/Analysis.h"
-#include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/EmittedKernel.h"
 #include "compiler/Codegen/Kernel/Strategy.h"
 #include "dialects/cpu/Cpu.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tinh::cpu {
 
 using namespace codegen; // What all devices have in common.
 
-/// A kernel function while code for it is being emitted: its operands as flat
-/// memory, the worker's scratch memory and the chunks to compute.
-struct EmittedKernel {
+/// The worker's scratch memory and the chunks to compute are given, too.
+struct EmittedKernel : codegen::EmittedKernel {
   /// A function in `module` that returns at once. Its operands have the given
   /// types, of which the last three are of scratch memory and the chunks.
   EmittedKernel(mlir::func::FuncOp source, mlir::TypeRange types,
                 mlir::ModuleOp module);
 
-  mlir::func::FuncOp source;
-  mlir::func::FuncOp function;
   mlir::Value scratch, begin, end;
 
-  /// Memory of the kernel's operand `i`: its inputs, then its results.
-  Buffer operand(unsigned i);
   /// A buffer of `shape` at `offset` bytes of the scratch memory.
   Buffer scratchBuffer(mlir::OpBuilder &b, int64_t offset,
-                       llvm::ArrayRef<int64_t> shape, mlir::Type element);
-  /// Lets `pull` see the kernel's inputs.
-  void bindInputs(Pull &pull);
+                       llvm::ArrayRef<int64_t> shape, mlir::Type element) {
+    return bufferIn(scratch, b, offset, shape, element);
+  }
   /// Emits the loop over the units of the chunks to compute, `perChunk` of
   /// `units` in each, and leaves `b` in it. Returns the unit's number.
   mlir::Value loopOverUnits(mlir::OpBuilder &b, int64_t units,
                             int64_t perChunk);
+  /// Stores all results at `at`, each before the next is computed: registers
+  /// are few.
+  mlir::LogicalResult storeResults(Pull &pull, const Indices &at);
 };
-
-/// Stores the kernel's results at `at`, pulled on what `pull` has in registers.
-mlir::LogicalResult storeResults(EmittedKernel &kernel, Pull &pull,
-                                 const Indices &at);
 
 /// Rounds up to the alignment of buffers.
 inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }

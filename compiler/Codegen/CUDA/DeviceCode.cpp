@@ -10,7 +10,7 @@
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Emulate/Emulate.h"
 #include "compiler/Codegen/CUDA/Pointers.h"
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
 #include "tinh/artifact.h"

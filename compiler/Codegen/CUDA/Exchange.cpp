@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Exchange.h"
 
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/EmittedKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"

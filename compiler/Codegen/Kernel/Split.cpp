@@ -8,9 +8,10 @@
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "dialects/graph/Layout.h"
 #include "dialects/origin/Origin.h"
 

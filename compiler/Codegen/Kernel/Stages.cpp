@@ -8,7 +8,7 @@
 #include "compiler/Codegen/Kernel/Stages.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Layout.h"
 

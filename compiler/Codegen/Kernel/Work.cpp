@@ -8,8 +8,8 @@
 #include "compiler/Codegen/Kernel/Work.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
-#include "compiler/Codegen/Kernel/Scan.h"
-#include "compiler/Codegen/Kernel/Scatter.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scatter.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

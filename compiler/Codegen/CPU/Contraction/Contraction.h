@@ -15,8 +15,8 @@
 #define TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
-#include "compiler/Codegen/Kernel/Product.h"
 
 namespace tinh::cpu {
 

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
-#include "compiler/Codegen/Kernel/Product.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -309,8 +309,7 @@ LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
                                         const Contraction &c,
                                         const ContractionPlan &plan,
                                         const Target &target) {
-  Block &entry = kernel.function.getBody().front();
-  OpBuilder b(entry.getTerminator());
+  OpBuilder b = kernel.builder();
   Location loc = kernel.source.getLoc();
   Value one = arith::ConstantIndexOp::create(b, loc, 1);
   auto chunks = scf::ForOp::create(b, loc, kernel.begin, kernel.end, one);
@@ -319,8 +318,8 @@ LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
   auto finish = [&](Pull &pull, Value sums, Indices at) {
     linalg::GenericOp op = c.op;
     pull.registers[c.result] = {sums, false, {}};
-    return storeResults(kernel, pull,
-                        indicesInResult(pull, op.getResult(0), c.result, at));
+    return kernel.storeResults(
+        pull, indicesInResult(pull, op.getResult(0), c.result, at));
   };
   Pull operands(b, loc, 1);
   kernel.bindInputs(operands);

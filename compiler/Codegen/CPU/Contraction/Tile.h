@@ -10,7 +10,7 @@
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
 #include "compiler/Codegen/CPU/Target.h"
-#include "compiler/Codegen/Kernel/Product.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 
 namespace tinh::cpu {
 

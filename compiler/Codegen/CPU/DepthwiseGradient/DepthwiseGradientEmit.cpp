@@ -298,7 +298,7 @@ LogicalResult DepthwiseGradientEmitter::finish(Value sum) {
   kernel.bindInputs(pull);
   at = indicesInResult(pull, g.op->getResult(0), g.result, at);
   pull.registers[g.result] = {sum, /*uniform=*/true, {}};
-  return storeResults(kernel, pull, at);
+  return kernel.storeResults(pull, at);
 }
 
 /// All taps along `loops`, which come after `tap` of those before.
@@ -349,7 +349,7 @@ LogicalResult DepthwiseGradientStrategy::emit(EmittedKernel &kernel,
                                               const DepthwiseGradient &gradient,
                                               const DepthwiseGradientPlan &plan,
                                               const Target &target) {
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
+  OpBuilder b = kernel.builder();
   Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
   return DepthwiseGradientEmitter(kernel, gradient, plan, target, b)
       .emitChunk(chunk);

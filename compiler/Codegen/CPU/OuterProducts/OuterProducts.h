@@ -20,7 +20,7 @@
 #define TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTS_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
-#include "compiler/Codegen/Kernel/Product.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 
 namespace tinh::cpu {
 

@@ -16,7 +16,7 @@
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
-#include "compiler/Codegen/Kernel/Product.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -318,7 +318,7 @@ LogicalResult OuterProductsEmitter::finish(Value sum, Value mask) {
   pull.mask = mask;
   at = indicesInResult(pull, p.op->getResult(0), p.result, at);
   pull.registers[p.result] = {sum, !isVector, {}};
-  return storeResults(kernel, pull, at);
+  return kernel.storeResults(pull, at);
 }
 
 /// Runs `body` for all taps from loop `level` on, which are `plane` before,
@@ -481,7 +481,7 @@ LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,
                                           const OuterProducts &products,
                                           const OuterProductsPlan &plan,
                                           const Target &target) {
-  OpBuilder b(kernel.function.getBody().front().getTerminator());
+  OpBuilder b = kernel.builder();
   Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
   return OuterProductsEmitter(kernel, products, plan, target, b)
       .emitChunk(chunk);

@@ -11,7 +11,6 @@
 
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
-#include "compiler/Codegen/Kernel/Product.h"
 
 using namespace mlir;
 

@@ -263,7 +263,7 @@ private:
 
 LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const Rows &rows,
                                  const RowsPlan &plan, const Target &target) {
-  OpBuilder b(kernel.function.getContext());
+  OpBuilder b = kernel.builder();
   Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
   Pull scalar(b, kernel.source.getLoc(), 1);
   Value block = scalar.peel(unit, plan.blocks);

@@ -8,7 +8,7 @@
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 
 using namespace mlir;
 

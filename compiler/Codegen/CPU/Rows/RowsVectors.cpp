@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "dialects/graph/Layout.h"
 
 using namespace mlir;

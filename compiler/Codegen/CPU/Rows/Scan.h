@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A running sum (Kernel/Scan.h) is computed with one addition an element.
+// A running sum (Kernel/Forms/Scan.h) is computed with one addition an element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_ROWS_SCAN_H
 #define TINH_CODEGEN_CPU_ROWS_SCAN_H
 
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "compiler/Codegen/Kernel/Pull.h"
-#include "compiler/Codegen/Kernel/Scan.h"
 
 namespace tinh::cpu {
 

@@ -16,7 +16,7 @@
 #define TINH_CODEGEN_CPU_SCATTER_SCATTER_H
 
 #include "compiler/Codegen/CPU/EmittedKernel.h"
-#include "compiler/Codegen/Kernel/Scatter.h"
+#include "compiler/Codegen/Kernel/Forms/Scatter.h"
 
 namespace tinh::cpu {
 

@@ -246,7 +246,7 @@ LogicalResult ScatterStrategy::emit(EmittedKernel &kernel,
                                     const Scatter &scatter,
                                     const ScatterPlan &plan,
                                     const Target &target) {
-  OpBuilder b(kernel.function.getContext());
+  OpBuilder b = kernel.builder();
   Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
   return ScatterEmitter(kernel, scatter, plan, target, b).emitUnit(unit);
 }

@@ -154,7 +154,7 @@ void TransposeEmitter::emitUnit(Value unit) {
 LogicalResult TransposeStrategy::emit(EmittedKernel &kernel, const Transpose &t,
                                       const TransposePlan &plan,
                                       const Target &) {
-  OpBuilder b(kernel.function.getContext());
+  OpBuilder b = kernel.builder();
   Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
   TransposeEmitter(kernel, t, plan, b).emitUnit(unit);
   return success();

@@ -197,7 +197,7 @@ LogicalResult WindowsEmitter::emitTile(Value start, const WindowTile &tile) {
     for (auto [result, value] : llvm::zip_equal(
              w.op.getResults(), ArrayRef(*reduced).slice(i * results, results)))
       pull.registers[result] = {value, lanes == 1, {}};
-    if (failed(storeResults(kernel, pull, at)))
+    if (failed(kernel.storeResults(pull, at)))
       return failure();
   }
   return success();
@@ -259,7 +259,7 @@ LogicalResult WindowsEmitter::emitUnit(Value unit) {
 
 LogicalResult WindowsStrategy::emit(EmittedKernel &kernel, Windows &w,
                                     const WindowsPlan &plan, const Target &) {
-  OpBuilder b(kernel.function.getContext());
+  OpBuilder b = kernel.builder();
   Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
   return WindowsEmitter(kernel, w, plan, b).emitUnit(unit);
 }

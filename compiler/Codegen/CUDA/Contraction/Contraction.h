@@ -16,8 +16,8 @@
 #ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H
 #define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H
 
-#include "compiler/Codegen/CUDA/Strategy.h"
-#include "compiler/Codegen/Kernel/Product.h"
+#include "compiler/Codegen/CUDA/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 
 namespace tinh::cuda {
 

@@ -21,7 +21,7 @@
 #ifndef TINH_CODEGEN_CUDA_ROWS_ROWS_H
 #define TINH_CODEGEN_CUDA_ROWS_ROWS_H
 
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/EmittedKernel.h"
 #include "compiler/Codegen/Kernel/Stages.h"
 
 namespace tinh::cuda {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 
 using namespace mlir;
 

@@ -8,8 +8,8 @@
 #ifndef TINH_CODEGEN_CUDA_SCAN_SCAN_H
 #define TINH_CODEGEN_CUDA_SCAN_SCAN_H
 
-#include "compiler/Codegen/CUDA/Strategy.h"
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/CUDA/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 
 namespace tinh::cuda {
 

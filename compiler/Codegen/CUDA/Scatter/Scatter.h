@@ -8,8 +8,8 @@
 #ifndef TINH_CODEGEN_CUDA_SCATTER_SCATTER_H
 #define TINH_CODEGEN_CUDA_SCATTER_SCATTER_H
 
-#include "compiler/Codegen/CUDA/Strategy.h"
-#include "compiler/Codegen/Kernel/Scatter.h"
+#include "compiler/Codegen/CUDA/EmittedKernel.h"
+#include "compiler/Codegen/Kernel/Forms/Scatter.h"
 
 namespace tinh::cuda {
 

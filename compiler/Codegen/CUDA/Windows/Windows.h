@@ -8,7 +8,7 @@
 #ifndef TINH_CODEGEN_CUDA_WINDOWS_WINDOWS_H
 #define TINH_CODEGEN_CUDA_WINDOWS_WINDOWS_H
 
-#include "compiler/Codegen/CUDA/Strategy.h"
+#include "compiler/Codegen/CUDA/EmittedKernel.h"
 
 namespace tinh::cuda {
 

@@ -11,8 +11,8 @@
 // addition an element.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_KERNEL_SCAN_H
-#define TINH_CODEGEN_KERNEL_SCAN_H
+#ifndef TINH_CODEGEN_KERNEL_FORMS_SCAN_H
+#define TINH_CODEGEN_KERNEL_FORMS_SCAN_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -31,4 +31,4 @@ std::optional<Scan> matchScan(mlir::linalg::GenericOp op);
 
 } // namespace tinh::codegen
 
-#endif // TINH_CODEGEN_KERNEL_SCAN_H
+#endif // TINH_CODEGEN_KERNEL_FORMS_SCAN_H

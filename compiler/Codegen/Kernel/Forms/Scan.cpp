@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Kernel/Scan.h"
+#include "compiler/Codegen/Kernel/Forms/Scan.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
 

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Kernel/Product.h"
+#include "compiler/Codegen/Kernel/Forms/Product.h"
 
 #include "dialects/graph/Layout.h"
 

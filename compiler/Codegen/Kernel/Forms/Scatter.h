@@ -11,8 +11,8 @@
 // strategies go to the positions instead of looking for them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_KERNEL_SCATTER_H
-#define TINH_CODEGEN_KERNEL_SCATTER_H
+#ifndef TINH_CODEGEN_KERNEL_FORMS_SCATTER_H
+#define TINH_CODEGEN_KERNEL_FORMS_SCATTER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -41,4 +41,4 @@ bool isScatteredInto(mlir::func::FuncOp kernel, mlir::BlockArgument argument);
 
 } // namespace tinh::codegen
 
-#endif // TINH_CODEGEN_KERNEL_SCATTER_H
+#endif // TINH_CODEGEN_KERNEL_FORMS_SCATTER_H

@@ -11,8 +11,8 @@
 // how all strategies of all devices, layouts of weights and libraries see it.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_KERNEL_PRODUCT_H
-#define TINH_CODEGEN_KERNEL_PRODUCT_H
+#ifndef TINH_CODEGEN_KERNEL_FORMS_PRODUCT_H
+#define TINH_CODEGEN_KERNEL_FORMS_PRODUCT_H
 
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/MemoryAccess.h"
@@ -121,4 +121,4 @@ Match<T> matchProducts(mlir::func::FuncOp kernel, unsigned first,
 
 } // namespace tinh::codegen
 
-#endif // TINH_CODEGEN_KERNEL_PRODUCT_H
+#endif // TINH_CODEGEN_KERNEL_FORMS_PRODUCT_H
