@@ -13,7 +13,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
-#include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/Kernel/Forms/Product.h"
 
 #include "dialects/graph/Graph.h"
@@ -115,8 +114,7 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
 LogicalResult ContractionEmitter::emitEpilogue(const Indices &dims, Value panel,
                                                int64_t rows, ValueRange sums) {
   std::optional<int64_t> columns = columnsOfPanels(c.result);
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
+  Value zero = zeroVector();
   int64_t stored = vectors, all = plan.panelWidth / lanes;
   if (columns && vectors < all) // The last one.
     stored =
@@ -162,8 +160,7 @@ Value ContractionEmitter::sumsAt(const Indices &dims, const Block &block,
 LogicalResult ContractionEmitter::emitTile(const Indices &dims,
                                            const Block &block, Value panel,
                                            int64_t rows, const Depth &depth) {
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
+  Value zero = zeroVector();
   Values state(rows * vectors, zero);
   Value first = sums ? sumsAt(dims, block, panel) : Value();
   auto at = [&](size_t i) {
@@ -218,24 +215,13 @@ LogicalResult ContractionEmitter::emitWhole(const Indices &start) {
                     scalar.index(plan.lines), zero, scalar.index(plan.panels)});
 }
 
-void ContractionEmitter::clearSums() {
-  int64_t size = plan.sumsPerBlock();
-  sums = kernel.scratchBuffer(b, plan.sumsOffset, size, c.element()).memref;
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
-  (void)loop(scalar.index(0), scalar.index(size), lanes, [&](Value iv) {
-    vector::StoreOp::create(b, loc, zero, sums, iv);
-    return success();
-  });
-}
-
 /// The part of the product in a block, some of the sum after the other.
 LogicalResult ContractionEmitter::emitBlock(Indices dims, const Block &block) {
   Value &k = dims[c.depth.front()].base;
   int64_t extent = c.extents[c.depth.front()], each = plan.depthPerBlock;
   int64_t last = (llvm::divideCeil(extent, each) - 1) * each;
   if (last > 0) {
-    clearSums();
+    clearSums(plan.sumsOffset, plan.sumsPerBlock());
     if (failed(loop(scalar.index(0), scalar.index(last), each, [&](Value iv) {
           k = iv;
           return emitDepth(dims, block, {each, /*isLast=*/false});

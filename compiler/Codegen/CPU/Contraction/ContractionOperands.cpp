@@ -14,9 +14,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-
 using namespace mlir;
 
 namespace tinh::cpu {
@@ -37,18 +34,6 @@ Value ContractionEmitter::columnMask(Value column) {
   return firstLanes(b, loc, left, lanes);
 }
 
-FailureOr<LaneValue> ContractionEmitter::pullFloat(Pull &pull, Value operand,
-                                                   const Indices &at) {
-  auto element = pull.at(operand, at);
-  if (failed(element) || getElementTypeOrSelf(operand) == c.element())
-    return element;
-  Type type = c.element();
-  if (auto vector = dyn_cast<VectorType>(element->value.getType()))
-    type = vector.clone(type);
-  Value converted = arith::ExtFOp::create(b, loc, type, element->value);
-  return LaneValue{converted, element->uniform, {}};
-}
-
 //===----------------------------------------------------------------------===//
 // Input
 //===----------------------------------------------------------------------===//
@@ -65,63 +50,15 @@ LogicalResult ContractionEmitter::findInput(const Indices &dims,
   if (auto lines = lineLoop())
     start[*lines].base = block.line;
   start[c.left.loops.back()].base = scalar.mul(block.tile, plan.tileRows);
-  return stage(start);
-}
-
-/// Copies `extent` elements from `start` on, along the last dimension, to the
-/// slab.
-LogicalResult ContractionEmitter::stageLine(const Indices &start,
-                                            Value extent) {
-  std::optional<int64_t> known = getConstantIntValue(extent);
-  int64_t width = known == 1 ? 1 : lanes;
-  auto copy = [&](Value iv, Value mask) -> LogicalResult {
-    Pull pull(b, loc, width);
-    pull.buffers = buffers;
-    pull.mask = mask;
-    Indices at = start;
-    at.back() = {scalar.add(start.back().base, iv), width > 1 ? 1 : 0, width};
-    auto value = pullFloat(pull, c.left.value, at);
-    if (failed(value))
-      return failure();
-    return pull.store(*value, input, at);
-  };
-  Value whole = scalar.mul(
-      b.createOrFold<arith::DivUIOp>(loc, extent, scalar.index(width)), width);
-  if (failed(loop(scalar.index(0), whole, width,
-                  [&](Value iv) { return copy(iv, {}); })))
-    return failure();
-  if (known && *known % width == 0)
-    return success();
-  return loop(whole, extent, width, [&](Value iv) {
-    return copy(iv, firstLanes(b, loc, sub(extent, iv), width));
-  });
-}
-
-/// Fills the slab with the part of the input that is read from `start` on.
-LogicalResult ContractionEmitter::stage(const Indices &start) {
   auto from = scalar.apply(c.left.map, start);
   if (failed(from))
     return failure();
-  input = kernel.scratchBuffer(b, plan.slabOffset, plan.slab, c.element());
-  for (LaneIndex &index : *from)
-    input.origin.push_back(index.base);
-  // The last blocks may read less.
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(c.left.value.getType()).getShape();
-  SmallVector<Value> ends;
-  for (auto [i, index] : llvm::enumerate(*from))
-    ends.push_back(minimum(scalar.index(plan.slab[i]),
-                           sub(scalar.index(shape[i]), index.base)));
-  Indices at = *from;
-  std::function<LogicalResult(size_t)> nest = [&](size_t dim) {
-    if (dim + 1 == plan.slab.size())
-      return stageLine(at, ends[dim]);
-    return loop(scalar.index(0), ends[dim], 1, [&](Value iv) {
-      at[dim] = {scalar.add((*from)[dim].base, iv), 0, 1};
-      return nest(dim + 1);
-    });
-  };
-  return nest(0);
+  from->back().alignment = lanes;
+  Slab slab{kernel.scratchBuffer(b, plan.slabOffset, plan.slab, element),
+            plan.slab};
+  LogicalResult staged = stage(c.left.value, slab, *from);
+  input = slab.buffer;
+  return staged;
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,8 +147,7 @@ LogicalResult ContractionEmitter::packWeights(Indices dims, const Block &block,
   extents.front() = count;
   int64_t depth = llvm::product_of(extents);
   int64_t size = plan.panelsPerGroup * depth * plan.panelWidth;
-  Buffer packing =
-      kernel.scratchBuffer(b, plan.weightsOffset, size, c.element());
+  Buffer packing = kernel.scratchBuffer(b, plan.weightsOffset, size, element);
   weights = {packing.memref, panelStrides(), {}};
   panelStride = depth * plan.panelWidth;
   Value first = dims[c.depth.front()].base;

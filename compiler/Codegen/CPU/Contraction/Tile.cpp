@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -44,6 +45,101 @@ LogicalResult checkColumns(const Product &p, int64_t columns,
     return emitError() << "the panels of the result are no whole vectors of "
                        << target.name;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Value TileEmitter::wholeVectors(Value count, int64_t width) {
+  return scalar.mul(
+      b.createOrFold<arith::DivUIOp>(loc, count, scalar.index(width)), width);
+}
+
+Value TileEmitter::zeroVector() {
+  return arith::ConstantOp::create(b, loc, vectorType(),
+                                   b.getZeroAttr(vectorType()));
+}
+
+void TileEmitter::clearSums(int64_t offset, int64_t size) {
+  sums = kernel.scratchBuffer(b, offset, size, element).memref;
+  Value zero = zeroVector();
+  (void)loop(size, lanes, [&](Value iv) {
+    vector::StoreOp::create(b, loc, zero, sums, iv);
+    return success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+FailureOr<LaneValue> TileEmitter::pullFloat(Pull &pull, Value factor,
+                                            const Indices &at) {
+  auto pulled = pull.at(factor, at);
+  if (failed(pulled) || getElementTypeOrSelf(factor) == element)
+    return pulled;
+  Type type = element;
+  if (auto vector = dyn_cast<VectorType>(pulled->value.getType()))
+    type = vector.clone(type);
+  Value converted = arith::ExtFOp::create(b, loc, type, pulled->value);
+  return LaneValue{converted, pulled->uniform, {}};
+}
+
+/// Copies `count` elements from `start` on, along the last dimension.
+LogicalResult TileEmitter::stageLine(Value factor, const Buffer &slab,
+                                     const Indices &start, Value count) {
+  std::optional<int64_t> known = getConstantIntValue(count);
+  int64_t width = known == 1 ? 1 : lanes;
+  auto copy = [&](Value iv, Value mask) -> LogicalResult {
+    Pull pull(b, loc, width);
+    pull.buffers = buffers;
+    pull.mask = mask;
+    Indices at = start;
+    at.back() = {scalar.add(start.back().base, iv), width > 1 ? 1 : 0,
+                 std::gcd(start.back().alignment, width)};
+    auto value = pullFloat(pull, factor, at);
+    if (failed(value))
+      return failure();
+    return pull.store(*value, slab, at);
+  };
+  Value whole = wholeVectors(count, width);
+  if (failed(loop(scalar.index(0), whole, width,
+                  [&](Value iv) { return copy(iv, {}); })))
+    return failure();
+  if (known && *known % width == 0)
+    return success();
+  return loop(whole, count, width, [&](Value iv) {
+    return copy(iv, firstLanes(b, loc, sub(count, iv), width));
+  });
+}
+
+LogicalResult TileEmitter::stage(Value factor, Slab &slab, const Indices &from,
+                                 Value count) {
+  slab.buffer.origin.clear();
+  for (const LaneIndex &index : from)
+    slab.buffer.origin.push_back(index.base);
+  // The last blocks may read less.
+  Values ends;
+  auto type = cast<RankedTensorType>(factor.getType());
+  for (auto [i, index] : llvm::enumerate(from)) {
+    if (count && i + 1 == from.size())
+      ends.push_back(count);
+    else
+      ends.push_back(
+          minimum(scalar.index(slab.shape[i]),
+                  sub(scalar.index(type.getDimSize(i)), index.base)));
+  }
+  Indices at = from;
+  std::function<LogicalResult(size_t)> nest = [&](size_t dim) {
+    if (dim + 1 == from.size())
+      return stageLine(factor, slab.buffer, at, ends[dim]);
+    return loop(scalar.index(0), ends[dim], 1, [&](Value iv) {
+      at[dim] = {scalar.add(from[dim].base, iv), 0, 1};
+      return nest(dim + 1);
+    });
+  };
+  return nest(0);
 }
 
 } // namespace tinh::cpu

@@ -12,6 +12,8 @@
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/Kernel/Forms/Product.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace tinh::cpu {
 
 /// One step of a product along k, in a register tile: for each row, the element
@@ -26,6 +28,70 @@ void multiplyTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
 /// to, are whole vectors.
 llvm::LogicalResult checkColumns(const Product &product, int64_t columns,
                                  const Target &target, EmitError emitError);
+
+/// What emitters of products in register tiles have in common: vectors of sums,
+/// which can wait in scratch memory, and slabs there.
+class TileEmitter {
+protected:
+  using Value = mlir::Value;
+  using Values = llvm::SmallVector<Value>;
+  using Body = llvm::function_ref<llvm::LogicalResult(Value)>;
+
+  /// A factor's part in scratch memory, without padding and in the type of the
+  /// sums.
+  struct Slab {
+    Buffer buffer;
+    llvm::ArrayRef<int64_t> shape;
+  };
+
+  /// `buffers` says where tensors lie that factors and results are pulled from.
+  TileEmitter(EmittedKernel &kernel, mlir::OpBuilder &b, mlir::Type element,
+              int64_t lanes, const llvm::DenseMap<Value, Buffer> &buffers)
+      : kernel(kernel), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        element(element), lanes(lanes), buffers(buffers) {}
+
+  llvm::LogicalResult loop(Value from, Value to, int64_t step, Body body) {
+    return buildLoop(b, loc, from, to, step, body);
+  }
+  llvm::LogicalResult loop(int64_t extent, int64_t step, Body body) {
+    return loop(scalar.index(0), scalar.index(extent), step, body);
+  }
+  Value minimum(Value x, Value y) {
+    return b.createOrFold<mlir::arith::MinUIOp>(loc, x, y);
+  }
+  Value sub(Value x, Value y) {
+    return b.createOrFold<mlir::arith::SubIOp>(loc, x, y);
+  }
+  /// The elements of `count` that fill whole vectors of so many.
+  Value wholeVectors(Value count, int64_t width);
+  mlir::VectorType vectorType() {
+    return mlir::VectorType::get({lanes}, element);
+  }
+  Value zeroVector();
+  /// Takes scratch memory for `size` sums from `offset` on, all zero.
+  void clearSums(int64_t offset, int64_t size);
+
+  /// The elements of a factor, as the sums have them.
+  mlir::FailureOr<LaneValue> pullFloat(Pull &pull, Value factor,
+                                       const Indices &at);
+  /// Copies what there is of `factor` from `from` on to the slab; of its last
+  /// dimension `count` elements if that is given.
+  llvm::LogicalResult stage(Value factor, Slab &slab, const Indices &from,
+                            Value count = {});
+
+  EmittedKernel &kernel;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  Pull scalar;
+  mlir::Type element;
+  int64_t lanes;
+  const llvm::DenseMap<Value, Buffer> &buffers;
+  Value sums; // Memory for those that wait.
+
+private:
+  llvm::LogicalResult stageLine(Value factor, const Buffer &slab,
+                                const Indices &start, Value count);
+};
 
 } // namespace tinh::cpu
 

@@ -29,58 +29,37 @@ namespace tinh::cpu {
 
 namespace {
 
-class OuterProductsEmitter {
+class OuterProductsEmitter : TileEmitter {
 public:
   OuterProductsEmitter(EmittedKernel &kernel, const OuterProducts &p,
                        const OuterProductsPlan &plan, const Target &target,
-                       OpBuilder &b)
-      : kernel(kernel), p(p), plan(plan), b(b), loc(kernel.source.getLoc()),
-        scalar(b, loc, 1), lanes(target.vectorBytes / p.elementBytes()),
-        vectors(plan.tileColumns / lanes),
+                       OpBuilder &b, const DenseMap<Value, Buffer> &buffers)
+      : TileEmitter(kernel, b, p.element(),
+                    target.vectorBytes / p.elementBytes(), buffers),
+        p(p), plan(plan), vectors(plan.tileColumns / lanes),
         rows(plan.lanesSlide ? p.right : p.left),
         columns(plan.lanesSlide ? p.left : p.right) {}
 
   LogicalResult emitChunk(Value chunk);
 
 private:
-  using Values = SmallVector<Value>;
-  using Body = function_ref<LogicalResult(Value)>;
-  /// A factor's part in scratch memory.
-  struct Slab {
-    Buffer buffer;
-    ArrayRef<int64_t> shape;
-  };
-
-  LogicalResult loop(Value from, Value to, int64_t step, Body body) {
-    return buildLoop(b, loc, from, to, step, body);
-  }
-  LogicalResult loop(int64_t extent, int64_t step, Body body) {
-    return loop(scalar.index(0), scalar.index(extent), step, body);
-  }
-  Value minimum(Value x, Value y) {
-    return b.createOrFold<arith::MinUIOp>(loc, x, y);
-  }
-  Value sub(Value x, Value y) {
-    return b.createOrFold<arith::SubIOp>(loc, x, y);
-  }
-  VectorType vectorType() { return VectorType::get({lanes}, p.element()); }
   int64_t tapsOfSums() const { return p.extentOf(p.taps) / plan.tapsPerRow; }
   ArrayRef<unsigned> outerTaps() const {
     return ArrayRef(p.taps).drop_back(plan.tapsPerRow > 1);
   }
 
-  void clearSums();
   LogicalResult addSums(size_t level);
-  LogicalResult stage(const Factor &factor, const Slab &slab, Value count);
-  LogicalResult stageLine(const Factor &factor, const Slab &slab, Indices at,
-                          Value count);
-  FailureOr<LaneValue> pullFloat(Pull &pull, Value operand, const Indices &at);
+  LogicalResult stageFactor(const Factor &factor, Value count);
   LogicalResult multiplyBlock(Value sumsEnd);
   LogicalResult emitTile(Value slidingAt, Value sumsAt, Value row, Value column,
                          Value sumsEnd);
   FailureOr<Values> multiply(size_t level, Value rowsAt, Value columnsAt,
                              Value sumsEnd, ValueRange state);
-  int64_t step(const Factor &factor, const Slab &slab, unsigned loop) const;
+  /// Its part in scratch memory.
+  Slab &slabOf(const Factor &factor) {
+    return &factor == &p.left ? slidingSlab : plainSlab;
+  }
+  int64_t step(const Factor &factor, unsigned loop);
   bool storesVectors() const;
   LogicalResult store();
   LogicalResult storeVectors();
@@ -89,18 +68,13 @@ private:
   LogicalResult eachTap(size_t level, Value plane, Value row, Body body);
   LogicalResult finish(Value sum, Value mask);
 
-  EmittedKernel &kernel;
   const OuterProducts &p;
   const OuterProductsPlan &plan;
-  OpBuilder &b;
-  Location loc;
-  Pull scalar;
-  int64_t lanes, vectors;
+  int64_t vectors;
   const Factor &rows, &columns;
 
   Indices dims; // Of the loops, at the code being emitted.
   Slab slidingSlab, plainSlab;
-  Value sums;                  // Memory.
   Value rowCount, columnCount; // Of the chunk.
 };
 
@@ -110,95 +84,31 @@ private:
 // Factors
 //===----------------------------------------------------------------------===//
 
-FailureOr<LaneValue> OuterProductsEmitter::pullFloat(Pull &pull, Value operand,
-                                                     const Indices &at) {
-  auto element = pull.at(operand, at);
-  if (failed(element) || getElementTypeOrSelf(operand) == p.element())
-    return element;
-  Type type = p.element();
-  if (auto vector = dyn_cast<VectorType>(element->value.getType()))
-    type = vector.clone(type);
-  Value converted = arith::ExtFOp::create(b, loc, type, element->value);
-  return LaneValue{converted, element->uniform, {}};
-}
-
-/// `count` elements of the factor's last dimension.
-LogicalResult OuterProductsEmitter::stageLine(const Factor &factor,
-                                              const Slab &slab, Indices at,
-                                              Value count) {
-  Value start = at.back().base;
-  auto copy = [&](Value iv, Value mask) -> LogicalResult {
-    Pull pull(b, loc, lanes);
-    kernel.bindInputs(pull);
-    pull.mask = mask;
-    at.back() = {scalar.add(start, iv), 1, 1};
-    auto value = pullFloat(pull, factor.value, at);
-    if (failed(value))
-      return failure();
-    return pull.store(*value, slab.buffer, at);
-  };
-  Value whole = scalar.mul(
-      b.createOrFold<arith::DivUIOp>(loc, count, scalar.index(lanes)), lanes);
-  if (failed(loop(scalar.index(0), whole, lanes,
-                  [&](Value iv) { return copy(iv, {}); })))
-    return failure();
-  return loop(whole, count, lanes, [&](Value iv) {
-    return copy(iv, firstLanes(b, loc, sub(count, iv), lanes));
-  });
-}
-
-/// Copies what the current block of sums reads of a factor.
-LogicalResult OuterProductsEmitter::stage(const Factor &factor,
-                                          const Slab &slab, Value count) {
+/// Copies what the current block of sums reads of a factor: `count` elements of
+/// its last dimension.
+LogicalResult OuterProductsEmitter::stageFactor(const Factor &factor,
+                                                Value count) {
   Indices start = dims;
   for (unsigned tap : p.taps)
     start[tap].base = scalar.index(0);
   auto from = scalar.apply(factor.map, start);
   if (failed(from))
     return failure();
-  Slab placed = slab;
-  for (LaneIndex &index : *from)
-    placed.buffer.origin.push_back(index.base);
-  // The last block of sums may read less.
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(factor.value.getType()).getShape();
-  Indices at = *from;
-  std::function<LogicalResult(size_t)> nest = [&](size_t dim) -> LogicalResult {
-    if (dim + 1 == slab.shape.size())
-      return stageLine(factor, placed, at, count);
-    Value end = minimum(scalar.index(slab.shape[dim]),
-                        sub(scalar.index(shape[dim]), (*from)[dim].base));
-    return loop(scalar.index(0), end, 1, [&](Value iv) {
-      at[dim] = {scalar.add((*from)[dim].base, iv), 0, 1};
-      return nest(dim + 1);
-    });
-  };
-  return nest(0);
+  return stage(factor.value, slabOf(factor), *from, count);
 }
 
-/// How far one step of a loop moves in a slab.
-int64_t OuterProductsEmitter::step(const Factor &factor, const Slab &slab,
-                                   unsigned loop) const {
+/// How far one step of a loop moves in the factor's slab.
+int64_t OuterProductsEmitter::step(const Factor &factor, unsigned loop) {
   int64_t distance = 0;
-  for (auto [i, expr] : llvm::enumerate(factor.map.getResults()))
-    distance +=
-        loopCoefficient(expr, loop, p.extents.size()) * slab.buffer.strides[i];
+  for (auto [expr, stride] :
+       llvm::zip(factor.map.getResults(), slabOf(factor).buffer.strides))
+    distance += loopCoefficient(expr, loop, p.extents.size()) * stride;
   return distance;
 }
 
 //===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
-
-void OuterProductsEmitter::clearSums() {
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
-  (void)loop(tapsOfSums() * plan.paddedRows * plan.paddedLanes, lanes,
-             [&](Value iv) {
-               vector::StoreOp::create(b, loc, zero, sums, iv);
-               return success();
-             });
-}
 
 /// The sums over the loops from `level` on.
 LogicalResult OuterProductsEmitter::addSums(size_t level) {
@@ -213,10 +123,8 @@ LogicalResult OuterProductsEmitter::addSums(size_t level) {
     dims[dim].base = iv;
     for (unsigned inner : ArrayRef(p.depth).drop_front(level + 1))
       dims[inner].base = scalar.index(0);
-    const Slab &ofRows = plan.lanesSlide ? plainSlab : slidingSlab;
-    const Slab &ofColumns = plan.lanesSlide ? slidingSlab : plainSlab;
-    if (failed(stage(rows, ofRows, rowCount)) ||
-        failed(stage(columns, ofColumns, columnCount)))
+    if (failed(stageFactor(rows, rowCount)) ||
+        failed(stageFactor(columns, columnCount)))
       return failure();
     return multiplyBlock(minimum(sub(scalar.index(extent), iv),
                                  scalar.index(plan.sumsPerBlock)));
@@ -230,7 +138,7 @@ LogicalResult OuterProductsEmitter::multiplyBlock(Value sumsEnd) {
       [&](size_t level, Value slidingAt, Value tap) -> LogicalResult {
     if (level < outerTaps().size()) {
       unsigned dim = outerTaps()[level];
-      int64_t distance = step(p.left, slidingSlab, dim);
+      int64_t distance = step(p.left, dim);
       return loop(p.extents[dim], 1, [&](Value iv) {
         return nest(level + 1, scalar.add(slidingAt, scalar.mul(iv, distance)),
                     scalar.add(scalar.mul(tap, p.extents[dim]), iv));
@@ -275,11 +183,8 @@ LogicalResult OuterProductsEmitter::emitTile(Value slidingAt, Value sumsAt,
 FailureOr<SmallVector<Value>>
 OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
                                Value sumsEnd, ValueRange state) {
-  const Slab &ofRows = plan.lanesSlide ? plainSlab : slidingSlab;
-  const Slab &ofColumns = plan.lanesSlide ? slidingSlab : plainSlab;
   unsigned dim = p.depth[level];
-  int64_t rowStep = step(rows, ofRows, dim),
-          columnStep = step(columns, ofColumns, dim);
+  int64_t rowStep = step(rows, dim), columnStep = step(columns, dim);
   Value end = level == plan.level ? sumsEnd : scalar.index(p.extents[dim]);
   bool isInner = level + 1 == p.depth.size();
   return buildLoop(
@@ -292,11 +197,12 @@ OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
         Values loaded, elements, sums(values);
         for (int64_t v = 0; v < vectors; ++v)
           loaded.push_back(vector::LoadOp::create(
-              b, loc, vectorType(), ofColumns.buffer.memref,
+              b, loc, vectorType(), slabOf(columns).buffer.memref,
               scalar.add(columnAt, scalar.index(v * lanes))));
         for (int64_t r = 0; r < plan.tileRows; ++r)
           elements.push_back(scalar.add(rowAt, scalar.index(r)));
-        multiplyTile(b, loc, ofRows.buffer.memref, elements, loaded, sums);
+        multiplyTile(b, loc, slabOf(rows).buffer.memref, elements, loaded,
+                     sums);
         return sums;
       });
 }
@@ -314,7 +220,7 @@ LogicalResult OuterProductsEmitter::finish(Value sum, Value mask) {
     at.push_back(dims[output.getDimPosition(i)]);
   bool isVector = isa<VectorType>(sum.getType());
   Pull pull(b, loc, isVector ? lanes : 1);
-  kernel.bindInputs(pull);
+  pull.buffers = buffers;
   pull.mask = mask;
   at = indicesInResult(pull, p.op->getResult(0), p.result, at);
   pull.registers[p.result] = {sum, !isVector, {}};
@@ -360,9 +266,7 @@ LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
     dims[columns.loops.front()] = {scalar.add(firstColumn, column), 1, lanes};
     return scalar.add(line, column);
   };
-  Value whole = scalar.mul(
-      b.createOrFold<arith::DivUIOp>(loc, columnCount, scalar.index(lanes)),
-      lanes);
+  Value whole = wholeVectors(columnCount, lanes);
   auto storeWhole = [&](Value column) {
     Value at = goTo(column);
     return finish(vector::LoadOp::create(b, loc, vectorType(), sums, at), {});
@@ -379,8 +283,7 @@ LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
     end = b.createOrFold<arith::SelectOp>(
         loc, isLast, sub(scalar.index(*all), firstColumn), columnCount);
   }
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
+  Value zero = zeroVector();
   return loop(whole, end, lanes, [&](Value column) {
     Value count = sub(columnCount, minimum(column, columnCount));
     Value mask = firstLanes(b, loc, count, lanes), at = goTo(column);
@@ -471,9 +374,7 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
   };
   slidingSlab = slab(plan.slidingOffset, plan.slidingSlab);
   plainSlab = slab(plan.plainOffset, plan.plainSlab);
-  int64_t size = tapsOfSums() * plan.paddedRows * plan.paddedLanes;
-  sums = kernel.scratchBuffer(b, plan.sumsOffset, size, p.element()).memref;
-  clearSums();
+  clearSums(plan.sumsOffset, tapsOfSums() * plan.paddedRows * plan.paddedLanes);
   return failed(addSums(0)) ? failure() : store();
 }
 
@@ -483,7 +384,10 @@ LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,
                                           const Target &target) {
   OpBuilder b = kernel.builder();
   Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  return OuterProductsEmitter(kernel, products, plan, target, b)
+  Pull operands(b, kernel.source.getLoc(), 1);
+  kernel.bindInputs(operands);
+  return OuterProductsEmitter(kernel, products, plan, target, b,
+                              operands.buffers)
       .emitChunk(chunk);
 }
 
