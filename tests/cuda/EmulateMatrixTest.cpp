@@ -154,7 +154,7 @@ declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrs
 declare void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3), ptr addrspace(1))
 declare void @llvm.nvvm.cp.async.commit.group()
 declare void @llvm.nvvm.cp.async.wait.group(i32)
-declare void @llvm.nvvm.bar.warp.sync(i32)
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare {i32, i32, i32, i32} @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr addrspace(3))
 declare {i32, i32} @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2LAYOUT.b16.p3(ptr addrspace(3))
 declare {float, float, float, float} @llvm.nvvm.mma.m16n8k16.row.col.f32.f32(<2 x half>, <2 x half>, <2 x half>, <2 x half>, <2 x half>, <2 x half>, float, float, float, float)
@@ -172,7 +172,7 @@ define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspac
   call void @llvm.nvvm.cp.async.ca.shared.global.8(ptr addrspace(3) %toB, ptr addrspace(1) %fromB)
   call void @llvm.nvvm.cp.async.commit.group()
   call void @llvm.nvvm.cp.async.wait.group(i32 0)
-  call void @llvm.nvvm.bar.warp.sync(i32 -1)
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %row = and i64 %i, 15
   %half = lshr i64 %i, 4
   %rowA = mul i64 %row, 32
@@ -272,10 +272,12 @@ TEST_F(EmulateMatrixTest, CopiesAPartAndZeros) {
   EmulatedKernel kernel(R"(
 @shared = external addrspace(3) global [0 x i8], align 128
 declare void @llvm.nvvm.cp.async.ca.shared.global.16.s(ptr addrspace(3), ptr addrspace(1), i32)
-declare void @llvm.nvvm.cp.async.wait.all()
+declare void @llvm.nvvm.cp.async.commit.group()
+declare void @llvm.nvvm.cp.async.wait.group(i32)
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   call void @llvm.nvvm.cp.async.ca.shared.global.16.s(ptr addrspace(3) @shared, ptr addrspace(1) %in, i32 8)
-  call void @llvm.nvvm.cp.async.wait.all()
+  call void @llvm.nvvm.cp.async.commit.group()
+  call void @llvm.nvvm.cp.async.wait.group(i32 0)
   %x = load <4 x float>, ptr addrspace(3) @shared
   store <4 x float> %x, ptr addrspace(1) %out
   ret void

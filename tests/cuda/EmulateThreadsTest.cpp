@@ -130,33 +130,15 @@ TEST_F(EmulateThreadsTest, ShufflesWithinSegments) {
             });
 }
 
-TEST_F(EmulateThreadsTest, VotesMatchesAndReduces) {
-  const char declarations[] = R"(
-declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
-declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
-declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
-declare i32 @llvm.nvvm.redux.sync.umax(i32, i32)
-)";
+TEST_F(EmulateThreadsTest, Votes) {
   checkWarp("%odd = trunc i32 %x to i1\n%value = call i32 "
             "@llvm.nvvm.vote.ballot.sync(i32 -1, i1 %odd)",
-            declarations, [](const Words &x, unsigned) {
+            "declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)\n",
+            [](const Words &x, unsigned) {
               uint32_t bits = 0;
               for (unsigned i = 0; i < 32; ++i)
                 bits |= (x[i] & 1) << i;
               return bits;
-            });
-  checkWarp("%small = icmp ult i32 %t, 31\n%all = call i1 "
-            "@llvm.nvvm.vote.all.sync(i32 -1, i1 %small)\n%value = zext i1 "
-            "%all to i32",
-            declarations, [](const Words &, unsigned) { return 0; });
-  checkWarp("%r = and i32 %t, 3\n%value = call i32 "
-            "@llvm.nvvm.match.any.sync.i32(i32 -1, i32 %r)",
-            declarations, [](const Words &, unsigned lane) {
-              return 0x11111111u << lane % 4;
-            });
-  checkWarp("%value = call i32 @llvm.nvvm.redux.sync.umax(i32 %x, i32 -1)",
-            declarations, [](const Words &x, unsigned) {
-              return *std::max_element(x.begin(), x.end());
             });
 }
 

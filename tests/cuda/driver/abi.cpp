@@ -50,35 +50,10 @@ TINH_EMULATOR char *tinh::emulator::tinh_emu_shared() {
 }
 
 TINH_EMULATOR void tinh::emulator::tinh_emu_barrier(uint32_t site,
-                                                    uint32_t barrier,
-                                                    uint32_t threads) {
+                                                    uint32_t barrier) {
   Block &block = Block::current();
   if (!block.isIgnored(/*isBarrier=*/true, site))
-    block.waitAtBarrier(site, barrier, threads, false);
-}
-
-TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_barrier_vote(
-    uint32_t site, uint32_t barrier, uint32_t threads, BarrierVote vote,
-    uint32_t predicate) {
-  Block &block = Block::current();
-  if (block.isIgnored(/*isBarrier=*/true, site))
-    return predicate;
-  uint32_t all = threads ? threads
-                         : block.read(Register::NtidX) *
-                               block.read(Register::NtidY) *
-                               block.read(Register::NtidZ);
-  uint32_t count = block.waitAtBarrier(site, barrier, threads, predicate & 1);
-  if (vote == BarrierVote::Count)
-    return count;
-  return vote == BarrierVote::And ? count == all : count > 0;
-}
-
-TINH_EMULATOR void tinh::emulator::tinh_emu_warp_barrier(uint32_t site,
-                                                         uint32_t mask) {
-  Block &block = Block::current();
-  if (!block.isIgnored(/*isBarrier=*/true, site))
-    block.runTogether("bar.warp.sync", mask, nullptr, nullptr,
-                      [](Group &) { Block::current().synchroniseWarp(); });
+    block.waitAtBarrier(site, barrier);
 }
 
 namespace {
@@ -129,8 +104,8 @@ TINH_EMULATOR uint64_t tinh::emulator::tinh_emu_shuffle(Shuffle mode,
   return result;
 }
 
-TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_vote(Vote vote, uint32_t mask,
-                                                     uint32_t predicate) {
+TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_ballot(uint32_t mask,
+                                                       uint32_t predicate) {
   uint32_t ballot = 0;
   Block::current().runTogether("vote", mask, &predicate, &ballot, [](Group &g) {
     uint32_t votes = 0;
@@ -139,79 +114,7 @@ TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_vote(Vote vote, uint32_t mask,
     });
     forLanes(g, [&](uint32_t lane) { outputOf<uint32_t>(g, lane) = votes; });
   });
-  switch (vote) {
-  case Vote::All:
-    return ballot == mask;
-  case Vote::Any:
-    return ballot != 0;
-  case Vote::Uniform:
-    return ballot == mask || ballot == 0;
-  case Vote::Ballot:
-    return ballot;
-  }
-  __builtin_unreachable();
-}
-
-TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_match(uint32_t mask,
-                                                      uint64_t value) {
-  uint32_t result = 0;
-  Block::current().runTogether("match", mask, &value, &result, [](Group &g) {
-    forLanes(g, [&](uint32_t lane) {
-      uint32_t &same = outputOf<uint32_t>(g, lane) = 0;
-      forLanes(g, [&](uint32_t other) {
-        if (inputOf<uint64_t>(g, other) == inputOf<uint64_t>(g, lane))
-          same |= 1u << other;
-      });
-    });
-  });
-  return result;
-}
-
-namespace {
-struct ReduceInput {
-  Reduction reduction;
-  uint32_t value;
-};
-} // namespace
-
-static uint32_t combine(Reduction reduction, uint32_t a, uint32_t b) {
-  switch (reduction) {
-  case Reduction::Add:
-    return a + b;
-  case Reduction::Min:
-    return std::min(int32_t(a), int32_t(b));
-  case Reduction::Max:
-    return std::max(int32_t(a), int32_t(b));
-  case Reduction::Umin:
-    return std::min(a, b);
-  case Reduction::Umax:
-    return std::max(a, b);
-  case Reduction::And:
-    return a & b;
-  case Reduction::Or:
-    return a | b;
-  case Reduction::Xor:
-    return a ^ b;
-  }
-  __builtin_unreachable();
-}
-
-TINH_EMULATOR uint32_t tinh::emulator::tinh_emu_reduce(Reduction reduction,
-                                                       uint32_t mask,
-                                                       uint32_t value) {
-  ReduceInput input{reduction, value};
-  uint32_t result = 0;
-  Block::current().runTogether("redux", mask, &input, &result, [](Group &g) {
-    uint32_t first = uint32_t(__builtin_ctz(g.mask));
-    uint32_t sum = inputOf<ReduceInput>(g, first).value;
-    forLanes(g, [&](uint32_t lane) {
-      const auto &own = inputOf<ReduceInput>(g, lane);
-      if (lane != first)
-        sum = combine(own.reduction, sum, own.value);
-    });
-    forLanes(g, [&](uint32_t lane) { outputOf<uint32_t>(g, lane) = sum; });
-  });
-  return result;
+  return ballot;
 }
 
 TINH_EMULATOR void tinh::emulator::tinh_emu_shared_read(const void *address,

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 using namespace tinh::emulator;
 
@@ -49,7 +48,7 @@ void Block::prepare(const Launch &launch, Size3 index) {
   warps.assign((live + kWarp - 1) / kWarp, {});
   barriers.clear();
   sharedSize = launch.code->staticShared + launch.dynamicShared;
-  races.begin(sharedSize, live);
+  races.begin(sharedSize);
   memory.assign(kSharedAlignment + sharedSize + kGuard, char(settings->poison));
   auto address = reinterpret_cast<uintptr_t>(memory.data());
   address = (address + kSharedAlignment - 1) / kSharedAlignment;
@@ -139,37 +138,17 @@ void Block::wait(const char *what) {
 }
 
 uint32_t Block::read(Register which) const {
-  const Size3 &size = kernel->block, &grid = kernel->grid;
-  uint32_t index = active->index;
   switch (which) {
   case Register::TidX:
-    return index % size.x;
-  case Register::TidY:
-    return index / size.x % size.y;
-  case Register::TidZ:
-    return index / size.x / size.y;
+    return active->index;
   case Register::NtidX:
-    return size.x;
-  case Register::NtidY:
-    return size.y;
-  case Register::NtidZ:
-    return size.z;
+    return kernel->block.x;
   case Register::CtaidX:
     return blockIndex.x;
-  case Register::CtaidY:
-    return blockIndex.y;
-  case Register::CtaidZ:
-    return blockIndex.z;
   case Register::NctaidX:
-    return grid.x;
-  case Register::NctaidY:
-    return grid.y;
-  case Register::NctaidZ:
-    return grid.z;
+    return kernel->grid.x;
   case Register::Laneid:
-    return index % kWarp;
-  case Register::Warpid:
-    return index / kWarp;
+    return active->index % kWarp;
   }
   __builtin_unreachable();
 }
@@ -212,30 +191,21 @@ void Block::noteWrite(const void *address, uint32_t size) {
     fail(race);
 }
 
-uint32_t Block::waitAtBarrier(uint32_t site, uint32_t index, uint32_t count,
-                              bool predicate) {
-  Barrier &barrier = barriers[index];
-  uint32_t expected = count ? count : uint32_t(threads.size());
-  if (!barrier.waiting.empty() && barrier.expected != expected)
-    fail("threads disagree on how many barrier " + std::to_string(index) +
-         " is for");
-  for (const Thread *other : barrier.waiting)
+void Block::waitAtBarrier(uint32_t site, uint32_t index) {
+  std::vector<Thread *> &waiting = barriers[index];
+  for (const Thread *other : waiting)
     if (other->index / kWarp == active->index / kWarp && other->waitsAt != site)
       fail("threads of one warp wait at different barriers");
-  barrier.expected = expected;
-  barrier.votes += predicate;
-  if (barrier.waiting.size() + 1 < expected) {
+  if (waiting.size() + 1 < threads.size()) {
     active->waitsAt = site;
-    barrier.waiting.push_back(active);
+    waiting.push_back(active);
     wait("a barrier");
-    return barriers[index].result;
+    return;
   }
-  for (Thread *other : barrier.waiting)
+  for (Thread *other : waiting)
     other->state = Thread::State::Ready;
-  barrier.waiting.clear();
+  waiting.clear();
   races.synchronise();
-  barrier.result = std::exchange(barrier.votes, 0);
-  return barrier.result;
 }
 
 void Block::runTogether(const char *operation, uint32_t mask, const void *input,

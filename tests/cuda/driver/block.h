@@ -82,9 +82,8 @@ public:
   Thread &thread() { return *active; }
   /// Whether the settings leave out this site of the kernel.
   bool isIgnored(bool isBarrier, uint32_t site) const;
-  /// Waits for all threads, or `count`; gives how many had `predicate`.
-  uint32_t waitAtBarrier(uint32_t site, uint32_t barrier, uint32_t count,
-                         bool predicate);
+  /// Waits for all threads.
+  void waitAtBarrier(uint32_t site, uint32_t barrier);
   /// Waits for the lanes in `mask`; the last one runs `complete`, which finds
   /// the operands of each lane.
   void runTogether(const char *operation, uint32_t mask, const void *input,
@@ -96,16 +95,10 @@ public:
   /// or races.
   void noteRead(const void *address, uint32_t size);
   void noteWrite(const void *address, uint32_t size);
-  void synchroniseWarp() { races.synchroniseWarp(active->index / 32); }
   /// Ends the block.
   [[noreturn]] void fail(const std::string &message);
 
 private:
-  struct Barrier {
-    uint32_t expected = 0;
-    uint32_t votes = 0, result = 0; // Of those that wait, and before.
-    std::vector<Thread *> waiting;
-  };
   static void startThread();
   void prepare(const Launch &launch, Size3 index);
   void schedule();
@@ -122,7 +115,7 @@ private:
   Stacks stacks;
   std::vector<Thread> threads;
   std::vector<std::vector<Group>> warps;
-  std::map<uint32_t, Barrier> barriers;
+  std::map<uint32_t, std::vector<Thread *>> barriers; // Those that wait.
   std::vector<char> memory;
   char *sharedMemory = nullptr;
   uint64_t sharedSize = 0;

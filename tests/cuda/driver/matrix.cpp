@@ -137,16 +137,13 @@ static void multiplyMatrices(Group &group) {
   auto inputOf = [&](uint32_t lane) -> const MultiplyInput & {
     return *static_cast<const MultiplyInput *>(group.inputs[lane]);
   };
-  bool inF16 = inputOf(0).kind == Multiply::F16InF16;
   uint32_t depth = inputOf(0).depth;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const MultiplyInput &input = inputOf(lane);
     uint32_t factors = depth / (input.kind == Multiply::Tf32 ? 4 : 8) * 3;
     gatherFactors(m, input, lane);
     forSums(lane, [&](uint32_t i, uint32_t row, uint32_t column) {
-      m.c[row][column] =
-          inF16 ? halfOf(input.words[factors + i / 2], i & 1, false)
-                : fromBits(input.words[factors + i]);
+      m.c[row][column] = fromBits(input.words[factors + i]);
     });
   }
   for (uint32_t i = 0; i < 16; ++i)
@@ -156,12 +153,7 @@ static void multiplyMatrices(Group &group) {
   for (uint32_t lane = 0; lane < 32; ++lane) {
     auto *result = static_cast<uint32_t *>(group.outputs[lane]);
     forSums(lane, [&](uint32_t i, uint32_t row, uint32_t column) {
-      if (!inF16) {
-        result[i] = toBits(m.c[row][column]);
-        return;
-      }
-      uint16_t half = _cvtss_sh(m.c[row][column], 0); // To the nearest.
-      std::memcpy(reinterpret_cast<char *>(result) + 2 * i, &half, 2);
+      result[i] = toBits(m.c[row][column]);
     });
   }
 }

@@ -11,23 +11,17 @@
 
 namespace tinh::fake {
 
-void RaceDetector::begin(uint64_t size, uint32_t threads) {
+void RaceDetector::begin(uint64_t size) {
   ++time;
-  warpTimes.resize((threads + kWarp - 1) / kWarp);
   places.resize((size + kGranule - 1) / kGranule);
 }
 
 bool RaceDetector::isUnordered(const Access &access, uint32_t thread) const {
-  if (access.time != time || access.thread == thread)
-    return false;
-  if (access.thread == kSeveral || access.thread / kWarp != thread / kWarp)
-    return true;
-  return access.warpTime == warpTimes[thread / kWarp];
+  return access.time == time && access.thread != thread;
 }
 
 void RaceDetector::note(Access &access, uint32_t thread) {
-  uint32_t warpTime = warpTimes[thread / kWarp];
-  access = {isUnordered(access, thread) ? kSeveral : thread, time, warpTime};
+  access = {isUnordered(access, thread) ? kSeveral : thread, time};
 }
 
 std::string RaceDetector::describe(uint64_t offset, uint32_t thread,

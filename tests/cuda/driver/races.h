@@ -23,11 +23,10 @@ namespace tinh::fake {
 
 class RaceDetector {
 public:
-  /// A block begins, of so many threads, with shared memory of so many bytes.
-  void begin(uint64_t size, uint32_t threads);
-  /// A barrier of the block, or of one warp.
+  /// A block begins, with shared memory of so many bytes.
+  void begin(uint64_t size);
+  /// A barrier of the block.
   void synchronise() { ++time; }
-  void synchroniseWarp(uint32_t warp) { ++warpTimes[warp]; }
 
   // `thread` accesses `size` bytes at `offset`. They say what races, if
   // anything. Single bytes are not looked at.
@@ -40,13 +39,13 @@ private:
   /// The last access of one kind; `thread` is kSeveral if other ones have been
   /// there since the last barrier.
   struct Access {
-    uint32_t thread = 0, time = 0, warpTime = 0;
+    uint32_t thread = 0, time = 0;
   };
   struct Place {
     Access write, read;
     uint16_t value = 0;
   };
-  static constexpr uint32_t kSeveral = UINT32_MAX, kGranule = 2, kWarp = 32;
+  static constexpr uint32_t kSeveral = UINT32_MAX, kGranule = 2;
 
   /// Whether nothing orders an access before what `thread` does now.
   bool isUnordered(const Access &access, uint32_t thread) const;
@@ -57,7 +56,6 @@ private:
 
   // Times go on from one block to the next, so that nothing is to be cleared.
   uint32_t time = 0;
-  std::vector<uint32_t> warpTimes;
   std::vector<Place> places;
 };
 

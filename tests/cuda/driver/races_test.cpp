@@ -16,7 +16,7 @@ namespace {
 
 class RacesTest : public testing::Test {
 protected:
-  void SetUp() override { races.begin(64, 64); }
+  void SetUp() override { races.begin(64); }
   bool read(uint32_t thread, uint64_t offset = 8) {
     return races.read(offset, 4, thread).empty();
   }
@@ -61,18 +61,9 @@ TEST_F(RacesTest, WritesOfTheSameAreNone) {
   EXPECT_TRUE(write(3, 6));
 }
 
-TEST_F(RacesTest, BarriersOfAWarpAreForIt) {
-  EXPECT_TRUE(write(1, 5));
-  races.synchroniseWarp(1);
-  EXPECT_FALSE(read(2));
-  races.synchroniseWarp(0);
-  EXPECT_TRUE(read(2));
-  EXPECT_FALSE(read(40)) << "of another warp";
-}
-
 TEST_F(RacesTest, BlocksAreNotOrdered) {
   EXPECT_TRUE(write(1, 5));
-  races.begin(64, 64);
+  races.begin(64);
   EXPECT_TRUE(read(2)) << "memory of another block";
 }
 

@@ -20,7 +20,7 @@ static void reverse(const float *x, float *y, int64_t offset) {
   uint32_t first = tinh_emu_register(Register::CtaidX) * threads;
   auto *shared = reinterpret_cast<float *>(tinh_emu_shared());
   shared[thread] = x[first + thread];
-  tinh_emu_barrier(0, 0, 0);
+  tinh_emu_barrier(0, 0);
   y[first + thread + offset] = shared[threads - 1 - thread];
 }
 

@@ -26,11 +26,6 @@ static Value *emulateCopies(IRBuilderBase &b, CallInst &call, StringRef name,
   Type *nothing = b.getVoidTy();
   if (name == "cp.async.commit.group")
     return callEmulator(b, "tinh_emu_copy_commit", nothing, {});
-  if (name == "cp.async.wait.all") {
-    callEmulator(b, "tinh_emu_copy_commit", nothing, {});
-    return callEmulator(b, "tinh_emu_copy_wait", nothing,
-                        {b.getInt32(sites.waits++), b.getInt32(0)});
-  }
   if (name == "cp.async.wait.group")
     return callEmulator(b, "tinh_emu_copy_wait", nothing,
                         {b.getInt32(sites.waits++), call.getArgOperand(0)});
@@ -101,7 +96,6 @@ static Value *emulateMultiply(IRBuilderBase &b, CallInst &call,
     return nullptr;
   auto kind = StringSwitch<std::optional<Multiply>>(name)
                   .Case("f32.f32", Multiply::F16)
-                  .Case("f16.f16", Multiply::F16InF16)
                   .Case("bf16", Multiply::Bf16)
                   .Case("tf32", Multiply::Tf32)
                   .Default(std::nullopt);
@@ -151,10 +145,8 @@ Value *emulateMemory(IRBuilderBase &b, CallInst &call, StringRef name,
                      EmulatedSites &sites) {
   if (name.starts_with("wgmma.")) // Products are done at once.
     return UndefValue::get(b.getInt32Ty());
-  if (name.starts_with("membar.") || name.starts_with("fence."))
+  if (name.starts_with("fence."))
     return b.CreateFence(AtomicOrdering::SequentiallyConsistent);
-  if (name.starts_with("prefetch") || name == "nanosleep")
-    return UndefValue::get(b.getInt32Ty()); // Nothing that can be observed.
   if (Value *value = emulateCopies(b, call, name, sites))
     return value;
   if (Value *value = emulateLoadMatrix(b, call, name))

@@ -28,7 +28,7 @@
 namespace tinh::emulator {
 
 inline constexpr char kImageSymbol[] = "tinh_emu_image";
-inline constexpr uint32_t kImageVersion = 2;
+inline constexpr uint32_t kImageVersion = 3;
 
 struct Parameter {
   uint32_t size;    // Bytes.
@@ -58,28 +58,10 @@ struct Image {
 /// it.
 inline constexpr uint32_t kSharedAlignment = 1024;
 
-enum class Register : uint32_t {
-  TidX,
-  TidY,
-  TidZ,
-  NtidX,
-  NtidY,
-  NtidZ,
-  CtaidX,
-  CtaidY,
-  CtaidZ,
-  NctaidX,
-  NctaidY,
-  NctaidZ,
-  Laneid,
-  Warpid
-};
+enum class Register : uint32_t { TidX, NtidX, CtaidX, NctaidX, Laneid };
 enum class Shuffle : uint32_t { Up, Down, Butterfly, Index };
-enum class Vote : uint32_t { All, Any, Uniform, Ballot };
-enum class BarrierVote : uint32_t { Count, And, Or };
-enum class Reduction : uint32_t { Add, Min, Max, Umin, Umax, And, Or, Xor };
-/// Types of a matrix product's factors, and of its sums if not f32.
-enum class Multiply : uint32_t { F16, F16InF16, Bf16, Tf32 };
+/// Types of a matrix product's factors; its sums are f32.
+enum class Multiply : uint32_t { F16, Bf16, Tf32 };
 enum class Rounded : uint32_t { Add, Multiply, Fma, Divide, Sqrt };
 enum class Rounding : uint32_t { Zero, Down, Up };
 
@@ -91,20 +73,14 @@ char *tinh_emu_shared();
 void tinh_emu_shared_read(const void *address, uint32_t size);
 void tinh_emu_shared_wrote(const void *address, uint32_t size);
 
-/// `threads` is 0 for all of the block.
-void tinh_emu_barrier(uint32_t site, uint32_t barrier, uint32_t threads);
-uint32_t tinh_emu_barrier_vote(uint32_t site, uint32_t barrier,
-                               uint32_t threads, BarrierVote vote,
-                               uint32_t predicate);
-void tinh_emu_warp_barrier(uint32_t site, uint32_t mask);
+/// Waits for all threads of the block.
+void tinh_emu_barrier(uint32_t site, uint32_t barrier);
 
 /// The lower half is the value, the upper one whether it is another lane's.
 uint64_t tinh_emu_shuffle(Shuffle mode, uint32_t mask, uint32_t value,
                           uint32_t lane, uint32_t clamp);
-uint32_t tinh_emu_vote(Vote vote, uint32_t mask, uint32_t predicate);
-/// The lanes with the same value.
-uint32_t tinh_emu_match(uint32_t mask, uint64_t value);
-uint32_t tinh_emu_reduce(Reduction reduction, uint32_t mask, uint32_t value);
+/// The lanes whose predicate is 1.
+uint32_t tinh_emu_ballot(uint32_t mask, uint32_t predicate);
 
 /// Bytes from `read` on are zeros.
 void tinh_emu_copy_async(void *shared, const void *global, uint32_t size,
