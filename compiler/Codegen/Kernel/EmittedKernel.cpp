@@ -54,6 +54,20 @@ LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at,
   return success();
 }
 
+Value EmittedKernel::liesElsewhere(OpBuilder &b, unsigned i, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return {};
+  auto address = [&](unsigned operand) {
+    return memref::ExtractAlignedPointerAsIndexOp::create(
+               b, source.getLoc(), function.getArgument(operand))
+        .getResult();
+  };
+  Value initial = address(argument.getArgNumber());
+  return arith::CmpIOp::create(b, source.getLoc(), arith::CmpIPredicate::ne,
+                               initial, address(source.getNumArguments() + i));
+}
+
 Buffer EmittedKernel::bufferIn(Value memory, OpBuilder &b, int64_t offset,
                                ArrayRef<int64_t> shape, Type element) {
   Location loc = source.getLoc();

@@ -32,6 +32,9 @@ struct EmittedKernel {
   /// then on `pull` has them in registers.
   mlir::LogicalResult storeResults(Pull &pull, const Indices &at,
                                    llvm::ArrayRef<unsigned> results);
+  /// Whether result `i` lies elsewhere than `value`; null if it always does, as
+  /// the value is none of the operands.
+  mlir::Value liesElsewhere(mlir::OpBuilder &b, unsigned i, mlir::Value value);
 
 protected:
   /// A buffer of `shape` at `offset` bytes of `memory`.

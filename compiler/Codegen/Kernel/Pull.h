@@ -164,6 +164,11 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Computed>> computed;
 };
 
+/// The element that the body of an op is given of its operand at these loop
+/// indices.
+mlir::FailureOr<LaneValue> pullOperand(Pull &pull, mlir::OpOperand &operand,
+                                       const Indices &dims);
+
 /// How a reduction combines lanes: the kind of vector reduction that it is, and
 /// the value that changes nothing.
 struct Combiner {

@@ -74,6 +74,15 @@ FailureOr<LaneValue> Pull::genericOnce(OpResult result,
   return value;
 }
 
+FailureOr<LaneValue> pullOperand(Pull &pull, OpOperand &operand,
+                                 const Indices &dims) {
+  auto op = cast<linalg::GenericOp>(operand.getOwner());
+  auto source = pull.apply(op.getMatchingIndexingMap(&operand), dims);
+  if (failed(source))
+    return failure();
+  return pull.at(operand.get(), *source);
+}
+
 FailureOr<SmallVector<LaneValue>>
 Pull::operands(linalg::GenericOp op, unsigned count, const Indices &dims) {
   SmallVector<LaneValue> values;
@@ -82,10 +91,7 @@ Pull::operands(linalg::GenericOp op, unsigned count, const Indices &dims) {
       values.push_back({});
       continue;
     }
-    auto source = apply(op.getMatchingIndexingMap(&operand), dims);
-    if (failed(source))
-      return failure();
-    auto value = at(operand.get(), *source);
+    auto value = pullOperand(*this, operand, dims);
     if (failed(value))
       return failure();
     values.push_back(*value);

@@ -19,35 +19,15 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-static Value add(OpBuilder &b, Location loc, Value x, Value y) {
-  if (isa<FloatType>(getElementTypeOrSelf(x)))
-    return arith::AddFOp::create(b, loc, x, y);
-  return arith::AddIOp::create(b, loc, x, y);
-}
-
 LogicalResult emitScan(Pull &pull, const Scan &scan, const Buffer &result,
-                       Indices at) {
-  OpBuilder &b = pull.builder();
-  Location loc = pull.location();
+                       const Indices &at) {
   auto start = pull.at(scan.init, at);
   if (failed(start))
     return failure();
-  auto step = [&](Value iv, ValueRange state) -> FailureOr<SmallVector<Value>> {
-    Value i = iv;
-    if (scan.reverse)
-      i = arith::SubIOp::create(b, loc, pull.index(scan.extent - 1), iv);
-    at[scan.axis] = {i, 0, 1};
-    auto element = pull.at(scan.input, at);
-    if (failed(element))
-      return failure();
-    Value sum = add(b, loc, state[0], pull.asVector(*element));
-    LaneValue stored{
-        scan.exclusive ? state[0] : sum, pull.laneCount() == 1, {}};
-    if (failed(pull.store(stored, result, at)))
-      return failure();
-    return SmallVector<Value>{sum};
-  };
-  return buildLoop(b, loc, scan.extent, 1, pull.asVector(*start), step);
+  return codegen::emitScan(
+      pull, scan, at, pull.asVector(*start), [&](Value sum, const Indices &at) {
+        return pull.store({sum, pull.laneCount() == 1, {}}, result, at);
+      });
 }
 
 /// The lanes of `vector` moved by `distance` in the direction of the scan, with
@@ -85,15 +65,16 @@ static FailureOr<Value> scanVector(Pull &pull, const Scan &scan,
     sums = arith::SelectOp::create(b, loc, pull.mask, sums, zero);
   }
   for (int64_t distance = 1; distance < lanes; distance *= 2)
-    sums = add(b, loc, sums, moveLanes(pull, scan, sums, distance));
+    sums = addElements(b, loc, sums, moveLanes(pull, scan, sums, distance));
   Value total =
       vector::ExtractOp::create(b, loc, sums, scan.reverse ? 0 : lanes - 1);
   if (scan.exclusive)
     sums = moveLanes(pull, scan, sums, 1);
-  sums = add(b, loc, vector::BroadcastOp::create(b, loc, type, carry), sums);
+  sums = addElements(b, loc, vector::BroadcastOp::create(b, loc, type, carry),
+                     sums);
   if (failed(pull.store({sums, false, {}}, result, at)))
     return failure();
-  return add(b, loc, carry, total);
+  return addElements(b, loc, carry, total);
 }
 
 LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,

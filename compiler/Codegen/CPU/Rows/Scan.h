@@ -22,7 +22,7 @@ using namespace codegen; // What all devices have in common.
 /// Computes the sums along the axis at the other indices of `at` into `result`,
 /// with the lanes of `pull` along another dimension.
 mlir::LogicalResult emitScan(Pull &pull, const Scan &scan, const Buffer &result,
-                             Indices at);
+                             const Indices &at);
 
 /// The same with lanes along the axis.
 mlir::LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,

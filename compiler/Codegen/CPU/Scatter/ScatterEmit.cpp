@@ -17,7 +17,6 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -57,18 +56,9 @@ private:
                      function_ref<LogicalResult()> body);
   LogicalResult emitInitial(Value from, Value to);
   LogicalResult emitUpdates(Value from, Value to);
-  LogicalResult emitUpdate(Pull &pull);
   /// Sets the indices of the targets and gives the positions; leaves `b` where
   /// they are in the tensor.
   FailureOr<SmallVector<LaneValue>> findPositions();
-  Value differsFromInitial();
-  Indices place() const {
-    return Indices(ArrayRef(dims).take_front(scatter.rank));
-  }
-  Type element() const {
-    return cast<RankedTensorType>(scatter.op->getResult(0).getType())
-        .getElementType();
-  }
 
   EmittedKernel &kernel;
   const Scatter &scatter;
@@ -117,25 +107,9 @@ LogicalResult ScatterEmitter::forLast(Value from, Value to, int64_t width,
   return loop(whole, to, true);
 }
 
-/// Whether the result lies elsewhere than what it starts as; null if it always
-/// does.
-Value ScatterEmitter::differsFromInitial() {
-  auto argument = dyn_cast<BlockArgument>(scatter.initial);
-  if (!argument)
-    return {};
-  auto address = [&](Value memory) {
-    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memory)
-        .getResult();
-  };
-  return arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::ne,
-      address(kernel.operand(argument.getArgNumber()).memref),
-      address(result.memref));
-}
-
 LogicalResult ScatterEmitter::emitInitial(Value from, Value to) {
   OpBuilder::InsertionGuard guard(b);
-  if (Value differs = differsFromInitial()) {
+  if (Value differs = kernel.liesElsewhere(b, 0, scatter.initial)) {
     auto copies = scf::IfOp::create(b, loc, TypeRange(), differs, false);
     b.setInsertionPointToStart(copies.thenBlock());
   }
@@ -145,22 +119,18 @@ LogicalResult ScatterEmitter::emitInitial(Value from, Value to) {
       loops.push_back(target);
   llvm::sort(loops);
   return nest(loops, [&] {
-    return forLast(from, to, lanes, [&](Pull &pull) -> LogicalResult {
-      auto value = pull.at(scatter.initial, place());
-      return failed(value) ? failure() : pull.store(*value, result, place());
+    return forLast(from, to, lanes, [&](Pull &pull) {
+      return scatter.storeInitial(pull, result, dims);
     });
   });
 }
 
 FailureOr<SmallVector<LaneValue>> ScatterEmitter::findPositions() {
   SmallVector<LaneValue> positions;
-  linalg::GenericOp op = scatter.op;
   Value exists;
   for (auto [operand, target] :
        llvm::zip_equal(scatter.positions, scatter.targets)) {
-    auto at = scalar.apply(op.getMatchingIndexingMap(operand), dims);
-    auto position = succeeded(at) ? scalar.at(operand->get(), *at)
-                                  : FailureOr<LaneValue>(failure());
+    auto position = pullOperand(scalar, *operand, dims);
     if (failed(position))
       return failure();
     if (operand->get().getDefiningOp<tensor::PadOp>()) {
@@ -181,17 +151,6 @@ FailureOr<SmallVector<LaneValue>> ScatterEmitter::findPositions() {
   return positions;
 }
 
-LogicalResult ScatterEmitter::emitUpdate(Pull &pull) {
-  auto old = pull.load(result, element(), place());
-  if (failed(old))
-    return failure();
-  auto updated = pull.reduceStep(scatter.op, dims, pull.asVector(*old));
-  if (failed(updated))
-    return failure();
-  return pull.store({updated->front(), pull.laneCount() == 1, {}}, result,
-                    place());
-}
-
 LogicalResult ScatterEmitter::emitUpdates(Value from, Value to) {
   auto know = [&](Pull &pull, ArrayRef<LaneValue> positions) {
     for (auto [operand, position] :
@@ -209,7 +168,7 @@ LogicalResult ScatterEmitter::emitUpdates(Value from, Value to) {
         return failure();
       auto update = [&](Pull &pull) {
         know(pull, *positions);
-        return emitUpdate(pull);
+        return scatter.update(pull, result, dims);
       };
       if (!isLastTarget)
         return forLast(from, to, lanes, update);
@@ -223,7 +182,7 @@ LogicalResult ScatterEmitter::emitUpdates(Value from, Value to) {
       if (failed(positions))
         return failure();
       know(pull, *positions);
-      return emitUpdate(pull);
+      return scatter.update(pull, result, dims);
     });
   });
 }

@@ -40,7 +40,7 @@ private:
   using Values = FailureOr<SmallVector<Value>>;
 
   Indices findRow(Value number);
-  Value add(Value x, Value y);
+  Value add(Value x, Value y) { return addElements(b, loc, x, y); }
   FailureOr<Value> load(Value source, const Indices &at);
   LogicalResult store(Value sum, const Indices &at);
   Value sumWarp(Value element, Value lane);
@@ -57,12 +57,6 @@ private:
 };
 
 } // namespace
-
-Value ScanEmitter::add(Value x, Value y) {
-  if (isa<FloatType>(x.getType()))
-    return arith::AddFOp::create(b, loc, x, y);
-  return arith::AddIOp::create(b, loc, x, y);
-}
 
 /// The index of the first element of row `number`.
 Indices ScanEmitter::findRow(Value number) {
@@ -190,21 +184,10 @@ LogicalResult ScanEmitter::emitThread() {
   auto start = load(scan.init, at);
   if (failed(start))
     return failure();
-  return buildLoop(
-      b, loc, scan.extent, 1, *start, [&](Value iv, ValueRange sum) -> Values {
-        Value index = iv;
-        if (scan.reverse)
-          index =
-              arith::SubIOp::create(b, loc, scalar.index(scan.extent - 1), iv);
-        at[scan.axis] = {index, 0, 1};
-        auto element = load(scan.input, at);
-        if (failed(element))
-          return failure();
-        Value next = add(sum[0], *element);
-        if (failed(store(scan.exclusive ? sum[0] : next, at)))
-          return failure();
-        return SmallVector<Value>{next};
-      });
+  Pull pull(b, loc, 1);
+  kernel.bindInputs(pull);
+  return emitScan(pull, scan, at, *start,
+                  [&](Value sum, const Indices &at) { return store(sum, at); });
 }
 
 LogicalResult ScanStrategy::emit(EmittedKernel &kernel, const ScanKernel &form,

@@ -29,7 +29,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -63,10 +62,6 @@ private:
   void setRow(Value row);
   FailureOr<Value> findRow();
   Pull makePull();
-  Indices place() const {
-    return Indices(ArrayRef(dims).take_front(scatter.rank));
-  }
-  Value differsFromInitial();
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
     return arith::CmpIOp::create(b, loc, predicate, x, y);
   }
@@ -142,13 +137,10 @@ void ScatterEmitter::setRow(Value row) { setDims(scatter.targets, row); }
 /// The number of the current update's position, all targets together; none of
 /// them if there is no such update.
 FailureOr<Value> ScatterEmitter::findRow() {
-  linalg::GenericOp op = scatter.op;
   Value row;
   for (auto [operand, target] :
        llvm::zip_equal(scatter.positions, scatter.targets)) {
-    auto at = scalar.apply(op.getMatchingIndexingMap(operand), dims);
-    auto position = succeeded(at) ? scalar.at(operand->get(), *at)
-                                  : FailureOr<LaneValue>(failure());
+    auto position = pullOperand(scalar, *operand, dims);
     if (failed(position))
       return failure();
     Value index =
@@ -159,30 +151,14 @@ FailureOr<Value> ScatterEmitter::findRow() {
   return row;
 }
 
-/// Whether the result lies elsewhere than what it starts as; null if it always
-/// does.
-Value ScatterEmitter::differsFromInitial() {
-  auto argument = dyn_cast<BlockArgument>(scatter.initial);
-  if (!argument)
-    return {};
-  auto address = [&](Value memory) {
-    return memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memory)
-        .getResult();
-  };
-  return compare(arith::CmpIPredicate::ne,
-                 address(kernel.operand(argument.getArgNumber()).memref),
-                 address(result.memref));
-}
-
 /// What the thread's rows start as, every `step`-th one.
 LogicalResult ScatterEmitter::emitInitial(Value first, Value end,
                                           int64_t step) {
-  return when(differsFromInitial(), [&] {
-    return buildLoop(b, loc, first, end, step, [&](Value row) -> LogicalResult {
+  return when(kernel.liesElsewhere(b, 0, scatter.initial), [&] {
+    return buildLoop(b, loc, first, end, step, [&](Value row) {
       setRow(firstRow ? scalar.add(firstRow, row) : row);
       Pull pull = makePull();
-      auto value = pull.at(scatter.initial, place());
-      return failed(value) ? failure() : pull.store(*value, result, place());
+      return scatter.storeInitial(pull, result, dims);
     });
   });
 }
@@ -194,14 +170,7 @@ LogicalResult ScatterEmitter::combine(Pull &pull) {
        llvm::zip_equal(scatter.positions, scatter.targets))
     pull.registers[operand->get()] = {
         arith::IndexCastOp::create(b, loc, i64, dims[target].base), true, {}};
-  Type element = getElementTypeOrSelf(scatter.op->getResult(0));
-  auto old = pull.load(result, element, place());
-  if (failed(old))
-    return failure();
-  auto updated = pull.reduceStep(scatter.op, dims, pull.asVector(*old));
-  if (failed(updated))
-    return failure();
-  return pull.store({updated->front(), lanes == 1, {}}, result, place());
+  return scatter.update(pull, result, dims);
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,10 +291,7 @@ ScatterEmitter::loadHit(Value chunk, Value position, Value half, Value &hits) {
   setUpdate(scalar.add(scalar.mul(chunk, layout.threads), position));
   setRow(scalar.add(firstRow, number));
   Pull pull = makePull();
-  linalg::GenericOp op = scatter.op;
-  auto at = pull.apply(op.getMatchingIndexingMap(updates()), dims);
-  auto value = succeeded(at) ? pull.at(updates()->get(), *at)
-                             : FailureOr<LaneValue>(failure());
+  auto value = pullOperand(pull, *updates(), dims);
   if (failed(value))
     return failure();
   return Hit{number, *value};

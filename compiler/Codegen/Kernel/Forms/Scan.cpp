@@ -81,4 +81,31 @@ std::optional<Scan> matchScan(linalg::GenericOp op) {
               counts.getPredicate() == Predicate::slt};
 }
 
+Value addElements(OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<FloatType>(getElementTypeOrSelf(x)))
+    return arith::AddFOp::create(b, loc, x, y);
+  return arith::AddIOp::create(b, loc, x, y);
+}
+
+LogicalResult
+emitScan(Pull &pull, const Scan &scan, Indices at, Value start,
+         function_ref<LogicalResult(Value sum, const Indices &at)> store) {
+  OpBuilder &b = pull.builder();
+  Location loc = pull.location();
+  auto step = [&](Value iv, ValueRange state) -> FailureOr<SmallVector<Value>> {
+    Value i = iv;
+    if (scan.reverse)
+      i = arith::SubIOp::create(b, loc, pull.index(scan.extent - 1), iv);
+    at[scan.axis] = {i, 0, 1};
+    auto element = pull.at(scan.input, at);
+    if (failed(element))
+      return failure();
+    Value sum = addElements(b, loc, state[0], pull.asVector(*element));
+    if (failed(store(scan.exclusive ? state[0] : sum, at)))
+      return failure();
+    return SmallVector<Value>{sum};
+  };
+  return buildLoop(b, loc, scan.extent, 1, start, step);
+}
+
 } // namespace tinh::codegen

@@ -14,7 +14,7 @@
 #ifndef TINH_CODEGEN_KERNEL_FORMS_SCAN_H
 #define TINH_CODEGEN_KERNEL_FORMS_SCAN_H
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "compiler/Codegen/Kernel/Pull.h"
 
 namespace tinh::codegen {
 
@@ -28,6 +28,17 @@ struct Scan {
 
 /// The running sum that `op` is, if it is one.
 std::optional<Scan> matchScan(mlir::linalg::GenericOp op);
+
+/// x + y, of numbers or vectors.
+mlir::Value addElements(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                        mlir::Value y);
+
+/// Sums up along the axis at `at`, one element after the other, from `start` on
+/// and gives `store` each sum.
+mlir::LogicalResult emitScan(
+    Pull &pull, const Scan &scan, Indices at, mlir::Value start,
+    llvm::function_ref<mlir::LogicalResult(mlir::Value sum, const Indices &at)>
+        store);
 
 } // namespace tinh::codegen
 

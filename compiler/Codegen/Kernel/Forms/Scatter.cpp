@@ -66,4 +66,24 @@ bool isScatteredInto(func::FuncOp kernel, BlockArgument argument) {
   return scatter && scatter->initial == argument && argument.hasOneUse();
 }
 
+LogicalResult Scatter::storeInitial(Pull &pull, const Buffer &result,
+                                    const Indices &dims) const {
+  auto value = pull.at(initial, place(dims));
+  return failed(value) ? failure() : pull.store(*value, result, place(dims));
+}
+
+LogicalResult Scatter::update(Pull &pull, const Buffer &result,
+                              const Indices &dims) const {
+  linalg::GenericOp generic = op;
+  Type element = getElementTypeOrSelf(generic.getResult(0));
+  auto old = pull.load(result, element, place(dims));
+  if (failed(old))
+    return failure();
+  auto updated = pull.reduceStep(generic, dims, pull.asVector(*old));
+  if (failed(updated))
+    return failure();
+  return pull.store({updated->front(), pull.laneCount() == 1, {}}, result,
+                    place(dims));
+}
+
 } // namespace tinh::codegen

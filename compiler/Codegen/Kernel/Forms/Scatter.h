@@ -14,8 +14,9 @@
 #ifndef TINH_CODEGEN_KERNEL_FORMS_SCATTER_H
 #define TINH_CODEGEN_KERNEL_FORMS_SCATTER_H
 
+#include "compiler/Codegen/Kernel/Pull.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace tinh::codegen {
 
@@ -30,6 +31,16 @@ struct Scatter {
 
   bool isTarget(unsigned dim) const { return llvm::is_contained(targets, dim); }
   unsigned last() const { return rank - 1; }
+  /// The indices in the result of those of all loops.
+  Indices place(const Indices &dims) const {
+    return Indices(llvm::ArrayRef(dims).take_front(rank));
+  }
+  /// Stores what the result starts as, at `dims`.
+  mlir::LogicalResult storeInitial(Pull &pull, const Buffer &result,
+                                   const Indices &dims) const;
+  /// Combines the element of `result` at `dims` with the update there.
+  mlir::LogicalResult update(Pull &pull, const Buffer &result,
+                             const Indices &dims) const;
 };
 
 /// The scatter that `kernel` is, if it is one.
