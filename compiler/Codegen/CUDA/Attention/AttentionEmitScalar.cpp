@@ -54,9 +54,6 @@ public:
     findBlock();
     memory = kernel.sharedBuffer(b, 0, {sharedElements()}, p.element()).memref;
   }
-  int64_t stepElements() const override {
-    return stepDepth * (pitch(tile.rows) + pitch(tile.columns));
-  }
 
   /// Those of the keys from `first` on.
   FailureOr<ScoresOfThread> compute(Value first);
@@ -119,13 +116,15 @@ private:
   int64_t columnsOffset() const override { return 0; }
   int64_t depthUnit() const override { return keys; }
   Value loadShared(Value buffer, Value at, int64_t lanes);
-  Values multiply(Value step, Value base, ValueRange sums);
+  FailureOr<Staged> fetch(Value step, bool isKnown) override;
+  Values multiplyStep(Value step, ValueRange sums) override;
   FailureOr<Indices> resultIndices(Pull &pull, Value row,
                                    Value column) override {
     return indicesInResult(block, pull, row, column);
   }
 
   int64_t keys;
+  Value firstKey; // Of the tile.
   Value weights;
   const AttentionBlock &block;
   SmallVector<Group> groups;
@@ -199,8 +198,9 @@ Value ScalarValues::loadShared(Value buffer, Value at, int64_t lanes) {
                                 llvm::MaybeAlign(4 * lanes));
 }
 
-Values ScalarValues::multiply(Value step, Value base, ValueRange before) {
+Values ScalarValues::multiplyStep(Value step, ValueRange before) {
   Values sums(before);
+  Value base = baseOf(step);
   for (int64_t depth = 0; depth < stepDepth; ++depth) {
     Value key = scalar.add(scalar.mul(step, stepDepth), scalar.index(depth));
     Values ofRows, ofColumns;
@@ -230,29 +230,21 @@ Values ScalarValues::multiply(Value step, Value base, ValueRange before) {
   return sums;
 }
 
+FailureOr<ScalarValues::Staged> ScalarValues::fetch(Value step, bool) {
+  auto values =
+      loadTile(columns, scalar.add(firstKey, scalar.mul(step, stepDepth)));
+  if (failed(values))
+    return failure();
+  return Staged{Values(), *values};
+}
+
 FailureOr<Values> ScalarValues::add(Value first, const Values &loaded,
                                     ValueRange sums) {
-  // Every other step lies in the same place.
-  auto place = [&](Value step) {
-    Value odd = b.createOrFold<arith::AndIOp>(loc, step, scalar.index(1));
-    return scalar.mul(odd, stepElements());
-  };
-  storeTile(columns, loaded, scalar.index(0));
-  auto body = [&](Value step, ValueRange before) -> FailureOr<Values> {
-    // All have stored their weights and this step's values, and multiplied
-    // those of the one before.
-    kernel.barrier(b);
-    Value next = scalar.add(step, scalar.index(1));
-    auto values =
-        loadTile(columns, scalar.add(first, scalar.mul(next, stepDepth)));
-    if (failed(values))
-      return failure();
-    Values after = multiply(step, place(step), before);
-    storeTile(columns, *values, place(next));
-    return after;
-  };
-  return buildLoop(b, loc, scalar.index(0), scalar.index(keys / stepDepth), 1,
-                   sums, body);
+  firstKey = first;
+  store({Values(), loaded}, scalar.index(0));
+  return buildLoop(
+      b, loc, scalar.index(0), scalar.index(keys / stepDepth), 1, sums,
+      [&](Value step, ValueRange before) { return addStep(step, before); });
 }
 
 LogicalResult ScalarValues::emitRow(ArrayRef<Value> sums, Value row) {

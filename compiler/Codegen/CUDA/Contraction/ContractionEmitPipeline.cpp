@@ -86,11 +86,6 @@ void PipelinedEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
       llvm::MaybeAlign(vector.getNumElements() * bytesOf(p)));
 }
 
-Value PipelinedEmitter::baseOf(Value step) {
-  Value slot = b.createOrFold<arith::RemUIOp>(loc, step, scalar.index(stages));
-  return scalar.mul(slot, stepElements());
-}
-
 //===----------------------------------------------------------------------===//
 // Asynchronous copies
 //===----------------------------------------------------------------------===//
@@ -195,8 +190,8 @@ void PipelinedEmitter::commit() {
 
 FailureOr<PipelinedEmitter::Staged> PipelinedEmitter::fetch(Value step,
                                                             bool isKnown) {
-  Value first = scalar.mul(step, stepDepth);
   if (hasCopies()) {
+    Value first = scalar.mul(step, stepDepth);
     OpBuilder::InsertionGuard guard(b);
     if (!isKnown) {
       auto branch = scf::IfOp::create(b, loc, isBelow(step, steps()));
@@ -205,52 +200,15 @@ FailureOr<PipelinedEmitter::Staged> PipelinedEmitter::fetch(Value step,
     for (const SharedTile *shared : {&rows, &columns})
       copyTile(*shared, first, baseOf(step));
   }
-  Staged staged;
-  for (auto [values, shared] :
-       {std::pair(&staged[0], &rows), std::pair(&staged[1], &columns)}) {
-    if (copyBytes(*shared) != 0)
-      continue;
-    auto loaded = loadTile(*shared, first);
-    if (failed(loaded))
-      return failure();
-    *values = *loaded;
-  }
+  auto staged = ContractionEmitter::fetch(step, isKnown);
   commit();
   return staged;
 }
 
-void PipelinedEmitter::store(const Staged &staged, Value step) {
-  storeTile(rows, staged[0], baseOf(step));
-  storeTile(columns, staged[1], baseOf(step));
-}
-
-FailureOr<Values> PipelinedEmitter::emitSums() {
-  for (int64_t i = 0; i < ahead; ++i) {
-    if (i >= steps()) {
-      commit(); // Groups are counted.
-      continue;
-    }
-    auto staged = fetch(scalar.index(i), /*isKnown=*/true);
-    if (failed(staged))
-      return failure();
-    store(*staged, scalar.index(i));
-  }
-  auto body = [&](Value step, ValueRange before) -> FailureOr<Values> {
-    // This step's elements are there, of all threads, and all have multiplied
-    // those of the one before, whose place is filled again.
-    if (hasCopies())
-      NVVM::CpAsyncWaitGroupOp::create(b, loc, ahead - 1);
-    barrier();
-    Value later = scalar.add(step, scalar.index(ahead));
-    auto staged = fetch(later, /*isKnown=*/false);
-    if (failed(staged))
-      return failure();
-    Values after = multiply(baseOf(step), before);
-    store(*staged, later);
-    return after;
-  };
-  return buildLoop(b, loc, scalar.index(0), scalar.index(steps()), 1,
-                   startSums(), body);
+void PipelinedEmitter::awaitStep() {
+  if (hasCopies())
+    NVVM::CpAsyncWaitGroupOp::create(b, loc, ahead - 1);
+  barrier();
 }
 
 } // namespace tinh::cuda

@@ -194,7 +194,7 @@ void ContractionEmitter::findBlock() {
              tile.columns,
              scalar.mul(column, tile.columns),
              columnsOffset()};
-  batch.assign(p.extents.size(), {scalar.index(0), 0, 1 << 20});
+  batch.assign(p.extents.size(), {scalar.index(0), 0, kOfZero});
   p.setDigits(scalar, p.batch, rest, 1, batch);
 }
 
@@ -253,41 +253,61 @@ Values ContractionEmitter::startSums() {
   return Values(tile.threadRows * tile.threadColumns / kGroup, zero);
 }
 
-FailureOr<Values> ContractionEmitter::emitSums() {
-  auto load = [&](Value step) -> FailureOr<std::array<Values, 2>> {
-    Value depth = scalar.mul(step, stepDepth);
-    auto ofRows = loadTile(rows, depth), ofColumns = loadTile(columns, depth);
-    if (failed(ofRows) || failed(ofColumns))
+Value ContractionEmitter::baseOf(Value step) {
+  Value slot =
+      stages == 2
+          ? b.createOrFold<arith::AndIOp>(loc, step, scalar.index(1))
+          : b.createOrFold<arith::RemUIOp>(loc, step, scalar.index(stages));
+  return scalar.mul(slot, stepElements());
+}
+
+FailureOr<ContractionEmitter::Staged> ContractionEmitter::fetch(Value step,
+                                                                bool) {
+  Value first = scalar.mul(step, stepDepth);
+  Staged staged;
+  for (auto [values, shared] :
+       {std::pair(&staged[0], &rows), std::pair(&staged[1], &columns)}) {
+    if (isCopied(*shared))
+      continue;
+    auto loaded = loadTile(*shared, first);
+    if (failed(loaded))
       return failure();
-    return std::array<Values, 2>{*ofRows, *ofColumns};
-  };
-  // Every other step lies in the same place.
-  auto place = [&](Value step) {
-    Value odd = b.createOrFold<arith::AndIOp>(loc, step, scalar.index(1));
-    return scalar.mul(odd, stepElements());
-  };
-  auto store = [&](const std::array<Values, 2> &values, Value step) {
-    storeTile(rows, values[0], place(step));
-    storeTile(columns, values[1], place(step));
-  };
-  auto first = load(scalar.index(0));
-  if (failed(first))
+    *values = *loaded;
+  }
+  return staged;
+}
+
+void ContractionEmitter::store(const Staged &staged, Value step) {
+  storeTile(rows, staged[0], baseOf(step));
+  storeTile(columns, staged[1], baseOf(step));
+}
+
+FailureOr<Values> ContractionEmitter::addStep(Value step, ValueRange sums) {
+  awaitStep();
+  // It takes the place of one that all have multiplied.
+  Value later = scalar.add(step, scalar.index(ahead));
+  auto staged = fetch(later, /*isKnown=*/false);
+  if (failed(staged))
     return failure();
-  store(*first, scalar.index(0));
-  auto body = [&](Value step, ValueRange before) -> FailureOr<Values> {
-    // All have stored this step's elements, and multiplied those of the one
-    // before, which the next one's take the place of.
-    kernel.barrier(b);
-    Value next = scalar.add(step, scalar.index(1));
-    auto values = load(next);
-    if (failed(values))
+  Values after = multiplyStep(step, sums);
+  store(*staged, later);
+  return after;
+}
+
+FailureOr<Values> ContractionEmitter::emitSums() {
+  for (int64_t i = 0; i < ahead; ++i) {
+    if (i >= steps()) {
+      commit(); // Groups are counted.
+      continue;
+    }
+    auto staged = fetch(scalar.index(i), /*isKnown=*/true);
+    if (failed(staged))
       return failure();
-    Values after = multiply(place(step), before);
-    store(*values, next);
-    return after;
-  };
-  return buildLoop(b, loc, scalar.index(0), scalar.index(steps()), 1,
-                   startSums(), body);
+    store(*staged, scalar.index(i));
+  }
+  return buildLoop(
+      b, loc, scalar.index(0), scalar.index(steps()), 1, startSums(),
+      [&](Value step, ValueRange sums) { return addStep(step, sums); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,10 +56,11 @@ struct SharedTile {
 class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Product &p,
-                     const TileCode &code, mlir::OpBuilder &builder)
+                     const TileCode &code, mlir::OpBuilder &builder,
+                     int64_t stages = 2, int64_t ahead = 1)
       : kernel(kernel), p(p), code(code), tile(code.tile),
-        stepDepth(code.depth), b(builder), loc(kernel.source.getLoc()),
-        scalar(b, loc, 1) {}
+        stepDepth(code.depth), stages(stages), ahead(ahead), b(builder),
+        loc(kernel.source.getLoc()), scalar(b, loc, 1) {}
   virtual ~ContractionEmitter() = default;
   mlir::LogicalResult emit();
 
@@ -69,7 +70,7 @@ protected:
   /// Elements of shared memory for a step, and of all steps that it has at a
   /// time.
   virtual int64_t stepElements() const;
-  virtual int64_t sharedElements() const { return 2 * stepElements(); }
+  int64_t sharedElements() const { return stages * stepElements(); }
   /// Where the columns lie in a step.
   virtual int64_t columnsOffset() const;
   /// What is asked for of the depth has an end that is a multiple of this.
@@ -81,6 +82,31 @@ protected:
   /// A thread's sums after the last one.
   virtual mlir::FailureOr<Values> emitSums();
   virtual mlir::LogicalResult emitResults(const Values &sums);
+
+  /// What the thread has in registers of both factors.
+  using Staged = std::array<Values, 2>;
+  /// Starts to bring a step to shared memory; unless it is known to be one, if
+  /// there is one.
+  virtual mlir::FailureOr<Staged> fetch(mlir::Value step, bool isKnown);
+  /// Stores what of it is in registers.
+  void store(const Staged &staged, mlir::Value step);
+  /// Begins the next group of copies.
+  virtual void commit() {}
+  /// Waits until all threads have brought the next step, and multiplied the one
+  /// before it.
+  virtual void awaitStep() { kernel.barrier(b); }
+  /// Where a step lies in shared memory.
+  mlir::Value baseOf(mlir::Value step);
+  /// Adds the products of the step at `base` in shared memory.
+  virtual Values multiply(mlir::Value base, mlir::ValueRange sums);
+  virtual Values multiplyStep(mlir::Value step, mlir::ValueRange sums) {
+    return multiply(baseOf(step), sums);
+  }
+  /// `sums` and those of a step, while one that comes `ahead` steps later is
+  /// brought.
+  mlir::FailureOr<Values> addStep(mlir::Value step, mlir::ValueRange sums);
+  /// Whether the factor is copied without registers.
+  virtual bool isCopied(const SharedTile &) { return false; }
 
   /// One element or vector that the thread loads of a tile in each step: where
   /// it lies from the tile's first one.
@@ -127,6 +153,8 @@ protected:
   TileCode code;
   Tile tile;
   int64_t stepDepth;
+  int64_t stages; ///< Steps that shared memory has at a time.
+  int64_t ahead;  ///< So many before a step is multiplied it is brought.
   mlir::OpBuilder &b;
   mlir::Location loc;
   Pull scalar;
@@ -141,7 +169,6 @@ private:
   mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
                            int64_t depth, mlir::Value thread, int64_t group,
                            int64_t groups);
-  Values multiply(mlir::Value base, mlir::ValueRange sums);
   mlir::LogicalResult emitRow(llvm::ArrayRef<mlir::Value> sums,
                               mlir::Value row);
   mlir::LogicalResult emitLanes(mlir::Value sums, mlir::Value row,

@@ -36,8 +36,7 @@ public:
   PipelinedEmitter(EmittedKernel &kernel, const Product &p,
                    const TileCode &code, mlir::OpBuilder &builder,
                    int64_t stages, int64_t ahead)
-      : ContractionEmitter(kernel, p, code, builder), stages(stages),
-        ahead(ahead) {}
+      : ContractionEmitter(kernel, p, code, builder, stages, ahead) {}
 
 protected:
   mlir::Type storedType() const override {
@@ -46,16 +45,18 @@ protected:
   int64_t stepElements() const override {
     return (tile.rows + tile.columns) * stepDepth;
   }
-  int64_t sharedElements() const override { return stages * stepElements(); }
   int64_t columnsOffset() const override { return tile.rows * stepDepth; }
-  mlir::FailureOr<Values> emitSums() override;
+  mlir::FailureOr<Staged> fetch(mlir::Value step, bool isKnown) override;
+  void commit() override;
+  void awaitStep() override;
+  bool isCopied(const SharedTile &shared) override {
+    return copyBytes(shared) != 0;
+  }
   void storeUnit(const SharedTile &shared, const Unit &unit, mlir::Value value,
                  mlir::Value base) override;
 
   /// Waits for all threads, and what has been brought to shared memory.
   virtual void barrier() { kernel.barrier(b); }
-  /// Adds the products of the step at `base` in shared memory.
-  virtual Values multiply(mlir::Value base, mlir::ValueRange sums) = 0;
   /// The factor lies across the depth, and is read in words, not by ldmatrix:
   /// four lines then have neighbouring chunks in different banks.
   bool isReadInWords(const SharedTile &shared) const {
@@ -91,17 +92,7 @@ private:
   mlir::Value placeOf(const SharedTile &shared, const Unit &unit);
   mlir::Value phaseOf(const SharedTile &shared, mlir::Value line);
 
-  /// What the thread has in registers of both factors.
-  using Staged = std::array<Values, 2>;
-  /// Starts to bring a step to shared memory, if there is one.
-  mlir::FailureOr<Staged> fetch(mlir::Value step, bool isKnown);
-  void store(const Staged &staged, mlir::Value step);
-  mlir::Value baseOf(mlir::Value step);
   bool hasCopies();
-  void commit();
-
-  int64_t stages; // Steps that shared memory has at a time.
-  int64_t ahead;  // So many before a step is multiplied it is brought.
 };
 
 } // namespace tinh::cuda
