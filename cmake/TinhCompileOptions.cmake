@@ -2,7 +2,9 @@
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 
 if(TINH_SANITIZE)
-  add_compile_options(-fsanitize=${TINH_SANITIZE} -fno-omit-frame-pointer -g)
+  # Reports want lines; to describe types as well takes a while.
+  add_compile_options(-fsanitize=${TINH_SANITIZE} -fno-omit-frame-pointer
+                      -gline-tables-only)
   add_link_options(-fsanitize=${TINH_SANITIZE})
 endif()
 

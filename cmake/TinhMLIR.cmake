@@ -1,6 +1,7 @@
 # Finds LLVM, MLIR and LLD 22 and defines how code on top of them is built:
 #   tinh_add_tablegen(OUTPUT TD ARGS…)   one mlir-tblgen run
-#   tinh_add_compiler_library(NAME SOURCES… [DEPENDS targets…] [LINK libs…])
+#   tinh_add_compiler_library(NAME SOURCES… [DEPENDS targets…] [LINK libs…]
+#                             [PCH target | NO_PCH])
 #     an object library that becomes part of libtinh_compiler.so
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 find_package(LLVM REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
@@ -39,10 +40,19 @@ function(tinh_add_tablegen output td)
     COMMENT "Generating ${output}")
 endfunction()
 
-# One precompiled header serves all that is built on MLIR.
-add_library(tinh_mlir_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.cpp)
-target_link_libraries(tinh_mlir_pch PUBLIC tinh_mlir_options)
-target_precompile_headers(tinh_mlir_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.h)
+# One precompiled header serves all that is built on MLIR, a smaller one what
+# computes with tensors and sees no IR.
+function(tinh_add_precompiled_header name header)
+  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/MlirPrecompiled.cpp)
+  target_link_libraries(${name} PUBLIC
+    tinh_mlir_options nlohmann_json::nlohmann_json)
+  target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
+  # Tools and tests use the compiler's C++ interfaces, which are not annotated.
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default
+                        VISIBILITY_INLINES_HIDDEN OFF)
+endfunction()
+tinh_add_precompiled_header(tinh_mlir_pch MlirPrecompiled.h)
+tinh_add_precompiled_header(tinh_tensor_pch TensorPrecompiled.h)
 add_dependencies(tinh_mlir_pch tinh_graph_headers)
 
 # Lets a program or library on MLIR have that header, which wants code that is
@@ -55,11 +65,14 @@ function(tinh_use_precompiled_header name)
 endfunction()
 
 function(tinh_add_compiler_library name)
-  cmake_parse_arguments(arg "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "NO_PCH" "PCH" "DEPENDS;LINK" ${ARGN})
   add_library(${name} OBJECT ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC tinh_mlir_options ${arg_LINK})
+  if(NOT arg_PCH)
+    set(arg_PCH tinh_mlir_pch)
+  endif()
   if(NOT arg_NO_PCH)
-    target_precompile_headers(${name} REUSE_FROM tinh_mlir_pch)
+    target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
   endif()
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})

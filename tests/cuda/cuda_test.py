@@ -36,11 +36,10 @@ MUTATION_SETTINGS = tuple(
 
 # Those that an artifact has code for if nothing else is asked for. What is checked
 # on chips is checked on one for each way that code differs, unless CUDA_CHIPS=all is
-# in the environment.
+# in the environment; and so are combinations of what each is checked alone.
 ALL_CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
-CHIPS = (
-    ALL_CHIPS if os.environ.get("CUDA_CHIPS") == "all" else ("sm_75", "sm_80", "sm_90a")
-)
+THOROUGH = os.environ.get("CUDA_CHIPS") == "all"
+CHIPS = ALL_CHIPS if THOROUGH else ("sm_75", "sm_80", "sm_90a")
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
 # Takes spills, memory of a thread's own and products that wait for each other, as
 # wgmma may, for errors.

@@ -267,7 +267,7 @@ class ProductsTest(cuda_test.CudaTest):
         for a in (False, True):
             for b in (False, True):
                 layouts = {"transpose_a": a, "transpose_b": b}
-                model = half("f16", 520, 584, 200, prologue=False, **layouts)
+                model = half("f16", 264, 520, 200, prologue=False, **layouts)
                 self.check_level(model, "wgmma")
         for a in (False, True):
             model = half("f16", 1100, 1000, 168, (), False, transpose_a=a)
@@ -277,7 +277,7 @@ class ProductsTest(cuda_test.CudaTest):
         self.check_level(half("bf16", 1101, 1001, 99), "wgmma")
         model = half_conv("f16", (6, 16, 24, 23), (72, 16, 3, 3))
         self.check_level(model, "wgmma")
-        model = half("f16", 600, 520, 170, prologue=False)
+        model = half("f16", 280, 520, 170, prologue=False)
         self.check_sites(model, options=["--cuda-chips=emulated+wgmma"])
 
     def test_barriers(self):

@@ -63,7 +63,10 @@ class RegistersTest(cuda_test.CudaTest):
 
     def test_steps_of_convolutions(self):
         self.check_chips(network(), *step("cross_entropy", "adamw,lr=0.001"))
-        self.check_chips(network(), *step("cross_entropy", "sgd,lr=0.1,momentum=0.9"))
+        if cuda_test.THOROUGH:  # Updates by SGD are in test_transformers, too.
+            self.check_chips(
+                network(), *step("cross_entropy", "sgd,lr=0.1,momentum=0.9")
+            )
         bf16 = "--mixed-precision=bf16"
         self.check_chips(network(), *step("cross_entropy", "adamw,lr=0.001", bf16))
 

@@ -17,9 +17,12 @@ import numpy as np
 from op_cases import CASES, type_of
 
 
-def expected(case):
-    with np.errstate(all="ignore"):
-        return np.asarray(case[2](*case[3]))
+def expected(case, results={}):
+    """What NumPy says of a case, which it is asked once."""
+    if id(case) not in results:
+        with np.errstate(all="ignore"):
+            results[id(case)] = np.asarray(case[2](*case[3]))
+    return results[id(case)]
 
 
 def make_model(cases):

@@ -5,7 +5,7 @@
 
 Small models of each format are cut at many lengths, have bytes changed at
 random places and numbers set to extreme values; the random generator's seed is
-fixed. FUZZ_FACTOR=10 in the environment tries ten times as many places.
+fixed. FUZZ_FACTOR=20 in the environment tries twenty times as many places.
 """
 
 import json
@@ -22,7 +22,7 @@ from tool_test import ToolTest
 
 FACTOR = int(os.environ.get("FUZZ_FACTOR", "1"))
 MEMORY = 1 << 30  # Bytes; to import a small file takes far less.
-CUTS, CHANGES = 30, 60
+CUTS, CHANGES = 15, 30
 EXTREMES = [-(1 << 63), -1, 0, 1 << 31, (1 << 63) - 1]
 
 
