@@ -14,7 +14,9 @@ namespace tinh::cpu {
 
 constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
 
-// Sources. [AMD4] Software Optimization Guide for the AMD Zen4
+// Sources. [AMD3] Software Optimization Guide for the AMD Family 19h Processors,
+// 56665: sections 2.6 (caches), 2.11 (floating point) and 2.12 (loads, stores).
+// [AMD4] Software Optimization Guide for the AMD Zen4
 // Microarchitecture, 57647: sections 2.6 (caches), 2.10 (floating point) and
 // 2.12 (loads, stores). [AMD5] the same for Zen5, 58455. [INTEL] Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, 248966: chapters 2.1
@@ -47,6 +49,17 @@ static const Machine kSapphireRapids{.name = "sapphirerapids",
                                      .l1Ways = 12,
                                      .barrierCycles = 600};
 
+/// [AMD3]: two FMAs and two loads of 256 bits a cycle, one store; 32 bytes a cycle
+/// between the levels. What the last one gives, memory and the barrier were not
+/// measured; of the last level a core has its share of 32 MiB.
+static const Machine kZen3{.name = "znver3",
+                           .vectorBytes = 32,
+                           .vectorRegisters = 16,
+                           .l1 = {32 * KiB, 64},
+                           .l2 = {512 * KiB, 32},
+                           .l3 = {4 * MiB, 20},
+                           .barrierCycles = 400};
+
 /// [AMD4]: vectors of 512 bits go through twice; a store of them takes two
 /// cycles. Bandwidths, latencies and the barrier as docs/benchmarks/machine.md
 /// has them; of the last level a core has its share of 32 MiB.
@@ -70,6 +83,8 @@ static const Machine kZen5{.name = "znver5",
                            .barrierCycles = 500};
 
 const Machine &machineFor(std::string_view cpu, int64_t vectorBytes) {
+  if (cpu == "znver3" && vectorBytes == 32)
+    return kZen3;
   if (cpu == "znver4")
     return kZen4;
   if (cpu.starts_with("znver") && vectorBytes == 64)

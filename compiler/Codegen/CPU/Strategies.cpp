@@ -118,7 +118,7 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
   types.append(2, b.getIndexType());
   EmittedKernel emitted(kernel, types, module);
   if (succeeded(strategies().emit(emitted, target)))
-    return emitted.function;
+    return cast<func::FuncOp>(emitted.function.getOperation());
   emitted.function.erase();
   return failure();
 }

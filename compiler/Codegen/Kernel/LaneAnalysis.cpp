@@ -18,9 +18,6 @@ using namespace mlir;
 
 namespace tinh::codegen {
 
-/// Zero is a multiple of anything.
-static constexpr int64_t kOfZero = 1 << 20;
-
 LaneAnalysis::LaneAnalysis(func::FuncOp kernel, int64_t lanes)
     : kernel(kernel), lanes(lanes) {
   for (BlockArgument argument : kernel.getArguments())

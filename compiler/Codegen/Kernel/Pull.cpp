@@ -57,7 +57,7 @@ FailureOr<Indices> Pull::apply(AffineMap map, const Indices &dims) {
       return dims[dim.getPosition()];
     if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
       int64_t value = constant.getValue();
-      return LaneIndex{index(value), 0, value ? std::abs(value) : 1 << 20};
+      return LaneIndex{index(value), 0, value ? std::abs(value) : kOfZero};
     }
     auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
     if (!binary)
@@ -117,7 +117,7 @@ LaneValue Pull::affineValue(LaneIndex lane) {
 
 static LaneIndex linearIndex(Pull &pull, const Buffer &buffer,
                              const Indices &indices) {
-  LaneIndex linear{pull.index(0), 0, 1 << 20};
+  LaneIndex linear{pull.index(0), 0, kOfZero};
   for (auto [i, lane] : llvm::enumerate(indices)) {
     Value base = lane.base;
     int64_t alignment = lane.alignment;
@@ -288,7 +288,7 @@ Indices Pull::merge(const Indices &indices, ArrayRef<int64_t> shape,
                     ArrayRef<ReassociationIndices> groups) {
   Indices merged;
   for (ArrayRef<int64_t> group : groups) {
-    LaneIndex linear{index(0), 0, 1 << 20};
+    LaneIndex linear{index(0), 0, kOfZero};
     for (int64_t dim : group) {
       if (shape[dim] == 1) // Its index is zero, a multiple of anything.
         continue;
@@ -315,11 +315,11 @@ FailureOr<Indices> Pull::collapse(tensor::CollapseShapeOp op,
                                 [&](int64_t d) { return shape[d] == 1; });
       if (first) {
         source[dim] = rest;
-        rest = {index(0), 0, 1 << 20};
+        rest = {index(0), 0, kOfZero};
         continue;
       }
       if (extent == 1) {
-        source[dim] = {index(0), 0, 1 << 20};
+        source[dim] = {index(0), 0, kOfZero};
         continue;
       }
       // The lanes must stay within one run of this dimension.

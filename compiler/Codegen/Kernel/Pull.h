@@ -30,6 +30,9 @@
 
 namespace tinh::codegen {
 
+/// Zero is a multiple of anything.
+inline constexpr int64_t kOfZero = 1 << 20;
+
 /// One dimension's index for all lanes: base + lane · stride.
 struct LaneIndex {
   mlir::Value base;

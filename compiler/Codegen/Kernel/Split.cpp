@@ -11,7 +11,6 @@
 #include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "dialects/graph/Layout.h"
 #include "dialects/origin/Origin.h"
 

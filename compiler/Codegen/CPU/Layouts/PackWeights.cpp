@@ -220,7 +220,8 @@ void WeightPacker::pack(WeightsReader &reader) {
 /// Moves the channels of constant weights under a window to the end, where the
 /// lanes want them: [C, kernel…] becomes [kernel…, C].
 void WeightPacker::packWindows(graph::DispatchOp dispatch) {
-  auto w = WindowsStrategy::match(symbols->lookup<func::FuncOp>(dispatch.getKernel()));
+  auto w = WindowsStrategy::match(
+      symbols->lookup<func::FuncOp>(dispatch.getKernel()));
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
     auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));

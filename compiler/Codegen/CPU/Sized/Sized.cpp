@@ -30,7 +30,7 @@ Value SizedKernel::size(OpBuilder &b, int64_t i) {
 
 Value SizedKernel::stack(int64_t count, Type element) {
   OpBuilder b(function.getContext());
-  b.setInsertionPointToStart(&function.getBody().front());
+  b.setInsertionPointToStart(&function.front());
   Location loc = source.getLoc();
   Type stored = memoryType(element);
   int64_t bytes = count * graph::elementSize(stored);
@@ -129,7 +129,7 @@ FailureOr<func::FuncOp> emitSizedKernel(func::FuncOp kernel, ModuleOp module,
   types.append(2, b.getIndexType());
   SizedKernel emitted(kernel, types, module);
   if (succeeded(row.emit(emitted, plan, target)))
-    return emitted.function;
+    return cast<func::FuncOp>(emitted.function.getOperation());
   emitted.function.erase();
   return failure();
 }

@@ -34,10 +34,6 @@ struct SizedKernel : EmittedKernel {
   mlir::Value size(mlir::OpBuilder &b, int64_t i);
   /// Memory of `count` elements on the stack.
   mlir::Value stack(int64_t count, mlir::Type element);
-  /// Where code for the kernel goes.
-  mlir::OpBuilder builder() {
-    return mlir::OpBuilder(function.getBody().front().getTerminator());
-  }
 };
 
 /// A type for memory of any size.

@@ -17,8 +17,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
-#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Forms/Scan.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 using namespace mlir;
