@@ -56,12 +56,8 @@ protected:
   llvm::LogicalResult loop(int64_t extent, int64_t step, Body body) {
     return loop(scalar.index(0), scalar.index(extent), step, body);
   }
-  Value minimum(Value x, Value y) {
-    return b.createOrFold<mlir::arith::MinUIOp>(loc, x, y);
-  }
-  Value sub(Value x, Value y) {
-    return b.createOrFold<mlir::arith::SubIOp>(loc, x, y);
-  }
+  Value minimum(Value x, Value y) { return scalar.minimum(x, y); }
+  Value sub(Value x, Value y) { return scalar.sub(x, y); }
   /// The elements of `count` that fill whole vectors of so many.
   Value wholeVectors(Value count, int64_t width);
   mlir::VectorType vectorType() {

@@ -11,6 +11,7 @@
 // are summed over at a time.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/CPU/DepthwiseGradient/DepthwiseGradient.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,38 +23,25 @@ namespace tinh::cpu {
 
 namespace {
 
-class DepthwiseGradientEmitter {
+class DepthwiseGradientEmitter : TileEmitter {
 public:
   DepthwiseGradientEmitter(EmittedKernel &kernel, const DepthwiseGradient &g,
                            const DepthwiseGradientPlan &plan,
-                           const Target &target, OpBuilder &b)
-      : kernel(kernel), g(g), plan(plan), b(b), loc(kernel.source.getLoc()),
-        scalar(b, loc, 1), lanes(target.vectorBytes / g.elementBytes()),
-        vectors(plan.channelsPerBlock / lanes) {}
+                           const Target &target, OpBuilder &b,
+                           const llvm::DenseMap<Value, Buffer> &buffers)
+      : TileEmitter(kernel, b, g.element(),
+                    target.vectorBytes / g.elementBytes(), buffers),
+        g(g), plan(plan), vectors(plan.channelsPerBlock / lanes) {}
 
   LogicalResult emitChunk(Value chunk);
 
 private:
-  using Values = SmallVector<Value>;
-
-  LogicalResult loop(Value to, int64_t step,
-                     function_ref<LogicalResult(Value)> body) {
-    return buildLoop(b, loc, scalar.index(0), to, step, body);
-  }
-  Value minimum(Value x, Value y) {
-    return b.createOrFold<arith::MinUIOp>(loc, x, y);
-  }
-  Value sub(Value x, Value y) {
-    return b.createOrFold<arith::SubIOp>(loc, x, y);
-  }
-  VectorType vectorType() { return VectorType::get({lanes}, g.element()); }
   /// The place of the sums of a tap, of so many vectors after the first.
   Value sumsAt(int64_t tap, int64_t v) {
     return scalar.index(tap * plan.channelsPerBlock + v * lanes);
   }
 
   void findMasks();
-  void clearSums();
   FailureOr<LaneValue> pullChannels(const Factor &factor, const Indices &at,
                                     int64_t v);
   LogicalResult stage();
@@ -69,19 +57,14 @@ private:
   LogicalResult storeTaps(ArrayRef<unsigned> loops, Value tap, Value channel);
   LogicalResult finish(Value sum);
 
-  EmittedKernel &kernel;
   const DepthwiseGradient &g;
   const DepthwiseGradientPlan &plan;
-  OpBuilder &b;
-  Location loc;
-  Pull scalar;
-  int64_t lanes, vectors;
+  int64_t vectors; // Of a block's channels.
 
   Indices dims; // Of the loops, at the code being emitted.
   Value firstChannel;
   Values masks; // Of vectors, where not all are full.
   Buffer slab;
-  Value sums; // Memory.
 };
 
 } // namespace
@@ -109,19 +92,16 @@ FailureOr<LaneValue>
 DepthwiseGradientEmitter::pullChannels(const Factor &factor, const Indices &at,
                                        int64_t v) {
   Pull pull(b, loc, lanes);
-  kernel.bindInputs(pull);
+  pull.buffers = buffers;
   pull.mask = masks[v];
   Indices of = at;
   unsigned dim = *factor.map.getResultPosition(
       getAffineDimExpr(g.channel, b.getContext()));
   of[dim] = {scalar.add(of[dim].base, scalar.index(v * lanes)), 1, 1};
-  auto element = pull.at(factor.value, of);
-  if (failed(element))
+  auto elements = pullFloat(pull, factor.value, of);
+  if (failed(elements))
     return failure();
-  Value value = pull.asVector(*element);
-  if (getElementTypeOrSelf(value) != g.element())
-    value = arith::ExtFOp::create(b, loc, vectorType(), value);
-  return LaneValue{value, /*uniform=*/false, {}};
+  return LaneValue{pull.asVector(*elements), /*uniform=*/false, {}};
 }
 
 /// Copies what the current block of sums reads of the left factor.
@@ -146,7 +126,7 @@ LogicalResult DepthwiseGradientEmitter::stage() {
       // The last block of sums may read less.
       Value end = minimum(scalar.index(plan.slab[dim]),
                           sub(scalar.index(shape[dim]), (*from)[dim].base));
-      return loop(end, 1, [&](Value iv) {
+      return loop(scalar.index(0), end, 1, [&](Value iv) {
         at[dim] = {scalar.add((*from)[dim].base, iv), 0, 1};
         return nest(dim + 1);
       });
@@ -178,18 +158,10 @@ int64_t DepthwiseGradientEmitter::slabStep(unsigned loop) const {
 // Sums
 //===----------------------------------------------------------------------===//
 
-void DepthwiseGradientEmitter::clearSums() {
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
-  for (int64_t tap = 0; tap < g.taps(); ++tap)
-    for (int64_t v = 0; v < vectors; ++v)
-      vector::StoreOp::create(b, loc, zero, sums, sumsAt(tap, v));
-}
-
 /// The sums over the loops from `level` on, all tiles a block after the other.
 LogicalResult DepthwiseGradientEmitter::addSums(size_t level) {
   unsigned loopOfLevel = g.depth[level];
-  Value extent = scalar.index(g.extents[loopOfLevel]);
+  int64_t extent = g.extents[loopOfLevel];
   if (level < plan.level)
     return loop(extent, 1, [&](Value iv) {
       dims[loopOfLevel].base = iv;
@@ -201,7 +173,8 @@ LogicalResult DepthwiseGradientEmitter::addSums(size_t level) {
       dims[inner].base = scalar.index(0);
     if (failed(stage()))
       return failure();
-    Value count = minimum(sub(extent, iv), scalar.index(plan.sumsPerBlock));
+    Value count =
+        minimum(sub(scalar.index(extent), iv), scalar.index(plan.sumsPerBlock));
     for (int64_t tap = 0; tap < g.taps(); tap += plan.tapsPerTile)
       if (failed(
               emitTile(tap, std::min(tap + plan.tapsPerTile, g.taps()), count)))
@@ -295,7 +268,7 @@ LogicalResult DepthwiseGradientEmitter::finish(Value sum) {
   for (unsigned i = 0; i < g.output.getNumResults(); ++i)
     at.push_back(dims[g.output.getDimPosition(i)]);
   Pull pull(b, loc, 1);
-  kernel.bindInputs(pull);
+  pull.buffers = buffers;
   at = indicesInResult(pull, g.op->getResult(0), g.result, at);
   pull.registers[g.result] = {sum, /*uniform=*/true, {}};
   return kernel.storeResults(pull, at);
@@ -309,7 +282,7 @@ LogicalResult DepthwiseGradientEmitter::storeTaps(ArrayRef<unsigned> loops,
     return finish(memref::LoadOp::create(b, loc, sums, at));
   }
   int64_t extent = g.extents[loops.front()];
-  return loop(scalar.index(extent), 1, [&](Value iv) {
+  return loop(extent, 1, [&](Value iv) {
     dims[loops.front()].base = iv;
     return storeTaps(loops.drop_front(),
                      scalar.add(scalar.mul(tap, extent), iv), channel);
@@ -320,7 +293,7 @@ LogicalResult DepthwiseGradientEmitter::storeTaps(ArrayRef<unsigned> loops,
 LogicalResult DepthwiseGradientEmitter::store() {
   Value count = minimum(sub(scalar.index(g.channels()), firstChannel),
                         scalar.index(plan.channelsPerBlock));
-  return loop(count, 1, [&](Value channel) {
+  return loop(scalar.index(0), count, 1, [&](Value channel) {
     dims[g.channel].base = scalar.add(firstChannel, channel);
     return storeTaps(g.left.loops, scalar.index(0), channel);
   });
@@ -337,11 +310,7 @@ LogicalResult DepthwiseGradientEmitter::emitChunk(Value chunk) {
                                  : scalar.peel(rest, g.extents[loopOfBatch]);
   findMasks();
   slab = kernel.scratchBuffer(b, 0, plan.slab, g.element());
-  sums = kernel
-             .scratchBuffer(b, plan.sumsOffset,
-                            {g.taps() * plan.channelsPerBlock}, g.element())
-             .memref;
-  clearSums();
+  clearSums(plan.sumsOffset, g.taps() * plan.channelsPerBlock);
   return failed(addSums(0)) ? failure() : store();
 }
 
@@ -351,7 +320,10 @@ LogicalResult DepthwiseGradientStrategy::emit(EmittedKernel &kernel,
                                               const Target &target) {
   OpBuilder b = kernel.builder();
   Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  return DepthwiseGradientEmitter(kernel, gradient, plan, target, b)
+  Pull operands(b, kernel.source.getLoc(), 1);
+  kernel.bindInputs(operands);
+  return DepthwiseGradientEmitter(kernel, gradient, plan, target, b,
+                                  operands.buffers)
       .emitChunk(chunk);
 }
 
