@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --lower-kernels --choose-strategies --merge-kernels | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --merge-kernels | FileCheck %s
 
 // Few queries of few heads are computed by kernels of their own. These do not
 // say that they were attention: the softmax is the same kernel as any other.
