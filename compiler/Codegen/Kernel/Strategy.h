@@ -219,8 +219,9 @@ public:
     mlir::Attribute plan = emitted.source->getAttr(graph::names::kPlan);
     if (llvm::succeeded(find(plan)->emit(emitted, plan, target)))
       return mlir::success();
-    return emitted.source.emitError("internal error: ")
-           << plan << " has no code for this kernel";
+    return emitted.source.emitError(
+               "internal error: no code for this kernel as ")
+           << plan;
   }
 
   /// The row that `plan` is one of; null if the device has no such strategy.
