@@ -14,9 +14,9 @@ namespace tinh::cpu {
 
 constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
 
-// Sources. [AMD3] Software Optimization Guide for the AMD Family 19h Processors,
-// 56665: sections 2.6 (caches), 2.11 (floating point) and 2.12 (loads, stores).
-// [AMD4] Software Optimization Guide for the AMD Zen4
+// Sources. [AMD3] Software Optimization Guide for the AMD Family 19h
+// Processors, 56665: sections 2.6 (caches), 2.11 (floating point) and 2.12
+// (loads, stores). [AMD4] Software Optimization Guide for the AMD Zen4
 // Microarchitecture, 57647: sections 2.6 (caches), 2.10 (floating point) and
 // 2.12 (loads, stores). [AMD5] the same for Zen5, 58455. [INTEL] Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, 248966: chapters 2.1
@@ -49,9 +49,9 @@ static const Machine kSapphireRapids{.name = "sapphirerapids",
                                      .l1Ways = 12,
                                      .barrierCycles = 600};
 
-/// [AMD3]: two FMAs and two loads of 256 bits a cycle, one store; 32 bytes a cycle
-/// between the levels. What the last one gives, memory and the barrier were not
-/// measured; of the last level a core has its share of 32 MiB.
+/// [AMD3]: two FMAs and two loads of 256 bits a cycle, one store; 32 bytes a
+/// cycle between the levels. What the last one gives, memory and the barrier
+/// were not measured; of the last level a core has its share of 32 MiB.
 static const Machine kZen3{.name = "znver3",
                            .vectorBytes = 32,
                            .vectorRegisters = 16,
