@@ -118,6 +118,40 @@ conv_weight_gradient_cases("dw1x1", 70, 40, (9, 8), (1, 1), (2, 2), (0,) * 4, (1
 conv_weight_gradient_cases(
     "dw3d", 9, 18, (4, 5, 4), (2, 3, 2), (1, 2, 1), (1, 0, 0, 0, 1, 1), (1, 1, 2)
 )
+# Depthwise: vectors along the channels, the last one not full; parts of the sums.
+conv_weight_gradient_cases(
+    "dwdepth", 37, 37, (11, 9), (3, 3), (2, 1), (1,) * 4, (1, 2), groups=37
+)
+conv_weight_gradient_cases(
+    "dwdepth5", 20, 20, (60, 50), (5, 5), (1, 1), (2,) * 4, (1, 1), groups=20, tol=1e-3
+)
+# More taps than registers, and more of the image than a cache.
+conv_weight_gradient_cases(
+    "dwdepth7",
+    33,
+    33,
+    (150, 140),
+    (7, 7),
+    (1, 1),
+    (3,) * 4,
+    (1, 1),
+    groups=33,
+    batch=1,
+    tol=1e-3,
+)
+conv_weight_gradient_cases(
+    "dwdepthf64",
+    9,
+    9,
+    (8, 7),
+    (3, 3),
+    (1, 1),
+    (1,) * 4,
+    (1, 1),
+    groups=9,
+    dt=np.float64,
+    tol=1e-11,
+)
 conv_weight_gradient_cases(
     "dwg", 40, 60, (6, 5), (3, 3), (1, 1), (1,) * 4, (1, 1), groups=2
 )

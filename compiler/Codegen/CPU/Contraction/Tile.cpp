@@ -142,4 +142,30 @@ LogicalResult TileEmitter::stage(Value factor, Slab &slab, const Indices &from,
   return nest(0);
 }
 
+int64_t TileEmitter::step(const Factor &factor, const Buffer &slab,
+                          unsigned loop) {
+  int64_t distance = 0;
+  for (auto [expr, stride] : llvm::zip(factor.map.getResults(), slab.strides))
+    distance += loopCoefficient(expr, loop, factor.map.getNumDims()) * stride;
+  return distance;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileEmitter::finish(const Product &p, const Indices &dims,
+                                  Value sum, Value mask) {
+  Indices at;
+  for (unsigned i = 0; i < p.output.getNumResults(); ++i)
+    at.push_back(dims[p.output.getDimPosition(i)]);
+  bool isVector = isa<VectorType>(sum.getType());
+  Pull pull(b, loc, isVector ? lanes : 1);
+  pull.buffers = buffers;
+  pull.mask = mask;
+  at = indicesInResult(pull, p.op->getResult(0), p.result, at);
+  pull.registers[p.result] = {sum, !isVector, {}};
+  return kernel.storeResults(pull, at);
+}
+
 } // namespace tinh::cpu

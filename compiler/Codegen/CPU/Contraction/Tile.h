@@ -74,6 +74,12 @@ protected:
   /// dimension `count` elements if that is given.
   llvm::LogicalResult stage(Value factor, Slab &slab, const Indices &from,
                             Value count = {});
+  /// How far one step of a loop moves in a factor's slab.
+  static int64_t step(const Factor &factor, const Buffer &slab, unsigned loop);
+  /// Computes the kernel's results from `sum`, one or a vector, of the product
+  /// at these loop indices; of a vector those that the mask lets.
+  llvm::LogicalResult finish(const Product &p, const Indices &dims, Value sum,
+                             Value mask = {});
 
   EmittedKernel &kernel;
   mlir::OpBuilder &b;

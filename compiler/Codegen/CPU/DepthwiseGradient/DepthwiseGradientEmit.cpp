@@ -51,11 +51,9 @@ private:
                              ArrayRef<int64_t> taps, ValueRange state);
   FailureOr<Values> multiplyPosition(Value slabAt, ArrayRef<int64_t> taps,
                                      ValueRange state);
-  int64_t slabStep(unsigned loop) const;
   int64_t tapOffset(int64_t tap) const;
   LogicalResult store();
   LogicalResult storeTaps(ArrayRef<unsigned> loops, Value tap, Value channel);
-  LogicalResult finish(Value sum);
 
   const DepthwiseGradient &g;
   const DepthwiseGradientPlan &plan;
@@ -146,14 +144,6 @@ LogicalResult DepthwiseGradientEmitter::stage() {
   return nest(0);
 }
 
-/// How far one step of a loop moves in the slab.
-int64_t DepthwiseGradientEmitter::slabStep(unsigned loop) const {
-  int64_t distance = 0;
-  for (auto [expr, stride] : llvm::zip(g.left.map.getResults(), slab.strides))
-    distance += loopCoefficient(expr, loop, g.extents.size()) * stride;
-  return distance;
-}
-
 //===----------------------------------------------------------------------===//
 // Sums
 //===----------------------------------------------------------------------===//
@@ -212,8 +202,8 @@ DepthwiseGradientEmitter::multiply(size_t level, Value slabAt, Value count,
       buildLoop(b, loc, scalar.index(0), end, 1, state,
                 [&](Value iv, ValueRange values) -> FailureOr<Values> {
                   dims[loopOfLevel].base = scalar.add(start, iv);
-                  Value at =
-                      scalar.add(slabAt, scalar.mul(iv, slabStep(loopOfLevel)));
+                  Value at = scalar.add(
+                      slabAt, scalar.mul(iv, step(g.left, slab, loopOfLevel)));
                   if (level + 1 < g.depth.size())
                     return multiply(level + 1, at, count, taps, values);
                   return multiplyPosition(at, taps, values);
@@ -228,7 +218,7 @@ int64_t DepthwiseGradientEmitter::tapOffset(int64_t tap) const {
   int64_t offset = 0;
   for (unsigned loopOfTaps : llvm::reverse(g.left.loops)) {
     int64_t extent = g.extents[loopOfTaps];
-    offset += tap % extent * slabStep(loopOfTaps);
+    offset += tap % extent * step(g.left, slab, loopOfTaps);
     tap /= extent;
   }
   return offset;
@@ -262,24 +252,12 @@ DepthwiseGradientEmitter::multiplyPosition(Value slabAt, ArrayRef<int64_t> taps,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Computes the kernel's results from `sum`, whose indices `dims` has.
-LogicalResult DepthwiseGradientEmitter::finish(Value sum) {
-  Indices at;
-  for (unsigned i = 0; i < g.output.getNumResults(); ++i)
-    at.push_back(dims[g.output.getDimPosition(i)]);
-  Pull pull(b, loc, 1);
-  pull.buffers = buffers;
-  at = indicesInResult(pull, g.op->getResult(0), g.result, at);
-  pull.registers[g.result] = {sum, /*uniform=*/true, {}};
-  return kernel.storeResults(pull, at);
-}
-
 /// All taps along `loops`, which come after `tap` of those before.
 LogicalResult DepthwiseGradientEmitter::storeTaps(ArrayRef<unsigned> loops,
                                                   Value tap, Value channel) {
   if (loops.empty()) {
     Value at = scalar.add(scalar.mul(tap, plan.channelsPerBlock), channel);
-    return finish(memref::LoadOp::create(b, loc, sums, at));
+    return finish(g, dims, memref::LoadOp::create(b, loc, sums, at));
   }
   int64_t extent = g.extents[loops.front()];
   return loop(extent, 1, [&](Value iv) {

@@ -59,14 +59,12 @@ private:
   Slab &slabOf(const Factor &factor) {
     return &factor == &p.left ? slidingSlab : plainSlab;
   }
-  int64_t step(const Factor &factor, unsigned loop);
   bool storesVectors() const;
   LogicalResult store();
   LogicalResult storeVectors();
   LogicalResult storeLine(Value line, Value firstColumn);
   LogicalResult storeElements();
   LogicalResult eachTap(size_t level, Value plane, Value row, Body body);
-  LogicalResult finish(Value sum, Value mask);
 
   const OuterProducts &p;
   const OuterProductsPlan &plan;
@@ -95,15 +93,6 @@ LogicalResult OuterProductsEmitter::stageFactor(const Factor &factor,
   if (failed(from))
     return failure();
   return stage(factor.value, slabOf(factor), *from, count);
-}
-
-/// How far one step of a loop moves in the factor's slab.
-int64_t OuterProductsEmitter::step(const Factor &factor, unsigned loop) {
-  int64_t distance = 0;
-  for (auto [expr, stride] :
-       llvm::zip(factor.map.getResults(), slabOf(factor).buffer.strides))
-    distance += loopCoefficient(expr, loop, p.extents.size()) * stride;
-  return distance;
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +127,7 @@ LogicalResult OuterProductsEmitter::multiplyBlock(Value sumsEnd) {
       [&](size_t level, Value slidingAt, Value tap) -> LogicalResult {
     if (level < outerTaps().size()) {
       unsigned dim = outerTaps()[level];
-      int64_t distance = step(p.left, dim);
+      int64_t distance = step(p.left, slabOf(p.left).buffer, dim);
       return loop(p.extents[dim], 1, [&](Value iv) {
         return nest(level + 1, scalar.add(slidingAt, scalar.mul(iv, distance)),
                     scalar.add(scalar.mul(tap, p.extents[dim]), iv));
@@ -184,7 +173,8 @@ FailureOr<SmallVector<Value>>
 OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
                                Value sumsEnd, ValueRange state) {
   unsigned dim = p.depth[level];
-  int64_t rowStep = step(rows, dim), columnStep = step(columns, dim);
+  int64_t rowStep = step(rows, slabOf(rows).buffer, dim),
+          columnStep = step(columns, slabOf(columns).buffer, dim);
   Value end = level == plan.level ? sumsEnd : scalar.index(p.extents[dim]);
   bool isInner = level + 1 == p.depth.size();
   return buildLoop(
@@ -210,22 +200,6 @@ OuterProductsEmitter::multiply(size_t level, Value rowsAt, Value columnsAt,
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
-
-/// Computes the kernel's results from `sum`, one or a vector, whose indices
-/// `dims` has.
-LogicalResult OuterProductsEmitter::finish(Value sum, Value mask) {
-  AffineMap output = p.output;
-  Indices at;
-  for (unsigned i = 0; i < output.getNumResults(); ++i)
-    at.push_back(dims[output.getDimPosition(i)]);
-  bool isVector = isa<VectorType>(sum.getType());
-  Pull pull(b, loc, isVector ? lanes : 1);
-  pull.buffers = buffers;
-  pull.mask = mask;
-  at = indicesInResult(pull, p.op->getResult(0), p.result, at);
-  pull.registers[p.result] = {sum, !isVector, {}};
-  return kernel.storeResults(pull, at);
-}
 
 /// Runs `body` for all taps from loop `level` on, which are `plane` before,
 /// with the place of the sums of `row`.
@@ -269,7 +243,8 @@ LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
   Value whole = wholeVectors(columnCount, lanes);
   auto storeWhole = [&](Value column) {
     Value at = goTo(column);
-    return finish(vector::LoadOp::create(b, loc, vectorType(), sums, at), {});
+    return finish(p, dims,
+                  vector::LoadOp::create(b, loc, vectorType(), sums, at));
   };
   if (failed(loop(scalar.index(0), whole, lanes, storeWhole)))
     return failure();
@@ -289,7 +264,7 @@ LogicalResult OuterProductsEmitter::storeLine(Value line, Value firstColumn) {
     Value mask = firstLanes(b, loc, count, lanes), at = goTo(column);
     Value sum = vector::MaskedLoadOp::create(b, loc, vectorType(), sums,
                                              ValueRange(at), mask, zero);
-    return finish(sum, all ? Value() : mask);
+    return finish(p, dims, sum, all ? Value() : mask);
   });
 }
 
@@ -329,7 +304,7 @@ LogicalResult OuterProductsEmitter::storeElements() {
   auto storeAt = [&](Value row, Value column) {
     return eachTap(0, scalar.index(0), row, [&](Value sumsAt) {
       Value at = scalar.add(sumsAt, column);
-      return finish(memref::LoadOp::create(b, loc, sums, at), {});
+      return finish(p, dims, memref::LoadOp::create(b, loc, sums, at));
     });
   };
   auto position = [&](const Factor &factor) {
