@@ -64,6 +64,24 @@ function(tinh_use_precompiled_header name)
   target_precompile_headers(${name} REUSE_FROM tinh_mlir_pch)
 endfunction()
 
+# Compiles the sources of a library some at a time: most of the time goes into
+# templates of MLIR that each of them would instantiate again. A source in which
+# LLVM's own namespace is open stays alone, since its IR has the names of MLIR's.
+function(tinh_compile_together name)
+  set_target_properties(${name} PROPERTIES
+    UNITY_BUILD ${TINH_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 8)
+  foreach(source ${ARGN})
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
+    if(EXISTS ${path})
+      file(STRINGS ${path} opens_llvm REGEX "^using namespace llvm;" LIMIT_COUNT 1)
+      if(opens_llvm)
+        set_source_files_properties(${source} PROPERTIES
+          SKIP_UNITY_BUILD_INCLUSION ON)
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
 function(tinh_add_compiler_library name)
   cmake_parse_arguments(arg "NO_PCH" "PCH" "DEPENDS;LINK" ${ARGN})
   add_library(${name} OBJECT ${arg_UNPARSED_ARGUMENTS})
@@ -73,6 +91,7 @@ function(tinh_add_compiler_library name)
   endif()
   if(NOT arg_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+    tinh_compile_together(${name} ${arg_UNPARSED_ARGUMENTS})
   endif()
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})

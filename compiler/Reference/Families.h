@@ -56,6 +56,10 @@ struct AxisView {
 /// What a maximum or a minimum starts from.
 template <typename T> T lowest(mlir::Type element);
 template <typename T> T highest(mlir::Type element);
+template <> double lowest<double>(mlir::Type element);
+template <> double highest<double>(mlir::Type element);
+template <> Integer lowest<Integer>(mlir::Type element);
+template <> Integer highest<Integer>(mlir::Type element);
 
 /// The larger or smaller of two; NaN if either is.
 inline bool isNan(double x) { return x != x; }

@@ -56,7 +56,7 @@ public:
   bool hasGradients() const { return !gradients.empty(); }
 
 private:
-  Operation *lastOp() { return block.getTerminator()->getPrevNode(); }
+  mlir::Operation *lastOp() { return block.getTerminator()->getPrevNode(); }
   OwningOpRef<ModuleOp> wholeGraph();
   OwningOpRef<ModuleOp> backwardGraph(const gradients::Split &halves,
                                       ArrayRef<Value> reads);
@@ -69,7 +69,7 @@ private:
   func::FuncOp main;
   Block &block;
   size_t numArguments;
-  Operation *last; // Of the computation.
+  mlir::Operation *last; // Of the computation.
   SmallVector<Value> seeds, gradients;
   SmallVector<Value> residuals; // That are neither arguments nor results.
   SplitGraph result;
@@ -78,7 +78,7 @@ private:
 } // namespace
 
 LogicalResult GraphSplitter::differentiate(const std::vector<bool> &wanted) {
-  Operation *end = block.getTerminator();
+  mlir::Operation *end = block.getTerminator();
   SmallVector<Value> outputs, inputs;
   SmallVector<size_t> numbers;
   for (auto [i, isWanted] : llvm::enumerate(wanted))
@@ -102,7 +102,7 @@ LogicalResult GraphSplitter::differentiate(const std::vector<bool> &wanted) {
     }
   end->insertOperands(end->getNumOperands(), gradients);
   // The computation gives what the gradients need of its loops.
-  gradients::mergeRepeated(block, [&](Operation *op, ValueRange) {
+  gradients::mergeRepeated(block, [&](mlir::Operation *op, ValueRange) {
     if (op == last)
       last = op->getPrevNode();
   });
@@ -114,7 +114,7 @@ LogicalResult GraphSplitter::differentiate(const std::vector<bool> &wanted) {
 OwningOpRef<ModuleOp> GraphSplitter::wholeGraph() {
   OwningOpRef<ModuleOp> whole(joined->clone());
   Block &body = mainOf(*whole).front();
-  Operation *end = body.getTerminator();
+  mlir::Operation *end = body.getTerminator();
   end->setOperands(end->getOperands().take_back(gradients.size()));
   eraseDeadOps(body);
   describe(mainOf(*whole));
@@ -159,7 +159,7 @@ GraphSplitter::backwardGraph(const gradients::Split &halves,
 }
 
 void GraphSplitter::finishForward(gradients::Split &halves) {
-  Operation *end = block.getTerminator();
+  mlir::Operation *end = block.getTerminator();
   SmallVector<Value> values(end->getOperands());
   values.truncate(values.size() - gradients.size());
   values.insert(values.begin() + numResults, residuals.begin(),

@@ -11,10 +11,6 @@ using namespace mlir;
 
 namespace tinh::eager {
 
-static IntArray toArray(ArrayRef<int64_t> values) {
-  return IntArray(std::span(values.data(), values.size()));
-}
-
 Action ModelOps::contraction(const Op &op) {
   auto matmul = dyn_cast<graph::MatmulOp>(op.op);
   if (!matmul)

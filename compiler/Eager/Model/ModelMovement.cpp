@@ -11,10 +11,6 @@ using namespace mlir;
 
 namespace tinh::eager {
 
-static IntArray toArray(ArrayRef<int64_t> values) {
-  return IntArray(std::span(values.data(), values.size()));
-}
-
 /// A box with steps, some of which may be negative.
 static Tensor takeBox(Tensor x, const IntArray &starts, const IntArray &sizes,
                       const IntArray &steps) {
@@ -274,7 +270,7 @@ static Action indexing(mlir::Operation *op, const std::vector<size_t> &in,
 Action ModelOps::movement(const Op &op) {
   std::vector<size_t> in = op.in;
   size_t out = op.out.empty() ? 0 : op.out[0];
-  Shape shape = op.types.empty() ? Shape() : eager::toArray(op.types[0].second);
+  Shape shape = op.types.empty() ? Shape() : toArray(op.types[0].second);
   if (isa<graph::ReshapeOp>(op.op))
     return [=](Frame &frame) { frame[out] = frame[in[0]].reshape(shape); };
   if (isa<graph::BroadcastOp>(op.op))

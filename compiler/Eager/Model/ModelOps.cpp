@@ -301,10 +301,6 @@ Action ModelOps::elementwise(const Op &op) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static IntArray toArray(ArrayRef<int64_t> values) {
-  return IntArray(std::span(values.data(), values.size()));
-}
-
 /// The mean of integers, which the tensors' own operations do not give: rounded
 /// towards zero.
 static Tensor integerMean(const Tensor &x, const IntArray &axes, DType dtype) {

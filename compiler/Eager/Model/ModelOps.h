@@ -30,6 +30,10 @@ namespace tinh::eager {
 /// are computed and after their last use.
 using Frame = std::vector<Tensor>;
 
+inline IntArray toArray(llvm::ArrayRef<int64_t> values) {
+  return IntArray(std::span(values.data(), values.size()));
+}
+
 /// What an op does.
 using Action = std::function<void(Frame &frame)>;
 

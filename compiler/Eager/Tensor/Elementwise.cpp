@@ -18,10 +18,10 @@ using namespace tinh::eager;
 namespace {
 
 /// The operands as a backend takes them.
-class Inputs {
+class ElementwiseInputs {
 public:
-  Inputs(ElementwiseOp op, std::span<const Operand> operands,
-         tinh_dtype_t compute, const Call &call)
+  ElementwiseInputs(ElementwiseOp op, std::span<const Operand> operands,
+                    tinh_dtype_t compute, const Call &call)
       : count(static_cast<uint32_t>(operands.size())) {
     for (uint32_t i = 0; i < count; ++i) {
       bool isCondition = op == ElementwiseOp::Where && i == 0;
@@ -73,7 +73,7 @@ private:
 Tensor eager::elementwise(ElementwiseOp op, std::span<const Operand> operands,
                           tinh_dtype_t compute, tinh_dtype_t result,
                           const Call &call) {
-  Inputs inputs(op, operands, compute, call);
+  ElementwiseInputs inputs(op, operands, compute, call);
   Tensor out = makeTensor(result, inputs.sizes());
   TensorImpl &impl = *TensorAccess::get(out);
   if (impl.numElements() != 0)
@@ -87,7 +87,7 @@ void eager::elementwiseInto(const Tensor &out, ElementwiseOp op,
   TensorImpl &impl = use(out, call);
   requireFits(compute, impl.dtype, call);
   requireWritable(impl, call);
-  Inputs inputs(op, operands, compute, call);
+  ElementwiseInputs inputs(op, operands, compute, call);
   if (!broadcastsTo(inputs.sizes(), impl.sizes))
     fail(call, "a result of shape ", inputs.sizes(),
          " cannot be written in place to shape ", impl.sizes,

@@ -28,13 +28,13 @@ namespace tinh::cuda {
 
 /// Threads of a warpgroup, rows of its product, and lines that are permuted
 /// together.
-static constexpr int64_t kWarpgroup = 128, kRows = 64, kLines = 8;
+static constexpr int64_t kWarpgroup = 128, kGroupRows = 64, kSwizzledLines = 8;
 
 bool takesWarpgroups(const Product &p, const Tile &tile) {
   // A product of f32 would cut its factors where others round them.
   return !getElementTypeOrSelf(p.left.value).isF32() &&
          tile.threads() % kWarpgroup == 0 &&
-         tile.rows % (kRows * tile.threads() / kWarpgroup) == 0 &&
+         tile.rows % (kGroupRows * tile.threads() / kWarpgroup) == 0 &&
          tile.columns * bytesOf(p) % kPanelBytes == 0;
 }
 
@@ -56,7 +56,7 @@ private:
   FailureOr<Values> emitSums() override;
   /// A warp has 16 rows of each block of its warpgroup.
   int64_t rowOfLine(int64_t line) const override {
-    return line / 2 * kRows + line % 2 * 8;
+    return line / 2 * kGroupRows + line % 2 * 8;
   }
 
   Value descriptor(const SharedTile &shared, Value base, int64_t product);
@@ -64,7 +64,7 @@ private:
                      ValueRange operands);
   std::string productText() const;
   static int64_t blocksOf(const TileCode &code) {
-    return code.tile.rows / kRows / (code.tile.threads() / kWarpgroup);
+    return code.tile.rows / kGroupRows / (code.tile.threads() / kWarpgroup);
   }
 
   int64_t blocks; // Of 64 rows, that a warpgroup has.
@@ -78,7 +78,7 @@ void WarpgroupEmitter::findThread() {
   Value group = kernel.thread;
   Value warp = scalar.peel(group, kWarpgroup);
   (void)scalar.peel(warp, kWarp);
-  groupRow = scalar.mul(group, kRows * blocks);
+  groupRow = scalar.mul(group, kGroupRows * blocks);
   warpRow = scalar.add(groupRow, scalar.mul(warp, 16));
 }
 
@@ -110,7 +110,7 @@ Value WarpgroupEmitter::descriptor(const SharedTile &shared, Value base,
     return static_cast<uint64_t>(elements * size / kChunkBytes);
   };
   uint64_t fixed = (alongDepth ? kSteps : kPanels) << 62 |
-                   units(kLines * line) << 32 |
+                   units(kSwizzledLines * line) << 32 |
                    (alongDepth ? 1 : units(stepDepth * line)) << 16;
   Value address = LLVM::PtrToIntOp::create(b, loc, b.getI32Type(),
                                            sharedPointer(b, loc, memory, at));
@@ -187,7 +187,7 @@ Values WarpgroupEmitter::multiply(Value base, ValueRange before) {
     for (int64_t i = 0; i < blocks; ++i) {
       // 64 rows further on, in units of 16 bytes.
       Value next = arith::ConstantIntOp::create(
-          b, loc, i * kRows * kStepBytes / kChunkBytes, 64);
+          b, loc, i * kGroupRows * kStepBytes / kChunkBytes, 64);
       Values after =
           runAssembly(productText(), ArrayRef(sums).slice(i * across, across),
                       {arith::AddIOp::create(b, loc, ofRows, next), ofColumns});
