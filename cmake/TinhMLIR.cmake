@@ -1,5 +1,8 @@
 # Finds LLVM, MLIR and LLD 22 and defines how code on top of them is built:
 #   tinh_add_tablegen(OUTPUT TD ARGS…)   one mlir-tblgen run
+#   tinh_add_dialect(NAME TD SOURCES files… [PARTS parts…] [INTERFACES TD]
+#                    [DEPENDS targets…])
+#     a dialect: what mlir-tblgen makes for it, and its library
 #   tinh_add_compiler_library(NAME SOURCES… [DEPENDS targets…] [LINK libs…]
 #                             [PCH target | NO_PCH])
 #     an object library that becomes part of libtinh_compiler.so
@@ -97,4 +100,35 @@ function(tinh_add_compiler_library name)
     add_dependencies(${name} ${arg_DEPENDS})
   endif()
   set_property(GLOBAL APPEND PROPERTY TINH_COMPILER_LIBRARIES ${name})
+endfunction()
+
+# Makes NAMEDialect, NAMEEnums and NAMEAttrs of TD, and PARTS: Types, Ops, and
+# Interfaces and AttrInterfaces of the file that INTERFACES names. The target
+# tinh_name_headers has all of them, the library tinh_name SOURCES.
+function(tinh_add_dialect name td)
+  cmake_parse_arguments(arg "" "INTERFACES" "PARTS;SOURCES;DEPENDS" ${ARGN})
+  string(TOLOWER ${name} dialect)
+  set(Dialect dialect -dialect=${dialect})
+  set(Enums enum)
+  set(Attrs attrdef -attrdefs-dialect=${dialect})
+  set(Types typedef -typedefs-dialect=${dialect})
+  set(Ops op -dialect=${dialect})
+  set(Interfaces op-interface)
+  set(AttrInterfaces attr-interface)
+  set(headers)
+  foreach(part Dialect Enums Attrs ${arg_PARTS})
+    set(source ${td})
+    if(part MATCHES Interfaces)
+      set(source ${arg_INTERFACES})
+    endif()
+    list(POP_FRONT ${part} kind)
+    set(file dialects/${dialect}/${name}${part})
+    tinh_add_tablegen(${file}.h.inc ${source} -gen-${kind}-decls ${${part}})
+    tinh_add_tablegen(${file}.cpp.inc ${source} -gen-${kind}-defs ${${part}})
+    list(APPEND headers ${PROJECT_BINARY_DIR}/${file}.h.inc
+         ${PROJECT_BINARY_DIR}/${file}.cpp.inc)
+  endforeach()
+  add_custom_target(tinh_${dialect}_headers DEPENDS ${headers})
+  tinh_add_compiler_library(tinh_${dialect} ${arg_SOURCES}
+    DEPENDS tinh_${dialect}_headers ${arg_DEPENDS})
 endfunction()
