@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/cpu/Cpu.h"
+#include "dialects/graph/PlanChecks.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -13,6 +14,7 @@
 
 using namespace mlir;
 using namespace tinh::cpu;
+using namespace tinh::graph;
 
 #include "dialects/cpu/CpuDialect.cpp.inc"
 #include "dialects/cpu/CpuEnums.cpp.inc"
@@ -22,90 +24,96 @@ using namespace tinh::cpu;
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-/// Whether a list of a plan has as many numbers as `what` says.
-static LogicalResult checkList(EmitError emitError, StringRef name,
-                               DenseI64ArrayAttr list, int64_t size,
-                               StringRef what) {
-  if (list.size() == size)
-    return success();
-  return emitError() << name << " has " << list.size() << " numbers; expected ["
-                     << what << "]";
-}
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Of a vector, of a register tile, and of the squares that registers turn.
+static PlanRule vectorLanes() { return powerOf2(1, 64); }
+static PlanRule tileColumns() { return within(1, 256); }
+static PlanRule squareSides() { return powerOf2(1, 16); }
 
 LogicalResult ContractionPlanAttr::verify(EmitError emitError,
                                           DenseI64ArrayAttr tile,
                                           DenseI64ArrayAttr block, int64_t,
                                           LeftAccess, RightAccess) {
-  if (failed(checkList(emitError, "tile", tile, 2, "rows, columns")))
-    return failure();
-  return checkList(emitError, "block", block, 3, "lines, tiles, panels");
+  return checkNumbers(emitError,
+                      {{"tile", tile, "rows, columns", tileColumns()},
+                       {"block", block, "lines, tiles, panels", atLeast(1)}});
 }
 
 LogicalResult OuterProductsPlanAttr::verify(EmitError emitError, LanesOf,
                                             DenseI64ArrayAttr tile, int64_t,
                                             DenseI64ArrayAttr block, int64_t,
                                             int64_t) {
-  if (failed(checkList(emitError, "tile", tile, 2, "rows, columns")))
-    return failure();
-  return checkList(emitError, "block", block, 2, "rows, lanes");
+  return checkNumbers(emitError,
+                      {{"tile", tile, "rows, columns", tileColumns()},
+                       {"block", block, "rows, lanes", atLeast(1)}});
 }
 
 LogicalResult DepthwiseGradientPlanAttr::verify(EmitError emitError,
                                                 DenseI64ArrayAttr tile, int64_t,
                                                 int64_t) {
-  return checkList(emitError, "tile", tile, 2, "taps, channels");
+  return checkNumbers(emitError,
+                      {{"tile", tile, "taps, channels", tileColumns()}});
+}
+
+LogicalResult WindowsPlanAttr::verify(EmitError emitError, int64_t lanes,
+                                      int64_t, int64_t, int64_t) {
+  return checkNumbers(emitError, {{"lanes", lanes, vectorLanes()}});
+}
+
+LogicalResult TransposePlanAttr::verify(EmitError emitError, int64_t side,
+                                        int64_t rows, int64_t) {
+  if (failed(checkNumbers(emitError, {{"side", side, squareSides()}})))
+    return failure();
+  return checkNumbers(
+      emitError,
+      {{"rows", rows, multipleOf(side).because(", as 'side' says")}});
+}
+
+LogicalResult ScatterPlanAttr::verify(EmitError emitError, int64_t,
+                                      int64_t units) {
+  return checkNumbers(emitError, {{"units", units, atLeast(1)}});
 }
 
 LogicalResult RowsPlanAttr::verify(EmitError emitError, int64_t, int64_t,
-                                   int64_t, int64_t, int64_t, int64_t,
-                                   ArrayAttr products) {
+                                   int64_t, int64_t lanes, int64_t,
+                                   int64_t units, ArrayAttr products) {
+  if (failed(checkNumbers(emitError, {{"lanes", lanes, vectorLanes()},
+                                      {"units", units, atLeast(1)}})))
+    return failure();
   if (!products || llvm::all_of(products, llvm::IsaPred<ContractionPlanAttr>))
     return success();
-  return emitError() << "products = " << products
-                     << "; expected [#cpu.contraction<…>, …]";
-}
-
-/// Whether a number of a plan is a power of two up to `most`.
-static LogicalResult checkPowerOf2(EmitError emitError, StringRef name,
-                                   int64_t value, int64_t most) {
-  if (llvm::isPowerOf2_64(value) && value <= most)
-    return success();
-  return emitError() << name << " = " << value
-                     << "; expected a power of two up to " << most;
+  return emitError() << "'products' must be [#cpu.contraction<…>, …], found "
+                     << products;
 }
 
 LogicalResult SizedRowsPlanAttr::verify(EmitError emitError, RowLanes,
                                         int64_t vector, int64_t registers) {
-  // Not less than the widest element has.
-  if (vector < 8)
-    return emitError() << "vector = " << vector << "; expected 8 bytes or more";
-  if (failed(checkPowerOf2(emitError, "vector", vector, 64)))
-    return failure();
-  return checkPowerOf2(emitError, "registers", registers, 8);
+  // In bytes: a vector has room for the widest element.
+  return checkNumbers(emitError, {{"vector", vector, powerOf2(8, 64)},
+                                  {"registers", registers, powerOf2(1, 8)}});
 }
 
 LogicalResult SizedTransposePlanAttr::verify(EmitError emitError,
                                              int64_t side) {
-  return checkPowerOf2(emitError, "side", side, 16);
+  return checkNumbers(emitError, {{"side", side, squareSides()}});
 }
 
 LogicalResult SizedContractionPlanAttr::verify(EmitError emitError,
                                                DenseI64ArrayAttr rows,
                                                int64_t columns, int64_t row) {
-  constexpr int64_t kMostRows = 32, kMostColumns = 256;
-  int64_t most = kMostRows;
-  for (int64_t tile : rows.asArrayRef()) {
-    if (tile < 2 || tile > most)
-      return emitError() << "rows = [" << rows.asArrayRef()
-                         << "]; expected numbers from " << kMostRows
-                         << " to 2, each less than the one before";
-    most = tile - 1;
-  }
-  for (int64_t width : {columns, row})
-    if (width < 1 || width > kMostColumns)
-      return emitError() << (width == columns ? "columns" : "row") << " = "
-                         << width << "; expected 1 to " << kMostColumns;
-  return success();
+  if (failed(checkNumbers(emitError, {{"rows", rows, "", within(2, 32)},
+                                      {"columns", columns, tileColumns()},
+                                      {"row", row, tileColumns()}})))
+    return failure();
+  ArrayRef<int64_t> tiles = rows.asArrayRef();
+  if (llvm::adjacent_find(tiles, std::less_equal()) == tiles.end())
+    return success();
+  return emitError() << "'rows' must be numbers each less than the one before, "
+                        "found ["
+                     << tiles << "]";
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,18 +126,16 @@ LogicalResult PanelsAttr::verify(EmitError emitError, RankedTensorType of,
                                  int64_t width, Type) {
   ArrayRef<int64_t> plain = shape ? shape.asArrayRef() : of.getShape();
   if (ShapedType::getNumElements(plain) != of.getNumElements())
-    return emitError() << "shape = " << shape << " is no reshape of " << of;
+    return emitError() << "'shape' must be a reshape of " << of << ", found ["
+                       << plain << "]";
   SmallVector<int64_t> sorted(order.asArrayRef());
   llvm::sort(sorted);
   if (sorted.empty() || !llvm::equal(sorted, llvm::seq<int64_t>(plain.size())))
-    return emitError() << "order = " << order << "; expected each of the "
-                       << plain.size() << " dimensions once";
-  if (batch < 0 || batch >= order.size())
-    return emitError() << "batch = " << batch << "; expected 0 to "
-                       << order.size() - 1;
-  if (width < 1)
-    return emitError() << "width = " << width << "; expected at least 1";
-  return success();
+    return emitError() << "'order' must have each of the " << plain.size()
+                       << " dimensions once, found [" << order.asArrayRef()
+                       << "]";
+  return checkNumbers(emitError, {{"batch", batch, within(0, order.size() - 1)},
+                                  {"width", width, atLeast(1)}});
 }
 
 RankedTensorType PanelsAttr::getPlain() const {
@@ -166,7 +172,7 @@ static LogicalResult verifyLayout(Operation *op, NamedAttribute attribute,
                                   Type type) {
   auto panels = dyn_cast<PanelsAttr>(attribute.getValue());
   StringRef name = attribute.getName().getValue();
-  if (name != names::kLayout)
+  if (name != tinh::cpu::names::kLayout)
     return op->emitError() << "'" << name
                            << "' is no attribute of the cpu dialect";
   if (!panels)

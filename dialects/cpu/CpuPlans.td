@@ -33,6 +33,7 @@ class Cpu_Plan<string name, string itsMnemonic>
     : AttrDef<Cpu_Dialect, name # "Plan", [Graph_KernelPlanInterface]> {
   let mnemonic = itsMnemonic;
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 class Cpu_Access<string name, string text, list<I32EnumAttrCase> cases>
@@ -71,7 +72,6 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
                         "::mlir::DenseI64ArrayAttr":$block, "int64_t":$depth,
                         "::tinh::cpu::LeftAccess":$left,
                         "::tinh::cpu::RightAccess":$right);
-  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getTileRows() const { return getTile()[0]; }
     int64_t getTileColumns() const { return getTile()[1]; }
@@ -102,7 +102,6 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
                         "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$taps,
                         "::mlir::DenseI64ArrayAttr":$block, "int64_t":$level,
                         "int64_t":$sums);
-  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getTileRows() const { return getTile()[0]; }
     int64_t getTileColumns() const { return getTile()[1]; }
@@ -124,7 +123,6 @@ def Cpu_DepthwiseGradientPlan : Cpu_Plan<"DepthwiseGradient", "depthwise_gradien
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$level,
                         "int64_t":$sums);
-  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,7 +220,6 @@ def Cpu_ScatterPlan : Cpu_Plan<"Scatter", "scatter"> {
 //===----------------------------------------------------------------------===//
 
 def Cpu_RowsPlan : Cpu_Plan<"Rows", "rows"> {
-  let genVerifyDecl = 1;
   let summary = "Any kernel, row by row";
   let description = [{
     The `outer` first dimensions of all results are rows. Of what is left, the
@@ -252,7 +249,6 @@ def Cpu_RowLanes : Cpu_Access<"RowLanes", "what the lanes of vectors are, in row
   ]>;
 
 def Cpu_SizedRowsPlan : Cpu_Plan<"SizedRows", "sized_rows"> {
-  let genVerifyDecl = 1;
   let summary = "A function of a row, for rows of any number and length";
   let description = [{
     Vectors of `vector` bytes of the widest elements that are computed with have
@@ -267,7 +263,6 @@ def Cpu_SizedRowsPlan : Cpu_Plan<"SizedRows", "sized_rows"> {
 }
 
 def Cpu_SizedTransposePlan : Cpu_Plan<"SizedTranspose", "sized_transpose"> {
-  let genVerifyDecl = 1;
   let summary = "Rows of any number and length that lie as columns";
   let description = [{
     Squares of `side` elements each way are turned in registers.
@@ -278,7 +273,6 @@ def Cpu_SizedTransposePlan : Cpu_Plan<"SizedTranspose", "sized_transpose"> {
 }
 
 def Cpu_SizedContractionPlan : Cpu_Plan<"SizedContraction", "sized_contraction"> {
-  let genVerifyDecl = 1;
   let summary = "A product of matrices of any size in register tiles";
   let description = [{
     Register tiles are `columns` wide and have one of the numbers of `rows`, the

@@ -12,12 +12,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/cuda/Cuda.h"
+#include "dialects/graph/PlanChecks.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tinh::cuda;
+using namespace tinh::graph;
 
 #include "dialects/cuda/CudaDialect.cpp.inc"
 #include "dialects/cuda/CudaEnums.cpp.inc"
@@ -38,120 +40,52 @@ void CudaDialect::initialize() {
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-/// Threads of a warp, and at most of a block.
-static constexpr int64_t kWarp = 32, kMostThreads = 1024;
-/// Elements of a vector: 16 bytes of the smallest that there are.
-static constexpr int64_t kMostLanes = 16;
-
-static LogicalResult checkNumber(EmitError emitError, StringRef name,
-                                 int64_t value, bool isGood,
-                                 const Twine &expected) {
-  if (isGood)
-    return success();
-  return emitError() << "'" << name << "' must be " << expected << ", found "
-                     << value;
-}
-
-static bool isPowerUpTo(int64_t value, int64_t most) {
-  return value > 0 && value <= most && llvm::isPowerOf2_64(value);
-}
-
-static LogicalResult checkPower(EmitError emitError, StringRef name,
-                                int64_t value, int64_t least, int64_t most) {
-  return checkNumber(
-      emitError, name, value, value >= least && isPowerUpTo(value, most),
-      "a power of two from " + Twine(least) + " to " + Twine(most));
-}
-
-static LogicalResult checkLanes(EmitError emitError, StringRef name,
-                                int64_t value) {
-  return checkPower(emitError, name, value, 1, kMostLanes);
-}
-
-static LogicalResult checkPositive(EmitError emitError, StringRef name,
-                                   int64_t value) {
-  return checkNumber(emitError, name, value, value > 0, "positive");
-}
-
-static LogicalResult checkThreads(EmitError emitError, int64_t threads) {
-  if (threads > 0 && threads <= kMostThreads && threads % kWarp == 0)
-    return success();
-  return emitError() << "a block has a multiple of 32 threads, at most 1024, "
-                        "found "
-                     << threads;
-}
-
-/// So many numbers, each of which is good.
-static LogicalResult
-checkList(EmitError emitError, StringRef name, DenseI64ArrayAttr list,
-          int64_t count,
-          function_ref<LogicalResult(EmitError, StringRef, int64_t)> check) {
-  if (list.size() != count)
-    return emitError() << "'" << name << "' must be " << count
-                       << " numbers, found " << list.size();
-  return success(llvm::all_of(list.asArrayRef(), [&](int64_t value) {
-    return succeeded(check(emitError, name, value));
-  }));
-}
+/// Of a vector: its elements are 16 bytes, of the smallest that there are.
+static PlanRule vectorLanes() { return powerOf2(1, 16); }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Sums that a thread adds up with FFMA, side by side.
-static constexpr int64_t kGroup = 4;
-
 LogicalResult TensorCoresAttr::verify(EmitError emitError,
                                       DenseI64ArrayAttr warp, int64_t stages,
                                       DenseI64ArrayAttr loads, int64_t stores) {
-  auto isBlock = [](EmitError emitError, StringRef name, int64_t value) {
-    return checkPower(emitError, name, value, 16, 256);
-  };
-  return failure(
-      failed(checkList(emitError, "warp", warp, 2, isBlock)) ||
-      failed(checkNumber(emitError, "stages", stages,
-                         stages >= 2 && stages <= 8, "from 2 to 8")) ||
-      failed(checkList(emitError, "loads", loads, 2, checkLanes)) ||
-      failed(checkLanes(emitError, "stores", stores)));
+  return checkNumbers(emitError,
+                      {{"warp", warp, "rows, columns", powerOf2(16, 256)},
+                       {"stages", stages, within(2, 8)},
+                       {"loads", loads, "rows, columns", vectorLanes()},
+                       {"stores", stores, vectorLanes()}});
 }
 
 LogicalResult WarpgroupsAttr::verify(EmitError emitError, int64_t stages,
                                      int64_t stores) {
-  return failure(
-      failed(checkNumber(emitError, "stages", stages,
-                         stages >= 3 && stages <= 8, "from 3 to 8")) ||
-      failed(checkLanes(emitError, "stores", stores)));
+  return checkNumbers(emitError, {{"stages", stages, within(3, 8)},
+                                  {"stores", stores, vectorLanes()}});
 }
 
 /// Warps are 4 threads high and 8 wide.
-static LogicalResult checkTile(EmitError emitError, DenseI64ArrayAttr tile,
-                               DenseI64ArrayAttr thread) {
-  auto isSide = [](EmitError emitError, StringRef name, int64_t value) {
-    return checkPower(emitError, name, value, 32, 256);
-  };
-  auto isGroup = [](EmitError emitError, StringRef name, int64_t value) {
-    return checkPower(emitError, name, value, kGroup, 16);
-  };
-  if (failed(checkList(emitError, "tile", tile, 2, isSide)) ||
-      failed(checkList(emitError, "thread", thread, 2, isGroup)))
-    return failure();
-  int64_t rows = tile[0] / thread[0], columns = tile[1] / thread[1];
+static LogicalResult checkWarps(EmitError emitError, int64_t rows,
+                                int64_t columns) {
   if (rows % 4 != 0 || columns % 8 != 0)
     return emitError() << "'thread' must leave a multiple of 4 × 8 threads for "
                           "'tile', found "
                        << rows << " × " << columns;
-  return checkThreads(emitError, rows * columns);
+  return checkNumbers(emitError, {{"threads", rows * columns, wholeWarps()}});
 }
 
 LogicalResult ContractionPlanAttr::verify(
     EmitError emitError, DenseI64ArrayAttr tile, DenseI64ArrayAttr thread,
     int64_t depth, DenseI64ArrayAttr loads, int64_t stores,
     TensorCoresAttr tensorCores, WarpgroupsAttr warpgroups) {
-  if (failed(checkTile(emitError, tile, thread)) ||
-      failed(checkPower(emitError, "depth", depth, 4, 64)) ||
-      failed(checkList(emitError, "loads", loads, 2, checkLanes)) ||
-      failed(checkNumber(emitError, "stores", stores,
-                         stores == 1 || stores == kGroup, "1 or 4")))
+  if (failed(checkNumbers(
+          emitError, {{"tile", tile, "rows, columns", powerOf2(32, 256)},
+                      {"thread", thread, "rows, columns", powerOf2(kGroup, 16)},
+                      {"depth", depth, powerOf2(4, 64)},
+                      {"loads", loads, "rows, columns", vectorLanes()},
+                      {"stores", stores, either(1, kGroup)}})))
+    return failure();
+  int64_t rows = tile[0] / thread[0], columns = tile[1] / thread[1];
+  if (failed(checkWarps(emitError, rows, columns)))
     return failure();
   if (warpgroups && !tensorCores)
     return emitError()
@@ -160,12 +94,11 @@ LogicalResult ContractionPlanAttr::verify(
   if (!tensorCores)
     return success();
   ArrayRef<int64_t> warp = tensorCores.getWarp();
-  int64_t threads = tile[0] / thread[0] * (tile[1] / thread[1]);
   if (tile[0] % warp[0] != 0 || tile[1] % warp[1] != 0 ||
-      tile[0] / warp[0] * (tile[1] / warp[1]) * kWarp != threads)
-    return emitError() << "'warp' must divide 'tile' among the " << threads
-                       << " threads that FFMA has, found " << warp[0] << " × "
-                       << warp[1];
+      tile[0] / warp[0] * (tile[1] / warp[1]) * kWarp != rows * columns)
+    return emitError() << "'warp' must divide 'tile' among the "
+                       << rows * columns << " threads that FFMA has, found "
+                       << warp[0] << " × " << warp[1];
   return success();
 }
 
@@ -173,10 +106,11 @@ LogicalResult AttentionTensorCoresAttr::verify(EmitError emitError,
                                                int64_t keys, QueriesIn,
                                                DenseI64ArrayAttr loads,
                                                int64_t masks, int64_t stores) {
-  return failure(failed(checkPower(emitError, "keys", keys, 32, 128)) ||
-                 failed(checkList(emitError, "loads", loads, 3, checkLanes)) ||
-                 failed(checkPower(emitError, "masks", masks, 1, 2)) ||
-                 failed(checkLanes(emitError, "stores", stores)));
+  return checkNumbers(emitError,
+                      {{"keys", keys, powerOf2(32, 128)},
+                       {"loads", loads, "queries, keys, values", vectorLanes()},
+                       {"masks", masks, powerOf2(1, 2)},
+                       {"stores", stores, vectorLanes()}});
 }
 
 LogicalResult AttentionPlanAttr::verify(EmitError emitError, int64_t queries,
@@ -185,24 +119,22 @@ LogicalResult AttentionPlanAttr::verify(EmitError emitError, int64_t queries,
                                         DenseI64ArrayAttr loads, int64_t masks,
                                         int64_t stores,
                                         AttentionTensorCoresAttr tensorCores) {
-  constexpr int64_t kSharers = 16;
-  if (failed(checkPower(emitError, "queries", queries, 16, 256)) ||
-      failed(checkNumber(emitError, "keys", keys, keys == kSharers * kGroup,
-                         "64, of which 16 threads have four each")) ||
-      failed(checkPower(emitError, "rows", rows, kGroup, 8)) ||
-      failed(checkPower(emitError, "depth", depth, 4, 32)) ||
-      failed(checkPower(emitError, "step", step, 1, 32)) ||
-      failed(checkList(emitError, "loads", loads, 3, checkLanes)) ||
-      failed(checkNumber(emitError, "masks", masks,
-                         masks == 1 || masks == kGroup, "1 or 4")) ||
-      failed(checkPower(emitError, "stores", stores, 1, kGroup)) ||
-      failed(checkThreads(emitError, queries / rows * kSharers)))
-    return failure();
-  // Each warp has 16 queries there.
-  if (tensorCores && rows != 8)
-    return emitError() << "with 'tensor_cores' 'rows' must be 8, found "
-                       << rows;
-  return success();
+  constexpr int64_t kKeys = kSharers * kGroup;
+  // On tensor cores each warp has 16 queries.
+  PlanRule rowsRule = tensorCores ? within(8, 8).because(" with 'tensor_cores'")
+                                  : powerOf2(kGroup, 8);
+  // So a block has 32 threads to 1024.
+  return checkNumbers(
+      emitError,
+      {{"queries", queries, powerOf2(16, 256)},
+       {"keys", keys,
+        within(kKeys, kKeys).because(", of which 16 threads have four each")},
+       {"rows", rows, rowsRule},
+       {"depth", depth, powerOf2(4, 32)},
+       {"step", step, powerOf2(1, 32)},
+       {"loads", loads, "queries, keys, values", vectorLanes()},
+       {"masks", masks, either(1, kGroup)},
+       {"stores", stores, powerOf2(1, kGroup)}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,66 +144,59 @@ LogicalResult AttentionPlanAttr::verify(EmitError emitError, int64_t queries,
 LogicalResult RowsPlanAttr::verify(EmitError emitError, int64_t outer,
                                    int64_t columns, int64_t lanes, int64_t team,
                                    int64_t threads, int64_t unrolled) {
-  if (failed(
-          checkNumber(emitError, "outer", outer, outer >= 0, "at least 0")) ||
-      failed(checkNumber(emitError, "columns", columns,
-                         columns == 0 || isPowerUpTo(columns, kWarp),
-                         "0, or a power of two up to 32")) ||
-      failed(checkLanes(emitError, "lanes", lanes)) ||
-      failed(checkPower(emitError, "team", team, 1, kMostThreads)) ||
-      failed(checkThreads(emitError, threads)) ||
-      failed(checkNumber(emitError, "unrolled", unrolled,
-                         unrolled >= 1 && unrolled <= 16, "from 1 to 16")))
-    return failure();
-  return checkNumber(emitError, "threads", threads,
-                     threads % team == 0 && llvm::isPowerOf2_64(threads),
-                     "a power of two of whole teams of " + Twine(team));
+  // A block has whole teams, and whole warps.
+  return checkNumbers(
+      emitError,
+      {{"outer", outer, atLeast(0)},
+       {"columns", columns, zeroOrPowerOf2(kWarp)},
+       {"lanes", lanes, vectorLanes()},
+       {"team", team, powerOf2(1, kMostThreads)},
+       {"threads", threads, powerOf2(std::max(team, kWarp), kMostThreads)},
+       {"unrolled", unrolled, within(1, 16)}});
 }
 
 LogicalResult WindowsPlanAttr::verify(EmitError emitError, int64_t lanes,
                                       int64_t outputs, int64_t threads) {
-  return failure(
-      failed(checkLanes(emitError, "lanes", lanes)) ||
-      failed(checkNumber(emitError, "outputs", outputs,
-                         outputs >= 1 && outputs <= 16, "from 1 to 16")) ||
-      failed(checkThreads(emitError, threads)));
+  return checkNumbers(emitError, {{"lanes", lanes, vectorLanes()},
+                                  {"outputs", outputs, within(1, 16)},
+                                  {"threads", threads, wholeWarps()}});
 }
 
 LogicalResult ScanPlanAttr::verify(EmitError emitError, SumsAlong,
                                    int64_t threads) {
-  return checkThreads(emitError, threads);
+  return checkNumbers(emitError, {{"threads", threads, wholeWarps()}});
 }
 
 LogicalResult ScatterPlanAttr::verify(EmitError emitError, int64_t lanes,
                                       int64_t columns, int64_t slots,
                                       int64_t rows, int64_t group) {
-  if (failed(checkLanes(emitError, "lanes", lanes)) ||
-      failed(checkPositive(emitError, "columns", columns)) ||
-      failed(checkPositive(emitError, "slots", slots)) ||
-      failed(checkNumber(emitError, "rows", rows, rows >= 0, "at least 0")) ||
-      failed(checkNumber(emitError, "group", group, group >= 1 && group <= 16,
-                         "from 1 to 16")))
+  if (failed(checkNumbers(emitError, {{"lanes", lanes, vectorLanes()},
+                                      {"columns", columns, atLeast(1)},
+                                      {"slots", slots, atLeast(1)},
+                                      {"rows", rows, atLeast(0)},
+                                      {"group", group, within(1, 16)}})))
     return failure();
   if (rows == 0)
-    return failure(failed(checkThreads(emitError, columns)) ||
-                   failed(checkNumber(emitError, "slots", slots, slots == 1,
-                                      "1 where 'rows' is 0")));
-  if (failed(checkNumber(emitError, "rows", rows, rows % slots == 0,
-                         "a multiple of 'slots', " + Twine(slots))))
-    return failure();
-  return checkThreads(emitError, llvm::alignTo(columns * slots, kWarp));
+    return checkNumbers(
+        emitError,
+        {{"columns", columns, wholeWarps()},
+         {"slots", slots, within(1, 1).because(" where 'rows' is 0")}});
+  int64_t threads = llvm::alignTo(columns * slots, kWarp);
+  return checkNumbers(
+      emitError,
+      {{"rows", rows, multipleOf(slots).because(", as 'slots' says")},
+       {"threads", threads, wholeWarps()}});
 }
 
 LogicalResult TransposePlanAttr::verify(EmitError emitError, int64_t lanes,
                                         int64_t warps) {
-  return failure(failed(checkPower(emitError, "lanes", lanes, 1, 4)) ||
-                 failed(checkPower(emitError, "warps", warps, 1, kWarp)));
+  return checkNumbers(emitError, {{"lanes", lanes, powerOf2(1, 4)},
+                                  {"warps", warps, powerOf2(1, kWarp)}});
 }
 
 LogicalResult ThreadsPlanAttr::verify(EmitError emitError,
                                       DenseI64ArrayAttr lanes,
                                       int64_t threads) {
-  return failure(
-      failed(checkList(emitError, "lanes", lanes, lanes.size(), checkLanes)) ||
-      failed(checkThreads(emitError, threads)));
+  return checkNumbers(emitError, {{"lanes", lanes, "", vectorLanes()},
+                                  {"threads", threads, wholeWarps()}});
 }

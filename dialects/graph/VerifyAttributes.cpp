@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Layout.h"
 #include "dialects/graph/Library.h"
+#include "dialects/graph/PlanChecks.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -62,13 +63,11 @@ LogicalResult verifyDevice(Operation *op, NamedAttribute attribute) {
 }
 
 LogicalResult verifyThreads(Operation *op, NamedAttribute attribute) {
-  constexpr int64_t kWarp = 32, kMost = 1024;
   auto value = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (value && value.getType().isSignlessInteger(64) && value.getInt() >= 1 &&
-      value.getInt() <= kMost && value.getInt() % kWarp == 0)
+  if (value && value.getType().isSignlessInteger(64) &&
+      wholeWarps().allows(value.getInt()))
     return success();
-  return fail(op, attribute)
-         << "must be an i64, a multiple of " << kWarp << " up to " << kMost;
+  return fail(op, attribute) << "must be an i64, " << wholeWarps().text();
 }
 
 LogicalResult verifyAlignments(Operation *op, NamedAttribute attribute) {

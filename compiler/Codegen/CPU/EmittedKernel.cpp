@@ -48,33 +48,13 @@ LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at) {
   return success();
 }
 
-LogicalResult checkWithin(EmitError emitError, StringRef name, int64_t value,
-                          int64_t least, int64_t most) {
-  if (least <= value && value <= most)
-    return success();
-  auto error = emitError();
-  error << name << " = " << value << "; expected ";
-  if (least == most)
-    error << least << " for this kernel";
-  else
-    error << least << " to " << most << " for this kernel";
-  return failure();
-}
-
-LogicalResult checkLanes(EmitError emitError, int64_t lanes) {
-  if (llvm::isPowerOf2_64(lanes) && lanes <= 64)
-    return success();
-  return emitError() << "lanes = " << lanes
-                     << "; expected a power of two up to 64";
-}
-
 LogicalResult checkColumns(EmitError emitError, StringRef name, int64_t columns,
                            int64_t lanes, const Target &target) {
   if (columns % lanes == 0)
     return success();
-  return emitError() << name << " = " << columns
-                     << "; expected a multiple of the " << lanes
-                     << " lanes of a vector of " << target.name;
+  return emitError() << "'" << name << "' must be a multiple of the " << lanes
+                     << " lanes of a vector of " << target.name << ", found "
+                     << columns;
 }
 
 } // namespace tinh::cpu

@@ -13,10 +13,12 @@
 #include "compiler/Codegen/Kernel/EmittedKernel.h"
 #include "compiler/Codegen/Kernel/Strategy.h"
 #include "dialects/cpu/Cpu.h"
+#include "dialects/graph/PlanChecks.h"
 
 namespace tinh::cpu {
 
 using namespace codegen; // What all devices have in common.
+using graph::checkNumbers, graph::within;
 
 /// The worker's scratch memory and the chunks to compute are given, too.
 struct EmittedKernel : codegen::EmittedKernel {
@@ -55,14 +57,6 @@ inline int64_t countChunks(int64_t units, int64_t perChunk) {
 inline int64_t unitsForChunks(int64_t units, int64_t wanted) {
   return std::max<int64_t>(1, llvm::divideCeil(units, wanted));
 }
-
-/// Whether a number of a plan lies in [least, most]; else an error that names
-/// it.
-mlir::LogicalResult checkWithin(EmitError emitError, llvm::StringRef name,
-                                int64_t value, int64_t least, int64_t most);
-
-/// Whether a plan's vectors have a number of lanes that there can be.
-mlir::LogicalResult checkLanes(EmitError emitError, int64_t lanes);
 
 /// Whether so many columns of a plan are whole vectors.
 mlir::LogicalResult checkColumns(EmitError emitError, llvm::StringRef name,

@@ -47,9 +47,9 @@ void EmittedKernel::preferRegisters() {
 }
 
 void EmittedKernel::takeRegisters() {
-  constexpr int32_t kMost = 240; // Of 255.
-  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    Builder(function.getContext()).getI32IntegerAttr(kMost));
+  function->setAttr(
+      NVVM::NVVMDialect::getMaxnregAttrName(),
+      Builder(function.getContext()).getI32IntegerAttr(kMostRegisters));
 }
 
 LogicalResult checkLimits(const Division &division, const Target &target,

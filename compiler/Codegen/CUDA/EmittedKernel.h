@@ -20,10 +20,12 @@ namespace tinh::cuda {
 
 using namespace codegen; // What all devices have in common.
 
-/// Threads that run in step.
-inline constexpr int64_t kWarp = 32;
-/// Those of a block, where nothing asks for another number.
+/// Threads of a block, where nothing asks for another number.
 inline constexpr int64_t kThreads = 256;
+/// Registers that a thread may take, of 255.
+inline constexpr int64_t kMostRegisters = 240;
+/// Shared memory that a block may have on any chip without asking for more.
+inline constexpr int64_t kMostShared = 48 << 10;
 
 /// Its code is that of one thread of a block, whose numbers are given.
 struct EmittedKernel : codegen::EmittedKernel {

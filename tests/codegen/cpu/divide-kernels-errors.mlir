@@ -20,7 +20,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{outer = 2; expected 0 to 1 for this kernel}}
+  // expected-error @+1 {{: 'outer' must be from 0 to 1, found 2}}
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 2, lanes = 8, units = 1>} {
     return %x : tensor<8xf32>
   }
@@ -29,7 +29,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{lanes = 12; expected a power of two up to 64}}
+  // expected-error @+1 {{'lanes' must be a power of two from 1 to 64, found 12}}
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 0, lanes = 12, units = 1>} {
     return %x : tensor<8xf32>
   }
@@ -38,7 +38,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{products = has 1 plans; expected 0}}
+  // expected-error @+1 {{'products' must be 0 plans, found 1}}
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 0, lanes = 8, units = 1, products = [#cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 8, left = staged, right = copied>]>} {
     return %x : tensor<8xf32>
   }
@@ -47,7 +47,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{units = 0; expected at least 1}}
+  // expected-error @+1 {{'units' must be at least 1, found 0}}
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.rows<outer = 0, lanes = 8, units = 0>} {
     return %x : tensor<8xf32>
   }
@@ -82,7 +82,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{rows of tile = 40; expected 1 to 32 for this kernel}}
+  // expected-error @+1 {{'rows of tile' must be from 1 to 32, found 40}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [40, 16], block = [1, 1, 1], depth = 32, left = in_place, right = copied>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -104,7 +104,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{columns of tile = 20; expected a multiple of the 8 lanes of a vector of x86-64-v3}}
+  // expected-error @+1 {{'columns of tile' must be a multiple of the 8 lanes of a vector of x86-64-v3, found 20}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 20], block = [1, 1, 1], depth = 32, left = in_place, right = copied>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -126,7 +126,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{lines of block = 2; expected 1 for this kernel}}
+  // expected-error @+1 {{'lines of block' must be 1, found 2}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [2, 1, 1], depth = 32, left = in_place, right = copied>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -148,7 +148,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{tiles of block = 9; expected 1 to 8 for this kernel}}
+  // expected-error @+1 {{'tiles of block' must be from 1 to 8, found 9}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 9, 1], depth = 32, left = in_place, right = copied>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -170,7 +170,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{panels of block = 3; expected 1 to 2 for this kernel}}
+  // expected-error @+1 {{'panels of block' must be from 1 to 2, found 3}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 3], depth = 32, left = in_place, right = copied>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -192,7 +192,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{depth = 0; expected 1 to 32 for this kernel}}
+  // expected-error @+1 {{'depth' must be from 1 to 32, found 0}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 0, left = in_place, right = copied>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -214,7 +214,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{right = packed, but no operand of the kernel is; expected copied or in_place}}
+  // expected-error @+1 {{'right' must be copied or in_place, as no operand of the kernel is packed, found packed}}
   func.func private @k(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 32, left = in_place, right = packed>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<32x32xf32>
@@ -236,7 +236,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #dy = affine_map<(c, i, n) -> (n, c)>
 #dw = affine_map<(c, i, n) -> (c, i)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{channels of tile = 12; expected a multiple of the 8 lanes of a vector of}}
+  // expected-error @+1 {{'channels of tile' must be a multiple of the 8 lanes of a vector of x86-64-v3, found 12}}
   func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 12], level = 0, sums = 10>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<16x3xf32>
@@ -257,7 +257,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #dy = affine_map<(c, i, n) -> (n, c)>
 #dw = affine_map<(c, i, n) -> (c, i)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{taps of tile = 4; expected 1 to 3}}
+  // expected-error @+1 {{'taps of tile' must be from 1 to 3, found 4}}
   func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [4, 8], level = 0, sums = 10>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<16x3xf32>
@@ -278,7 +278,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #dy = affine_map<(c, i, n) -> (n, c)>
 #dw = affine_map<(c, i, n) -> (c, i)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{level = 1; expected 0 for this kernel}}
+  // expected-error @+1 {{'level' must be 0, found 1}}
   func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 8], level = 1, sums = 10>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<16x3xf32>
@@ -299,7 +299,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #dy = affine_map<(c, i, n) -> (n, c)>
 #dw = affine_map<(c, i, n) -> (c, i)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{sums = 11; expected 1 to 10}}
+  // expected-error @+1 {{'sums' must be from 1 to 10, found 11}}
   func.func private @k(%x: tensor<12x16xf32>, %dy: tensor<10x16xf32>) -> tensor<16x3xf32> attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 8], level = 0, sums = 11>} {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<16x3xf32>

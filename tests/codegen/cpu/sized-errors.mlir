@@ -35,7 +35,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{vector = 48; expected a power of two up to 64}}
+  // expected-error @+1 {{'vector' must be a power of two from 8 to 64, found 48}}
   func.func @exp(%x: tensor<64xf32>) -> tensor<64xf32> attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 48, registers = 4>, graph.scratch = 0 : i64} {
     %0 = graph.exp %x : tensor<64xf32>
     return %0 : tensor<64xf32>
@@ -45,7 +45,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{registers = 16; expected a power of two up to 8}}
+  // expected-error @+1 {{'registers' must be a power of two from 1 to 8, found 16}}
   func.func @exp(%x: tensor<64xf32>) -> tensor<64xf32> attributes {graph.plan = #cpu.sized_rows<lanes = along_columns, vector = 32, registers = 16>, graph.scratch = 0 : i64} {
     %0 = graph.exp %x : tensor<64xf32>
     return %0 : tensor<64xf32>
@@ -65,7 +65,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{rows = [4, 6]; expected numbers from 32 to 2, each less than the one before}}
+  // expected-error @+1 {{'rows' must be numbers each less than the one before, found [4, 6]}}
   func.func @product(%a: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {graph.plan = #cpu.sized_contraction<rows = [4, 6], columns = 16, row = 32>, graph.scratch = 0 : i64} {
     return %a : tensor<?x?xf32>
   }
@@ -74,7 +74,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{row = 0; expected 1 to 256}}
+  // expected-error @+1 {{'row' must be from 1 to 256, found 0}}
   func.func @product(%a: tensor<?x?xf32>) -> tensor<?x?xf32> attributes {graph.plan = #cpu.sized_contraction<rows = [6], columns = 16, row = 0>, graph.scratch = 0 : i64} {
     return %a : tensor<?x?xf32>
   }
@@ -86,7 +86,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{: columns = 12; expected a multiple of the 8 lanes of a vector of x86-64-v3}}
+  // expected-error @+1 {{: 'columns' must be a multiple of the 8 lanes of a vector of x86-64-v3, found 12}}
   func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) -> tensor<?x?xf32>
       attributes {graph.plan = #cpu.sized_contraction<rows = [6], columns = 12, row = 32>, graph.scratch = 0 : i64} {
     %0 = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
@@ -113,7 +113,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{side = 32; expected a power of two up to 16}}
+  // expected-error @+1 {{'side' must be a power of two from 1 to 16, found 32}}
   func.func @copy(%x: tensor<?xi32>) -> tensor<?xi32> attributes {graph.plan = #cpu.sized_transpose<side = 32>, graph.scratch = 0 : i64} {
     return %x : tensor<?xi32>
   }

@@ -42,7 +42,7 @@ module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
 
 // More threads than a block has.
 module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
-  // expected-error @+1 {{a block has a multiple of 32 threads, at most 1024, found 4096}}
+  // expected-error @+1 {{'threads' must be a multiple of 32 up to 1024, found 4096}}
   func.func private @k(%a: tensor<96x64xf32>, %b: tensor<64x128xf32>) -> tensor<96x128xf32> attributes {graph.device = "cuda", graph.plan = #cuda.contraction<tile = [256, 256], thread = [4, 4], depth = 16, loads = [4, 4], stores = 4>} {
     %z = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<96x128xf32>

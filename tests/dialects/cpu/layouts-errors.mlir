@@ -1,22 +1,22 @@
 // What #cpu.panels may say, and where.
 // RUN: graph-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{order = array<i64: 0, 0>; expected each of the 2 dimensions once}}
+// expected-error @+1 {{'order' must have each of the 2 dimensions once, found [0, 0]}}
 func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 0], batch = 0, width = 32>})
 
 // -----
 
-// expected-error @+1 {{shape = array<i64: 100, 100> is no reshape of 'tensor<1000x100xf32>'}}
+// expected-error @+1 {{'shape' must be a reshape of 'tensor<1000x100xf32>', found [100, 100]}}
 func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, shape = [100, 100], order = [0, 1], batch = 0, width = 32>})
 
 // -----
 
-// expected-error @+1 {{batch = 2; expected 0 to 1}}
+// expected-error @+1 {{'batch' must be from 0 to 1, found 2}}
 func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 2, width = 32>})
 
 // -----
 
-// expected-error @+1 {{width = 0; expected at least 1}}
+// expected-error @+1 {{'width' must be at least 1, found 0}}
 func.func private @k(%w: tensor<4x1000x32xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 0>})
 
 // -----

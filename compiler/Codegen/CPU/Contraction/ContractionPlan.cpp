@@ -37,12 +37,9 @@ int64_t panelWidth(const Contraction &c, const Target &target) {
 
 /// Instructions for a step of k of all tiles of `extent` rows.
 static int64_t tileCost(int64_t extent, int64_t rows, int64_t vectors) {
-  auto cost = [&](int64_t rows) {
-    // Under four accumulators a unit waits for the latency of its FMAs.
-    return std::max<int64_t>(rows * vectors, 8) + vectors;
-  };
   int64_t tail = extent % rows;
-  return extent / rows * cost(rows) + (tail ? cost(tail) : 0);
+  return extent / rows * tileStep(rows, vectors) +
+         (tail ? tileStep(tail, vectors) : 0);
 }
 
 int64_t stepCost(const Contraction &c, const ContractionPlan &p,
@@ -389,18 +386,18 @@ ContractionPlanAttr ContractionPlan::attribute(MLIRContext *context) const {
 static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
                                  EmitError emitError) {
   if (p.left == LeftAccess::InPlace && !isInPlace(c, c.left))
-    return emitError() << "left = in_place, but the left factor is computed, "
-                          "padded or of another type; expected staged";
+    return emitError() << "'left' must be staged, as the left factor is "
+                          "computed, padded or of another type, found in_place";
   if (p.right == RightAccess::InPlace && !hasVectorsInPlace(c))
-    return emitError() << "right = in_place, but the right factor has no "
-                          "vectors along the columns; expected copied";
+    return emitError() << "'right' must be copied, as the right factor has no "
+                          "vectors along the columns, found in_place";
   if (p.right != RightAccess::Packed)
     return success();
   if (!c.packed)
-    return emitError() << "right = packed, but no operand of the kernel is; "
-                          "expected copied or in_place";
-  return checkWithin(emitError, "columns of tile", p.panelWidth, c.packedWidth,
-                     c.packedWidth);
+    return emitError() << "'right' must be copied or in_place, as no operand "
+                          "of the kernel is packed, found packed";
+  return checkNumbers(emitError, {{"columns of tile", p.panelWidth,
+                                   within(c.packedWidth, c.packedWidth)}});
 }
 
 static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
@@ -408,17 +405,15 @@ static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
   auto blocks = [](int64_t extent, int64_t each) {
     return static_cast<int64_t>(llvm::divideCeil(extent, each));
   };
-  auto within = [&](StringRef name, int64_t value, int64_t most) {
-    return checkWithin(emitError, name, value, 1, most);
-  };
-  if (failed(within("rows of tile", p.tileRows, c.rowsOfLine())) ||
-      failed(within("columns of tile", p.panelWidth, 256)) ||
-      failed(within("lines of block", p.linesPerBlock, c.lines())) ||
-      failed(within("tiles of block", p.tilesPerBlock,
-                    blocks(c.rowsOfLine(), p.tileRows))) ||
-      failed(within("panels of block", p.panelsPerGroup,
-                    blocks(c.columns(), p.panelWidth))) ||
-      failed(within("depth", p.depthPerBlock, c.extents[c.depth.front()])))
+  int64_t rows = c.rowsOfLine(), depth = c.extents[c.depth.front()];
+  if (failed(checkNumbers(
+          emitError, {{"rows of tile", p.tileRows, within(1, rows)},
+                      {"lines of block", p.linesPerBlock, within(1, c.lines())},
+                      {"tiles of block", p.tilesPerBlock,
+                       within(1, blocks(rows, p.tileRows))},
+                      {"panels of block", p.panelsPerGroup,
+                       within(1, blocks(c.columns(), p.panelWidth))},
+                      {"depth", p.depthPerBlock, within(1, depth)}})))
     return failure();
   return checkAccess(c, p, emitError);
 }

@@ -70,13 +70,13 @@ DepthwiseGradientStrategy::expand(const DepthwiseGradient &g,
   plan.level = attribute.getLevel();
   plan.sumsPerBlock = attribute.getSums();
   int64_t last = g.depth.size() - 1;
-  if (failed(checkWithin(emitError, "taps of tile", plan.tapsPerTile, 1,
-                         g.taps())) ||
-      failed(checkWithin(emitError, "channels of tile", plan.channelsPerBlock,
-                         1, 256)) ||
-      failed(checkWithin(emitError, "level", attribute.getLevel(), 0, last)) ||
-      failed(checkWithin(emitError, "sums", plan.sumsPerBlock, 1,
-                         g.extents[g.depth[plan.level]])))
+  if (failed(checkNumbers(
+          emitError, {{"taps of tile", plan.tapsPerTile, within(1, g.taps())},
+                      {"level", attribute.getLevel(), within(0, last)}})))
+    return failure();
+  int64_t sums = g.extents[g.depth[plan.level]];
+  if (failed(checkNumbers(emitError,
+                          {{"sums", plan.sumsPerBlock, within(1, sums)}})))
     return failure();
   follow(g, plan);
   int64_t lanes = target.vectorBytes / g.elementBytes();

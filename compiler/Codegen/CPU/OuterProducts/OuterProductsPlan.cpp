@@ -25,15 +25,13 @@ static int64_t rowStride(int64_t elements, int64_t elementBytes) {
 
 /// Rows of a register tile with which all tiles of `extent` rows take the least
 /// time; the last one may be partly empty.
-static int64_t chooseTileRows(int64_t extent, int64_t vectors,
-                              const Target &target) {
+static int64_t choosePaddedRows(int64_t extent, int64_t vectors,
+                                const Target &target) {
   int64_t most = (target.vectorRegisters - vectors - 1) / vectors;
   most = std::clamp<int64_t>(std::min<int64_t>(most, 14), 1, extent);
   int64_t best = 1, least = INT64_MAX;
   for (int64_t rows = 1; rows <= most; ++rows) {
-    // Under eight accumulators a unit waits for the latency of its FMAs.
-    int64_t total = llvm::divideCeil(extent, rows) *
-                    (std::max<int64_t>(rows * vectors, 8) + vectors);
+    int64_t total = llvm::divideCeil(extent, rows) * tileStep(rows, vectors);
     if (total <= least) {
       least = total;
       best = rows;
@@ -110,7 +108,7 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
     else
       break;
   }
-  plan.tileRows = chooseTileRows(plan.rowsPerBlock, vectors, target);
+  plan.tileRows = choosePaddedRows(plan.rowsPerBlock, vectors, target);
 }
 
 /// As much of the sums at a time as the caches have room for.
@@ -209,11 +207,13 @@ static LogicalResult checkTaps(const OuterProducts &p,
     return success();
   if (plan.lanesSlide || !mergesTaps(p) ||
       plan.tapsPerRow != p.extents[p.taps.back()])
-    return emitError() << "taps = " << plan.tapsPerRow
-                       << "; expected 1, or all taps of the last loop if they "
-                          "lie side by side in the factor of the rows";
+    return emitError() << "'taps' must be 1, or all taps of the last loop if "
+                          "they lie side by side in the factor of the rows, "
+                          "found "
+                       << plan.tapsPerRow;
   int64_t rows = p.extents[p.left.loops.front()] * plan.tapsPerRow;
-  return checkWithin(emitError, "rows of block", plan.rowsPerBlock, rows, rows);
+  return checkNumbers(
+      emitError, {{"rows of block", plan.rowsPerBlock, within(rows, rows)}});
 }
 
 static LogicalResult checkPlan(const OuterProducts &p,
@@ -221,25 +221,25 @@ static LogicalResult checkPlan(const OuterProducts &p,
                                EmitError emitError) {
   const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
   const auto &ofRows = plan.lanesSlide ? p.right : p.left;
-  auto within = [&](StringRef name, int64_t value, int64_t most) {
-    return checkWithin(emitError, name, value, 1, most);
-  };
-  int64_t taps = std::max<int64_t>(plan.tapsPerRow, 1);
+  int64_t rows =
+      p.extents[ofRows.loops.front()] * std::max<int64_t>(plan.tapsPerRow, 1);
   int64_t lanes = p.extents[ofLanes.loops.front()];
+  int64_t level = plan.level, levels = p.depth.size();
   if (failed(checkTaps(p, plan, emitError)) ||
-      failed(within("rows of block", plan.rowsPerBlock,
-                    p.extents[ofRows.loops.front()] * taps)) ||
-      failed(within("lanes of block", plan.lanesPerBlock, lanes)) ||
-      failed(within("rows of tile", plan.tileRows, plan.rowsPerBlock)) ||
-      failed(within("columns of tile", plan.tileColumns, 256)) ||
-      failed(
-          checkWithin(emitError, "level", plan.level, 0, p.depth.size() - 1)))
+      failed(checkNumbers(
+          emitError,
+          {{"rows of block", plan.rowsPerBlock, within(1, rows)},
+           {"lanes of block", plan.lanesPerBlock, within(1, lanes)},
+           {"rows of tile", plan.tileRows, within(1, plan.rowsPerBlock)},
+           {"level", level, within(0, levels - 1)}})))
     return failure();
   if (plan.lanesPerBlock < lanes && plan.lanesPerBlock % plan.tileColumns)
-    return emitError() << "lanes of block = " << plan.lanesPerBlock
-                       << "; expected all " << lanes << " or whole tiles of "
-                       << plan.tileColumns << " columns";
-  return within("sums", plan.sumsPerBlock, p.extents[p.depth[plan.level]]);
+    return emitError() << "'lanes of block' must be all " << lanes
+                       << " or whole tiles of " << plan.tileColumns
+                       << " columns, found " << plan.lanesPerBlock;
+  int64_t sums = p.extents[p.depth[plan.level]];
+  return checkNumbers(emitError,
+                      {{"sums", plan.sumsPerBlock, within(1, sums)}});
 }
 
 /// Whether vectors of both factors can be copied.

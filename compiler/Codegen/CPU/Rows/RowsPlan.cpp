@@ -204,8 +204,9 @@ static LogicalResult followStages(const Rows &rows, RowsPlan &plan,
     RowStage stage{op, RowStage::Elements, tiledProduct(op, plan), {}};
     if (stage.product) {
       if (next == plan.products.size())
-        return emitError() << "products = has " << next
-                           << " plans; expected one for each product";
+        return emitError() << "'products' must be a plan for each product, "
+                              "found "
+                           << next;
       auto product = expandStagePlan(*stage.product, plan.products[next++],
                                      plan.stagesScratch, emitError);
       if (failed(product))
@@ -221,8 +222,8 @@ static LogicalResult followStages(const Rows &rows, RowsPlan &plan,
     plan.stages.push_back(stage);
   }
   if (next != plan.products.size())
-    return emitError() << "products = has " << plan.products.size()
-                       << " plans; expected " << next;
+    return emitError() << "'products' must be " << next << " plans, found "
+                       << plan.products.size();
   return success();
 }
 
@@ -255,26 +256,25 @@ static LogicalResult checkDimensions(const Rows &rows, const RowsPlan &plan,
   int64_t most =
       rows.stages.empty() ? commonRank(rows.written) : sharedRows(rows);
   int64_t rank = rows.resultType(0).getRank();
-  if (failed(checkWithin(emitError, "outer", plan.outer, 0, most)) ||
-      failed(
-          checkWithin(emitError, "merged", plan.merged, 1,
-                      rows.stages.empty()
-                          ? std::max<int64_t>(1, mergedDimensions(rows.written))
-                          : 1)) ||
-      failed(checkLanes(emitError, plan.lanes)))
+  int64_t mostMerged =
+      rows.stages.empty() ? std::max<int64_t>(1, mergedDimensions(rows.written))
+                          : 1;
+  if (failed(checkNumbers(emitError,
+                          {{"outer", plan.outer, within(0, most)},
+                           {"merged", plan.merged, within(1, mostMerged)}})))
     return failure();
   if (plan.merged > 1 && plan.outer + plan.merged > rank)
-    return emitError() << "outer = " << plan.outer
-                       << " and merged = " << plan.merged
-                       << "; expected no more than the " << rank
-                       << " dimensions of the results together";
+    return emitError() << "'outer' and 'merged' must be no more than the "
+                       << rank << " dimensions of the results together, found "
+                       << plan.outer << " and " << plan.merged;
   if (plan.along == -1)
     return success();
   if (rows.written.size() != 1 || plan.merged > 1)
-    return emitError() << "along = " << plan.along
-                       << ", which is for one result whose dimensions are not "
-                          "merged";
-  return checkWithin(emitError, "along", plan.along, plan.outer, rank - 1);
+    return emitError() << "'along' must be -1 but for one result whose "
+                          "dimensions are not merged, found "
+                       << plan.along;
+  return checkNumbers(emitError,
+                      {{"along", plan.along, within(plan.outer, rank - 1)}});
 }
 
 FailureOr<RowsPlan> RowsStrategy::expand(const Rows &rows,
@@ -295,18 +295,17 @@ FailureOr<RowsPlan> RowsStrategy::expand(const Rows &rows,
   plan.blockSize = attribute.getBlock() ? attribute.getBlock() : length;
   if (attribute.getBlock() != 0) {
     if (!hasBlocks(rows, plan))
-      return emitError() << "block = " << plan.blockSize
-                         << ", but rows of this kernel cannot be cut";
-    if (failed(checkWithin(emitError, "block", plan.blockSize, 1, length)))
+      return emitError() << "'block' must be 0, as rows of this kernel cannot "
+                            "be cut, found "
+                         << plan.blockSize;
+    if (failed(checkNumbers(emitError,
+                            {{"block", plan.blockSize, within(1, length)}})))
       return failure();
   }
-  if (plan.unitsPerChunk < 1)
-    return emitError() << "units = " << plan.unitsPerChunk
-                       << "; expected at least 1";
   if (plan.lanes > 1 && !hasVectors(rows, plan))
-    return emitError() << "lanes = " << plan.lanes
-                       << ", but some element of the kernel is not found at "
-                          "a step from its neighbour; expected 1";
+    return emitError() << "'lanes' must be 1, as some element of the kernel "
+                          "is not found at a step from its neighbour, found "
+                       << plan.lanes;
   follow(rows, plan);
   if (failed(followStages(rows, plan, emitError)))
     return failure();

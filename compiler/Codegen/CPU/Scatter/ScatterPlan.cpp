@@ -67,15 +67,13 @@ FailureOr<ScatterPlan> ScatterStrategy::expand(const Scatter &scatter,
   plan.blockSize = attribute.getBlock();
   plan.unitsPerChunk = attribute.getUnits();
   int64_t most = std::max<int64_t>(extents.last, 1);
-  if (failed(checkWithin(emitError, "block", plan.blockSize,
-                         extents.isDivisible ? 1 : most, most)))
+  if (failed(checkNumbers(emitError,
+                          {{"block", plan.blockSize,
+                            within(extents.isDivisible ? 1 : most, most)}})))
     return failure();
   if (extents.isDivisible)
     plan.blocks = llvm::divideCeil(extents.last, plan.blockSize);
   plan.units = extents.outer * plan.blocks;
-  if (plan.unitsPerChunk < 1)
-    return emitError() << "units = " << plan.unitsPerChunk
-                       << "; expected at least 1";
   plan.chunks = countChunks(plan.units, plan.unitsPerChunk);
   return plan;
 }

@@ -51,15 +51,9 @@ FailureOr<TransposePlan> TransposeStrategy::expand(const Transpose &t,
   plan.side = attribute.getSide();
   plan.rowsPerBlock = attribute.getRows();
   plan.unitsPerChunk = attribute.getUnits();
-  if (!llvm::isPowerOf2_64(plan.side) || plan.side > 16)
-    return emitError() << "side = " << plan.side
-                       << "; expected a power of two up to 16";
-  if (plan.rowsPerBlock < plan.side || plan.rowsPerBlock % plan.side != 0)
-    return emitError() << "rows = " << plan.rowsPerBlock
-                       << "; expected a multiple of the side, " << plan.side;
   follow(t, plan);
-  if (failed(
-          checkWithin(emitError, "units", plan.unitsPerChunk, 1, plan.units)))
+  if (failed(checkNumbers(
+          emitError, {{"units", plan.unitsPerChunk, within(1, plan.units)}})))
     return failure();
   return plan;
 }

@@ -129,25 +129,25 @@ FailureOr<WindowsPlan> WindowsStrategy::expand(Windows &w,
   plan.outputs = attribute.getOutputs();
   plan.channelsPerGroup = attribute.getChannels();
   plan.unitsPerChunk = attribute.getUnits();
-  if (failed(
-          checkWithin(emitError, "outputs", plan.outputs, 1, mostOutputs(w))) ||
-      failed(checkWithin(emitError, "channels", plan.channelsPerGroup, 1,
-                         channels)) ||
-      failed(checkLanes(emitError, plan.lanes)))
+  if (failed(checkNumbers(
+          emitError,
+          {{"outputs", plan.outputs, within(1, mostOutputs(w))},
+           {"channels", plan.channelsPerGroup, within(1, channels)}})))
     return failure();
   if (plan.channelsPerGroup < channels &&
       plan.channelsPerGroup % plan.lanes != 0)
-    return emitError() << "channels = " << plan.channelsPerGroup
-                       << "; expected all " << channels
-                       << " or whole vectors of " << plan.lanes;
+    return emitError() << "'channels' must be all " << channels
+                       << " or whole vectors of " << plan.lanes << ", found "
+                       << plan.channelsPerGroup;
   plan.tiles = cutLine(w, plan.outputs);
   if (plan.tiles.empty() || tapsOfLine(w) > kMostTaps)
-    return emitError() << "outputs = " << plan.outputs
-                       << ", but then a line needs too many kinds of tiles";
+    return emitError() << "'outputs' must be another number, as with "
+                       << plan.outputs
+                       << " a line needs too many kinds of tiles";
   plan.groups = llvm::divideCeil(channels, plan.channelsPerGroup);
   plan.units = linesOf(w) * plan.groups;
-  if (failed(
-          checkWithin(emitError, "units", plan.unitsPerChunk, 1, plan.units)))
+  if (failed(checkNumbers(
+          emitError, {{"units", plan.unitsPerChunk, within(1, plan.units)}})))
     return failure();
   plan.chunks = countChunks(plan.units, plan.unitsPerChunk);
   return plan;

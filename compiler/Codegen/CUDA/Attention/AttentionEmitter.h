@@ -18,9 +18,6 @@
 
 namespace tinh::cuda {
 
-/// Threads that share a row where FFMA multiplies.
-inline constexpr int64_t kSharers = 16;
-
 /// What a plan says of one code of attention.
 struct AttentionCode {
   int64_t rows, rowTiles; ///< Queries of a block, and blocks of a head.

@@ -133,7 +133,6 @@ static bool canStore(const Attention &a, int64_t lanes) {
 /// How many keys at a time tensor cores take, so that shared memory is enough
 /// and each thread has something to bring there; 0 if that cannot be.
 static int64_t chooseTensorKeys(const Attention &a, AttentionCode code) {
-  constexpr int64_t kMostShared = 48 << 10;
   for (int64_t keys : {64, 32}) {
     code.keys = keys;
     if (std::min(keys, code.columns) >= code.rows / 2 &&
@@ -347,7 +346,7 @@ AttentionStrategy::expand(const Attention &a, AttentionPlanAttr plan,
   }
   int64_t blocks = code.rowTiles * a.scores.extentOf(a.scores.batch);
   return divided(plan, {blocks, code.threads(), bytes}, target, error,
-                 /*registers=*/240);
+                 kMostRegisters);
 }
 
 } // namespace tinh::cuda

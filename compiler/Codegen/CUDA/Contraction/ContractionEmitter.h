@@ -14,10 +14,6 @@ namespace tinh::cuda {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Sums of a thread lie in groups of so many rows or columns: as wide as the
-/// accesses to shared memory.
-inline constexpr int64_t kGroup = 4;
-
 /// Elements between lines of shared memory: vectors of columns stay aligned,
 /// and stores along the depth meet different banks.
 inline int64_t pitch(int64_t extent) { return extent + 4; }

@@ -233,10 +233,8 @@ ContractionStrategy::expand(const Product &p, ContractionPlanAttr plan,
   }
   if (WarpgroupsAttr groups = plan.getWarpgroups())
     bytes = std::max(bytes, pipelineShared(tile, groups.getStages()));
-  // All registers that threads may take (EmittedKernel::takeRegisters).
   return divided(plan, {tilesOf(p, plan).blocks(), threads, bytes}, target,
-                 error,
-                 /*registers=*/240);
+                 error, kMostRegisters);
 }
 
 } // namespace tinh::cuda

@@ -22,12 +22,10 @@ static constexpr int64_t kWorkOfThread = 8;
 static constexpr int64_t kEnoughThreads = 1 << 16;
 /// ptxas would give more of them 32 registers each, so that a multiprocessor
 /// can have two such blocks, and rather spill.
-static constexpr int64_t kMostThreads = 512, kUsualThreads = 256;
+static constexpr int64_t kMostOfTeam = 512;
 /// Of what a thread has loaded and not combined yet: half of what each of so
 /// many threads may have.
 static constexpr int64_t kRegistersInFlight = 64;
-/// Shared memory that a block may have on any chip without asking for more.
-static constexpr int64_t kMostShared = 48 << 10;
 
 //===----------------------------------------------------------------------===//
 // Teams
@@ -57,9 +55,9 @@ static int64_t chooseTeam(const RowsLayout &plan) {
   }
   int64_t team = std::clamp<int64_t>(
       llvm::PowerOf2Ceil(llvm::divideCeil(work, kWorkOfThread)), 1,
-      kMostThreads);
+      kMostOfTeam);
   int64_t rows = plan.rows * plan.columnBlocks;
-  while (team < kUsualThreads && team < work && rows * team < kEnoughThreads)
+  while (team < kThreads && team < work && rows * team < kEnoughThreads)
     team *= 2;
   return needsBlock(plan) ? std::max<int64_t>(team, kWarp) : team;
 }
@@ -101,7 +99,7 @@ static RowsPlanAttr planRows(const RowsKernel &rows, int64_t lanes) {
   int64_t team = chooseTeam(layout), threads = team;
   if (!needsBlock(layout) && team < kWarp * 2)
     threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(layout.rows * team), kWarp,
-                                  kUsualThreads);
+                                  kThreads);
   return withTeam(plan, team, threads, chooseUnrolled(layout, rows.kernel));
 }
 

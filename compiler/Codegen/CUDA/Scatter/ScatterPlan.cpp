@@ -103,13 +103,13 @@ static ScatterPlanAttr divideBlocks(const ScatterKernel &form, int64_t lanes) {
   // As many threads need no others to share a line.
   constexpr int64_t kEnoughLines = 1 << 15, kWantedBlocks = 512;
   // All blocks read all positions: of many, many at a time.
-  constexpr int64_t kManyUpdates = 1 << 14, kMostThreads = 1024;
-  constexpr int64_t kGroup = 4;
+  constexpr int64_t kManyUpdates = 1 << 14;
+  constexpr int64_t kTogether = 4; // Updates that are loaded so.
   MLIRContext *context = form.scatter.op->getContext();
   int64_t columns = form.columns / lanes;
   if (form.lines * columns >= kEnoughLines && form.lines > 1)
     return ScatterPlanAttr::get(context, lanes, kThreads, /*slots=*/1,
-                                /*rows=*/0, kGroup);
+                                /*rows=*/0, kTogether);
   int64_t threads = form.updates >= kManyUpdates ? kMostThreads : kThreads;
   int64_t columnBlocks = llvm::divideCeil(columns, kThreads);
   int64_t columnThreads = llvm::divideCeil(columns, columnBlocks);
@@ -119,7 +119,7 @@ static ScatterPlanAttr divideBlocks(const ScatterKernel &form, int64_t lanes) {
   int64_t rows = llvm::alignTo(
       llvm::divideCeil(form.rows, std::max<int64_t>(wanted, 1)), slots);
   return ScatterPlanAttr::get(context, lanes, columnThreads, slots, rows,
-                              kGroup);
+                              kTogether);
 }
 
 SmallVector<ScatterPlanAttr> ScatterStrategy::plans(const ScatterKernel &form,
