@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/Costs.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Work.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,20 +26,13 @@ double dispatchCycles(const Target &target, int64_t chunks) {
   return chunks * kCall + target.machine->barrierCycles;
 }
 
-static double tensorBytes(Type type) {
-  return graph::tensorSize(cast<RankedTensorType>(type));
-}
-
 double trafficCycles(func::FuncOp kernel, const Target &target) {
-  double total = 0, cycles = 0;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
-                                            kernel.getResultTypes()))
-    total += tensorBytes(type);
+  double total = codegen::operandBytes(kernel), cycles = 0;
   for (Type type : kernel.getArgumentTypes())
-    cycles += target.machine->readCycles(tensorBytes(type), total);
+    cycles += target.machine->readCycles(graph::tensorSize(type), total);
   // A line that is written is read before.
   for (Type type : kernel.getResultTypes())
-    cycles += 2 * target.machine->readCycles(tensorBytes(type), total);
+    cycles += 2 * target.machine->readCycles(graph::tensorSize(type), total);
   return cycles;
 }
 

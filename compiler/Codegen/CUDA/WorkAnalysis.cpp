@@ -16,13 +16,9 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
-static double elementsOf(Type type) {
-  return static_cast<double>(cast<RankedTensorType>(type).getNumElements());
-}
-
-static double bytesOf(Type type) {
+static double elementsOf(Value value) {
   return static_cast<double>(
-      graph::elementSize(cast<RankedTensorType>(type).getElementType()));
+      cast<RankedTensorType>(value.getType()).getNumElements());
 }
 
 void WorkAnalysis::keep(linalg::GenericOp op) {
@@ -32,20 +28,12 @@ void WorkAnalysis::keep(linalg::GenericOp op) {
   }
 }
 
-double WorkAnalysis::memoryBytes() {
-  double bytes = 0;
-  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
-                                            kernel.getResultTypes()))
-    bytes += elementsOf(type) * bytesOf(type);
-  return bytes;
-}
-
 double WorkAnalysis::cacheBytes() {
   Loaded all;
   for (auto [value, loaded] : kept)
-    all.add(loaded, elementsOf(value.getType()));
+    all.add(loaded, elementsOf(value));
   for (Value result : codegen::returnedValues(kernel))
-    all.add(of(result), elementsOf(result.getType()));
+    all.add(of(result), elementsOf(result));
   return all.bytes;
 }
 
@@ -67,7 +55,7 @@ WorkAnalysis::Loaded WorkAnalysis::of(Value value) {
 WorkAnalysis::Loaded WorkAnalysis::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return {bytesOf(value.getType()), 1};
+    return {double(graph::elementSize(getElementTypeOrSelf(value))), 1};
   if (isa<linalg::FillOp, tensor::EmptyOp>(op))
     return {};
   Loaded loaded;

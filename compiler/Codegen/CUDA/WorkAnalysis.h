@@ -20,8 +20,6 @@ public:
 
   /// The results of `op` are computed once, and then kept.
   void keep(mlir::linalg::GenericOp op);
-  /// Bytes of all operands, once.
-  double memoryBytes();
   /// Bytes that threads load for all results and what is kept.
   double cacheBytes();
   /// Loads for one element of each result, one after the other.

@@ -150,4 +150,12 @@ Work workOf(func::FuncOp kernel) {
   return work;
 }
 
+double operandBytes(func::FuncOp kernel) {
+  double bytes = 0;
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes()))
+    bytes += static_cast<double>(graph::tensorSize(type));
+  return bytes;
+}
+
 } // namespace tinh::codegen

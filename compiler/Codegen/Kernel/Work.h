@@ -38,6 +38,9 @@ struct Work {
 /// - A scatter into an input reads and writes what there are updates for.
 Work workOf(mlir::func::FuncOp kernel);
 
+/// Bytes of all operands, once, whatever of them is read.
+double operandBytes(mlir::func::FuncOp kernel);
+
 } // namespace tinh::codegen
 
 #endif // TINH_CODEGEN_KERNEL_WORK_H

@@ -9,6 +9,7 @@
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
+#include "compiler/Codegen/Kernel/Work.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -165,7 +166,7 @@ double RowsStrategy::cost(const RowsKernel &rows, const RowsLayout &layout,
   for (linalg::GenericOp op : rows.stages)
     analysis.keep(op);
   return cyclesOf(
-      {analysis.memoryBytes(), analysis.cacheBytes(), chainOf(layout)},
+      {operandBytes(rows.kernel), analysis.cacheBytes(), chainOf(layout)},
       plannedMachine());
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Scan/Scan.h"
-#include "compiler/Codegen/CUDA/WorkAnalysis.h"
+#include "compiler/Codegen/Kernel/Work.h"
 
 #include "dialects/graph/Layout.h"
 
@@ -44,7 +44,7 @@ double ScanStrategy::cost(const ScanKernel &form, ScanPlanAttr plan,
     chain = static_cast<double>(
                 llvm::divideCeil(form.scan.extent, plan.getThreads())) *
             (guess::kLoad + 5 * guess::kShuffle + guess::kBarrier);
-  double bytes = WorkAnalysis(form.kernel).memoryBytes();
+  double bytes = operandBytes(form.kernel);
   return cyclesOf({bytes, bytes, chain}, plannedMachine());
 }
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Scatter/Scatter.h"
-#include "compiler/Codegen/CUDA/WorkAnalysis.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
+#include "compiler/Codegen/Kernel/Work.h"
 
 #include "dialects/graph/Layout.h"
 
@@ -139,7 +139,7 @@ double ScatterStrategy::cost(const ScatterKernel &form, ScatterPlanAttr plan,
         (guess::kLoad + guess::kBarrier);
     positions *= static_cast<double>(layout.columnBlocks * layout.ranges);
   }
-  double bytes = WorkAnalysis(form.kernel).memoryBytes();
+  double bytes = operandBytes(form.kernel);
   return cyclesOf({bytes, bytes + positions, chain}, plannedMachine());
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/Codegen/CUDA/Transpose/Transpose.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
+#include "compiler/Codegen/Kernel/Work.h"
 
 using namespace mlir;
 
@@ -68,7 +69,7 @@ double ThreadsStrategy::cost(const ThreadsKernel &threads, ThreadsPlanAttr,
   // What is turned is read by elements that lie apart.
   if (auto transpose = TransposeStrategy::match(threads.kernel))
     cache *= guess::kSector / 4.0;
-  return cyclesOf({analysis.memoryBytes(), cache,
+  return cyclesOf({operandBytes(threads.kernel), cache,
                    guess::kLoad * std::max(1.0, analysis.loads())},
                   plannedMachine());
 }

@@ -9,6 +9,7 @@
 #include "compiler/Codegen/CUDA/Transpose/Transpose.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
+#include "compiler/Codegen/Kernel/Work.h"
 
 #include "dialects/graph/Layout.h"
 
@@ -111,7 +112,7 @@ SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
 double TransposeStrategy::cost(const Transpose &t, TransposePlanAttr,
                                const Target &) {
   WorkAnalysis analysis(t.kernel);
-  return cyclesOf({analysis.memoryBytes(), analysis.cacheBytes(),
+  return cyclesOf({operandBytes(t.kernel), analysis.cacheBytes(),
                    guess::kLoad + guess::kBarrier},
                   plannedMachine());
 }

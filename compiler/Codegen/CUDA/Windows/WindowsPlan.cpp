@@ -13,6 +13,7 @@
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 #include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Kernel/Stages.h"
+#include "compiler/Codegen/Kernel/Work.h"
 
 using namespace mlir;
 
@@ -164,7 +165,7 @@ double WindowsStrategy::cost(const Windows &windows, WindowsPlanAttr plan,
   WorkAnalysis analysis(windows.kernel);
   double once = static_cast<double>(windows.covered(plan.getOutputs())) /
                 (plan.getOutputs() * windows.taps());
-  return cyclesOf({analysis.memoryBytes(),
+  return cyclesOf({operandBytes(windows.kernel),
                    analysis.cacheBytes() * std::min(once, 1.0),
                    guess::kLoad * std::max(1.0, analysis.loads())},
                   plannedMachine());
