@@ -29,6 +29,30 @@ static Value withoutViewsAndConcats(Value value) {
   return value;
 }
 
+void forEachFlow(Operation *op, function_ref<void(Value, Value)> flow) {
+  auto add = [&](ValueRange to, ValueRange from) {
+    for (auto [a, b] : llvm::zip_equal(to, from))
+      flow(a, b);
+  };
+  if (auto branch = dyn_cast<graph::IfOp>(op)) {
+    add(branch.getOutputs(), branch.getThenYield().getValues());
+    add(branch.getOutputs(), branch.getElseYield().getValues());
+  } else if (auto loop = dyn_cast<graph::WhileOp>(op)) {
+    ValueRange carried = loop.getCondition().getArguments();
+    add(carried, loop.getInitial());
+    add(carried, loop.getYield().getValues());
+    add(loop.getBody().getArguments(), carried);
+    add(loop.getOutputs(), carried);
+  } else if (auto scan = dyn_cast<graph::ScanOp>(op)) {
+    ValueRange carried = scan.getCarried();
+    add(carried, scan.getInitial());
+    add(carried, scan.getNext());
+    add(scan.getFinals(), carried);
+    add(scan.getRows(), scan.getXs());
+    add(scan.getStacked(), scan.getNextRows());
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // What lies together
 //===----------------------------------------------------------------------===//
@@ -52,8 +76,7 @@ void Devices::collect(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments())
     if (StringAttr name = argumentVariable(function, argument.getArgNumber());
         name && mode == Variables::Open) {
-      tie(arguments.try_emplace(name, argument).first->second,
-          ValueRange(argument));
+      tie(arguments.try_emplace(name, argument).first->second, argument);
       if (onCuda.contains(name)) // Whoever uses it.
         use(argument);
     }
@@ -89,33 +112,16 @@ void Devices::collect(Operation *op) {
 }
 
 void Devices::collectControlFlow(Operation *op) {
-  if (auto branch = dyn_cast<graph::IfOp>(op)) {
-    tie(branch.getOutputs(), branch.getThenYield().getValues());
-    tie(branch.getOutputs(), branch.getElseYield().getValues());
-  } else if (auto loop = dyn_cast<graph::WhileOp>(op)) {
-    tie(loop.getOutputs(), loop.getInitial());
-    tie(loop.getOutputs(), loop.getCondition().getArguments());
-    tie(loop.getOutputs(), loop.getBody().getArguments());
-    tie(loop.getOutputs(), loop.getYield().getValues());
-  } else if (auto scan = dyn_cast<graph::ScanOp>(op)) {
-    for (auto [row, whole] : llvm::zip_equal(scan.getRows(), scan.getXs())) {
+  if (auto scan = dyn_cast<graph::ScanOp>(op))
+    for (auto [row, whole] : llvm::zip_equal(scan.getRows(), scan.getXs()))
       if (both.contains(whole))
         both.insert(row);
-      else
-        tie(ValueRange(row), whole);
-    }
-    for (auto [i, argument] : llvm::enumerate(scan.getCarried()))
-      tie(scan.getFinals()[i], ValueRange(argument));
-    tie(scan.getFinals(), scan.getInitial());
-    tie(scan.getFinals(), scan.getNext());
-    tie(scan.getStacked(), scan.getNextRows());
-  }
+  forEachFlow(op, [&](Value to, Value from) { tie(to, from); });
 }
 
 /// Whether values of regions are constants is known in the end.
-void Devices::tie(ValueRange open, ValueRange values) {
-  for (auto [a, b] : llvm::zip_equal(open, values))
-    ties.push_back({a, withoutViewsAndConcats(b)});
+void Devices::tie(Value open, Value value) {
+  ties.push_back({open, withoutViewsAndConcats(value)});
 }
 
 void Devices::follow(Value open, Value value) {

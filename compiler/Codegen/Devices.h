@@ -28,6 +28,13 @@ namespace tinh::codegen {
 mlir::StringAttr argumentVariable(mlir::func::FuncOp function, unsigned index);
 mlir::StringAttr resultVariable(mlir::func::FuncOp function, unsigned index);
 
+/// Calls `flow(to, from)` for each result and region argument of control flow,
+/// and each value that it may be or be a row of, or that may be one of its
+/// rows.
+void forEachFlow(
+    mlir::Operation *op,
+    llvm::function_ref<void(mlir::Value to, mlir::Value from)> flow);
+
 class Devices {
 public:
   /// What there is to know about variables: Chosen, they lie where they say;
@@ -51,7 +58,7 @@ private:
   void collect(mlir::func::FuncOp function);
   void collect(mlir::Operation *op);
   void collectControlFlow(mlir::Operation *op);
-  void tie(mlir::ValueRange open, mlir::ValueRange values);
+  void tie(mlir::Value open, mlir::Value value);
   void follow(mlir::Value open, mlir::Value value);
   void use(mlir::Value value);
   bool isOpen(mlir::Value value) const;

@@ -52,40 +52,6 @@ void addDecisions(Operation *op, SmallVectorImpl<Value> &values) {
   }
 }
 
-/// What result or carried value `index` of a branch or loop comes from.
-void addSources(Operation *op, unsigned index, SmallVectorImpl<Value> &values) {
-  if (auto branch = dyn_cast<graph::IfOp>(op)) {
-    values.append({branch.getThenYield().getValues()[index],
-                   branch.getElseYield().getValues()[index]});
-  } else if (auto loop = dyn_cast<graph::WhileOp>(op)) {
-    values.append(
-        {loop.getInitial()[index], loop.getYield().getValues()[index]});
-  } else if (auto scan = dyn_cast<graph::ScanOp>(op)) {
-    unsigned numCarried = scan.getInitial().size();
-    if (index < numCarried)
-      values.append({scan.getInitial()[index], scan.getNext()[index]});
-    else
-      values.push_back(scan.getNextRows()[index - numCarried]);
-  }
-}
-
-/// What an argument of a loop's body comes from.
-void addSources(BlockArgument argument, SmallVectorImpl<Value> &values) {
-  Operation *op = argument.getOwner()->getParentOp();
-  auto scan = dyn_cast<graph::ScanOp>(op);
-  if (!scan) {
-    if (isa<graph::WhileOp>(op))
-      addSources(op, argument.getArgNumber(), values);
-    return;
-  }
-  for (auto [i, carried] : llvm::enumerate(scan.getCarried()))
-    if (carried == argument)
-      addSources(op, i, values);
-  for (auto [row, whole] : llvm::zip_equal(scan.getRows(), scan.getXs()))
-    if (row == argument)
-      values.push_back(whole);
-}
-
 /// The kernels that decisions of the module depend on.
 llvm::SetVector<graph::KernelOp> findDeciding(ModuleOp module) {
   SmallVector<Value> values;
@@ -97,12 +63,14 @@ llvm::SetVector<graph::KernelOp> findDeciding(ModuleOp module) {
     if (!seen.insert(value).second)
       continue;
     Operation *op = value.getDefiningOp();
-    if (!op)
-      addSources(cast<BlockArgument>(value), values);
-    else if (graph::isControlFlow(op))
-      addSources(op, cast<OpResult>(value).getResultNumber(), values);
-    else
+    if (op && !graph::isControlFlow(op))
       llvm::append_range(values, op->getOperands());
+    else
+      forEachFlow(op ? op : value.getParentBlock()->getParentOp(),
+                  [&](Value to, Value from) {
+                    if (to == value)
+                      values.push_back(from);
+                  });
     if (auto kernel = dyn_cast_if_present<graph::KernelOp>(op))
       kernels.insert(kernel);
   }
