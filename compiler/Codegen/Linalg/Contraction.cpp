@@ -98,14 +98,6 @@ Value convolve(Emitter &e, ArrayRef<int64_t> shape, Type element, Value x,
                       origin::ConvolutionAttr::get(e.b.getContext(), loops));
 }
 
-/// Splits dimension `axis` of x into [groups, rest].
-Value splitGroups(Emitter &e, Value x, int64_t axis, int64_t groups) {
-  SmallVector<int64_t> shape(shapeOf(x));
-  shape[axis] /= groups;
-  shape.insert(shape.begin() + axis, groups);
-  return e.reshape(x, shape);
-}
-
 /// One output channel for each input channel; weights [C, 1, kernel…].
 Value emitDepthwise(Emitter &e, Value x, Value weights, RankedTensorType result,
                     const Convolution &c) {
@@ -163,59 +155,46 @@ Value gatherTaps(Emitter &e, Value x, ArrayRef<int64_t> result,
                     [](Scalars &, ValueRange v) { return v[0]; });
 }
 
-Value emitGrouped(Emitter &e, Value x, Value weights, RankedTensorType result,
-                  const Convolution &c) {
-  int64_t rank = c.strides.size(), dims = 4 + 2 * rank;
-  ArrayRef<int64_t> window = shapeOf(weights).drop_front(2);
-  SmallVector<bool> sparse = findSparse(result.getShape(), window, c);
-  x = gatherTaps(e, x, result.getShape(), window, c, sparse);
-  x = splitGroups(e, x, channelAxis(c.layout, shapeOf(x).size()), c.groups);
-  int64_t axis = channelAxis(c.layout, rank + 2);
-  weights = splitGroups(e, weights, 0, c.groups);
-  SmallVector<int64_t> shape(result.getShape());
-  shape[axis] /= c.groups;
-  shape.insert(shape.begin() + axis, c.groups);
-
-  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 3, c.strides, c.dilations,
-               sparse);
-  AffineExpr g = e.dim(rank + 1), o = e.dim(rank + 2), in = e.dim(dims - 1);
-  SmallVector<AffineExpr> kernel{g, o, in};
-  llvm::append_range(kernel, w.kernel());
-  AffineMap maps[] = {w.input({g, in}), e.map(dims, kernel), w.output({g, o})};
-  Value sum = convolve(e, shape, result.getElementType(), x, weights, maps,
-                       {Role::Image, Role::Position, Role::Group, Role::Output,
-                        Role::Tap, Role::Channel});
-  return e.reshape(sum, result.getShape());
-}
-
-Value emitPlain(Emitter &e, Value x, Value weights, RankedTensorType result,
+/// Output channels that each have all input channels of their group. A single
+/// group has no loop.
+Value emitDense(Emitter &e, Value x, Value weights, RankedTensorType result,
                 const Convolution &c) {
-  int64_t rank = c.strides.size(), dims = 3 + 2 * rank;
+  int64_t rank = c.strides.size(), grouped = c.groups > 1;
   ArrayRef<int64_t> window = shapeOf(weights).drop_front(2);
   SmallVector<bool> sparse = findSparse(result.getShape(), window, c);
   x = gatherTaps(e, x, result.getShape(), window, c, sparse);
-  WindowMaps w(e, dims, c.layout, /*kernel=*/rank + 2, c.strides, c.dilations,
-               sparse);
-  AffineExpr o = e.dim(rank + 1), in = e.dim(dims - 1);
-  SmallVector<AffineExpr> kernel{o, in};
+  int64_t channels = rank + 1, dims = channels + grouped + 1 + rank + 1;
+  WindowMaps w(e, dims, c.layout, /*kernel=*/channels + grouped + 1, c.strides,
+               c.dilations, sparse);
+  SmallVector<AffineExpr> outputs{e.dim(channels + grouped)},
+      inputs{e.dim(dims - 1)};
+  SmallVector<int64_t> shape(result.getShape());
+  SmallVector<Role> roles{Role::Image, Role::Position, Role::Output, Role::Tap,
+                          Role::Channel};
+  if (grouped) {
+    x = e.split(x, channelAxis(c.layout, shapeOf(x).size()), c.groups);
+    weights = e.split(weights, 0, c.groups);
+    shape = splitExtent(shape, channelAxis(c.layout, rank + 2), c.groups);
+    inputs.insert(inputs.begin(), e.dim(channels));
+    outputs.insert(outputs.begin(), e.dim(channels));
+    roles.insert(roles.begin() + 2, Role::Group);
+  }
+  SmallVector<AffineExpr> kernel(outputs);
+  kernel.push_back(inputs.back());
   llvm::append_range(kernel, w.kernel());
-  AffineMap maps[] = {w.input({in}), e.map(dims, kernel), w.output({o})};
-  return convolve(
-      e, result.getShape(), result.getElementType(), x, weights, maps,
-      {Role::Image, Role::Position, Role::Output, Role::Tap, Role::Channel});
+  AffineMap maps[] = {w.input(inputs), e.map(dims, kernel), w.output(outputs)};
+  Value sum =
+      convolve(e, shape, result.getElementType(), x, weights, maps, roles);
+  return e.reshape(sum, result.getShape());
 }
 
 /// The convolution of x, padded already, with weights [O, C/groups, kernel…].
 Value emitConvolution(Emitter &e, Value x, Value weights,
                       RankedTensorType result, const Convolution &c) {
   ArrayRef<int64_t> shape = shapeOf(weights);
-  Value sum;
-  if (c.groups > 1 && shape[1] == 1 && shape[0] == c.groups)
-    sum = emitDepthwise(e, x, weights, result, c);
-  else if (c.groups > 1)
-    sum = emitGrouped(e, x, weights, result, c);
-  else
-    sum = emitPlain(e, x, weights, result, c);
+  bool isDepthwise = c.groups > 1 && shape[1] == 1 && shape[0] == c.groups;
+  Value sum = isDepthwise ? emitDepthwise(e, x, weights, result, c)
+                          : emitDense(e, x, weights, result, c);
   return e.convert(sum, signless(result.getElementType()));
 }
 
@@ -231,18 +210,6 @@ FailureOr<Value> lowerConv(graph::ConvOp op, Emitter &e, ValueRange operands) {
 //===----------------------------------------------------------------------===//
 // conv_weight_gradient
 //===----------------------------------------------------------------------===//
-
-/// The map of an image: the batch, the channels, the spatial indices, in the
-/// order of its layout.
-AffineMap imageMap(Emitter &e, int64_t dims, graph::Layout layout,
-                   AffineExpr batch, ArrayRef<AffineExpr> channels,
-                   ArrayRef<AffineExpr> spatial) {
-  SmallVector<AffineExpr> exprs{batch};
-  bool first = layout == graph::Layout::ChannelsFirst;
-  llvm::append_range(exprs, first ? channels : spatial);
-  llvm::append_range(exprs, first ? spatial : channels);
-  return e.map(dims, exprs);
-}
 
 /// The elements of x that single taps meet, without those that strides pass
 /// over; `strides` become steps in what remains.
@@ -276,10 +243,9 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
   SmallVector<AffineExpr> ofX, ofDy;
   if (groups > 1) {
     int64_t axis = channelAxis(layout, rank + 2);
-    x = splitGroups(e, x, axis, groups);
-    dy = splitGroups(e, dy, axis, groups);
-    shape[0] /= groups;
-    shape.insert(shape.begin(), groups);
+    x = e.split(x, axis, groups);
+    dy = e.split(dy, axis, groups);
+    shape = splitExtent(shape, 0, groups);
     ofX.push_back(e.dim(0));
     ofDy.push_back(e.dim(0));
   }

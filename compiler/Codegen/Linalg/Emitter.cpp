@@ -26,6 +26,14 @@ Type elementOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
+SmallVector<int64_t> splitExtent(ArrayRef<int64_t> shape, int64_t axis,
+                                 int64_t groups) {
+  SmallVector<int64_t> split(shape);
+  split[axis] /= groups;
+  split.insert(split.begin() + axis, groups);
+  return split;
+}
+
 AffineMap Emitter::broadcast(Shape from, Shape to) {
   SmallVector<AffineExpr> results;
   int64_t lead = to.size() - from.size();
@@ -85,6 +93,30 @@ Value Emitter::elementwise(Shape shape, Type element, ValueRange inputs,
   for (Value input : inputs)
     maps.push_back(broadcast(shapeOf(input), shape));
   return parallel(shape, element, inputs, maps, body);
+}
+
+Reduced Emitter::reduceAxes(Shape full, ValueRange inputs, Maps maps,
+                            Shape axes, Value initial, Body body) {
+  SmallVector<int64_t> kept;
+  SmallVector<AffineExpr> exprs;
+  for (auto [i, extent] : llvm::enumerate(full)) {
+    if (llvm::is_contained(axes, static_cast<int64_t>(i)))
+      continue;
+    kept.push_back(extent);
+    exprs.push_back(dim(i));
+  }
+  SmallVector<AffineMap> all(maps);
+  all.push_back(map(full.size(), exprs));
+  return {reduce(fill(kept, initial), inputs, all, body), all.back()};
+}
+
+Value Emitter::divideBy(Value sum, int64_t count) {
+  Type type = elementOf(sum);
+  return elementwise(shapeOf(sum), type, sum, [&](Scalars &s, ValueRange v) {
+    if (isa<FloatType>(type))
+      return s.mul(v[0], s.constant(type, 1.0 / count));
+    return s.div(v[0], s.constant(type, count));
+  });
 }
 
 Value Emitter::multiplyAdd(Shape shape, Type accumulator, Value x, Value y,

@@ -31,6 +31,17 @@ using Bodies = llvm::function_ref<llvm::SmallVector<mlir::Value>(
 llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor);
 mlir::Type elementOf(mlir::Value tensor);
 
+/// A tensor without some dimensions of a larger one, and where in it the larger
+/// one's indices lead.
+struct Reduced {
+  mlir::Value value;
+  mlir::AffineMap map;
+};
+
+/// `shape`, of whose dimension `axis` is made [groups, rest].
+llvm::SmallVector<int64_t> splitExtent(llvm::ArrayRef<int64_t> shape,
+                                       int64_t axis, int64_t groups);
+
 class Emitter {
 public:
   using Value = mlir::Value;
@@ -79,6 +90,12 @@ public:
   llvm::SmallVector<Value> reduceAll(mlir::ValueRange inits,
                                      mlir::ValueRange inputs, Maps maps,
                                      Bodies body);
+  /// `inputs`, whose maps are from the indices of `full`, combined along `axes`
+  /// of it.
+  Reduced reduceAxes(Shape full, mlir::ValueRange inputs, Maps maps, Shape axes,
+                     Value initial, Body body);
+  /// Each element of `sum` divided by the same count.
+  Value divideBy(Value sum, int64_t count);
   /// Σ of products of the two inputs in `accumulator`; the inputs' elements are
   /// extended to it. The sum has the type `accumulator`.
   Value multiplyAdd(Shape shape, Type accumulator, Value x, Value y, Maps maps);
@@ -92,6 +109,9 @@ public:
 
   // Views and movement.
   Value reshape(Value x, Shape shape);
+  Value split(Value x, int64_t axis, int64_t groups) {
+    return reshape(x, splitExtent(shapeOf(x), axis, groups));
+  }
   Value permute(Value x, llvm::ArrayRef<int64_t> permutation);
   /// Padding by amounts that are not negative; `x` itself if they are zero.
   Value pad(Value x, Shape low, Shape high, Value scalar);

@@ -21,9 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Linalg/Scalars.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
-#include "dialects/graph/Graph.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -92,7 +91,6 @@ private:
   void collectInputs();
   void collectOutputs();
   void build(StringRef name);
-  LogicalResult lowerOp(Operation &op, OpBuilder &builder);
   LogicalResult inlineConstants(OpBuilder &builder);
 
   KernelOp kernel;
@@ -160,26 +158,11 @@ void KernelFunction::build(StringRef name) {
   }
 }
 
-LogicalResult KernelFunction::lowerOp(Operation &op, OpBuilder &builder) {
-  if (op.getNumResults() == 1 && values.contains(op.getResult(0)))
-    return success(); // a constant that became an operand
-  auto lowering = dyn_cast<graph::LowerToLinalgInterface>(op);
-  if (!lowering)
-    return op.emitOpError("cannot lie in a kernel: there is no lowering to "
-                          "linalg for it");
-  SmallVector<Value> operands = llvm::map_to_vector(
-      op.getOperands(), [&](Value operand) { return values.at(operand); });
-  auto results = lowering.lowerToLinalg(builder, operands);
-  if (failed(results))
-    return failure();
-  for (auto [result, lowered] : llvm::zip_equal(op.getResults(), *results))
-    values[result] = lowered;
-  return success();
-}
-
 LogicalResult KernelFunction::inlineConstants(OpBuilder &builder) {
   for (auto [argument, constant] : inlined) {
-    if (failed(lowerOp(*constant, builder)))
+    // One may be that of several arguments.
+    if (!values.contains(constant.getResult()) &&
+        failed(lowerOp(*constant, builder, values)))
       return failure();
     values[argument] = values.at(constant.getResult());
   }
@@ -190,9 +173,11 @@ LogicalResult KernelFunction::lowerBody() {
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
   if (failed(inlineConstants(builder)))
     return failure();
-  for (Operation &op : block.without_terminator())
-    if (failed(lowerOp(op, builder)))
+  for (Operation &op : block.without_terminator()) {
+    bool isOperand = isa<ConstantOp>(op) && values.contains(op.getResult(0));
+    if (!isOperand && failed(lowerOp(op, builder, values)))
       return failure();
+  }
   SmallVector<Value> results = llvm::map_to_vector(
       outputs, [&](Value value) { return values.at(value); });
   func::ReturnOp::create(builder, kernel.getLoc(), results);

@@ -17,9 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Linalg/Scalars.h"
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
-#include "dialects/graph/Graph.h"
 
 using namespace mlir;
 
@@ -67,17 +66,9 @@ static LogicalResult lowerOps(func::FuncOp function, func::FuncOp lowered) {
     values[from] = to;
   auto valueOf = [&](Value value) { return values.at(value); };
   OpBuilder b = OpBuilder::atBlockEnd(body);
-  for (Operation &op : block.without_terminator()) {
-    auto lowering = dyn_cast<graph::LowerToLinalgInterface>(op);
-    if (!lowering)
-      return op.emitOpError("has no lowering to linalg");
-    auto results = lowering.lowerToLinalg(
-        b, llvm::map_to_vector(op.getOperands(), valueOf));
-    if (failed(results))
+  for (Operation &op : block.without_terminator())
+    if (failed(lowerOp(op, b, values)))
       return failure();
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), *results))
-      values[result] = value;
-  }
   Operation *terminator = block.getTerminator();
   func::ReturnOp::create(
       b, terminator->getLoc(),

@@ -10,7 +10,25 @@
 
 using namespace mlir;
 
-void tinh::codegen::registerLowerToLinalgModels(DialectRegistry &registry) {
+namespace tinh::codegen {
+
+LogicalResult lowerOp(Operation &op, OpBuilder &builder,
+                      llvm::DenseMap<Value, Value> &values) {
+  auto lowering = dyn_cast<graph::LowerToLinalgInterface>(op);
+  if (!lowering)
+    return op.emitOpError("cannot lie in a kernel: there is no lowering to "
+                          "linalg for it");
+  SmallVector<Value> operands = llvm::map_to_vector(
+      op.getOperands(), [&](Value operand) { return values.at(operand); });
+  auto results = lowering.lowerToLinalg(builder, operands);
+  if (failed(results))
+    return failure();
+  for (auto [result, lowered] : llvm::zip_equal(op.getResults(), *results))
+    values[result] = lowered;
+  return success();
+}
+
+void registerLowerToLinalgModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
     context->loadDialect<origin::OriginDialect>();
     attachElementwiseLowerings(context);
@@ -23,3 +41,5 @@ void tinh::codegen::registerLowerToLinalgModels(DialectRegistry &registry) {
     attachScatterLowerings(context);
   });
 }
+
+} // namespace tinh::codegen

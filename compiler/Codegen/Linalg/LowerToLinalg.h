@@ -58,6 +58,11 @@ void attachMovementLowerings(mlir::MLIRContext *context);
 void attachGatherLowerings(mlir::MLIRContext *context);
 void attachScatterLowerings(mlir::MLIRContext *context);
 
+/// Lowers `op`, for whose operands `values` has what they have become, and adds
+/// its results.
+llvm::LogicalResult lowerOp(mlir::Operation &op, mlir::OpBuilder &builder,
+                            llvm::DenseMap<mlir::Value, mlir::Value> &values);
+
 /// Attaches LowerToLinalgInterface to all ops of the graph dialect.
 void registerLowerToLinalgModels(mlir::DialectRegistry &registry);
 

@@ -28,37 +28,12 @@ namespace tinh::codegen {
 
 namespace {
 
-/// A tensor without some dimensions of a larger one, and where in it the larger
-/// one's indices lead.
-struct Reduced {
-  Value value;
-  AffineMap map;
-};
-
-/// `inputs`, broadcast by `maps` to `full`, combined along `axes`.
-Reduced reduceAxes(Emitter &e, ArrayRef<int64_t> full, ValueRange inputs,
-                   ArrayRef<AffineMap> maps, ArrayRef<int64_t> axes,
-                   Value initial, Body body) {
-  SmallVector<int64_t> kept;
-  SmallVector<AffineExpr> exprs;
-  for (auto [i, extent] : llvm::enumerate(full)) {
-    if (llvm::is_contained(axes, static_cast<int64_t>(i)))
-      continue;
-    kept.push_back(extent);
-    exprs.push_back(e.dim(i));
-  }
-  AffineMap map = e.map(full.size(), exprs);
-  SmallVector<AffineMap> all(maps);
-  all.push_back(map);
-  return {e.reduce(e.fill(kept, initial), inputs, all, body), map};
-}
-
 Reduced sumAxes(Emitter &e, Value x, ArrayRef<int64_t> axes, Type type) {
-  return reduceAxes(e, shapeOf(x), x, e.identity(shapeOf(x).size()), axes,
-                    e.scalars().constant(type, 0),
-                    [&](Scalars &s, ValueRange v) {
-                      return s.add(v[1], s.convert(v[0], type));
-                    });
+  return e.reduceAxes(shapeOf(x), x, e.identity(shapeOf(x).size()), axes,
+                      e.scalars().constant(type, 0),
+                      [&](Scalars &s, ValueRange v) {
+                        return s.add(v[1], s.convert(v[0], type));
+                      });
 }
 
 /// An element-wise generic of `x` and a reduction of it.
@@ -71,8 +46,8 @@ Value combine(Emitter &e, Value x, const Reduced &reduced, Body body) {
 /// What a softmax is made of, in x's element type.
 struct Exponentials {
   Exponentials(Emitter &e, Value x, int64_t axis)
-      : largest(reduceAxes(
-            e, shapeOf(x), x, e.identity(shapeOf(x).size()), axis,
+      : largest(e.reduceAxes(
+            shapeOf(x), x, e.identity(shapeOf(x).size()), axis,
             e.scalars().lowest(elementOf(x)),
             [](Scalars &s, ValueRange v) { return s.max(v[1], v[0]); })),
         value(combine(e, x, largest,
@@ -130,17 +105,6 @@ Value reciprocalDeviation(Emitter &e, Value sum, int64_t count,
       });
 }
 
-/// The mean along `axes`, in `type`.
-Reduced emitMean(Emitter &e, Value x, ArrayRef<int64_t> axes, int64_t count,
-                 Type type) {
-  Reduced mean = sumAxes(e, x, axes, type);
-  mean.value = e.elementwise(
-      shapeOf(mean.value), type, mean.value, [&](Scalars &s, ValueRange v) {
-        return s.mul(v[0], s.constant(type, 1.0 / count));
-      });
-  return mean;
-}
-
 FailureOr<Value> lowerLayerNorm(graph::LayerNormOp op, Emitter &e,
                                 ValueRange operands) {
   Value x = operands[0];
@@ -159,18 +123,20 @@ FailureOr<Value> lowerLayerNorm(graph::LayerNormOp op, Emitter &e,
     inputs.push_back(reduced.value);
     maps.push_back(reduced.map);
   };
-  if (!op.getRms())
-    append(emitMean(e, x, axes, count, type));
+  if (!op.getRms()) {
+    Reduced mean = sumAxes(e, x, axes, type);
+    append({e.divideBy(mean.value, count), mean.map});
+  }
   auto centred = [&](Scalars &s, ValueRange v) {
     Value value = s.convert(v[0], type);
     return op.getRms() ? value : s.sub(value, v[1]);
   };
   Reduced factor =
-      reduceAxes(e, shape, inputs, maps, axes, e.scalars().constant(type, 0),
-                 [&](Scalars &s, ValueRange v) {
-                   Value value = centred(s, v);
-                   return s.add(v.back(), s.mul(value, value));
-                 });
+      e.reduceAxes(shape, inputs, maps, axes, e.scalars().constant(type, 0),
+                   [&](Scalars &s, ValueRange v) {
+                     Value value = centred(s, v);
+                     return s.add(v.back(), s.mul(value, value));
+                   });
   factor.value = reciprocalDeviation(e, factor.value, count,
                                      op.getEpsilon().convertToDouble());
   append(factor);
@@ -273,14 +239,6 @@ FailureOr<Value> lowerLrn(graph::LrnOp op, Emitter &e, ValueRange operands) {
 // attention
 //===----------------------------------------------------------------------===//
 
-/// [batch, heads, …] as [batch, key heads, queries' heads for each, …].
-Value splitHeads(Emitter &e, Value x, int64_t keyHeads) {
-  SmallVector<int64_t> shape(shapeOf(x));
-  shape[1] /= keyHeads;
-  shape.insert(shape.begin() + 1, keyHeads);
-  return e.reshape(x, shape);
-}
-
 /// `x`, which is this step of attention.
 Value asPart(Emitter &e, Value x, origin::Part part) {
   return e.withOrigin(x, origin::AttentionAttr::get(e.b.getContext(), part));
@@ -297,9 +255,9 @@ Value headProduct(Emitter &e, Value left, Value right, bool transposed,
   bool grouped = heads != keyHeads;
   SmallVector<int64_t> shape(result);
   if (grouped) {
-    left = splitHeads(e, left, keyHeads);
-    shape[1] /= keyHeads;
-    shape.insert(shape.begin() + 1, keyHeads);
+    // [batch, key heads, queries' heads for each, …]
+    left = e.split(left, 1, keyHeads);
+    shape = splitExtent(result, 1, keyHeads);
   }
   int64_t m = grouped ? 3 : 2, n = m + 1, k = m + 2, dims = m + 3;
   SmallVector<AffineExpr> ofLeft, ofRight{e.dim(0), e.dim(1)}, ofResult;

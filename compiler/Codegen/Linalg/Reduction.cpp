@@ -28,27 +28,6 @@ using graph::ReduceKind;
 // reduce
 //===----------------------------------------------------------------------===//
 
-/// The dimensions of `rank` that are not in `axes`.
-SmallVector<int64_t> keptDimensions(int64_t rank, ArrayRef<int64_t> axes) {
-  SmallVector<int64_t> kept;
-  for (int64_t i = 0; i < rank; ++i)
-    if (!llvm::is_contained(axes, i))
-      kept.push_back(i);
-  return kept;
-}
-
-AffineMap projection(Emitter &e, int64_t rank, ArrayRef<int64_t> kept) {
-  SmallVector<AffineExpr> exprs;
-  for (int64_t i : kept)
-    exprs.push_back(e.dim(i));
-  return e.map(rank, exprs);
-}
-
-SmallVector<int64_t> extentsOf(Value x, ArrayRef<int64_t> dimensions) {
-  return llvm::map_to_vector(dimensions,
-                             [&](int64_t i) { return shapeOf(x)[i]; });
-}
-
 Value combine(Scalars &s, ReduceKind kind, Value sum, Value x) {
   switch (kind) {
   case ReduceKind::Sum:
@@ -79,39 +58,27 @@ Value neutral(Scalars &s, ReduceKind kind, Type type) {
   llvm_unreachable("all kinds are listed");
 }
 
-/// Divides each element by the same count.
-Value divideBy(Emitter &e, Value sum, int64_t count) {
-  Type type = elementOf(sum);
-  return e.elementwise(shapeOf(sum), type, sum, [&](Scalars &s, ValueRange v) {
-    if (isa<FloatType>(type))
-      return s.mul(v[0], s.constant(type, 1.0 / count));
-    return s.div(v[0], s.constant(type, count));
-  });
-}
-
 FailureOr<Value> lowerReduce(graph::ReduceOp op, Emitter &e,
                              ValueRange operands) {
   Value x = operands[0];
   ArrayRef<int64_t> axes = op.getAxes();
   if (axes.empty())
     return x;
-  int64_t rank = shapeOf(x).size();
-  SmallVector<int64_t> kept = keptDimensions(rank, axes);
   ReduceKind kind = op.getKind();
   Type accumulator = accumulatorType(elementOf(x));
   Scalars outer = e.scalars();
-  Value init = e.fill(extentsOf(x, kept), neutral(outer, kind, accumulator));
-  Value result =
-      e.reduce(init, x, {e.identity(rank), projection(e, rank, kept)},
-               [&](Scalars &s, ValueRange v) {
-                 Value element = s.convert(v[0], accumulator);
-                 return combine(s, kind, v[1], element);
-               });
+  Reduced reduced = e.reduceAxes(shapeOf(x), x, e.identity(shapeOf(x).size()),
+                                 axes, neutral(outer, kind, accumulator),
+                                 [&](Scalars &s, ValueRange v) {
+                                   Value element = s.convert(v[0], accumulator);
+                                   return combine(s, kind, v[1], element);
+                                 });
+  Value result = reduced.value;
   if (kind == ReduceKind::Mean) {
     int64_t count = 1;
     for (int64_t axis : axes)
       count *= shapeOf(x)[axis];
-    result = divideBy(e, result, count);
+    result = e.divideBy(result, count);
   }
   result = e.convert(result, elementOf(x));
   return e.reshape(result, cast<RankedTensorType>(op.getType()).getShape());
@@ -143,27 +110,27 @@ FailureOr<Value> lowerArg(Op op, Emitter &e, ValueRange operands) {
   constexpr ReduceKind kind =
       std::is_same_v<Op, graph::ArgmaxOp> ? ReduceKind::Max : ReduceKind::Min;
   ReduceKind side = op.getSelectLastIndex() ? ReduceKind::Max : ReduceKind::Min;
-  int64_t axis = op.getAxis(), rank = shapeOf(x).size();
-  SmallVector<int64_t> kept = keptDimensions(rank, axis);
-  SmallVector<int64_t> shape = extentsOf(x, kept);
-  AffineMap from = e.identity(rank), to = projection(e, rank, kept);
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t axis = op.getAxis();
+  AffineMap from = e.identity(shape.size());
   Type type = computeType(elementOf(x));
-  Type position = positionType(e, shapeOf(x)[axis]);
+  Type position = positionType(e, shape[axis]);
   Scalars outer = e.scalars();
-  Value extreme =
-      e.reduce(e.fill(shape, neutral(outer, kind, type)), x, {from, to},
-               [&](Scalars &s, ValueRange v) {
-                 return combine(s, kind, v[1], s.convert(v[0], type));
-               });
+  Reduced extreme =
+      e.reduceAxes(shape, x, from, axis, neutral(outer, kind, type),
+                   [&](Scalars &s, ValueRange v) {
+                     return combine(s, kind, v[1], s.convert(v[0], type));
+                   });
   Value none = neutral(outer, side, position);
-  Value result =
-      e.reduce(e.fill(shape, none), {x, extreme}, {from, to, to},
-               [&](Scalars &s, ValueRange v) {
-                 Value here = s.fromIndex(Emitter::index(s, axis), position);
-                 Value hit = isExtreme(s, s.convert(v[0], type), v[1]);
-                 return combine(s, side, v[2], s.select(hit, here, none));
-               });
-  return e.reshape(e.convert(result, e.b.getI64Type()),
+  Reduced result =
+      e.reduceAxes(shape, {x, extreme.value}, {from, extreme.map}, axis, none,
+                   [&](Scalars &s, ValueRange v) {
+                     Value here =
+                         s.fromIndex(Emitter::index(s, axis), position);
+                     Value hit = isExtreme(s, s.convert(v[0], type), v[1]);
+                     return combine(s, side, v[2], s.select(hit, here, none));
+                   });
+  return e.reshape(e.convert(result.value, e.b.getI64Type()),
                    cast<RankedTensorType>(op.getType()).getShape());
 }
 

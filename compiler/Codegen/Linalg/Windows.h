@@ -40,6 +40,19 @@ inline mlir::Value padSpatial(Emitter &e, mlir::Value x,
   return e.pad(x, low, high, scalar);
 }
 
+/// The map of an image in a generic with `dims` dimensions: the batch, the
+/// channels, the spatial indices, in the order of its layout.
+inline mlir::AffineMap imageMap(Emitter &e, int64_t dims, graph::Layout layout,
+                                mlir::AffineExpr batch,
+                                llvm::ArrayRef<mlir::AffineExpr> channels,
+                                llvm::ArrayRef<mlir::AffineExpr> spatial) {
+  llvm::SmallVector<mlir::AffineExpr> exprs{batch};
+  bool first = layout == graph::Layout::ChannelsFirst;
+  llvm::append_range(exprs, first ? channels : spatial);
+  llvm::append_range(exprs, first ? spatial : channels);
+  return e.map(dims, exprs);
+}
+
 /// The maps of a generic with `dims` dimensions of which those of the kernel
 /// start at `firstKernel`.
 class WindowMaps {
@@ -71,26 +84,17 @@ public:
       else
         spatial.push_back(output * strides[i] + tap * dilations[i]);
     }
-    return image(channels, spatial);
+    return imageMap(e, dims, layout, e.dim(0), channels, spatial);
   }
   /// The result's element.
   mlir::AffineMap output(llvm::ArrayRef<mlir::AffineExpr> channels) {
     Exprs spatial;
     for (size_t i = 0; i < strides.size(); ++i)
       spatial.push_back(e.dim(i + 1));
-    return image(channels, spatial);
+    return imageMap(e, dims, layout, e.dim(0), channels, spatial);
   }
 
 private:
-  mlir::AffineMap image(llvm::ArrayRef<mlir::AffineExpr> channels,
-                        const Exprs &spatial) {
-    Exprs exprs{e.dim(0)};
-    bool first = layout == graph::Layout::ChannelsFirst;
-    llvm::append_range(exprs, first ? channels : llvm::ArrayRef(spatial));
-    llvm::append_range(exprs, first ? llvm::ArrayRef(spatial) : channels);
-    return e.map(dims, exprs);
-  }
-
   Emitter &e;
   int64_t dims;
   graph::Layout layout;
