@@ -22,8 +22,6 @@ using namespace tinh::graph;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/cpu/CpuAttrs.cpp.inc"
 
-using EmitError = function_ref<InFlightDiagnostic()>;
-
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//

@@ -38,8 +38,6 @@ void CudaDialect::initialize() {
 // Checks
 //===----------------------------------------------------------------------===//
 
-using EmitError = function_ref<InFlightDiagnostic()>;
-
 /// Of a vector: its elements are 16 bytes, of the smallest that there are.
 static PlanRule vectorLanes() { return powerOf2(1, 16); }
 

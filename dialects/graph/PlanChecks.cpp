@@ -78,8 +78,7 @@ PlanRule wholeWarps() { return multipleOf(kWarp, kMostThreads); }
 // Tables
 //===----------------------------------------------------------------------===//
 
-LogicalResult checkNumbers(function_ref<InFlightDiagnostic()> emitError,
-                           ArrayRef<PlanNumber> numbers) {
+LogicalResult checkNumbers(EmitError emitError, ArrayRef<PlanNumber> numbers) {
   for (const PlanNumber &number : numbers) {
     auto isAllowed = [&](int64_t value) { return number.rule.allows(value); };
     if (!number.parts.empty() &&

@@ -19,6 +19,8 @@
 
 namespace tinh::graph {
 
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+
 /// Threads of a GPU that run in step, and at most of a block.
 inline constexpr int64_t kWarp = 32, kMostThreads = 1024;
 
@@ -60,9 +62,8 @@ struct PlanNumber {
 
 /// Whether all numbers are what their rules say, in this order; else an error
 /// that names the first one that is not.
-llvm::LogicalResult
-checkNumbers(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
-             llvm::ArrayRef<PlanNumber> numbers);
+llvm::LogicalResult checkNumbers(EmitError emitError,
+                                 llvm::ArrayRef<PlanNumber> numbers);
 
 } // namespace tinh::graph
 

@@ -13,12 +13,10 @@
 #include "compiler/Codegen/Kernel/EmittedKernel.h"
 #include "compiler/Codegen/Kernel/Strategy.h"
 #include "dialects/cpu/Cpu.h"
-#include "dialects/graph/PlanChecks.h"
 
 namespace tinh::cpu {
 
 using namespace codegen; // What all devices have in common.
-using graph::checkNumbers, graph::within;
 
 /// The worker's scratch memory and the chunks to compute are given, too.
 struct EmittedKernel : codegen::EmittedKernel {

@@ -36,6 +36,7 @@
 #define TINH_CODEGEN_KERNEL_STRATEGY_H
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/PlanChecks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -78,7 +79,7 @@ struct Considered {
   llvm::SmallVector<Candidate, 2> candidates;
 };
 
-using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+using graph::checkNumbers, graph::EmitError, graph::within;
 
 /// What a plan makes of a kernel.
 struct Division {

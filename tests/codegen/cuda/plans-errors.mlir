@@ -194,7 +194,7 @@ module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
 
 // Rows of more dimensions than all values have in common.
 module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
-  // expected-error @+1 {{rows can be of 1 leading dimensions at most, found 2}}
+  // expected-error @+1 {{: 'outer' must be from 0 to 1, found 2}}
   func.func private @k(%a: tensor<64x1000xf32>) -> tensor<64xf32> attributes {graph.device = "cuda", graph.plan = #cuda.rows<outer = 2, columns = 0, lanes = 4, team = 128, threads = 128, unrolled = 4>} {
     %z = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<64xf32>
@@ -248,7 +248,7 @@ module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
 
 // More results than a line has.
 module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
-  // expected-error @+1 {{a line has 7 results, found 'outputs' of 8}}
+  // expected-error @+1 {{: 'outputs' must be from 1 to 7, found 8}}
   func.func private @k(%a: tensor<2x9x9x6xf32>) -> tensor<2x7x7x6xf32> attributes {graph.device = "cuda", graph.plan = #cuda.windows<lanes = 1, outputs = 8, threads = 256>} {
     %z = arith.constant 0xFF800000 : f32
     %t = tensor.empty() : tensor<3x3xf32>

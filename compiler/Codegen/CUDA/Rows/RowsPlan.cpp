@@ -182,9 +182,9 @@ FailureOr<RowsLayout> RowsStrategy::expand(const RowsKernel &rows,
   if (plan.getColumns() && !rows.hasColumns)
     return error() << "the last dimension is not one that all its values have "
                       "in common, so 'columns' must be 0";
-  if (plan.getOuter() > most)
-    return error() << "rows can be of " << most
-                   << " leading dimensions at most, found " << plan.getOuter();
+  if (failed(
+          checkNumbers(error, {{"outer", plan.getOuter(), within(0, most)}})))
+    return failure();
   if (plan.getColumns() && rows.shape().back() % plan.getLanes() != 0)
     return error() << "vectors of " << plan.getLanes() << " do not divide "
                    << rows.shape().back() << " columns";

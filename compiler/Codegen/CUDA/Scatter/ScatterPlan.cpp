@@ -149,9 +149,9 @@ ScatterStrategy::expand(const ScatterKernel &form, ScatterPlanAttr plan,
   if (!takesVectors(form, plan.getLanes()))
     return error() << "elements cannot be combined in vectors of "
                    << plan.getLanes();
-  if (plan.getSlots() > form.rows)
-    return error() << "there are " << form.rows
-                   << " positions, found 'slots' for " << plan.getSlots();
+  if (failed(checkNumbers(error,
+                          {{"slots", plan.getSlots(), within(1, form.rows)}})))
+    return failure();
   ScatterLayout layout = layOutScatter(form, plan);
   return divided(plan,
                  {layout.blocks, layout.threads,

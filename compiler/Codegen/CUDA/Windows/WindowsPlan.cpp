@@ -175,9 +175,10 @@ FailureOr<Divided<WindowsPlanAttr>>
 WindowsStrategy::expand(const Windows &windows, WindowsPlanAttr plan,
                         const Target &target, EmitError error) {
   int64_t outputs = plan.getOutputs();
-  if (outputs > windows.shape[windows.along()])
-    return error() << "a line has " << windows.shape[windows.along()]
-                   << " results, found 'outputs' of " << outputs;
+  if (failed(checkNumbers(
+          error,
+          {{"outputs", outputs, within(1, windows.shape[windows.along()])}})))
+    return failure();
   if (!takesVectors(windows, plan.getLanes()))
     return error() << "channels cannot be computed in vectors of "
                    << plan.getLanes();
