@@ -66,7 +66,7 @@ FailureOr<Value> lowerMatmul(graph::MatmulOp op, Emitter &e,
 
   AffineMap maps[] = {matmulMap(e, shapeOf(a), ofA, batch, next),
                       matmulMap(e, shapeOf(b), ofB, batch, next),
-                      e.map(next, e.identity(next).getResults().drop_back())};
+                      e.identity(next).getSliceMap(0, next - 1)};
   Type accumulator = accumulatorType(result.getElementType());
   Value sum = e.multiplyAdd(result.getShape(), accumulator, a, b, maps);
   return e.convert(sum, signless(result.getElementType()));
@@ -151,8 +151,7 @@ Value gatherTaps(Emitter &e, Value x, ArrayRef<int64_t> result,
     shape.append({kernel[i], result[axis]});
     from.push_back(here * c.dilations[i] + next * c.strides[i]);
   }
-  return e.parallel(shape, elementOf(x), x, e.map(shape.size(), from),
-                    [](Scalars &, ValueRange v) { return v[0]; });
+  return e.move(shape, x, e.map(shape.size(), from));
 }
 
 /// Output channels that each have all input channels of their group. A single
@@ -260,10 +259,9 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
     tapped.push_back(output * strides[i] +
                      e.dim(kernel + i) * op.getDilations()[i]);
   }
-  AffineMap maps[] = {
-      imageMap(e, dims, layout, e.dim(batch), ofX, tapped),
-      imageMap(e, dims, layout, e.dim(batch), ofDy, plain),
-      e.map(dims, e.identity(dims).getResults().take_front(batch))};
+  AffineMap maps[] = {imageMap(e, dims, layout, e.dim(batch), ofX, tapped),
+                      imageMap(e, dims, layout, e.dim(batch), ofDy, plain),
+                      e.identity(dims).getSliceMap(0, batch)};
   // Channels are the images, and the batch is what is summed up with the taps.
   SmallVector<Role> roles{Role::Output, Role::Image, Role::Position,
                           Role::Channel, Role::Tap};

@@ -194,7 +194,11 @@ Value Emitter::permute(Value x, ArrayRef<int64_t> permutation) {
     shape.push_back(shapeOf(x)[source]);
     from[source] = dim(i);
   }
-  return parallel(shape, elementOf(x), x, map(shape.size(), from),
+  return move(shape, x, map(shape.size(), from));
+}
+
+Value Emitter::move(Shape shape, Value x, AffineMap from) {
+  return parallel(shape, elementOf(x), x, from,
                   [](Scalars &, ValueRange arguments) { return arguments[0]; });
 }
 

@@ -112,6 +112,8 @@ public:
   Value split(Value x, int64_t axis, int64_t groups) {
     return reshape(x, splitExtent(shapeOf(x), axis, groups));
   }
+  /// The elements of `x` that `from` leads to from the result's indices.
+  Value move(Shape shape, Value x, mlir::AffineMap from);
   Value permute(Value x, llvm::ArrayRef<int64_t> permutation);
   /// Padding by amounts that are not negative; `x` itself if they are zero.
   Value pad(Value x, Shape low, Shape high, Value scalar);

@@ -18,25 +18,15 @@ using namespace mlir;
 namespace tinh::codegen {
 namespace {
 
-LogicalResult checkNotEmpty(Operation *op, Value x) {
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  if (result.getNumElements() && llvm::is_contained(shapeOf(x), 0))
-    return op->emitOpError("reads from a tensor without elements, ")
-           << graph::shapeToString(x.getType());
-  return success();
-}
-
 FailureOr<Value> lowerGather(graph::GatherOp op, Emitter &e,
                              ValueRange operands) {
   Value x = operands[0], indices = operands[1];
-  if (failed(checkNotEmpty(op, x)))
+  if (failed(checkNotEmpty(op, x, op.getType(), "reads from")))
     return failure();
   auto result = cast<RankedTensorType>(op.getType());
   int64_t axis = op.getAxis(), picked = shapeOf(indices).size();
   int64_t extent = shapeOf(x)[axis];
-  AffineMap map =
-      e.map(result.getRank(),
-            e.identity(result.getRank()).getResults().slice(axis, picked));
+  AffineMap map = e.identity(result.getRank()).getSliceMap(axis, picked);
   return e.parallel(result.getShape(), elementOf(x), indices, map,
                     [&](Scalars &s, ValueRange v) {
                       SmallVector<Value> from;
@@ -52,7 +42,7 @@ FailureOr<Value> lowerGather(graph::GatherOp op, Emitter &e,
 FailureOr<Value> lowerGatherElements(graph::GatherElementsOp op, Emitter &e,
                                      ValueRange operands) {
   Value x = operands[0];
-  if (failed(checkNotEmpty(op, x)))
+  if (failed(checkNotEmpty(op, x, op.getType(), "reads from")))
     return failure();
   auto result = cast<RankedTensorType>(op.getType());
   int64_t axis = op.getAxis();
@@ -71,7 +61,7 @@ FailureOr<Value> lowerGatherElements(graph::GatherElementsOp op, Emitter &e,
 FailureOr<Value> lowerGatherNd(graph::GatherNdOp op, Emitter &e,
                                ValueRange operands) {
   Value x = operands[0], indices = operands[1];
-  if (failed(checkNotEmpty(op, x)))
+  if (failed(checkNotEmpty(op, x, op.getType(), "reads from")))
     return failure();
   auto result = cast<RankedTensorType>(op.getType());
   int64_t rank = result.getRank(), batch = op.getBatchDims();

@@ -23,8 +23,6 @@ namespace {
 
 using graph::PadMode;
 
-Value same(Scalars &, ValueRange arguments) { return arguments[0]; }
-
 FailureOr<Value> lowerConstant(graph::ConstantOp op, Emitter &e, ValueRange) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements || !elements.isSplat())
@@ -50,8 +48,9 @@ FailureOr<Value> lowerReshape(graph::ReshapeOp op, Emitter &e,
 
 FailureOr<Value> lowerBroadcast(graph::BroadcastOp op, Emitter &e,
                                 ValueRange operands) {
-  return e.elementwise(cast<RankedTensorType>(op.getType()).getShape(),
-                       elementOf(operands[0]), operands, same);
+  Value x = operands[0];
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape();
+  return e.move(shape, x, e.broadcast(shapeOf(x), shape));
 }
 
 FailureOr<Value> lowerTranspose(graph::TransposeOp op, Emitter &e,

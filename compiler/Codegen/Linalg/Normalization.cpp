@@ -217,9 +217,8 @@ FailureOr<Value> lowerLrn(graph::LrnOp op, Emitter &e, ValueRange operands) {
   SmallVector<AffineExpr> from;
   for (int64_t i = 0; i < rank; ++i)
     from.push_back(i == axis ? e.dim(i) + e.dim(rank) : e.dim(i));
-  AffineMap maps[] = {
-      e.map(rank + 1, from), e.map(rank + 1, e.dim(rank)),
-      e.map(rank + 1, e.identity(rank + 1).getResults().drop_back())};
+  AffineMap maps[] = {e.map(rank + 1, from), e.map(rank + 1, e.dim(rank)),
+                      e.identity(rank + 1).getSliceMap(0, rank)};
   Value sum =
       e.reduce(e.fill(shape, zero), {squares, e.empty(size, type)}, maps,
                [](Scalars &s, ValueRange v) { return s.add(v[2], v[0]); });

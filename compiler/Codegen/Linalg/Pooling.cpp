@@ -252,9 +252,8 @@ Value MaxPoolGradient::sumOverWindows(Value first) {
   }
   int64_t dims = 2 + 2 * rank;
   Type accumulator = accumulatorType(elementOf(x));
-  AffineMap maps[] = {
-      e.map(dims, exprs),
-      e.map(dims, e.identity(dims).getResults().take_front(rank + 2))};
+  AffineMap maps[] = {e.map(dims, exprs),
+                      e.identity(dims).getSliceMap(0, rank + 2)};
   Value init = e.fill(shapeOf(x), e.scalars().constant(accumulator, 0));
   Value sum = e.reduce(init, e.empty(reach, element), maps,
                        [&](Scalars &s, ValueRange v) {

@@ -146,7 +146,7 @@ FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
   SmallVector<AffineExpr> from;
   for (int64_t i = 0; i < rank; ++i)
     from.push_back(e.dim(i == axis ? rank : i));
-  AffineMap to = e.map(rank + 1, e.identity(rank + 1).getResults().drop_back());
+  AffineMap to = e.identity(rank + 1).getSliceMap(0, rank);
   Value init = e.fill(shapeOf(x), e.scalars().constant(accumulator, 0));
   Value sum = e.reduce(
       init, x, {e.map(rank + 1, from), to}, [&](Scalars &s, ValueRange v) {

@@ -25,14 +25,6 @@ namespace {
 
 using graph::ScatterKind;
 
-LogicalResult checkNotEmpty(Operation *op, Value x, Value updates) {
-  if (cast<RankedTensorType>(updates.getType()).getNumElements() &&
-      llvm::is_contained(shapeOf(x), 0))
-    return op->emitOpError("writes to a tensor without elements, ")
-           << graph::shapeToString(x.getType());
-  return success();
-}
-
 /// In the type that formulas on the elements are computed in.
 Value combine(Scalars &s, ScatterKind kind, Value old, Value update) {
   Type element = old.getType(), type = computeType(element);
@@ -74,7 +66,7 @@ Value buildScatter(Emitter &e, const ScatterLoops &scatter) {
   inputs.push_back(scatter.updates);
   SmallVector<AffineMap> maps(scatter.positions.size(), scatter.positionsMap);
   maps.push_back(scatter.updatesMap);
-  maps.push_back(e.map(loops, e.identity(loops).getResults().take_front(rank)));
+  maps.push_back(e.identity(loops).getSliceMap(0, rank));
   return e.reduce(scatter.x, inputs, maps, [&](Scalars &s, ValueRange v) {
     Value hit;
     for (auto [i, target] : llvm::enumerate(scatter.targets)) {
@@ -105,7 +97,7 @@ SmallVector<int64_t> atLeastOne(ArrayRef<int64_t> shape) {
 FailureOr<Value> lowerScatter(graph::ScatterOp op, Emitter &e,
                               ValueRange operands) {
   Value x = operands[0];
-  if (failed(checkNotEmpty(op, x, operands[2])))
+  if (failed(checkNotEmpty(op, x, operands[2].getType(), "writes to")))
     return failure();
   int64_t axis = op.getAxis(), rank = shapeOf(x).size();
   SmallVector<int64_t> picked = atLeastOne(shapeOf(operands[1]));
@@ -134,7 +126,7 @@ FailureOr<Value> lowerScatter(graph::ScatterOp op, Emitter &e,
 FailureOr<Value> lowerScatterElements(graph::ScatterElementsOp op, Emitter &e,
                                       ValueRange operands) {
   Value x = operands[0], indices = operands[1], updates = operands[2];
-  if (failed(checkNotEmpty(op, x, updates)))
+  if (failed(checkNotEmpty(op, x, updates.getType(), "writes to")))
     return failure();
   int64_t axis = op.getAxis(), rank = shapeOf(x).size();
   Value positions = positionsOf(e, shapeOf(indices), indices, e.identity(rank),
@@ -156,7 +148,7 @@ FailureOr<Value> lowerScatterElements(graph::ScatterElementsOp op, Emitter &e,
 FailureOr<Value> lowerScatterNd(graph::ScatterNdOp op, Emitter &e,
                                 ValueRange operands) {
   Value x = operands[0];
-  if (failed(checkNotEmpty(op, x, operands[2])))
+  if (failed(checkNotEmpty(op, x, operands[2].getType(), "writes to")))
     return failure();
   int64_t rank = shapeOf(x).size(), width = shapeOf(operands[1]).back();
   SmallVector<int64_t> picked = atLeastOne(shapeOf(operands[1]).drop_back());
