@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Stages.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -66,11 +67,7 @@ WorkAnalysis::Loaded WorkAnalysis::compute(Value value) {
         loaded.add(of(operand), 1.0 / op->getNumOperands());
     return loaded;
   }
-  double times = 1;
-  SmallVector<unsigned> reduced;
-  generic.getReductionDims(reduced);
-  for (unsigned loop : reduced)
-    times *= static_cast<double>(generic.getStaticLoopRanges()[loop]);
+  double times = static_cast<double>(codegen::reducedElements(generic));
   for (OpOperand &operand : generic->getOpOperands())
     if (!generic.getMatchingBlockArgument(&operand).use_empty())
       loaded.add(of(operand.get()), generic.isDpsInput(&operand) ? times : 1);

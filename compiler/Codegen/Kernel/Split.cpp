@@ -8,14 +8,15 @@
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
+#include "compiler/Codegen/Kernel/Stages.h"
 #include "dialects/graph/Layout.h"
 #include "dialects/origin/Origin.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -162,6 +163,18 @@ graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
   return computed;
 }
 
+graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
+                             func::FuncOp kernel, graph::DispatchOp dispatch,
+                             ArrayRef<linalg::GenericOp> stages,
+                             function_ref<bool(ValueRange)> isWorth) {
+  for (linalg::GenericOp stage : stages) {
+    SmallVector<Value> values = handedOver(stage);
+    if (!values.empty() && isWorth(values))
+      return dispatchStage(b, symbols, kernel, dispatch, "_stage", values);
+  }
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Parts of reductions
 //===----------------------------------------------------------------------===//
@@ -171,14 +184,18 @@ static std::optional<unsigned> dimensionOf(AffineMap map, unsigned loop) {
   return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
 }
 
-bool isDivisible(linalg::GenericOp op, unsigned loop) {
+/// Whether `loop` can be two: it alone indexes a dimension of each operand that
+/// it indexes at all.
+static bool isDivisible(linalg::GenericOp op, unsigned loop) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
     AffineMap map = op.getMatchingIndexingMap(operand);
     return !map.isFunctionOfDim(loop) || dimensionOf(map, loop);
   });
 }
 
-int64_t countParts(int64_t extent, int64_t wanted, int64_t most) {
+/// The least number that divides `extent` and gives `wanted` parts; else the
+/// largest one up to `most`.
+static int64_t countParts(int64_t extent, int64_t wanted, int64_t most) {
   int64_t best = 1;
   for (int64_t parts = 2; parts <= std::min(extent, most) && best < wanted;
        ++parts)
@@ -251,11 +268,25 @@ static Value combineParts(OpBuilder &b, linalg::GenericOp op, Value parts) {
 
 graph::DispatchOp dispatchParts(OpBuilder &b, SymbolTable &symbols,
                                 func::FuncOp kernel, graph::DispatchOp dispatch,
-                                linalg::GenericOp op, unsigned loop,
-                                int64_t parts) {
+                                linalg::GenericOp op, ArrayRef<unsigned> loops,
+                                const Parts &parts) {
+  int64_t count = 1, most = reducedElements(op) / parts.leastReduced;
+  unsigned split = 0;
+  for (unsigned loop : loops) {
+    int64_t extent = op.getStaticLoopRanges()[loop];
+    int64_t found = countParts(extent, parts.wanted, most);
+    if (found <= count || !isDivisible(op, loop))
+      continue;
+    count = found;
+    split = loop;
+    if (parts.ofFirstLoop)
+      break;
+  }
+  if (count == 1)
+    return {};
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
-  Value reduced = reduceParts(b, op, loop, parts, matchCombiner(op)->neutral);
+  Value reduced = reduceParts(b, op, split, count, matchCombiner(op)->neutral);
   op.getResult(0).replaceAllUsesWith(combineParts(b, op, reduced));
   op.erase();
   return dispatchStage(b, symbols, kernel, dispatch, "_parts", reduced);
@@ -270,159 +301,21 @@ bool combinesElements(linalg::GenericOp op) {
   return matchCombiner(op) && !matchScan(op) && !readsMore.wasInterrupted();
 }
 
-//===----------------------------------------------------------------------===//
-// Operands in another form
-//===----------------------------------------------------------------------===//
-
-func::FuncOp kernelOf(BlockArgument argument) {
-  return cast<func::FuncOp>(argument.getOwner()->getParentOp());
-}
-
-BlockArgument packableArgument(Value value) {
-  BlockArgument argument = reshapedArgument(value);
-  if (!argument || !argument.hasOneUse() || !value.hasOneUse())
-    return {};
-  bool isPart = bool(kernelOf(argument).getArgAttr(argument.getArgNumber(),
-                                                   graph::names::kStrides));
-  return isPart ? BlockArgument() : argument;
-}
-
-void changeArgument(OpBuilder &b, Value value, Type type, Convert convert) {
-  OpBuilder::InsertionGuard guard(b);
-  BlockArgument argument = reshapedArgument(value);
-  func::FuncOp kernel = kernelOf(argument);
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    uses.push_back(&use);
-  b.setInsertionPointToStart(argument.getOwner());
-  argument.setType(type);
-  Value converted = convert(argument);
-  for (OpOperand *use : uses)
-    use->set(converted);
-  while (Operation *reshape = value.getDefiningOp()) {
-    value = reshape->getOperand(0);
-    reshape->erase();
+graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
+                                 func::FuncOp kernel,
+                                 graph::DispatchOp dispatch,
+                                 int64_t leastElements, const Parts &parts) {
+  for (auto op : kernel.getOps<linalg::GenericOp>()) {
+    if (ShapedType::getNumElements(op.getStaticLoopRanges()) < leastElements ||
+        !combinesElements(op) || largestValue(kernel, op) >= leastElements)
+      continue;
+    SmallVector<unsigned> loops;
+    op.getReductionDims(loops);
+    if (auto split =
+            dispatchParts(b, symbols, kernel, dispatch, op, loops, parts))
+      return split;
   }
-  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
-                                           kernel.getResultTypes()));
-}
-
-func::FuncOp createConversion(OpBuilder &b, SymbolTable &symbols,
-                              func::FuncOp reader, StringRef suffix, Type from,
-                              Convert convert) {
-  OpBuilder::InsertionGuard guard(b);
-  auto kernel =
-      func::FuncOp::create(reader.getLoc(), (reader.getName() + suffix).str(),
-                           b.getFunctionType(from, from));
-  kernel.setPrivate();
-  symbols.insert(kernel, Block::iterator(reader));
-  b.setInsertionPointToStart(kernel.addEntryBlock());
-  Value made = convert(kernel.getArgument(0));
-  func::ReturnOp::create(b, kernel.getLoc(), made);
-  kernel.setFunctionType(b.getFunctionType(from, made.getType()));
-  return kernel;
-}
-
-Value dispatchTo(OpBuilder &b, Location loc, func::FuncOp kernel, Value value) {
-  return graph::DispatchOp::create(b, loc, kernel.getResultTypes(),
-                                   kernel.getName(), ValueRange(value))
-      .getResult(0);
-}
-
-Value convertOperand(OpBuilder &b, SymbolTable &symbols,
-                     graph::DispatchOp dispatch, unsigned operand, Value source,
-                     Type from, Convert convert) {
-  auto reader = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-  func::FuncOp kernel =
-      createConversion(b, symbols, reader, "_pack", from, convert);
-  Attribute device = reader->getAttr(graph::names::kDevice);
-  if (device && !isOfConstants(source)) // @init is the CPU's.
-    kernel->setAttr(graph::names::kDevice, device);
-  Value converted = dispatchTo(b, dispatch.getLoc(), kernel, source);
-  dispatch.getInputsMutable()[operand].set(converted);
-  return converted;
-}
-
-void readInOrder(OpBuilder &b, Value value, Type type,
-                 ArrayRef<int64_t> order) {
-  OpOperand &use = *value.use_begin();
-  auto op = cast<linalg::GenericOp>(use.getOwner());
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  AffineMap &map = maps[use.getOperandNumber()];
-  map = map.getSubMap(SmallVector<unsigned>(order.begin(), order.end()));
-  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
-  changeArgument(b, value, type, [](Value x) { return x; });
-}
-
-void packOperand(OpBuilder &b, SymbolTable &symbols, graph::DispatchOp dispatch,
-                 Value value, ArrayRef<int64_t> order) {
-  unsigned operand = reshapedArgument(value).getArgNumber();
-  Value source = dispatch.getInputs()[operand];
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(dispatch);
-  Value packed = convertOperand(
-      b, symbols, dispatch, operand, source, source.getType(), [&](Value x) {
-        return permute(b, x.getLoc(), reshapeLike(b, value, x), order);
-      });
-  readInOrder(b, value, packed.getType(), order);
-}
-
-void packOperandLast(OpBuilder &b, SymbolTable &symbols,
-                     graph::DispatchOp dispatch, Value value, int64_t last) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  order.erase(order.begin() + last);
-  order.push_back(last);
-  packOperand(b, symbols, dispatch, value, order);
-}
-
-Value mapElements(OpBuilder &b, Location loc, Value source,
-                  ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
-                  Type element, ElementBody body) {
-  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
-  AffineMap maps[] = {AffineMap::get(shape.size(), 0, exprs, b.getContext()),
-                      b.getMultiDimIdentityMap(shape.size())};
-  SmallVector<utils::IteratorType> iterators(shape.size(),
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), source, empty, maps, iterators,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value x = arguments[0];
-               linalg::YieldOp::create(b, loc, body ? body(b, x) : x);
-             })
-      .getResult(0);
-}
-
-SmallVector<ReassociationIndices> splitGroups(int64_t rank, int64_t split) {
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t i = 0, next = 0; i < rank; ++i) {
-    groups.push_back({next++});
-    if (i == split)
-      groups.back().push_back(next++);
-  }
-  return groups;
-}
-
-Value divideDimension(OpBuilder &b, Location loc, Value source, int64_t dim,
-                      int64_t parts) {
-  auto type = cast<RankedTensorType>(source.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] /= parts;
-  shape.insert(shape.begin() + dim, parts);
-  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), source,
-                                       splitGroups(type.getRank(), dim));
-}
-
-Value permute(OpBuilder &b, Location loc, Value source,
-              ArrayRef<int64_t> permutation) {
-  auto type = cast<RankedTensorType>(source.getType());
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> exprs(permutation.size());
-  for (auto [i, from] : llvm::enumerate(permutation)) {
-    shape.push_back(type.getDimSize(from));
-    exprs[from] = b.getAffineDimExpr(i);
-  }
-  return mapElements(b, loc, source, shape, exprs, type.getElementType());
+  return {};
 }
 
 } // namespace tinh::codegen

@@ -199,15 +199,19 @@ int64_t sharedRank(func::FuncOp kernel, ArrayRef<linalg::GenericOp> stages,
   return rank;
 }
 
+int64_t reducedElements(linalg::GenericOp op) {
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  int64_t count = 1;
+  for (unsigned loop : loops)
+    count *= op.getStaticLoopRanges()[loop];
+  return count;
+}
+
 int64_t reducedElements(func::FuncOp kernel) {
   int64_t most = 1;
   kernel.walk([&](linalg::GenericOp op) {
-    SmallVector<unsigned> loops;
-    op.getReductionDims(loops);
-    int64_t count = 1;
-    for (unsigned loop : loops)
-      count *= op.getStaticLoopRanges()[loop];
-    most = std::max(most, count);
+    most = std::max(most, reducedElements(op));
   });
   return most;
 }

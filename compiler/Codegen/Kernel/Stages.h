@@ -48,7 +48,9 @@ int64_t sharedRank(mlir::func::FuncOp kernel,
                    llvm::ArrayRef<mlir::linalg::GenericOp> stages,
                    llvm::ArrayRef<WrittenValue> written);
 
-/// How many elements a result of a reduction in `kernel` is made of, at most.
+/// How many elements a result of `op` is made of.
+int64_t reducedElements(mlir::linalg::GenericOp op);
+/// The same of all reductions in `kernel`, at most.
 int64_t reducedElements(mlir::func::FuncOp kernel);
 
 } // namespace tinh::codegen

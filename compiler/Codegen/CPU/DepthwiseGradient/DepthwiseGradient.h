@@ -57,7 +57,7 @@ struct DepthwiseGradientStrategy {
   static mlir::LogicalResult emit(EmittedKernel &, const DepthwiseGradient &,
                                   const DepthwiseGradientPlan &,
                                   const Target &);
-  /// Into parts of the sums and their sum (SplitSums.cpp).
+  /// Into parts of the sums and their sum (CPU/Split.cpp).
   static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
                                  mlir::func::FuncOp, graph::DispatchOp,
                                  const Target &);

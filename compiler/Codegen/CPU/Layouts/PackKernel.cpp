@@ -22,8 +22,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "compiler/Codegen/Kernel/Split.h"
 
 #include "mlir/IR/IRMapping.h"
 

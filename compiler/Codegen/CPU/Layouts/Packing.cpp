@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
 
-#include "compiler/Codegen/Kernel/Split.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -17,24 +17,6 @@
 using namespace mlir;
 
 namespace tinh::cpu {
-
-/// `source` with elements of another floating-point type.
-static Value convert(OpBuilder &b, Location loc, Value source, Type element) {
-  auto type = cast<RankedTensorType>(source.getType());
-  if (type.getElementType() == element)
-    return source;
-  SmallVector<AffineExpr> exprs;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    exprs.push_back(b.getAffineDimExpr(i));
-  bool wider = element.getIntOrFloatBitWidth() >
-               type.getElementType().getIntOrFloatBitWidth();
-  return mapElements(b, loc, source, type.getShape(), exprs, element,
-                     [&](OpBuilder &b, Value x) -> Value {
-                       if (wider)
-                         return arith::ExtFOp::create(b, loc, element, x);
-                       return arith::TruncFOp::create(b, loc, element, x);
-                     });
-}
 
 PanelsAttr panelsOf(const Contraction &c, int64_t width) {
   MLIRContext *context = c.right.map.getContext();
@@ -81,7 +63,7 @@ static Value reshape(OpBuilder &b, Location loc, Value value,
 Value packPanels(OpBuilder &b, Location loc, Value weights, PanelsAttr p) {
   Type element = p.getPacked().getElementType();
   weights = reshape(b, loc, weights, p.getOf(), p.getPlain());
-  weights = convert(b, loc, weights, element);
+  weights = convertElements(b, loc, weights, element);
   if (p.isPadded()) {
     SmallVector<int64_t> shape(p.getPlain().getShape());
     SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high = low;
@@ -110,7 +92,7 @@ Value unpackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr p) {
     value =
         tensor::ExtractSliceOp::create(b, loc, value, offsets, sizes, steps);
   }
-  value = convert(b, loc, value, plain.getElementType());
+  value = convertElements(b, loc, value, plain.getElementType());
   return reshape(b, loc, value, plain, p.getOf());
 }
 

@@ -15,7 +15,7 @@
 #define TINH_CODEGEN_CPU_WEIGHTS_H
 
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
-#include "compiler/Codegen/Kernel/Split.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 
 #include "dialects/graph/Layout.h"
 

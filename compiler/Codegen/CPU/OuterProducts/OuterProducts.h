@@ -69,7 +69,7 @@ struct OuterProductsStrategy {
                      const Target &);
   static mlir::LogicalResult emit(EmittedKernel &, const OuterProducts &,
                                   const OuterProductsPlan &, const Target &);
-  /// Into parts of the sums and their sum (SplitSums.cpp).
+  /// Into parts of the sums and their sum (CPU/Split.cpp).
   static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
                                  mlir::func::FuncOp, graph::DispatchOp,
                                  const Target &);

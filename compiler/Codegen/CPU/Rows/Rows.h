@@ -94,8 +94,8 @@ struct RowsStrategy {
   static double cost(const Rows &, const RowsPlan &, const Target &);
   static mlir::LogicalResult emit(EmittedKernel &, const Rows &,
                                   const RowsPlan &, const Target &);
-  /// Into a stage that all results need and what follows (SplitStages.cpp), or
-  /// parts of a long reduction and their sum (SplitSums.cpp).
+  /// Into a stage that all results need and what follows, or parts of a long
+  /// reduction and their sum (CPU/Split.cpp).
   static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
                                  mlir::func::FuncOp, graph::DispatchOp,
                                  const Target &);

@@ -17,7 +17,7 @@
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Library/Libraries.h"
 #include "compiler/Codegen/CUDA/Machine.h"
-#include "compiler/Codegen/Kernel/Rewrites.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "dialects/graph/Graph.h"
@@ -35,31 +35,18 @@ namespace tinh::cuda {
 graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
                                func::FuncOp kernel, graph::DispatchOp dispatch,
                                const Target &target) {
-  // In fewer steps a part would not repay that its sums are stored.
   constexpr int64_t kLeastDepth = 256;
   auto p = ContractionStrategy::match(kernel);
   linalg::GenericOp op = onlyReduction(kernel);
   if (!p || !isWorthTiles(*p) || !matchCombiner(op))
     return {};
   int64_t blocks = tilesOf(*p, planTiles(*p, target)).blocks();
-  int64_t wanted = plannedMachine().multiprocessors, best = 1;
-  if (blocks * 2 > wanted)
+  int64_t enough = plannedMachine().multiprocessors;
+  if (blocks * 2 > enough)
     return {};
-  wanted = llvm::divideCeil(wanted, blocks);
-  unsigned split = 0;
-  for (unsigned loop : p->depth) {
-    if (!isDivisible(op, loop))
-      continue;
-    int64_t parts = countParts(p->extents[loop], wanted,
-                               p->extentOf(p->depth) / kLeastDepth);
-    if (parts > best) {
-      best = parts;
-      split = loop;
-    }
-  }
-  if (best == 1)
-    return {};
-  return dispatchParts(b, symbols, kernel, dispatch, op, split, best);
+  int64_t wanted = llvm::divideCeil(enough, blocks);
+  return dispatchParts(b, symbols, kernel, dispatch, op, p->depth,
+                       {wanted, kLeastDepth});
 }
 
 //===----------------------------------------------------------------------===//

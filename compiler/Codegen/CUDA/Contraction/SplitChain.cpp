@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
+#include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -77,24 +78,6 @@ static Value chainedInput(Value input) {
   return chained ? input : Value();
 }
 
-/// `value`, rounded to the element type of `like`.
-static Value roundLike(OpBuilder &b, Location loc, Value value, Value like) {
-  auto type = cast<RankedTensorType>(value.getType());
-  Type narrow = getElementTypeOrSelf(like);
-  Value empty = tensor::EmptyOp::create(b, loc, type.getShape(), narrow);
-  SmallVector<AffineMap> maps(2, b.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, loc, empty.getType(), value, empty, maps, iterators,
-             [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value rounded =
-                   arith::TruncFOp::create(b, loc, narrow, arguments[0]);
-               linalg::YieldOp::create(b, loc, rounded);
-             })
-      .getResult(0);
-}
-
 /// Lets `op` read `chained`, of which its operand `use` is a reshape, in the
 /// narrow type of its other factor: tensor cores multiply such. What it is now.
 static Value narrowChained(OpBuilder &b, linalg::GenericOp op, OpOperand &use,
@@ -110,7 +93,7 @@ static Value narrowChained(OpBuilder &b, linalg::GenericOp op, OpOperand &use,
   for (Value value = use.get(); value != chained;
        value = value.getDefiningOp()->getOperand(0))
     reshapes.push_back(value.getDefiningOp());
-  Value rounded = roundLike(b, op.getLoc(), chained, other);
+  Value rounded = convertElements(b, op.getLoc(), chained, narrow);
   IRMapping mapping;
   mapping.map(chained, rounded);
   Value input = rounded;

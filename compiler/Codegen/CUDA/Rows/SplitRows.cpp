@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
-#include "compiler/Codegen/Kernel/Forms/Scan.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
@@ -41,61 +41,36 @@ static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
   return layOutRows(*rows, plan).chunks;
 }
 
-/// Lets a kernel of its own compute a stage of `kernel`.
-static graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
-                                    func::FuncOp kernel,
-                                    graph::DispatchOp dispatch) {
-  constexpr StringLiteral kSuffix = "_stage";
+/// Lets a kernel of its own compute a reduction that is a stage of `kernel`.
+static graph::DispatchOp splitRowsStage(OpBuilder &b, SymbolTable &symbols,
+                                        func::FuncOp kernel,
+                                        graph::DispatchOp dispatch) {
   auto blocks = blocksOf(kernel);
   if (blocks && (*blocks >= kEnoughBlocks || largestValue(kernel) < kMuch))
     return {};
-  for (linalg::GenericOp op : chooseStages(kernel)) {
-    if (op.getNumReductionLoops() == 0)
-      continue;
-    SmallVector<Value> values = handedOver(op);
-    if (values.empty())
-      continue;
-    // What remains should be worth a kernel, too.
-    if (!blocks || largestValue(kernel, values[0].getDefiningOp()) >= kMuch)
-      return dispatchStage(b, symbols, kernel, dispatch, kSuffix, values);
-  }
-  return {};
+  SmallVector<linalg::GenericOp> reductions =
+      llvm::filter_to_vector(chooseStages(kernel), [](linalg::GenericOp op) {
+        return op.getNumReductionLoops() > 0;
+      });
+  // What remains should be worth a kernel, too.
+  auto isWorth = [&](ValueRange values) {
+    return !blocks || largestValue(kernel, values[0].getDefiningOp()) >= kMuch;
+  };
+  return splitStage(b, symbols, kernel, dispatch, reductions, isWorth);
 }
 
 /// Lets a kernel of its own compute the parts of a reduction.
-static graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
-                                        func::FuncOp kernel,
-                                        graph::DispatchOp dispatch) {
+static graph::DispatchOp splitLongRows(OpBuilder &b, SymbolTable &symbols,
+                                       func::FuncOp kernel,
+                                       graph::DispatchOp dispatch) {
   constexpr int64_t kLeastReduced = 1024;
   int64_t blocks = blocksOf(kernel).value_or(1);
   if (blocks >= plannedMachine().multiprocessors ||
       (blocks >= kEnoughBlocks && largestValue(kernel) / blocks < kTooMuch))
     return {};
-  for (auto op : kernel.getOps<linalg::GenericOp>()) {
-    SmallVector<int64_t> extents = op.getStaticLoopRanges();
-    SmallVector<unsigned> loops;
-    op.getReductionDims(loops);
-    int64_t reduced = 1;
-    for (unsigned loop : loops)
-      reduced *= extents[loop];
-    if (ShapedType::getNumElements(extents) < kMuch || loops.empty() ||
-        !combinesElements(op) || largestValue(kernel, op) >= kMuch)
-      continue;
-    int64_t best = 1;
-    unsigned split = 0;
-    for (unsigned loop : loops) {
-      int64_t parts =
-          countParts(extents[loop], llvm::divideCeil(kWantedBlocks, blocks),
-                     reduced / kLeastReduced);
-      if (parts > best && isDivisible(op, loop)) {
-        best = parts;
-        split = loop;
-      }
-    }
-    if (best > 1)
-      return dispatchParts(b, symbols, kernel, dispatch, op, split, best);
-  }
-  return {};
+  int64_t wanted = llvm::divideCeil(kWantedBlocks, blocks);
+  return splitReduction(b, symbols, kernel, dispatch, kMuch,
+                        {wanted, kLeastReduced});
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,24 +131,11 @@ static Value moveLast(OpBuilder &b, linalg::GenericOp op, linalg::FillOp fill,
 }
 
 /// What `moved` gives, with its last dimension at `dim` again.
-static Value moveBack(OpBuilder &b, Value moved, unsigned dim,
-                      RankedTensorType type) {
-  unsigned rank = type.getRank();
-  AffineMap output = b.getMultiDimIdentityMap(rank);
-  SmallVector<AffineExpr> exprs(output.getResults());
-  exprs.erase(exprs.begin() + dim);
-  exprs.push_back(b.getAffineDimExpr(dim));
-  AffineMap maps[] = {AffineMap::get(rank, 0, exprs, b.getContext()), output};
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  Value empty = tensor::EmptyOp::create(b, moved.getLoc(), type.getShape(),
-                                        type.getElementType());
-  return linalg::GenericOp::create(
-             b, moved.getLoc(), type, moved, empty, maps, iterators,
-             [](OpBuilder &b, Location loc, ValueRange arguments) {
-               linalg::YieldOp::create(b, loc, arguments[0]);
-             })
-      .getResult(0);
+static Value moveBack(OpBuilder &b, Value moved, unsigned dim) {
+  int64_t rank = cast<RankedTensorType>(moved.getType()).getRank();
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
+  order.insert(order.begin() + dim, rank - 1);
+  return permute(b, moved.getLoc(), moved, order);
 }
 
 /// Lets a kernel of its own compute a large reduction with vectors.
@@ -198,7 +160,7 @@ static graph::DispatchOp splitMoved(OpBuilder &b, SymbolTable &symbols,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(op);
     Value moved = moveLast(b, op, fill, *dim);
-    op.getResult(0).replaceAllUsesWith(moveBack(b, moved, *dim, type));
+    op.getResult(0).replaceAllUsesWith(moveBack(b, moved, *dim));
     op.erase();
     return dispatchStage(b, symbols, kernel, dispatch, "_stage", moved);
   }
@@ -211,9 +173,9 @@ graph::DispatchOp splitRows(OpBuilder &b, SymbolTable &symbols,
     return {};
   if (graph::DispatchOp moved = splitMoved(b, symbols, kernel, dispatch))
     return moved;
-  if (graph::DispatchOp stage = splitStage(b, symbols, kernel, dispatch))
+  if (graph::DispatchOp stage = splitRowsStage(b, symbols, kernel, dispatch))
     return stage;
-  return splitReduction(b, symbols, kernel, dispatch);
+  return splitLongRows(b, symbols, kernel, dispatch);
 }
 
 } // namespace tinh::cuda

@@ -10,8 +10,8 @@
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/CUDA/Windows/Windows.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
+#include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
-#include "compiler/Codegen/Kernel/Split.h"
 #include "compiler/Codegen/Kernel/Stages.h"
 #include "compiler/Codegen/Kernel/Work.h"
 

@@ -1,0 +1,193 @@
+//===- Conversions.cpp - Operands in another form ---------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Kernel/Conversions.h"
+
+#include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Pull.h"
+#include "dialects/graph/Layout.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+
+func::FuncOp kernelOf(BlockArgument argument) {
+  return cast<func::FuncOp>(argument.getOwner()->getParentOp());
+}
+
+BlockArgument packableArgument(Value value) {
+  BlockArgument argument = reshapedArgument(value);
+  if (!argument || !argument.hasOneUse() || !value.hasOneUse())
+    return {};
+  bool isPart = bool(kernelOf(argument).getArgAttr(argument.getArgNumber(),
+                                                   graph::names::kStrides));
+  return isPart ? BlockArgument() : argument;
+}
+
+void changeArgument(OpBuilder &b, Value value, Type type, Convert convert) {
+  OpBuilder::InsertionGuard guard(b);
+  BlockArgument argument = reshapedArgument(value);
+  func::FuncOp kernel = kernelOf(argument);
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : value.getUses())
+    uses.push_back(&use);
+  b.setInsertionPointToStart(argument.getOwner());
+  argument.setType(type);
+  Value converted = convert(argument);
+  for (OpOperand *use : uses)
+    use->set(converted);
+  while (Operation *reshape = value.getDefiningOp()) {
+    value = reshape->getOperand(0);
+    reshape->erase();
+  }
+  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
+                                           kernel.getResultTypes()));
+}
+
+func::FuncOp createConversion(OpBuilder &b, SymbolTable &symbols,
+                              func::FuncOp reader, StringRef suffix, Type from,
+                              Convert convert) {
+  OpBuilder::InsertionGuard guard(b);
+  auto kernel =
+      func::FuncOp::create(reader.getLoc(), (reader.getName() + suffix).str(),
+                           b.getFunctionType(from, from));
+  kernel.setPrivate();
+  symbols.insert(kernel, Block::iterator(reader));
+  b.setInsertionPointToStart(kernel.addEntryBlock());
+  Value made = convert(kernel.getArgument(0));
+  func::ReturnOp::create(b, kernel.getLoc(), made);
+  kernel.setFunctionType(b.getFunctionType(from, made.getType()));
+  return kernel;
+}
+
+Value dispatchTo(OpBuilder &b, Location loc, func::FuncOp kernel, Value value) {
+  return graph::DispatchOp::create(b, loc, kernel.getResultTypes(),
+                                   kernel.getName(), ValueRange(value))
+      .getResult(0);
+}
+
+Value convertOperand(OpBuilder &b, SymbolTable &symbols,
+                     graph::DispatchOp dispatch, unsigned operand, Value source,
+                     Type from, Convert convert) {
+  auto reader = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+  func::FuncOp kernel =
+      createConversion(b, symbols, reader, "_pack", from, convert);
+  Attribute device = reader->getAttr(graph::names::kDevice);
+  if (device && !isOfConstants(source)) // @init is the CPU's.
+    kernel->setAttr(graph::names::kDevice, device);
+  Value converted = dispatchTo(b, dispatch.getLoc(), kernel, source);
+  dispatch.getInputsMutable()[operand].set(converted);
+  return converted;
+}
+
+void readInOrder(OpBuilder &b, Value value, Type type,
+                 ArrayRef<int64_t> order) {
+  OpOperand &use = *value.use_begin();
+  auto op = cast<linalg::GenericOp>(use.getOwner());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap &map = maps[use.getOperandNumber()];
+  map = map.getSubMap(SmallVector<unsigned>(order.begin(), order.end()));
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+  changeArgument(b, value, type, [](Value x) { return x; });
+}
+
+void packOperand(OpBuilder &b, SymbolTable &symbols, graph::DispatchOp dispatch,
+                 Value value, ArrayRef<int64_t> order) {
+  unsigned operand = reshapedArgument(value).getArgNumber();
+  Value source = dispatch.getInputs()[operand];
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(dispatch);
+  Value packed = convertOperand(
+      b, symbols, dispatch, operand, source, source.getType(), [&](Value x) {
+        return permute(b, x.getLoc(), reshapeLike(b, value, x), order);
+      });
+  readInOrder(b, value, packed.getType(), order);
+}
+
+void packOperandLast(OpBuilder &b, SymbolTable &symbols,
+                     graph::DispatchOp dispatch, Value value, int64_t last) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  order.erase(order.begin() + last);
+  order.push_back(last);
+  packOperand(b, symbols, dispatch, value, order);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors in another form
+//===----------------------------------------------------------------------===//
+
+Value mapElements(OpBuilder &b, Location loc, Value source,
+                  ArrayRef<int64_t> shape, ArrayRef<AffineExpr> exprs,
+                  Type element, ElementBody body) {
+  Value empty = tensor::EmptyOp::create(b, loc, shape, element);
+  AffineMap maps[] = {AffineMap::get(shape.size(), 0, exprs, b.getContext()),
+                      b.getMultiDimIdentityMap(shape.size())};
+  SmallVector<utils::IteratorType> iterators(shape.size(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, loc, empty.getType(), source, empty, maps, iterators,
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value x = arguments[0];
+               linalg::YieldOp::create(b, loc, body ? body(b, x) : x);
+             })
+      .getResult(0);
+}
+
+Value convertElements(OpBuilder &b, Location loc, Value source, Type element) {
+  auto type = cast<RankedTensorType>(source.getType());
+  if (type.getElementType() == element)
+    return source;
+  SmallVector<AffineExpr> exprs;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    exprs.push_back(b.getAffineDimExpr(i));
+  bool wider = element.getIntOrFloatBitWidth() >
+               type.getElementType().getIntOrFloatBitWidth();
+  return mapElements(b, loc, source, type.getShape(), exprs, element,
+                     [&](OpBuilder &b, Value x) -> Value {
+                       if (wider)
+                         return arith::ExtFOp::create(b, loc, element, x);
+                       return arith::TruncFOp::create(b, loc, element, x);
+                     });
+}
+
+SmallVector<ReassociationIndices> splitGroups(int64_t rank, int64_t split) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0, next = 0; i < rank; ++i) {
+    groups.push_back({next++});
+    if (i == split)
+      groups.back().push_back(next++);
+  }
+  return groups;
+}
+
+Value divideDimension(OpBuilder &b, Location loc, Value source, int64_t dim,
+                      int64_t parts) {
+  auto type = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= parts;
+  shape.insert(shape.begin() + dim, parts);
+  return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), source,
+                                       splitGroups(type.getRank(), dim));
+}
+
+Value permute(OpBuilder &b, Location loc, Value source,
+              ArrayRef<int64_t> permutation) {
+  auto type = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> exprs(permutation.size());
+  for (auto [i, from] : llvm::enumerate(permutation)) {
+    shape.push_back(type.getDimSize(from));
+    exprs[from] = b.getAffineDimExpr(i);
+  }
+  return mapElements(b, loc, source, shape, exprs, type.getElementType());
+}
+
+} // namespace tinh::codegen
