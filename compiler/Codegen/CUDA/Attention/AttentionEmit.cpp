@@ -7,9 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -21,19 +19,14 @@ LogicalResult AttentionStrategy::emit(EmittedKernel &kernel, const Attention &a,
   kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                            OpBuilder(kernel.function).getI32IntegerAttr(1));
   OpBuilder b = kernel.builder();
-  AttentionCode scalar = scalarCode(a, plan);
-  if (!plan.getTensorCores())
-    return emitScalarAttention(kernel, a, scalar, b);
-  Location loc = kernel.source.getLoc();
-  Value chip = emitChip(b, kernel);
-  Value level = arith::ConstantIntOp::create(b, loc, 800, 32);
-  Value has =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, chip, level);
-  auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
-  if (failed(emitTensorAttention(kernel, a, tensorCode(a, plan),
-                                 branch.getThenBodyBuilder())))
-    return failure();
-  return emitScalarAttention(kernel, a, scalar, branch.getElseBodyBuilder());
+  if (plan.getTensorCores()) {
+    Value chip = emitChip(b, kernel);
+    if (failed(emitTensorAttention(
+            kernel, a, tensorCode(a, plan),
+            branchOnChip(b, chip, arith::CmpIPredicate::sge, 800))))
+      return failure();
+  }
+  return emitScalarAttention(kernel, a, scalarCode(a, plan), b);
 }
 
 } // namespace tinh::cuda

@@ -25,8 +25,9 @@ using namespace mlir;
 
 namespace tinh::cuda {
 
+/// Of queries and keys.
 static int64_t stepElements(const AttentionCode &code) {
-  return code.depth * (pitch(code.rows) + pitch(code.keys));
+  return scalarElements(code.ofScores().tile, code.depth);
 }
 
 /// Bytes of shared memory for steps of queries and keys, and then for weights.
@@ -44,15 +45,32 @@ bool leavesWeights(const AttentionCode &code) {
 
 namespace {
 
-/// The scores of a tile of keys: a thread has four neighbours of each row.
-class ScalarScores final : public ContractionEmitter {
-public:
-  ScalarScores(const AttentionBlock &block)
-      : ContractionEmitter(block.kernel, block.a.scores, block.code.ofScores(),
-                           block.b) {
+/// What both products have alike: threads share rows.
+class SharedRows : public ScalarEmitter {
+protected:
+  SharedRows(const AttentionBlock &block, const Product &p,
+             const TileCode &code)
+      : ScalarEmitter(block.kernel, p, code, block.b) {}
+  /// Finds what is of this block and thread, in shared memory from `offset` on.
+  void begin(int64_t offset) {
     findThread();
     findBlock();
-    memory = kernel.sharedBuffer(b, 0, {sharedElements()}, p.element()).memref;
+    memory =
+        kernel.sharedBuffer(b, offset, {sharedElements()}, p.element()).memref;
+  }
+  void findThread() final {
+    Value rest = kernel.thread;
+    threadColumn = scalar.peel(rest, kSharers);
+    threadRow = rest;
+  }
+};
+
+/// The scores of a tile of keys: a thread has four neighbours of each row.
+class ScalarScores final : public SharedRows {
+public:
+  ScalarScores(const AttentionBlock &block)
+      : SharedRows(block, block.a.scores, block.code.ofScores()) {
+    begin(0);
   }
 
   /// Those of the keys from `first` on.
@@ -64,28 +82,15 @@ public:
     int64_t from = number / kGroup * (tile.rows / 2) + number % kGroup;
     return scalar.add(scalar.mul(threadRow, kGroup), scalar.index(from));
   }
-
-private:
-  void findThread() override {
-    Value rest = kernel.thread;
-    threadColumn = scalar.peel(rest, kSharers);
-    threadRow = rest;
-  }
 };
 
 /// Adds up weights, from shared memory, times values.
-class ScalarValues final : public ContractionEmitter {
+class ScalarValues final : public SharedRows {
 public:
   ScalarValues(const AttentionBlock &block, Value weights)
-      : ContractionEmitter(block.kernel, block.a.values, block.code.ofValues(),
-                           block.b),
+      : SharedRows(block, block.a.values, block.code.ofValues()),
         keys(block.code.keys), weights(weights), block(block) {
-    findThread();
-    findBlock();
-    memory = kernel
-                 .sharedBuffer(b, scoresBytes(block.code), {sharedElements()},
-                               p.element())
-                 .memref;
+    begin(scoresBytes(block.code));
     findGroups();
   }
   int64_t stepElements() const override {
@@ -108,11 +113,6 @@ private:
     int64_t first, lanes;
   };
   void findGroups();
-  void findThread() override {
-    Value rest = kernel.thread;
-    threadColumn = scalar.peel(rest, kSharers);
-    threadRow = rest;
-  }
   int64_t columnsOffset() const override { return 0; }
   int64_t depthUnit() const override { return keys; }
   Value loadShared(Value buffer, Value at, int64_t lanes);

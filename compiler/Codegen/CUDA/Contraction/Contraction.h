@@ -80,6 +80,56 @@ Tiles tilesOf(const Product &p, ContractionPlanAttr plan);
 /// The cheapest plan, whether or not tiles pay.
 ContractionPlanAttr planTiles(const Product &p, const Target &target);
 
+//===----------------------------------------------------------------------===//
+// What plans go by
+//===----------------------------------------------------------------------===//
+
+/// A block computes `rows` × `columns` sums; with FFMA each of its threads has
+/// `threadRows` × `threadColumns` of them.
+struct Tile {
+  int64_t rows, columns, threadRows, threadColumns;
+  int64_t threads() const {
+    return rows / threadRows * (columns / threadColumns);
+  }
+};
+Tile tileOf(ContractionPlanAttr plan);
+
+/// Bytes of shared memory that a tile takes with FFMA, and in the other code.
+int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth);
+int64_t pipelineShared(const Tile &tile, int64_t stages);
+/// Whether warpgroups can compute the tile.
+bool takesWarpgroups(const Product &p, const Tile &tile);
+
+/// Bytes of an element of both factors; of a step's depth on tensor cores; and
+/// of what is copied to shared memory at a time.
+int64_t bytesOf(const Product &p);
+inline constexpr int64_t kStepBytes = 64, kChunkBytes = 16;
+
+/// Whether so many elements of a factor can be loaded as a vector, and how many
+/// at most, if each thread is to load some of a step's `elements`.
+bool canLoad(const Product &p, const Factor &factor, int64_t lanes);
+int64_t loadWidth(const Product &p, const Factor &factor, int64_t elements,
+                  int64_t threads);
+/// The same where asynchronous copies can bring a factor that is in memory.
+int64_t copyWidth(const Product &p, const Factor &factor, int64_t elements,
+                  int64_t threads);
+/// Fails, with a message, unless threads can load `lanes` elements of a factor,
+/// of a step that has `lines` × `depth` of them.
+mlir::LogicalResult checkLoad(const Product &p, const Factor &factor,
+                              int64_t lanes, int64_t lines, int64_t depth,
+                              int64_t threads, EmitError error);
+
+/// Whether as many results follow from so many sums side by side as vectors.
+bool canStore(const Product &p, int64_t lanes);
+/// How many sums side by side a thread of a warp that has so many columns is to
+/// exchange for, to store 16 bytes of results: what `fits` allows.
+int64_t exchangedLanes(mlir::func::FuncOp kernel, int64_t warpColumns,
+                       llvm::function_ref<bool(int64_t)> fits);
+
+//===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
+
 /// The strategy `contraction`: matrix products and dense convolutions. A block
 /// computes a tile of the result from tiles of both factors in shared memory.
 struct ContractionStrategy {

@@ -1,19 +1,8 @@
-//===- ContractionEmitScalar.cpp - Products in tiles of blocks --*- C++ -*-===//
+//===- ContractionEmitScalar.cpp - Products by FFMA -------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
-//
-// A block goes through the depth in steps. While its threads multiply what one
-// step has in shared memory, they load the next step's elements to registers:
-// what comes before the product is pulled then. The sums stay in registers;
-// what follows the product is pulled on them before they are stored.
-//
-// Indices beyond an end are clamped, so that loads need no branches: sums of
-// rows and columns that do not exist are not stored, and beyond the depth
-// zeros are multiplied.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
@@ -21,16 +10,17 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace tinh::cuda {
 
-static int64_t scalarElements(const Tile &tile, int64_t depth) {
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+int64_t scalarElements(const Tile &tile, int64_t depth) {
   return depth * (pitch(tile.rows) + pitch(tile.columns));
 }
 
@@ -38,108 +28,9 @@ int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth) {
   return 2 * scalarElements(tile, depth) * graph::elementSize(p.element());
 }
 
-//===----------------------------------------------------------------------===//
-// From global to shared memory
-//===----------------------------------------------------------------------===//
-
-/// What the thread loads as its `number`th vector.
-ContractionEmitter::Unit ContractionEmitter::unitOf(const SharedTile &shared,
-                                                    int64_t number,
-                                                    int64_t lanes) {
-  bool alongDepth = shared.factor.alongDepth;
-  Value rest = scalar.add(kernel.thread, scalar.index(number * tile.threads()));
-  Value inner = scalar.mul(
-      scalar.peel(rest, (alongDepth ? stepDepth : shared.elements) / lanes),
-      lanes);
-  return alongDepth ? Unit{rest, inner} : Unit{inner, rest};
-}
-
-Value ContractionEmitter::minimum(Value x, int64_t most) {
-  return b.createOrFold<arith::MinUIOp>(loc, x, scalar.index(most));
-}
-
-Value ContractionEmitter::isBelow(Value x, int64_t end) {
-  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, x,
-                                       scalar.index(end));
-}
-
-Value ContractionEmitter::isInside(const Unit &unit, Value first) {
-  int64_t depth = p.extentOf(p.depth);
-  if (depth % depthUnit() == 0)
-    return {};
-  return isBelow(scalar.add(first, unit.depth), depth);
-}
-
-Indices ContractionEmitter::indicesOf(Pull &pull, const SharedTile &shared,
-                                      const Unit &unit, Value first) {
-  int64_t lanes = pull.laneCount(), depth = p.extentOf(p.depth);
-  bool alongDepth = shared.factor.alongDepth;
-  int64_t rowLanes = alongDepth ? 1 : lanes,
-          depthLanes = alongDepth ? lanes : 1;
-  Indices dims = batch;
-  Value row = scalar.add(shared.first, unit.row);
-  if (shared.extent % shared.elements != 0)
-    row = minimum(row, shared.extent - rowLanes);
-  p.setDigits(pull, shared.factor.loops, row, rowLanes, dims);
-  if (depth % depthUnit() == 0)
-    p.setDepth(pull, first, unit.depth, stepDepth, depthLanes, dims);
-  else
-    p.setDigits(pull, p.depth,
-                minimum(scalar.add(first, unit.depth), depth - depthLanes),
-                depthLanes, dims);
-  return dims;
-}
-
-/// A vector of the factor's width, or one element, as shared memory has it.
-FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
-                                              const Unit &unit, Value first) {
-  int64_t lanes = shared.lanes, depth = p.extentOf(p.depth);
-  Pull pull(b, loc, lanes);
-  kernel.bindInputs(pull);
-  if (depth % depthUnit() == 0)
-    first = minimum(first, depth - stepDepth);
-  auto indices =
-      pull.apply(shared.factor.map, indicesOf(pull, shared, unit, first));
-  if (failed(indices))
-    return failure();
-  auto element = pull.at(shared.factor.value, *indices);
-  if (failed(element))
-    return failure();
-  Value value = pull.asVector(*element);
-  Type type = storedType();
-  if (lanes > 1)
-    type = VectorType::get({lanes}, type);
-  if (value.getType() != type)
-    value = arith::ExtFOp::create(b, loc, type, value);
-  Value inside = isInside(unit, first);
-  if (!inside)
-    return value;
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return Value(arith::SelectOp::create(b, loc, inside, value, zero));
-}
-
-FailureOr<Values> ContractionEmitter::loadTile(const SharedTile &shared,
-                                               Value first) {
-  Values values;
-  int64_t units = shared.elements * stepDepth / (shared.lanes * tile.threads());
-  for (int64_t i = 0; i < units; ++i) {
-    auto value = loadUnit(shared, unitOf(shared, i, shared.lanes), first);
-    if (failed(value))
-      return failure();
-    values.push_back(*value);
-  }
-  return values;
-}
-
-void ContractionEmitter::storeTile(const SharedTile &shared,
-                                   ArrayRef<Value> values, Value base) {
-  for (auto [i, value] : llvm::enumerate(values))
-    storeUnit(shared, unitOf(shared, i, shared.lanes), value, base);
-}
-
 /// Rows lie side by side, so that threads read vectors of them.
-void ContractionEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
-                                   Value value, Value base) {
+void ScalarEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
+                              Value value, Value base) {
   int64_t line = pitch(shared.elements);
   Value at = scalar.add(scalar.mul(unit.depth, line), unit.row);
   at = scalar.add(scalar.add(base, scalar.index(shared.offset)), at);
@@ -167,7 +58,7 @@ void ContractionEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
 
 /// Warps are 4 threads high and 8 wide: together they read the least from
 /// shared memory.
-void ContractionEmitter::findThread() {
+void ScalarEmitter::findThread() {
   constexpr int64_t kHeight = 4, kWidth = kWarp / kHeight;
   Value rest = kernel.thread;
   Value column = scalar.peel(rest, kWidth), row = scalar.peel(rest, kHeight);
@@ -177,40 +68,11 @@ void ContractionEmitter::findThread() {
   threadRow = scalar.add(scalar.mul(rest, kHeight), row);
 }
 
-/// Tiles of one batch follow each other, those of the same rows first.
-void ContractionEmitter::findBlock() {
-  Value rest = kernel.block;
-  Value column = scalar.peel(rest, code.columnTiles),
-        row = scalar.peel(rest, code.rowTiles);
-  rows = {p.left,
-          code.loads[0],
-          p.extentOf(p.left.loops),
-          tile.rows,
-          scalar.mul(row, tile.rows),
-          0};
-  columns = {p.right,
-             code.loads[1],
-             p.extentOf(p.right.loops),
-             tile.columns,
-             scalar.mul(column, tile.columns),
-             columnsOffset()};
-  batch.assign(p.extents.size(), {scalar.index(0), 0, kOfZero});
-  p.setDigits(scalar, p.batch, rest, 1, batch);
-}
-
-int64_t ContractionEmitter::stepElements() const {
-  return scalarElements(tile, stepDepth);
-}
-
-int64_t ContractionEmitter::columnsOffset() const {
-  return stepDepth * pitch(tile.rows);
-}
-
 /// Group `group` of the elements that the thread multiplies at `depth` of the
 /// step at `base`.
-Value ContractionEmitter::sharedVector(const SharedTile &shared, Value base,
-                                       int64_t depth, Value thread,
-                                       int64_t group, int64_t groups) {
+Value ScalarEmitter::sharedVector(const SharedTile &shared, Value base,
+                                  int64_t depth, Value thread, int64_t group,
+                                  int64_t groups) {
   int64_t offset = shared.offset + depth * pitch(shared.elements) +
                    group * (shared.elements / groups);
   Value at = scalar.add(base, scalar.mul(thread, kGroup));
@@ -221,7 +83,7 @@ Value ContractionEmitter::sharedVector(const SharedTile &shared, Value base,
 
 /// Adds the products of a step to the thread's sums: vectors of columns, one
 /// row after the other.
-Values ContractionEmitter::multiply(Value base, ValueRange before) {
+Values ScalarEmitter::multiply(Value base, ValueRange before) {
   int64_t rowGroups = tile.threadRows / kGroup;
   int64_t columnGroups = tile.threadColumns / kGroup;
   Values sums(before);
@@ -247,135 +109,18 @@ Values ContractionEmitter::multiply(Value base, ValueRange before) {
   return sums;
 }
 
-Values ContractionEmitter::startSums() {
+Values ScalarEmitter::startSums() {
   Value zero =
       arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType(kGroup)));
   return Values(tile.threadRows * tile.threadColumns / kGroup, zero);
-}
-
-Value ContractionEmitter::baseOf(Value step) {
-  Value slot =
-      stages == 2
-          ? b.createOrFold<arith::AndIOp>(loc, step, scalar.index(1))
-          : b.createOrFold<arith::RemUIOp>(loc, step, scalar.index(stages));
-  return scalar.mul(slot, stepElements());
-}
-
-FailureOr<ContractionEmitter::Staged> ContractionEmitter::fetch(Value step,
-                                                                bool) {
-  Value first = scalar.mul(step, stepDepth);
-  Staged staged;
-  for (auto [values, shared] :
-       {std::pair(&staged[0], &rows), std::pair(&staged[1], &columns)}) {
-    if (isCopied(*shared))
-      continue;
-    auto loaded = loadTile(*shared, first);
-    if (failed(loaded))
-      return failure();
-    *values = *loaded;
-  }
-  return staged;
-}
-
-void ContractionEmitter::store(const Staged &staged, Value step) {
-  storeTile(rows, staged[0], baseOf(step));
-  storeTile(columns, staged[1], baseOf(step));
-}
-
-FailureOr<Values> ContractionEmitter::addStep(Value step, ValueRange sums) {
-  awaitStep();
-  // It takes the place of one that all have multiplied.
-  Value later = scalar.add(step, scalar.index(ahead));
-  auto staged = fetch(later, /*isKnown=*/false);
-  if (failed(staged))
-    return failure();
-  Values after = multiplyStep(step, sums);
-  store(*staged, later);
-  return after;
-}
-
-FailureOr<Values> ContractionEmitter::emitSums() {
-  for (int64_t i = 0; i < ahead; ++i) {
-    if (i >= steps()) {
-      commit(); // Groups are counted.
-      continue;
-    }
-    auto staged = fetch(scalar.index(i), /*isKnown=*/true);
-    if (failed(staged))
-      return failure();
-    store(*staged, scalar.index(i));
-  }
-  return buildLoop(
-      b, loc, scalar.index(0), scalar.index(steps()), 1, startSums(),
-      [&](Value step, ValueRange sums) { return addStep(step, sums); });
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
-LogicalResult ContractionEmitter::whenRow(Value row,
-                                          function_ref<LogicalResult()> body) {
-  if (rows.extent % rows.elements == 0)
-    return body();
-  return buildIf(b, loc, isBelow(row, rows.extent), body);
-}
-
-/// The indices in `p.result` of the sums from these on.
-FailureOr<Indices> ContractionEmitter::resultIndices(Pull &pull, Value row,
-                                                     Value column) {
-  Indices dims = batch;
-  p.setDigits(pull, p.left.loops, row, 1, dims);
-  p.setDigits(pull, p.right.loops, column, pull.laneCount(), dims);
-  auto at = pull.apply(p.output, dims);
-  auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>();
-  if (failed(at) || !merged)
-    return at;
-  return pull.merge(*at, merged.getSrcType().getShape(),
-                    merged.getReassociationIndices());
-}
-
-/// Stores what follows from `sums`, of the columns from this one on.
-LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
-                                         Value column) {
-  auto at = resultIndices(pull, row, column);
-  if (failed(at))
-    return failure();
-  kernel.bindInputs(pull);
-  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
-  return kernel.storeResults(pull, *at);
-}
-
-/// The same, so many sums at a time.
-LogicalResult ContractionEmitter::emitLanes(Value sums, Value row, Value column,
-                                            int64_t lanes) {
-  int64_t count = cast<VectorType>(sums.getType()).getNumElements();
-  for (int64_t lane = 0; lane < count; lane += lanes) {
-    Value at = scalar.add(column, scalar.index(lane));
-    auto store = [&]() -> LogicalResult {
-      Value sum = sums;
-      if (lanes == 1)
-        sum = vector::ExtractOp::create(b, loc, sums, lane);
-      Pull pull(b, loc, lanes);
-      return finish(pull, sum, row, at);
-    };
-    Value exists;
-    if (columns.extent % columns.elements != 0)
-      exists = isBelow(at, columns.extent);
-    if (failed(buildIf(b, loc, exists, store)))
-      return failure();
-  }
-  return success();
-}
-
-LogicalResult ContractionEmitter::emitGroup(Value sums, Value row,
-                                            Value column) {
-  int64_t count = cast<VectorType>(sums.getType()).getNumElements();
-  return emitLanes(sums, row, column, count <= code.stores ? count : 1);
-}
-
 /// A row of the thread's sums.
-LogicalResult ContractionEmitter::emitRow(ArrayRef<Value> sums, Value row) {
+LogicalResult ScalarEmitter::emitRow(ArrayRef<Value> sums, Value row) {
   for (auto [g, sum] : llvm::enumerate(sums)) {
     Value column =
         scalar.add(scalar.add(columns.first, scalar.mul(threadColumn, kGroup)),
@@ -386,7 +131,7 @@ LogicalResult ContractionEmitter::emitRow(ArrayRef<Value> sums, Value row) {
   return success();
 }
 
-LogicalResult ContractionEmitter::emitResults(const Values &sums) {
+LogicalResult ScalarEmitter::emitResults(const Values &sums) {
   int64_t rowGroups = tile.threadRows / kGroup;
   int64_t columnGroups = tile.threadColumns / kGroup;
   for (int64_t i = 0; i < tile.threadRows; ++i) {
@@ -399,19 +144,6 @@ LogicalResult ContractionEmitter::emitResults(const Values &sums) {
       return failure();
   }
   return success();
-}
-
-LogicalResult ContractionEmitter::emit() {
-  findThread();
-  findBlock();
-  memory = kernel.sharedBuffer(b, 0, {sharedElements()}, storedType()).memref;
-  auto sums = emitSums();
-  return failed(sums) ? failure() : emitResults(*sums);
-}
-
-LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
-                         const TileCode &code, OpBuilder builder) {
-  return ContractionEmitter(kernel, p, code, builder).emit();
 }
 
 } // namespace tinh::cuda

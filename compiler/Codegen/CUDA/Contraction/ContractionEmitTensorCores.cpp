@@ -265,14 +265,4 @@ LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
   return success();
 }
 
-LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
-                                  const TileCode &code, TensorCoresAttr plan,
-                                  OpBuilder builder) {
-  int64_t stages = plan.getStages();
-  return TensorCoreEmitter(kernel, p, code, builder, stages,
-                           /*ahead=*/stages - 1, plan.getWarp()[0],
-                           plan.getWarp()[1])
-      .emit();
-}
-
 } // namespace tinh::cuda

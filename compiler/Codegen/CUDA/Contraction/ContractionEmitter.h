@@ -10,22 +10,11 @@
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace tinh::cuda {
 
 using Values = llvm::SmallVector<mlir::Value>;
-
-/// Elements between lines of shared memory: vectors of columns stay aligned,
-/// and stores along the depth meet different banks.
-inline int64_t pitch(int64_t extent) { return extent + 4; }
-
-/// A block computes `rows` × `columns` sums; with FFMA each of its threads has
-/// `threadRows` × `threadColumns` of them.
-struct Tile {
-  int64_t rows, columns, threadRows, threadColumns;
-  int64_t threads() const {
-    return rows / threadRows * (columns / threadColumns);
-  }
-};
 
 /// What a plan says of one code of a product.
 struct TileCode {
@@ -48,7 +37,8 @@ struct SharedTile {
   int64_t offset;    ///< In shared memory, in elements, from the step's start.
 };
 
-/// Emits a product with FFMA; what differs elsewhere is virtual.
+/// What all code of products has alike: a block brings steps of the depth to
+/// shared memory, multiplies what is there, and stores what follows from sums.
 class ContractionEmitter {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Product &p,
@@ -65,19 +55,20 @@ protected:
   virtual mlir::Type storedType() const { return p.element(); }
   /// Elements of shared memory for a step, and of all steps that it has at a
   /// time.
-  virtual int64_t stepElements() const;
+  virtual int64_t stepElements() const = 0;
   int64_t sharedElements() const { return stages * stepElements(); }
   /// Where the columns lie in a step.
-  virtual int64_t columnsOffset() const;
+  virtual int64_t columnsOffset() const = 0;
   /// What is asked for of the depth has an end that is a multiple of this.
   virtual int64_t depthUnit() const { return stepDepth; }
-  virtual void findThread();
+  /// Finds the thread's place in the tile.
+  virtual void findThread() = 0;
   void findBlock();
   /// A thread's sums before the first step.
-  virtual Values startSums();
+  virtual Values startSums() = 0;
   /// A thread's sums after the last one.
   virtual mlir::FailureOr<Values> emitSums();
-  virtual mlir::LogicalResult emitResults(const Values &sums);
+  virtual mlir::LogicalResult emitResults(const Values &sums) = 0;
 
   /// What the thread has in registers of both factors.
   using Staged = std::array<Values, 2>;
@@ -94,7 +85,7 @@ protected:
   /// Where a step lies in shared memory.
   mlir::Value baseOf(mlir::Value step);
   /// Adds the products of the step at `base` in shared memory.
-  virtual Values multiply(mlir::Value base, mlir::ValueRange sums);
+  virtual Values multiply(mlir::Value base, mlir::ValueRange sums) = 0;
   virtual Values multiplyStep(mlir::Value step, mlir::ValueRange sums) {
     return multiply(baseOf(step), sums);
   }
@@ -112,7 +103,7 @@ protected:
   Unit unitOf(const SharedTile &shared, int64_t number, int64_t lanes);
   /// Stores a unit to the step at `base` in shared memory.
   virtual void storeUnit(const SharedTile &shared, const Unit &unit,
-                         mlir::Value value, mlir::Value base);
+                         mlir::Value value, mlir::Value base) = 0;
   /// The indices of the loops for a unit's first element, of the step from
   /// `first` on.
   Indices indicesOf(Pull &pull, const SharedTile &shared, const Unit &unit,
@@ -155,72 +146,67 @@ protected:
   mlir::Location loc;
   Pull scalar;
   SharedTile rows, columns;
-  mlir::Value threadRow, threadColumn; ///< The thread's place in the tile.
-  mlir::Value memory;                  ///< Shared.
-  Indices batch; ///< The loops' indices, as far as blocks have them.
+  mlir::Value memory; ///< Shared.
+  Indices batch;      ///< The loops' indices, as far as blocks have them.
 
 private:
   mlir::FailureOr<mlir::Value> loadUnit(const SharedTile &shared,
                                         const Unit &unit, mlir::Value first);
-  mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
-                           int64_t depth, mlir::Value thread, int64_t group,
-                           int64_t groups);
-  mlir::LogicalResult emitRow(llvm::ArrayRef<mlir::Value> sums,
-                              mlir::Value row);
   mlir::LogicalResult emitLanes(mlir::Value sums, mlir::Value row,
                                 mlir::Value column, int64_t lanes);
   mlir::LogicalResult finish(Pull &pull, mlir::Value sums, mlir::Value row,
                              mlir::Value column);
 };
 
-/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
-/// and what depends on it.
-mlir::Value emitChip(mlir::OpBuilder &b, EmittedKernel &kernel);
+/// Elements between lines of shared memory: vectors of columns stay aligned,
+/// and stores along the depth meet different banks.
+inline int64_t pitch(int64_t extent) { return extent + 4; }
+/// Those of a step of both factors.
+int64_t scalarElements(const Tile &tile, int64_t depth);
 
-/// Bytes of shared memory that a tile takes with FFMA.
-int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth);
-mlir::LogicalResult emitScalar(EmittedKernel &kernel, const Product &p,
-                               const TileCode &code, mlir::OpBuilder builder);
+/// Emits a product with FFMA.
+class ScalarEmitter : public ContractionEmitter {
+public:
+  using ContractionEmitter::ContractionEmitter;
 
-/// The same with tensor cores of sm_80 and later, from f16, bf16, or f32 that
-/// is rounded to tf32: steps of 64 bytes.
-int64_t pipelineShared(const Tile &tile, int64_t stages);
-mlir::LogicalResult emitWithTensorCores(EmittedKernel &kernel, const Product &p,
-                                        const TileCode &code,
-                                        TensorCoresAttr plan,
-                                        mlir::OpBuilder builder);
+protected:
+  int64_t stepElements() const override {
+    return scalarElements(tile, stepDepth);
+  }
+  int64_t columnsOffset() const override {
+    return stepDepth * pitch(tile.rows);
+  }
+  void findThread() override;
+  Values startSums() override;
+  Values multiply(mlir::Value base, mlir::ValueRange sums) override;
+  mlir::LogicalResult emitResults(const Values &sums) override;
+  void storeUnit(const SharedTile &shared, const Unit &unit, mlir::Value value,
+                 mlir::Value base) override;
 
-/// The same with products of warpgroups, which sm_90a has, of f16 or bf16.
-bool takesWarpgroups(const Product &p, const Tile &tile);
+  mlir::Value threadRow, threadColumn;
+
+private:
+  mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
+                           int64_t depth, mlir::Value thread, int64_t group,
+                           int64_t groups);
+  mlir::LogicalResult emitRow(llvm::ArrayRef<mlir::Value> sums,
+                              mlir::Value row);
+};
+
+/// Emits one with products of warpgroups, which sm_90a has, of f16 or bf16.
 mlir::LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
                                        const TileCode &code,
                                        WarpgroupsAttr plan,
                                        mlir::OpBuilder builder);
 
-//===----------------------------------------------------------------------===//
-// What can be loaded and stored in vectors
-//===----------------------------------------------------------------------===//
-
-/// Whether so many elements of a factor can be loaded as a vector, and how many
-/// at most, if each thread is to load some of a step's `elements`.
-bool canLoad(const Product &p, const Factor &factor, int64_t lanes);
-int64_t loadWidth(const Product &p, const Factor &factor, int64_t elements,
-                  int64_t threads);
-/// The same where asynchronous copies can bring a factor that is in memory.
-int64_t copyWidth(const Product &p, const Factor &factor, int64_t elements,
-                  int64_t threads);
-/// Fails, with a message, unless threads can load `lanes` elements of a factor,
-/// of a step that has `lines` × `depth` of them.
-mlir::LogicalResult checkLoad(const Product &p, const Factor &factor,
-                              int64_t lanes, int64_t lines, int64_t depth,
-                              int64_t threads, EmitError error);
-
-/// Whether as many results follow from so many sums side by side as vectors.
-bool canStore(const Product &p, int64_t lanes);
-/// How many sums side by side a thread of a warp that has so many columns is to
-/// exchange for, to store 16 bytes of results: what `fits` allows.
-int64_t exchangedLanes(mlir::func::FuncOp kernel, int64_t warpColumns,
-                       llvm::function_ref<bool(int64_t)> fits);
+/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
+/// and what depends on it.
+mlir::Value emitChip(mlir::OpBuilder &b, EmittedKernel &kernel);
+/// Code for chips whose number compares so with this one; `b` goes on with that
+/// for the others.
+mlir::OpBuilder branchOnChip(mlir::OpBuilder &b, mlir::Value chip,
+                             mlir::arith::CmpIPredicate predicate,
+                             int64_t number);
 
 } // namespace tinh::cuda
 

@@ -25,11 +25,8 @@
 
 namespace tinh::cuda {
 
-/// Bytes of a chunk, of a step's depth, and of a panel's line.
-inline constexpr int64_t kChunkBytes = 16, kStepBytes = 64, kPanelBytes = 128;
-
-/// Bytes of an element of both factors.
-int64_t bytesOf(const Product &p);
+/// Bytes of a panel's line. Chunks of a line have kChunkBytes.
+inline constexpr int64_t kPanelBytes = 128;
 
 class PipelinedEmitter : public ContractionEmitter {
 public:

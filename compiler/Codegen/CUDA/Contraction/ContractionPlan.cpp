@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/ContractionPipeline.h"
+#include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Machine.h"
 
 #include "dialects/graph/Graph.h"
@@ -22,7 +22,7 @@ Tiles tilesOf(const Product &p, ContractionPlanAttr plan) {
           count(p.right.loops, plan.getTileColumns()), p.extentOf(p.batch)};
 }
 
-static Tile tileOf(ContractionPlanAttr plan) {
+Tile tileOf(ContractionPlanAttr plan) {
   return {plan.getTileRows(), plan.getTileColumns(), plan.getThread()[0],
           plan.getThread()[1]};
 }
@@ -183,6 +183,16 @@ static LogicalResult checkRegisters(const Product &p, const Tile &tile,
                  << " registers, of which " << kMost << " can be for them";
 }
 
+/// Whether threads can load both factors so many elements at a time.
+static LogicalResult checkLoads(const Product &p, const Tile &tile,
+                                ArrayRef<int64_t> loads, int64_t depth,
+                                EmitError error) {
+  return success(succeeded(checkLoad(p, p.left, loads[0], tile.rows, depth,
+                                     tile.threads(), error)) &&
+                 succeeded(checkLoad(p, p.right, loads[1], tile.columns, depth,
+                                     tile.threads(), error)));
+}
+
 static LogicalResult checkTensorCores(const Product &p,
                                       ContractionPlanAttr plan,
                                       const Target &target, EmitError error) {
@@ -197,14 +207,10 @@ static LogicalResult checkTensorCores(const Product &p,
       (!target.usesWarpgroups() || !takesWarpgroups(p, tile)))
     return error() << "'warpgroups' are for chips with +wgmma, factors of f16 "
                       "or bf16, and 64 rows of the tile for each 128 threads";
-  int64_t depth = kStepBytes / bytesOf(p), stores = tensor.getStores();
-  for (auto [factor, lanes, lines] :
-       {std::tuple(&p.left, tensor.getLoads()[0], tile.rows),
-        std::tuple(&p.right, tensor.getLoads()[1], tile.columns)})
-    if (failed(
-            checkLoad(p, *factor, lanes, lines, depth, tile.threads(), error)))
-      return failure();
-  int64_t columns = tensor.getWarp()[1];
+  if (failed(checkLoads(p, tile, tensor.getLoads(), kStepBytes / bytesOf(p),
+                        error)))
+    return failure();
+  int64_t columns = tensor.getWarp()[1], stores = tensor.getStores();
   if (stores > columns / 4 || !canStore(p, stores))
     return error() << "'stores' of tensor cores is " << stores
                    << ", which the results do not allow";
@@ -215,17 +221,13 @@ FailureOr<Divided<ContractionPlanAttr>>
 ContractionStrategy::expand(const Product &p, ContractionPlanAttr plan,
                             const Target &target, EmitError error) {
   Tile tile = tileOf(plan);
-  int64_t depth = plan.getDepth(), threads = tile.threads();
   if (failed(checkRegisters(p, tile, error)) ||
-      failed(checkLoad(p, p.left, plan.getLoads()[0], tile.rows, depth, threads,
-                       error)) ||
-      failed(checkLoad(p, p.right, plan.getLoads()[1], tile.columns, depth,
-                       threads, error)))
+      failed(checkLoads(p, tile, plan.getLoads(), plan.getDepth(), error)))
     return failure();
   if (!canStore(p, plan.getStores()))
     return error() << "the results cannot be stored " << plan.getStores()
                    << " at a time";
-  int64_t bytes = scalarShared(p, tile, depth);
+  int64_t bytes = scalarShared(p, tile, plan.getDepth());
   if (TensorCoresAttr tensor = plan.getTensorCores()) {
     if (failed(checkTensorCores(p, plan, target, error)))
       return failure();
@@ -233,8 +235,8 @@ ContractionStrategy::expand(const Product &p, ContractionPlanAttr plan,
   }
   if (WarpgroupsAttr groups = plan.getWarpgroups())
     bytes = std::max(bytes, pipelineShared(tile, groups.getStages()));
-  return divided(plan, {tilesOf(p, plan).blocks(), threads, bytes}, target,
-                 error, kMostRegisters);
+  return divided(plan, {tilesOf(p, plan).blocks(), tile.threads(), bytes},
+                 target, error, kMostRegisters);
 }
 
 } // namespace tinh::cuda

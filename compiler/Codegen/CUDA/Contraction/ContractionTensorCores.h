@@ -47,7 +47,8 @@ protected:
   int64_t warpColumns, warpRows;
   mlir::Value warpRow, warpColumn; ///< Where they begin.
 
-  mlir::Value threadPlace; ///< The thread among the four of a line.
+  /// The thread's line of eight, and its place among the four of a line.
+  mlir::Value threadRow, threadPlace;
 
 private:
   Values loadMatrices(const SharedTile &shared, mlir::Value base, int64_t first,
