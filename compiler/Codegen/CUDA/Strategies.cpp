@@ -35,6 +35,10 @@ StrategyTable<Device> strategies() {
   return ArrayRef(table);
 }
 
+bool isForTiles(func::FuncOp kernel, const Target &target) {
+  return isWorthTiles(kernel) || isWorthBlocks(kernel, target);
+}
+
 FailureOr<Target> targetOf(ModuleOp module) {
   SmallVector<StringRef> chips;
   if (auto list = module->getAttrOfType<ArrayAttr>(graph::names::kCuda))

@@ -30,6 +30,11 @@ struct Device {
 /// Threads compute every kernel.
 StrategyTable<Device> strategies();
 
+/// Whether tiles of a product or blocks of queries pay for `kernel`. The rules
+/// that say so are older than the model of machines (Machine.h), and nobody has
+/// measured either: they have the last word before what threads alone would do.
+bool isForTiles(mlir::func::FuncOp kernel, const Target &target);
+
 /// Makes several kernels of one on the GPU where each alone is computed better:
 /// what is made for constants runs on the CPU.
 mlir::LogicalResult prepareKernels(mlir::ModuleOp module);

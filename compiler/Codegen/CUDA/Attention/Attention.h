@@ -61,11 +61,6 @@ struct Attention {
 /// teams, or kernels one after the other, if there is one.
 bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
 
-/// Whether tiles of a product or blocks of queries pay for `kernel`. The rules
-/// that say so are older than the model of machines (Machine.h), and nobody has
-/// measured either: they have the last word before what threads alone would do.
-bool isForTiles(mlir::func::FuncOp kernel, const Target &target);
-
 /// The strategy `attention`: products, a softmax and products in one. A block
 /// has a tile of queries and goes through all keys.
 struct AttentionStrategy {

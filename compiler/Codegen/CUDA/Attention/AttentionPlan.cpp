@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
-#include "compiler/Codegen/CUDA/Contraction/ContractionPipeline.h"
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 
@@ -279,10 +278,6 @@ static bool isWorthBlocks(const Attention &a, const Target &target) {
 bool isWorthBlocks(func::FuncOp kernel, const Target &target) {
   auto a = AttentionStrategy::match(kernel);
   return a && isWorthBlocks(*a, target);
-}
-
-bool isForTiles(func::FuncOp kernel, const Target &target) {
-  return isWorthTiles(kernel) || isWorthBlocks(kernel, target);
 }
 
 SmallVector<AttentionPlanAttr> AttentionStrategy::plans(const Attention &a,

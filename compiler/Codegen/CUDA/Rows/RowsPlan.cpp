@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/Attention.h"
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
 #include "compiler/Codegen/Kernel/Work.h"
 

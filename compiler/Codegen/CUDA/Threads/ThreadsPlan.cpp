@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/Attention.h"
 #include "compiler/Codegen/CUDA/Machine.h"
+#include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/CUDA/Threads/Threads.h"
 #include "compiler/Codegen/CUDA/Transpose/Transpose.h"
 #include "compiler/Codegen/CUDA/WorkAnalysis.h"
