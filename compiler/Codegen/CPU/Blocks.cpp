@@ -12,6 +12,28 @@
 
 namespace tinh::cpu {
 
+int64_t stepOfTiles(int64_t extent, int64_t rows, int64_t vectors,
+                    bool isFull) {
+  auto step = [&](int64_t rows) {
+    // Under eight sums, four of each unit, FMAs wait for one another.
+    return std::max<int64_t>(rows * vectors, 8) + vectors;
+  };
+  if (isFull)
+    return divideUp(extent, rows) * step(rows);
+  int64_t tail = extent % rows;
+  return extent / rows * step(rows) + (tail ? step(tail) : 0);
+}
+
+int64_t chooseTileRows(int64_t extent, int64_t vectors, int64_t most,
+                       bool isFull) {
+  int64_t best = 1;
+  for (int64_t rows = 2; rows <= std::min(extent, most); ++rows)
+    if (stepOfTiles(extent, rows, vectors, isFull) <=
+        stepOfTiles(extent, best, vectors, isFull))
+      best = rows;
+  return best;
+}
+
 double copyCycles(const Machine &machine, int64_t elementBytes,
                   CopyOrder order) {
   // All of the machines load two single elements in a cycle and store one, by

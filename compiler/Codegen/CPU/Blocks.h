@@ -44,11 +44,12 @@ inline int64_t mostTileRows(int64_t vectors, int64_t vectorRegisters) {
                              kMostRows);
 }
 
-/// Instructions for a step of a register tile. Under eight accumulators the two
-/// units wait for the latency of their FMAs, four cycles.
-inline int64_t tileStep(int64_t rows, int64_t vectors) {
-  return std::max<int64_t>(rows * vectors, 8) + vectors;
-}
+/// Instructions for a step of k of all tiles that cut `extent` rows, the last
+/// of which is as full as the others or has fewer rows.
+int64_t stepOfTiles(int64_t extent, int64_t rows, int64_t vectors, bool isFull);
+/// The rows, up to `most`, of which these are fewest.
+int64_t chooseTileRows(int64_t extent, int64_t vectors, int64_t most,
+                       bool isFull);
 
 /// Bytes of scratch memory for a column of a row that a kernel of rows of any
 /// length keeps: an element of any type, or one in each lane of a vector.

@@ -20,6 +20,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
+#include "compiler/Codegen/CPU/Contraction/Tile.h"
+#include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
 using namespace mlir;
 
@@ -35,30 +37,11 @@ int64_t panelWidth(const Contraction &c, const Target &target) {
   return vectors * lanes;
 }
 
-/// Instructions for a step of k of all tiles of `extent` rows.
-static int64_t tileCost(int64_t extent, int64_t rows, int64_t vectors) {
-  int64_t tail = extent % rows;
-  return extent / rows * tileStep(rows, vectors) +
-         (tail ? tileStep(tail, vectors) : 0);
-}
-
 int64_t stepCost(const Contraction &c, const ContractionPlan &p,
                  const Target &target) {
-  return p.panels *
-         tileCost(c.rowsOfLine(), p.tileRows, p.panelWidth / c.lanes(target));
-}
-
-/// Rows of a register tile: the number, up to what registers hold, with which
-/// all tiles of `extent` rows take the least time.
-static int64_t chooseTileRows(int64_t extent, int64_t vectors,
-                              const Target &target) {
-  int64_t most =
-      std::min(extent, mostTileRows(vectors, target.vectorRegisters));
-  int64_t best = 1;
-  for (int64_t rows = 2; rows <= most; ++rows)
-    if (tileCost(extent, rows, vectors) <= tileCost(extent, best, vectors))
-      best = rows;
-  return best;
+  return p.panels * stepOfTiles(c.rowsOfLine(), p.tileRows,
+                                p.panelWidth / c.lanes(target),
+                                /*isFull=*/false);
 }
 
 /// The part of the input that a block of lines reads, at `columns` of each and
@@ -146,8 +129,8 @@ public:
 private:
   void chooseTiles();
   void chooseOperands();
-  void divideEvenly();
-  void divide();
+  void cutEvenly();
+  void cut();
   void setBlocks(int64_t lineBlocks, int64_t tileBlocks, int64_t groups);
   void chooseDepth();
   void fitSlab();
@@ -184,7 +167,10 @@ static constexpr int64_t kMostSlab = 512 << 10;
 void ContractionPlanner::chooseTiles() {
   p.panelWidth = packed && c.packed ? c.packedWidth : panelWidth(c, target);
   p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
-  p.tileRows = chooseTileRows(inner, p.panelWidth / c.lanes(target), target);
+  int64_t vectors = p.panelWidth / c.lanes(target);
+  p.tileRows = chooseTileRows(inner, vectors,
+                              mostTileRows(vectors, target.vectorRegisters),
+                              /*isFull=*/false);
   p.tiles = llvm::divideCeil(inner, p.tileRows);
   p.lines = c.lines();
   p.outer = outerProducts(c);
@@ -236,7 +222,7 @@ void ContractionPlanner::setBlocks(int64_t lineBlocks, int64_t tileBlocks,
 }
 
 /// Nothing is copied but, maybe, lines of images: as many chunks as are wanted.
-void ContractionPlanner::divideEvenly() {
+void ContractionPlanner::cutEvenly() {
   int64_t lineBlocks = 1, tileBlocks = 1, groups = 1;
   auto split = [&](int64_t &blocks, int64_t available) {
     int64_t have = p.outer * lineBlocks * tileBlocks * groups;
@@ -281,7 +267,7 @@ ProductSizes ContractionPlanner::sizes() const {
 
 /// Each chunk packs its panels, or stages its rows: the division into blocks of
 /// rows and groups of panels that costs least.
-void ContractionPlanner::divide() {
+void ContractionPlanner::cut() {
   ProductBlocks best = chooseBlocks(sizes());
   setBlocks(p.lines > 1 ? best.rowBlocks : 1, p.lines > 1 ? 1 : best.rowBlocks,
             best.groups);
@@ -330,9 +316,9 @@ ContractionPlan ContractionPlanner::plan() {
   // Windows of several lines share what is staged; rows do not.
   isMatrix = p.lines == 1;
   if (packed && !(stages() && isMatrix))
-    divideEvenly();
+    cutEvenly();
   else
-    divide();
+    cut();
   chooseDepth();
   if (!isMatrix && p.linesPerBlock == 1)
     fitSlab();
@@ -438,8 +424,56 @@ FailureOr<ContractionPlan> expandPlan(const Contraction &c,
 }
 
 //===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
+
+/// Whether the product is for each of several taps of a window over one of the
+/// factors: outer products stage that once for all of them.
+static bool hasTaps(const Contraction &c) {
+  auto products = OuterProductsStrategy::match(c.kernel());
+  return products && !products->taps.empty();
+}
+
+SmallVector<ContractionPlanAttr>
+ContractionStrategy::plans(const Contraction &c, const Target &target) {
+  if ((!c.packed && !isWorthTiling(c)) || hasTaps(c))
+    return {};
+  ContractionPlan plan = planContraction(c, target, c.packed.has_value());
+  int64_t lanes = c.lanes(target);
+  if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
+    return {};
+  return {plan.attribute(c.op->getContext())};
+}
+
+FailureOr<ContractionPlan>
+ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
+                            const Target &target, EmitError emitError) {
+  auto plan = expandPlan(c, attribute, emitError);
+  int64_t lanes = c.lanes(target);
+  if (failed(plan) ||
+      failed(checkColumns(c, plan->panelWidth, target, emitError)))
+    return failure();
+  if (!hasVectors(c, *plan, lanes))
+    return emitError() << "some element is not found at a step from its "
+                          "neighbour, so that there are no vectors";
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
 // Products within a kernel of rows
 //===----------------------------------------------------------------------===//
+
+ContractionPlanAttr planContractionStage(const Contraction &c,
+                                         const Target &target) {
+  ContractionPlan plan = planContraction(c, target, /*packed=*/false);
+  plan.linesPerBlock = plan.lines;
+  plan.tilesPerBlock = plan.tiles;
+  plan.panelsPerGroup = plan.panels;
+  plan.left = LeftAccess::Staged;
+  plan.right = RightAccess::Copied;
+  plan.depthPerBlock = c.extents[c.depth.front()];
+  return plan.attribute(c.op->getContext());
+}
 
 FailureOr<ContractionPlan> expandStagePlan(const Contraction &c,
                                            ContractionPlanAttr plan,

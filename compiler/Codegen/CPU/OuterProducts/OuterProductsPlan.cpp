@@ -23,23 +23,6 @@ static int64_t rowStride(int64_t elements, int64_t elementBytes) {
   return (lines | 1) * 64 / elementBytes;
 }
 
-/// Rows of a register tile with which all tiles of `extent` rows take the least
-/// time; the last one may be partly empty.
-static int64_t choosePaddedRows(int64_t extent, int64_t vectors,
-                                const Target &target) {
-  int64_t most = (target.vectorRegisters - vectors - 1) / vectors;
-  most = std::clamp<int64_t>(std::min<int64_t>(most, 14), 1, extent);
-  int64_t best = 1, least = INT64_MAX;
-  for (int64_t rows = 1; rows <= most; ++rows) {
-    int64_t total = llvm::divideCeil(extent, rows) * tileStep(rows, vectors);
-    if (total <= least) {
-      least = total;
-      best = rows;
-    }
-  }
-  return best;
-}
-
 /// Whether the elements of neighbouring taps of the last loop, and of all rows,
 /// lie side by side in the sliding factor.
 static bool mergesTaps(const OuterProducts &p) {
@@ -108,7 +91,11 @@ static void chooseBlocks(const OuterProducts &p, const Target &target,
     else
       break;
   }
-  plan.tileRows = choosePaddedRows(plan.rowsPerBlock, vectors, target);
+  constexpr int64_t kMostTileRows = 14;
+  int64_t held = (target.vectorRegisters - vectors - 1) / vectors;
+  plan.tileRows =
+      chooseTileRows(plan.rowsPerBlock, vectors, std::min(held, kMostTileRows),
+                     /*isFull=*/true);
 }
 
 /// As much of the sums at a time as the caches have room for.
