@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_IMPORT_ONNX_GRAPHIMPORTER_H
 #define TINH_COMPILER_IMPORT_ONNX_GRAPHIMPORTER_H
 
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 #include "llvm/ADT/StringMap.h"
 

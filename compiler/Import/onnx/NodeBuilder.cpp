@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/NodeBuilder.h"
 
-#include "llvm/ADT/StringMap.h"
-
 using namespace mlir;
 using ::onnx::AttributeProto;
 
@@ -163,38 +161,6 @@ Value NodeBuilder::tensor(const ::onnx::TensorProto &tensor) {
   if (!value)
     return fail(error);
   return graph.constant(value);
-}
-
-//===----------------------------------------------------------------------===//
-// The table
-//===----------------------------------------------------------------------===//
-
-const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
-  using Table = llvm::StringMap<SmallVector<const OpEntry *, 1>>;
-  static const Table table = [] {
-    Table result;
-    for (ArrayRef<OpEntry> family :
-         {activationOps(),  attentionOps(),    constantOps(),
-          contractionOps(), einsumOps(),       elementwiseOps(),
-          lossOps(),        movementOps(),     normalizationOps(),
-          poolingOps(),     quantizationOps(), recurrentOps(),
-          reductionOps(),   resizeOps(),       samplingOps(),
-          scatterOps(),     selectionOps(),    sequenceOps(),
-          shapeOps(),       signalOps()})
-      for (const OpEntry &entry : family)
-        result[entry.name].push_back(&entry);
-    return result;
-  }();
-  if (!domain.empty())
-    return nullptr;
-  const OpEntry *best = nullptr;
-  auto it = table.find(name);
-  if (it == table.end())
-    return nullptr;
-  for (const OpEntry *entry : it->second)
-    if (entry->since <= opset && (!best || entry->since > best->since))
-      best = entry;
-  return best;
 }
 
 } // namespace tinh::onnx

@@ -87,45 +87,6 @@ private:
   llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence;
 };
 
-using BuildFunction = Results (*)(NodeBuilder &);
-
-struct OpEntry {
-  llvm::StringRef name;
-  /// The first operator set in which the builder is right.
-  int since;
-  int minInputs;
-  /// Negative: any number.
-  int maxInputs;
-  BuildFunction build;
-  /// Whether its first input is a sequence; all others are tensors.
-  bool takesSequence = false;
-};
-
-llvm::ArrayRef<OpEntry> activationOps();
-llvm::ArrayRef<OpEntry> attentionOps();
-llvm::ArrayRef<OpEntry> constantOps();
-llvm::ArrayRef<OpEntry> contractionOps();
-llvm::ArrayRef<OpEntry> einsumOps();
-llvm::ArrayRef<OpEntry> elementwiseOps();
-llvm::ArrayRef<OpEntry> lossOps();
-llvm::ArrayRef<OpEntry> movementOps();
-llvm::ArrayRef<OpEntry> normalizationOps();
-llvm::ArrayRef<OpEntry> poolingOps();
-llvm::ArrayRef<OpEntry> quantizationOps();
-llvm::ArrayRef<OpEntry> recurrentOps();
-llvm::ArrayRef<OpEntry> reductionOps();
-llvm::ArrayRef<OpEntry> resizeOps();
-llvm::ArrayRef<OpEntry> samplingOps();
-llvm::ArrayRef<OpEntry> scatterOps();
-llvm::ArrayRef<OpEntry> selectionOps();
-llvm::ArrayRef<OpEntry> sequenceOps();
-llvm::ArrayRef<OpEntry> shapeOps();
-llvm::ArrayRef<OpEntry> signalOps();
-
-/// How to build an op of an operator set; null if it is not supported.
-const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,
-                      int64_t opset);
-
 } // namespace tinh::onnx
 
 #endif // TINH_COMPILER_IMPORT_ONNX_NODEBUILDER_H

@@ -16,7 +16,7 @@
 // last.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 #include <map>
 

@@ -12,7 +12,7 @@
 //   loss[n, d…] = -logs[n, target[n, d…], d…] · weight[target[n, d…]]
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
 

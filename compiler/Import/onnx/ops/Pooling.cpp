@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/OpTable.h"
 #include "compiler/Import/onnx/ops/Windows.h"
 
 #include <cmath>

@@ -12,6 +12,7 @@
 // i32, exactly.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/OpTable.h"
 #include "compiler/Import/onnx/ops/Windows.h"
 
 #include <cmath>

@@ -13,7 +13,7 @@
 //   step t:    state = cell(projected[t], state · Rᵀ, state)
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
 using ::onnx::AttributeProto;

@@ -12,7 +12,7 @@
 // many of antialiasing are a product with a matrix.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 #include <cmath>
 

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
 

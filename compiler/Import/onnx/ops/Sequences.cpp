@@ -10,7 +10,7 @@
 // are taken by constant positions.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
 

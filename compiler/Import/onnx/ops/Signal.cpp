@@ -10,7 +10,7 @@
 // are computed when the artifact is written.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 #include <cmath>
 #include <numbers>

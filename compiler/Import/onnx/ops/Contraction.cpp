@@ -1,10 +1,11 @@
-//===- Contractions.cpp - Matrix products and convolutions ------*- C++ -*-===//
+//===- Contraction.cpp - Matrix products and convolutions -------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/OpTable.h"
 #include "compiler/Import/onnx/ops/Windows.h"
 
 using namespace mlir;
@@ -60,6 +61,23 @@ std::optional<Windows> readWeightWindows(NodeBuilder &b, Value x,
          graph::shapeToString(weights.getType()));
   return std::nullopt;
 }
+
+} // namespace
+
+Value convolve(NodeBuilder &b, Value x, Value weights) {
+  if (!x || !weights)
+    return {};
+  auto w = readWeightWindows(b, x, weights);
+  if (!w)
+    return {};
+  return b.create<graph::ConvOp>(
+      {x, weights},
+      {b.attr("strides", w->strides), b.attr("padding", w->padding),
+       b.attr("dilations", w->dilations),
+       b.attr("groups", b.intAttribute("group", 1)), b.channelsFirst()});
+}
+
+namespace {
 
 Results conv(NodeBuilder &b) {
   return {addBias(b, convolve(b, b.input(0), b.input(1)))};
@@ -205,19 +223,6 @@ ArrayRef<OpEntry> contractionOps() {
       {"MatMul", 1, 2, 2, matmul},
   };
   return entries;
-}
-
-Value convolve(NodeBuilder &b, Value x, Value weights) {
-  if (!x || !weights)
-    return {};
-  auto w = readWeightWindows(b, x, weights);
-  if (!w)
-    return {};
-  return b.create<graph::ConvOp>(
-      {x, weights},
-      {b.attr("strides", w->strides), b.attr("padding", w->padding),
-       b.attr("dilations", w->dilations),
-       b.attr("groups", b.intAttribute("group", 1)), b.channelsFirst()});
 }
 
 } // namespace tinh::onnx

@@ -1,4 +1,4 @@
-//===- Reductions.cpp - Reductions and scans --------------------*- C++ -*-===//
+//===- Reduction.cpp - Reductions and scans ---------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Normalizations.cpp - Softmax, norms, attention -----------*- C++ -*-===//
+//===- Normalization.cpp - Softmax, norms, attention ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

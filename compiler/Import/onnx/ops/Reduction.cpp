@@ -1,11 +1,11 @@
-//===- Reductions.cpp - Reductions and scans --------------------*- C++ -*-===//
+//===- Reduction.cpp - Reductions and scans ---------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
 

@@ -1,0 +1,44 @@
+//===- OpTable.cpp - What builds each op of ONNX ----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/OpTable.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
+  using Table = llvm::StringMap<SmallVector<const OpEntry *, 1>>;
+  static const Table table = [] {
+    Table result;
+    for (ArrayRef<OpEntry> family :
+         {activationOps(),  attentionOps(),    constantOps(),
+          contractionOps(), einsumOps(),       elementwiseOps(),
+          lossOps(),        movementOps(),     normalizationOps(),
+          poolingOps(),     quantizationOps(), recurrentOps(),
+          reductionOps(),   resizeOps(),       samplingOps(),
+          scatterOps(),     selectionOps(),    sequenceOps(),
+          shapeOps(),       signalOps()})
+      for (const OpEntry &entry : family)
+        result[entry.name].push_back(&entry);
+    return result;
+  }();
+  if (!domain.empty())
+    return nullptr;
+  const OpEntry *best = nullptr;
+  auto it = table.find(name);
+  if (it == table.end())
+    return nullptr;
+  for (const OpEntry *entry : it->second)
+    if (entry->since <= opset && (!best || entry->since > best->since))
+      best = entry;
+  return best;
+}
+
+} // namespace tinh::onnx
