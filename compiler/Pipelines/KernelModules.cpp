@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/KernelModules.h"
 
-#include "compiler/Codegen/CPU/ObjectCode.h"
+#include "compiler/Codegen/CPU/LowerToLLVM.h"
 #include "compiler/Codegen/CPU/Strategies.h"
-#include "compiler/Codegen/CUDA/DeviceCode.h"
+#include "compiler/Codegen/CUDA/LowerToNVVM.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"

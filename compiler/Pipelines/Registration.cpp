@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Registration.h"
 
-#include "compiler/Codegen/CPU/ObjectCode.h"
-#include "compiler/Codegen/CUDA/DeviceCode.h"
+#include "compiler/Codegen/CPU/LowerToLLVM.h"
+#include "compiler/Codegen/CUDA/LowerToNVVM.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Gradients/Gradients.h"

@@ -1,12 +1,12 @@
-//===- DeviceCode.h - From kernel functions to code for GPUs ----*- C++ -*-===//
+//===- LowerToNVVM.h - From kernel functions to code for GPUs ---*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_DEVICECODE_H
-#define TINH_CODEGEN_CUDA_DEVICECODE_H
+#ifndef TINH_CODEGEN_CUDA_LOWERTONVVM_H
+#define TINH_CODEGEN_CUDA_LOWERTONVVM_H
 
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CUDA/Target.h"
@@ -58,4 +58,4 @@ emitEmulatedImage(llvm::ArrayRef<mlir::ModuleOp> nvvmModules,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_DEVICECODE_H
+#endif // TINH_CODEGEN_CUDA_LOWERTONVVM_H

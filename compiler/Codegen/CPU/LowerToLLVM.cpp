@@ -1,11 +1,11 @@
-//===- ObjectCode.cpp - From kernel functions to machine code ---*- C++ -*-===//
+//===- LowerToLLVM.cpp - From kernel functions to machine code --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/ObjectCode.h"
+#include "compiler/Codegen/CPU/LowerToLLVM.h"
 
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Support/MachineCode.h"

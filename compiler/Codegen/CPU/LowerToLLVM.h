@@ -1,12 +1,12 @@
-//===- ObjectCode.h - From kernel functions to machine code -----*- C++ -*-===//
+//===- LowerToLLVM.h - From kernel functions to machine code ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CPU_OBJECTCODE_H
-#define TINH_CODEGEN_CPU_OBJECTCODE_H
+#ifndef TINH_CODEGEN_CPU_LOWERTOLLVM_H
+#define TINH_CODEGEN_CPU_LOWERTOLLVM_H
 
 #include "compiler/Codegen/CPU/Target.h"
 
@@ -30,4 +30,4 @@ emitObject(mlir::ModuleOp llvmModule, const Target &target);
 
 } // namespace tinh::cpu
 
-#endif // TINH_CODEGEN_CPU_OBJECTCODE_H
+#endif // TINH_CODEGEN_CPU_LOWERTOLLVM_H

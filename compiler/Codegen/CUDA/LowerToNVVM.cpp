@@ -1,11 +1,11 @@
-//===- DeviceCode.cpp - From kernel functions to code for GPUs --*- C++ -*-===//
+//===- LowerToNVVM.cpp - From kernel functions to code for GPUs -*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/DeviceCode.h"
+#include "compiler/Codegen/CUDA/LowerToNVVM.h"
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Emulate/Emulate.h"
