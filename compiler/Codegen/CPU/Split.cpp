@@ -40,41 +40,32 @@ static constexpr int64_t kEnough = 8, kWanted = 16;
 
 /// Lets a dispatch of its own compute parts of the sums of a product that makes
 /// so few blocks.
-static graph::DispatchOp splitSums(OpBuilder &b, SymbolTable &symbols,
-                                   func::FuncOp kernel,
-                                   graph::DispatchOp dispatch, const Product &p,
-                                   int64_t blocks) {
+static graph::DispatchOp splitSums(DispatchedKernel dispatched,
+                                   const Product &p, int64_t blocks) {
   constexpr int64_t kLeastSums = 1024;
   if (blocks >= kEnough || !matchCombiner(p.op))
     return {};
   return dispatchParts(
-      b, symbols, kernel, dispatch, p.op, p.depth[0],
+      dispatched, p.op, p.depth[0],
       {static_cast<int64_t>(llvm::divideCeil(kWanted, blocks)), kLeastSums});
 }
 
-graph::DispatchOp OuterProductsStrategy::split(OpBuilder &b,
-                                               SymbolTable &symbols,
-                                               func::FuncOp kernel,
-                                               graph::DispatchOp dispatch,
+graph::DispatchOp OuterProductsStrategy::split(DispatchedKernel dispatched,
                                                const Target &target) {
-  auto p = OuterProductsStrategy::match(kernel);
+  auto p = OuterProductsStrategy::match(dispatched.kernel);
   if (!p || !p->batch.empty())
     return {};
-  return splitSums(b, symbols, kernel, dispatch, *p,
+  return splitSums(dispatched, *p,
                    planOuterProducts(*p, target, /*enoughChunks=*/1).chunks);
 }
 
-graph::DispatchOp DepthwiseGradientStrategy::split(OpBuilder &b,
-                                                   SymbolTable &symbols,
-                                                   func::FuncOp kernel,
-                                                   graph::DispatchOp dispatch,
+graph::DispatchOp DepthwiseGradientStrategy::split(DispatchedKernel dispatched,
                                                    const Target &target) {
-  auto g = DepthwiseGradientStrategy::match(kernel);
+  auto g = DepthwiseGradientStrategy::match(dispatched.kernel);
   if (!g || g->batch.size() > 1)
     return {};
   int64_t lanes = target.vectorBytes / g->elementBytes();
-  return splitSums(b, symbols, kernel, dispatch, *g,
-                   llvm::divideCeil(g->channels(), lanes));
+  return splitSums(dispatched, *g, llvm::divideCeil(g->channels(), lanes));
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,9 +78,8 @@ static int64_t chunksOf(func::FuncOp kernel) {
 
 /// Lets a kernel of its own compute a stage of one that would be one chunk with
 /// much work.
-static graph::DispatchOp splitRowsStage(OpBuilder &b, SymbolTable &symbols,
-                                        func::FuncOp kernel,
-                                        graph::DispatchOp dispatch) {
+static graph::DispatchOp splitRowsStage(DispatchedKernel dispatched) {
+  func::FuncOp kernel = dispatched.kernel;
   // What one worker does in less time than it takes to share it.
   constexpr int64_t kLeastElements = 1 << 15;
   if (largestValue(kernel) < kLeastElements || chunksOf(kernel) > 1)
@@ -97,26 +87,23 @@ static graph::DispatchOp splitRowsStage(OpBuilder &b, SymbolTable &symbols,
   auto isWorth = [&](ValueRange values) {
     SmallVector<unsigned> inputs;
     OwningOpRef<func::FuncOp> stage =
-        outlineStage(b, kernel, "_stage", values, inputs);
+        outlineStage(kernel, "_stage", values, inputs);
     return chunksOf(*stage) > 1 ||
            largestValue(kernel, values[0].getDefiningOp()) >= kLeastElements;
   };
-  return splitStage(b, symbols, kernel, dispatch,
-                    RowsStrategy::match(kernel)->stages, isWorth);
+  return splitStage(dispatched, RowsStrategy::match(kernel)->stages, isWorth);
 }
 
-graph::DispatchOp RowsStrategy::split(OpBuilder &b, SymbolTable &symbols,
-                                      func::FuncOp kernel,
-                                      graph::DispatchOp dispatch,
+graph::DispatchOp RowsStrategy::split(DispatchedKernel dispatched,
                                       const Target &) {
   constexpr int64_t kLeastElements = 1 << 16, kLeastReduced = 256;
-  if (auto stage = splitRowsStage(b, symbols, kernel, dispatch))
+  if (auto stage = splitRowsStage(dispatched))
     return stage;
-  int64_t chunks = chunksOf(kernel);
+  int64_t chunks = chunksOf(dispatched.kernel);
   if (chunks >= kEnough)
     return {};
   return splitReduction(
-      b, symbols, kernel, dispatch, kLeastElements,
+      dispatched, kLeastElements,
       {static_cast<int64_t>(llvm::divideCeil(kWanted, chunks)), kLeastReduced,
        /*ofFirstLoop=*/true});
 }

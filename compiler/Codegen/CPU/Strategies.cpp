@@ -47,18 +47,17 @@ FailureOr<Target> targetOf(ModuleOp module) {
 
 LogicalResult splitKernels(ModuleOp module, const Target &target,
                            VisitKernel visit) {
-  OpBuilder b(module.getContext());
   return prepareKernels(
       module, /*onCuda=*/false,
-      [&](SymbolTable &symbols, func::FuncOp kernel,
-          graph::DispatchOp dispatch) -> SmallVector<graph::DispatchOp> {
+      [&](DispatchedKernel dispatched) -> SmallVector<graph::DispatchOp> {
+        auto [symbols, kernel, dispatch] = dispatched;
         if (kernel->hasAttr(graph::names::kPlan))
           return {};
         graph::KernelPlanInterface plan =
             strategies().cheapest(kernel, target)->plan;
         const Strategy<Device> *strategy = strategies().find(plan);
         if (strategy->split)
-          if (auto part = strategy->split(b, symbols, kernel, dispatch, target))
+          if (auto part = strategy->split(dispatched, target))
             return {dispatch, part};
         visit(dispatch, kernel, plan);
         return {};

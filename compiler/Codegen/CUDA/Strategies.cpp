@@ -58,37 +58,33 @@ FailureOr<Target> targetOf(ModuleOp module) {
 
 /// Splits and packs, until the kernel is what its strategy wants; one that has
 /// a plan already is.
-static SmallVector<graph::DispatchOp>
-prepare(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-        graph::DispatchOp dispatch, const Target &target) {
+static SmallVector<graph::DispatchOp> prepare(DispatchedKernel dispatched,
+                                              const Target &target) {
+  auto [symbols, kernel, dispatch] = dispatched;
   if (kernel->hasAttr(graph::names::kPlan) || isWorthBlocks(kernel, target))
     return {};
-  if (graph::DispatchOp stage = splitChain(b, symbols, kernel, dispatch))
+  if (graph::DispatchOp stage = splitChain(dispatched))
     return {dispatch, stage};
-  if (graph::DispatchOp parts =
-          splitProduct(b, symbols, kernel, dispatch, target))
-    packFactors(b, symbols, symbols.lookup<func::FuncOp>(parts.getKernel()),
-                parts, target);
+  if (graph::DispatchOp parts = splitProduct(dispatched, target))
+    packFactors(
+        {symbols, symbols.lookup<func::FuncOp>(parts.getKernel()), parts},
+        target);
   else if (isWorthTiles(kernel))
-    packFactors(b, symbols, kernel, dispatch, target);
-  else if (graph::DispatchOp stage = splitRows(b, symbols, kernel, dispatch))
+    packFactors(dispatched, target);
+  else if (graph::DispatchOp stage = splitRows(dispatched))
     return {dispatch, stage};
   else
-    packTaps(b, symbols, kernel, dispatch);
+    packTaps(dispatched);
   return {};
 }
 
 LogicalResult prepareKernels(ModuleOp module) {
-  OpBuilder b(module.getContext());
   auto target = targetOf(module);
   if (failed(target))
     return failure();
-  return codegen::prepareKernels(module, /*onCuda=*/true,
-                                 [&](SymbolTable &symbols, func::FuncOp kernel,
-                                     graph::DispatchOp dispatch) {
-                                   return prepare(b, symbols, kernel, dispatch,
-                                                  *target);
-                                 });
+  return codegen::prepareKernels(
+      module, /*onCuda=*/true,
+      [&](DispatchedKernel kernel) { return prepare(kernel, *target); });
 }
 
 //===----------------------------------------------------------------------===//

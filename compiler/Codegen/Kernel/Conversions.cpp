@@ -73,10 +73,10 @@ Value dispatchTo(OpBuilder &b, Location loc, func::FuncOp kernel, Value value) {
       .getResult(0);
 }
 
-Value convertOperand(OpBuilder &b, SymbolTable &symbols,
-                     graph::DispatchOp dispatch, unsigned operand, Value source,
-                     Type from, Convert convert) {
-  auto reader = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+Value convertOperand(OpBuilder &b, DispatchedKernel dispatched,
+                     unsigned operand, Value source, Type from,
+                     Convert convert) {
+  auto [symbols, reader, dispatch] = dispatched;
   func::FuncOp kernel =
       createConversion(b, symbols, reader, "_pack", from, convert);
   Attribute device = reader->getAttr(graph::names::kDevice);
@@ -98,26 +98,24 @@ void readInOrder(OpBuilder &b, Value value, Type type,
   changeArgument(b, value, type, [](Value x) { return x; });
 }
 
-void packOperand(OpBuilder &b, SymbolTable &symbols, graph::DispatchOp dispatch,
-                 Value value, ArrayRef<int64_t> order) {
+void packOperand(DispatchedKernel dispatched, Value value,
+                 ArrayRef<int64_t> order) {
   unsigned operand = reshapedArgument(value).getArgNumber();
-  Value source = dispatch.getInputs()[operand];
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(dispatch);
+  OpBuilder b(dispatched.dispatch);
+  Value source = dispatched.dispatch.getInputs()[operand];
   Value packed = convertOperand(
-      b, symbols, dispatch, operand, source, source.getType(), [&](Value x) {
+      b, dispatched, operand, source, source.getType(), [&](Value x) {
         return permute(b, x.getLoc(), reshapeLike(b, value, x), order);
       });
   readInOrder(b, value, packed.getType(), order);
 }
 
-void packOperandLast(OpBuilder &b, SymbolTable &symbols,
-                     graph::DispatchOp dispatch, Value value, int64_t last) {
+void packOperandLast(DispatchedKernel dispatched, Value value, int64_t last) {
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   order.erase(order.begin() + last);
   order.push_back(last);
-  packOperand(b, symbols, dispatch, value, order);
+  packOperand(dispatched, value, order);
 }
 
 //===----------------------------------------------------------------------===//

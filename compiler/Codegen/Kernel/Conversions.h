@@ -13,11 +13,9 @@
 #ifndef TINH_CODEGEN_KERNEL_CONVERSIONS_H
 #define TINH_CODEGEN_KERNEL_CONVERSIONS_H
 
-#include "dialects/graph/Graph.h"
+#include "compiler/Codegen/Kernel/Strategy.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
-#include "mlir/IR/SymbolTable.h"
 
 namespace tinh::codegen {
 
@@ -54,20 +52,17 @@ mlir::Value dispatchTo(mlir::OpBuilder &b, mlir::Location loc,
 
 /// Lets a kernel of its own, of the same device unless it works on constants
 /// alone, `convert` what is `source`, of type `from`, for operand `operand` of
-/// `dispatch`. Returns what that reads then.
-mlir::Value convertOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                           graph::DispatchOp dispatch, unsigned operand,
-                           mlir::Value source, mlir::Type from,
-                           Convert convert);
+/// the kernel. Returns what that reads then.
+mlir::Value convertOperand(mlir::OpBuilder &b, DispatchedKernel dispatched,
+                           unsigned operand, mlir::Value source,
+                           mlir::Type from, Convert convert);
 
 /// Lets a dispatch copy `value`, which one op reads of an argument that is
 /// packable, to memory in which its dimensions have this order.
-void packOperand(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                 graph::DispatchOp dispatch, mlir::Value value,
+void packOperand(DispatchedKernel dispatched, mlir::Value value,
                  llvm::ArrayRef<int64_t> order);
 /// The same with dimension `last` behind the others.
-void packOperandLast(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                     graph::DispatchOp dispatch, mlir::Value value,
+void packOperandLast(DispatchedKernel dispatched, mlir::Value value,
                      int64_t last);
 
 //===----------------------------------------------------------------------===//

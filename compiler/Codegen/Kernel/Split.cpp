@@ -82,7 +82,7 @@ int64_t largestValue(func::FuncOp kernel, Operation *without) {
   return most;
 }
 
-func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
+func::FuncOp outlineStage(func::FuncOp kernel, StringRef suffix,
                           ValueRange results,
                           SmallVectorImpl<unsigned> &inputs) {
   llvm::DenseSet<Operation *> ops = dependencies(results[0].getDefiningOp());
@@ -98,8 +98,7 @@ func::FuncOp outlineStage(OpBuilder &b, func::FuncOp kernel, StringRef suffix,
       inputs.push_back(argument.getArgNumber());
       types.push_back(argument.getType());
     }
-  OpBuilder::InsertionGuard guard(b);
-  b.clearInsertionPoint();
+  OpBuilder b(kernel.getContext());
   auto stage = func::FuncOp::create(
       b, results[0].getLoc(), (kernel.getName() + suffix).str(),
       b.getFunctionType(types, results.getTypes()));
@@ -133,19 +132,18 @@ static void eraseUnused(func::FuncOp kernel, graph::DispatchOp dispatch) {
     }
 }
 
-graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
-                                func::FuncOp kernel, graph::DispatchOp dispatch,
-                                StringRef suffix, ValueRange values) {
+graph::DispatchOp dispatchStage(DispatchedKernel dispatched, StringRef suffix,
+                                ValueRange values) {
+  auto [symbols, kernel, dispatch] = dispatched;
   // In several kernels, parts of attention are products and a softmax like
   // others.
   for (auto op : kernel.getOps<linalg::GenericOp>())
     if (op->hasAttrOfType<origin::AttentionAttr>(origin::kOp))
       op->removeAttr(origin::kOp);
   SmallVector<unsigned> inputs;
-  func::FuncOp stage = outlineStage(b, kernel, suffix, values, inputs);
+  func::FuncOp stage = outlineStage(kernel, suffix, values, inputs);
   symbols.insert(stage, kernel->getIterator());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(dispatch);
+  OpBuilder b(dispatch);
   auto operands = llvm::map_to_vector(inputs, [&](unsigned input) {
     return Value(dispatch.getInputs()[input]);
   });
@@ -163,14 +161,13 @@ graph::DispatchOp dispatchStage(OpBuilder &b, SymbolTable &symbols,
   return computed;
 }
 
-graph::DispatchOp splitStage(OpBuilder &b, SymbolTable &symbols,
-                             func::FuncOp kernel, graph::DispatchOp dispatch,
+graph::DispatchOp splitStage(DispatchedKernel dispatched,
                              ArrayRef<linalg::GenericOp> stages,
                              function_ref<bool(ValueRange)> isWorth) {
   for (linalg::GenericOp stage : stages) {
     SmallVector<Value> values = handedOver(stage);
     if (!values.empty() && isWorth(values))
-      return dispatchStage(b, symbols, kernel, dispatch, "_stage", values);
+      return dispatchStage(dispatched, "_stage", values);
   }
   return {};
 }
@@ -266,8 +263,7 @@ static Value combineParts(OpBuilder &b, linalg::GenericOp op, Value parts) {
       .getResult(0);
 }
 
-graph::DispatchOp dispatchParts(OpBuilder &b, SymbolTable &symbols,
-                                func::FuncOp kernel, graph::DispatchOp dispatch,
+graph::DispatchOp dispatchParts(DispatchedKernel dispatched,
                                 linalg::GenericOp op, ArrayRef<unsigned> loops,
                                 const Parts &parts) {
   int64_t count = 1, most = reducedElements(op) / parts.leastReduced;
@@ -284,12 +280,11 @@ graph::DispatchOp dispatchParts(OpBuilder &b, SymbolTable &symbols,
   }
   if (count == 1)
     return {};
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op);
+  OpBuilder b(op);
   Value reduced = reduceParts(b, op, split, count, matchCombiner(op)->neutral);
   op.getResult(0).replaceAllUsesWith(combineParts(b, op, reduced));
   op.erase();
-  return dispatchStage(b, symbols, kernel, dispatch, "_parts", reduced);
+  return dispatchStage(dispatched, "_parts", reduced);
 }
 
 bool combinesElements(linalg::GenericOp op) {
@@ -301,18 +296,16 @@ bool combinesElements(linalg::GenericOp op) {
   return matchCombiner(op) && !matchScan(op) && !readsMore.wasInterrupted();
 }
 
-graph::DispatchOp splitReduction(OpBuilder &b, SymbolTable &symbols,
-                                 func::FuncOp kernel,
-                                 graph::DispatchOp dispatch,
+graph::DispatchOp splitReduction(DispatchedKernel dispatched,
                                  int64_t leastElements, const Parts &parts) {
+  func::FuncOp kernel = dispatched.kernel;
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
     if (ShapedType::getNumElements(op.getStaticLoopRanges()) < leastElements ||
         !combinesElements(op) || largestValue(kernel, op) >= leastElements)
       continue;
     SmallVector<unsigned> loops;
     op.getReductionDims(loops);
-    if (auto split =
-            dispatchParts(b, symbols, kernel, dispatch, op, loops, parts))
+    if (auto split = dispatchParts(dispatched, op, loops, parts))
       return split;
   }
   return {};

@@ -13,11 +13,9 @@
 #ifndef TINH_CODEGEN_KERNEL_SPLIT_H
 #define TINH_CODEGEN_KERNEL_SPLIT_H
 
-#include "dialects/graph/Graph.h"
+#include "compiler/Codegen/Kernel/Strategy.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace tinh::codegen {
@@ -37,24 +35,21 @@ int64_t largestValue(mlir::func::FuncOp kernel,
 
 /// Makes a kernel, outside of any module, of what computes `results`, which are
 /// of one op, from those arguments of `kernel` whose numbers `inputs` receives.
-mlir::func::FuncOp outlineStage(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
+mlir::func::FuncOp outlineStage(mlir::func::FuncOp kernel,
                                 mlir::StringRef suffix,
                                 mlir::ValueRange results,
                                 llvm::SmallVectorImpl<unsigned> &inputs);
 
 /// Lets a kernel of its own compute `values`, which are of one op. Its name
 /// ends in `suffix`.
-graph::DispatchOp dispatchStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                                mlir::func::FuncOp kernel,
-                                graph::DispatchOp dispatch,
+graph::DispatchOp dispatchStage(DispatchedKernel dispatched,
                                 mlir::StringRef suffix,
                                 mlir::ValueRange values);
 
 /// Lets a kernel of its own compute the first of `stages` whose values, as they
 /// are handed over, `isWorth` a kernel; null if there is none.
 graph::DispatchOp
-splitStage(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-           mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
+splitStage(DispatchedKernel dispatched,
            llvm::ArrayRef<mlir::linalg::GenericOp> stages,
            llvm::function_ref<bool(mlir::ValueRange)> isWorth);
 
@@ -74,18 +69,14 @@ struct Parts {
 
 /// Lets a dispatch of its own compute parts of the reduction `op`, of one of
 /// `loops`; null if none can be divided.
-graph::DispatchOp dispatchParts(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                                mlir::func::FuncOp kernel,
-                                graph::DispatchOp dispatch,
+graph::DispatchOp dispatchParts(DispatchedKernel dispatched,
                                 mlir::linalg::GenericOp op,
                                 llvm::ArrayRef<unsigned> loops,
                                 const Parts &parts);
 
-/// The same of the first reduction in `kernel` that goes through so many
+/// The same of the first reduction of the kernel that goes through so many
 /// elements, if nothing after it does; null if there is none.
-graph::DispatchOp splitReduction(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                                 mlir::func::FuncOp kernel,
-                                 graph::DispatchOp dispatch,
+graph::DispatchOp splitReduction(DispatchedKernel dispatched,
                                  int64_t leastElements, const Parts &parts);
 
 } // namespace tinh::codegen

@@ -101,7 +101,7 @@ LogicalResult prepareKernels(ModuleOp module, bool onCuda,
     if (!kernel)
       return dispatch.emitOpError("names no kernel function");
     if (graph::isOnCuda(kernel) == onCuda)
-      worklist.append(prepare(symbols, kernel, dispatch));
+      worklist.append(prepare({symbols, kernel, dispatch}));
   }
   return success();
 }

@@ -23,7 +23,7 @@
 //                   of which Device::idleCycles adds what sharing costs;
 //   emit(kernel, match, expanded, target)
 //                   the code. It decides nothing.
-//   split(b, symbols, kernel, dispatch, target)
+//   split(dispatched, target)
 //                   if it is there: makes two kernels of one where work could
 //                   be shared among more workers then, and gives the dispatch
 //                   of the new one.
@@ -92,6 +92,14 @@ struct Division {
 /// A plan from which nothing follows but the division.
 template <typename Plan> struct Divided : Plan, Division {};
 
+/// A kernel function and the one op that dispatches it, in a module of these
+/// symbols.
+struct DispatchedKernel {
+  mlir::SymbolTable &symbols;
+  mlir::func::FuncOp kernel;
+  graph::DispatchOp dispatch;
+};
+
 /// A row of the table of a device, which has the types Target and
 /// EmittedKernel, a name and the function idleCycles.
 template <typename Device> struct Strategy {
@@ -105,9 +113,7 @@ template <typename Device> struct Strategy {
                                       const Target &);
   llvm::LogicalResult (*emit)(EmittedKernel &, mlir::Attribute plan,
                               const Target &);
-  graph::DispatchOp (*split)(mlir::OpBuilder &, mlir::SymbolTable &,
-                             mlir::func::FuncOp, graph::DispatchOp,
-                             const Target &) = nullptr;
+  graph::DispatchOp (*split)(DispatchedKernel, const Target &) = nullptr;
 };
 
 /// The row of the class S.
@@ -249,9 +255,8 @@ llvm::SmallVector<mlir::Type> operandMemory(mlir::func::FuncOp kernel);
 
 /// Makes a kernel what its strategy wants; returns the dispatches to look at
 /// next, the last one first: those whose kernels are new or have changed.
-using PrepareKernel = llvm::function_ref<llvm::SmallVector<graph::DispatchOp>(
-    mlir::SymbolTable &symbols, mlir::func::FuncOp kernel,
-    graph::DispatchOp dispatch)>;
+using PrepareKernel =
+    llvm::function_ref<llvm::SmallVector<graph::DispatchOp>(DispatchedKernel)>;
 
 /// Prepares the kernels of all dispatches of `module` that are on the GPU, or
 /// those that are not.

@@ -58,9 +58,7 @@ struct DepthwiseGradientStrategy {
                                   const DepthwiseGradientPlan &,
                                   const Target &);
   /// Into parts of the sums and their sum (CPU/Split.cpp).
-  static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
-                                 mlir::func::FuncOp, graph::DispatchOp,
-                                 const Target &);
+  static graph::DispatchOp split(DispatchedKernel, const Target &);
 };
 
 } // namespace tinh::cpu

@@ -59,8 +59,8 @@ void VariableLayouts::changeReaders(Proposal &proposal, Value value) {
       readPanels(b, product->kernel, product->contraction, layout);
     } else {
       PanelsAttr own = product->layout;
-      convertOperand(b, symbols, product->dispatch, product->operand, value,
-                     layout.getPacked(), [&](Value x) {
+      convertOperand(b, {symbols, product->kernel, product->dispatch},
+                     product->operand, value, layout.getPacked(), [&](Value x) {
                        return repackPanels(b, x.getLoc(), x, layout, own);
                      });
       readPanels(b, product->kernel, product->contraction, own);

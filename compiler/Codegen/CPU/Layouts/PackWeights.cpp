@@ -202,8 +202,8 @@ void WeightPacker::pack(WeightsReader &reader) {
   if (movement)
     source = movement.getInputs()[0];
   b.setInsertionPoint(reader.dispatch);
-  convertOperand(b, *symbols, reader.dispatch, reader.operand, source,
-                 source.getType(), [&](Value x) {
+  convertOperand(b, {*symbols, reader.kernel, reader.dispatch}, reader.operand,
+                 source, source.getType(), [&](Value x) {
                    if (movement)
                      x = inlineKernel(
                          b, symbols->lookup<func::FuncOp>(movement.getKernel()),
@@ -220,8 +220,8 @@ void WeightPacker::pack(WeightsReader &reader) {
 /// Moves the channels of constant weights under a window to the end, where the
 /// lanes want them: [C, kernel…] becomes [kernel…, C].
 void WeightPacker::packWindows(graph::DispatchOp dispatch) {
-  auto w = WindowsStrategy::match(
-      symbols->lookup<func::FuncOp>(dispatch.getKernel()));
+  auto kernel = symbols->lookup<func::FuncOp>(dispatch.getKernel());
+  auto w = WindowsStrategy::match(kernel);
   for (OpOperand *operand : w->op.getDpsInputOperands()) {
     AffineMap map = w->op.getMatchingIndexingMap(operand);
     auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
@@ -229,7 +229,7 @@ void WeightPacker::packWindows(graph::DispatchOp dispatch) {
     if (operand->getOperandNumber() != w->input && channels && argument &&
         *channels + 1 < map.getNumResults() &&
         isOfConstants(dispatch.getInputs()[argument.getArgNumber()]))
-      packOperandLast(b, *symbols, dispatch, operand->get(), *channels);
+      packOperandLast({*symbols, kernel, dispatch}, operand->get(), *channels);
   }
 }
 

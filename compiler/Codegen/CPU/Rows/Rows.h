@@ -96,9 +96,7 @@ struct RowsStrategy {
                                   const RowsPlan &, const Target &);
   /// Into a stage that all results need and what follows, or parts of a long
   /// reduction and their sum (CPU/Split.cpp).
-  static graph::DispatchOp split(mlir::OpBuilder &, mlir::SymbolTable &,
-                                 mlir::func::FuncOp, graph::DispatchOp,
-                                 const Target &);
+  static graph::DispatchOp split(DispatchedKernel, const Target &);
 };
 
 } // namespace tinh::cpu

@@ -54,22 +54,16 @@ Match<Product> describeProduct(mlir::linalg::GenericOp op, bool columnsFirst);
 bool isWorthTiles(const Product &p);
 bool isWorthTiles(mlir::func::FuncOp kernel);
 
-/// Lets a dispatch of its own compute what a large product of `kernel` reads of
-/// other reductions, or the product itself; null if it changed nothing.
-graph::DispatchOp splitChain(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                             mlir::func::FuncOp kernel,
-                             graph::DispatchOp dispatch);
+/// Lets a dispatch of its own compute what a large product of the kernel reads
+/// of other reductions, or the product itself; null if it changed nothing.
+graph::DispatchOp splitChain(DispatchedKernel dispatched);
 
-/// Lets a kernel of its own compute parts of the product in `kernel`, if it has
-/// too few blocks; null if it has enough.
-graph::DispatchOp splitProduct(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                               mlir::func::FuncOp kernel,
-                               graph::DispatchOp dispatch,
+/// Lets a kernel of its own compute parts of the product in the kernel, if it
+/// has too few blocks; null if it has enough.
+graph::DispatchOp splitProduct(DispatchedKernel dispatched,
                                const Target &target);
 /// Copies the factors for which that pays.
-void packFactors(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                 mlir::func::FuncOp kernel, graph::DispatchOp dispatch,
-                 const Target &target);
+void packFactors(DispatchedKernel dispatched, const Target &target);
 
 /// Tiles of a product that a plan's blocks have.
 struct Tiles {

@@ -32,12 +32,11 @@ namespace tinh::cuda {
 // Long sums
 //===----------------------------------------------------------------------===//
 
-graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
-                               func::FuncOp kernel, graph::DispatchOp dispatch,
+graph::DispatchOp splitProduct(DispatchedKernel dispatched,
                                const Target &target) {
   constexpr int64_t kLeastDepth = 256;
-  auto p = ContractionStrategy::match(kernel);
-  linalg::GenericOp op = onlyReduction(kernel);
+  auto p = ContractionStrategy::match(dispatched.kernel);
+  linalg::GenericOp op = onlyReduction(dispatched.kernel);
   if (!p || !isWorthTiles(*p) || !matchCombiner(op))
     return {};
   int64_t blocks = tilesOf(*p, planTiles(*p, target)).blocks();
@@ -45,8 +44,7 @@ graph::DispatchOp splitProduct(OpBuilder &b, SymbolTable &symbols,
   if (blocks * 2 > enough)
     return {};
   int64_t wanted = llvm::divideCeil(enough, blocks);
-  return dispatchParts(b, symbols, kernel, dispatch, op, p->depth,
-                       {wanted, kLeastDepth});
+  return dispatchParts(dispatched, op, p->depth, {wanted, kLeastDepth});
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,8 +89,8 @@ wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
   return order;
 }
 
-void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-                 graph::DispatchOp dispatch, const Target &target) {
+void packFactors(DispatchedKernel dispatched, const Target &target) {
+  auto [symbols, kernel, dispatch] = dispatched;
   auto p = ContractionStrategy::match(kernel);
   if (!p || !isWorthTiles(*p))
     return;
@@ -108,7 +106,7 @@ void packFactors(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
         isOfConstants(dispatch.getInputs()[argument.getArgNumber()]);
     auto order = wantedOrder(*p, *factor, isFilter(kernel, target, argument));
     if (order && (constant || times >= 4))
-      packOperand(b, symbols, dispatch, factor->value, *order);
+      packOperand(dispatched, factor->value, *order);
   }
 }
 

@@ -80,15 +80,14 @@ static Value chainedInput(Value input) {
 
 /// Lets `op` read `chained`, of which its operand `use` is a reshape, in the
 /// narrow type of its other factor: tensor cores multiply such. What it is now.
-static Value narrowChained(OpBuilder &b, linalg::GenericOp op, OpOperand &use,
+static Value narrowChained(linalg::GenericOp op, OpOperand &use,
                            Value chained) {
   Value other = op.getDpsInputs()[use.getOperandNumber() == 0 ? 1 : 0];
   Type wide = getElementTypeOrSelf(chained),
        narrow = getElementTypeOrSelf(other);
   if (!wide.isF32() || narrow.getIntOrFloatBitWidth() != 16)
     return chained;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op);
+  OpBuilder b(op);
   SmallVector<Operation *> reshapes;
   for (Value value = use.get(); value != chained;
        value = value.getDefiningOp()->getOperand(0))
@@ -111,8 +110,8 @@ static Value narrowChained(OpBuilder &b, linalg::GenericOp op, OpOperand &use,
   return rounded;
 }
 
-graph::DispatchOp splitChain(OpBuilder &b, SymbolTable &symbols,
-                             func::FuncOp kernel, graph::DispatchOp dispatch) {
+graph::DispatchOp splitChain(DispatchedKernel dispatched) {
+  func::FuncOp kernel = dispatched.kernel;
   if (onlyReduction(kernel) && isWorthTiles(kernel))
     return {};
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
@@ -120,11 +119,11 @@ graph::DispatchOp splitChain(OpBuilder &b, SymbolTable &symbols,
       continue;
     for (OpOperand *use : op.getDpsInputOperands())
       if (Value chained = chainedInput(use->get()))
-        return dispatchStage(b, symbols, kernel, dispatch, "_stage",
-                             narrowChained(b, op, *use, chained));
+        return dispatchStage(dispatched, "_stage",
+                             narrowChained(op, *use, chained));
     SmallVector<Value> values = handedOver(op);
     if (!values.empty())
-      return dispatchStage(b, symbols, kernel, dispatch, "_product", values);
+      return dispatchStage(dispatched, "_product", values);
   }
   return {};
 }

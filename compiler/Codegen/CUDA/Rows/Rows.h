@@ -98,10 +98,9 @@ RowsPlanAttr planRows(const RowsKernel &rows);
 bool isWorthTeams(mlir::func::FuncOp kernel);
 
 /// Lets a dispatch of its own compute a reduction, or parts of one, of
-/// `kernel`, where few blocks would have much work; null if it changed nothing.
-graph::DispatchOp splitRows(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-                            mlir::func::FuncOp kernel,
-                            graph::DispatchOp dispatch);
+/// the kernel, where few blocks would have much work; null if it changed
+/// nothing.
+graph::DispatchOp splitRows(DispatchedKernel dispatched);
 
 /// The strategy `rows`.
 struct RowsStrategy {

@@ -42,9 +42,8 @@ static std::optional<int64_t> blocksOf(func::FuncOp kernel) {
 }
 
 /// Lets a kernel of its own compute a reduction that is a stage of `kernel`.
-static graph::DispatchOp splitRowsStage(OpBuilder &b, SymbolTable &symbols,
-                                        func::FuncOp kernel,
-                                        graph::DispatchOp dispatch) {
+static graph::DispatchOp splitRowsStage(DispatchedKernel dispatched) {
+  func::FuncOp kernel = dispatched.kernel;
   auto blocks = blocksOf(kernel);
   if (blocks && (*blocks >= kEnoughBlocks || largestValue(kernel) < kMuch))
     return {};
@@ -56,21 +55,19 @@ static graph::DispatchOp splitRowsStage(OpBuilder &b, SymbolTable &symbols,
   auto isWorth = [&](ValueRange values) {
     return !blocks || largestValue(kernel, values[0].getDefiningOp()) >= kMuch;
   };
-  return splitStage(b, symbols, kernel, dispatch, reductions, isWorth);
+  return splitStage(dispatched, reductions, isWorth);
 }
 
 /// Lets a kernel of its own compute the parts of a reduction.
-static graph::DispatchOp splitLongRows(OpBuilder &b, SymbolTable &symbols,
-                                       func::FuncOp kernel,
-                                       graph::DispatchOp dispatch) {
+static graph::DispatchOp splitLongRows(DispatchedKernel dispatched) {
+  func::FuncOp kernel = dispatched.kernel;
   constexpr int64_t kLeastReduced = 1024;
   int64_t blocks = blocksOf(kernel).value_or(1);
   if (blocks >= plannedMachine().multiprocessors ||
       (blocks >= kEnoughBlocks && largestValue(kernel) / blocks < kTooMuch))
     return {};
   int64_t wanted = llvm::divideCeil(kWantedBlocks, blocks);
-  return splitReduction(b, symbols, kernel, dispatch, kMuch,
-                        {wanted, kLeastReduced});
+  return splitReduction(dispatched, kMuch, {wanted, kLeastReduced});
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,9 +136,8 @@ static Value moveBack(OpBuilder &b, Value moved, unsigned dim) {
 }
 
 /// Lets a kernel of its own compute a large reduction with vectors.
-static graph::DispatchOp splitMoved(OpBuilder &b, SymbolTable &symbols,
-                                    func::FuncOp kernel,
-                                    graph::DispatchOp dispatch) {
+static graph::DispatchOp splitMoved(DispatchedKernel dispatched) {
+  func::FuncOp kernel = dispatched.kernel;
   constexpr int64_t kLeastLong = 8;
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
     auto loop = op.getNumReductionLoops() > 0 ? contiguousLoop(op)
@@ -151,31 +147,30 @@ static graph::DispatchOp splitMoved(OpBuilder &b, SymbolTable &symbols,
         ShapedType::getNumElements(op.getStaticLoopRanges()) < kMuch)
       continue;
     AffineMap output = outputMap(op);
-    auto dim = output.getResultPosition(b.getAffineDimExpr(*loop));
+    auto dim =
+        output.getResultPosition(getAffineDimExpr(*loop, op.getContext()));
     auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     if (!fill || !dim ||
         ShapedType::getNumElements(type.getShape().drop_front(*dim + 1)) == 1)
       continue;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(op);
+    OpBuilder b(op);
     Value moved = moveLast(b, op, fill, *dim);
     op.getResult(0).replaceAllUsesWith(moveBack(b, moved, *dim));
     op.erase();
-    return dispatchStage(b, symbols, kernel, dispatch, "_stage", moved);
+    return dispatchStage(dispatched, "_stage", moved);
   }
   return {};
 }
 
-graph::DispatchOp splitRows(OpBuilder &b, SymbolTable &symbols,
-                            func::FuncOp kernel, graph::DispatchOp dispatch) {
-  if (reducedElements(kernel) <= 1)
+graph::DispatchOp splitRows(DispatchedKernel dispatched) {
+  if (reducedElements(dispatched.kernel) <= 1)
     return {};
-  if (graph::DispatchOp moved = splitMoved(b, symbols, kernel, dispatch))
+  if (graph::DispatchOp moved = splitMoved(dispatched))
     return moved;
-  if (graph::DispatchOp stage = splitRowsStage(b, symbols, kernel, dispatch))
+  if (graph::DispatchOp stage = splitRowsStage(dispatched))
     return stage;
-  return splitLongRows(b, symbols, kernel, dispatch);
+  return splitLongRows(dispatched);
 }
 
 } // namespace tinh::cuda

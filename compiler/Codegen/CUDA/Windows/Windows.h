@@ -43,8 +43,7 @@ struct Windows {
 
 /// Lets dispatches copy weights of windows to where their vectors lie side by
 /// side.
-void packTaps(mlir::OpBuilder &b, mlir::SymbolTable &symbols,
-              mlir::func::FuncOp kernel, graph::DispatchOp dispatch);
+void packTaps(DispatchedKernel dispatched);
 
 /// The strategy `windows`: pooling and depthwise convolutions. A thread
 /// computes a vector of a few results whose windows overlap.

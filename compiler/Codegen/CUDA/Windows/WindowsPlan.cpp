@@ -187,9 +187,8 @@ WindowsStrategy::expand(const Windows &windows, WindowsPlanAttr plan,
   return divided(plan, {blocks, plan.getThreads()}, target, error);
 }
 
-void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
-              graph::DispatchOp dispatch) {
-  auto windows = WindowsStrategy::match(kernel);
+void packTaps(DispatchedKernel dispatched) {
+  auto windows = WindowsStrategy::match(dispatched.kernel);
   if (!windows || !planWindows(*windows))
     return;
   linalg::GenericOp op = windows->op;
@@ -201,7 +200,7 @@ void packTaps(OpBuilder &b, SymbolTable &symbols, func::FuncOp kernel,
     if (operand == windows->input || !map.isProjectedPermutation() || !dim ||
         *dim + 1 == map.getNumResults() || !packableArgument(operand->get()))
       continue;
-    packOperandLast(b, symbols, dispatch, operand->get(), *dim);
+    packOperandLast(dispatched, operand->get(), *dim);
   }
 }
 
