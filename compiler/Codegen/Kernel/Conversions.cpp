@@ -110,12 +110,21 @@ void packOperand(DispatchedKernel dispatched, Value value,
   readInOrder(b, value, packed.getType(), order);
 }
 
-void packOperandLast(DispatchedKernel dispatched, Value value, int64_t last) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  order.erase(order.begin() + last);
-  order.push_back(last);
-  packOperand(dispatched, value, order);
+void packAlong(DispatchedKernel dispatched, OpOperand &operand, unsigned loop,
+               bool ofConstants) {
+  AffineMap map = cast<linalg::GenericOp>(operand.getOwner())
+                      .getMatchingIndexingMap(&operand);
+  auto dim = map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
+  BlockArgument argument = packableArgument(operand.get());
+  if (!dim || *dim + 1 == map.getNumResults() || !argument)
+    return;
+  Value source = dispatched.dispatch.getInputs()[argument.getArgNumber()];
+  if (ofConstants && !isOfConstants(source))
+    return;
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, map.getNumResults()));
+  order.erase(order.begin() + *dim);
+  order.push_back(*dim);
+  packOperand(dispatched, operand.get(), order);
 }
 
 //===----------------------------------------------------------------------===//

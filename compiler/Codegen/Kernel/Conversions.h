@@ -61,9 +61,11 @@ mlir::Value convertOperand(mlir::OpBuilder &b, DispatchedKernel dispatched,
 /// packable, to memory in which its dimensions have this order.
 void packOperand(DispatchedKernel dispatched, mlir::Value value,
                  llvm::ArrayRef<int64_t> order);
-/// The same with dimension `last` behind the others.
-void packOperandLast(DispatchedKernel dispatched, mlir::Value value,
-                     int64_t last);
+/// The same of an operand of an op, if the dimension that `loop` indexes is not
+/// the last one, and becomes that. With `ofConstants`, only where the copy is
+/// made once.
+void packAlong(DispatchedKernel dispatched, mlir::OpOperand &operand,
+               unsigned loop, bool ofConstants);
 
 //===----------------------------------------------------------------------===//
 // Tensors in another form

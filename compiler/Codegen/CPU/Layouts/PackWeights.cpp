@@ -222,15 +222,10 @@ void WeightPacker::pack(WeightsReader &reader) {
 void WeightPacker::packWindows(graph::DispatchOp dispatch) {
   auto kernel = symbols->lookup<func::FuncOp>(dispatch.getKernel());
   auto w = WindowsStrategy::match(kernel);
-  for (OpOperand *operand : w->op.getDpsInputOperands()) {
-    AffineMap map = w->op.getMatchingIndexingMap(operand);
-    auto channels = map.getResultPosition(b.getAffineDimExpr(w->lane));
-    BlockArgument argument = packableArgument(operand->get());
-    if (operand->getOperandNumber() != w->input && channels && argument &&
-        *channels + 1 < map.getNumResults() &&
-        isOfConstants(dispatch.getInputs()[argument.getArgNumber()]))
-      packOperandLast({*symbols, kernel, dispatch}, operand->get(), *channels);
-  }
+  for (OpOperand *operand : w->op.getDpsInputOperands())
+    if (operand->getOperandNumber() != w->input)
+      packAlong({*symbols, kernel, dispatch}, *operand, w->lane,
+                /*ofConstants=*/true);
 }
 
 LogicalResult WeightPacker::run(bool remarks) {

@@ -192,16 +192,11 @@ void packTaps(DispatchedKernel dispatched) {
   if (!windows || !planWindows(*windows))
     return;
   linalg::GenericOp op = windows->op;
-  AffineExpr last =
-      getAffineDimExpr(windows->shape.size() - 1, op.getContext());
-  for (OpOperand *operand : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(operand);
-    auto dim = map.getResultPosition(last);
-    if (operand == windows->input || !map.isProjectedPermutation() || !dim ||
-        *dim + 1 == map.getNumResults() || !packableArgument(operand->get()))
-      continue;
-    packOperandLast(dispatched, operand->get(), *dim);
-  }
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (operand != windows->input &&
+        op.getMatchingIndexingMap(operand).isProjectedPermutation())
+      packAlong(dispatched, *operand, windows->shape.size() - 1,
+                /*ofConstants=*/false);
 }
 
 } // namespace tinh::cuda
