@@ -66,25 +66,17 @@ static std::optional<SmallVector<int64_t>>
 wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
   if (!factor.map.isProjectedPermutation())
     return std::nullopt;
-  auto rank = [&](AffineExpr expr) {
-    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    int64_t before = 0;
-    const Loops *own = &factor.loops, *depth = &p.depth;
-    if (depthLast)
-      std::swap(own, depth);
-    for (const Loops *loops : {&p.batch, depth, own}) {
-      auto found = llvm::find(*loops, loop);
-      if (found != loops->end())
-        return before + (found - loops->begin());
-      before += loops->size();
-    }
-    return int64_t(-1); // One step long.
+  Loops wanted = p.batch;
+  llvm::append_range(wanted, depthLast ? factor.loops : p.depth);
+  llvm::append_range(wanted, depthLast ? p.depth : factor.loops);
+  auto rank = [&](int64_t dim) {
+    auto found = llvm::find(wanted, factor.map.getDimPosition(dim));
+    bool isLong = found != wanted.end(); // More than a step.
+    return isLong ? found - wanted.begin() : -1;
   };
-  SmallVector<int64_t> order =
-      llvm::to_vector(llvm::seq<int64_t>(0, factor.map.getNumResults()));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(factor.map.getNumResults()));
   llvm::sort(order, [&](int64_t x, int64_t y) {
-    return std::pair(rank(factor.map.getResult(x)), x) <
-           std::pair(rank(factor.map.getResult(y)), y);
+    return std::pair(rank(x), x) < std::pair(rank(y), y);
   });
   return order;
 }
