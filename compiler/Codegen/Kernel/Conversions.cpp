@@ -9,10 +9,12 @@
 
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
+#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "dialects/graph/Layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 
@@ -47,8 +49,7 @@ void changeArgument(OpBuilder &b, Value value, Type type, Convert convert) {
     value = reshape->getOperand(0);
     reshape->erase();
   }
-  kernel.setFunctionType(b.getFunctionType(kernel.getBody().getArgumentTypes(),
-                                           kernel.getResultTypes()));
+  updateType(kernel);
 }
 
 func::FuncOp createConversion(OpBuilder &b, SymbolTable &symbols,
@@ -63,7 +64,7 @@ func::FuncOp createConversion(OpBuilder &b, SymbolTable &symbols,
   b.setInsertionPointToStart(kernel.addEntryBlock());
   Value made = convert(kernel.getArgument(0));
   func::ReturnOp::create(b, kernel.getLoc(), made);
-  kernel.setFunctionType(b.getFunctionType(from, made.getType()));
+  updateType(kernel);
   return kernel;
 }
 
@@ -121,10 +122,8 @@ void packAlong(DispatchedKernel dispatched, OpOperand &operand, unsigned loop,
   Value source = dispatched.dispatch.getInputs()[argument.getArgNumber()];
   if (ofConstants && !isOfConstants(source))
     return;
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, map.getNumResults()));
-  order.erase(order.begin() + *dim);
-  order.push_back(*dim);
-  packOperand(dispatched, operand.get(), order);
+  packOperand(dispatched, operand.get(),
+              orderWithLast(map.getNumResults(), *dim));
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,13 +151,11 @@ Value convertElements(OpBuilder &b, Location loc, Value source, Type element) {
   auto type = cast<RankedTensorType>(source.getType());
   if (type.getElementType() == element)
     return source;
-  SmallVector<AffineExpr> exprs;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    exprs.push_back(b.getAffineDimExpr(i));
   bool wider = element.getIntOrFloatBitWidth() >
                type.getElementType().getIntOrFloatBitWidth();
-  return mapElements(b, loc, source, type.getShape(), exprs, element,
-                     [&](OpBuilder &b, Value x) -> Value {
+  return mapElements(b, loc, source, type.getShape(),
+                     b.getMultiDimIdentityMap(type.getRank()).getResults(),
+                     element, [&](OpBuilder &b, Value x) -> Value {
                        if (wider)
                          return arith::ExtFOp::create(b, loc, element, x);
                        return arith::TruncFOp::create(b, loc, element, x);
@@ -195,6 +192,30 @@ Value permute(OpBuilder &b, Location loc, Value source,
     exprs[from] = b.getAffineDimExpr(i);
   }
   return mapElements(b, loc, source, shape, exprs, type.getElementType());
+}
+
+Value reducePermuted(OpBuilder &b, linalg::GenericOp op, linalg::FillOp fill,
+                     ArrayRef<int64_t> permutation) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = maps.back().getSubMap(
+      SmallVector<unsigned>(permutation.begin(), permutation.end()));
+  Value empty = tensor::EmptyOp::create(
+      b, loc, applyPermutation(type.getShape(), permutation),
+      type.getElementType());
+  Value init =
+      linalg::FillOp::create(b, loc, fill.getInputs(), ValueRange(empty))
+          .getResult(0);
+  return cloneBody(b, op, op.getDpsInputs(), init, maps,
+                   op.getIteratorTypesArray());
+}
+
+SmallVector<int64_t> orderWithLast(int64_t rank, int64_t last) {
+  auto order = llvm::to_vector(llvm::seq<int64_t>(rank));
+  order.erase(order.begin() + last);
+  order.push_back(last);
+  return order;
 }
 
 } // namespace tinh::codegen

@@ -93,6 +93,13 @@ mlir::Value divideDimension(mlir::OpBuilder &b, mlir::Location loc,
 /// `source` with its dimensions in another order.
 mlir::Value permute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value source,
                     llvm::ArrayRef<int64_t> permutation);
+/// The same of what the reduction `op`, of one result, makes from `fill` on:
+/// computed so.
+mlir::Value reducePermuted(mlir::OpBuilder &b, mlir::linalg::GenericOp op,
+                           mlir::linalg::FillOp fill,
+                           llvm::ArrayRef<int64_t> permutation);
+/// The order of `rank` dimensions with `last` behind the others.
+llvm::SmallVector<int64_t> orderWithLast(int64_t rank, int64_t last);
 
 } // namespace tinh::codegen
 

@@ -110,24 +110,12 @@ Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
   AffineMap output = op.getMatchingIndexingMap(init);
   if (op.getNumResults() != 1 || !fill || !output.isProjectedPermutation())
     return packPanels(b, loc, result, panels);
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> exprs;
-  for (int64_t dim : layout.getOrder().asArrayRef()) {
-    shape.push_back(type.getDimSize(dim));
-    exprs.push_back(output.getResult(dim));
-  }
-  auto columns = RankedTensorType::get(shape, type.getElementType());
-  auto order = llvm::to_vector(llvm::seq<int64_t>(shape.size()));
+  Value product = reducePermuted(b, op, fill, layout.getOrder());
+  auto columns = cast<RankedTensorType>(product.getType());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(columns.getRank()));
   panels = PanelsAttr::get(b.getContext(), columns, {},
                            b.getDenseI64ArrayAttr(order), layout.getBatch(),
                            layout.getWidth(), {});
-  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
-  Value zero =
-      linalg::FillOp::create(b, loc, fill.getInputs(), empty).getResult(0);
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.back() = AffineMap::get(output.getNumDims(), 0, exprs, b.getContext());
-  Value product = cloneBody(b, op, op.getDpsInputs(), zero, maps,
-                            op.getIteratorTypesArray());
   return packPanels(b, loc, product, panels);
 }
 
@@ -190,8 +178,7 @@ LogicalResult KernelPacker::run(const llvm::SmallBitVector &arguments) {
   for (OpOperand &result : terminator->getOpOperands())
     result.set(pack(result.get()));
   eraseDead(body);
-  kernel.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
-                                           terminator->getOperandTypes()));
+  updateType(kernel);
   return success(llvm::none_of(
       body, [&](Operation &op) { return unpacked.contains(&op); }));
 }

@@ -18,8 +18,9 @@
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/Kernel/Conversions.h"
-#include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Split.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 
@@ -106,35 +107,6 @@ static std::optional<unsigned> contiguousLoop(linalg::GenericOp op) {
   return found;
 }
 
-/// `op`, with the result's dimension `dim` as its last one.
-static Value moveLast(OpBuilder &b, linalg::GenericOp op, linalg::FillOp fill,
-                      unsigned dim) {
-  Location loc = op.getLoc();
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape.erase(shape.begin() + dim);
-  shape.push_back(type.getDimSize(dim));
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<AffineExpr> output(maps.back().getResults());
-  output.erase(output.begin() + dim);
-  output.push_back(maps.back().getResult(dim));
-  maps.back() = AffineMap::get(op.getNumLoops(), 0, output, b.getContext());
-  Value empty = tensor::EmptyOp::create(b, loc, shape, type.getElementType());
-  Value init =
-      linalg::FillOp::create(b, loc, fill.getInputs(), ValueRange(empty))
-          .getResult(0);
-  return cloneBody(b, op, op.getDpsInputs(), init, maps,
-                   op.getIteratorTypesArray());
-}
-
-/// What `moved` gives, with its last dimension at `dim` again.
-static Value moveBack(OpBuilder &b, Value moved, unsigned dim) {
-  int64_t rank = cast<RankedTensorType>(moved.getType()).getRank();
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
-  order.insert(order.begin() + dim, rank - 1);
-  return permute(b, moved.getLoc(), moved, order);
-}
-
 /// Lets a kernel of its own compute a large reduction with vectors.
 static graph::DispatchOp splitMoved(DispatchedKernel dispatched) {
   func::FuncOp kernel = dispatched.kernel;
@@ -155,8 +127,10 @@ static graph::DispatchOp splitMoved(DispatchedKernel dispatched) {
         ShapedType::getNumElements(type.getShape().drop_front(*dim + 1)) == 1)
       continue;
     OpBuilder b(op);
-    Value moved = moveLast(b, op, fill, *dim);
-    op.getResult(0).replaceAllUsesWith(moveBack(b, moved, *dim));
+    SmallVector<int64_t> order = orderWithLast(type.getRank(), *dim);
+    Value moved = reducePermuted(b, op, fill, order);
+    op.getResult(0).replaceAllUsesWith(
+        permute(b, op.getLoc(), moved, invertPermutationVector(order)));
     op.erase();
     return dispatchStage(dispatched, "_stage", moved);
   }
