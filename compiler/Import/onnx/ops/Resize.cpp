@@ -23,7 +23,7 @@ namespace tinh::onnx {
 namespace {
 
 /// The tables have an entry for each element, matrices at most 2^24.
-constexpr double kLargest = 1 << 20;
+constexpr double kLargestTable = 1 << 20;
 constexpr int64_t kLargestMatrix = int64_t(1) << 24;
 
 /// How one dimension is resized.
@@ -321,10 +321,10 @@ std::optional<SmallVector<Axis>> readAxes(NodeBuilder &b, Value x) {
       axis.start = s->regions[i];
       axis.end = s->regions[count + i];
     }
-    if (!(to >= 1 && to <= kLargest) || axis.from < 1) {
+    if (!(to >= 1 && to <= kLargestTable) || axis.from < 1) {
       b.fail("cannot resize an extent of " + Twine(axis.from) + " to " +
              Twine(std::to_string(to)) + ": 1 to " +
-             Twine(static_cast<int64_t>(kLargest)) + " are supported");
+             Twine(static_cast<int64_t>(kLargestTable)) + " are supported");
       return std::nullopt;
     }
     axis.to = static_cast<int64_t>(to);
