@@ -44,7 +44,6 @@ LARGE_CLASSES = {
     "DeviceRun (runtime/src/cuda/device_run.h)": 646,
     "Engine (compiler/Eager/Engine/Engine.h)": 886,
     "Executor (runtime/src/executor.h)": 1001,
-    "Pull (compiler/Codegen/Kernel/Pull.h)": 698,
 }
 
 # C++ sources that lie in one folder.

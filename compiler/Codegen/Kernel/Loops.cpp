@@ -16,50 +16,46 @@ using namespace mlir;
 namespace tinh::codegen {
 
 Value IndexBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(b, loc, value);
+  return b ? arith::ConstantIndexOp::create(*b, loc, value) : Value();
 }
 
 Value IndexBuilder::add(Value x, Value y) {
-  if (isConstantIntValue(x, 0))
+  if (b && isConstantIntValue(x, 0))
     return y;
-  if (isConstantIntValue(y, 0))
+  if (b && isConstantIntValue(y, 0))
     return x;
-  return b.createOrFold<arith::AddIOp>(loc, x, y);
+  return fold<arith::AddIOp>(x, y);
 }
 
-Value IndexBuilder::sub(Value x, Value y) {
-  return b.createOrFold<arith::SubIOp>(loc, x, y);
-}
+Value IndexBuilder::sub(Value x, Value y) { return fold<arith::SubIOp>(x, y); }
 
 Value IndexBuilder::mul(Value x, int64_t factor) {
-  if (factor == 1)
-    return x;
-  return b.createOrFold<arith::MulIOp>(loc, x, index(factor));
+  return factor == 1 ? x : fold<arith::MulIOp>(x, index(factor));
 }
 
 Value IndexBuilder::minimum(Value x, Value y) {
-  return b.createOrFold<arith::MinUIOp>(loc, x, y);
+  return fold<arith::MinUIOp>(x, y);
 }
 
 Value IndexBuilder::peel(Value &rest, int64_t count) {
   if (count == 1)
     return index(0);
   Value size = index(count);
-  Value digit = b.createOrFold<arith::RemUIOp>(loc, rest, size);
-  rest = b.createOrFold<arith::DivUIOp>(loc, rest, size);
+  Value digit = fold<arith::RemUIOp>(rest, size);
+  rest = fold<arith::DivUIOp>(rest, size);
   return digit;
 }
 
 Value IndexBuilder::compare(arith::CmpIPredicate predicate, Value x, Value y) {
-  return b.createOrFold<arith::CmpIOp>(loc, predicate, x, y);
+  return fold<arith::CmpIOp>(predicate, x, y);
 }
 
 Value IndexBuilder::both(Value x, Value y) {
-  return x && y ? b.createOrFold<arith::AndIOp>(loc, x, y) : x ? x : y;
+  return x && y ? fold<arith::AndIOp>(x, y) : x ? x : y;
 }
 
 Value IndexBuilder::select(Value condition, Value x, Value y) {
-  return arith::SelectOp::create(b, loc, condition, x, y);
+  return b ? arith::SelectOp::create(*b, loc, condition, x, y) : Value();
 }
 
 FailureOr<SmallVector<Value>>

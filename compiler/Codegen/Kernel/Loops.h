@@ -13,10 +13,11 @@
 
 namespace tinh::codegen {
 
-/// Computes indices, which are unsigned; what is known of them is folded.
+/// Computes indices, which are unsigned; what is known of them is folded. With
+/// no builder there is no code, and all values are null.
 class IndexBuilder {
 public:
-  IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+  IndexBuilder(mlir::OpBuilder *builder, mlir::Location loc)
       : b(builder), loc(loc) {}
 
   mlir::Value index(int64_t value);
@@ -40,12 +41,18 @@ public:
   mlir::Value both(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
 
-  mlir::OpBuilder &builder() { return b; }
+  mlir::OpBuilder &builder() { return *b; }
   mlir::Location location() const { return loc; }
 
 protected:
-  mlir::OpBuilder &b;
+  mlir::OpBuilder *b;
   mlir::Location loc;
+
+private:
+  template <typename Op, typename... Arguments>
+  mlir::Value fold(Arguments... arguments) {
+    return b ? b->createOrFold<Op>(loc, arguments...) : mlir::Value();
+  }
 };
 
 /// Builds `for (iv = 0; iv < extent; iv += step)` with the given iteration

@@ -15,14 +15,16 @@
 //
 // Indices are lane-affine: lane l of a vector stands at base + l · stride.
 //
+// Without a builder nothing is computed, and only found what could be: how many
+// lanes there can be depends on strides and alignments, and on no value
+// (LaneAnalysis.h).
+//
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_KERNEL_PULL_H
 #define TINH_CODEGEN_KERNEL_PULL_H
 
-#include "compiler/Codegen/Kernel/Loops.h"
+#include "compiler/Codegen/Kernel/LaneArithmetic.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -30,19 +32,8 @@
 
 namespace tinh::codegen {
 
-/// Zero is a multiple of anything.
-inline constexpr int64_t kOfZero = 1 << 20;
-
-/// One dimension's index for all lanes: base + lane · stride.
-struct LaneIndex {
-  mlir::Value base;
-  int64_t stride = 0;
-  /// `base` is a multiple of this.
-  int64_t alignment = 1;
-};
-using Indices = llvm::SmallVector<LaneIndex>;
-
-/// A value for all lanes: a scalar if it is the same in each, else a vector.
+/// A value for all lanes: a scalar if it is the same in each, else a vector;
+/// null where there is no builder.
 struct LaneValue {
   mlir::Value value;
   bool uniform = false;
@@ -62,10 +53,10 @@ struct Buffer {
   int64_t alignment = 0;
 };
 
-class Pull : public IndexBuilder {
+class Pull : public LaneArithmetic {
 public:
   Pull(mlir::OpBuilder &builder, mlir::Location loc, int64_t lanes)
-      : IndexBuilder(builder, loc), lanes(lanes) {}
+      : LaneArithmetic(&builder, loc, lanes) {}
 
   /// The element of `tensor` at `indices` in each lane. Fails if that cannot be
   /// expressed with this number of lanes; with one lane it always can, for the
@@ -106,21 +97,15 @@ public:
   mlir::Value mask;
 
   mlir::Value asVector(LaneValue value);
-  int64_t laneCount() const { return lanes; }
-  /// The index in a tensor of `shape` of vector `number` of so many elements
-  /// along the last dimension.
-  Indices unravelIndex(mlir::Value number, llvm::ArrayRef<int64_t> shape,
-                       int64_t vectorLanes = 1);
-  /// Indices in a tensor of `shape` as those where each group of its dimensions
-  /// is one.
-  Indices merge(const Indices &indices, llvm::ArrayRef<int64_t> shape,
-                llvm::ArrayRef<mlir::ReassociationIndices> groups);
-  /// The indices that `map` computes from `dims`.
-  mlir::FailureOr<Indices> apply(mlir::AffineMap map, const Indices &dims);
-  /// Those of the loops of `op` where it computes its results at `output`; none
-  /// for the reduction's.
-  mlir::FailureOr<Indices> loopIndices(mlir::linalg::GenericOp op,
-                                       const Indices &output);
+  /// What is in registers, one number or one for each lane.
+  LaneValue inRegisters(mlir::Value value = {}) const {
+    return {value, lanes == 1, {}};
+  }
+
+protected:
+  /// One that builds nothing.
+  Pull(mlir::Location loc, int64_t lanes)
+      : LaneArithmetic(nullptr, loc, lanes) {}
 
 private:
   /// What a generic's body is given of its first `count` operands, at these
@@ -135,6 +120,7 @@ private:
     LaneValue value;
   };
   const LaneValue *findComputed(mlir::Value tensor, const Indices &indices);
+  mlir::Block *insertionBlock() const;
 
   mlir::FailureOr<LaneValue> pad(mlir::tensor::PadOp op,
                                  const Indices &indices);
@@ -145,10 +131,9 @@ private:
   /// The same, unless it has been computed for another use.
   mlir::FailureOr<LaneValue> genericOnce(mlir::OpResult result,
                                          const Indices &indices);
-  /// Where the elements of a slice lie in what it is one of.
-  Indices beforeSlice(mlir::tensor::ExtractSliceOp op, const Indices &indices);
-  mlir::FailureOr<Indices> collapse(mlir::tensor::CollapseShapeOp op,
-                                    const Indices &indices);
+  /// The same of an op that only moves elements.
+  template <typename Op>
+  mlir::FailureOr<LaneValue> moved(Op op, const Indices &indices);
   mlir::FailureOr<LaneValue>
   choose(mlir::Value condition, mlir::Type element,
          llvm::function_ref<mlir::FailureOr<LaneValue>()> then,
@@ -156,14 +141,26 @@ private:
   mlir::FailureOr<LaneValue>
   bodyOp(mlir::Operation *op, const Indices &dims,
          llvm::DenseMap<mlir::Value, LaneValue> &values);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  loop(int64_t extent, int64_t step, mlir::ValueRange initial,
+       llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+           mlir::Value iv, mlir::ValueRange values)>
+           body);
+  LaneIndex linearIndex(const Buffer &buffer, const Indices &indices);
+  mlir::Value loadVector(const Buffer &buffer, mlir::Type element,
+                         const LaneIndex &at);
+  LaneValue splat(mlir::TypedAttr value);
+  /// `op` on these operands.
+  LaneValue clone(mlir::Operation *op, llvm::ArrayRef<LaneValue> operands);
   LaneValue affineValue(LaneIndex lane);
+  /// In which lanes `lane` is below `extent`.
+  mlir::Value lanesBelow(const LaneIndex &lane, int64_t extent);
   mlir::Value laneOffsets(int64_t stride);
   /// The mask, or one that takes all lanes.
   mlir::Value activeLanes();
   /// A constant of the kernel's source, again where code is being emitted.
   mlir::FailureOr<LaneValue> scalar(mlir::Value value);
 
-  int64_t lanes;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Computed>> computed;
 };
 

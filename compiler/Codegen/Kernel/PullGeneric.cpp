@@ -40,19 +40,24 @@ FailureOr<LaneValue> Pull::generic(linalg::GenericOp op, unsigned result,
   return (*yielded)[result];
 }
 
+Block *Pull::insertionBlock() const {
+  return b ? b->getInsertionBlock() : nullptr;
+}
+
 const LaneValue *Pull::findComputed(Value tensor, const Indices &indices) {
   // It can be seen from its own block and those within.
   auto isVisible = [&](Block *from) {
-    for (Block *block = b.getInsertionBlock(); block;) {
-      if (block == from)
-        return true;
+    Block *block = insertionBlock();
+    while (block && block != from) {
       Operation *parent = block->getParentOp();
       block = parent ? parent->getBlock() : nullptr;
     }
-    return false;
+    return block == from;
   };
+  // What is known of a base follows from it, if it is there.
   auto sameIndex = [](const LaneIndex &x, const LaneIndex &y) {
-    return x.base == y.base && x.stride == y.stride;
+    return x.base == y.base && x.stride == y.stride &&
+           (x.base || x.alignment == y.alignment);
   };
   for (const Computed &known : computed[tensor])
     if (known.mask == mask && isVisible(known.block) &&
@@ -70,7 +75,7 @@ FailureOr<LaneValue> Pull::genericOnce(OpResult result,
     return *known;
   auto value = generic(op, result.getResultNumber(), indices);
   if (succeeded(value))
-    computed[result].push_back({indices, mask, b.getInsertionBlock(), *value});
+    computed[result].push_back({indices, mask, insertionBlock(), *value});
   return value;
 }
 
@@ -130,8 +135,6 @@ FailureOr<LaneValue> Pull::bodyOp(Operation *op, const Indices &dims,
     return affineValue(dims[iv.getDim()]);
   if (op->getNumResults() != 1 || op->getNumRegions() != 0)
     return failure();
-  if (matchPattern(op, m_Constant()))
-    return LaneValue{b.clone(*op)->getResult(0), true, {}};
   for (Value operand : op->getOperands())
     if (!values.contains(operand) &&
         !isa<RankedTensorType>(operand.getType())) {
@@ -154,17 +157,20 @@ FailureOr<LaneValue> Pull::bodyOp(Operation *op, const Indices &dims,
     }
     return at(extract.getTensor(), source);
   }
-  SmallVector<LaneValue> operands =
-      llvm::map_to_vector(op->getOperands(), lookup);
+  return clone(op, llvm::map_to_vector(op->getOperands(), lookup));
+}
+
+LaneValue Pull::clone(Operation *op, ArrayRef<LaneValue> operands) {
   bool uniform = llvm::all_of(operands, [](auto &v) { return v.uniform; });
+  if (!b)
+    return {{}, uniform || lanes == 1, {}};
   IRMapping mapping;
   for (auto [operand, value] : llvm::zip(op->getOperands(), operands))
     mapping.map(operand, uniform ? value.value : asVector(value));
-  Operation *clone = b.clone(*op, mapping);
-  LaneValue result{clone->getResult(0), uniform || lanes == 1, {}};
+  Operation *copy = b->clone(*op, mapping);
+  LaneValue result{copy->getResult(0), uniform || lanes == 1, {}};
   if (!result.uniform)
-    clone->getResult(0).setType(
-        VectorType::get({lanes}, op->getResult(0).getType()));
+    result.value.setType(VectorType::get({lanes}, op->getResult(0).getType()));
   return result;
 }
 
@@ -178,12 +184,19 @@ Pull::reduceStep(linalg::GenericOp op, const Indices &dims, ValueRange state) {
   if (failed(arguments))
     return failure();
   for (Value value : state)
-    arguments->push_back({value, lanes == 1, {}});
+    arguments->push_back(inRegisters(value));
   auto yielded = body(op, dims, *arguments);
   if (failed(yielded))
     return failure();
   return llvm::map_to_vector(*yielded,
                              [&](LaneValue v) { return asVector(v); });
+}
+
+FailureOr<SmallVector<Value>> Pull::loop(
+    int64_t extent, int64_t step, ValueRange initial,
+    function_ref<FailureOr<SmallVector<Value>>(Value, ValueRange)> body) {
+  return b ? buildLoop(*b, loc, extent, step, initial, body)
+           : body({}, initial);
 }
 
 FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
@@ -204,18 +217,17 @@ FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
   std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
       [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
     if (level < reduced.size())
-      return buildLoop(b, loc, extents[reduced[level]], 1, state,
-                       [&](Value iv, ValueRange values) {
-                         (*dims)[reduced[level]] = {iv, 0, 1};
-                         return nest(level + 1, values);
-                       });
+      return loop(extents[reduced[level]], 1, state,
+                  [&](Value iv, ValueRange values) {
+                    (*dims)[reduced[level]] = {iv, 0, 1};
+                    return nest(level + 1, values);
+                  });
     return reduceStep(op, *dims, state);
   };
   auto values = nest(0, initial);
   if (failed(values))
     return failure();
-  return llvm::map_to_vector(
-      *values, [&](Value v) { return LaneValue{v, lanes == 1, {}}; });
+  return llvm::map_to_vector(*values, [&](Value v) { return inRegisters(v); });
 }
 
 std::optional<Combiner> matchCombiner(linalg::GenericOp op) {
@@ -257,35 +269,31 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   SmallVector<unsigned> reduced;
   op.getReductionDims(reduced);
-  Type element = getElementTypeOrSelf(op.getResult(0));
-  Value scalar = arith::ConstantOp::create(b, loc, match->neutral);
-  auto type = VectorType::get({lanes}, element);
-  Value start = vector::BroadcastOp::create(b, loc, type, scalar);
+  Value start = asVector(splat(match->neutral));
 
   unsigned last = reduced.back();
   int64_t whole = extents[last] / lanes * lanes;
   std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
       [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
     if (level + 1 < reduced.size())
-      return buildLoop(b, loc, extents[reduced[level]], 1, state,
-                       [&](Value iv, ValueRange values) {
-                         (*dims)[reduced[level]] = {iv, 0, 1};
-                         return nest(level + 1, values);
-                       });
-    auto main = buildLoop(b, loc, whole, lanes, state,
-                          [&](Value iv, ValueRange values) {
-                            (*dims)[last] = {iv, 1, lanes};
-                            return reduceStep(op, *dims, values);
-                          });
+      return loop(extents[reduced[level]], 1, state,
+                  [&](Value iv, ValueRange values) {
+                    (*dims)[reduced[level]] = {iv, 0, 1};
+                    return nest(level + 1, values);
+                  });
+    auto main = loop(whole, lanes, state, [&](Value iv, ValueRange values) {
+      (*dims)[last] = {iv, 1, lanes};
+      return reduceStep(op, *dims, values);
+    });
     if (failed(main) || whole == extents[last])
       return main;
     (*dims)[last] = {index(whole), 1, lanes};
     Value saved = mask;
-    mask = firstLanes(b, loc, extents[last] - whole, lanes);
+    if (b)
+      mask = firstLanes(*b, loc, extents[last] - whole, lanes);
     auto tail = reduceStep(op, *dims, *main);
     if (succeeded(tail))
-      tail->front() =
-          arith::SelectOp::create(b, loc, mask, tail->front(), main->front());
+      tail->front() = select(mask, tail->front(), main->front());
     mask = saved;
     return tail;
   };
@@ -293,7 +301,9 @@ FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
   auto initial = at(op.getDpsInits()[0], output);
   if (failed(partial) || failed(initial))
     return failure();
-  Value total = vector::ReductionOp::create(b, loc, match->kind, (*partial)[0],
+  if (!b)
+    return LaneValue{{}, true, {}};
+  Value total = vector::ReductionOp::create(*b, loc, match->kind, (*partial)[0],
                                             initial->value,
                                             arith::FastMathFlags::reassoc);
   return LaneValue{total, true, {}};

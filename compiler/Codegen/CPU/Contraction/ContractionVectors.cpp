@@ -12,24 +12,18 @@ using namespace mlir;
 namespace tinh::cpu {
 
 bool canPackColumns(const Contraction &c, LaneAnalysis &analysis) {
-  Indices dims(c.extents.size(), LaneAnalysis::same());
-  dims[c.column()] = analysis.along();
-  auto at = analysis.apply(c.right.map, dims);
-  return at && analysis.at(c.right.value, *at);
+  return analysis.computes(c.right.value, c.right.map,
+                           analysis.indicesAlong(c.extents.size(), c.column()));
 }
 
 /// Indices of `value` with lanes along its last dimension.
 static Indices alongLast(Value value, const LaneAnalysis &analysis) {
-  Indices at(cast<RankedTensorType>(value.getType()).getRank(),
-             LaneAnalysis::same());
-  if (!at.empty())
-    at.back() = analysis.along();
-  return at;
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  return rank == 0 ? Indices() : analysis.indicesAlong(rank, rank - 1);
 }
 
 bool canStage(const Contraction &c, LaneAnalysis &analysis) {
-  return analysis.at(c.left.value, alongLast(c.left.value, analysis))
-      .has_value();
+  return analysis.computes(c.left.value, alongLast(c.left.value, analysis));
 }
 
 bool hasVectors(const Contraction &c, const ContractionPlan &plan,

@@ -53,10 +53,9 @@ static void follow(const DepthwiseGradient &g, DepthwiseGradientPlan &plan) {
 static bool hasVectors(const DepthwiseGradient &g, int64_t lanes) {
   LaneAnalysis analysis(g.kernel(), lanes);
   return llvm::all_of(ArrayRef{&g.left, &g.right}, [&](const Factor *factor) {
-    Indices dims(g.extents.size(), LaneAnalysis::same());
-    dims[g.channel] = analysis.along();
-    auto at = analysis.apply(factor->map, dims);
-    return at && analysis.at(factor->value, *at);
+    return analysis.computes(
+        factor->value, factor->map,
+        analysis.indicesAlong(g.extents.size(), g.channel));
   });
 }
 

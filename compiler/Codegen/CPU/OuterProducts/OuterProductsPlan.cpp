@@ -233,10 +233,9 @@ static LogicalResult checkPlan(const OuterProducts &p,
 static bool canStage(const OuterProducts &p, int64_t lanes) {
   LaneAnalysis analysis(p.kernel(), lanes);
   return llvm::all_of(ArrayRef{&p.left, &p.right}, [&](auto *factor) {
-    Indices dims(p.extents.size(), LaneAnalysis::same());
-    dims[factor->loops.front()] = analysis.along();
-    auto at = analysis.apply(factor->map, dims);
-    return at && analysis.at(factor->value, *at);
+    return analysis.computes(
+        factor->value, factor->map,
+        analysis.indicesAlong(p.extents.size(), factor->loops.front()));
   });
 }
 

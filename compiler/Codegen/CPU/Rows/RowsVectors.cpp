@@ -30,26 +30,19 @@ static LaneAnalysis analysisBefore(const Rows &rows, const RowsPlan &plan,
       SmallVector<int64_t> strides =
           graph::denseStrides(shapeOf(result).drop_front(plan.outer));
       strides.insert(strides.begin(), plan.outer, 0);
-      analysis.buffers[result] = strides;
+      analysis.buffers[result].strides = strides;
     }
   }
   return analysis;
-}
-
-/// Indices of `rank` dimensions with lanes along `lane`.
-static Indices indicesAlong(int64_t rank, int64_t lane,
-                            const LaneAnalysis &analysis) {
-  Indices indices(rank, LaneAnalysis::same());
-  indices[lane] = analysis.along();
-  return indices;
 }
 
 bool reducesAlongLanes(const Rows &rows, const RowsPlan &plan,
                        linalg::GenericOp stage) {
   int64_t rank = shapeOf(stage.getResult(0)).size();
   return plan.lanes > 1 && reducesLanes(stage) &&
-         analysisBefore(rows, plan, stage, plan.lanes)
-             .reducesAlongLanes(stage, Indices(rank, LaneAnalysis::same()));
+         succeeded(
+             analysisBefore(rows, plan, stage, plan.lanes)
+                 .reduceAlongLanes(stage, Indices(rank, LaneAnalysis::same())));
 }
 
 /// A running sum has lanes along its axis, or along the last dimension.
@@ -60,8 +53,8 @@ static bool scanHasVectors(const Rows &rows, const RowsPlan &plan,
   int64_t lanes =
       scan.axis == last ? plan.lanes : plan.lanesFor(shape[last], rows.reduced);
   LaneAnalysis analysis = analysisBefore(rows, plan, stage, lanes);
-  return analysis.at(scan.input, indicesAlong(shape.size(), last, analysis))
-      .has_value();
+  return analysis.computes(scan.input,
+                           analysis.indicesAlong(shape.size(), last));
 }
 
 static bool stageHasVectors(const Rows &rows, const RowsPlan &plan,
@@ -80,9 +73,9 @@ static bool stageHasVectors(const Rows &rows, const RowsPlan &plan,
     return true;
   int64_t lanes = plan.lanesFor(shape.back(), rows.reduced);
   LaneAnalysis analysis = analysisBefore(rows, plan, stage, lanes);
-  Indices at = indicesAlong(rank, rank - 1, analysis);
+  Indices at = analysis.indicesAlong(rank, rank - 1);
   return lanes == 1 || llvm::all_of(stage.getResults(), [&](Value result) {
-           return analysis.at(result, at).has_value();
+           return analysis.computes(result, at);
          });
 }
 
@@ -105,7 +98,7 @@ static bool resultHasVectors(const Rows &rows, const RowsPlan &plan,
   if (lanes == 1)
     return true;
   LaneAnalysis analysis = analysisBefore(rows, plan, {}, lanes);
-  return analysis.at(value, indicesAlong(rank, lane, analysis)).has_value();
+  return analysis.computes(value, analysis.indicesAlong(rank, lane));
 }
 
 bool hasVectors(const Rows &rows, const RowsPlan &plan) {

@@ -76,13 +76,11 @@ static int64_t channelsOf(int64_t channels, int64_t groups) {
 static bool hasVectors(Windows &w, int64_t lanes) {
   auto kernel = w.op->getParentOfType<func::FuncOp>();
   LaneAnalysis analysis(kernel, lanes);
-  Indices dims(w.op.getNumLoops(), LaneAnalysis::same());
-  dims[w.lane] = analysis.along();
+  Indices dims = analysis.indicesAlong(w.op.getNumLoops(), w.lane);
   Indices output = *analysis.apply(outputMap(w.op), dims);
-  auto source = analysis.apply(
-      w.op.getMatchingIndexingMap(w.op.getDpsInputOperand(w.input)), dims);
-  auto canPull = [&](Value x) { return analysis.at(x, output).has_value(); };
-  if (!source || !analysis.at(w.source, *source) ||
+  AffineMap map = w.op.getMatchingIndexingMap(w.op.getDpsInputOperand(w.input));
+  auto canPull = [&](Value x) { return analysis.computes(x, output); };
+  if (!analysis.computes(w.source, map, dims) ||
       !llvm::all_of(w.op.getDpsInits(), canPull))
     return false;
   // It is read without its padding.

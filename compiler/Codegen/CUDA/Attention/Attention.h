@@ -52,9 +52,8 @@ struct Attention {
   /// round them.
   bool takesTensorCores(const Target &target) const;
 
-  /// The indices at `place` where loops have these; without a pull they have no
-  /// bases.
-  Indices indicesAt(Pull *pull, const Place &place, const Indices &loops) const;
+  /// The indices at `place` where loops have these.
+  Indices indicesAt(Pull &pull, const Place &place, const Indices &loops) const;
 };
 
 /// Whether blocks of queries compute the attention in `kernel` better than

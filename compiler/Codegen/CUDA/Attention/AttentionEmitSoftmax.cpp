@@ -70,7 +70,7 @@ FailureOr<Indices> indicesInResult(const AttentionBlock &block, Pull &pull,
   a.values.setDigits(pull, columns, column, pull.laneCount(), ofValues);
   for (auto [loop, own] : llvm::zip_equal(a.columns, columns))
     loops[loop] = ofValues[own];
-  Indices indices = a.indicesAt(&pull, a.resultAt, loops);
+  Indices indices = a.indicesAt(pull, a.resultAt, loops);
   // Vectors are stored along the last dimension.
   if (pull.laneCount() > 1 && indices.back().stride != 1)
     return failure();
@@ -98,7 +98,7 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
   pull.registers[a.scores.result] = {scores, lanes == 1, {}};
   Indices loops = block.loopsAt(pull, row);
   a.scores.setDigits(pull, a.scores.right.loops, at, lanes, loops);
-  auto masked = pull.at(a.masked, a.indicesAt(&pull, a.maskedAt, loops));
+  auto masked = pull.at(a.masked, a.indicesAt(pull, a.maskedAt, loops));
   if (failed(masked))
     return failure();
   Value vector = masked->value;

@@ -21,25 +21,18 @@
 #include "mlir/IR/Matchers.h"
 
 #include <map>
-#include <numeric>
 
 using namespace mlir;
 
 namespace tinh::cuda {
 
-Indices Attention::indicesAt(Pull *pull, const Place &place,
+Indices Attention::indicesAt(Pull &pull, const Place &place,
                              const Indices &loops) const {
   Indices indices;
   for (const Loops &digits : place) {
-    LaneIndex linear{pull ? pull->index(0) : Value(), 0, 1 << 20};
-    for (unsigned loop : digits) {
-      const LaneIndex &digit = loops[loop];
-      Value base = linear.base;
-      if (pull)
-        base = pull->add(pull->mul(base, extents[loop]), digit.base);
-      linear = {base, linear.stride * extents[loop] + digit.stride,
-                std::gcd(linear.alignment * extents[loop], digit.alignment)};
-    }
+    LaneIndex linear = pull.constant(0);
+    for (unsigned loop : digits)
+      linear = pull.sum(pull.scale(linear, extents[loop]), loops[loop]);
     indices.push_back(linear);
   }
   return indices;

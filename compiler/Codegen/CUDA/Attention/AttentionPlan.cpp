@@ -88,7 +88,7 @@ AttentionCode tensorCode(const Attention &a, AttentionPlanAttr plan) {
 
 /// The loops' indices at a query, which no lane differs in.
 static Indices atQuery(const Attention &a) {
-  Indices loops(a.extents.size(), LaneAnalysis::same(1 << 20));
+  Indices loops(a.extents.size(), LaneAnalysis::same(kOfZero));
   for (const Loops *each : {&a.scores.batch, &a.scores.left.loops})
     for (unsigned loop : *each)
       loops[loop] = LaneAnalysis::same();
@@ -106,8 +106,7 @@ static bool canMask(const Attention &a, int64_t lanes) {
   for (unsigned loop : keys)
     loops[loop] = LaneAnalysis::same();
   loops[keys.back()] = analysis.along();
-  return analysis.at(a.masked, a.indicesAt(nullptr, a.maskedAt, loops))
-      .has_value();
+  return analysis.computes(a.masked, a.indicesAt(analysis, a.maskedAt, loops));
 }
 
 /// Whether so many results can be stored as a vector: along the last dimension.
@@ -121,7 +120,7 @@ static bool canStore(const Attention &a, int64_t lanes) {
   for (unsigned loop : a.columns)
     loops[loop] = LaneAnalysis::same();
   loops[a.columns.back()] = analysis.along();
-  Indices at = a.indicesAt(nullptr, a.resultAt, loops);
+  Indices at = a.indicesAt(analysis, a.resultAt, loops);
   return at.back().stride == 1 && analysis.computesResults(at);
 }
 

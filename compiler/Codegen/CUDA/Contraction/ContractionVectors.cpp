@@ -24,13 +24,12 @@ bool canLoad(const Product &p, const Factor &factor, int64_t lanes) {
   if (factor.width % lanes != 0)
     return false;
   LaneAnalysis analysis(p.kernel(), lanes);
-  Indices dims(p.extents.size(), LaneAnalysis::same(1 << 20));
+  Indices dims(p.extents.size(), LaneAnalysis::same(kOfZero));
   for (const Loops *loops : {&p.batch, &p.depth, &factor.loops})
     for (unsigned loop : *loops)
       dims[loop] = LaneAnalysis::same();
   dims[(factor.alongDepth ? p.depth : factor.loops).back()] = analysis.along();
-  auto indices = analysis.apply(factor.map, dims);
-  return indices && analysis.at(factor.value, *indices);
+  return analysis.computes(factor.value, factor.map, dims);
 }
 
 int64_t loadWidth(const Product &p, const Factor &factor, int64_t elements,
@@ -84,18 +83,15 @@ bool canStore(const Product &p, int64_t lanes) {
   if (lanes == 1 || !p.hasColumnVectors(lanes))
     return lanes == 1;
   LaneAnalysis analysis(p.kernel(), lanes);
-  Indices dims(p.extents.size(), LaneAnalysis::same(1 << 20));
+  Indices dims(p.extents.size(), LaneAnalysis::same(kOfZero));
   for (const Loops *loops : {&p.batch, &p.left.loops, &p.right.loops})
     for (unsigned loop : *loops)
       dims[loop] = LaneAnalysis::same();
   dims[p.right.loops.back()] = analysis.along();
   auto at = analysis.apply(p.output, dims);
-  auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>();
-  if (at && merged)
-    at = analysis.merge(*at, merged.getSrcType().getShape(),
-                        merged.getReassociationIndices());
   analysis.registers[p.result] = analysis.inRegisters();
-  return at && analysis.computesResults(*at);
+  return succeeded(at) && analysis.computesResults(indicesInResult(
+                              analysis, p.op->getResult(0), p.result, *at));
 }
 
 int64_t exchangedLanes(func::FuncOp kernel, int64_t warpColumns,

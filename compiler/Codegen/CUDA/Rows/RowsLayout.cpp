@@ -126,7 +126,8 @@ public:
              ArrayRef<int64_t> shape = written.type().getShape();
              int64_t lanes = layout.lanesFor(shape);
              return llvm::is_contained(shape, 0) ||
-                    analysisOf(lanes).at(written.value, place(shape, lanes));
+                    analysisOf(lanes).computes(written.value,
+                                               place(shape, lanes));
            });
   }
 
@@ -134,9 +135,8 @@ private:
   LaneAnalysis analysisOf(int64_t lanes) const {
     LaneAnalysis analysis(rows.kernel, lanes);
     for (auto &[value, strides] : buffers)
-      analysis.buffers[value] = strides;
-    for (auto &[value, uniform] : registers)
-      analysis.registers[value] = {uniform, {}};
+      analysis.buffers[value].strides = strides;
+    analysis.registers = registers;
     return analysis;
   }
   Indices place(ArrayRef<int64_t> shape, int64_t lanes) const {
@@ -152,7 +152,7 @@ private:
   const RowsKernel &rows;
   const RowsLayout &layout;
   llvm::DenseMap<Value, SmallVector<int64_t>> buffers;
-  llvm::DenseMap<Value, bool> registers;
+  llvm::DenseMap<Value, LaneValue> registers;
 };
 
 } // namespace
@@ -161,14 +161,12 @@ bool VectorCheck::reduces(const RowStage &stage, LaneAnalysis &analysis,
                           const Indices &at) const {
   linalg::GenericOp op = stage.op;
   auto dims = analysis.loopIndices(op, at);
-  if (!dims)
+  if (failed(dims))
     return false;
   SmallVector<unsigned> reduced;
   op.getReductionDims(reduced);
-  for (unsigned loop : reduced)
-    (*dims)[loop] = LaneAnalysis::same();
-  if (stage.along && stage.lanes > 1)
-    (*dims)[reduced.back()] = {{}, 1, stage.lanes};
+  if (stage.along)
+    (*dims)[reduced.back()] = analysis.along();
   return analysis.reducesStep(op, *dims);
 }
 
@@ -180,16 +178,16 @@ bool VectorCheck::computes(const RowStage &stage) {
   LaneAnalysis analysis = analysisOf(stage.lanes);
   Indices at = place(shape, lanes);
   bool starts = llvm::all_of(op.getDpsInits(), [&](Value init) {
-    return op.getNumReductionLoops() == 0 || analysis.at(init, at);
+    return op.getNumReductionLoops() == 0 || analysis.computes(init, at);
   });
   bool known = op.getNumReductionLoops() == 0
-                   ? analysis.at(op.getResult(0), at).has_value()
+                   ? analysis.computes(op.getResult(0), at)
                    : starts && reduces(stage, analysis, at);
   if (!known)
     return false;
   for (Value result : op.getResults()) {
     if (!stage.inMemory) {
-      registers[result] = lanes == 1;
+      registers[result] = {{}, lanes == 1, {}};
       continue;
     }
     SmallVector<int64_t> strides(layout.rank, 0);

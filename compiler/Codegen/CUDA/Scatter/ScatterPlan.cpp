@@ -20,34 +20,25 @@ namespace tinh::cuda {
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// The dimensions that code goes through, where so many of the last one are a
-/// vector (ScatterEmit.cpp).
-static Indices allDims(const ScatterKernel &form, const LaneAnalysis &analysis,
-                       int64_t lanes) {
-  Indices dims(form.scatter.extents.size(), LaneAnalysis::same());
-  if (lanes > 1)
-    dims[form.scatter.last()] = analysis.along();
-  return dims;
-}
-
 static bool takesVectors(const ScatterKernel &form, int64_t lanes) {
   const Scatter &scatter = form.scatter;
   if (lanes > 1 && (!llvm::is_contained(form.columnDims, scatter.last()) ||
                     scatter.extents[scatter.last()] % lanes != 0))
     return false;
   LaneAnalysis analysis(form.kernel, lanes), positions(form.kernel, 1);
-  Indices dims = allDims(form, analysis, lanes);
-  linalg::GenericOp op = scatter.op;
+  // The dimensions that code goes through (ScatterEmit.cpp), in vectors of the
+  // last one.
+  int64_t loops = scatter.extents.size();
+  Indices dims = analysis.indicesAlong(loops, scatter.last());
   for (OpOperand *operand : scatter.positions) {
-    auto at = positions.apply(op.getMatchingIndexingMap(operand),
-                              allDims(form, positions, 1));
-    if (!at || !positions.at(operand->get(), *at))
+    if (failed(pullOperand(positions, *operand,
+                           positions.indicesAlong(loops, scatter.last()))))
       return false;
-    analysis.registers[operand->get()] = {true, {}};
+    analysis.registers[operand->get()] = {{}, true, {}};
   }
-  return analysis.at(scatter.initial,
-                     Indices(ArrayRef(dims).take_front(scatter.rank))) &&
-         analysis.reducesStep(op, dims);
+  return analysis.computes(scatter.initial,
+                           Indices(ArrayRef(dims).take_front(scatter.rank))) &&
+         analysis.reducesStep(scatter.op, dims);
 }
 
 Match<ScatterKernel> ScatterStrategy::match(func::FuncOp kernel) {

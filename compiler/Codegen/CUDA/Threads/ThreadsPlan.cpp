@@ -41,10 +41,10 @@ static bool takesVectors(func::FuncOp kernel, const ResultGroup &group,
   if (group.shape.empty() || group.shape.back() % lanes != 0)
     return false;
   LaneAnalysis analysis(kernel, lanes);
-  Indices at(group.shape.size(), LaneAnalysis::same());
-  at.back() = analysis.along();
+  int64_t rank = group.shape.size();
+  Indices at = analysis.indicesAlong(rank, rank - 1);
   return llvm::all_of(group.results, [&](unsigned i) {
-    return analysis.at(returnedValues(kernel)[i], at).has_value();
+    return analysis.computes(returnedValues(kernel)[i], at);
   });
 }
 

@@ -90,15 +90,14 @@ static bool takesVectors(const Transpose &t, int64_t lanes) {
     return true;
   if (t.shape[t.column] % lanes != 0 || t.shape[t.row()] % lanes != 0)
     return false;
-  Indices at(t.shape.size(), LaneAnalysis::same());
+  int64_t rank = t.shape.size();
   LaneAnalysis before(t.kernel, lanes), after(t.kernel, lanes);
-  Indices read = at, written = at;
-  read[t.column] = written[t.row()] = before.along();
-  linalg::GenericOp op = t.op;
-  if (!before.at(op.getDpsInputs()[0], t.sourceIndices(read)))
-    return false;
   after.registers[t.result()] = after.inRegisters();
-  return after.computesResults(written);
+  linalg::GenericOp op = t.op;
+  return before.computes(
+             op.getDpsInputs()[0],
+             t.sourceIndices(before.indicesAlong(rank, t.column))) &&
+         after.computesResults(after.indicesAlong(rank, t.row()));
 }
 
 SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,

@@ -106,22 +106,17 @@ static bool takesVectors(const Windows &windows, int64_t lanes) {
     return false;
   linalg::GenericOp op = windows.op;
   LaneAnalysis analysis(windows.kernel, lanes);
-  Indices at(windows.shape.size(), LaneAnalysis::same());
-  if (lanes > 1)
-    at.back() = analysis.along();
+  int64_t rank = windows.shape.size();
+  Indices at = analysis.indicesAlong(rank, rank - 1);
   auto dims = analysis.loopIndices(op, at);
-  if (!dims || !analysis.at(op.getDpsInits()[0], at))
+  if (failed(dims) || !analysis.computes(op.getDpsInits()[0], at))
     return false;
-  SmallVector<unsigned> reduced;
-  op.getReductionDims(reduced);
-  for (unsigned loop : reduced)
-    (*dims)[loop] = LaneAnalysis::same();
   auto source = analysis.apply(op.getMatchingIndexingMap(windows.input), *dims);
-  if (!source)
+  if (failed(source))
     return false;
   (*source)[windows.inputDim].alignment = 1;
   auto element = analysis.at(windows.input->get(), *source);
-  if (!element)
+  if (failed(element))
     return false;
   analysis.registers[windows.input->get()] = *element;
   if (!analysis.reducesStep(op, *dims))
