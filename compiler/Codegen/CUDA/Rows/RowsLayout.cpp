@@ -134,8 +134,8 @@ public:
 private:
   LaneAnalysis analysisOf(int64_t lanes) const {
     LaneAnalysis analysis(rows.kernel, lanes);
-    for (auto &[value, strides] : buffers)
-      analysis.buffers[value].strides = strides;
+    for (auto &[value, buffer] : buffers)
+      analysis.buffers[value] = buffer;
     analysis.registers = registers;
     return analysis;
   }
@@ -146,54 +146,34 @@ private:
     return at;
   }
   bool computes(const RowStage &stage);
-  bool reduces(const RowStage &stage, LaneAnalysis &analysis,
-               const Indices &at) const;
 
   const RowsKernel &rows;
   const RowsLayout &layout;
-  llvm::DenseMap<Value, SmallVector<int64_t>> buffers;
+  llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, LaneValue> registers;
 };
 
 } // namespace
 
-bool VectorCheck::reduces(const RowStage &stage, LaneAnalysis &analysis,
-                          const Indices &at) const {
-  linalg::GenericOp op = stage.op;
-  auto dims = analysis.loopIndices(op, at);
-  if (failed(dims))
-    return false;
-  SmallVector<unsigned> reduced;
-  op.getReductionDims(reduced);
-  if (stage.along)
-    (*dims)[reduced.back()] = analysis.along();
-  return analysis.reducesStep(op, *dims);
-}
-
 bool VectorCheck::computes(const RowStage &stage) {
   linalg::GenericOp op = stage.op;
-  auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  ArrayRef<int64_t> shape = type.getShape();
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getResult(0).getType()).getShape();
   int64_t lanes = stage.along ? 1 : stage.lanes;
   LaneAnalysis analysis = analysisOf(stage.lanes);
   Indices at = place(shape, lanes);
-  bool starts = llvm::all_of(op.getDpsInits(), [&](Value init) {
-    return op.getNumReductionLoops() == 0 || analysis.computes(init, at);
-  });
-  bool known = op.getNumReductionLoops() == 0
-                   ? analysis.computes(op.getResult(0), at)
-                   : starts && reduces(stage, analysis, at);
-  if (!known)
+  if (stage.along && stage.lanes > 1 ? failed(analysis.reduceAlongLanes(op, at))
+                                     : !analysis.computes(op.getResult(0), at))
     return false;
   for (Value result : op.getResults()) {
     if (!stage.inMemory) {
       registers[result] = {{}, lanes == 1, {}};
       continue;
     }
-    SmallVector<int64_t> strides(layout.rank, 0);
+    SmallVector<int64_t> &strides = buffers[result].strides;
+    strides.assign(layout.rank, 0);
     llvm::append_range(strides,
                        graph::denseStrides(shape.drop_front(layout.rank)));
-    buffers[result] = strides;
   }
   return true;
 }
