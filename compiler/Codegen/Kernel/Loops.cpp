@@ -33,6 +33,8 @@ Value IndexBuilder::mul(Value x, int64_t factor) {
   return factor == 1 ? x : fold<arith::MulIOp>(x, index(factor));
 }
 
+Value IndexBuilder::mul(Value x, Value y) { return fold<arith::MulIOp>(x, y); }
+
 Value IndexBuilder::minimum(Value x, Value y) {
   return fold<arith::MinUIOp>(x, y);
 }
@@ -44,6 +46,14 @@ Value IndexBuilder::peel(Value &rest, int64_t count) {
   Value digit = fold<arith::RemUIOp>(rest, size);
   rest = fold<arith::DivUIOp>(rest, size);
   return digit;
+}
+
+Value IndexBuilder::remainder(Value x, int64_t count) {
+  return fold<arith::RemUIOp>(x, index(count));
+}
+
+Value IndexBuilder::roundDown(Value x, int64_t unit) {
+  return fold<arith::AndIOp>(x, index(-unit));
 }
 
 Value IndexBuilder::compare(arith::CmpIPredicate predicate, Value x, Value y) {

@@ -24,10 +24,14 @@ public:
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value sub(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, int64_t factor);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value minimum(mlir::Value x, mlir::Value y);
   mlir::Value minimum(mlir::Value x, int64_t y) { return minimum(x, index(y)); }
   /// `rest` modulo `count`; `rest` becomes the quotient.
   mlir::Value peel(mlir::Value &rest, int64_t count);
+  mlir::Value remainder(mlir::Value x, int64_t count);
+  /// The largest multiple of `unit`, a power of two, that `x` has room for.
+  mlir::Value roundDown(mlir::Value x, int64_t unit);
 
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                       mlir::Value y);

@@ -242,16 +242,13 @@ LogicalResult ContractionEmitter::forPanels(const Block &block, Body body) {
   Value wholeEnd = minimum(block.panelEnd, scalar.index(last));
   if (last > 0 && failed(loop(block.panel, wholeEnd, 1, body)))
     return failure();
-  Value hasLast =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, block.panelEnd,
-                            scalar.index(plan.panels));
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), hasLast, false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  vectors = used;
-  LogicalResult result = body(scalar.index(last));
-  vectors = all;
-  return result;
+  Value hasLast = scalar.isEqual(block.panelEnd, plan.panels);
+  return buildIf(b, loc, hasLast, [&] {
+    vectors = used;
+    LogicalResult result = body(scalar.index(last));
+    vectors = all;
+    return result;
+  });
 }
 
 LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
@@ -270,13 +267,11 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
       return failure();
     if (!tail)
       return success();
-    Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                       block.tileEnd, scalar.index(plan.tiles));
-    auto branch = scf::IfOp::create(b, loc, TypeRange(), last, false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    dims[c.left.loops.back()].base = scalar.index(whole * plan.tileRows);
-    return emitTile(dims, block, panel, tail, depth);
+    Value hasTail = scalar.isEqual(block.tileEnd, plan.tiles);
+    return buildIf(b, loc, hasTail, [&] {
+      dims[c.left.loops.back()].base = scalar.index(whole * plan.tileRows);
+      return emitTile(dims, block, panel, tail, depth);
+    });
   };
   return forPanels(block, [&](Value panel) {
     return loop(block.line, block.lineEnd, 1, [&](Value line) {

@@ -29,7 +29,7 @@ Value ContractionEmitter::columnMask(Value column) {
   int64_t n = c.columns();
   if (n % plan.panelWidth == 0)
     return {};
-  Value left = arith::SubIOp::create(b, loc, scalar.index(n), column);
+  Value left = scalar.sub(scalar.index(n), column);
   left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
   return firstLanes(b, loc, left, lanes);
 }

@@ -91,36 +91,31 @@ LogicalResult ScatterEmitter::forLast(Value from, Value to, int64_t width,
       Pull pull(b, loc, width);
       kernel.bindInputs(pull);
       if (masked)
-        pull.mask = firstLanes(
-            b, loc, b.createOrFold<arith::SubIOp>(loc, end, iv), width);
+        pull.mask = firstLanes(b, loc, scalar.sub(end, iv), width);
       dims[scatter.last()] = {iv, width > 1 ? 1 : 0, 1};
       return body(pull);
     });
   };
   if (width == 1)
     return loop(from, to, false);
-  Value size = b.createOrFold<arith::SubIOp>(loc, to, from);
-  Value rest = b.createOrFold<arith::RemUIOp>(loc, size, scalar.index(width));
-  Value whole = b.createOrFold<arith::SubIOp>(loc, to, rest);
+  Value rest = scalar.remainder(scalar.sub(to, from), width);
+  Value whole = scalar.sub(to, rest);
   if (failed(loop(from, whole, false)))
     return failure();
   return loop(whole, to, true);
 }
 
 LogicalResult ScatterEmitter::emitInitial(Value from, Value to) {
-  OpBuilder::InsertionGuard guard(b);
-  if (Value differs = kernel.liesElsewhere(b, 0, scatter.initial)) {
-    auto copies = scf::IfOp::create(b, loc, TypeRange(), differs, false);
-    b.setInsertionPointToStart(copies.thenBlock());
-  }
   SmallVector<unsigned> loops;
   for (unsigned target : scatter.targets)
     if (target != scatter.last())
       loops.push_back(target);
   llvm::sort(loops);
-  return nest(loops, [&] {
-    return forLast(from, to, lanes, [&](Pull &pull) {
-      return scatter.storeInitial(pull, result, dims);
+  return buildIf(b, loc, kernel.liesElsewhere(b, 0, scatter.initial), [&] {
+    return nest(loops, [&] {
+      return forLast(from, to, lanes, [&](Pull &pull) {
+        return scatter.storeInitial(pull, result, dims);
+      });
     });
   });
 }
@@ -136,8 +131,7 @@ FailureOr<SmallVector<LaneValue>> ScatterEmitter::findPositions() {
     if (operand->get().getDefiningOp<tensor::PadOp>()) {
       Value zero = arith::ConstantOp::create(
           b, loc, b.getZeroAttr(position->value.getType()));
-      exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                     position->value, zero);
+      exists = scalar.compare(arith::CmpIPredicate::sge, position->value, zero);
     }
     Value index =
         arith::IndexCastOp::create(b, loc, b.getIndexType(), position->value);
@@ -193,9 +187,8 @@ LogicalResult ScatterEmitter::emitUnit(Value unit) {
     if (!scatter.isTarget(dim) && dim != scatter.last())
       dims[dim] = {scalar.peel(unit, scatter.extents[dim]), 0, 1};
   Value from = scalar.mul(block, plan.blockSize);
-  Value end = scalar.index(scatter.extents[scatter.last()]);
-  Value to = b.createOrFold<arith::MinUIOp>(
-      loc, scalar.add(from, scalar.index(plan.blockSize)), end);
+  Value to = scalar.minimum(scalar.add(from, scalar.index(plan.blockSize)),
+                            scatter.extents[scatter.last()]);
   if (failed(emitInitial(from, to)))
     return failure();
   return emitUpdates(from, to);

@@ -17,7 +17,6 @@
 #include "compiler/Codegen/CUDA/Scan/Scan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -88,10 +87,9 @@ LogicalResult ScanEmitter::store(Value sum, const Indices &at) {
 Value ScanEmitter::sumWarp(Value element, Value lane) {
   for (int64_t distance = 1; distance < kWarp; distance *= 2) {
     Value before = shuffle(b, loc, element, distance, gpu::ShuffleMode::UP);
-    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                         lane, scalar.index(distance));
-    element =
-        arith::SelectOp::create(b, loc, exists, add(element, before), element);
+    Value exists =
+        scalar.compare(arith::CmpIPredicate::uge, lane, scalar.index(distance));
+    element = scalar.select(exists, add(element, before), element);
   }
   return element;
 }
@@ -103,26 +101,20 @@ std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
                                                    Value carry) {
   Type type = upTo.getType();
   Buffer sums = kernel.sharedBuffer(b, 0, {2, threads / kWarp}, type);
-  Value half = arith::RemUIOp::create(b, loc, tile, scalar.index(2));
+  Value half = scalar.remainder(tile, 2);
   auto place = [&](Value number) {
     return Indices{{half, 0, 1}, {number, 0, 1}};
   };
-  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
-                                       scalar.index(kWarp - 1));
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), isLast, false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    (void)scalar.store({upTo, true, {}}, sums, place(warp));
-  }
+  (void)buildIf(b, loc, scalar.isEqual(lane, kWarp - 1), [&] {
+    return scalar.store({upTo, true, {}}, sums, place(warp));
+  });
   kernel.barrier(b);
   Value before = carry, all = carry;
   for (int64_t i = 0; i < threads / kWarp; ++i) {
     Value other = scalar.load(sums, type, place(scalar.index(i)))->value;
-    Value isBefore = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
-                                           warp, scalar.index(i));
-    before =
-        arith::SelectOp::create(b, loc, isBefore, add(before, other), before);
+    Value isBefore =
+        scalar.compare(arith::CmpIPredicate::ugt, warp, scalar.index(i));
+    before = scalar.select(isBefore, add(before, other), before);
     all = add(all, other);
   }
   return {before, all};
@@ -133,31 +125,26 @@ ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
   const Scan &scan = form.scan;
   Value last = scalar.index(scan.extent - 1);
   Value position = scalar.add(scalar.mul(tile, threads), kernel.thread);
-  Value inside =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, position, last);
-  Value index = arith::MinUIOp::create(b, loc, position, last);
+  Value inside = scalar.compare(arith::CmpIPredicate::ule, position, last);
+  Value index = scalar.minimum(position, last);
   if (scan.reverse)
-    index = arith::SubIOp::create(b, loc, last, index);
+    index = scalar.sub(last, index);
   at[scan.axis] = {index, 0, 1};
   auto element = load(scan.input, at);
   if (failed(element))
     return failure();
   Type type = element->getType();
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  Value own = arith::SelectOp::create(b, loc, inside, *element, zero);
+  Value own = scalar.select(inside, *element, zero);
   Value warp = kernel.thread, lane = scalar.peel(warp, kWarp);
   Value upTo = sumWarp(own, lane);
   auto [before, all] = exchangeWarps(upTo, warp, lane, tile, carry);
   if (scan.exclusive) {
     Value moved = shuffle(b, loc, upTo, 1, gpu::ShuffleMode::UP);
-    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                          lane, scalar.index(0));
-    upTo = arith::SelectOp::create(b, loc, isFirst, zero, moved);
+    upTo = scalar.select(scalar.isEqual(lane, 0), zero, moved);
   }
-  auto stores = scf::IfOp::create(b, loc, TypeRange(), inside, false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(stores.thenBlock());
-  if (failed(store(add(before, upTo), at)))
+  if (failed(buildIf(b, loc, inside,
+                     [&] { return store(add(before, upTo), at); })))
     return failure();
   return SmallVector<Value>{all};
 }
@@ -175,19 +162,18 @@ LogicalResult ScanEmitter::emitBlock() {
 LogicalResult ScanEmitter::emitThread() {
   const Scan &scan = form.scan;
   Value number = scalar.add(scalar.mul(kernel.block, threads), kernel.thread);
-  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                       number, scalar.index(form.rows()));
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), exists, false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Indices at = findRow(number);
-  auto start = load(scan.init, at);
-  if (failed(start))
-    return failure();
-  Pull pull(b, loc, 1);
-  kernel.bindInputs(pull);
-  return emitScan(pull, scan, at, *start,
-                  [&](Value sum, const Indices &at) { return store(sum, at); });
+  Value exists = scalar.isBelow(number, form.rows());
+  return buildIf(b, loc, exists, [&]() -> LogicalResult {
+    Indices at = findRow(number);
+    auto start = load(scan.init, at);
+    if (failed(start))
+      return failure();
+    Pull pull(b, loc, 1);
+    kernel.bindInputs(pull);
+    return emitScan(pull, scan, at, *start, [&](Value sum, const Indices &at) {
+      return store(sum, at);
+    });
+  });
 }
 
 LogicalResult ScanStrategy::emit(EmittedKernel &kernel, const ScanKernel &form,

@@ -29,7 +29,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -62,9 +61,6 @@ private:
   void setRow(Value row);
   FailureOr<Value> findRow();
   Pull makePull();
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, predicate, x, y);
-  }
   LogicalResult when(Value condition, function_ref<LogicalResult()> body) {
     return buildIf(b, loc, condition, body);
   }
@@ -180,8 +176,7 @@ LogicalResult ScatterEmitter::combine(Pull &pull) {
 LogicalResult ScatterEmitter::emitLines() {
   Value unit =
       scalar.add(scalar.mul(kernel.block, layout.threads), kernel.thread);
-  Value exists = compare(arith::CmpIPredicate::ult, unit,
-                         scalar.index(form.lines * layout.columns));
+  Value exists = scalar.isBelow(unit, form.lines * layout.columns);
   return when(exists, [&]() -> LogicalResult {
     SmallVector<unsigned> free(form.lineDims);
     llvm::append_range(free, form.columnDims);
@@ -196,12 +191,11 @@ LogicalResult ScatterEmitter::emitLines() {
                        auto row = findRow();
                        if (failed(row))
                          return failure();
-                       return when(
-                           compare(arith::CmpIPredicate::ult, *row, rows), [&] {
-                             setRow(*row);
-                             Pull pull = makePull();
-                             return combine(pull);
-                           });
+                       return when(scalar.isBelow(*row, form.rows), [&] {
+                         setRow(*row);
+                         Pull pull = makePull();
+                         return combine(pull);
+                       });
                      });
   });
 }
@@ -219,20 +213,13 @@ void ScatterEmitter::findRange() {
   firstRow = scalar.mul(range, plan.getRows());
   rows = scalar.index(plan.getRows());
   if (form.rows % plan.getRows())
-    rows = arith::MinUIOp::create(
-        b, loc, rows,
-        arith::SubIOp::create(b, loc, scalar.index(form.rows), firstRow));
+    rows = scalar.minimum(rows, scalar.sub(scalar.index(form.rows), firstRow));
   slot = kernel.thread;
   Value column = scalar.peel(slot, plan.getColumns());
   column = scalar.add(scalar.mul(columnBlock, plan.getColumns()), column);
-  Value hasSlot =
-      compare(arith::CmpIPredicate::ult, slot, scalar.index(plan.getSlots()));
-  Value hasColumn =
-      compare(arith::CmpIPredicate::ult, column, scalar.index(layout.columns));
-  owns = arith::AndIOp::create(b, loc, hasSlot, hasColumn);
-  column =
-      arith::MinUIOp::create(b, loc, column, scalar.index(layout.columns - 1));
-  setDims(form.columnDims, column);
+  Value hasSlot = scalar.isBelow(slot, plan.getSlots());
+  owns = scalar.both(hasSlot, scalar.isBelow(column, layout.columns));
+  setDims(form.columnDims, scalar.minimum(column, layout.columns - 1));
   int64_t threads = layout.threads;
   positions = kernel.sharedBuffer(b, 0, {2, threads}, b.getI32Type());
   ballots = kernel.sharedBuffer(b, 2 * layout.chunkBytes(),
@@ -244,14 +231,12 @@ void ScatterEmitter::findRange() {
 FailureOr<Value> ScatterEmitter::loadPosition(Value chunk) {
   Value update = scalar.add(scalar.mul(chunk, layout.threads), kernel.thread);
   Value last = scalar.index(form.updates - 1);
-  setUpdate(arith::MinUIOp::create(b, loc, update, last));
+  setUpdate(scalar.minimum(update, last));
   auto row = findRow();
   if (failed(row))
     return failure();
-  Value exists = compare(arith::CmpIPredicate::ule, update, last);
-  Value own = arith::SubIOp::create(b, loc, *row, firstRow);
-  return arith::SelectOp::create(b, loc, exists, own, scalar.index(-1))
-      .getResult();
+  Value exists = scalar.compare(arith::CmpIPredicate::ule, update, last);
+  return scalar.select(exists, scalar.sub(*row, firstRow), scalar.index(-1));
 }
 
 /// Tells the block of the thread's position, and of which ones of its warp lie
@@ -261,13 +246,12 @@ void ScatterEmitter::publish(Value position, Value half) {
   Value narrow = arith::IndexCastOp::create(b, loc, i32, position);
   (void)scalar.store({narrow, true, {}}, positions,
                      {{half, 0, 1}, {kernel.thread, 0, 1}});
-  Value hit = compare(arith::CmpIPredicate::ult, position, rows);
+  Value hit = scalar.compare(arith::CmpIPredicate::ult, position, rows);
   Value all = arith::ConstantIntOp::create(b, loc, i32, -1);
   Value hits = NVVM::VoteSyncOp::create(b, loc, i32, all, hit,
                                         NVVM::VoteSyncKind::ballot);
   Value warp = kernel.thread, lane = scalar.peel(warp, kWarp);
-  Value isFirst = compare(arith::CmpIPredicate::eq, lane, scalar.index(0));
-  (void)when(isFirst, [&] {
+  (void)when(scalar.isEqual(lane, 0), [&] {
     return scalar.store({hits, true, {}}, ballots,
                         {{half, 0, 1}, {warp, 0, 1}});
   });
@@ -283,8 +267,7 @@ ScatterEmitter::loadHit(Value chunk, Value position, Value half, Value &hits) {
       LLVM::CountTrailingZerosOp::create(b, loc, i32, hits,
                                          /*is_zero_poison=*/true));
   Value one = arith::ConstantIntOp::create(b, loc, i32, 1);
-  hits = arith::AndIOp::create(b, loc, hits,
-                               arith::SubIOp::create(b, loc, hits, one));
+  hits = scalar.both(hits, scalar.sub(hits, one));
   position = scalar.add(position, bit);
   auto row = scalar.load(positions, i32, {{half, 0, 1}, {position, 0, 1}});
   Value number = arith::IndexCastOp::create(b, loc, index, row->value);
@@ -314,8 +297,8 @@ FailureOr<Value> ScatterEmitter::emitGroup(int64_t count, Value chunk,
     if (plan.getSlots() > 1) {
       Value rest = hit.row;
       Value owner = scalar.peel(rest, plan.getSlots());
-      mine = arith::AndIOp::create(
-          b, loc, owns, compare(arith::CmpIPredicate::eq, owner, slot));
+      mine = scalar.both(owns,
+                         scalar.compare(arith::CmpIPredicate::eq, owner, slot));
     }
     setRow(scalar.add(firstRow, hit.row));
     Pull pull = makePull();
@@ -334,8 +317,8 @@ LogicalResult ScatterEmitter::emitHits(Value chunk, Value warp, Value half,
   Value hitCount = arith::IndexCastOp::create(
       b, loc, b.getIndexType(),
       LLVM::CtPopOp::create(b, loc, b.getI32Type(), hits));
-  Value rest = arith::RemUIOp::create(b, loc, hitCount, scalar.index(group));
-  Value whole = arith::SubIOp::create(b, loc, hitCount, rest);
+  Value rest = scalar.remainder(hitCount, group);
+  Value whole = scalar.sub(hitCount, rest);
   auto loop = [&](Value to, int64_t count, Value from) {
     return buildLoop(
         b, loc, scalar.index(0), to, count, from,
@@ -375,7 +358,7 @@ LogicalResult ScatterEmitter::emitRanges() {
   return buildLoop(
       b, loc, chunks, 1, *first,
       [&](Value chunk, ValueRange position) -> FailureOr<SmallVector<Value>> {
-        Value half = arith::RemUIOp::create(b, loc, chunk, scalar.index(2));
+        Value half = scalar.remainder(chunk, 2);
         publish(position[0], half);
         // The next positions arrive while these are used.
         auto next = loadPosition(scalar.add(chunk, scalar.index(1)));

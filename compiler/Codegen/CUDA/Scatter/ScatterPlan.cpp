@@ -36,8 +36,7 @@ static bool takesVectors(const ScatterKernel &form, int64_t lanes) {
       return false;
     analysis.registers[operand->get()] = {{}, true, {}};
   }
-  return analysis.computes(scatter.initial,
-                           Indices(ArrayRef(dims).take_front(scatter.rank))) &&
+  return analysis.computes(scatter.initial, scatter.place(dims)) &&
          analysis.reducesStep(scatter.op, dims);
 }
 
