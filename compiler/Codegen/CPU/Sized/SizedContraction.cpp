@@ -50,18 +50,15 @@ private:
   Strides strides(int64_t at) {
     return {kernel.size(b, at), kernel.size(b, at + 1)};
   }
-  Value times(Value x, Value y) {
-    return b.createOrFold<arith::MulIOp>(loc, x, y);
-  }
   VectorType vectorType() { return VectorType::get({lanes}, element); }
-  Value isOne(Value stride) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride,
-                                 scalar.index(1));
+  Value zeroVector() {
+    return arith::ConstantOp::create(b, loc, vectorType(),
+                                     b.getZeroAttr(vectorType()));
   }
   /// Elements from `column` on that are columns, of a vector.
   Value columnMask(Value column) {
-    Value left = arith::SubIOp::create(b, loc, n, column);
-    left = arith::MaxSIOp::create(b, loc, left, scalar.index(0));
+    Value left =
+        arith::MaxSIOp::create(b, loc, scalar.sub(n, column), scalar.index(0));
     return firstLanes(b, loc, left, lanes);
   }
 
@@ -85,7 +82,15 @@ private:
             bool toStack);
   /// Index of element (row, column) of a matrix.
   Value at(const Strides &strides, Value row, Value column) {
-    return scalar.add(times(row, strides.row), times(column, strides.column));
+    return scalar.add(scalar.mul(row, strides.row),
+                      scalar.mul(column, strides.column));
+  }
+  /// That of vector `v` of the tile's row `r`, in rows of contiguous elements.
+  Value vectorAt(const Strides &strides, const Tile &tile, int64_t r,
+                 int64_t v) {
+    Value row = scalar.add(tile.row, scalar.index(r));
+    Value column = scalar.add(tile.column, scalar.index(v * lanes));
+    return scalar.add(scalar.mul(row, strides.row), column);
   }
 
   SizedKernel &kernel;
@@ -111,7 +116,7 @@ SizedContractionEmitter::multiply(const Tile &tile, ValueRange sums) {
   Value twice = scalar.mul(a.row, 2);
   Values state; // Where each group is, then the sums.
   for (int64_t r = 0; r < tile.rows; r += kGroup)
-    state.push_back(times(scalar.add(tile.row, scalar.index(r)), a.row));
+    state.push_back(scalar.mul(scalar.add(tile.row, scalar.index(r)), a.row));
   size_t groups = state.size();
   llvm::append_range(state, sums);
   auto step = [&](Value kk, ValueRange state) -> FailureOr<Values> {
@@ -125,10 +130,9 @@ SizedContractionEmitter::multiply(const Tile &tile, ValueRange sums) {
             vector::LoadOp::create(b, loc, vectorType(), weights, position));
         continue;
       }
-      Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                             b.getZeroAttr(vectorType()));
-      columns.push_back(vector::MaskedLoadOp::create(
-          b, loc, vectorType(), weights, position, tile.masks[v], zero));
+      columns.push_back(
+          vector::MaskedLoadOp::create(b, loc, vectorType(), weights, position,
+                                       tile.masks[v], zeroVector()));
     }
     for (int64_t r = 0; r < tile.rows; ++r) {
       Value group = state[r / kGroup], within = r % kGroup == 1 ? a.row : twice;
@@ -149,8 +153,7 @@ SizedContractionEmitter::multiply(const Tile &tile, ValueRange sums) {
 void SizedContractionEmitter::copy(const Tile &tile, Value memref,
                                    const Strides &strides, bool toStack) {
   int64_t width = tile.vectors * lanes;
-  Value left = arith::SubIOp::create(b, loc, n, tile.column);
-  Value columns = arith::MinUIOp::create(b, loc, left, scalar.index(width));
+  Value columns = scalar.minimum(scalar.sub(n, tile.column), width);
   (void)buildLoop(b, loc, scalar.index(0), columns, 1, [&](Value column) {
     return buildLoop(
         b, loc, scalar.index(0), scalar.index(tile.rows), 1, [&](Value row) {
@@ -180,14 +183,11 @@ static SmallVector<Value> forEach(int64_t rows, int64_t vectors,
 }
 
 SmallVector<Value> SizedContractionEmitter::loadVectors(const Tile &tile) {
-  Value zero = arith::ConstantOp::create(b, loc, vectorType(),
-                                         b.getZeroAttr(vectorType()));
+  Value zero = zeroVector();
   return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t v) -> Value {
-    Value row = scalar.add(tile.row, scalar.index(r));
-    Value column = scalar.add(tile.column, scalar.index(v * lanes));
-    return vector::MaskedLoadOp::create(
-        b, loc, vectorType(), kernel.memory(3),
-        scalar.add(times(row, initial.row), column), tile.masks[v], zero);
+    return vector::MaskedLoadOp::create(b, loc, vectorType(), kernel.memory(3),
+                                        vectorAt(initial, tile, r, v),
+                                        tile.masks[v], zero);
   });
 }
 
@@ -195,7 +195,7 @@ SmallVector<Value> SizedContractionEmitter::repeatRows(const Tile &tile) {
   return forEach(tile.rows, tile.vectors, [&](int64_t r, int64_t) -> Value {
     Value row = scalar.add(tile.row, scalar.index(r));
     Value value = memref::LoadOp::create(b, loc, kernel.memory(3),
-                                         times(row, initial.row));
+                                         scalar.mul(row, initial.row));
     return vector::BroadcastOp::create(b, loc, vectorType(), value);
   });
 }
@@ -221,13 +221,12 @@ SmallVector<Value> SizedContractionEmitter::loadInitial(const Tile &tile) {
     scf::YieldOp::create(b, loc, otherwise());
     return Values(branch.getResults());
   };
-  Value isSame = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                       initial.column, scalar.index(0));
   return choose(
-      isSame, [&] { return repeatRows(tile); },
+      scalar.isEqual(initial.column, 0), [&] { return repeatRows(tile); },
       [&] {
         return choose(
-            isOne(initial.column), [&] { return loadVectors(tile); },
+            scalar.isEqual(initial.column, 1),
+            [&] { return loadVectors(tile); },
             [&] { return loadStrided(tile); });
       });
 }
@@ -235,18 +234,16 @@ SmallVector<Value> SizedContractionEmitter::loadInitial(const Tile &tile) {
 void SizedContractionEmitter::storeResult(const Tile &tile,
                                           ArrayRef<Value> sums) {
   Value memref = kernel.memory(4);
-  auto branch = scf::IfOp::create(b, loc, TypeRange(), isOne(result.column),
-                                  /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(b, loc, TypeRange(), scalar.isEqual(result.column, 1),
+                        /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   for (int64_t r = 0; r < tile.rows; ++r)
-    for (int64_t v = 0; v < tile.vectors; ++v) {
-      Value row = scalar.add(tile.row, scalar.index(r));
-      Value column = scalar.add(tile.column, scalar.index(v * lanes));
+    for (int64_t v = 0; v < tile.vectors; ++v)
       vector::MaskedStoreOp::create(b, loc, memref,
-                                    scalar.add(times(row, result.row), column),
-                                    tile.masks[v], sums[r * tile.vectors + v]);
-    }
+                                    vectorAt(result, tile, r, v), tile.masks[v],
+                                    sums[r * tile.vectors + v]);
   b.setInsertionPointToStart(branch.elseBlock());
   for (auto [i, sum] : llvm::enumerate(sums))
     vector::StoreOp::create(b, loc, sum, stack, scalar.index(i * lanes));
@@ -284,7 +281,7 @@ LogicalResult SizedContractionEmitter::emit(SizedContractionPlanAttr plan) {
   heights.push_back(1);
   Value row = kernel.begin;
   for (int64_t rows : heights) {
-    Value left = arith::SubIOp::create(b, loc, kernel.end, row);
+    Value left = scalar.sub(kernel.end, row);
     Value tiles = arith::DivUIOp::create(b, loc, left, scalar.index(rows));
     Value end = scalar.add(row, scalar.mul(tiles, rows));
     int64_t columns = rows > 1 ? plan.getColumns() : plan.getRow();

@@ -68,9 +68,10 @@ private:
     return i < numInputs() ? Value(kernel.source.getArgument(i))
                            : row.results[i - numInputs()];
   }
-  /// The largest multiple of `unit`, a power of two, in `count`.
-  Value wholeOf(Value count, int64_t unit) {
-    return b.createOrFold<arith::AndIOp>(loc, count, scalar.index(-unit));
+  /// The index of the element, or vector of them, at `position`.
+  Indices indexOf(const Located &where, Value position, const Pull &pull) {
+    Value offset = scalar.mul(position, where.step);
+    return {{scalar.add(where.base, offset), pull.laneCount() > 1, 1}};
   }
 
   LogicalResult emitRow(Value at);
@@ -108,7 +109,7 @@ private:
 } // namespace
 
 Value SizedRowsEmitter::hasVectors() {
-  Value all = arith::ConstantIntOp::create(b, loc, 1, 1);
+  Value all;
   for (unsigned i = 0; i < rowStrides.size(); ++i) {
     bool isInput = i < numInputs(), elements = isRow(tensorOf(i));
     if (!across && !elements)
@@ -116,11 +117,10 @@ Value SizedRowsEmitter::hasVectors() {
     // What is the same for all lanes is put on the stack once a row.
     bool mayRepeat = isInput && elements != across;
     Value stride = across ? rowStrides[i] : columnStrides[i];
-    Value fits = arith::CmpIOp::create(b, loc,
-                                       mayRepeat ? arith::CmpIPredicate::ule
-                                                 : arith::CmpIPredicate::eq,
-                                       stride, scalar.index(1));
-    all = arith::AndIOp::create(b, loc, all, fits);
+    Value fits = scalar.compare(mayRepeat ? arith::CmpIPredicate::ule
+                                          : arith::CmpIPredicate::eq,
+                                stride, scalar.index(1));
+    all = scalar.both(all, fits);
   }
   return all;
 }
@@ -136,15 +136,14 @@ LogicalResult SizedRowsEmitter::emit(int64_t vectorLanes) {
   for (linalg::GenericOp op : row.reductions)
     doesLittle &= row.doesLittle(op);
   lanes *= doesLittle ? plan.getRegisters() : 1;
-  Value count = arith::SubIOp::create(b, loc, kernel.end, kernel.begin);
-  Value whole = scalar.add(kernel.begin, wholeOf(count, lanes));
+  Value count = scalar.sub(kernel.end, kernel.begin);
+  Value whole = scalar.add(kernel.begin, scalar.roundDown(count, lanes));
   if (failed(buildLoop(b, loc, kernel.begin, whole, lanes,
                        [&](Value at) { return emitRow(at); })))
     return failure();
   lanes = vectorLanes;
   return buildLoop(b, loc, whole, kernel.end, lanes, [&](Value at) {
-    rowMask = firstLanes(b, loc, arith::SubIOp::create(b, loc, kernel.end, at),
-                         lanes);
+    rowMask = firstLanes(b, loc, scalar.sub(kernel.end, at), lanes);
     return emitRow(at);
   });
 }
@@ -179,23 +178,19 @@ Value SizedRowsEmitter::splat(unsigned operand, Value repeats, Value at) {
 void SizedRowsEmitter::locateOperands(Value at) {
   for (unsigned i = 0; i < numInputs(); ++i) {
     Value tensor = tensorOf(i), memref = kernel.memory(i);
-    Value base = arith::MulIOp::create(b, loc, at, rowStrides[i]);
+    Value base = scalar.mul(at, rowStrides[i]);
     if (lanes > 1 && isRow(tensor) != across) {
       Value stride = across ? rowStrides[i] : columnStrides[i];
-      Value zero = scalar.index(0);
-      Value repeats =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride, zero);
-      Value repeated = splat(i, repeats, base);
-      memref = arith::SelectOp::create(b, loc, repeats, repeated, memref);
-      base = arith::SelectOp::create(b, loc, repeats, zero, base);
+      Value repeats = scalar.isEqual(stride, 0);
+      memref = scalar.select(repeats, splat(i, repeats, base), memref);
+      base = scalar.select(repeats, scalar.index(0), base);
     }
     located[tensor] = {memref, base, columnStrides[i]};
   }
   outputs.clear();
   for (unsigned i = numInputs(); i < rowStrides.size(); ++i)
-    outputs.push_back({kernel.memory(i),
-                       arith::MulIOp::create(b, loc, at, rowStrides[i]),
-                       columnStrides[i]});
+    outputs.push_back(
+        {kernel.memory(i), scalar.mul(at, rowStrides[i]), columnStrides[i]});
 }
 
 /// Where the row's kept values lie.
@@ -213,9 +208,8 @@ void SizedRowsEmitter::locateKept() {
 FailureOr<LaneValue> SizedRowsEmitter::load(Pull &pull, Value tensor,
                                             const Located &where,
                                             Value position) {
-  Value offset = b.createOrFold<arith::MulIOp>(loc, position, where.step);
-  LaneIndex at{scalar.add(where.base, offset), pull.laneCount() > 1, 1};
-  return pull.load({where.memref, {1}, {}}, getElementTypeOrSelf(tensor), {at});
+  return pull.load({where.memref, {1}, {}}, getElementTypeOrSelf(tensor),
+                   indexOf(where, position, pull));
 }
 
 /// Tells `pull` all elements at `position` that are in memory.
@@ -249,12 +243,12 @@ FailureOr<SmallVector<Value>> SizedRowsEmitter::pass(int64_t wide,
     auto next = step(pull, {index}, state);
     if (succeeded(next) && mask && !across)
       for (auto [value, before] : llvm::zip_equal(*next, state))
-        value = arith::SelectOp::create(b, loc, mask, value, before);
+        value = scalar.select(mask, value, before);
     return next;
   };
   Value zero = scalar.index(0);
   int64_t count = across ? 1 : wide;
-  Value whole = wholeOf(columns, count);
+  Value whole = scalar.roundDown(columns, count);
   auto main =
       buildLoop(b, loc, zero, whole, count, initial[0],
                 [&](Value position, ValueRange state) {
@@ -262,12 +256,12 @@ FailureOr<SmallVector<Value>> SizedRowsEmitter::pass(int64_t wide,
                 });
   if (across || lanes == 1 || failed(main))
     return main;
-  auto rest = buildLoop(
-      b, loc, whole, columns, lanes, initial[1],
-      [&](Value position, ValueRange state) {
-        Value left = arith::SubIOp::create(b, loc, columns, position);
-        return run(lanes, position, firstLanes(b, loc, left, lanes), state);
-      });
+  auto rest = buildLoop(b, loc, whole, columns, lanes, initial[1],
+                        [&](Value position, ValueRange state) {
+                          Value left = scalar.sub(columns, position);
+                          return run(lanes, position,
+                                     firstLanes(b, loc, left, lanes), state);
+                        });
   if (failed(rest))
     return failure();
   *tail = *rest;
@@ -285,9 +279,8 @@ LogicalResult SizedRowsEmitter::keep(Pull &pull, linalg::GenericOp op,
     if (failed(element))
       return failure();
     Located where = located[value];
-    Value offset = b.createOrFold<arith::MulIOp>(loc, dims[0].base, where.step);
     if (failed(pull.store(*element, {where.memref, {1}, {}},
-                          {{offset, pull.laneCount() > 1, 1}})))
+                          indexOf(where, dims[0].base, pull))))
       return failure();
     pull.registers[value] = *element;
   }
@@ -309,7 +302,7 @@ FailureOr<LaneValue> SizedRowsEmitter::reduce(linalg::GenericOp op) {
     auto total = pass(lanes, {{pull.asVector(*initial)}}, step, nullptr);
     if (failed(total))
       return failure();
-    return LaneValue{total->front(), lanes == 1, {}};
+    return pull.inRegisters(total->front());
   }
   auto match = matchCombiner(op);
   if (!match)
@@ -341,12 +334,9 @@ LogicalResult SizedRowsEmitter::store() {
       if (failed(value))
         return failure();
       const Located &where = outputs[i];
-      Value at = where.base;
-      if (!dims.empty())
-        at = scalar.add(
-            at, b.createOrFold<arith::MulIOp>(loc, dims[0].base, where.step));
+      Value position = dims.empty() ? scalar.index(0) : dims[0].base;
       if (failed(pull.store(*value, {where.memref, {1}, {}},
-                            {{at, pull.laneCount() > 1, 1}})))
+                            indexOf(where, position, pull))))
         return failure();
     }
     return success();

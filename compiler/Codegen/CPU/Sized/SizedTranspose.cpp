@@ -46,12 +46,8 @@ private:
     body(op.getInductionVar());
   }
   Value at(Value row, Value rowStride, Value column, Value columnStride) {
-    return scalar.add(b.createOrFold<arith::MulIOp>(loc, row, rowStride),
-                      b.createOrFold<arith::MulIOp>(loc, column, columnStride));
-  }
-  /// The largest multiple of `side` in `count`.
-  Value wholeOf(Value count) {
-    return arith::AndIOp::create(b, loc, count, scalar.index(-side));
+    return scalar.add(scalar.mul(row, rowStride),
+                      scalar.mul(column, columnStride));
   }
   void copy(Value row, Value rowEnd, Value column, Value columnEnd);
   SizedKernel &kernel;
@@ -79,15 +75,12 @@ void SizedTransposeEmitter::copy(Value row, Value rowEnd, Value column,
 }
 
 void SizedTransposeEmitter::emit() {
-  auto isOne = [&](Value stride) -> Value {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, stride,
-                                 scalar.index(1));
-  };
-  Value turns = arith::AndIOp::create(b, loc, isOne(fromRow), isOne(toColumn));
+  Value turns =
+      scalar.both(scalar.isEqual(fromRow, 1), scalar.isEqual(toColumn, 1));
   Value begin = kernel.begin, end = kernel.end, zero = scalar.index(0);
-  Value rows = arith::SubIOp::create(b, loc, end, begin);
-  Value wholeRows = arith::SelectOp::create(b, loc, turns, wholeOf(rows), zero);
-  Value rowEnd = scalar.add(begin, wholeRows), columnEnd = wholeOf(columns);
+  Value rows = scalar.roundDown(scalar.sub(end, begin), side);
+  Value rowEnd = scalar.add(begin, scalar.select(turns, rows, zero));
+  Value columnEnd = scalar.roundDown(columns, side);
   loop(begin, rowEnd, side, [&](Value row) {
     loop(zero, columnEnd, side, [&](Value column) {
       Value from = at(row, scalar.index(1), column, fromColumn);
