@@ -31,9 +31,17 @@ Buffer EmittedKernel::operand(unsigned i) {
   return buffer;
 }
 
-void EmittedKernel::bindInputs(Pull &pull) {
+llvm::DenseMap<Value, Buffer> EmittedKernel::inputs() {
+  llvm::DenseMap<Value, Buffer> buffers;
   for (BlockArgument argument : source.getArguments())
-    pull.buffers[argument] = operand(argument.getArgNumber());
+    buffers[argument] = operand(argument.getArgNumber());
+  return buffers;
+}
+
+Pull EmittedKernel::makePull(OpBuilder &b, int64_t lanes) {
+  Pull pull(b, source.getLoc(), lanes);
+  pull.buffers = inputs();
+  return pull;
 }
 
 LogicalResult EmittedKernel::storeResults(Pull &pull, const Indices &at,

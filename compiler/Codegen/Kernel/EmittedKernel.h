@@ -26,8 +26,10 @@ struct EmittedKernel {
   mlir::OpBuilder builder();
   /// Memory of the kernel's operand `i`: its inputs, then its results.
   Buffer operand(unsigned i);
-  /// Lets `pull` see the kernel's inputs.
-  void bindInputs(Pull &pull);
+  /// Where its inputs lie.
+  llvm::DenseMap<mlir::Value, Buffer> inputs();
+  /// What pulls from them.
+  Pull makePull(mlir::OpBuilder &b, int64_t lanes);
   /// Stores these results at `at`, as soon as all of them are computed; from
   /// then on `pull` has them in registers.
   mlir::LogicalResult storeResults(Pull &pull, const Indices &at,

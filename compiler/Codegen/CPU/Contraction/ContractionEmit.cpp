@@ -302,10 +302,8 @@ LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
     return kernel.storeResults(
         pull, indicesInResult(pull, op.getResult(0), c.result, at));
   };
-  Pull operands(b, loc, 1);
-  kernel.bindInputs(operands);
-  return ContractionEmitter(kernel, c, plan, target, b, operands.buffers,
-                            finish)
+  auto inputs = kernel.inputs();
+  return ContractionEmitter(kernel, c, plan, target, b, inputs, finish)
       .emitChunk(chunks.getInductionVar());
 }
 

@@ -298,10 +298,8 @@ LogicalResult DepthwiseGradientStrategy::emit(EmittedKernel &kernel,
                                               const Target &target) {
   OpBuilder b = kernel.builder();
   Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  Pull operands(b, kernel.source.getLoc(), 1);
-  kernel.bindInputs(operands);
-  return DepthwiseGradientEmitter(kernel, gradient, plan, target, b,
-                                  operands.buffers)
+  auto inputs = kernel.inputs();
+  return DepthwiseGradientEmitter(kernel, gradient, plan, target, b, inputs)
       .emitChunk(chunk);
 }
 

@@ -359,10 +359,8 @@ LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,
                                           const Target &target) {
   OpBuilder b = kernel.builder();
   Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  Pull operands(b, kernel.source.getLoc(), 1);
-  kernel.bindInputs(operands);
-  return OuterProductsEmitter(kernel, products, plan, target, b,
-                              operands.buffers)
+  auto inputs = kernel.inputs();
+  return OuterProductsEmitter(kernel, products, plan, target, b, inputs)
       .emitChunk(chunk);
 }
 

@@ -33,8 +33,7 @@ public:
         loc(kernel.source.getLoc()) {}
 
   LogicalResult emit(ArrayRef<LaneIndex> row, Value block) {
-    for (BlockArgument argument : kernel.source.getArguments())
-      buffers[argument] = kernel.operand(argument.getArgNumber());
+    buffers = kernel.inputs();
     int64_t offset = 0;
     for (const RowStage &stage : plan.stages)
       if (failed(emitStage(stage, row, offset)))

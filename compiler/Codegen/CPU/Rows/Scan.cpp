@@ -26,7 +26,7 @@ LogicalResult emitScan(Pull &pull, const Scan &scan, const Buffer &result,
     return failure();
   return codegen::emitScan(
       pull, scan, at, pull.asVector(*start), [&](Value sum, const Indices &at) {
-        return pull.store({sum, pull.laneCount() == 1, {}}, result, at);
+        return pull.store(pull.inRegisters(sum), result, at);
       });
 }
 

@@ -38,11 +38,9 @@ public:
   ScatterEmitter(EmittedKernel &kernel, const Scatter &scatter,
                  const ScatterPlan &plan, const Target &target, OpBuilder &b)
       : kernel(kernel), scatter(scatter), plan(plan), lanes(target.lanes()),
-        b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        b(b), loc(kernel.source.getLoc()), scalar(kernel.makePull(b, 1)),
         result(kernel.operand(kernel.source.getNumArguments())),
-        dims(scatter.extents.size()) {
-    kernel.bindInputs(scalar);
-  }
+        dims(scatter.extents.size()) {}
 
   LogicalResult emitUnit(Value unit);
 
@@ -88,8 +86,7 @@ LogicalResult ScatterEmitter::forLast(Value from, Value to, int64_t width,
                                       Body body) {
   auto loop = [&](Value begin, Value end, bool masked) {
     return buildLoop(b, loc, begin, end, width, [&](Value iv) {
-      Pull pull(b, loc, width);
-      kernel.bindInputs(pull);
+      Pull pull = kernel.makePull(b, width);
       if (masked)
         pull.mask = firstLanes(b, loc, scalar.sub(end, iv), width);
       dims[scatter.last()] = {iv, width > 1 ? 1 : 0, 1};
@@ -166,8 +163,7 @@ LogicalResult ScatterEmitter::emitUpdates(Value from, Value to) {
       };
       if (!isLastTarget)
         return forLast(from, to, lanes, update);
-      Pull pull(b, loc, 1);
-      kernel.bindInputs(pull);
+      Pull pull = kernel.makePull(b, 1);
       return update(pull);
     }
     return forLast(from, to, 1, [&](Pull &pull) -> LogicalResult {

@@ -77,9 +77,8 @@ private:
 } // namespace
 
 Pull WindowsEmitter::makePull() {
-  Pull pull(b, loc, lanes);
+  Pull pull = kernel.makePull(b, lanes);
   pull.mask = mask;
-  kernel.bindInputs(pull);
   return pull;
 }
 
@@ -138,7 +137,7 @@ FailureOr<SmallVector<Value>> WindowsEmitter::combineTap(ValueRange sums) {
     arguments.push_back(*value);
   }
   for (Value sum : sums)
-    arguments.push_back({sum, lanes == 1, {}});
+    arguments.push_back(pull.inRegisters(sum));
   auto yielded = pull.body(w.op, dims, arguments);
   if (failed(yielded))
     return failure();
@@ -196,7 +195,7 @@ LogicalResult WindowsEmitter::emitTile(Value start, const WindowTile &tile) {
     Pull pull = makePull();
     for (auto [result, value] : llvm::zip_equal(
              w.op.getResults(), ArrayRef(*reduced).slice(i * results, results)))
-      pull.registers[result] = {value, lanes == 1, {}};
+      pull.registers[result] = pull.inRegisters(value);
     if (failed(kernel.storeResults(pull, at)))
       return failure();
   }

@@ -88,14 +88,13 @@ FailureOr<Value> OnlineSoftmax::maskVector(Value scores, Value row,
   const Attention &a = block.a;
   int64_t keys = a.keys();
   bool isWhole = keys % block.code.keys == 0;
-  Pull pull(b, loc, lanes);
-  block.kernel.bindInputs(pull);
+  Pull pull = block.kernel.makePull(b, lanes);
   Value at = column;
   if (!isWhole)
     at = b.createOrFold<arith::MinUIOp>(loc, at, pull.index(keys - lanes));
   if (lanes == 1)
     scores = vector::ExtractOp::create(b, loc, scores, 0);
-  pull.registers[a.scores.result] = {scores, lanes == 1, {}};
+  pull.registers[a.scores.result] = pull.inRegisters(scores);
   Indices loops = block.loopsAt(pull, row);
   a.scores.setDigits(pull, a.scores.right.loops, at, lanes, loops);
   auto masked = pull.at(a.masked, a.indicesAt(pull, a.maskedAt, loops));

@@ -81,8 +81,7 @@ Indices ContractionEmitter::indicesOf(Pull &pull, const SharedTile &shared,
 FailureOr<Value> ContractionEmitter::loadUnit(const SharedTile &shared,
                                               const Unit &unit, Value first) {
   int64_t lanes = shared.lanes, depth = p.extentOf(p.depth);
-  Pull pull(b, loc, lanes);
-  kernel.bindInputs(pull);
+  Pull pull = kernel.makePull(b, lanes);
   if (depth % depthUnit() == 0)
     first = minimum(first, depth - stepDepth);
   auto indices =
@@ -224,11 +223,9 @@ FailureOr<Indices> ContractionEmitter::resultIndices(Pull &pull, Value row,
   p.setDigits(pull, p.left.loops, row, 1, dims);
   p.setDigits(pull, p.right.loops, column, pull.laneCount(), dims);
   auto at = pull.apply(p.output, dims);
-  auto merged = p.result.getDefiningOp<tensor::CollapseShapeOp>();
-  if (failed(at) || !merged)
-    return at;
-  return pull.merge(*at, merged.getSrcType().getShape(),
-                    merged.getReassociationIndices());
+  if (failed(at))
+    return failure();
+  return indicesInResult(pull, p.op->getResult(0), p.result, *at);
 }
 
 /// Stores what follows from `sums`, of the columns from this one on.
@@ -237,8 +234,8 @@ LogicalResult ContractionEmitter::finish(Pull &pull, Value sums, Value row,
   auto at = resultIndices(pull, row, column);
   if (failed(at))
     return failure();
-  kernel.bindInputs(pull);
-  pull.registers[p.result] = {sums, pull.laneCount() == 1, {}};
+  pull.buffers = kernel.inputs();
+  pull.registers[p.result] = pull.inRegisters(sums);
   return kernel.storeResults(pull, *at);
 }
 

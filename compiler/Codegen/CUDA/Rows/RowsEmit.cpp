@@ -200,8 +200,7 @@ LogicalResult RowsEmitter::emitResults(ArrayRef<unsigned> results) {
 
 LogicalResult RowsEmitter::emit() {
   findRow();
-  for (BlockArgument argument : kernel.source.getArguments())
-    buffers[argument] = kernel.operand(argument.getArgNumber());
+  buffers = kernel.inputs();
   for (const RowStage &stage : plan.stages)
     if (failed(emitStage(stage)))
       return failure();

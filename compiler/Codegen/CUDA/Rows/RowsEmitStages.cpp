@@ -84,7 +84,7 @@ Value RowsEmitter::exchangeWarps(const RowStage &stage, Value partial,
     own = pull.add(pull.mul(warp, stage.places), place);
   }
   (void)buildIf(b, loc, writes, [&] {
-    return pull.store({partial, lanes == 1, {}}, slots, at(own));
+    return pull.store(pull.inRegisters(partial), slots, at(own));
   });
   kernel.barrier(b);
   unsynchronised.clear();

@@ -29,9 +29,8 @@ public:
   ScanEmitter(EmittedKernel &kernel, const ScanKernel &form, int64_t threads,
               OpBuilder &b)
       : kernel(kernel), form(form), threads(threads), b(b),
-        loc(kernel.source.getLoc()), scalar(b, loc, 1) {
-    kernel.bindInputs(scalar);
-  }
+        loc(kernel.source.getLoc()), scalar(kernel.makePull(b, 1)) {}
+
   LogicalResult emitBlock();
   LogicalResult emitThread();
 
@@ -67,8 +66,7 @@ Indices ScanEmitter::findRow(Value number) {
 }
 
 FailureOr<Value> ScanEmitter::load(Value source, const Indices &at) {
-  Pull pull(b, loc, 1);
-  kernel.bindInputs(pull);
+  Pull pull = kernel.makePull(b, 1);
   auto value = pull.at(source, at);
   if (failed(value))
     return failure();
@@ -77,8 +75,7 @@ FailureOr<Value> ScanEmitter::load(Value source, const Indices &at) {
 
 /// Stores what follows from the sum at `at`.
 LogicalResult ScanEmitter::store(Value sum, const Indices &at) {
-  Pull pull(b, loc, 1);
-  kernel.bindInputs(pull);
+  Pull pull = kernel.makePull(b, 1);
   pull.registers[form.result] = {sum, true, {}};
   return kernel.storeResults(pull, at);
 }
@@ -168,8 +165,7 @@ LogicalResult ScanEmitter::emitThread() {
     auto start = load(scan.init, at);
     if (failed(start))
       return failure();
-    Pull pull(b, loc, 1);
-    kernel.bindInputs(pull);
+    Pull pull = kernel.makePull(b, 1);
     return emitScan(pull, scan, at, *start, [&](Value sum, const Indices &at) {
       return store(sum, at);
     });

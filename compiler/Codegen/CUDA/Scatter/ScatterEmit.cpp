@@ -46,11 +46,10 @@ public:
                  ScatterPlanAttr plan, OpBuilder &b)
       : kernel(kernel), form(form), plan(plan),
         layout(layOutScatter(form, plan)), scatter(form.scatter), b(b),
-        loc(kernel.source.getLoc()), lanes(plan.getLanes()), scalar(b, loc, 1),
+        loc(kernel.source.getLoc()), lanes(plan.getLanes()),
+        scalar(kernel.makePull(b, 1)),
         result(kernel.operand(kernel.source.getNumArguments())),
-        dims(scatter.extents.size()) {
-    kernel.bindInputs(scalar);
-  }
+        dims(scatter.extents.size()) {}
 
   LogicalResult emitLines();
   LogicalResult emitRanges();
@@ -60,7 +59,6 @@ private:
   void setUpdate(Value number);
   void setRow(Value row);
   FailureOr<Value> findRow();
-  Pull makePull();
   LogicalResult when(Value condition, function_ref<LogicalResult()> body) {
     return buildIf(b, loc, condition, body);
   }
@@ -103,12 +101,6 @@ private:
 };
 
 } // namespace
-
-Pull ScatterEmitter::makePull() {
-  Pull pull(b, loc, lanes);
-  kernel.bindInputs(pull);
-  return pull;
-}
 
 /// Sets the indices in these dimensions to those of number `number` in them.
 void ScatterEmitter::setDims(ArrayRef<unsigned> which, Value number) {
@@ -153,7 +145,7 @@ LogicalResult ScatterEmitter::emitInitial(Value first, Value end,
   return when(kernel.liesElsewhere(b, 0, scatter.initial), [&] {
     return buildLoop(b, loc, first, end, step, [&](Value row) {
       setRow(firstRow ? scalar.add(firstRow, row) : row);
-      Pull pull = makePull();
+      Pull pull = kernel.makePull(b, lanes);
       return scatter.storeInitial(pull, result, dims);
     });
   });
@@ -193,7 +185,7 @@ LogicalResult ScatterEmitter::emitLines() {
                          return failure();
                        return when(scalar.isBelow(*row, form.rows), [&] {
                          setRow(*row);
-                         Pull pull = makePull();
+                         Pull pull = kernel.makePull(b, lanes);
                          return combine(pull);
                        });
                      });
@@ -273,7 +265,7 @@ ScatterEmitter::loadHit(Value chunk, Value position, Value half, Value &hits) {
   Value number = arith::IndexCastOp::create(b, loc, index, row->value);
   setUpdate(scalar.add(scalar.mul(chunk, layout.threads), position));
   setRow(scalar.add(firstRow, number));
-  Pull pull = makePull();
+  Pull pull = kernel.makePull(b, lanes);
   auto value = pullOperand(pull, *updates(), dims);
   if (failed(value))
     return failure();
@@ -301,7 +293,7 @@ FailureOr<Value> ScatterEmitter::emitGroup(int64_t count, Value chunk,
                          scalar.compare(arith::CmpIPredicate::eq, owner, slot));
     }
     setRow(scalar.add(firstRow, hit.row));
-    Pull pull = makePull();
+    Pull pull = kernel.makePull(b, lanes);
     pull.registers[updates()->get()] = hit.update;
     if (failed(when(mine, [&] { return combine(pull); })))
       return failure();

@@ -16,8 +16,7 @@ namespace tinh::cuda {
 /// Computes unit `unit` of a group.
 static LogicalResult emitUnit(EmittedKernel &kernel, const ResultGroup &group,
                               int64_t lanes, OpBuilder &b, Value unit) {
-  Pull pull(b, kernel.source.getLoc(), lanes);
-  kernel.bindInputs(pull);
+  Pull pull = kernel.makePull(b, lanes);
   return kernel.storeResults(pull, pull.unravelIndex(unit, group.shape, lanes),
                              group.results);
 }

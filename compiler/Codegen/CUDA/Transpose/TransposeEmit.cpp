@@ -84,8 +84,7 @@ LogicalResult TransposeEmitter::load(const Buffer &tile) {
   return forLines(
       t.row(), t.column,
       [&](Value row, Value column, const Indices &at) -> LogicalResult {
-        Pull pull(b, loc, shape.lanes);
-        kernel.bindInputs(pull);
+        Pull pull = kernel.makePull(b, shape.lanes);
         linalg::GenericOp op = t.op;
         auto value = pull.at(op.getDpsInputs()[0], t.sourceIndices(at));
         if (failed(value))
@@ -121,8 +120,7 @@ LogicalResult TransposeEmitter::store(const Buffer &tile) {
         auto value = loadColumn(tile, row, column);
         if (failed(value))
           return failure();
-        Pull after(b, loc, shape.lanes);
-        kernel.bindInputs(after);
+        Pull after = kernel.makePull(b, shape.lanes);
         after.registers[t.result()] = *value;
         return kernel.storeResults(after, at);
       });

@@ -36,9 +36,8 @@ public:
                  WindowsPlanAttr plan, OpBuilder &b)
       : kernel(kernel), windows(windows), plan(plan), op(windows.op), b(b),
         loc(kernel.source.getLoc()), lanes(plan.getLanes()),
-        outputs(plan.getOutputs()), pull(b, loc, lanes) {
-    kernel.bindInputs(pull);
-  }
+        outputs(plan.getOutputs()), pull(kernel.makePull(b, lanes)) {}
+
   LogicalResult emit();
 
 private:
@@ -159,9 +158,8 @@ WindowsEmitter::Values WindowsEmitter::emitLines(ArrayRef<unsigned> lines,
 
 /// Stores what follows from the sum at `at`.
 LogicalResult WindowsEmitter::store(Value sum, const Indices &at) {
-  Pull after(b, loc, lanes);
-  kernel.bindInputs(after);
-  after.registers[op.getResult(0)] = {sum, lanes == 1, {}};
+  Pull after = kernel.makePull(b, lanes);
+  after.registers[op.getResult(0)] = after.inRegisters(sum);
   return kernel.storeResults(after, at);
 }
 

@@ -82,8 +82,7 @@ LogicalResult Scatter::update(Pull &pull, const Buffer &result,
   auto updated = pull.reduceStep(generic, dims, pull.asVector(*old));
   if (failed(updated))
     return failure();
-  return pull.store({updated->front(), pull.laneCount() == 1, {}}, result,
-                    place(dims));
+  return pull.store(pull.inRegisters(updated->front()), result, place(dims));
 }
 
 } // namespace tinh::codegen
