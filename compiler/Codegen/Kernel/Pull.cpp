@@ -103,12 +103,12 @@ Value Pull::loadVector(const Buffer &buffer, Type element,
                                 alignmentAt(buffer, element, at));
 }
 
-FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
-                                const Indices &indices) {
+LaneValue Pull::load(const Buffer &buffer, Type element,
+                     const Indices &indices) {
   LaneIndex at = linearIndex(buffer, indices);
   bool uniform = lanes == 1 || at.stride == 0;
   if (!b)
-    return LaneValue{{}, uniform, {}};
+    return {{}, uniform, {}};
   Value value = uniform
                     ? memref::LoadOp::create(*b, loc, buffer.memref, at.base)
                     : loadVector(buffer, memoryType(element), at);
@@ -117,7 +117,7 @@ FailureOr<LaneValue> Pull::load(const Buffer &buffer, Type element,
                                            b->getZeroAttr(value.getType()));
     value = compare(arith::CmpIPredicate::ne, value, zero);
   }
-  return LaneValue{value, uniform, {}};
+  return {value, uniform, {}};
 }
 
 LogicalResult Pull::store(LaneValue value, const Buffer &buffer,

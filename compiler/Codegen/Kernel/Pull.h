@@ -86,8 +86,8 @@ public:
        llvm::ArrayRef<LaneValue> arguments);
 
   /// The element of `buffer` at `indices` in each lane.
-  mlir::FailureOr<LaneValue> load(const Buffer &buffer, mlir::Type element,
-                                  const Indices &indices);
+  LaneValue load(const Buffer &buffer, mlir::Type element,
+                 const Indices &indices);
 
   /// Where tensors lie that are in memory: operands and materialised ones.
   llvm::DenseMap<mlir::Value, Buffer> buffers;

@@ -62,7 +62,7 @@ static FailureOr<Value> scanVector(Pull &pull, const Scan &scan,
   auto type = cast<VectorType>(sums.getType());
   if (pull.mask) {
     Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
-    sums = arith::SelectOp::create(b, loc, pull.mask, sums, zero);
+    sums = pull.select(pull.mask, sums, zero);
   }
   for (int64_t distance = 1; distance < lanes; distance *= 2)
     sums = addElements(b, loc, sums, moveLanes(pull, scan, sums, distance));
@@ -105,7 +105,7 @@ LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,
       [&](Value iv, ValueRange state) -> FailureOr<SmallVector<Value>> {
         Value base = iv;
         if (scan.reverse)
-          base = arith::SubIOp::create(b, loc, pull.index(whole - lanes), iv);
+          base = pull.sub(pull.index(whole - lanes), iv);
         at[scan.axis] = {base, 1, lanes};
         auto next = scanVector(pull, scan, result, at, state[0]);
         if (failed(next))

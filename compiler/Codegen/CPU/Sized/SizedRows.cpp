@@ -78,9 +78,9 @@ private:
   void locateOperands(Value at);
   void locateKept();
   Value splat(unsigned operand, Value repeats, Value at);
-  FailureOr<LaneValue> load(Pull &pull, Value tensor, const Located &where,
-                            Value position);
-  LogicalResult bind(Pull &pull, Value position);
+  LaneValue load(Pull &pull, Value tensor, const Located &where,
+                 Value position);
+  void bind(Pull &pull, Value position);
   int64_t lanesOf(Operation *pass) const;
   FailureOr<Values> pass(int64_t wide, ArrayRef<Values> initial, Step step,
                          Values *tail);
@@ -205,26 +205,19 @@ void SizedRowsEmitter::locateKept() {
   }
 }
 
-FailureOr<LaneValue> SizedRowsEmitter::load(Pull &pull, Value tensor,
-                                            const Located &where,
-                                            Value position) {
+LaneValue SizedRowsEmitter::load(Pull &pull, Value tensor, const Located &where,
+                                 Value position) {
   return pull.load({where.memref, {1}, {}}, getElementTypeOrSelf(tensor),
                    indexOf(where, position, pull));
 }
 
 /// Tells `pull` all elements at `position` that are in memory.
-LogicalResult SizedRowsEmitter::bind(Pull &pull, Value position) {
+void SizedRowsEmitter::bind(Pull &pull, Value position) {
   for (auto [tensor, value] : known)
     pull.registers[tensor] = value;
-  for (auto &[tensor, where] : located) {
-    if (!isRow(tensor))
-      continue;
-    auto value = load(pull, tensor, where, position);
-    if (failed(value))
-      return failure();
-    pull.registers[tensor] = *value;
-  }
-  return success();
+  for (auto &[tensor, where] : located)
+    if (isRow(tensor))
+      pull.registers[tensor] = load(pull, tensor, where, position);
 }
 
 /// Runs `step` for all elements of the row. Along the row, groups of `wide`
@@ -237,8 +230,7 @@ FailureOr<SmallVector<Value>> SizedRowsEmitter::pass(int64_t wide,
                  ValueRange state) -> FailureOr<Values> {
     Pull pull(b, loc, count);
     pull.mask = mask;
-    if (failed(bind(pull, position)))
-      return failure();
+    bind(pull, position);
     LaneIndex index{position, !across && count > 1, 1};
     auto next = step(pull, {index}, state);
     if (succeeded(next) && mask && !across)
@@ -370,10 +362,7 @@ LogicalResult SizedRowsEmitter::emitRow(Value at) {
       continue;
     Pull pull(b, loc, across ? lanes : 1);
     pull.mask = rowMask;
-    auto value = load(pull, input, located[input], scalar.index(0));
-    if (failed(value))
-      return failure();
-    known[input] = *value;
+    known[input] = load(pull, input, located[input], scalar.index(0));
   }
   for (linalg::GenericOp op : row.reductions) {
     auto total = reduce(op);

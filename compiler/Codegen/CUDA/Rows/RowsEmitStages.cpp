@@ -93,10 +93,10 @@ Value RowsEmitter::exchangeWarps(const RowStage &stage, Value partial,
   for (int64_t i = 0; i < count; ++i) {
     Value slot = stage.along ? pull.add(pull.mul(place, count), pull.index(i))
                              : pull.add(pull.index(i * stage.places), place);
-    auto other = pull.load(slots, getElementTypeOrSelf(partial), at(slot));
-    total = total ? vector::makeArithReduction(b, loc, kind, total,
-                                               pull.asVector(*other))
-                  : pull.asVector(*other);
+    Value other = pull.asVector(
+        pull.load(slots, getElementTypeOrSelf(partial), at(slot)));
+    total =
+        total ? vector::makeArithReduction(b, loc, kind, total, other) : other;
   }
   return total;
 }

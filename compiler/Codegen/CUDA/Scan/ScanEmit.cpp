@@ -108,7 +108,7 @@ std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
   kernel.barrier(b);
   Value before = carry, all = carry;
   for (int64_t i = 0; i < threads / kWarp; ++i) {
-    Value other = scalar.load(sums, type, place(scalar.index(i)))->value;
+    Value other = scalar.load(sums, type, place(scalar.index(i))).value;
     Value isBefore =
         scalar.compare(arith::CmpIPredicate::ugt, warp, scalar.index(i));
     before = scalar.select(isBefore, add(before, other), before);

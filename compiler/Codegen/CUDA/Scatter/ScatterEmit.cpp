@@ -261,8 +261,8 @@ ScatterEmitter::loadHit(Value chunk, Value position, Value half, Value &hits) {
   Value one = arith::ConstantIntOp::create(b, loc, i32, 1);
   hits = scalar.both(hits, scalar.sub(hits, one));
   position = scalar.add(position, bit);
-  auto row = scalar.load(positions, i32, {{half, 0, 1}, {position, 0, 1}});
-  Value number = arith::IndexCastOp::create(b, loc, index, row->value);
+  LaneValue row = scalar.load(positions, i32, {{half, 0, 1}, {position, 0, 1}});
+  Value number = arith::IndexCastOp::create(b, loc, index, row.value);
   setUpdate(scalar.add(scalar.mul(chunk, layout.threads), position));
   setRow(scalar.add(firstRow, number));
   Pull pull = kernel.makePull(b, lanes);
@@ -330,9 +330,9 @@ LogicalResult ScatterEmitter::emitHits(Value chunk, Value warp, Value half,
 LogicalResult ScatterEmitter::consume(Value chunk, Value half) {
   Value warps = scalar.index(layout.threads / kWarp);
   return buildLoop(b, loc, scalar.index(0), warps, 1, [&](Value warp) {
-    auto hits =
+    LaneValue hits =
         scalar.load(ballots, b.getI32Type(), {{half, 0, 1}, {warp, 0, 1}});
-    return emitHits(chunk, warp, half, hits->value);
+    return emitHits(chunk, warp, half, hits.value);
   });
 }
 

@@ -40,7 +40,7 @@ private:
           body);
   LogicalResult load(const Buffer &tile);
   LogicalResult store(const Buffer &tile);
-  FailureOr<LaneValue> loadColumn(const Buffer &tile, Value row, Value column);
+  LaneValue loadColumn(const Buffer &tile, Value row, Value column);
   LaneIndex vectorAt(Value base) const {
     return {base, shape.lanes > 1 ? 1 : 0, shape.lanes};
   }
@@ -94,22 +94,20 @@ LogicalResult TransposeEmitter::load(const Buffer &tile) {
 }
 
 /// Elements of a column of the tile from `row` on.
-FailureOr<LaneValue> TransposeEmitter::loadColumn(const Buffer &tile, Value row,
-                                                  Value column) {
+LaneValue TransposeEmitter::loadColumn(const Buffer &tile, Value row,
+                                       Value column) {
   Type element = t.element();
   if (shape.lanes == 1)
     return scalar.load(tile, element, {{row, 0, 1}, {column, 0, 1}});
   SmallVector<Value> elements;
   for (int64_t i = 0; i < shape.lanes; ++i) {
     Value next = scalar.add(row, scalar.index(i));
-    auto value = scalar.load(tile, element, {{next, 0, 1}, {column, 0, 1}});
-    if (failed(value))
-      return failure();
-    elements.push_back(value->value);
+    elements.push_back(
+        scalar.load(tile, element, {{next, 0, 1}, {column, 0, 1}}).value);
   }
   auto type = VectorType::get({shape.lanes}, element);
   Value all = vector::FromElementsOp::create(b, loc, type, elements);
-  return LaneValue{all, false, {}};
+  return {all, false, {}};
 }
 
 /// Writes lines along the last dimension of the results.
@@ -117,11 +115,8 @@ LogicalResult TransposeEmitter::store(const Buffer &tile) {
   return forLines(
       t.column, t.row(),
       [&](Value column, Value row, const Indices &at) -> LogicalResult {
-        auto value = loadColumn(tile, row, column);
-        if (failed(value))
-          return failure();
         Pull after = kernel.makePull(b, shape.lanes);
-        after.registers[t.result()] = *value;
+        after.registers[t.result()] = loadColumn(tile, row, column);
         return kernel.storeResults(after, at);
       });
 }

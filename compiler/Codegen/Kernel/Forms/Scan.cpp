@@ -95,7 +95,7 @@ emitScan(Pull &pull, const Scan &scan, Indices at, Value start,
   auto step = [&](Value iv, ValueRange state) -> FailureOr<SmallVector<Value>> {
     Value i = iv;
     if (scan.reverse)
-      i = arith::SubIOp::create(b, loc, pull.index(scan.extent - 1), iv);
+      i = pull.sub(pull.index(scan.extent - 1), iv);
     at[scan.axis] = {i, 0, 1};
     auto element = pull.at(scan.input, at);
     if (failed(element))

@@ -76,10 +76,8 @@ LogicalResult Scatter::update(Pull &pull, const Buffer &result,
                               const Indices &dims) const {
   linalg::GenericOp generic = op;
   Type element = getElementTypeOrSelf(generic.getResult(0));
-  auto old = pull.load(result, element, place(dims));
-  if (failed(old))
-    return failure();
-  auto updated = pull.reduceStep(generic, dims, pull.asVector(*old));
+  LaneValue old = pull.load(result, element, place(dims));
+  auto updated = pull.reduceStep(generic, dims, pull.asVector(old));
   if (failed(updated))
     return failure();
   return pull.store(pull.inRegisters(updated->front()), result, place(dims));
