@@ -57,10 +57,17 @@ static double instructions(Operation &op) {
       .Default([](Operation *) { return 1; });
 }
 
+/// Whether the product is added to something by the same instruction.
+static bool isPartOfFma(Operation &op) {
+  return isa<arith::MulFOp>(op) && op.hasOneUse() &&
+         isa<arith::AddFOp, arith::SubFOp>(*op.user_begin());
+}
+
 double bodyCycles(linalg::GenericOp op, const Target &target) {
   double count = 0;
   for (Operation &inner : *op.getBody())
-    count += instructions(inner);
+    if (!isPartOfFma(inner))
+      count += instructions(inner);
   return count / target.machine->fmasPerCycle;
 }
 
@@ -86,9 +93,13 @@ static std::optional<unsigned> laneLoop(linalg::GenericOp op,
   return dim ? std::optional(dim.getPosition()) : std::nullopt;
 }
 
+/// Values that are computed from sums which are in registers, with them.
+using Registers = llvm::DenseSet<Value>;
+
 /// To load what one step of the body reads, for a vector, and to store.
 static double accessCycles(linalg::GenericOp op, unsigned lane,
-                           const ElementLoops &loops, const Target &target) {
+                           const ElementLoops &loops,
+                           const Registers &registers, const Target &target) {
   AffineExpr dim = getAffineDimExpr(lane, op.getContext());
   auto each = [&](OpOperand *operand, double perCycle) -> double {
     bool together = isContiguous(op.getMatchingIndexingMap(operand), dim);
@@ -96,14 +107,15 @@ static double accessCycles(linalg::GenericOp op, unsigned lane,
   };
   double cycles = 0;
   for (OpOperand *input : op.getDpsInputOperands())
-    cycles += each(input, target.machine->loadsPerCycle);
-  if (op.getNumReductionLoops() == 0)
+    if (!registers.contains(input->get()))
+      cycles += each(input, target.machine->loadsPerCycle);
+  if (op.getNumReductionLoops() == 0 && !registers.contains(op.getResult(0)))
     cycles += each(op.getDpsInitOperand(0), target.machine->storesPerCycle);
   return cycles;
 }
 
 static double genericCycles(linalg::GenericOp op, const ElementLoops &loops,
-                            const Target &target) {
+                            const Registers &registers, const Target &target) {
   // Where the next element is found, and whether it is padding: in a reduction,
   // for each element that it reads.
   constexpr double kPull = 0.5, kReducedPull = 1.5;
@@ -113,10 +125,12 @@ static double genericCycles(linalg::GenericOp op, const ElementLoops &loops,
     return 0;
   double each = bodyCycles(op, target), lanes = 1;
   if (auto lane = laneLoop(op, loops); lane && loops.lanes > 1) {
-    each = std::max(each, accessCycles(op, *lane, loops, target));
+    each = std::max(each, accessCycles(op, *lane, loops, registers, target));
     lanes =
         extents[*lane] / double(llvm::divideCeil(extents[*lane], loops.lanes));
   }
+  if (registers.contains(op.getResult(0)))
+    return steps * each / lanes;
   if (op.getNumReductionLoops() == 0)
     return steps * (each + kPull) / lanes;
   double latency = target.machine->fmaLatency / double(loops.registers);
@@ -127,9 +141,17 @@ double elementwiseCycles(func::FuncOp kernel,
                          const llvm::DenseSet<Operation *> &except,
                          const ElementLoops &loops, const Target &target) {
   double cycles = 0;
-  for (auto op : kernel.getOps<linalg::GenericOp>())
-    if (!except.contains(op))
-      cycles += genericCycles(op, loops, target);
+  Registers registers;
+  for (Operation &op : kernel.getOps()) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    bool isReduction = generic && generic.getNumReductionLoops() != 0;
+    bool follows = llvm::any_of(op.getOperands(),
+                                [&](Value x) { return registers.contains(x); });
+    if (except.contains(&op) || (follows && !isReduction))
+      registers.insert_range(op.getResults());
+    if (generic && !except.contains(&op))
+      cycles += genericCycles(generic, loops, registers, target);
+  }
   return cycles;
 }
 

@@ -36,8 +36,9 @@ double bodyCycles(mlir::linalg::GenericOp op, const Target &target);
 struct ElementLoops {
   int64_t lanes, along = -1, registers = 1;
 };
-/// To compute all elements of all generics of the kernel but those of `except`,
-/// once.
+/// To compute all elements of all generics of the kernel once but those of
+/// `except`, whose sums are in registers when what follows from them is
+/// computed.
 double elementwiseCycles(mlir::func::FuncOp kernel,
                          const llvm::DenseSet<mlir::Operation *> &except,
                          const ElementLoops &loops, const Target &target);

@@ -162,8 +162,10 @@ double WindowsStrategy::cost(Windows &w, const WindowsPlan &plan,
   double loads = (1 + (w.op.getNumDpsInputs() - 1.0) / plan.outputs) /
                  target.machine->loadsPerCycle;
   double each = std::max(bodyCycles(w.op, target), loads);
-  return vectors * each + trafficCycles(kernel, target) +
-         elementwiseCycles(kernel, {w.op}, {plan.lanes}, target) +
+  double cycles =
+      vectors * each + elementwiseCycles(kernel, {w.op}, {plan.lanes}, target);
+  // Memory is read ahead.
+  return std::max(cycles, trafficCycles(kernel, target)) +
          dispatchCycles(target, 1);
 }
 
