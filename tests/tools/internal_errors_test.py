@@ -158,7 +158,7 @@ class InternalErrors(ToolTest):
 
     def test_wrong_input_is_not_ours(self):
         wrong = UNKNOWN_OP.replace("units = 1", "units = 0")
-        self.fails(self.compile_wrongly(wrong, "kernels"), "expected at least 1")
+        self.fails(self.compile_wrongly(wrong, "kernels"), "must be at least 1, found 0")
         wrong = UNKNOWN_INSTRUCTION.replace('"llvm.x86', '"llvm.x87')
         self.fails(self.compile_wrongly(wrong, "llvm"), "kernel 'k' cannot be")
         self.assertNoLeftovers("model.mlir")
