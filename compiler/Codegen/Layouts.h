@@ -15,7 +15,7 @@
 #ifndef TINH_CODEGEN_LAYOUTS_H
 #define TINH_CODEGEN_LAYOUTS_H
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 namespace tinh::codegen {
 

@@ -11,7 +11,7 @@
 #include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/LibraryCall.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"

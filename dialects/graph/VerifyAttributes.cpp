@@ -10,9 +10,9 @@
 // results are checked here once, so that their readers can rely on them.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/Layout.h"
 #include "dialects/graph/Library.h"
 #include "dialects/graph/PlanChecks.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/IR/Builders.h"

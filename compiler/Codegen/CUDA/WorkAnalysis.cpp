@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Stages.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

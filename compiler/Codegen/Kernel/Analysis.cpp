@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"

@@ -10,7 +10,7 @@
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -13,7 +13,7 @@
 #include "compiler/Codegen/Kernel/Pull.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Kernel/Stages.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 #include "dialects/origin/Origin.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

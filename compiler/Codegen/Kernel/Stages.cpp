@@ -10,7 +10,7 @@
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

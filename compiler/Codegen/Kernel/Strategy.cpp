@@ -8,7 +8,7 @@
 #include "compiler/Codegen/Kernel/Strategy.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "llvm/Support/Format.h"
 

@@ -17,7 +17,7 @@
 #include "compiler/Codegen/CPU/Layouts/Packing.h"
 #include "compiler/Codegen/Kernel/Conversions.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 namespace tinh::cpu {
 

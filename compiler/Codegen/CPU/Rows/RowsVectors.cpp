@@ -8,7 +8,7 @@
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 
 #include "compiler/Codegen/Kernel/Forms/Scan.h"
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 using namespace mlir;
 

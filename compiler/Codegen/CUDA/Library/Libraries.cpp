@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/CUDA/Library/LibraryDescriber.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 using namespace mlir;
 

@@ -8,7 +8,7 @@
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 using namespace mlir;
 

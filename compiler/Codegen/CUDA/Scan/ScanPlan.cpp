@@ -9,7 +9,7 @@
 #include "compiler/Codegen/CUDA/Scan/Scan.h"
 #include "compiler/Codegen/Kernel/Work.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 using namespace mlir;
 

@@ -10,7 +10,7 @@
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 #include "compiler/Codegen/Kernel/Work.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 using namespace mlir;
 

@@ -11,7 +11,7 @@
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 #include "compiler/Codegen/Kernel/Work.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Forms/Product.h"
 
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-//===- Layout.h - Tensors that are parts of larger ones ---------*- C++ -*-===//
+//===- Strides.h - Tensors that are parts of larger ones --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,8 +10,8 @@
 // elements are rows of bytes, each as far behind the one before.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_DIALECTS_GRAPH_LAYOUT_H
-#define TINH_DIALECTS_GRAPH_LAYOUT_H
+#ifndef TINH_DIALECTS_GRAPH_STRIDES_H
+#define TINH_DIALECTS_GRAPH_STRIDES_H
 
 #include "dialects/graph/Graph.h"
 
@@ -52,4 +52,4 @@ llvm::SmallVector<int64_t> resultStrides(mlir::FunctionOpInterface kernel,
 
 } // namespace tinh::graph
 
-#endif // TINH_DIALECTS_GRAPH_LAYOUT_H
+#endif // TINH_DIALECTS_GRAPH_STRIDES_H

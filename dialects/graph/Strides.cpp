@@ -1,11 +1,11 @@
-//===- Layout.cpp - Tensors that are parts of larger ones -------*- C++ -*-===//
+//===- Strides.cpp - Tensors that are parts of larger ones ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/Layout.h"
+#include "dialects/graph/Strides.h"
 
 using namespace mlir;
 
