@@ -30,7 +30,7 @@ namespace tinh::codegen {
 #include "compiler/Codegen/Passes.h.inc"
 
 /// Turns functions of a row in `module` into linalg on rows of any length.
-mlir::LogicalResult lowerRows(mlir::ModuleOp module);
+mlir::LogicalResult lowerSizedRows(mlir::ModuleOp module);
 
 /// Tells the kernels for GPUs in a plan how their operands are aligned.
 void setAlignments(mlir::ModuleOp module);

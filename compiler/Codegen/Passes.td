@@ -71,7 +71,7 @@ def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def LowerRows : Pass<"lower-rows", "::mlir::ModuleOp"> {
+def LowerSizedRows : Pass<"lower-sized-rows", "::mlir::ModuleOp"> {
   let summary = "Turn functions of a row into linalg on rows of any length";
   let description = [{
     For functions with a `graph.plan` whose body is of graph ops: the source

@@ -86,7 +86,7 @@ KernelModules::KernelModules(ArrayRef<std::string> texts, KernelError &error)
 
 static FailureOr<OwningOpRef<ModuleOp>> lowerForCpu(ModuleOp module) {
   auto target = cpu::targetOf(module);
-  if (failed(target) || failed(codegen::lowerRows(module)))
+  if (failed(target) || failed(codegen::lowerSizedRows(module)))
     return failure();
   return cpu::lowerKernelsToLLVM(module, *target);
 }

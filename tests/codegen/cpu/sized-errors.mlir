@@ -1,4 +1,4 @@
-// RUN: graph-opt %s --split-input-file --verify-diagnostics --lower-rows --emit-kernels
+// RUN: graph-opt %s --split-input-file --verify-diagnostics --lower-sized-rows --emit-kernels
 
 module attributes {graph.cpu = "x86-64-v3"} {
   // expected-error @+1 {{must take and give rows of one length, of two elements at least, and single elements}}

@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --split-input-file --lower-rows --emit-kernels --canonicalize --cse | FileCheck %s
-// RUN: graph-opt %s --split-input-file --lower-rows | FileCheck %s --check-prefix=LINALG
+// RUN: graph-opt %s --split-input-file --lower-sized-rows --emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: graph-opt %s --split-input-file --lower-sized-rows | FileCheck %s --check-prefix=LINALG
 
 // A function of a row is compiled for rows of any length, with sizes and strides
 // in the first operand. Lanes lie along the row; one element for all of it is

@@ -1,4 +1,4 @@
-//===- LowerRows.cpp - Functions of a row become linalg ---------*- C++ -*-===//
+//===- LowerSizedRows.cpp - Functions of a row become linalg ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -24,7 +24,7 @@ using namespace mlir;
 
 namespace tinh::codegen {
 
-#define GEN_PASS_DEF_LOWERROWS
+#define GEN_PASS_DEF_LOWERSIZEDROWS
 #include "compiler/Codegen/Passes.h.inc"
 
 /// The length that all rows of `function` have; 0 if they do not agree, or it
@@ -121,7 +121,7 @@ static FailureOr<func::FuncOp> lowerRow(func::FuncOp function) {
   return lowered;
 }
 
-LogicalResult lowerRows(ModuleOp module) {
+LogicalResult lowerSizedRows(ModuleOp module) {
   auto isOfGraph = [](Operation &op) {
     return isa<graph::GraphDialect>(op.getDialect());
   };
@@ -136,9 +136,9 @@ LogicalResult lowerRows(ModuleOp module) {
 
 namespace {
 
-struct LowerRows : impl::LowerRowsBase<LowerRows> {
+struct LowerSizedRows : impl::LowerSizedRowsBase<LowerSizedRows> {
   void runOnOperation() override {
-    if (failed(lowerRows(getOperation())))
+    if (failed(lowerSizedRows(getOperation())))
       signalPassFailure();
   }
 };
