@@ -52,7 +52,7 @@ Indices LaneArithmetic::unravelIndex(Value number, ArrayRef<int64_t> shape,
   Indices at(shape.size());
   int64_t width = vectorLanes;
   for (size_t i = shape.size(); i-- > 0; width = 1) {
-    Value digit = i == 0 ? number : peel(number, shape[i] / width);
+    Value digit = i == 0 ? number : takeDigit(number, shape[i] / width);
     at[i] = {mul(digit, width), width > 1 ? 1 : 0, width};
   }
   return at;
@@ -163,7 +163,7 @@ FailureOr<Indices> LaneArithmetic::sourceOf(tensor::CollapseShapeOp op,
       if (!staysWithin(rest, extent))
         return failure();
       Value quotient = rest.base;
-      source[dim] = {peel(quotient, extent), rest.stride,
+      source[dim] = {takeDigit(quotient, extent), rest.stride,
                      std::gcd(rest.alignment, extent)};
       rest = {quotient, 0,
               rest.alignment % extent == 0 ? rest.alignment / extent : 1};

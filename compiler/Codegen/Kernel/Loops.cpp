@@ -39,7 +39,7 @@ Value IndexBuilder::minimum(Value x, Value y) {
   return fold<arith::MinUIOp>(x, y);
 }
 
-Value IndexBuilder::peel(Value &rest, int64_t count) {
+Value IndexBuilder::takeDigit(Value &rest, int64_t count) {
   if (count == 1)
     return index(0);
   Value size = index(count);

@@ -28,7 +28,7 @@ public:
   mlir::Value minimum(mlir::Value x, mlir::Value y);
   mlir::Value minimum(mlir::Value x, int64_t y) { return minimum(x, index(y)); }
   /// `rest` modulo `count`; `rest` becomes the quotient.
-  mlir::Value peel(mlir::Value &rest, int64_t count);
+  mlir::Value takeDigit(mlir::Value &rest, int64_t count);
   mlir::Value remainder(mlir::Value x, int64_t count);
   /// The largest multiple of `unit`, a power of two, that `x` has room for.
   mlir::Value roundDown(mlir::Value x, int64_t unit);

@@ -186,7 +186,8 @@ LogicalResult ContractionEmitter::emitTile(const Indices &dims,
 LogicalResult ContractionEmitter::emitChunk(Value chunk) {
   Value rest = chunk;
   auto block = [&](int64_t all, int64_t each) {
-    return scalar.mul(scalar.peel(rest, llvm::divideCeil(all, each)), each);
+    return scalar.mul(scalar.takeDigit(rest, llvm::divideCeil(all, each)),
+                      each);
   };
   auto end = [&](Value begin, int64_t each, int64_t all) {
     return minimum(scalar.add(begin, scalar.index(each)), scalar.index(all));
@@ -198,9 +199,9 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
   for (unsigned dim :
        llvm::reverse(ArrayRef(c.left.loops)
                          .drop_back(std::min<size_t>(2, c.left.loops.size()))))
-    dims[dim].base = scalar.peel(rest, c.extents[dim]);
+    dims[dim].base = scalar.takeDigit(rest, c.extents[dim]);
   for (unsigned dim : llvm::reverse(c.batch))
-    dims[dim].base = scalar.peel(rest, c.extents[dim]);
+    dims[dim].base = scalar.takeDigit(rest, c.extents[dim]);
   part.panel = scalar.mul(rest, plan.panelsPerGroup);
   part.tileEnd = end(part.tile, plan.tilesPerBlock, plan.tiles);
   part.lineEnd = end(part.line, plan.linesPerBlock, plan.lines);

@@ -280,12 +280,13 @@ LogicalResult DepthwiseGradientEmitter::store() {
 LogicalResult DepthwiseGradientEmitter::emitChunk(Value chunk) {
   dims.assign(g.extents.size(), {scalar.index(0), 0, 1});
   Value rest = chunk;
-  firstChannel =
-      scalar.mul(scalar.peel(rest, plan.channelBlocks), plan.channelsPerBlock);
+  firstChannel = scalar.mul(scalar.takeDigit(rest, plan.channelBlocks),
+                            plan.channelsPerBlock);
   for (unsigned loopOfBatch : llvm::reverse(g.batch))
-    dims[loopOfBatch].base = loopOfBatch == g.channel
-                                 ? firstChannel
-                                 : scalar.peel(rest, g.extents[loopOfBatch]);
+    dims[loopOfBatch].base =
+        loopOfBatch == g.channel
+            ? firstChannel
+            : scalar.takeDigit(rest, g.extents[loopOfBatch]);
   findMasks();
   slab = kernel.scratchBuffer(b, 0, plan.slab, g.element());
   clearSums(plan.sumsOffset, g.taps() * plan.channelsPerBlock);

@@ -334,7 +334,7 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
   int64_t rowsPerBlock =
       plan.tapsPerRow > 1 ? p.extents[rows.loops.front()] : plan.rowsPerBlock;
   auto takeBlock = [&](const Factor &factor, int64_t blocks, int64_t size) {
-    Value start = scalar.mul(scalar.peel(rest, blocks), size);
+    Value start = scalar.mul(scalar.takeDigit(rest, blocks), size);
     dims[factor.loops.front()].base = start;
     return minimum(sub(scalar.index(p.extents[factor.loops.front()]), start),
                    scalar.index(size));
@@ -342,7 +342,7 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
   columnCount = takeBlock(columns, plan.laneBlocks, plan.lanesPerBlock);
   rowCount = takeBlock(rows, plan.rowBlocks, rowsPerBlock);
   for (unsigned dim : llvm::reverse(p.batch))
-    dims[dim].base = scalar.peel(rest, p.extents[dim]);
+    dims[dim].base = scalar.takeDigit(rest, p.extents[dim]);
 
   auto slab = [&](int64_t offset, ArrayRef<int64_t> shape) {
     return Slab{kernel.scratchBuffer(b, offset, shape, p.element()), shape};

@@ -265,7 +265,7 @@ LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const Rows &rows,
   OpBuilder b = kernel.builder();
   Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
   Pull scalar(b, kernel.source.getLoc(), 1);
-  Value block = scalar.peel(unit, plan.blocks);
+  Value block = scalar.takeDigit(unit, plan.blocks);
   Indices row = scalar.unravelIndex(
       unit, rows.resultType(0).getShape().take_front(plan.outer));
   return RowEmitter(kernel, rows, plan, target, b).emit(row, block);

@@ -178,10 +178,10 @@ LogicalResult ScatterEmitter::emitUpdates(Value from, Value to) {
 }
 
 LogicalResult ScatterEmitter::emitUnit(Value unit) {
-  Value block = scalar.peel(unit, plan.blocks);
+  Value block = scalar.takeDigit(unit, plan.blocks);
   for (unsigned dim = scatter.rank; dim-- > 0;)
     if (!scatter.isTarget(dim) && dim != scatter.last())
-      dims[dim] = {scalar.peel(unit, scatter.extents[dim]), 0, 1};
+      dims[dim] = {scalar.takeDigit(unit, scatter.extents[dim]), 0, 1};
   Value from = scalar.mul(block, plan.blockSize);
   Value to = scalar.minimum(scalar.add(from, scalar.index(plan.blockSize)),
                             scatter.extents[scatter.last()]);

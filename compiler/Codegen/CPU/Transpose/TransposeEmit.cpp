@@ -124,11 +124,12 @@ void TransposeEmitter::emitColumns(Value from, Value to, Value row,
 }
 
 void TransposeEmitter::emitUnit(Value unit) {
-  Value block = scalar.peel(unit, plan.columnBlocks);
-  Value row = scalar.mul(scalar.peel(unit, plan.rowBlocks), plan.rowsPerBlock);
+  Value block = scalar.takeDigit(unit, plan.columnBlocks);
+  Value row =
+      scalar.mul(scalar.takeDigit(unit, plan.rowBlocks), plan.rowsPerBlock);
   Value from = scalar.index(0), to = scalar.index(0);
   for (const TransposedDimension &dim : llvm::reverse(t.outer)) {
-    Value index = scalar.peel(unit, dim.extent);
+    Value index = scalar.takeDigit(unit, dim.extent);
     from = scalar.add(from, scalar.mul(index, dim.from));
     to = scalar.add(to, scalar.mul(index, dim.to));
   }

@@ -228,7 +228,7 @@ LogicalResult WindowsEmitter::emitChannels(Value start,
 void WindowsEmitter::startLine(Value line) {
   dims.assign(extents.size(), {scalar.index(0), 0, 1});
   for (unsigned dim : llvm::reverse(w.outer))
-    dims[dim].base = scalar.peel(line, extents[dim]);
+    dims[dim].base = scalar.takeDigit(line, extents[dim]);
   taps.clear();
   for (const WindowAxis &axis : ArrayRef(w.axes).drop_back())
     taps.push_back(tapsInside(axis, dims[axis.output].base));
@@ -236,7 +236,7 @@ void WindowsEmitter::startLine(Value line) {
 
 /// A group of the channels of a line.
 LogicalResult WindowsEmitter::emitUnit(Value unit) {
-  group = scalar.peel(unit, plan.groups);
+  group = scalar.takeDigit(unit, plan.groups);
   startLine(unit);
   begin = scalar.mul(group, plan.channelsPerGroup);
   end = scalar.minimum(scalar.add(begin, scalar.index(plan.channelsPerGroup)),

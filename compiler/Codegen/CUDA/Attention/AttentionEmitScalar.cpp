@@ -60,7 +60,7 @@ protected:
   }
   void findThread() final {
     Value rest = kernel.thread;
-    threadColumn = scalar.peel(rest, kSharers);
+    threadColumn = scalar.takeDigit(rest, kSharers);
     threadRow = rest;
   }
 };

@@ -36,7 +36,7 @@ AttentionBlock::AttentionBlock(EmittedKernel &kernel, const Attention &a,
     : kernel(kernel), a(a), code(code), b(b), loc(kernel.source.getLoc()),
       scalar(b, loc, 1) {
   Value rest = kernel.block;
-  firstQuery = scalar.mul(scalar.peel(rest, code.rowTiles), code.rows);
+  firstQuery = scalar.mul(scalar.takeDigit(rest, code.rowTiles), code.rows);
   batch.assign(a.extents.size(), {scalar.index(0), 0, 1 << 20});
   a.scores.setDigits(scalar, a.scores.batch, rest, 1, batch);
   keysEnd = findKeysEnd();
@@ -49,7 +49,7 @@ Value AttentionBlock::findKeysEnd() {
   int64_t queries = a.extents[a.scores.left.loops.back()];
   Value rest = firstQuery;
   Value last =
-      scalar.add(scalar.peel(rest, queries), scalar.index(code.rows - 1));
+      scalar.add(scalar.takeDigit(rest, queries), scalar.index(code.rows - 1));
   last = b.createOrFold<arith::MinUIOp>(loc, last, scalar.index(queries - 1));
   Value end = scalar.add(last, scalar.index(*a.ahead + 1));
   end = b.createOrFold<arith::MaxSIOp>(loc, end, scalar.index(0));

@@ -35,9 +35,10 @@ ContractionEmitter::Unit ContractionEmitter::unitOf(const SharedTile &shared,
                                                     int64_t lanes) {
   bool alongDepth = shared.factor.alongDepth;
   Value rest = scalar.add(kernel.thread, scalar.index(number * tile.threads()));
-  Value inner = scalar.mul(
-      scalar.peel(rest, (alongDepth ? stepDepth : shared.elements) / lanes),
-      lanes);
+  Value inner =
+      scalar.mul(scalar.takeDigit(
+                     rest, (alongDepth ? stepDepth : shared.elements) / lanes),
+                 lanes);
   return alongDepth ? Unit{rest, inner} : Unit{inner, rest};
 }
 
@@ -130,8 +131,8 @@ void ContractionEmitter::storeTile(const SharedTile &shared,
 /// Tiles of one batch follow each other, those of the same rows first.
 void ContractionEmitter::findBlock() {
   Value rest = kernel.block;
-  Value column = scalar.peel(rest, code.columnTiles),
-        row = scalar.peel(rest, code.rowTiles);
+  Value column = scalar.takeDigit(rest, code.columnTiles),
+        row = scalar.takeDigit(rest, code.rowTiles);
   rows = {p.left,
           code.loads[0],
           p.extentOf(p.left.loops),

@@ -50,8 +50,8 @@ Value PipelinedEmitter::chunkAt(const SharedTile &shared, Value line,
                                 int64_t fixedChunk) {
   int64_t lineSize = lineElements(shared), chunks = lineSize / chunkElements();
   Value panel = chunk;
-  Value place = b.createOrFold<arith::XOrIOp>(loc, scalar.peel(panel, chunks),
-                                              phaseOf(shared, line));
+  Value place = b.createOrFold<arith::XOrIOp>(
+      loc, scalar.takeDigit(panel, chunks), phaseOf(shared, line));
   place = b.createOrFold<arith::XOrIOp>(loc, place,
                                         scalar.index(fixedChunk % chunks));
   Value at = scalar.add(scalar.mul(line, lineSize),
@@ -68,7 +68,7 @@ Value PipelinedEmitter::placeOf(const SharedTile &shared, const Unit &unit) {
   bool alongDepth = shared.factor.alongDepth;
   Value line = alongDepth ? unit.row : unit.depth;
   Value chunk = alongDepth ? unit.depth : unit.row;
-  Value within = scalar.peel(chunk, chunkElements());
+  Value within = scalar.takeDigit(chunk, chunkElements());
   return scalar.add(chunkAt(shared, line, chunk), within);
 }
 

@@ -61,9 +61,10 @@ void ScalarEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
 void ScalarEmitter::findThread() {
   constexpr int64_t kHeight = 4, kWidth = kWarp / kHeight;
   Value rest = kernel.thread;
-  Value column = scalar.peel(rest, kWidth), row = scalar.peel(rest, kHeight);
+  Value column = scalar.takeDigit(rest, kWidth),
+        row = scalar.takeDigit(rest, kHeight);
   int64_t warps = tile.columns / tile.threadColumns / kWidth;
-  Value warpColumn = scalar.peel(rest, warps);
+  Value warpColumn = scalar.takeDigit(rest, warps);
   threadColumn = scalar.add(scalar.mul(warpColumn, kWidth), column);
   threadRow = scalar.add(scalar.mul(rest, kHeight), row);
 }

@@ -37,10 +37,10 @@ static constexpr int64_t kRows = 16, kColumns = 8, kLines = 8;
 /// A thread has the row `threadRow` of eight, and two columns, of each product.
 void TensorCoreEmitter::findThread() {
   Value rest = kernel.thread;
-  threadPlace = scalar.peel(rest, 4);
-  threadRow = scalar.peel(rest, 8);
-  warpColumn =
-      scalar.mul(scalar.peel(rest, tile.columns / warpColumns), warpColumns);
+  threadPlace = scalar.takeDigit(rest, 4);
+  threadRow = scalar.takeDigit(rest, 8);
+  warpColumn = scalar.mul(scalar.takeDigit(rest, tile.columns / warpColumns),
+                          warpColumns);
   warpRow = scalar.mul(rest, warpRows);
 }
 
@@ -68,8 +68,8 @@ Value TensorCoreEmitter::operand(Value bits) {
 Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
                                        int64_t first, int64_t product) {
   Value rest = kernel.thread;
-  Value line = scalar.peel(rest, kLines), second = scalar.peel(rest, 2),
-        third = scalar.peel(rest, 2);
+  Value line = scalar.takeDigit(rest, kLines),
+        second = scalar.takeDigit(rest, 2), third = scalar.takeDigit(rest, 2);
   auto [next, nextDepth] =
       isOfRows(shared) ? std::pair(second, third) : std::pair(third, second);
   Value chunk = nextDepth;
@@ -81,7 +81,7 @@ Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
     line = scalar.add(line, scalar.mul(nextDepth, kLines));
     fixedLine = 2 * kLines * product;
     Value inWarp = warpFirst(shared);
-    (void)scalar.peel(inWarp, chunkElements());
+    (void)scalar.takeDigit(inWarp, chunkElements());
     chunk = scalar.add(inWarp, next);
     fixedChunk = first / chunkElements();
   }
@@ -105,7 +105,7 @@ Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
 Values TensorCoreEmitter::loadWords(const SharedTile &shared, Value base,
                                     int64_t first, int64_t product) {
   Value chunk = scalar.add(warpFirst(shared), threadRow);
-  Value within = scalar.peel(chunk, chunkElements());
+  Value within = scalar.takeDigit(chunk, chunkElements());
   Values values;
   for (int64_t i = 0; i < 4; ++i) {
     auto [next, nextDepth] =
@@ -240,7 +240,7 @@ LogicalResult TensorCoreEmitter::emitResults(const Values &sums) {
           lanes = std::max<int64_t>(code.stores, 2);
   int64_t blocks = lanes / 2; // Of eight columns, for one vector.
   Value rest = threadPlace;
-  Value block = scalar.peel(rest, blocks);
+  Value block = scalar.takeDigit(rest, blocks);
   Value column =
       scalar.add(scalar.mul(block, kColumns), scalar.mul(rest, lanes));
   column = scalar.add(scalar.add(columns.first, warpColumn), column);

@@ -76,8 +76,8 @@ private:
 void WarpgroupEmitter::findThread() {
   TensorCoreEmitter::findThread();
   Value group = kernel.thread;
-  Value warp = scalar.peel(group, kWarpgroup);
-  (void)scalar.peel(warp, kWarp);
+  Value warp = scalar.takeDigit(group, kWarpgroup);
+  (void)scalar.takeDigit(warp, kWarp);
   groupRow = scalar.mul(group, kGroupRows * blocks);
   warpRow = scalar.add(groupRow, scalar.mul(warp, 16));
 }

@@ -29,7 +29,7 @@ void Product::setDigits(Pull &pull, const Loops &loops, Value linear,
   for (size_t i = loops.size(); i-- > 0;) {
     unsigned loop = loops[i];
     bool last = i + 1 == loops.size();
-    Value digit = i == 0 ? linear : pull.peel(linear, extents[loop]);
+    Value digit = i == 0 ? linear : pull.takeDigit(linear, extents[loop]);
     dims[loop] = {digit, last && lanes > 1 ? 1 : 0, last ? lanes : 1};
   }
 }

@@ -45,12 +45,12 @@ void RowsEmitter::findRow() {
   Value number = kernel.block;
   thread = kernel.thread;
   if (plan.columnUnits)
-    firstColumn =
-        scalar.mul(scalar.peel(number, plan.columnBlocks), plan.columnUnits);
+    firstColumn = scalar.mul(scalar.takeDigit(number, plan.columnBlocks),
+                             plan.columnUnits);
   int64_t perBlock = plan.rowsPerBlock();
   if (perBlock > 1) {
     Value team = thread;
-    thread = scalar.peel(team, plan.team);
+    thread = scalar.takeDigit(team, plan.team);
     number = scalar.add(scalar.mul(number, perBlock), team);
     Unit unit = unitAt(number, plan.rows, plan.rows % perBlock == 0);
     number = unit.number;
@@ -66,7 +66,7 @@ RowsEmitter::Part RowsEmitter::findPart(const RowStage &stage) {
   if (stage.places == 1)
     return {scalar.index(0), thread};
   Value low = thread, high = thread;
-  low = scalar.peel(high, stage.along ? stage.shares : stage.places);
+  low = scalar.takeDigit(high, stage.along ? stage.shares : stage.places);
   return stage.along ? Part{high, low} : Part{low, high};
 }
 
@@ -162,7 +162,7 @@ LogicalResult RowsEmitter::emitResults(ArrayRef<unsigned> results) {
     // One vector each, by the threads that have the first share.
     units = shape.back() / lanes;
     Value share = thread;
-    Value place = scalar.peel(share, plan.columnUnits);
+    Value place = scalar.takeDigit(share, plan.columnUnits);
     number = scalar.add(firstColumn, place);
     exists = scalar.isEqual(share, 0);
     threads = units;

@@ -73,7 +73,7 @@ Value RowsEmitter::exchangeWarps(const RowStage &stage, Value partial,
   int64_t writers = stage.along ? 1 : std::min(stage.places, kWarp);
   Value lane = thread;
   Value warp = thread;
-  lane = scalar.peel(warp, kWarp);
+  lane = scalar.takeDigit(warp, kWarp);
   Value writes;
   if (writers < kWarp)
     writes = pull.isBelow(lane, writers);

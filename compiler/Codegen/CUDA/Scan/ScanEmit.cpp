@@ -61,7 +61,7 @@ Indices ScanEmitter::findRow(Value number) {
   Indices at(form.shape.size(), LaneIndex{scalar.index(0), 0, 1});
   for (int64_t dim = form.shape.size(); dim-- > 0;)
     if (dim != form.scan.axis)
-      at[dim].base = scalar.peel(number, form.shape[dim]);
+      at[dim].base = scalar.takeDigit(number, form.shape[dim]);
   return at;
 }
 
@@ -133,7 +133,7 @@ ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
   Type type = element->getType();
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   Value own = scalar.select(inside, *element, zero);
-  Value warp = kernel.thread, lane = scalar.peel(warp, kWarp);
+  Value warp = kernel.thread, lane = scalar.takeDigit(warp, kWarp);
   Value upTo = sumWarp(own, lane);
   auto [before, all] = exchangeWarps(upTo, warp, lane, tile, carry);
   if (scan.exclusive) {

@@ -107,7 +107,8 @@ void ScatterEmitter::setDims(ArrayRef<unsigned> which, Value number) {
   for (unsigned dim : llvm::reverse(which)) {
     bool vector = lanes > 1 && dim == scatter.last();
     int64_t extent = scatter.extents[dim] / (vector ? lanes : 1);
-    Value digit = dim == which.front() ? number : scalar.peel(number, extent);
+    Value digit =
+        dim == which.front() ? number : scalar.takeDigit(number, extent);
     dims[dim] = {digit, 0, 1};
     if (vector)
       dims[dim] = {scalar.mul(digit, lanes), 1, lanes};
@@ -199,15 +200,15 @@ LogicalResult ScatterEmitter::emitLines() {
 /// The block's rows and the thread's columns.
 void ScatterEmitter::findRange() {
   Value number = kernel.block;
-  Value columnBlock = scalar.peel(number, layout.columnBlocks);
-  Value range = scalar.peel(number, layout.ranges);
+  Value columnBlock = scalar.takeDigit(number, layout.columnBlocks);
+  Value range = scalar.takeDigit(number, layout.ranges);
   setDims(form.lineDims, number);
   firstRow = scalar.mul(range, plan.getRows());
   rows = scalar.index(plan.getRows());
   if (form.rows % plan.getRows())
     rows = scalar.minimum(rows, scalar.sub(scalar.index(form.rows), firstRow));
   slot = kernel.thread;
-  Value column = scalar.peel(slot, plan.getColumns());
+  Value column = scalar.takeDigit(slot, plan.getColumns());
   column = scalar.add(scalar.mul(columnBlock, plan.getColumns()), column);
   Value hasSlot = scalar.isBelow(slot, plan.getSlots());
   owns = scalar.both(hasSlot, scalar.isBelow(column, layout.columns));
@@ -242,7 +243,7 @@ void ScatterEmitter::publish(Value position, Value half) {
   Value all = arith::ConstantIntOp::create(b, loc, i32, -1);
   Value hits = NVVM::VoteSyncOp::create(b, loc, i32, all, hit,
                                         NVVM::VoteSyncKind::ballot);
-  Value warp = kernel.thread, lane = scalar.peel(warp, kWarp);
+  Value warp = kernel.thread, lane = scalar.takeDigit(warp, kWarp);
   (void)when(scalar.isEqual(lane, 0), [&] {
     return scalar.store({hits, true, {}}, ballots,
                         {{half, 0, 1}, {warp, 0, 1}});
@@ -288,7 +289,7 @@ FailureOr<Value> ScatterEmitter::emitGroup(int64_t count, Value chunk,
     Value mine = owns;
     if (plan.getSlots() > 1) {
       Value rest = hit.row;
-      Value owner = scalar.peel(rest, plan.getSlots());
+      Value owner = scalar.takeDigit(rest, plan.getSlots());
       mine = scalar.both(owns,
                          scalar.compare(arith::CmpIPredicate::eq, owner, slot));
     }

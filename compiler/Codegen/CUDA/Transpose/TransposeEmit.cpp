@@ -124,16 +124,16 @@ LogicalResult TransposeEmitter::store(const Buffer &tile) {
 LogicalResult TransposeEmitter::emit() {
   lane = kernel.thread;
   line = kernel.thread;
-  lane = scalar.peel(line, kWarp);
+  lane = scalar.takeDigit(line, kWarp);
   Value rest = kernel.block;
   first.assign(t.shape.size(), LaneIndex{scalar.index(0), 0, 1});
   for (unsigned dim : {t.column, t.row()})
     first[dim].base = scalar.mul(
-        scalar.peel(rest, llvm::divideCeil(t.shape[dim], shape.side)),
+        scalar.takeDigit(rest, llvm::divideCeil(t.shape[dim], shape.side)),
         shape.side);
   for (unsigned dim = t.shape.size(); dim-- > 0;)
     if (dim != t.column && dim != t.row())
-      first[dim].base = scalar.peel(rest, t.shape[dim]);
+      first[dim].base = scalar.takeDigit(rest, t.shape[dim]);
   Buffer tile =
       kernel.sharedBuffer(b, 0, {shape.side, shape.pitch()}, t.element());
   if (failed(load(tile)))

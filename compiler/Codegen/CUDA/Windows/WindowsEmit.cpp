@@ -75,7 +75,7 @@ Value WindowsEmitter::findStrip(Value unit) {
     int64_t extent = along  ? windows.strips(outputs)
                      : last ? windows.shape[i] / lanes
                             : windows.shape[i];
-    Value digit = i == 0 ? unit : pull.peel(unit, extent);
+    Value digit = i == 0 ? unit : pull.takeDigit(unit, extent);
     first[i] = {digit, 0, 1};
     if (last && lanes > 1)
       first[i] = {pull.mul(digit, lanes), 1, lanes};

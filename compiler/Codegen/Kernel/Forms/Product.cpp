@@ -61,7 +61,7 @@ Indices indicesInResult(Pull &pull, Value product, Value result, Indices at) {
     } else if (auto split = dyn_cast<tensor::ExpandShapeOp>(user)) {
       int64_t width = split.getResultType().getShape().back();
       LaneIndex column = at.pop_back_val();
-      Value panel = column.base, lane = pull.peel(panel, width);
+      Value panel = column.base, lane = pull.takeDigit(panel, width);
       at.push_back({panel, 0, 1});
       at.push_back({lane, column.stride, std::gcd(column.alignment, width)});
     } else if (auto moved = dyn_cast<linalg::GenericOp>(user)) {
