@@ -9,7 +9,7 @@
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
-#include "compiler/Codegen/CUDA/LowerToNVVM.h"
+#include "compiler/Codegen/CUDA/EmitPtx.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"

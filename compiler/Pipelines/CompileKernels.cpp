@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/CompileKernels.h"
 
-#include "compiler/Codegen/CUDA/LowerToNVVM.h"
+#include "compiler/Codegen/CUDA/EmitPtx.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"

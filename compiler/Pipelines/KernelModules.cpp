@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/CPU/LowerToLLVM.h"
 #include "compiler/Codegen/CPU/Strategies.h"
+#include "compiler/Codegen/CUDA/EmitPtx.h"
 #include "compiler/Codegen/CUDA/LowerToNVVM.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"

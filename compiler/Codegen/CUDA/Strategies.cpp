@@ -36,7 +36,7 @@ StrategyTable<Device> strategies() {
 }
 
 bool isForTiles(func::FuncOp kernel, const Target &target) {
-  return isWorthTiles(kernel) || isWorthBlocks(kernel, target);
+  return isWorthTiles(kernel) || isWorthAttention(kernel, target);
 }
 
 FailureOr<Target> targetOf(ModuleOp module) {
@@ -61,7 +61,7 @@ FailureOr<Target> targetOf(ModuleOp module) {
 static SmallVector<graph::DispatchOp> prepare(DispatchedKernel dispatched,
                                               const Target &target) {
   auto [symbols, kernel, dispatch] = dispatched;
-  if (kernel->hasAttr(graph::names::kPlan) || isWorthBlocks(kernel, target))
+  if (kernel->hasAttr(graph::names::kPlan) || isWorthAttention(kernel, target))
     return {};
   if (graph::DispatchOp stage = splitChain(dispatched))
     return {dispatch, stage};

@@ -58,7 +58,7 @@ struct Attention {
 
 /// Whether blocks of queries compute the attention in `kernel` better than
 /// teams, or kernels one after the other, if there is one.
-bool isWorthBlocks(mlir::func::FuncOp kernel, const Target &target);
+bool isWorthAttention(mlir::func::FuncOp kernel, const Target &target);
 
 /// The strategy `attention`: products, a softmax and products in one. A block
 /// has a tile of queries and goes through all keys.

@@ -5,7 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
+#include "compiler/Codegen/CUDA/Attention/AttentionEmit.h"
+#include "compiler/Codegen/CUDA/Chips.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

@@ -16,7 +16,7 @@
 // are handed over in shared memory, where the steps of queries and keys were.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
+#include "compiler/Codegen/CUDA/Attention/AttentionEmit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

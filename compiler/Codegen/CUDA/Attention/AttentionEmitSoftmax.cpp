@@ -13,7 +13,7 @@
 // ever sees, its results are no numbers, as those of exp(-∞ + ∞) are.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
+#include "compiler/Codegen/CUDA/Attention/AttentionEmit.h"
 #include "compiler/Codegen/CUDA/Exchange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

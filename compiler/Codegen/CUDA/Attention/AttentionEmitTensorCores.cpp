@@ -17,8 +17,8 @@
 // their way to shared memory; while values are, the next tile's keys.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
-#include "compiler/Codegen/CUDA/Contraction/ContractionTensorCores.h"
+#include "compiler/Codegen/CUDA/Attention/AttentionEmit.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitTensorCores.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -244,8 +244,8 @@ static bool areJoined(Parts &parts, Value merged,
 /// those of scores, and new ones of columns.
 static bool describeProducts(Attention &a, Parts &parts,
                              SmallVectorImpl<Loops> &ofValues) {
-  auto scores = describeProduct(parts[Part::Scores], /*columnsFirst=*/false),
-       values = describeProduct(parts[Part::Values], /*columnsFirst=*/false);
+  auto scores = describeProduct(parts[Part::Scores], /*right=*/1),
+       values = describeProduct(parts[Part::Values], /*right=*/1);
   if (!scores || !values || !values->left.map.isProjectedPermutation())
     return false;
   a.scores = *scores;

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Attention/AttentionEmitter.h"
+#include "compiler/Codegen/CUDA/Attention/AttentionEmit.h"
 #include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 
@@ -259,7 +259,7 @@ static double productsApart(const Attention &a, double scores,
          speed * guess::kLaunches;
 }
 
-static bool isWorthBlocks(const Attention &a, const Target &target) {
+static bool isWorthAttention(const Attention &a, const Target &target) {
   // A team of threads for each query reads keys and values as often.
   constexpr int64_t kLeastQueries = 16, kLeastDepth = 8;
   if (a.queries() < kLeastQueries || a.depth() < kLeastDepth ||
@@ -274,15 +274,15 @@ static bool isWorthBlocks(const Attention &a, const Target &target) {
   return scores > kMostScores || least <= productsApart(a, scores, target);
 }
 
-bool isWorthBlocks(func::FuncOp kernel, const Target &target) {
+bool isWorthAttention(func::FuncOp kernel, const Target &target) {
   auto a = AttentionStrategy::match(kernel);
-  return a && isWorthBlocks(*a, target);
+  return a && isWorthAttention(*a, target);
 }
 
 SmallVector<AttentionPlanAttr> AttentionStrategy::plans(const Attention &a,
                                                         const Target &target) {
-  return isWorthBlocks(a, target) ? allPlans(a, target)
-                                  : SmallVector<AttentionPlanAttr>();
+  return isWorthAttention(a, target) ? allPlans(a, target)
+                                     : SmallVector<AttentionPlanAttr>();
 }
 
 //===----------------------------------------------------------------------===//

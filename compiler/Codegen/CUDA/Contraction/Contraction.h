@@ -21,9 +21,6 @@
 
 namespace tinh::cuda {
 
-/// The intrinsic that tells the chip that code is compiled for.
-inline constexpr llvm::StringLiteral kReflect = "llvm.nvvm.reflect";
-
 /// A product without loops of one step. Those of the depth are in the order in
 /// which a factor has them in memory.
 struct Product : codegen::Product {
@@ -46,9 +43,9 @@ struct Product : codegen::Product {
 /// time; 0 if none can.
 int64_t copyBytes(const Factor &factor);
 
-/// The product of `op`, a sum of products. Its second factor has the rows if
-/// `columnsFirst`.
-Match<Product> describeProduct(mlir::linalg::GenericOp op, bool columnsFirst);
+/// The product of `op`, a sum of products, whose factor number `right` has the
+/// columns.
+Match<Product> describeProduct(mlir::linalg::GenericOp op, unsigned right);
 
 /// Whether tiles pay for a product, and for that in `kernel`, if there is one.
 bool isWorthTiles(const Product &p);

@@ -7,19 +7,20 @@
 //===----------------------------------------------------------------------===//
 //
 // A block goes through the depth in steps. While its threads multiply what one
-// step has in shared memory, they load the next step's elements to registers:
-// what comes before the product is pulled then. The sums stay in registers;
-// what follows the product is pulled on them before they are stored.
+// step has in shared memory, they load the elements of the next: to registers,
+// where what comes before the product is pulled, or by asynchronous copies
+// (ContractionEmitPipeline.cpp). The sums stay in registers; what follows the
+// product is pulled on them before they are stored.
 //
 // Indices beyond an end are clamped, so that loads need no branches: sums of
 // rows and columns that do not exist are not stored, and beyond the depth
 // zeros are multiplied.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/ContractionTensorCores.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitTensorCores.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "compiler/Codegen/CUDA/Chips.h"
+
 
 using namespace mlir;
 
@@ -279,36 +280,6 @@ LogicalResult ContractionEmitter::emit() {
 //===----------------------------------------------------------------------===//
 // For each chip
 //===----------------------------------------------------------------------===//
-
-Value emitChip(OpBuilder &b, EmittedKernel &kernel) {
-  constexpr StringLiteral kName = "cuda_arch_name";
-  Location loc = kernel.source.getLoc();
-  auto module = kernel.function->getParentOfType<gpu::GPUModuleOp>();
-  auto global = module.lookupSymbol<LLVM::GlobalOp>(kName);
-  if (!global) {
-    StringRef text("__CUDA_ARCH\0", 12);
-    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    global = LLVM::GlobalOp::create(
-        outside, loc, LLVM::LLVMArrayType::get(b.getI8Type(), text.size()),
-        /*isConstant=*/true, LLVM::Linkage::Internal, kName,
-        b.getStringAttr(text));
-  }
-  Value name = LLVM::AddressOfOp::create(b, loc, global);
-  return LLVM::CallIntrinsicOp::create(b, loc, b.getI32Type(),
-                                       b.getStringAttr(kReflect),
-                                       ValueRange(name))
-      .getResult(0);
-}
-
-OpBuilder branchOnChip(OpBuilder &b, Value chip, arith::CmpIPredicate predicate,
-                       int64_t number) {
-  Location loc = chip.getLoc();
-  Value level = arith::ConstantIntOp::create(b, loc, number, 32);
-  Value has = arith::CmpIOp::create(b, loc, predicate, chip, level);
-  auto branch = scf::IfOp::create(b, loc, has, /*withElseRegion=*/true);
-  b = branch.getElseBodyBuilder();
-  return branch.getThenBodyBuilder();
-}
 
 /// The code of the newest level that the plan has code for, for chips that have
 /// it; then for the others.

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/ContractionPipeline.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitPipeline.h"
 
 #include "compiler/Codegen/CUDA/Pointers.h"
 #include "dialects/graph/Graph.h"

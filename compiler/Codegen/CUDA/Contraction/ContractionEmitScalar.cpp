@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmit.h"
 
 #include "dialects/graph/Graph.h"
 

@@ -12,7 +12,7 @@
 // across it; elements of 32 bits that lie across it are read as words.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/ContractionTensorCores.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitTensorCores.h"
 #include "compiler/Codegen/CUDA/Pointers.h"
 
 #include "dialects/graph/Graph.h"

@@ -15,7 +15,7 @@
 // brought to shared memory takes the place of the step before the last one.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Contraction/ContractionTensorCores.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitTensorCores.h"
 #include "compiler/Codegen/CUDA/Pointers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -82,8 +82,8 @@ static bool hasColumnsFirst(linalg::GenericOp op) {
   return false;
 }
 
-Match<Product> describeProduct(linalg::GenericOp op, bool columnsFirst) {
-  auto described = codegen::describeProduct(op, columnsFirst ? 0 : 1);
+Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
+  auto described = codegen::describeProduct(op, right);
   if (!described)
     return NoMatch{described.whyNot()};
   Product p{std::move(*described)};
@@ -104,7 +104,7 @@ Match<Product> ContractionStrategy::match(func::FuncOp kernel) {
   AffineMap output = outputMap(*op);
   if (!output.isProjectedPermutation())
     return NoMatch{"has a result that is not indexed by single loops"};
-  auto p = describeProduct(*op, hasColumnsFirst(*op));
+  auto p = describeProduct(*op, /*right=*/hasColumnsFirst(*op) ? 0 : 1);
   if (p)
     p->result = result;
   return p;

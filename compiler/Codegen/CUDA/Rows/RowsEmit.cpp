@@ -12,7 +12,7 @@
 // stages load or compute of one element stays in registers.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Rows/RowsEmitter.h"
+#include "compiler/Codegen/CUDA/Rows/RowsEmit.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CUDA/Rows/RowsEmitter.h"
+#include "compiler/Codegen/CUDA/Rows/RowsEmit.h"
 
 #include "compiler/Codegen/CUDA/Exchange.h"
 #include "dialects/graph/Graph.h"

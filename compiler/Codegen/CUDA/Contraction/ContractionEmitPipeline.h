@@ -1,4 +1,4 @@
-//===- ContractionPipeline.h - Factors on their way -------------*- C++ -*-===//
+//===- ContractionEmitPipeline.h - Factors on their way ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,10 +18,10 @@
 // same chunk in different banks.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONPIPELINE_H
-#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONPIPELINE_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITPIPELINE_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITPIPELINE_H
 
-#include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmit.h"
 
 namespace tinh::cuda {
 
@@ -94,4 +94,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONPIPELINE_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITPIPELINE_H

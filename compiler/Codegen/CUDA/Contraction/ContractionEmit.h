@@ -1,12 +1,12 @@
-//===- ContractionEmitter.h - Code of products in tiles ---------*- C++ -*-===//
+//===- ContractionEmit.h - Code of products in tiles ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTER_H
-#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTER_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMIT_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMIT_H
 
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 
@@ -199,15 +199,6 @@ mlir::LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
                                        WarpgroupsAttr plan,
                                        mlir::OpBuilder builder);
 
-/// The chip that code is compiled for, such as 800 for sm_80: LLVM folds it,
-/// and what depends on it.
-mlir::Value emitChip(mlir::OpBuilder &b, EmittedKernel &kernel);
-/// Code for chips whose number compares so with this one; `b` goes on with that
-/// for the others.
-mlir::OpBuilder branchOnChip(mlir::OpBuilder &b, mlir::Value chip,
-                             mlir::arith::CmpIPredicate predicate,
-                             int64_t number);
-
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTER_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMIT_H

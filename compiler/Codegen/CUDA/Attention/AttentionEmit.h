@@ -1,4 +1,4 @@
-//===- AttentionEmitter.h - The code of blocks of attention -----*- C++ -*-===//
+//===- AttentionEmit.h - Code of attention ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,11 +10,11 @@
 // softmax as its keys come.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMITTER_H
-#define TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMITTER_H
+#ifndef TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMIT_H
+#define TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMIT_H
 
 #include "compiler/Codegen/CUDA/Attention/Attention.h"
-#include "compiler/Codegen/CUDA/Contraction/ContractionEmitter.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmit.h"
 
 namespace tinh::cuda {
 
@@ -137,4 +137,4 @@ mlir::LogicalResult emitTensorAttention(EmittedKernel &kernel,
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMITTER_H
+#endif // TINH_CODEGEN_CUDA_ATTENTION_ATTENTIONEMIT_H

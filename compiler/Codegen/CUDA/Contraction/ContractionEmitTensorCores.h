@@ -1,14 +1,14 @@
-//===- ContractionTensorCores.h - Products on tensor cores ------*- C++ -*-===//
+//===- ContractionEmitTensorCores.h - Products on tensor cores --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONTENSORCORES_H
-#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONTENSORCORES_H
+#ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTENSORCORES_H
+#define TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTENSORCORES_H
 
-#include "compiler/Codegen/CUDA/Contraction/ContractionPipeline.h"
+#include "compiler/Codegen/CUDA/Contraction/ContractionEmitPipeline.h"
 
 namespace tinh::cuda {
 
@@ -67,4 +67,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONTENSORCORES_H
+#endif // TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITTENSORCORES_H

@@ -1,12 +1,12 @@
-//===- RowsEmitter.h - The code of teams of threads -------------*- C++ -*-===//
+//===- RowsEmit.h - Code of kernels of rows ---------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_CODEGEN_CUDA_ROWS_ROWSEMITTER_H
-#define TINH_CODEGEN_CUDA_ROWS_ROWSEMITTER_H
+#ifndef TINH_CODEGEN_CUDA_ROWS_ROWSEMIT_H
+#define TINH_CODEGEN_CUDA_ROWS_ROWSEMIT_H
 
 #include "compiler/Codegen/CUDA/Rows/Rows.h"
 
@@ -75,4 +75,4 @@ private:
 
 } // namespace tinh::cuda
 
-#endif // TINH_CODEGEN_CUDA_ROWS_ROWSEMITTER_H
+#endif // TINH_CODEGEN_CUDA_ROWS_ROWSEMIT_H
