@@ -1,4 +1,4 @@
-//===- Passes.h - Passes of the kernels phase -------------------*- C++ -*-===//
+//===- Passes.h - Passes from kernels to their code -------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of the `kernels` phase -----------*- tablegen -*-===//
+//===- Passes.td - Passes from kernels to their code -------*- tablegen -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -59,7 +59,8 @@ def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
     passed once.
 
     Preconditions: every op of a function body but `graph.constant`,
-    `graph.reshape` and the terminator lies in a `graph.kernel`.
+    `graph.reshape`, `graph.transfer`, branches, loops and the terminator lies in
+    a `graph.kernel`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -220,8 +221,8 @@ def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {
     the old one.
 
     Preconditions: phase `kernels`: function bodies consist of `graph.dispatch`,
-    `graph.weight` and the views `graph.reshape`, `graph.slice` and
-    `graph.concat`, and strategies have been chosen.
+    `graph.transfer`, `graph.weight`, branches, loops and the views
+    `graph.reshape`, `graph.slice` and `graph.concat`, and kernels are divided.
   }];
   let dependentDialects = ["::tinh::plan::PlanDialect"];
 }
@@ -230,7 +231,8 @@ def EmitKernels : Pass<"emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Show kernels as loops over vectors";
   let description = [{
     Replaces each kernel function by the loop nest that its strategy makes, over
-    flat memrefs, a scratch buffer and a range of chunks; removes the rest.
+    flat memrefs, a scratch buffer and a range of chunks; removes the rest. For
+    graph-opt and tests: what is compiled calls the strategies a kernel at a time.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

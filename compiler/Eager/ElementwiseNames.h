@@ -1,5 +1,4 @@
-//===- ElementwiseNames.h - What element-wise operations are called *- C++
-//-*-===//
+//===- ElementwiseNames.h - Names of element-wise operations ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

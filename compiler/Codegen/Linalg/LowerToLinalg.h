@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A lowering is a function from an op and its operands, already in linalg, to
-// the op's result; `attachLowering<lowerFoo>(context)` makes it the op's
+// the op's result; `attachLowering<FooOp, lowerFoo>(context)` makes it the op's
 // LowerToLinalgInterface.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,4 @@
-//===- TraceContractions.cpp - Products, windows and norms as ops *- C++
-//-*-===//
+//===- TraceContractions.cpp - Products, windows, norms as ops --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- ConvWeightGradient.h - Gradients of convolutions' weights -*- C++
-//-*-===//
+//===- ConvWeightGradient.h - Gradients of weights --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

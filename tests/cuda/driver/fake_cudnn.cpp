@@ -1,5 +1,4 @@
-//===- fake_cudnn.cpp - A cuDNN that computes on the host ---------*- C++
-//-*-===//
+//===- fake_cudnn.cpp - A cuDNN that computes on the host -------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

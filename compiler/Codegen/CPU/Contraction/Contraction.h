@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The strategy `contraction`: matrix products and dense convolutions. The right
-// factor is read as [panels][k…][panel width]: constant weights are packed so
-// when the artifact is written, other operands in scratch memory by each chunk.
+// factor is read as [panels][k…][panel width]: packed when the artifact is
+// written or by a kernel before, copied so to scratch memory by each chunk, or
+// used as it lies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H

@@ -1,5 +1,4 @@
-//===- TransposeEmit.cpp - Moving the last dimension elsewhere ------*- C++
-//-*-===//
+//===- TransposeEmit.cpp - Moving the last dimension ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
