@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Passes.h"
 
+#include "compiler/Codegen/CPU/Layouts/Layouts.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "dialects/cpu/Cpu.h"

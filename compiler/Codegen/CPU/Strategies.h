@@ -47,15 +47,6 @@ using VisitKernel = llvm::function_ref<void(
 mlir::LogicalResult splitKernels(mlir::ModuleOp module, const Target &target,
                                  VisitKernel visit);
 
-/// Lets variables lie as the products that read them want them; returns how
-/// many do. Each kernel function is named by one dispatch.
-int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
-
-/// Splits kernels, and lets other weights than variables lie as the kernels
-/// that read them want them. With `remarks`, says what is shared.
-mlir::LogicalResult packWeights(mlir::ModuleOp module, const Target &target,
-                                bool remarks);
-
 /// Gives all kernel functions of a module at phase `kernels` plans. With
 /// `remarks`, says what was considered.
 void chooseStrategies(mlir::ModuleOp module, const Target &target,

@@ -55,8 +55,8 @@ private:
   llvm::LogicalResult findInput(const Indices &dims, const Block &block);
   llvm::LogicalResult findWeights(const Indices &dims, const Block &block,
                                   int64_t count);
-  llvm::LogicalResult packWeights(Indices dims, const Block &block,
-                                  int64_t count);
+  llvm::LogicalResult packRight(Indices dims, const Block &block,
+                                int64_t count);
   llvm::LogicalResult packRow(Indices dims, const Buffer &packing, Value panel,
                               Value row);
   /// For each loop over k, how far it moves in panels of `count` iterations of

@@ -94,7 +94,7 @@ LogicalResult ContractionEmitter::findWeights(const Indices &dims,
   if (plan.right == RightAccess::Copied) {
     firstPanel = block.panel;
     weightsAt = scalar.index(0);
-    return packWeights(dims, block, count);
+    return packRight(dims, block, count);
   }
   weights = kernel.operand(reshapedArgument(c.right.value).getArgNumber());
   SmallVector<int64_t> strides = *stridesInArgument(c.right.value);
@@ -139,8 +139,8 @@ LogicalResult ContractionEmitter::packRow(Indices dims, const Buffer &packing,
 
 /// Copies the block's panels of a right-hand side that is no constant to
 /// scratch memory, in the form of packed weights.
-LogicalResult ContractionEmitter::packWeights(Indices dims, const Block &block,
-                                              int64_t count) {
+LogicalResult ContractionEmitter::packRight(Indices dims, const Block &block,
+                                            int64_t count) {
   SmallVector<int64_t> extents;
   for (unsigned dim : c.depth)
     extents.push_back(c.extents[dim]);

@@ -30,6 +30,7 @@
 // functions move least, and none if that is its own.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Layouts/Layouts.h"
 #include "compiler/Codegen/CPU/Layouts/VariableLayouts.h"
 
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"

@@ -27,6 +27,7 @@
 // in them.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Layouts/Layouts.h"
 #include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"

@@ -21,7 +21,6 @@
 
 #include "compiler/Codegen/CUDA/Chips.h"
 
-
 using namespace mlir;
 
 namespace tinh::cuda {

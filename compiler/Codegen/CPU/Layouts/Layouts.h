@@ -1,0 +1,28 @@
+//===- Layouts.h - How weights lie for products -----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_LAYOUTS_LAYOUTS_H
+#define TINH_CODEGEN_CPU_LAYOUTS_LAYOUTS_H
+
+#include "compiler/Codegen/CPU/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tinh::cpu {
+
+/// Lets variables lie as the products that read them want them; returns how
+/// many do. Each kernel function is named by one dispatch.
+int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
+
+/// Splits kernels, and lets other weights than variables lie as the kernels
+/// that read them want them. With `remarks`, says what is shared.
+mlir::LogicalResult packWeights(mlir::ModuleOp module, const Target &target,
+                                bool remarks);
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_LAYOUTS_LAYOUTS_H
