@@ -48,6 +48,8 @@ static double instructions(Operation &op) {
       .Case<math::SinOp, math::CosOp, math::TanOp, math::PowFOp>(
           [](auto) { return 40; })
       .Case<arith::DivFOp, math::SqrtOp, math::RsqrtOp>([](auto) { return 8; })
+      // With what keeps NaN.
+      .Case<arith::MaximumFOp, arith::MinimumFOp>([](auto) { return 3; })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
           [](auto) { return 40; })
       .Case<arith::ConstantOp, linalg::YieldOp, arith::IndexCastOp>(
