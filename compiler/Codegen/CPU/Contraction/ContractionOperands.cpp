@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The input of a product is read where it lies, or, if it is padded, computed
-// or of another type, from a slab of scratch memory that is filled first. Its
+// or of another type, from a slab of scratch memory that is filled first
+// (`TileEmitter::stage`). Its
 // weights are a packed operand, or an operand's vectors where they lie, or
 // panels of scratch memory that are packed first.
 //

@@ -1,4 +1,4 @@
-//===- Tile.h - Multiplying in registers ------------------------*- C++ -*-===//
+//===- Tile.h - Copying to slabs, multiplying in registers ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
