@@ -22,7 +22,8 @@
 namespace tinh::cuda {
 
 /// A codegen::Product without loops of one step, as all of this namespace see
-/// it. Those of the depth are in the order in which a factor has them in memory.
+/// it. Those of the depth are in the order in which a factor has them in
+/// memory.
 struct Product : codegen::Product {
   /// Whether both factors have a type that tensor cores multiply without
   /// rounding, or may be rounded.
