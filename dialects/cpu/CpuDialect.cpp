@@ -62,8 +62,9 @@ LogicalResult WindowsPlanAttr::verify(EmitError emitError, int64_t lanes,
 }
 
 LogicalResult TransposePlanAttr::verify(EmitError emitError, int64_t side,
-                                        int64_t rows, int64_t) {
-  if (failed(checkNumbers(emitError, {{"side", side, squareSides()}})))
+                                        int64_t rows, int64_t units) {
+  if (failed(checkNumbers(emitError, {{"side", side, squareSides()},
+                                      {"units", units, atLeast(1)}})))
     return failure();
   return checkNumbers(
       emitError,

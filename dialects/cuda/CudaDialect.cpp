@@ -168,11 +168,12 @@ LogicalResult ScanPlanAttr::verify(EmitError emitError, SumsAlong,
 LogicalResult ScatterPlanAttr::verify(EmitError emitError, int64_t lanes,
                                       int64_t columns, int64_t slots,
                                       int64_t rows, int64_t group) {
-  if (failed(checkNumbers(emitError, {{"lanes", lanes, vectorLanes()},
-                                      {"columns", columns, atLeast(1)},
-                                      {"slots", slots, atLeast(1)},
-                                      {"rows", rows, atLeast(0)},
-                                      {"group", group, within(1, 16)}})))
+  if (failed(checkNumbers(emitError,
+                          {{"lanes", lanes, vectorLanes()},
+                           {"columns", columns, within(1, kMostThreads)},
+                           {"slots", slots, within(1, kMostThreads)},
+                           {"rows", rows, atLeast(0)},
+                           {"group", group, within(1, 16)}})))
     return failure();
   if (rows == 0)
     return checkNumbers(

@@ -59,10 +59,15 @@ static double instructions(Operation &op) {
       .Default([](Operation *) { return 1; });
 }
 
-/// Whether the product is added to something by the same instruction.
+/// Whether the product is added to something by the same instruction: of two
+/// that are added to each other, one is.
 static bool isPartOfFma(Operation &op) {
-  return isa<arith::MulFOp>(op) && op.hasOneUse() &&
-         isa<arith::AddFOp, arith::SubFOp>(*op.user_begin());
+  if (!isa<arith::MulFOp>(op) || !op.hasOneUse() ||
+      !isa<arith::AddFOp, arith::SubFOp>(*op.user_begin()))
+    return false;
+  Operation *first = op.user_begin()->getOperand(0).getDefiningOp();
+  return first == &op || !isa_and_nonnull<arith::MulFOp>(first) ||
+         !first->hasOneUse();
 }
 
 double bodyCycles(linalg::GenericOp op, const Target &target) {
@@ -149,7 +154,8 @@ double elementwiseCycles(func::FuncOp kernel,
     bool isReduction = generic && generic.getNumReductionLoops() != 0;
     bool follows = llvm::any_of(op.getOperands(),
                                 [&](Value x) { return registers.contains(x); });
-    if (except.contains(&op) || (follows && !isReduction))
+    if (loops.followsInRegisters &&
+        (except.contains(&op) || (follows && !isReduction)))
       registers.insert_range(op.getResults());
     if (generic && !except.contains(&op))
       cycles += genericCycles(generic, loops, registers, target);

@@ -33,12 +33,13 @@ double bodyCycles(mlir::linalg::GenericOp op, const Target &target);
 /// How the elements of a kernel's results are computed: in vectors of `lanes`
 /// that lie along dimension `along` of the results, the last one if that is
 /// negative, with the sums of `registers` vectors at a time.
+/// What follows sums is computed while they are in registers, or from memory.
 struct ElementLoops {
   int64_t lanes, along = -1, registers = 1;
+  bool followsInRegisters = true;
 };
 /// To compute all elements of all generics of the kernel once but those of
-/// `except`, whose sums are in registers when what follows from them is
-/// computed.
+/// `except`, which make sums.
 double elementwiseCycles(mlir::func::FuncOp kernel,
                          const llvm::DenseSet<mlir::Operation *> &except,
                          const ElementLoops &loops, const Target &target);

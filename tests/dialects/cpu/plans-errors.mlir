@@ -37,6 +37,11 @@ func.func private @k() attributes {graph.plan = #cpu.transpose<side = 12, rows =
 
 // -----
 
+// expected-error @+1 {{'units' must be at least 1, found 0}}
+func.func private @k() attributes {graph.plan = #cpu.transpose<side = 8, rows = 16, units = 0>}
+
+// -----
+
 // expected-error @+1 {{'rows' must be a multiple of 8, as 'side' says, found 12}}
 func.func private @k() attributes {graph.plan = #cpu.transpose<side = 8, rows = 12, units = 1>}
 

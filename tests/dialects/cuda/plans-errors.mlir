@@ -61,3 +61,8 @@ func.func private @k() attributes {graph.plan = #cuda.scatter<lanes = 4, columns
 
 // expected-error @+1 {{'lanes' must be a power of two from 1 to 16, found 3}}
 func.func private @k() attributes {graph.plan = #cuda.threads<lanes = [4, 3], threads = 256>}
+
+// -----
+
+// expected-error @+1 {{'columns' must be from 1 to 1024, found 4611686018427387912}}
+func.func private @k() attributes {graph.plan = #cuda.scatter<lanes = 1, columns = 4611686018427387912, slots = 4, rows = 4, group = 1>}

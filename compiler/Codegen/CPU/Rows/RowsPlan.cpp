@@ -317,7 +317,8 @@ double RowsStrategy::cost(const Rows &rows, const RowsPlan &plan,
   func::FuncOp kernel = rows.kernel;
   RankedTensorType first = rows.resultType(0);
   int64_t length = first.getRank() > 0 ? first.getShape().back() : 1;
-  ElementLoops loops{plan.lanes, plan.along, length >= 4 * plan.lanes ? 4 : 1};
+  ElementLoops loops{plan.lanes, plan.along, length >= 4 * plan.lanes ? 4 : 1,
+                     /*followsInRegisters=*/false};
   double cycles =
       trafficCycles(kernel, target) + dispatchCycles(target, plan.chunks);
   // Against a strategy whose only work it is: where both factors lie is found

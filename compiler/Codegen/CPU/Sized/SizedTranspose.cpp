@@ -14,7 +14,6 @@
 #include "compiler/Codegen/CPU/Sized/Sized.h"
 #include "compiler/Codegen/CPU/Transpose/Transpose.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
