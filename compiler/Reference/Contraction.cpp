@@ -168,21 +168,23 @@ static void addGroups(const T *x, const T *w, T *y, int64_t groups,
     }
 }
 
-/// Channels-last x with the zeros of a convolution's padding around it.
-static Tensor padSpatial(const Tensor &x, ArrayRef<int64_t> padding) {
+/// Channels-last x with a convolution's padding around it.
+static Tensor padSpatial(const Tensor &x, ArrayRef<int64_t> padding,
+                         int64_t value) {
   size_t rank = padding.size() / 2;
   SmallVector<int64_t> low(x.rank(), 0), high(x.rank(), 0);
   for (size_t i = 0; i < rank; ++i) {
     low[i + 1] = padding[i];
     high[i + 1] = padding[rank + i];
   }
-  return padWithZeros(x, low, high);
+  return padded(x, low, high, value);
 }
 
 /// [O, C/groups, kernel…] · windows of x.
 static Tensor evaluateConv(ConvOp op, Operands in) {
   Layout layout = op.getLayout();
-  Tensor x = padSpatial(toChannelsLast(*in[0], layout), op.getPadding());
+  Tensor x = padSpatial(toChannelsLast(*in[0], layout), op.getPadding(),
+                        op.getPaddingValue());
   Tensor w = kernelFirst(*in[1]), y = channelsLastZeros(op.getType(), layout);
   SmallVector<int64_t> noPadding(op.getPadding().size(), 0);
   Windows windows{SmallVector<int64_t>(spatial(x)),

@@ -27,13 +27,15 @@ std::optional<Tensor> evaluateContraction(mlir::Operation *op, Operands in);
 std::optional<Tensor> evaluateMovement(mlir::Operation *op, Operands in);
 std::optional<Tensor> evaluateReduction(mlir::Operation *op, Operands in);
 std::optional<Tensor> evaluateNormalization(mlir::Operation *op, Operands in);
+std::optional<Tensor> evaluateQuantization(mlir::Operation *op, Operands in);
 
 /// `x` with its dimensions in another order.
 Tensor transpose(const Tensor &x, llvm::ArrayRef<int64_t> permutation);
 
-/// `x` with so many zeros before and after each dimension.
-Tensor padWithZeros(const Tensor &x, llvm::ArrayRef<int64_t> low,
-                    llvm::ArrayRef<int64_t> high);
+/// `x` with so many elements, of the integer `value`, before and after each
+/// dimension.
+Tensor padded(const Tensor &x, llvm::ArrayRef<int64_t> low,
+              llvm::ArrayRef<int64_t> high, int64_t value = 0);
 
 /// The product of matrices, NumPy's matmul: leading dimensions broadcast.
 Tensor matrixProduct(const Tensor &a, const Tensor &b, mlir::Type result);

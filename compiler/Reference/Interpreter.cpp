@@ -15,8 +15,8 @@ namespace tinh::reference {
 
 std::optional<Tensor> evaluateOp(Operation *op, Operands operands) {
   for (auto *family :
-       {evaluateElementwise, evaluateContraction, evaluateMovement,
-        evaluateReduction, evaluateNormalization})
+       {evaluateQuantization, evaluateElementwise, evaluateContraction,
+        evaluateMovement, evaluateReduction, evaluateNormalization})
     if (std::optional<Tensor> result = family(op, operands)) {
       roundElements(*result);
       return result;

@@ -107,12 +107,13 @@ static Tensor slice(SliceOp op, const Tensor &x) {
 // pad
 //===----------------------------------------------------------------------===//
 
-Tensor padWithZeros(const Tensor &x, ArrayRef<int64_t> low,
-                    ArrayRef<int64_t> high) {
+Tensor padded(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+              int64_t value) {
   SmallVector<int64_t> shape;
   for (auto [extent, before, after] : llvm::zip_equal(x.shape(), low, high))
     shape.push_back(extent + before + after);
   Tensor y(x.type.clone(shape));
+  llvm::fill(y.integers, value);
   Strides strides = rowMajorStrides(shape);
   int64_t start = 0;
   for (auto [before, stride] : llvm::zip_equal(low, strides))

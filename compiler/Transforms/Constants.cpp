@@ -92,6 +92,12 @@ Value createSplat(OpBuilder &builder, Location location, RankedTensorType type,
   return graph::ConstantOp::create(builder, location, type, elements);
 }
 
+bool isOfBytes(Operation *op) {
+  auto dequantize = dyn_cast<graph::DequantizeOp>(op);
+  return dequantize &&
+         tensorType(dequantize.getX()).getElementType().isInteger(8);
+}
+
 bool isWidening(graph::CastOp cast) {
   auto from = dyn_cast<FloatType>(tensorType(cast.getX()).getElementType());
   auto to = dyn_cast<FloatType>(tensorType(cast.getY()).getElementType());

@@ -38,6 +38,9 @@ bool isSplatOf(mlir::Value value, double expected, double tolerance = 0);
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location location,
                         mlir::RankedTensorType type, double value);
 
+/// Whether `op` makes floats of the bytes that stand for them.
+bool isOfBytes(mlir::Operation *op);
+
 /// Whether a cast makes floats of narrower ones, which loses nothing.
 bool isWidening(graph::CastOp cast);
 

@@ -71,7 +71,8 @@ SmallVector<DenseElementsAttr> evaluate(Operation *op, int64_t maxElements) {
 
 bool foldOp(Operation *op, int64_t maxElements) {
   if (op->getNumResults() == 0 || op->getNumRegions() != 0 ||
-      isa<ConstantOp, WeightOp, DispatchOp>(op) || !isMemoryEffectFree(op))
+      isa<ConstantOp, WeightOp, DispatchOp>(op) || !isMemoryEffectFree(op) ||
+      isOfBytes(op)) // Products may do with bytes.
     return false;
   SmallVector<DenseElementsAttr> values = evaluate(op, maxElements);
   if (values.empty())

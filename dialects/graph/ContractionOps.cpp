@@ -12,6 +12,15 @@
 using namespace mlir;
 using namespace tinh::graph;
 
+/// Bytes of either sign.
+static bool isByte(Type element) { return element.isInteger(8); }
+
+Type tinh::graph::productElement(Type a, Type b) {
+  if (isByte(a) && isByte(b))
+    return IntegerType::get(a.getContext(), 32);
+  return a == b ? a : Type();
+}
+
 //===----------------------------------------------------------------------===//
 // matmul
 //===----------------------------------------------------------------------===//
@@ -26,7 +35,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
     return emitOptionalError(loc, "graph.matmul: ", what, ": a is ",
                              shapeToString(a), ", b is ", shapeToString(b));
   };
-  if (a.getElementType() != b.getElementType())
+  Type element = productElement(a.getElementType(), b.getElementType());
+  if (!element)
     return fail("element types differ");
   if (a.getRank() == 0 || b.getRank() == 0)
     return fail("an operand is a scalar");
@@ -55,7 +65,7 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
     shape->push_back(as[as.size() - 2]);
   if (!column)
     shape->push_back(bs.back());
-  types.push_back(RankedTensorType::get(*shape, a.getElementType()));
+  types.push_back(RankedTensorType::get(*shape, element));
   return success();
 }
 
@@ -80,7 +90,7 @@ struct Windows {
     return layout == Layout::ChannelsFirst ? i + 2 : i + 1;
   }
   /// A type like x with these channels and spatial extents.
-  Type result(int64_t channels, ArrayRef<int64_t> spatial) const {
+  RankedTensorType result(int64_t channels, ArrayRef<int64_t> spatial) const {
     SmallVector<int64_t> shape(x.getRank());
     shape[0] = x.getDimSize(0);
     shape[channelAxis()] = channels;
@@ -151,7 +161,7 @@ LogicalResult checkWeights(std::optional<Location> loc, const Windows &w,
     return emitOptionalError(loc, w.op, ": weights ", shapeToString(weights),
                              " and input ", shapeToString(w.x),
                              " must have the same rank");
-  if (weights.getElementType() != w.x.getElementType())
+  if (!productElement(w.x.getElementType(), weights.getElementType()))
     return emitOptionalError(loc, w.op, ": element types of input ",
                              shapeToString(w.x), " and weights ",
                              shapeToString(weights), " differ");
@@ -185,7 +195,14 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *,
                              shapeToString(weights), " in ", groups,
                              " groups need ", weights.getDimSize(1) * groups,
                              " and output channels divisible by the groups");
-  types.push_back(w.result(weights.getDimSize(0), extents));
+  Type element = productElement(w.x.getElementType(), weights.getElementType());
+  if (adaptor.getPaddingValue() != 0 && !isByte(w.x.getElementType()))
+    return emitOptionalError(
+        loc, w.op,
+        ": only integers of 8 bits are padded with another "
+        "value than 0, found ",
+        shapeToString(w.x), " and padding_value ", adaptor.getPaddingValue());
+  types.push_back(w.result(weights.getDimSize(0), extents).clone(element));
   return success();
 }
 

@@ -18,7 +18,9 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
     y[…,m,n] = Σ_k a[…,m,k] · b[…,k,n], as NumPy's matmul: leading dimensions
     broadcast, an operand of rank 1 is a row (a) or column (b) whose dimension
     is dropped from the result. `transpose_a` and `transpose_b` swap the last two
-    dimensions of an operand of rank 2 or more.
+    dimensions of an operand of rank 2 or more. Both have the same element type,
+    the result's; integers of 8 bits may differ in their sign, and their sums are
+    i32.
 
     Example: `%y = graph.matmul %a, %b transpose_b : tensor<64x1000xf32>, tensor<100x1000xf32> -> tensor<64x100xf32>`
   }];
@@ -40,7 +42,9 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
     The weights are [O, C/groups, kernel…] in either layout. `padding` holds
     the zeros added before each spatial dimension, then those after each.
     Whether a weight meets these zeros is not defined: zero times an infinite or
-    NaN weight may be added, or left out.
+    NaN weight may be added, or left out. Integers of 8 bits may differ in their
+    sign, their sums are i32, and `padding_value`, such as a zero point, is what is
+    added around x instead of zeros.
 
     Example:
     ```mlir
@@ -52,10 +56,11 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
   let arguments = (ins Graph_Tensor:$x, Graph_Tensor:$weights,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
-                       Graph_Layout:$layout);
+                       Graph_Layout:$layout,
+                       DefaultValuedAttr<I64Attr, "0">:$padding_value);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `,` $weights `strides` $strides `padding` $padding
-      `dilations` $dilations `groups` $groups $layout attr-dict
+      (`padding_value` $padding_value^)? `dilations` $dilations `groups` $groups $layout attr-dict
       `:` type($x) `,` type($weights) `->` type($y)}];
 }
 

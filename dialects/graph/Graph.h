@@ -118,6 +118,10 @@ class ElementwiseOpTrait
 std::optional<llvm::SmallVector<int64_t>>
 broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);
 
+/// The element type of sums of products of two: their own, or i32 for integers
+/// of 8 bits; null if these two are not multiplied.
+mlir::Type productElement(mlir::Type a, mlir::Type b);
+
 /// "2x3xf32", for messages.
 std::string shapeToString(mlir::Type tensorType);
 
@@ -129,6 +133,10 @@ llvm::StringRef nodeName(mlir::Location location);
 mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc,
                               llvm::StringRef op, mlir::RankedTensorType x,
                               int64_t axis);
+
+/// `type` (an element or a tensor of them) with signless elements, as kernels
+/// have them.
+mlir::Type signless(mlir::Type type);
 
 /// The bytes of one element in memory: a boolean takes one.
 int64_t elementSize(mlir::Type elementType);

@@ -104,6 +104,14 @@ LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
                            " is outside the dimensions of ", shapeToString(x));
 }
 
+Type signless(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.clone(signless(tensor.getElementType()));
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return IntegerType::get(type.getContext(), integer.getWidth());
+  return type;
+}
+
 int64_t elementSize(Type type) {
   return type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
 }

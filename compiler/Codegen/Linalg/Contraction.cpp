@@ -68,7 +68,9 @@ FailureOr<Value> lowerMatmul(graph::MatmulOp op, Emitter &e,
                       matmulMap(e, shapeOf(b), ofB, batch, next),
                       e.identity(next).getSliceMap(0, next - 1)};
   Type accumulator = accumulatorType(result.getElementType());
-  Value sum = e.multiplyAdd(result.getShape(), accumulator, a, b, maps);
+  Value sum = e.multiplyAdd(result.getShape(), accumulator, a, b, maps,
+                            {hasUnsignedElements(op.getA().getType()),
+                             hasUnsignedElements(op.getB().getType())});
   return e.convert(sum, signless(result.getElementType()));
 }
 
@@ -81,6 +83,7 @@ struct Convolution {
   ArrayRef<int64_t> strides, dilations;
   int64_t groups;
   graph::Layout layout;
+  Emitter::Signs unsignedElements; // Of its input and its weights.
 };
 
 using origin::Role;
@@ -88,12 +91,14 @@ using origin::Role;
 /// The sum of products over loops with these roles, where a position or a tap
 /// stands for those of all spatial dimensions.
 Value convolve(Emitter &e, ArrayRef<int64_t> shape, Type element, Value x,
-               Value filter, ArrayRef<AffineMap> maps, ArrayRef<Role> roles) {
+               Value filter, ArrayRef<AffineMap> maps, ArrayRef<Role> roles,
+               Emitter::Signs unsignedElements = {}) {
   size_t rank = (maps.front().getNumDims() - roles.size()) / 2 + 1;
   SmallVector<Role> loops;
   for (Role role : roles)
     loops.append(role == Role::Position || role == Role::Tap ? rank : 1, role);
-  Value sum = e.multiplyAdd(shape, accumulatorType(element), x, filter, maps);
+  Value sum = e.multiplyAdd(shape, accumulatorType(element), x, filter, maps,
+                            unsignedElements);
   return e.withOrigin(sum,
                       origin::ConvolutionAttr::get(e.b.getContext(), loops));
 }
@@ -113,7 +118,8 @@ Value emitDepthwise(Emitter &e, Value x, Value weights, RankedTensorType result,
   AffineMap maps[] = {w.input({channel}), e.map(dims, kernel),
                       w.output({channel})};
   return convolve(e, result.getShape(), result.getElementType(), x, weights,
-                  maps, {Role::Image, Role::Position, Role::Group, Role::Tap});
+                  maps, {Role::Image, Role::Position, Role::Group, Role::Tap},
+                  c.unsignedElements);
 }
 
 /// The spatial dimensions in which fewer elements meet taps than the dilated
@@ -182,8 +188,8 @@ Value emitDense(Emitter &e, Value x, Value weights, RankedTensorType result,
   kernel.push_back(inputs.back());
   llvm::append_range(kernel, w.kernel());
   AffineMap maps[] = {w.input(inputs), e.map(dims, kernel), w.output(outputs)};
-  Value sum =
-      convolve(e, shape, result.getElementType(), x, weights, maps, roles);
+  Value sum = convolve(e, shape, result.getElementType(), x, weights, maps,
+                       roles, c.unsignedElements);
   return e.reshape(sum, result.getShape());
 }
 
@@ -198,12 +204,18 @@ Value emitConvolution(Emitter &e, Value x, Value weights,
 }
 
 FailureOr<Value> lowerConv(graph::ConvOp op, Emitter &e, ValueRange operands) {
-  Value zero = e.scalars().constant(elementOf(operands[0]), 0);
-  Value x = padSpatial(e, operands[0], op.getPadding(), op.getLayout(), zero);
-  return emitConvolution(
-      e, x, operands[1], cast<RankedTensorType>(op.getType()),
-      {op.getStrides(), op.getDilations(), static_cast<int64_t>(op.getGroups()),
-       op.getLayout()});
+  Value padding = e.scalars().constant(
+      elementOf(operands[0]), static_cast<double>(op.getPaddingValue()));
+  Value x =
+      padSpatial(e, operands[0], op.getPadding(), op.getLayout(), padding);
+  return emitConvolution(e, x, operands[1],
+                         cast<RankedTensorType>(op.getType()),
+                         {op.getStrides(),
+                          op.getDilations(),
+                          static_cast<int64_t>(op.getGroups()),
+                          op.getLayout(),
+                          {hasUnsignedElements(op.getX().getType()),
+                           hasUnsignedElements(op.getWeights().getType())}});
 }
 
 //===----------------------------------------------------------------------===//

@@ -180,57 +180,23 @@ Value pow(Scalars &s, Value x, Value y) {
 using Formula1 = Value (*)(Scalars &, Value);
 using Formula2 = Value (*)(Scalars &, Value, Value);
 
-Value computeValue(Scalars &s, Value x) {
-  return s.convert(x, computeType(x.getType()));
-}
-
-Value computeConstant(Scalars &s, TypedAttr value) {
-  if (auto real = dyn_cast<FloatAttr>(value))
-    return s.constant(computeType(value.getType()), real.getValueAsDouble());
-  return arith::ConstantOp::create(s.b, value);
-}
-
-/// A generic over `operands` whose formula works in the compute type of its
-/// operands' elements. A tensor that is one constant becomes a constant of the
-/// formula.
-Value emitFormula(Emitter &e, Type result, ValueRange operands, Body formula) {
-  auto type = cast<RankedTensorType>(result);
-  Type element = signless(type.getElementType());
-  SmallVector<Value> inputs;
-  for (Value operand : operands)
-    if (!Emitter::constantOf(operand))
-      inputs.push_back(operand);
-  return e.elementwise(
-      type.getShape(), element, inputs, [&](Scalars &s, ValueRange arguments) {
-        SmallVector<Value> values;
-        auto next = arguments.begin();
-        for (Value operand : operands) {
-          TypedAttr constant = Emitter::constantOf(operand);
-          values.push_back(constant ? computeConstant(s, constant)
-                                    : computeValue(s, *next++));
-        }
-        return s.convert(formula(s, values), element);
-      });
-}
-
 template <typename Op, Formula1 formula>
 FailureOr<Value> lowerUnary(Op op, Emitter &e, ValueRange operands) {
-  return emitFormula(e, op.getType(), operands,
-                     [](Scalars &s, ValueRange v) { return formula(s, v[0]); });
+  return e.formula(op.getType(), operands,
+                   [](Scalars &s, ValueRange v) { return formula(s, v[0]); });
 }
 
 template <typename Op, Formula2 formula>
 FailureOr<Value> lowerBinary(Op op, Emitter &e, ValueRange operands) {
-  return emitFormula(e, op.getType(), operands, [](Scalars &s, ValueRange v) {
+  return e.formula(op.getType(), operands, [](Scalars &s, ValueRange v) {
     return formula(s, v[0], v[1]);
   });
 }
 
 FailureOr<Value> lowerGelu(graph::GeluOp op, Emitter &e, ValueRange operands) {
   Formula1 formula = op.getTanhApproximation() ? geluTanh : geluErf;
-  return emitFormula(e, op.getType(), operands, [=](Scalars &s, ValueRange v) {
-    return formula(s, v[0]);
-  });
+  return e.formula(op.getType(), operands,
+                   [=](Scalars &s, ValueRange v) { return formula(s, v[0]); });
 }
 
 FailureOr<Value> lowerCast(graph::CastOp op, Emitter &e, ValueRange operands) {
@@ -263,14 +229,14 @@ Value compare(Scalars &s, ComparePredicate predicate, Value a, Value b) {
 FailureOr<Value> lowerCompare(graph::CompareOp op, Emitter &e,
                               ValueRange operands) {
   ComparePredicate predicate = op.getPredicate();
-  return emitFormula(e, op.getType(), operands, [=](Scalars &s, ValueRange v) {
+  return e.formula(op.getType(), operands, [=](Scalars &s, ValueRange v) {
     return compare(s, predicate, v[0], v[1]);
   });
 }
 
 FailureOr<Value> lowerWhere(graph::WhereOp op, Emitter &e,
                             ValueRange operands) {
-  return emitFormula(e, op.getType(), operands, [](Scalars &s, ValueRange v) {
+  return e.formula(op.getType(), operands, [](Scalars &s, ValueRange v) {
     return s.select(v[0], v[1], v[2]);
   });
 }

@@ -80,6 +80,37 @@ Value Emitter::reduce(Value init, ValueRange inputs, Maps maps, Body body) {
   })[0];
 }
 
+static Value computeConstant(Scalars &s, TypedAttr value) {
+  if (auto real = dyn_cast<FloatAttr>(value))
+    return s.constant(computeType(value.getType()), real.getValueAsDouble());
+  return arith::ConstantOp::create(s.b, value);
+}
+
+Value Emitter::formula(Type result, ValueRange operands, Body body) {
+  auto type = cast<RankedTensorType>(result);
+  Type element = signless(type.getElementType());
+  SmallVector<Value> inputs;
+  for (Value operand : operands)
+    if (!constantOf(operand))
+      inputs.push_back(operand);
+  return elementwise(
+      type.getShape(), element, inputs, [&](Scalars &s, ValueRange arguments) {
+        SmallVector<Value> values;
+        auto next = arguments.begin();
+        for (Value operand : operands) {
+          TypedAttr constant = constantOf(operand);
+          if (constant) {
+            values.push_back(computeConstant(s, constant));
+            continue;
+          }
+          Value argument = *next++;
+          values.push_back(
+              s.convert(argument, computeType(argument.getType())));
+        }
+        return s.convert(body(s, values), element);
+      });
+}
+
 Value Emitter::parallel(Shape shape, Type element, ValueRange inputs, Maps maps,
                         Body body) {
   SmallVector<AffineMap> all(maps);
@@ -120,12 +151,14 @@ Value Emitter::divideBy(Value sum, int64_t count) {
 }
 
 Value Emitter::multiplyAdd(Shape shape, Type accumulator, Value x, Value y,
-                           Maps maps) {
+                           Maps maps, Signs unsignedElements) {
   Value init = fill(shape, scalars().constant(accumulator, 0));
   return reduce(init, {x, y}, maps, [&](Scalars &s, ValueRange arguments) {
-    Value product = s.mul(s.convert(arguments[0], accumulator),
-                          s.convert(arguments[1], accumulator));
-    return s.add(arguments[2], product);
+    auto extended = [&](int i) {
+      return Scalars(s.b, unsignedElements[i])
+          .convert(arguments[i], accumulator);
+    };
+    return s.add(arguments[2], s.mul(extended(0), extended(1)));
   });
 }
 

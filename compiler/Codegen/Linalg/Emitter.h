@@ -48,6 +48,7 @@ public:
   using Type = mlir::Type;
   using Shape = llvm::ArrayRef<int64_t>;
   using Maps = llvm::ArrayRef<mlir::AffineMap>;
+  using Signs = std::array<bool, 2>;
 
   /// `isUnsigned` is the signedness of integers in bodies.
   Emitter(mlir::OpBuilder &builder, mlir::Location location,
@@ -79,6 +80,9 @@ public:
   /// An element-wise generic: every input broadcasts to `shape` as in NumPy.
   Value elementwise(Shape shape, Type element, mlir::ValueRange inputs,
                     Body body);
+  /// The same for a formula that works in the compute types of its operands'
+  /// elements. A tensor that is one constant becomes a constant of the formula.
+  Value formula(Type result, mlir::ValueRange operands, Body body);
   /// A generic that is parallel over the result's indices.
   Value parallel(Shape shape, Type element, mlir::ValueRange inputs, Maps maps,
                  Body body);
@@ -97,8 +101,10 @@ public:
   /// Each element of `sum` divided by the same count.
   Value divideBy(Value sum, int64_t count);
   /// Σ of products of the two inputs in `accumulator`; the inputs' elements are
-  /// extended to it. The sum has the type `accumulator`.
-  Value multiplyAdd(Shape shape, Type accumulator, Value x, Value y, Maps maps);
+  /// extended to it, each as `unsignedElements` says of it. The sum has the
+  /// type `accumulator`.
+  Value multiplyAdd(Shape shape, Type accumulator, Value x, Value y, Maps maps,
+                    Signs unsignedElements = {});
 
   /// `x`, of which the generic that computes it says that it was lowered from
   /// this (dialects/origin).

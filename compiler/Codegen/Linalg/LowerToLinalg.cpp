@@ -41,6 +41,7 @@ void registerLowerToLinalgModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, graph::GraphDialect *) {
     context->loadDialect<origin::OriginDialect>();
     attachElementwiseLowerings(context);
+    attachQuantizationLowerings(context);
     attachContractionLowerings(context);
     attachPoolingLowerings(context);
     attachReductionLowerings(context);

@@ -50,6 +50,7 @@ void attachLowering(mlir::MLIRContext *context) {
 
 // One for each family, in the file of its name.
 void attachElementwiseLowerings(mlir::MLIRContext *context);
+void attachQuantizationLowerings(mlir::MLIRContext *context);
 void attachContractionLowerings(mlir::MLIRContext *context);
 void attachPoolingLowerings(mlir::MLIRContext *context);
 void attachReductionLowerings(mlir::MLIRContext *context);

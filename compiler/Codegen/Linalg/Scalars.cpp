@@ -14,14 +14,6 @@ using namespace mlir;
 
 namespace tinh::codegen {
 
-Type signless(Type type) {
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return tensor.clone(signless(tensor.getElementType()));
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return IntegerType::get(type.getContext(), integer.getWidth());
-  return type;
-}
-
 Type computeType(Type element) {
   if (element.isF16() || element.isBF16())
     return Float32Type::get(element.getContext());

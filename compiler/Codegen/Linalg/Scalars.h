@@ -14,13 +14,14 @@
 #ifndef TINH_CODEGEN_LINALG_SCALARS_H
 #define TINH_CODEGEN_LINALG_SCALARS_H
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace tinh::codegen {
 
-/// `type` (an element or a tensor of them) with signless elements.
-mlir::Type signless(mlir::Type type);
+using graph::signless;
 
 /// The type that sums and products of `element` are accumulated in: f32 for
 /// narrower floats, i32 for narrower integers, else `element`.

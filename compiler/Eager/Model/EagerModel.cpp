@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Model/EagerModel.h"
 
+#include "compiler/Transforms/DecomposeQuantization.h"
+
 #include "tinh/engine.h"
 
 #include <cstring>
@@ -17,7 +19,9 @@ namespace tinh::eager {
 
 EagerModel::EagerModel(ModuleOp module, StringRef directory)
     : files(directory), ops(files) {
-  auto function = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  OwningOpRef<ModuleOp> decomposed = module.clone();
+  transforms::decomposeQuantization(*decomposed);
+  auto function = decomposed->lookupSymbol<func::FuncOp>(graph::names::kMain);
   main = ops.sequence(function.front());
   for (Type type : function.getArgumentTypes()) {
     auto tensor = cast<RankedTensorType>(type);

@@ -15,8 +15,6 @@
 #include "compiler/Import/onnx/OpTable.h"
 #include "compiler/Import/onnx/ops/Windows.h"
 
-#include <cmath>
-
 using namespace mlir;
 
 namespace tinh::onnx {
@@ -33,64 +31,117 @@ struct Parameters {
   int64_t axis, blockSize;
 };
 
-/// An input of parameters, in a shape that broadcasts with `x`.
-Value align(NodeBuilder &b, int i, Value x, const Parameters &p) {
-  Value value = b.input(i);
-  if (!value || b.rank(value) == 0 || b.type(value).getNumElements() == 1)
-    return b.reshape(value, {});
+/// x, its scale and its zero point, which may be null, in shapes that broadcast
+/// to that of x.
+struct Quantized {
+  Value x, scale, zeroPoint;
+};
+
+/// What a dimension of parameters is reshaped to, and that of x with it.
+struct Alignment {
+  Ints x, parameters;
+};
+
+/// A vector for an axis of x, or one value for each block of indices.
+std::optional<Alignment> alignmentOf(NodeBuilder &b, Value x, Value value,
+                                     const Parameters &p) {
+  if (!x || !value)
+    return std::nullopt;
+  if (b.rank(value) == 0 || b.type(value).getNumElements() == 1)
+    return Alignment{Ints(b.shape(x)), {}};
   auto axis = b.axis(p.axis, b.rank(x));
   if (!axis)
-    return {};
+    return std::nullopt;
   int64_t extent = b.shape(x)[*axis];
   if (b.rank(value) == 1 && b.shape(value)[0] == extent) {
     Ints to(b.rank(x), 1);
     to[*axis] = extent;
-    return b.reshape(value, to);
+    return Alignment{Ints(b.shape(x)), to};
   }
-  bool isBlocked =
-      p.blockSize > 0 && b.rank(value) == b.rank(x) &&
-      b.shape(value)[*axis] == (extent + p.blockSize - 1) / p.blockSize;
-  if (!isBlocked)
-    return b.fail("the parameters " + graph::shapeToString(value.getType()) +
-                  " do not fit axis " + Twine(*axis) + " of " +
-                  graph::shapeToString(x.getType()));
-  Ints blocks;
-  for (int64_t at = 0; at < extent; ++at)
-    blocks.push_back(at / p.blockSize);
-  return b.gather(value, blocks, *axis);
+  Ints blocks(b.shape(x)), inBlocks(blocks), perBlock;
+  if (p.blockSize > 0 && extent % p.blockSize == 0) {
+    blocks[*axis] = extent / p.blockSize;
+    perBlock = blocks;
+    perBlock.insert(perBlock.begin() + *axis + 1, 1);
+    inBlocks = blocks;
+    inBlocks.insert(inBlocks.begin() + *axis + 1, p.blockSize);
+  }
+  if (perBlock.empty() || b.shape(value) != ArrayRef(blocks)) {
+    b.fail("the parameters " + graph::shapeToString(value.getType()) +
+           " do not fit axis " + Twine(*axis) + " of " +
+           graph::shapeToString(x.getType()) +
+           (p.blockSize ? " in whole blocks of " + Twine(p.blockSize)
+                        : Twine("")));
+    return std::nullopt;
+  }
+  return Alignment{inBlocks, perBlock};
 }
 
-/// (x - zero point) as integers.
-Value centre(NodeBuilder &b, Value x, const Parameters &p) {
-  Value y = b.cast(x, i32(b));
-  if (!y || !b.has(p.zeroPoint))
-    return y;
-  return b.sub(y, b.cast(align(b, p.zeroPoint, x, p), i32(b)));
+/// Whether no scale that is known when the model is compiled is 0.
+bool isValidScale(NodeBuilder &b, Value scale) {
+  auto known = scale ? b.graph.constantOf(scale) : std::nullopt;
+  if (!known || !isa<FloatType>(known->getElementType()))
+    return true;
+  bool isValid = llvm::none_of(known->getValues<APFloat>(),
+                               [](const APFloat &x) { return !x.isNormal(); });
+  if (!isValid)
+    b.fail("expected scales that are neither 0 nor infinite, found such a one");
+  return isValid;
+}
+
+std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p) {
+  Value scale = b.input(p.scale);
+  auto alignment = alignmentOf(b, x, scale, p);
+  if (!alignment || !isValidScale(b, scale))
+    return std::nullopt;
+  Quantized q{
+      b.reshape(x, alignment->x), b.reshape(scale, alignment->parameters), {}};
+  if (!b.has(p.zeroPoint))
+    return q;
+  Value zero = b.input(p.zeroPoint);
+  if (zero && b.shape(zero) != b.shape(scale) &&
+      b.type(zero).getNumElements() > 1) {
+    b.fail("the zero point " + graph::shapeToString(zero.getType()) +
+           " has not the shape of the scale " +
+           graph::shapeToString(scale.getType()));
+    return std::nullopt;
+  }
+  bool isScalar = zero && b.type(zero).getNumElements() == 1;
+  q.zeroPoint = b.reshape(zero, isScalar ? Ints() : alignment->parameters);
+  return q;
 }
 
 Value dequantize(NodeBuilder &b, Value x, const Parameters &p) {
-  Value scale = align(b, p.scale, x, p);
-  if (!scale)
+  auto q = align(b, x, p);
+  if (!q)
     return {};
-  return b.mul(b.cast(centre(b, x, p), b.element(scale)), scale);
+  Ints shape(b.shape(x));
+  SmallVector<Value> operands{q->x, q->scale};
+  if (q->zeroPoint)
+    operands.push_back(q->zeroPoint);
+  Type type = b.type(q->x).clone(b.element(q->scale));
+  return b.reshape(b.create<graph::DequantizeOp>(operands, {}, type), shape);
 }
 
-/// A float as the nearest integer of a type, plus a zero point, which may be
-/// null; halves to even.
-Value toInteger(NodeBuilder &b, Value x, Value zeroPoint, Type type) {
-  auto integer = dyn_cast_or_null<IntegerType>(type);
-  if (!x || !integer || integer.getWidth() > 16)
-    return b.fail("only integers of 8 and 16 bits are supported as quantised "
-                  "elements");
-  unsigned width = integer.getWidth();
-  bool isUnsigned = integer.isUnsigned();
-  double low = isUnsigned ? 0 : -std::ldexp(1.0, static_cast<int>(width) - 1);
-  double high = low + std::ldexp(1.0, static_cast<int>(width)) - 1;
-  Value y = b.create<graph::RoundOp>({x});
-  if (zeroPoint)
-    y = b.add(y, b.cast(zeroPoint, b.element(x)));
-  y = b.min(b.max(y, b.scalarLike(x, low)), b.scalarLike(x, high));
-  return b.cast(y, type);
+/// (x - zero point) as integers.
+Value centre(NodeBuilder &b, Value x, int zeroPoint, int64_t axis) {
+  Value y = b.cast(x, i32(b));
+  if (!y || !b.has(zeroPoint))
+    return y;
+  Value zero = b.cast(b.input(zeroPoint), i32(b));
+  auto alignment = alignmentOf(b, x, zero, {0, 0, axis, 0});
+  return alignment ? b.sub(y, b.reshape(zero, alignment->parameters)) : Value();
+}
+
+/// Floats as the nearest integers of a type, in units of a scale.
+Value quantize(NodeBuilder &b, const Quantized &q, Type element) {
+  Type float32 = b.graph.raw().getF32Type();
+  Type precision = b.element(q.scale).isF64() ? b.element(q.scale) : float32;
+  SmallVector<Value> operands{b.cast(q.x, precision),
+                              b.cast(q.scale, precision)};
+  if (q.zeroPoint)
+    operands.push_back(q.zeroPoint);
+  return b.create<graph::QuantizeOp>(operands, {}, b.type(q.x).clone(element));
 }
 
 Type quantizedType(NodeBuilder &b, const Parameters &p) {
@@ -105,24 +156,19 @@ Type quantizedType(NodeBuilder &b, const Parameters &p) {
 
 Results quantizeLinear(NodeBuilder &b) {
   Value x = b.input(0);
-  Parameters p{1, 2, b.intAttribute("axis", 1),
-               b.intAttribute("block_size", 0)};
-  Value scale = align(b, p.scale, x, p);
-  Type type = quantizedType(b, p);
-  if (!scale || !type)
+  auto q = align(
+      b, x, {1, 2, b.intAttribute("axis", 1), b.intAttribute("block_size", 0)});
+  Type type = quantizedType(b, {1, 2, 1, 0});
+  if (!q || !type)
     return {Value()};
-  Type float32 = b.graph.raw().getF32Type();
-  Type precision = b.element(scale).isF64() ? b.element(scale) : float32;
-  Value scaled = b.div(b.cast(x, precision), b.cast(scale, precision));
-  Value zeroPoint = b.has(2) ? align(b, 2, x, p) : Value();
-  return {toInteger(b, scaled, zeroPoint, type)};
+  Ints shape(b.shape(x));
+  return {b.reshape(quantize(b, *q, type), shape)};
 }
 
 Results dequantizeLinear(NodeBuilder &b) {
-  Value x = b.input(0);
-  Parameters p{1, 2, b.intAttribute("axis", 1),
-               b.intAttribute("block_size", 0)};
-  Value y = dequantize(b, x, p);
+  Value y = dequantize(
+      b, b.input(0),
+      {1, 2, b.intAttribute("axis", 1), b.intAttribute("block_size", 0)});
   int64_t type = b.intAttribute("output_dtype", 0);
   return {type ? b.cast(y, b.elementType(type)) : y};
 }
@@ -138,83 +184,62 @@ Results dynamicQuantizeLinear(NodeBuilder &b) {
   // A tensor of zeros has the scale 0, and is 0 in any.
   Value isZero = b.compare(graph::ComparePredicate::Equal, scale, zero);
   Value divisor = b.where(isZero, b.scalarLike(x, 1), scale);
-  Value zeroPoint =
-      toInteger(b, b.create<graph::NegOp>({b.div(low, divisor)}), {}, ui8);
-  Value y = toInteger(b, b.div(x, divisor), zeroPoint, ui8);
-  return {y, scale, zeroPoint};
+  // From 0 to 255: low is not above 0, and not lower than -255 times the scale.
+  Value zeroPoint = b.cast(
+      b.create<graph::RoundOp>({b.create<graph::NegOp>({b.div(low, divisor)})}),
+      ui8);
+  return {quantize(b, {x, divisor, zeroPoint}, ui8), scale, zeroPoint};
 }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The zero points of a matrix's rows: a vector broadcasts along columns.
-Value centreRows(NodeBuilder &b, Value x, int zeroPoint) {
-  Value y = b.cast(x, i32(b));
-  if (!y || !b.has(zeroPoint))
-    return y;
-  Value zero = b.cast(b.input(zeroPoint), i32(b));
-  if (zero && b.rank(zero) == 1 && b.shape(zero)[0] > 1)
-    zero = b.reshape(zero, {b.shape(zero)[0], 1});
-  return b.sub(y, zero);
-}
-
-Value centreColumns(NodeBuilder &b, Value x, int zeroPoint) {
-  Value y = b.cast(x, i32(b));
-  if (!y || !b.has(zeroPoint))
-    return y;
-  return b.sub(y, b.cast(b.input(zeroPoint), i32(b)));
-}
-
 Results matmulInteger(NodeBuilder &b) {
-  return {
-      b.matmul(centreRows(b, b.input(0), 2), centreColumns(b, b.input(1), 3))};
+  // Zero points of a are for its rows, those of b for its columns.
+  return {b.matmul(centre(b, b.input(0), 2, -2), centre(b, b.input(1), 3, -1))};
 }
 
-/// Scales the exact product from the scales of the operands to the result's.
-Value requantize(NodeBuilder &b, Value product, Value from, Value to,
-                 Value zeroPoint) {
-  if (b.failed() || !product || !from || !to || !zeroPoint)
+/// The product of dequantised factors, quantised.
+Value requantize(NodeBuilder &b, Value product, int scale, int zeroPoint) {
+  Value zero = b.input(zeroPoint), to = b.input(scale);
+  if (b.failed() || !product || !zero || !isValidScale(b, to))
     return {};
-  Type float32 = b.graph.raw().getF32Type();
-  Value factor = b.div(b.cast(from, float32), b.cast(to, float32));
-  Value scaled = b.mul(b.cast(product, float32), factor);
-  return toInteger(b, scaled, zeroPoint, b.element(zeroPoint));
+  return quantize(b, {product, b.reshape(to, {}), b.reshape(zero, {})},
+                  b.element(zero));
 }
 
 /// (a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point)
 Results qlinearMatmul(NodeBuilder &b) {
-  Value product =
-      b.matmul(centreRows(b, b.input(0), 2), centreColumns(b, b.input(3), 5));
-  Value aScale = b.input(1), bScale = b.input(4);
-  if (aScale && b.rank(aScale) == 1 && b.shape(aScale)[0] > 1)
-    aScale = b.reshape(aScale, {b.shape(aScale)[0], 1});
-  return {
-      requantize(b, product, b.mul(aScale, bScale), b.input(6), b.input(7))};
+  // The parameters of a are for its rows, those of b for its columns.
+  Value left = dequantize(b, b.input(0), {1, 2, -2, 0}),
+        right = dequantize(b, b.input(3), {4, 5, -1, 0});
+  return {requantize(b, b.matmul(left, right), 6, 7)};
 }
 
 // Zero points are subtracted first, so that padding is 0.
 Results convInteger(NodeBuilder &b) {
-  Value x = centre(b, b.input(0), {0, 2, 1, 0});
-  Value weights = centre(b, b.input(1), {0, 3, 0, 0});
+  Value x = centre(b, b.input(0), 2, 1);
+  Value weights = centre(b, b.input(1), 3, 0);
   return {convolve(b, x, weights)};
 }
 
 /// (x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point,
 /// bias)
 Results qlinearConv(NodeBuilder &b) {
-  Value weights = b.input(3);
-  Value product = convolve(b, centre(b, b.input(0), {1, 2, 1, 0}),
-                           centre(b, weights, {4, 5, 0, 0}));
-  if (!product)
+  Value y = convolve(b, dequantize(b, b.input(0), {1, 2, 1, 0}),
+                     dequantize(b, b.input(3), {4, 5, 0, 0}));
+  if (!y || !b.has(8))
+    return {requantize(b, y, 6, 7)};
+  // The bias counts in products of the scales.
+  Value bias = b.input(8), scale = b.mul(b.input(1), b.input(4));
+  if (!bias || !scale)
     return {Value()};
-  if (b.has(8))
-    product = b.add(product, b.perChannel(b.input(8), b.rank(product)));
-  Value wScale = b.input(4);
-  if (b.rank(wScale) == 1 && b.shape(wScale)[0] > 1)
-    wScale = b.perChannel(wScale, b.rank(product));
-  return {requantize(b, product, b.mul(b.input(1), wScale), b.input(6),
-                     b.input(7))};
+  if (b.type(scale).getNumElements() == 1)
+    scale = b.reshape(scale, {});
+  bias = b.create<graph::DequantizeOp>({bias, scale}, {},
+                                       b.type(bias).clone(b.element(scale)));
+  return {requantize(b, b.add(y, b.perChannel(bias, b.rank(y))), 6, 7)};
 }
 
 } // namespace

@@ -1,0 +1,86 @@
+//===- Quantization.cpp - To and from integers with a scale, in linalg ----===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/LowerToLinalg.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tinh::codegen {
+namespace {
+
+bool isZero(Value x) { return matchPattern(x, m_Zero()); }
+
+/// The nearest integer to `x`, which is no larger than 2^21, halves to even, in
+/// the low bits of the result. To add 1.5 · 2^23 leaves no bits of an f32 for
+/// fractions, and rounds on all machines by two instructions.
+Value roundToBits(Scalars &s, Value x) {
+  if (x.getType().isF64())
+    return s.convert(math::RoundEvenOp::create(s.b, x), s.b.getI32Type());
+  Value shifted = s.add(x, s.like(x, 0x1.8p23));
+  return arith::BitcastOp::create(s.b, s.b.getI32Type(), shifted);
+}
+
+/// `x` between bounds, each by one instruction; NaN becomes the lower one.
+Value clamp(Scalars &s, Value x, Value low, Value high) {
+  x = s.select(s.less(low, x), x, low);
+  return s.select(s.less(x, high), x, high);
+}
+
+/// round(x / scale) + zero point, within the range of `type`.
+Value quantize(Scalars &s, Value x, Value scale, Value zero, IntegerType type) {
+  bool isUnsigned = type.isUnsigned();
+  auto number = [&](const APInt &value) {
+    return s.like(x, isUnsigned ? double(value.getZExtValue())
+                                : double(value.getSExtValue()));
+  };
+  unsigned width = type.getWidth();
+  Value low = number(isUnsigned ? APInt::getMinValue(width)
+                                : APInt::getSignedMinValue(width));
+  Value high = number(isUnsigned ? APInt::getMaxValue(width)
+                                 : APInt::getSignedMaxValue(width));
+  if (zero) {
+    Value shift = Scalars(s.b, isUnsigned).convert(zero, x.getType());
+    low = s.sub(low, shift);
+    high = s.sub(high, shift);
+  }
+  Value scaled = s.mul(x, s.div(s.like(x, 1), scale));
+  Value rounded =
+      s.convert(roundToBits(s, clamp(s, scaled, low, high)), signless(type));
+  return zero ? s.add(rounded, zero) : rounded;
+}
+
+FailureOr<Value> lowerQuantize(graph::QuantizeOp op, Emitter &e,
+                               ValueRange operands) {
+  auto type = cast<IntegerType>(getElementTypeOrSelf(op.getType()));
+  return e.formula(op.getType(), operands, [&](Scalars &s, ValueRange v) {
+    Value zero = v.size() > 2 && !isZero(v[2]) ? v[2] : Value();
+    return quantize(s, v[0], v[1], zero, type);
+  });
+}
+
+FailureOr<Value> lowerDequantize(graph::DequantizeOp op, Emitter &e,
+                                 ValueRange operands) {
+  return e.formula(op.getType(), operands, [&](Scalars &s, ValueRange v) {
+    Type i32 = s.b.getI32Type();
+    Value x = s.convert(v[0], i32);
+    if (v.size() > 2 && !isZero(v[2]))
+      x = s.sub(x, s.convert(v[2], i32));
+    return s.mul(arith::SIToFPOp::create(s.b, v[1].getType(), x), v[1]);
+  });
+}
+
+} // namespace
+
+void attachQuantizationLowerings(MLIRContext *context) {
+  attachLowering<graph::QuantizeOp, lowerQuantize>(context);
+  attachLowering<graph::DequantizeOp, lowerDequantize>(context);
+}
+
+} // namespace tinh::codegen

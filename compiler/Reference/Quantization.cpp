@@ -1,0 +1,62 @@
+//===- Quantization.cpp - To and from integers with a scale, evaluated ----===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Reference/Families.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tinh::reference {
+
+using namespace graph;
+
+/// Calls `visit` for each element, with the scale and the zero point there.
+template <typename Visit>
+static void visitScaled(ArrayRef<int64_t> shape, Operands in, Visit visit) {
+  bool hasZeroPoint = in.size() > 2;
+  std::array<Strides, 2> strides = {
+      broadcastStrides(in[1]->shape(), shape),
+      broadcastStrides(hasZeroPoint ? in[2]->shape() : ArrayRef<int64_t>(),
+                       shape)};
+  int64_t i = 0;
+  walk(shape, strides, [&](const std::array<int64_t, 2> &at) {
+    visit(i++, in[1]->floats[at[0]],
+          hasZeroPoint ? in[2]->integers[at[1]] : Integer(0));
+  });
+}
+
+static Tensor quantize(QuantizeOp op, Operands in) {
+  Tensor y(op.getType());
+  auto low = static_cast<double>(lowest<Integer>(y.element())),
+       high = static_cast<double>(highest<Integer>(y.element()));
+  visitScaled(y.shape(), in, [&](int64_t i, double scale, Integer zero) {
+    double rounded = std::nearbyint(in[0]->floats[i] / scale);
+    double shifted = rounded + static_cast<double>(zero);
+    y.integers[i] = static_cast<Integer>(
+        std::isnan(shifted) ? low : std::clamp(shifted, low, high));
+  });
+  return y;
+}
+
+static Tensor dequantize(DequantizeOp op, Operands in) {
+  Tensor y(op.getType());
+  visitScaled(y.shape(), in, [&](int64_t i, double scale, Integer zero) {
+    y.floats[i] = static_cast<double>(in[0]->integers[i] - zero) * scale;
+  });
+  return y;
+}
+
+std::optional<Tensor> evaluateQuantization(Operation *op, Operands in) {
+  if (auto quantization = dyn_cast<QuantizeOp>(op))
+    return quantize(quantization, in);
+  if (auto dequantization = dyn_cast<DequantizeOp>(op))
+    return dequantize(dequantization, in);
+  return std::nullopt;
+}
+
+} // namespace tinh::reference

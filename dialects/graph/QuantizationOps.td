@@ -1,0 +1,73 @@
+//===- QuantizationOps.td - To and from integers with a scale --*- tablegen -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TINH_GRAPH_QUANTIZATION_OPS
+#define TINH_GRAPH_QUANTIZATION_OPS
+
+include "dialects/graph/GraphBase.td"
+include "dialects/graph/GraphInterfaces.td"
+
+// A quantised tensor has integers q that stand for (q - zero_point) · scale.
+// One scale for the tensor is a scalar; one for each index of a dimension has
+// that dimension's extent and 1 elsewhere; one for each block of indices is
+// that of a tensor whose dimension has been reshaped to [blocks, indices].
+def Graph_Quantized : AnyTypeOf<[I8, UI8, I16, UI16]>;
+def Graph_Dequantized : AnyTypeOf<[I8, UI8, I16, UI16, I32]>;
+def Graph_QuantizedTensor : Graph_TensorOf<[Graph_Quantized],
+                                           "integers of 8 or 16 bits">;
+def Graph_DequantizedTensor
+    : Graph_TensorOf<[Graph_Dequantized], "integers of 8 to 32 bits">;
+
+def Graph_QuantizeOp
+    : Graph_Op<"quantize", [Pure, Graph_ElementwiseTrait]> {
+  let summary = "The integers that stand for floats, by a scale";
+  let description = [{
+    y = saturate(round(x / scale) + zero_point), halves to even. The scale and
+    the zero point, which has the result's element type, broadcast to x as in
+    NumPy. Compiled code may multiply by 1 / scale: an element whose quotient
+    is next to a half may become the other neighbour. What NaN becomes is
+    unspecified.
+
+    Example:
+    ```mlir
+    %y = graph.quantize %x scale %s zero_point %z
+        : tensor<8x4xf32>, tensor<f32>, tensor<ui8> -> tensor<8x4xui8>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
+                       Optional<Graph_QuantizedTensor>:$zero_point);
+  let results = (outs Graph_QuantizedTensor:$y);
+  let assemblyFormat = [{$x `scale` $scale (`zero_point` $zero_point^)?
+      attr-dict `:` type($x) `,` type($scale) (`,` type($zero_point)^)?
+      `->` type($y)}];
+  let hasVerifier = 1;
+}
+
+def Graph_DequantizeOp
+    : Graph_Op<"dequantize", [Pure, Graph_ElementwiseTrait]> {
+  let summary = "The floats that integers stand for, by a scale";
+  let description = [{
+    y = (x - zero_point) · scale, in the scale's element type. The scale and the
+    zero point, which has x's element type, broadcast to x as in NumPy.
+
+    Example:
+    ```mlir
+    %y = graph.dequantize %x scale %s
+        : tensor<8x4xi8>, tensor<8x1xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_DequantizedTensor:$x, Graph_FloatTensor:$scale,
+                       Optional<Graph_DequantizedTensor>:$zero_point);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = [{$x `scale` $scale (`zero_point` $zero_point^)?
+      attr-dict `:` type($x) `,` type($scale) (`,` type($zero_point)^)?
+      `->` type($y)}];
+  let hasVerifier = 1;
+}
+
+#endif // TINH_GRAPH_QUANTIZATION_OPS
