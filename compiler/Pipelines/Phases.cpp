@@ -82,6 +82,8 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(transforms::createForgetGradients());
   pm.addPass(transforms::createDecomposeVariance());
   pm.addPass(createCSEPass());
+  pm.addPass(transforms::createPropagateQuantization());
+  pm.addPass(transforms::createQuantizeProducts());
   pm.addPass(transforms::createChannelsLast());
   pm.addPass(transforms::createDecomposeConvTranspose());
   pm.addPass(transforms::createFoldConstants());

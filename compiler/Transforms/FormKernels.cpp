@@ -76,6 +76,7 @@ private:
 
   bool isReadOutside(Operation *op, const Group &group) const;
   int64_t results(const Group &group) const;
+  bool endsInWiderElements(const Group &group) const;
   bool dependsOn(Value value, const Group &group) const;
   bool mayFollow(Operation *op, const Group &group) const;
   void addEpilogue(Group &group);
@@ -147,6 +148,14 @@ int64_t KernelFormer::results(const Group &group) const {
       group.ops, [&](Operation *op) { return isReadOutside(op, group); });
 }
 
+/// Whether a result is bytes that stand for floats, made floats: who reads them
+/// does that, too, from a quarter of the memory.
+bool KernelFormer::endsInWiderElements(const Group &group) const {
+  return llvm::any_of(group.ops, [&](Operation *op) {
+    return isOfBytes(op) && isReadOutside(op, group);
+  });
+}
+
 /// Whether `value` is computed from a result of the group, by ops outside.
 bool KernelFormer::dependsOn(Value value, const Group &group) const {
   int64_t first = position.size();
@@ -207,7 +216,7 @@ void KernelFormer::addEpilogue(Group &group) {
       if (group.ops.contains(user) || !mayFollow(user, group))
         continue;
       join(user, group);
-      if (results(group) == 1)
+      if (results(group) == 1 && !endsInWiderElements(group))
         accepted = group.ops.size();
     }
   }

@@ -44,6 +44,33 @@ def SimplifyGraph : Pass<"simplify-graph", "::mlir::func::FuncOp"> {
   }];
 }
 
+def PropagateQuantization : Pass<"propagate-quantization", "::mlir::func::FuncOp"> {
+  let summary = "Keep integers where ops only move or limit them";
+  let description = [{
+    A dequantise sinks below what moves elements or chooses the largest, a
+    quantise rises above it; both go where they undo each other, and so do
+    limits, such as a ReLU's, that no integer of the type is beyond.
+
+    Preconditions: none.
+  }];
+}
+
+def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
+  let summary = "Multiply integers instead of what they stand for";
+  let description = [{
+    Matrix products and convolutions of dequantised bytes become those of
+    bytes, with sums in i32 that are dequantised; zero points become a term that
+    is subtracted, a constant where the other factor is. Left factors become
+    ui8, right ones i8.
+
+    Preconditions: none. Parameters that differ along what is summed over, and
+    zero points of a convolution's weights, leave a product as it is.
+  }];
+  let statistics = [
+    Statistic<"numProducts", "products", "Products of integers">
+  ];
+}
+
 def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Evaluate ops on small constants";
   let description = [{

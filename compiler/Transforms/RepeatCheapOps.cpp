@@ -95,7 +95,8 @@ SmallVector<Operation *> readersWithCopies(Operation *op) {
   SetVector<Operation *> readers;
   readers.insert(op->user_begin(), op->user_end());
   auto cast = dyn_cast<CastOp>(op);
-  bool widens = cast && isWidening(cast) && !isConstantExpression(cast.getX());
+  bool widens = ((cast && isWidening(cast)) || isOfBytes(op)) &&
+                !isConstantExpression(op->getOperand(0));
   if (widens || (cast && roundsArgument(cast)))
     readers.remove_if([&](Operation *reader) {
       return reader->getBlock() != op->getBlock() ||

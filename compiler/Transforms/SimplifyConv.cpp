@@ -27,11 +27,11 @@ namespace {
 
 using namespace graph;
 
-/// Zeros around a convolution's input are its own padding.
+/// What a convolution pads with around its input is its own padding.
 LogicalResult foldPadIntoConv(ConvOp op, PatternRewriter &rewriter) {
   auto pad = op.getX().getDefiningOp<PadOp>();
   if (!pad || pad.getMode() != PadMode::Constant ||
-      !isSplatOf(pad.getValue(), 0))
+      !isSplatOf(pad.getValue(), static_cast<double>(op.getPaddingValue())))
     return failure();
   auto outside = [](int64_t amount) { return amount < 0; };
   if (llvm::any_of(pad.getLow(), outside) ||
@@ -88,7 +88,8 @@ Taps tapsInImage(ConvOp op, int64_t i) {
 /// parts would have to be copied in each run.
 LogicalResult trimTaps(ConvOp op, PatternRewriter &rewriter) {
   RankedTensorType type = tensorType(op.getWeights());
-  if (!isConstantExpression(op.getWeights()) || type.getNumElements() == 0)
+  if (!isConstantExpression(op.getWeights()) || type.getNumElements() == 0 ||
+      op.getPaddingValue() != 0)
     return failure();
   int64_t rank = type.getRank() - 2;
   SmallVector<int64_t> starts(type.getRank()), sizes(type.getShape()),

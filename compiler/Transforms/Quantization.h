@@ -1,0 +1,28 @@
+//===- Quantization.h - Questions about quantised values --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_TRANSFORMS_QUANTIZATION_H
+#define TINH_COMPILER_TRANSFORMS_QUANTIZATION_H
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <cmath>
+
+namespace tinh::transforms {
+
+/// The least and the largest integer that a tensor's elements can be.
+inline std::pair<double, double> integerRange(mlir::Type tensorType) {
+  auto type =
+      mlir::cast<mlir::IntegerType>(mlir::getElementTypeOrSelf(tensorType));
+  int width = static_cast<int>(type.getWidth());
+  double low = type.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
+  return {low, low + std::ldexp(1.0, width) - 1};
+}
+
+} // namespace tinh::transforms
+
+#endif // TINH_COMPILER_TRANSFORMS_QUANTIZATION_H
