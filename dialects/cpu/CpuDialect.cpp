@@ -122,7 +122,7 @@ LogicalResult SizedContractionPlanAttr::verify(EmitError emitError,
 LogicalResult PanelsAttr::verify(EmitError emitError, RankedTensorType of,
                                  DenseI64ArrayAttr shape,
                                  DenseI64ArrayAttr order, int64_t batch,
-                                 int64_t width, Type) {
+                                 int64_t width, Type, int64_t group) {
   ArrayRef<int64_t> plain = shape ? shape.asArrayRef() : of.getShape();
   if (ShapedType::getNumElements(plain) != of.getNumElements())
     return emitError() << "'shape' must be a reshape of " << of << ", found ["
@@ -133,8 +133,18 @@ LogicalResult PanelsAttr::verify(EmitError emitError, RankedTensorType of,
     return emitError() << "'order' must have each of the " << plain.size()
                        << " dimensions once, found [" << order.asArrayRef()
                        << "]";
+  if (group > 1 && order.size() < 2)
+    return emitError() << "'group' must be 1, as there is no k, found "
+                       << group;
   return checkNumbers(emitError, {{"batch", batch, within(0, order.size() - 1)},
-                                  {"width", width, atLeast(1)}});
+                                  {"width", width, atLeast(1)},
+                                  {"group", group, powerOf2(1, 8)}});
+}
+
+bool PanelsAttr::isPadded() const {
+  return getPanels() * getWidth() != getColumns() ||
+         (getGroup() > 1 &&
+          getGroups() * getGroup() != getPlain().getDimSize(getGrouped()));
 }
 
 RankedTensorType PanelsAttr::getPlain() const {
@@ -145,25 +155,29 @@ RankedTensorType PanelsAttr::getPacked() const {
   SmallVector<int64_t> shape;
   for (int64_t dim : getOrder().asArrayRef().drop_back())
     shape.push_back(getPlain().getDimSize(dim));
+  if (getGroup() > 1)
+    shape.back() = getGroups();
   shape.insert(shape.begin() + getBatch(), getPanels());
   shape.push_back(getWidth());
+  if (getGroup() > 1)
+    shape.push_back(getGroup());
   return RankedTensorType::get(shape, getElement() ? getElement()
                                                    : getOf().getElementType());
 }
 
 PanelsAttr PanelsAttr::withElement(Type element) const {
   return get(getContext(), getOf().clone(element), getShape(), getOrder(),
-             getBatch(), getWidth(), Type());
+             getBatch(), getWidth(), Type(), getGroup());
 }
 
 PanelsAttr PanelsAttr::withWidth(int64_t width) const {
   return get(getContext(), getOf(), getShape(), getOrder(), getBatch(), width,
-             getElement());
+             getElement(), getGroup());
 }
 
 PanelsAttr PanelsAttr::ofPlain() const {
   return get(getContext(), getPlain(), {}, getOrder(), getBatch(), getWidth(),
-             getElement());
+             getElement(), getGroup());
 }
 
 /// Whether `attribute` is a layout that makes `type` of what it is of.

@@ -136,7 +136,10 @@ def Cpu_Panels : AttrDef<Cpu_Dialect, "Panels"> {
     [batch…, panels, k…, `width`]. `order` names its dimensions in the order
     batch…, k…, columns, of which the first `batch` are the batch's. The last panel
     has zeros, or what means nothing, behind the last column. Elements are as
-    before, or have become an `element`.
+    before, or have become an `element`. Where an instruction sums the products of
+    `group` neighbours, these lie side by side, [batch…, panels, k…, `width`,
+    `group`], of the last dimension of k, at whose end there are zeros if groups do
+    not divide it.
 
     An argument of a kernel and a variable that lie so say it in `cpu.layout`.
 
@@ -148,7 +151,8 @@ def Cpu_Panels : AttrDef<Cpu_Dialect, "Panels"> {
                         OptionalParameter<"::mlir::DenseI64ArrayAttr">:$shape,
                         "::mlir::DenseI64ArrayAttr":$order, "int64_t":$batch,
                         "int64_t":$width,
-                        OptionalParameter<"::mlir::Type">:$element);
+                        OptionalParameter<"::mlir::Type">:$element,
+                        DefaultValuedParameter<"int64_t", "1">:$group);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -162,8 +166,14 @@ def Cpu_Panels : AttrDef<Cpu_Dialect, "Panels"> {
     int64_t getPanels() const {
       return ::llvm::divideCeil(getColumns(), getWidth());
     }
-    /// Whether the last panel has columns that are no outputs.
-    bool isPadded() const { return getPanels() * getWidth() != getColumns(); }
+    /// The last dimension of k, and how many groups that makes.
+    int64_t getGrouped() const { return getOrder().asArrayRef().end()[-2]; }
+    int64_t getGroups() const {
+      return ::llvm::divideCeil(getPlain().getDimSize(getGrouped()), getGroup());
+    }
+    /// Whether the last panel has columns that are no outputs, or the last group
+    /// elements that are none.
+    bool isPadded() const;
     /// The same for other elements, which are packed as they are; for another
     /// width; and for what has been reshaped.
     PanelsAttr withElement(::mlir::Type element) const;

@@ -9,6 +9,7 @@
 #define TINH_CODEGEN_CPU_TARGET_H
 
 #include "compiler/Codegen/CPU/Machine.h"
+#include "tinh/artifact.h"
 
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
@@ -30,6 +31,12 @@ struct Target {
 
   /// Lanes of a vector register for elements of four bytes.
   int64_t lanes() const { return vectorBytes / 4; }
+  /// Whether an instruction adds to each lane of i32 the products of four
+  /// unsigned with four signed bytes (VNNI).
+  bool hasByteDots() const {
+    return featureBits &
+           (vectorBytes == 64 ? TINH_CPU_AVX512VNNI : TINH_CPU_AVXVNNI);
+  }
 };
 
 /// The target for `name`: "native", or a name that LLVM knows.

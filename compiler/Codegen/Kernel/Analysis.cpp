@@ -175,25 +175,26 @@ bool resultsFollowElementwise(func::FuncOp kernel, Value value) {
 
 /// The argument of a body that `value` is, or is converted from.
 static Value convertedArgument(Value value) {
-  auto convert = value.getDefiningOp<arith::ExtFOp>();
-  return convert ? convert.getIn() : value;
+  Operation *convert = value.getDefiningOp();
+  return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(convert)
+             ? convert->getOperand(0)
+             : value;
 }
 
-/// Whether the body is acc + a · b in f32 or f64, to which a and b may be
-/// converted.
+/// Whether the body is acc + a · b, to whose type a and b may be converted.
+template <typename Add, typename Multiply>
 static bool isMultiplyAdd(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
   Block *body = op.getBody();
-  auto sum =
-      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || (!sum.getType().isF32() && !sum.getType().isF64()))
+  auto sum = body->getTerminator()->getOperand(0).getDefiningOp<Add>();
+  if (!sum)
     return false;
   Value accumulator = body->getArgument(2);
   Value other = sum.getLhs() == accumulator   ? sum.getRhs()
                 : sum.getRhs() == accumulator ? sum.getLhs()
                                               : Value();
-  auto product = other ? other.getDefiningOp<arith::MulFOp>() : nullptr;
+  auto product = other ? other.getDefiningOp<Multiply>() : nullptr;
   if (!product)
     return false;
   Value a = body->getArgument(0), b = body->getArgument(1);
@@ -204,11 +205,28 @@ static bool isMultiplyAdd(linalg::GenericOp op) {
 
 static bool startsFromZero(linalg::GenericOp op) {
   auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+  return fill && (matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ||
+                  matchPattern(fill.getInputs()[0], m_Zero()));
 }
 
 bool isSumOfProducts(linalg::GenericOp op) {
-  return isMultiplyAdd(op) && startsFromZero(op);
+  Type sum = getElementTypeOrSelf(op->getResult(0).getType());
+  return (sum.isF32() || sum.isF64()) &&
+         isMultiplyAdd<arith::AddFOp, arith::MulFOp>(op) && startsFromZero(op);
+}
+
+bool isSumOfByteProducts(linalg::GenericOp op) {
+  auto isByte = [](Value input) {
+    return getElementTypeOrSelf(input).isInteger(8);
+  };
+  return getElementTypeOrSelf(op->getResult(0).getType()).isInteger(32) &&
+         isMultiplyAdd<arith::AddIOp, arith::MulIOp>(op) &&
+         llvm::all_of(op.getDpsInputs(), isByte) && startsFromZero(op);
+}
+
+bool isUnsignedInput(linalg::GenericOp op, unsigned input) {
+  BlockArgument argument = op.getBody()->getArgument(input);
+  return llvm::all_of(argument.getUsers(), llvm::IsaPred<arith::ExtUIOp>);
 }
 
 int64_t loopCoefficient(AffineExpr expr, unsigned dim, size_t numLoops) {

@@ -74,6 +74,10 @@ stridesInResult(mlir::func::FuncOp kernel, unsigned result, mlir::Value value);
 /// Whether `op` sums up products of its two inputs, in f32 or f64, from zero
 /// on.
 bool isSumOfProducts(mlir::linalg::GenericOp op);
+/// The same in i32, of bytes of either sign.
+bool isSumOfByteProducts(mlir::linalg::GenericOp op);
+/// Whether the body of `op` takes the bytes of its input `input` for unsigned.
+bool isUnsignedInput(mlir::linalg::GenericOp op, unsigned input);
 
 /// How far the value of `expr` moves with one step of loop `dim`.
 int64_t loopCoefficient(mlir::AffineExpr expr, unsigned dim, size_t numLoops);

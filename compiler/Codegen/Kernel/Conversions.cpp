@@ -78,8 +78,8 @@ Value convertOperand(OpBuilder &b, DispatchedKernel dispatched,
                      unsigned operand, Value source, Type from,
                      Convert convert) {
   auto [symbols, reader, dispatch] = dispatched;
-  func::FuncOp kernel =
-      createConversion(b, symbols, reader, "_pack", from, convert);
+  func::FuncOp kernel = createConversion(b, symbols, reader, "_pack",
+                                         graph::signless(from), convert);
   Attribute device = reader->getAttr(graph::names::kDevice);
   if (device && !isOfConstants(source)) // @init is the CPU's.
     kernel->setAttr(graph::names::kDevice, device);

@@ -27,6 +27,8 @@ namespace tinh::cpu {
 
 /// A product whose right factor, the weights, has one loop of columns, the last
 /// one of the result. The last loop of rows is the one that tiles lie along.
+/// A product of bytes multiplies unsigned left by signed right ones, both of
+/// which lie side by side along the last loop that is summed over.
 struct Contraction : Product {
   /// The kernel's operand that holds the weights in panels, of so many columns.
   std::optional<unsigned> packed;
@@ -35,6 +37,18 @@ struct Contraction : Product {
   int64_t lanes(const Target &target) const {
     return target.vectorBytes / elementBytes();
   }
+  /// Neighbours along the last loop over k whose products an instruction sums.
+  int64_t group() const { return isOfBytes() ? 4 : 1; }
+  /// The steps of tiles over all of k.
+  int64_t steps() const {
+    int64_t last = extents[depth.back()];
+    return extentOf(depth) / last * llvm::divideCeil(last, group());
+  }
+  /// What tiles read of both factors, and its bytes.
+  mlir::Type factorElement() const {
+    return isOfBytes() ? mlir::getElementTypeOrSelf(right.value) : element();
+  }
+  int64_t factorBytes() const { return isOfBytes() ? 1 : elementBytes(); }
   unsigned column() const { return right.loops.back(); }
   int64_t columns() const { return extents[column()]; }
   /// The rows of a line, and the lines that the last but one loop has.

@@ -13,12 +13,18 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+/// How long a step takes, in those that are one FMA for each vector.
+static double stepCycles(const Contraction &c, const Target &target) {
+  // Without an instruction for bytes, two products of pairs are added.
+  return c.isOfBytes() && !target.hasByteDots() ? 2 : 1;
+}
+
 /// To multiply from factors that are where the tiles find them.
 static double productCycles(const Contraction &c, const ContractionPlan &p,
                             const Target &target) {
   int64_t lanes = c.lanes(target), vectors = p.panelWidth / lanes;
   double columns = llvm::divideCeil(c.columns(), lanes);
-  double depth = c.extentOf(c.depth);
+  double depth = c.steps() * stepCycles(c, target);
   int64_t whole = c.rowsOfLine() / p.tileRows,
           tail = c.rowsOfLine() % p.tileRows;
   double tiles = double(p.outer) * p.lines * columns / vectors;
@@ -37,7 +43,7 @@ static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
   if (p.left == LeftAccess::Staged)
     return 0;
   int64_t stride = c.left.access->steps[c.depth.back()];
-  bool aliases = stride * c.elementBytes() % machine.aliasBytes == 0;
+  bool aliases = stride * c.factorBytes() % machine.aliasBytes == 0;
   if (!aliases || c.extents[c.depth.back()] <= machine.l1Ways)
     return 0;
   constexpr double kLine = 64;
@@ -49,7 +55,7 @@ static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
 static double operandCycles(const Contraction &c, const ContractionPlan &p,
                             const Target &target) {
   const Machine &machine = *target.machine;
-  double bytes = c.elementBytes(), depth = c.extentOf(c.depth);
+  double bytes = c.factorBytes(), depth = c.extentOf(c.depth);
   double n = c.columns();
   double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   double rowBlocks = p.chunks / groups;

@@ -31,8 +31,8 @@ namespace tinh::cpu {
 /// sums have it.
 Value ContractionEmitter::loadColumns(Value rowAt, int64_t v) {
   Type element = cast<MemRefType>(weights.memref.getType()).getElementType();
-  VectorType type = vectorType().clone(element);
-  Value at = scalar.add(rowAt, scalar.index(v * lanes)), columns;
+  VectorType type = VectorType::get({lanes * c.group()}, element);
+  Value at = scalar.add(rowAt, scalar.index(v * lanes * c.group())), columns;
   if (masks.empty()) {
     columns = vector::LoadOp::create(b, loc, type, weights.memref, at);
   } else {
@@ -40,7 +40,7 @@ Value ContractionEmitter::loadColumns(Value rowAt, int64_t v) {
     columns = vector::MaskedLoadOp::create(b, loc, type, weights.memref, at,
                                            masks[v], zero);
   }
-  if (type == vectorType())
+  if (type == vectorType() || c.isOfBytes())
     return columns;
   return arith::ExtFOp::create(b, loc, vectorType(), columns);
 }
@@ -54,11 +54,14 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
   int64_t stride = inputStride(c.left.loops.back());
   for (int64_t r = 0; r < rows; ++r)
     rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));
-  multiplyTile(b, loc, input.memref, rowAt, columns, sums);
+  if (c.isOfBytes())
+    multiplyByteTile(b, loc, input.memref, rowAt, columns, target, sums);
+  else
+    multiplyTile(b, loc, input.memref, rowAt, columns, sums);
 }
 
 /// Adds the products over the loops over k from `level` on, `count` iterations
-/// of that one.
+/// of that one, of the last one in groups.
 FailureOr<SmallVector<Value>>
 ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
                                 int64_t count, int64_t rows, ValueRange sums) {
@@ -69,6 +72,9 @@ ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
                          scalar.add(weightsAt, scalar.mul(iv, step)),
                          c.extents[c.depth[level + 1]], rows, values);
     });
+  inStep *= c.group();
+  step *= c.group();
+  count = llvm::divideCeil(count, c.group());
   int64_t unroll = count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
   if (count <= 8)
     unroll = count;

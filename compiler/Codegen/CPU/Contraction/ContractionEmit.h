@@ -26,7 +26,8 @@ public:
                      const llvm::DenseMap<mlir::Value, Buffer> &buffers,
                      Finish finish)
       : TileEmitter(kernel, b, c.element(), c.lanes(target), buffers), c(c),
-        plan(plan), finish(finish), vectors(plan.panelWidth / lanes) {}
+        plan(plan), target(target), finish(finish),
+        vectors(plan.panelWidth / lanes) {}
 
   llvm::LogicalResult emitChunk(mlir::Value chunk);
   /// The whole product, at the batch indices in `start`.
@@ -88,6 +89,7 @@ private:
 
   Contraction c;
   const ContractionPlan &plan;
+  const Target &target;
   Finish finish;
   int64_t vectors; // Of the panel that is being computed.
   Buffer input;

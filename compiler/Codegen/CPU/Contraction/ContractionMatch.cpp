@@ -16,6 +16,20 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+/// Whether bytes lie as instructions multiply them.
+static Match<Contraction> checkBytes(const Contraction &c) {
+  unsigned last = c.depth.back();
+  auto along = dyn_cast<AffineDimExpr>(c.left.map.getResults().back());
+  if (!along || along.getPosition() != last)
+    return NoMatch{"has a left factor of bytes that do not lie side by side "
+                   "along what is summed over"};
+  linalg::GenericOp op = c.op;
+  unsigned right = op.getDpsInputs()[1] == c.right.value;
+  if (!isUnsignedInput(op, 1 - right) || isUnsignedInput(op, right))
+    return NoMatch{"does not multiply unsigned by signed bytes"};
+  return c;
+}
+
 /// The contraction that a product is, with its right factor as the weights.
 static Match<Contraction> assignRoles(Product product) {
   Contraction c;
@@ -41,7 +55,7 @@ static Match<Contraction> assignRoles(Product product) {
   for (unsigned loop : c.depth)
     if (!c.right.map.isFunctionOfDim(loop) || !c.left.map.isFunctionOfDim(loop))
       return NoMatch{"sums over a dimension that one factor has not"};
-  return c;
+  return c.isOfBytes() ? checkBytes(c) : c;
 }
 
 /// Whether the weights of `c` are what its packed operand, in `layout`, holds.
@@ -58,7 +72,8 @@ static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
 }
 
 Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
-  Match<Contraction> c = matchProducts<Contraction>(kernel, 1, assignRoles);
+  Match<Contraction> c = matchProducts<Contraction>(kernel, 1, assignRoles,
+                                                    Elements::FloatsOrBytes);
   for (unsigned i = 0; c && i < kernel.getNumArguments(); ++i) {
     auto layout = kernel.getArgAttrOfType<PanelsAttr>(i, names::kLayout);
     if (!layout)

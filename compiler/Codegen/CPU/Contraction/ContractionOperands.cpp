@@ -55,8 +55,9 @@ LogicalResult ContractionEmitter::findInput(const Indices &dims,
   if (failed(from))
     return failure();
   from->back().alignment = lanes;
-  Slab slab{kernel.scratchBuffer(b, plan.slabOffset, plan.slab, element),
-            plan.slab};
+  Slab slab{
+      kernel.scratchBuffer(b, plan.slabOffset, plan.slab, c.factorElement()),
+      plan.slab};
   LogicalResult staged = stage(c.left.value, slab, *from);
   input = slab.buffer;
   return staged;
@@ -68,8 +69,11 @@ LogicalResult ContractionEmitter::findInput(const Indices &dims,
 
 SmallVector<int64_t> ContractionEmitter::panelStrides() const {
   SmallVector<int64_t> strides(c.depth.size(), plan.panelWidth);
-  for (size_t level = c.depth.size() - 1; level-- > 0;)
-    strides[level] = strides[level + 1] * c.extents[c.depth[level + 1]];
+  int64_t below = llvm::alignTo(c.extents[c.depth.back()], c.group());
+  for (size_t level = c.depth.size() - 1; level-- > 0;) {
+    strides[level] = strides[level + 1] * below;
+    below = c.extents[c.depth[level]];
+  }
   return strides;
 }
 
@@ -83,7 +87,7 @@ LogicalResult ContractionEmitter::findWeights(const Indices &dims,
   if (plan.right == RightAccess::Packed) {
     weights.memref = kernel.function.getArgument(*c.packed);
     weights.strides = panelStrides();
-    panelStride = weights.strides.front() * c.extents[c.depth.front()];
+    panelStride = c.steps() * c.group() * plan.panelWidth;
     weightsAt = scalar.mul(k, weights.strides.front());
     firstPanel = scalar.index(0);
     for (unsigned dim : c.batch) // They count on where the last batch ended.

@@ -70,8 +70,9 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
   return shape;
 }
 
+/// Behind the last row, groups of bytes may be read that are none.
 static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
-  return ShapedType::getNumElements(slab) * c.elementBytes();
+  return ShapedType::getNumElements(slab) * c.factorBytes() + c.group() - 1;
 }
 
 /// Products one after the other: all but the last two loops over rows.
@@ -108,7 +109,7 @@ static void follow(const Contraction &c, ContractionPlan &p,
   p.weightsOffset = p.scratch;
   if (p.right == RightAccess::Copied)
     p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.depth) / extent) *
-                            p.depthPerBlock * p.panelWidth * bytes);
+                            p.depthPerBlock * p.panelWidth * c.factorBytes());
   p.sumsOffset = p.scratch;
   if (p.depthPerBlock < extent)
     p.scratch += alignBytes(p.sumsPerBlock() * bytes);
@@ -144,7 +145,7 @@ private:
     return chunksFor(operations, 32);
   }
   bool hasLargeWeights() const {
-    return depth * c.columns() * c.elementBytes() > (1 << 20);
+    return depth * c.columns() * c.factorBytes() > (1 << 20);
   }
   /// The product as it is cut into blocks, its operands found as planned.
   ProductSizes sizes() const;
@@ -176,10 +177,11 @@ void ContractionPlanner::chooseTiles() {
   p.outer = outerProducts(c);
 }
 
-/// Whether a factor can be read where it lies.
+/// Whether a factor can be read where it lies: whole groups of it.
 static bool isInPlace(const Contraction &c, const Factor &factor) {
   return stridesInArgument(factor.value) &&
-         getElementTypeOrSelf(factor.value) == c.element();
+         getElementTypeOrSelf(factor.value) == c.factorElement() &&
+         c.extents[c.depth.back()] % c.group() == 0;
 }
 
 /// Whether a factor that is read where it lies has vectors along `loop`.
@@ -189,8 +191,8 @@ static bool hasVectors(const Factor &factor, unsigned loop) {
 
 /// Whether the weights can be read where they lie.
 static bool hasVectorsInPlace(const Contraction &c) {
-  return c.right.map.isProjectedPermutation() && isInPlace(c, c.right) &&
-         hasVectors(c.right, c.column());
+  return c.right.map.isProjectedPermutation() && !c.isOfBytes() &&
+         isInPlace(c, c.right) && hasVectors(c.right, c.column());
 }
 
 /// Whether so few rows read the weights, and these lie so, that packing them
@@ -261,7 +263,7 @@ ProductSizes ContractionPlanner::sizes() const {
   else if (hasLargeWeights())
     sizes.rightCycles = kLoad;
   sizes.leftCycles = stages() ? kStage : 0;
-  sizes.operationsPerCycle = 4 * c.lanes(target);
+  sizes.operationsPerCycle = 4 * c.lanes(target) * c.group();
   return sizes;
 }
 
@@ -329,6 +331,8 @@ ContractionPlan ContractionPlanner::plan() {
 bool ContractionPlanner::packsBefore() {
   if (!isWorthTiling(c) || canReadWeights(c))
     return false;
+  if (c.isOfBytes()) // Nothing else brings groups together.
+    return true;
   plan();
   auto last = dyn_cast<AffineDimExpr>(c.right.map.getResults().back());
   if (!last || last.getPosition() != c.column())
@@ -377,6 +381,9 @@ static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
   if (p.right == RightAccess::InPlace && !hasVectorsInPlace(c))
     return emitError() << "'right' must be copied, as the right factor has no "
                           "vectors along the columns, found in_place";
+  if (p.right != RightAccess::Packed && c.isOfBytes())
+    return emitError() << "'right' must be packed, as bytes are multiplied in "
+                          "groups";
   if (p.right != RightAccess::Packed)
     return success();
   if (!c.packed)
@@ -392,6 +399,10 @@ static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
     return static_cast<int64_t>(llvm::divideCeil(extent, each));
   };
   int64_t rows = c.rowsOfLine(), depth = c.extents[c.depth.front()];
+  if (c.depth.size() == 1 && p.depthPerBlock < depth &&
+      failed(checkNumbers(emitError, {{"depth", p.depthPerBlock,
+                                       graph::multipleOf(c.group())}})))
+    return failure();
   if (failed(checkNumbers(
           emitError, {{"rows of tile", p.tileRows, within(1, rows)},
                       {"lines of block", p.linesPerBlock, within(1, c.lines())},
@@ -436,7 +447,7 @@ static bool hasTaps(const Contraction &c) {
 
 SmallVector<ContractionPlanAttr>
 ContractionStrategy::plans(const Contraction &c, const Target &target) {
-  if ((!c.packed && !isWorthTiling(c)) || hasTaps(c))
+  if ((!c.packed && (c.isOfBytes() || !isWorthTiling(c))) || hasTaps(c))
     return {};
   ContractionPlan plan = planContraction(c, target, c.packed.has_value());
   int64_t lanes = c.lanes(target);

@@ -77,7 +77,8 @@ void TileEmitter::clearSums(int64_t offset, int64_t size) {
 FailureOr<LaneValue> TileEmitter::pullFloat(Pull &pull, Value factor,
                                             const Indices &at) {
   auto pulled = pull.at(factor, at);
-  if (failed(pulled) || getElementTypeOrSelf(factor) == element)
+  Type from = getElementTypeOrSelf(factor);
+  if (failed(pulled) || from == element || from.isInteger())
     return pulled;
   Type type = element;
   if (auto vector = dyn_cast<VectorType>(pulled->value.getType()))

@@ -24,6 +24,13 @@ void multiplyTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                   llvm::ArrayRef<mlir::Value> columns,
                   llvm::MutableArrayRef<mlir::Value> sums);
 
+/// The same for bytes: each row has four unsigned ones, each lane of the
+/// columns four signed ones.
+void multiplyByteTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
+                      llvm::ArrayRef<mlir::Value> rowAt,
+                      llvm::ArrayRef<mlir::Value> columns, const Target &target,
+                      llvm::MutableArrayRef<mlir::Value> sums);
+
 /// Whether register tiles of so many columns, and what a kernel may store them
 /// to, are whole vectors.
 llvm::LogicalResult checkColumns(const Product &product, int64_t columns,

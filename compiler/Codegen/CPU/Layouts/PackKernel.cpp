@@ -115,7 +115,7 @@ Value KernelPacker::packProduct(Value result, linalg::GenericOp op) {
   auto order = llvm::to_vector(llvm::seq<int64_t>(columns.getRank()));
   panels = PanelsAttr::get(b.getContext(), columns, {},
                            b.getDenseI64ArrayAttr(order), layout.getBatch(),
-                           layout.getWidth(), {});
+                           layout.getWidth(), {}, /*group=*/1);
   return packPanels(b, loc, product, panels);
 }
 

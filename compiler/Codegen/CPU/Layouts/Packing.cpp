@@ -30,21 +30,39 @@ PanelsAttr panelsOf(const Contraction &c, int64_t width) {
   llvm::for_each(c.depth, add);
   add(c.column());
   // To make f32 of bf16 is a shift: half the memory for as good as nothing.
-  bool isKept =
-      type.getElementType() == c.element() || type.getElementType().isBF16();
+  bool isKept = type.getElementType() == c.element() ||
+                type.getElementType().isBF16() || c.isOfBytes();
   return PanelsAttr::get(context, type, {},
                          DenseI64ArrayAttr::get(context, order), c.batch.size(),
-                         width, isKept ? Type() : c.element());
+                         width, isKept ? Type() : c.element(), c.group());
 }
 
-/// The dimensions of what is split in the order of what is packed.
+/// Where dimension `dim` begins when columns have been divided into panels, and
+/// k into groups.
+static int64_t dividedDim(PanelsAttr p, int64_t dim) {
+  return dim + (dim > p.getLane()) + (p.getGroup() > 1 && dim > p.getGrouped());
+}
+
+/// The dimensions of what is divided in the order of what is packed.
 static SmallVector<int64_t> packedOrder(PanelsAttr p) {
   SmallVector<int64_t> order;
   for (int64_t dim : p.getOrder().asArrayRef())
-    order.push_back(dim + (dim > p.getLane()));
-  order.insert(order.begin() + p.getBatch(), p.getLane());
-  order.back() = p.getLane() + 1;
+    order.push_back(dividedDim(p, dim));
+  int64_t panel = order.back();
+  order.insert(order.begin() + p.getBatch(), panel);
+  order.back() = panel + 1;
+  if (p.getGroup() > 1)
+    order.push_back(dividedDim(p, p.getGrouped()) + 1);
   return order;
+}
+
+/// The divided dimensions, each with the number of parts, the last one first.
+static SmallVector<std::pair<int64_t, int64_t>> divisions(PanelsAttr p) {
+  SmallVector<std::pair<int64_t, int64_t>> parts{{p.getLane(), p.getPanels()}};
+  if (p.getGroup() > 1)
+    parts.push_back({p.getGrouped(), p.getGroups()});
+  llvm::sort(parts, std::greater());
+  return parts;
 }
 
 /// `value`, of the shape of `from`, in that of `to`: one splits or merges
@@ -60,31 +78,46 @@ static Value reshape(OpBuilder &b, Location loc, Value value,
   return tensor::CollapseShapeOp::create(b, loc, type, value, groups);
 }
 
+/// The plain shape with whole panels and groups.
+static SmallVector<int64_t> wholeShape(PanelsAttr p) {
+  SmallVector<int64_t> shape(p.getPlain().getShape());
+  shape[p.getLane()] = p.getPanels() * p.getWidth();
+  if (p.getGroup() > 1)
+    shape[p.getGrouped()] = p.getGroups() * p.getGroup();
+  return shape;
+}
+
 Value packPanels(OpBuilder &b, Location loc, Value weights, PanelsAttr p) {
   Type element = p.getPacked().getElementType();
   weights = reshape(b, loc, weights, p.getOf(), p.getPlain());
   weights = convertElements(b, loc, weights, element);
   if (p.isPadded()) {
-    SmallVector<int64_t> shape(p.getPlain().getShape());
-    SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high = low;
-    int64_t whole = p.getPanels() * p.getWidth();
-    high[p.getLane()] = b.getIndexAttr(whole - p.getColumns());
-    shape[p.getLane()] = whole;
+    ArrayRef<int64_t> plain = p.getPlain().getShape();
+    SmallVector<int64_t> shape = wholeShape(p);
+    SmallVector<OpFoldResult> low(shape.size(), b.getIndexAttr(0)), high;
+    for (auto [all, some] : llvm::zip(shape, plain))
+      high.push_back(b.getIndexAttr(all - some));
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
     weights =
         tensor::PadOp::create(b, loc, RankedTensorType::get(shape, element),
                               weights, low, high, zero);
   }
-  weights = divideDimension(b, loc, weights, p.getLane(), p.getPanels());
+  for (auto [dim, parts] : divisions(p))
+    weights = divideDimension(b, loc, weights, dim, parts);
   return permute(b, loc, weights, packedOrder(p));
 }
 
 Value unpackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr p) {
   RankedTensorType plain = p.getPlain();
   int64_t rank = plain.getRank();
-  Value value = tensor::CollapseShapeOp::create(
-      b, loc, permute(b, loc, packed, invertPermutationVector(packedOrder(p))),
-      splitGroups(rank, p.getLane()));
+  Value value =
+      permute(b, loc, packed, invertPermutationVector(packedOrder(p)));
+  auto divided = divisions(p);
+  for (auto [dim, parts] : llvm::reverse(divided)) {
+    int64_t merged = cast<RankedTensorType>(value.getType()).getRank() - 1;
+    value = tensor::CollapseShapeOp::create(b, loc, value,
+                                            splitGroups(merged, dim));
+  }
   if (p.isPadded()) {
     SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
         steps(rank, b.getIndexAttr(1)),
@@ -137,8 +170,8 @@ static Value turnPanels(OpBuilder &b, Location loc, Value packed,
 Value repackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr from,
                    PanelsAttr to) {
   bool canTurn =
-      from.getPlain() == to.getPlain() && from.getLane() != to.getLane() &&
-      !from.isPadded() && !to.isPadded() &&
+      from.getGroup() == 1 && from.getPlain() == to.getPlain() &&
+      from.getLane() != to.getLane() && !from.isPadded() && !to.isPadded() &&
       from.getPacked().getElementType() == to.getPacked().getElementType();
   if (canTurn)
     return turnPanels(b, loc, packed, from, to);

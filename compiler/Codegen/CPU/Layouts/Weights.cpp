@@ -29,7 +29,7 @@ std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
         panels.getContext(), type,
         DenseI64ArrayAttr::get(panels.getContext(), panels.getOf().getShape()),
         panels.getOrder(), panels.getBatch(), panels.getWidth(),
-        panels.getElement());
+        panels.getElement(), panels.getGroup());
   return WeightsReader{dispatch, kernel, *c, argument.getArgNumber(), panels};
 }
 

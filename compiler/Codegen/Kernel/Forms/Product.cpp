@@ -177,11 +177,14 @@ Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
   return p;
 }
 
-Match<linalg::GenericOp> matchSumOfProducts(func::FuncOp kernel) {
+Match<linalg::GenericOp> matchSumOfProducts(func::FuncOp kernel,
+                                            Elements elements) {
   linalg::GenericOp op = onlyReduction(kernel);
   if (!op)
     return NoMatch{"has no reduction, or more than one"};
-  if (!isSumOfProducts(op))
+  bool isSum = isSumOfProducts(op) ||
+               (elements == Elements::FloatsOrBytes && isSumOfByteProducts(op));
+  if (!isSum)
     return NoMatch{"is no sum of products of floats"};
   if (!resultsFollowElementwise(kernel, mergedResult(op)))
     return NoMatch{"has results that do not follow from the product element by "

@@ -84,9 +84,12 @@ struct Product {
   }
   /// The number of iterations of these loops together.
   int64_t extentOf(llvm::ArrayRef<unsigned> loops) const;
-  /// The type of the sums, f32 or f64.
-  mlir::Type element() const { return mlir::getElementTypeOrSelf(result); }
+  /// The type of the sums: f32, f64 or, of products of bytes, i32.
+  mlir::Type element() const {
+    return mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  }
   int64_t elementBytes() const { return element().isF64() ? 8 : 4; }
+  bool isOfBytes() const { return element().isInteger(32); }
   /// Says how each factor is best loaded, from its access and the loops.
   void findVectors();
 };
@@ -95,17 +98,23 @@ struct Product {
 /// the result has no role.
 Match<Product> describeProduct(mlir::linalg::GenericOp op, unsigned right);
 
+/// What is multiplied: floats, or bytes, too.
+enum class Elements : uint8_t { Floats, FloatsOrBytes };
+
 /// The kernel's one reduction if it is a sum of products, and all that follows
 /// does so element by element.
-Match<mlir::linalg::GenericOp> matchSumOfProducts(mlir::func::FuncOp kernel);
+Match<mlir::linalg::GenericOp>
+matchSumOfProducts(mlir::func::FuncOp kernel,
+                   Elements elements = Elements::Floats);
 
 /// What a strategy sees in the product of `kernel`: `assignRoles` says so of
 /// the product with input `first` as its right factor or, if that does not
 /// match, the other one.
 template <typename T>
 Match<T> matchProducts(mlir::func::FuncOp kernel, unsigned first,
-                       Match<T> (*assignRoles)(Product)) {
-  auto op = matchSumOfProducts(kernel);
+                       Match<T> (*assignRoles)(Product),
+                       Elements elements = Elements::Floats) {
+  auto op = matchSumOfProducts(kernel, elements);
   if (!op)
     return NoMatch{op.whyNot()};
   auto match = [&](unsigned right) -> Match<T> {
