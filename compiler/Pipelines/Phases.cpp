@@ -84,6 +84,7 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(transforms::createPropagateQuantization());
   pm.addPass(transforms::createQuantizeProducts());
+  pm.addPass(transforms::createFoldQuantizationScales());
   pm.addPass(transforms::createChannelsLast());
   pm.addPass(transforms::createDecomposeConvTranspose());
   pm.addPass(transforms::createFoldConstants());
@@ -132,8 +133,8 @@ static void buildPhase(PassManager &pm, Phase phase,
   case Phase::Optimised:
     return buildOptimised(pm.nest<func::FuncOp>());
   case Phase::Fused:
-    return pm.addNestedPass<func::FuncOp>(
-        transforms::createFormKernels(forming));
+    pm.addNestedPass<func::FuncOp>(transforms::createFormKernels(forming));
+    return pm.addNestedPass<func::FuncOp>(transforms::createRoundInKernels());
   case Phase::Kernels:
     return buildKernels(pm, options);
   case Phase::Plan:

@@ -71,6 +71,32 @@ def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldQuantizationScales : Pass<"fold-quantization-scales", "::mlir::func::FuncOp"> {
+  let summary = "Let scales of quantise be part of those before it";
+  let description = [{
+    What is quantised by one scale is computed in its units where that takes
+    other constants only.
+
+    Preconditions: none.
+  }];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Scales that became 1">
+  ];
+}
+
+def RoundInKernels : Pass<"round-in-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Round to integers that no kernel writes as floats";
+  let description = [{
+    Within a kernel, what is quantised for one dequantise alone with the same zero
+    point is limited and rounded instead.
+
+    Preconditions: phase `fused`; others have nothing to change.
+  }];
+  let statistics = [
+    Statistic<"numRounded", "rounded", "Pairs that became a rounding">
+  ];
+}
+
 def FoldConstants : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Evaluate ops on small constants";
   let description = [{

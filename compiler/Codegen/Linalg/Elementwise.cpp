@@ -97,8 +97,19 @@ Value add(Scalars &s, Value x, Value y) { return s.add(x, y); }
 Value sub(Scalars &s, Value x, Value y) { return s.sub(x, y); }
 Value mul(Scalars &s, Value x, Value y) { return s.mul(x, y); }
 Value div(Scalars &s, Value x, Value y) { return s.div(x, y); }
-Value max(Scalars &s, Value x, Value y) { return s.max(x, y); }
-Value min(Scalars &s, Value x, Value y) { return s.min(x, y); }
+
+/// A bound that is known to be a number takes one instruction; x keeps its NaN.
+bool isBound(Value y) {
+  FloatAttr bound;
+  return matchPattern(y, m_Constant(&bound)) && !bound.getValue().isNaN();
+}
+Value max(Scalars &s, Value x, Value y) {
+  return isBound(y) ? s.select(s.less(x, y), y, x) : s.max(x, y);
+}
+Value min(Scalars &s, Value x, Value y) {
+  return isBound(y) ? s.select(s.less(y, x), y, x) : s.min(x, y);
+}
+
 Value fmod(Scalars &s, Value x, Value y) { return s.rem(x, y); }
 
 /// The remainder with y's sign: that with x's, moved by y if the signs differ.

@@ -50,7 +50,9 @@ Value quantize(Scalars &s, Value x, Value scale, Value zero, IntegerType type) {
     low = s.sub(low, shift);
     high = s.sub(high, shift);
   }
-  Value scaled = s.mul(x, s.div(s.like(x, 1), scale));
+  Value scaled = matchPattern(scale, m_OneFloat())
+                     ? x
+                     : s.mul(x, s.div(s.like(x, 1), scale));
   Value rounded =
       s.convert(roundToBits(s, clamp(s, scaled, low, high)), signless(type));
   return zero ? s.add(rounded, zero) : rounded;
