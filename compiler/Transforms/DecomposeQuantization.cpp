@@ -49,6 +49,40 @@ static Value asArithmetic(ImplicitLocOpBuilder &b, DequantizeOp op) {
                        op.getScale());
 }
 
+/// The operands as i32, what surrounds the image included.
+static void widen(MatmulOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(castTo(b, operand.get(), b.getI32Type()));
+}
+static void widen(ConvOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(castTo(b, operand.get(), b.getI32Type()));
+  if (op.getPaddingValue() == 0)
+    return;
+  RankedTensorType type = tensorType(op.getX());
+  size_t spatial = op.getPadding().size() / 2;
+  int64_t first = op.getLayout() == Layout::ChannelsFirst ? 2 : 1;
+  SmallVector<int64_t> low(type.getRank(), 0), high(low);
+  for (size_t i = 0; i < spatial; ++i) {
+    low[first + i] = op.getPadding()[i];
+    high[first + i] = op.getPadding()[spatial + i];
+  }
+  Value value = createSplat(b, op.getLoc(), type.clone(ArrayRef<int64_t>()),
+                            static_cast<double>(op.getPaddingValue()));
+  op.getXMutable().assign(
+      PadOp::create(b, op.getX(), value, b.getDenseI64ArrayAttr(low),
+                    b.getDenseI64ArrayAttr(high),
+                    PadModeAttr::get(b.getContext(), PadMode::Constant)));
+  op.setPadding(SmallVector<int64_t>(2 * spatial, 0));
+  op.setPaddingValue(0);
+}
+
+static bool isByte(Value value) {
+  return tensorType(value).getElementType().isInteger(8);
+}
+
 void decomposeQuantization(ModuleOp module) {
   auto replace = [](auto op) {
     ImplicitLocOpBuilder b(op.getLoc(), op);
@@ -57,6 +91,12 @@ void decomposeQuantization(ModuleOp module) {
   };
   module.walk([&](QuantizeOp op) { replace(op); });
   module.walk([&](DequantizeOp op) { replace(op); });
+  module.walk([&](Operation *op) {
+    if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isByte(matmul.getA()))
+      widen(matmul);
+    if (auto conv = dyn_cast<ConvOp>(op); conv && isByte(conv.getX()))
+      widen(conv);
+  });
 }
 
 } // namespace tinh::transforms

@@ -65,10 +65,13 @@ Value flip(ImplicitLocOpBuilder &b, Value bytes) {
 
 /// The zero point of the flipped; `zero` may be null.
 Value flipZeroPoint(ImplicitLocOpBuilder &b, Value zero, bool toUnsigned) {
-  if (zero)
-    return flip(b, zero);
   auto scalar = RankedTensorType::get({}, byteType(b.getContext(), toUnsigned));
-  return createSplat(b, b.getLoc(), scalar, toUnsigned ? 128 : -128);
+  std::optional<double> known = zero ? splatValue(zero) : 0;
+  if (!known)
+    return flip(b, zero);
+  RankedTensorType type =
+      zero ? tensorType(zero).clone(scalar.getElementType()) : scalar;
+  return createSplat(b, b.getLoc(), type, *known + (toUnsigned ? 128 : -128));
 }
 
 /// Whether all that reads `value` is a product whose right factor it is.

@@ -16,7 +16,9 @@ void TraceBackend::matmul(const TensorImpl &a, const TensorImpl &b,
                           const TensorImpl *bias, TensorImpl &out,
                           const Call &call) {
   write(out, call, [&](GraphOps &ops) {
-    Value product = ops.matmul(trace.read(a), trace.read(b));
+    // The graph's sums of bytes are i32.
+    Value product = ops.cast(ops.matmul(trace.read(a), trace.read(b)),
+                             elementType(trace.context(), out.dtype));
     if (bias)
       product = ops.add(product, trace.read(*bias));
     return ops.broadcast(product, toArrayRef(out.sizes));
@@ -43,6 +45,7 @@ void TraceBackend::conv(const TensorImpl &x, const TensorImpl &weights,
          paddingOf(ops, window),
          ops.attr("dilations", toArrayRef(window.dilations)),
          ops.attr("groups", window.groups), ops.channelsFirst()});
+    y = ops.cast(y, elementType(trace.context(), out.dtype));
     if (!bias)
       return y;
     return ops.add(y, ops.perChannel(trace.read(*bias), out.rank()));

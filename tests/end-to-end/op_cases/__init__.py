@@ -7,6 +7,7 @@
 from op_cases import (
     elementwise,
     contractions,
+    quantization,
     pooling,
     reductions,
     normalizations,

@@ -126,20 +126,6 @@ case(
     draw(4, 5, dt=np.float16),
     tol=2e-3,
 )
-case(
-    "matmul_i8",
-    MATMUL.format(""),
-    lambda a, b: (a.astype(int) @ b.astype(int)).astype(np.int8),
-    draw(3, 4, dt=np.int8, lo=-99, hi=99),
-    draw(4, 5, dt=np.int8, lo=-99, hi=99),
-)
-case(
-    "matmul_u8",
-    MATMUL.format(""),
-    lambda a, b: (a.astype(int) @ b.astype(int)).astype(np.uint8),
-    draw(3, 4, dt=np.uint8, lo=0, hi=255),
-    draw(4, 5, dt=np.uint8, lo=0, hi=255),
-)
 
 
 def conv(x, w, strides, padding, dilations, groups):

@@ -1,0 +1,158 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""To and from integers with a scale, and products of bytes.
+
+Scales are powers of two, so that all numbers are exact, halves among them."""
+
+import numpy as np
+
+from op_cases.cases import NAMES, case, draw, ints, swap_last
+from op_cases.contractions import conv
+
+BYTES = (np.uint8, np.int8)
+
+
+def quantize(x, scale, zero_point, dtype):
+    limits = np.iinfo(dtype)
+    q = np.round(x.astype(np.float64) / scale) + np.asarray(zero_point, np.float64)
+    return np.clip(q, limits.min, limits.max).astype(dtype)
+
+
+def dequantize(q, scale, zero_point=0):
+    return ((q.astype(np.int64) - zero_point) * scale).astype(scale.dtype)
+
+
+def bytes_of(dtype, *shape):
+    limits = np.iinfo(dtype)
+    return draw(*shape, dt=dtype, lo=limits.min, hi=limits.max + 1)
+
+
+# Halves, and numbers beyond what the integers have.
+FLOATS = np.concatenate([np.arange(-600, 600) / 8, [1e9, -1e9]]).astype(np.float32)
+FOUR = np.array(0.25, np.float32)
+CHANNELS = np.array([[0.25], [0.5], [2], [1]], np.float32)
+QUANTIZE = "%y = graph.quantize %0 scale %1 zero_point %2 : t0, t1, t2 -> ty"
+DEQUANTIZE = "%y = graph.dequantize %0 scale %1 zero_point %2 : t0, t1, t2 -> ty"
+for dtype in (np.uint8, np.int8, np.uint16, np.int16):
+    name = NAMES[np.dtype(dtype)]
+    for zero in (0, 3):
+        case(
+            f"quantize_{name}_{zero}",
+            QUANTIZE,
+            lambda x, s, z: quantize(x, s, z, z.dtype),
+            FLOATS,
+            FOUR,
+            np.array(zero, dtype),
+        )
+    case(
+        f"quantize_channels_{name}",
+        QUANTIZE,
+        lambda x, s, z: quantize(x, s, z, z.dtype),
+        draw(4, 50, lo=-100, hi=100),
+        CHANNELS,
+        np.array([[0], [1], [2], [3]], dtype),
+    )
+    case(
+        f"dequantize_{name}",
+        DEQUANTIZE,
+        lambda q, s, z: dequantize(q, s, z.astype(np.int64)),
+        bytes_of(dtype, 4, 21),
+        CHANNELS,
+        np.array([[0], [1], [2], [3]], dtype),
+    )
+case(
+    "quantize_f64",
+    "%y = graph.quantize %0 scale %1 : t0, t1 -> ty",
+    lambda x, s: quantize(x, s, 0, np.int8),
+    FLOATS.astype(np.float64),
+    FOUR.astype(np.float64),
+)
+case(
+    "dequantize_i32",
+    "%y = graph.dequantize %0 scale %1 : t0, t1 -> ty",
+    dequantize,
+    draw(3, 5, dt=np.int32, lo=-100000, hi=100000),
+    FOUR,
+)
+# Equal scales undo each other, others do not.
+for name, scale in (("same", "%1"), ("other", "%3")):
+    case(
+        f"requantize_{name}",
+        "%f = graph.dequantize %0 scale %1 zero_point %2 : t0, t1, t2 -> "
+        "tensor<4x33xf32>\n"
+        f"  %y = graph.quantize %f scale {scale} zero_point %2 : "
+        "tensor<4x33xf32>, t1, t2 -> ty",
+        lambda q, s, z, t, name=name: quantize(
+            dequantize(q, s, int(z)), s if name == "same" else t, z, np.uint8
+        ),
+        bytes_of(np.uint8, 4, 33),
+        FOUR,
+        np.array(7, np.uint8),
+        np.array(0.5, np.float32),
+    )
+
+
+def exact_matmul(a, b):
+    return (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int32)
+
+
+MATMUL = "%y = graph.matmul %0, %1 {} : t0, t1 -> ty"
+SHAPES = [
+    ((8, 16), (16, 32)),
+    ((13, 37), (37, 29)),
+    ((64, 257), (257, 70)),
+    ((3, 20, 64), (3, 64, 40)),
+    ((1, 50), (50, 65)),
+    ((40, 3), (3, 40)),
+]
+for left, right in ((l, r) for l in BYTES for r in BYTES):
+    name = NAMES[np.dtype(left)] + "_" + NAMES[np.dtype(right)]
+    for a, b in SHAPES:
+        case(
+            f"matmul_{name}{a}{b}",
+            MATMUL.format(""),
+            exact_matmul,
+            bytes_of(left, *a),
+            bytes_of(right, *b),
+        )
+    case(
+        f"matmul_{name}_tb",
+        MATMUL.format("transpose_b"),
+        lambda a, b: exact_matmul(a, swap_last(b)),
+        bytes_of(left, 2, 19, 24),
+        bytes_of(right, 2, 33, 24),
+    )
+
+for x, w, stride, pad, dilation, groups in [
+    ((1, 16, 9, 9), (32, 16, 3, 3), 1, 1, 1, 1),
+    ((2, 3, 15, 15), (20, 3, 5, 5), 2, 2, 1, 1),
+    ((1, 30, 7, 8), (50, 30, 1, 1), 1, 0, 1, 1),
+    ((1, 8, 12, 12), (8, 8, 3, 3), 1, 2, 2, 1),
+    ((1, 24, 10, 10), (24, 1, 3, 3), 2, 1, 1, 24),
+    ((1, 16, 10, 10), (32, 4, 3, 3), 1, 1, 1, 4),
+    ((1, 64, 30), (70, 64, 4), 1, 1, 1, 1),
+]:
+    for value in (0, 5):
+        spatial = len(x) - 2
+        case(
+            f"conv_bytes{x}{w}_{value}",
+            f"%y = graph.conv %0, %1 strides {ints([stride] * spatial)} padding "
+            f"{ints([pad] * 2 * spatial)} padding_value {value} dilations "
+            f"{ints([dilation] * spatial)} groups {groups} channels_first "
+            ": t0, t1 -> ty",
+            lambda x, w, s=stride, p=pad, d=dilation, g=groups, v=value: conv(
+                np.pad(
+                    x,
+                    [(0, 0)] * 2 + [(p, p)] * (x.ndim - 2),
+                    constant_values=v,
+                ),
+                w,
+                [s] * (x.ndim - 2),
+                [0] * 2 * (x.ndim - 2),
+                [d] * (x.ndim - 2),
+                g,
+            ).astype(np.int32),
+            bytes_of(np.uint8, *x),
+            bytes_of(np.int8, *w),
+        )
