@@ -374,7 +374,7 @@ artifact::Contents emptyContents(ModuleOp module, const cpu::Target &target) {
   if (auto name = module->getAttrOfType<StringAttr>(graph::names::kModel))
     contents.model = name.str();
   contents.cpu = target.name;
-  contents.cpuFeatures = target.featureBits;
+  contents.cpuFeatures = cpu::executingTarget(target).featureBits;
   contents.core = {target.machine->operationsPerCycle(),
                    target.machine->memory.bytesPerCycle};
   return contents;

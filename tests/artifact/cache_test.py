@@ -76,6 +76,8 @@ class Cache(ToolTest):
         hits, kernels = self.hits(printed)
         self.assertEqual(hits, 0)
         self.assertEqual(len(self.entries()), 2 * kernels)
+        printed = self.compile(model, "d.so", "--cpu=emulated+haswell", "--timing")
+        self.assertEqual(self.hits(printed)[0], 0)
         printed = self.compile(model, "c.so", "--cpu=x86-64-v3", "--timing")
         self.assertEqual(self.hits(printed), (kernels, kernels))
 

@@ -131,6 +131,16 @@ class Embedded(Loading):
         else:
             self.refused("compiled for the CPU 'sapphirerapids' and needs ", "avx512")
 
+    def test_a_newer_cpu_that_is_emulated(self):
+        self.compile(self.model, "old.so", "--cpu=x86-64-v3")
+        self.compile(self.model, "out.so", "--cpu=emulated+sapphirerapids")
+        self.assertIn("for emulated+sapphirerapids\n", self.load().stdout)
+        needed = [
+            (self.folder / name).read_bytes().partition(NOTE)[2][8:16]
+            for name in ("old.so", "out.so")
+        ]
+        self.assertEqual(*needed)
+
     def test_weights_that_lie_outside(self):
         self.patch(24, struct.pack("<Q", 1 << 40))
         self.refused("its Tinh note is damaged")

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/LowerToLLVM.h"
 
+#include "compiler/Codegen/CPU/Emulate/Emulate.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
@@ -195,6 +196,26 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
   return result;
 }
 
+/// Says in `ir` what it is code for, and optimises it.
+static void optimiseFor(llvm::Module &ir, llvm::TargetMachine &machine,
+                        const Target &target) {
+  ir.setTargetTriple(machine.getTargetTriple());
+  ir.setDataLayout(machine.createDataLayout());
+  for (llvm::Function &function : ir) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("prefer-vector-width",
+                       std::to_string(8 * target.vectorBytes));
+  }
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false; // Kernels are vector code already.
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  optimise(ir, machine, llvm::OptimizationLevel::O2, tuning);
+}
+
 FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
                                            const Target &target) {
   llvm::LLVMContext context;
@@ -203,22 +224,15 @@ FailureOr<SmallVector<char, 0>> emitObject(ModuleOp llvmModule,
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(target);
   if (!ir || !machine)
     return llvmModule.emitError("no LLVM IR for the kernels");
-  ir->setTargetTriple(machine->getTargetTriple());
-  ir->setDataLayout(machine->createDataLayout());
-  for (llvm::Function &function : *ir) {
-    if (function.isDeclaration())
-      continue;
-    function.addFnAttr("target-cpu", machine->getTargetCPU());
-    function.addFnAttr("target-features", machine->getTargetFeatureString());
-    if (target.vectorBytes == 64)
-      function.addFnAttr("prefer-vector-width", "512");
+  optimiseFor(*ir, *machine, target);
+  Target executing = executingTarget(target);
+  auto hasChanged = emulate(*ir, executing.featureBits);
+  if (!hasChanged)
+    return llvmModule.emitError(llvm::toString(hasChanged.takeError()));
+  if (target.isEmulated() || *hasChanged) {
+    machine = makeTargetMachine(executing);
+    optimiseFor(*ir, *machine, executing);
   }
-
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false; // Kernels are vector code already.
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  optimise(*ir, *machine, llvm::OptimizationLevel::O2, tuning);
   auto object = emitCode(*ir, *machine, llvm::CodeGenFileType::ObjectFile);
   if (!object)
     return llvmModule.emitError(llvm::toString(object.takeError()));

@@ -20,6 +20,7 @@ using namespace llvm;
 namespace tinh::cpu {
 
 static const char kTriple[] = "x86_64-unknown-linux-gnu";
+static constexpr StringLiteral kEmulated = "emulated+";
 
 static const std::pair<StringRef, uint64_t> kFeatures[] = {
     {"avx2", TINH_CPU_AVX2},
@@ -60,9 +61,26 @@ static std::string hostFeatures() {
   return llvm::join(list, ",");
 }
 
+/// What LLVM calls the CPU.
+static StringRef llvmName(const Target &target) {
+  StringRef name = target.name;
+  name.consume_front(kEmulated);
+  return name;
+}
+
+bool Target::isEmulated() const {
+  return StringRef(name).starts_with(kEmulated);
+}
+
+Target executingTarget(const Target &target) {
+  return target.isEmulated() ? cantFail(lookupTarget("x86-64-v3")) : target;
+}
+
 Expected<Target> lookupTarget(StringRef name) {
   Target target;
-  target.name = name == "native" ? sys::getHostCPUName().str() : name.str();
+  if (name.consume_front(kEmulated))
+    target.name = kEmulated;
+  target.name += name == "native" ? sys::getHostCPUName() : name;
   if (name == "native")
     target.features = hostFeatures();
   std::string message;
@@ -72,26 +90,27 @@ Expected<Target> lookupTarget(StringRef name) {
                              message);
   std::unique_ptr<MCSubtargetInfo> any(
       x86->createMCSubtargetInfo(Triple(kTriple), "", ""));
-  if (!any || !any->isCPUStringValid(target.name))
+  StringRef cpu = llvmName(target);
+  if (!any || !any->isCPUStringValid(cpu))
     return createStringError(
-        "unknown CPU '" + target.name +
+        "unknown CPU '" + cpu +
         "'; expected native, x86-64-v3, x86-64-v4 or a name that "
         "'llc -mcpu=help' lists");
-  std::unique_ptr<MCSubtargetInfo> info(x86->createMCSubtargetInfo(
-      Triple(kTriple), target.name, target.features));
+  std::unique_ptr<MCSubtargetInfo> info(
+      x86->createMCSubtargetInfo(Triple(kTriple), cpu, target.features));
   for (auto [feature, bit] : kFeatures)
     if (info->checkFeatures(("+" + feature).str()))
       target.featureBits |= bit;
   if (!(target.featureBits & TINH_CPU_AVX2) ||
       !(target.featureBits & TINH_CPU_FMA))
-    return createStringError("CPU '" + target.name +
+    return createStringError("CPU '" + cpu +
                              "' has no AVX2 and FMA, which kernels need; "
                              "x86-64-v3 is the least that is supported");
   if (target.featureBits & TINH_CPU_AVX512F) {
     target.vectorBytes = 64;
     target.vectorRegisters = 32;
   }
-  target.machine = &machineFor(target.name, target.vectorBytes);
+  target.machine = &machineFor(cpu, target.vectorBytes);
   return target;
 }
 
@@ -106,7 +125,7 @@ std::unique_ptr<TargetMachine> makeTargetMachine(const Target &target) {
   if (target.vectorBytes == 64)
     features += features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
   return std::unique_ptr<TargetMachine>(x86->createTargetMachine(
-      Triple(kTriple), target.name, features, options, Reloc::PIC_,
+      Triple(kTriple), llvmName(target), features, options, Reloc::PIC_,
       CodeModel::Small, CodeGenOptLevel::Default));
 }
 

@@ -21,9 +21,10 @@ namespace tinh::cpu {
 
 /// A CPU by its LLVM name with what strategies need to know of it.
 struct Target {
-  std::string name;         // "znver5", "x86-64-v3", …; never "native".
+  /// "znver5", "x86-64-v3", "emulated+sapphirerapids", …; never "native".
+  std::string name;
   std::string features;     // As LLVM takes them: "+avx2,-amx-tile,…".
-  uint64_t featureBits = 0; // TINH_CPU_* that the code needs.
+  uint64_t featureBits = 0; // TINH_CPU_* that kernels may use.
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
   /// What costs are estimated from.
@@ -37,10 +38,16 @@ struct Target {
     return featureBits &
            (vectorBytes == 64 ? TINH_CPU_AVX512VNNI : TINH_CPU_AVXVNNI);
   }
+  /// Whether what x86-64-v3 lacks is emulated (Emulate/Emulate.h).
+  bool isEmulated() const;
 };
 
-/// The target for `name`: "native", or a name that LLVM knows.
+/// The target for `name`: "native", or a name that LLVM knows; after
+/// "emulated+", with kernels for that CPU that run on x86-64-v3.
 llvm::Expected<Target> lookupTarget(llvm::StringRef name);
+
+/// What the code of `target` runs on: itself, unless that is emulated.
+Target executingTarget(const Target &target);
 
 /// A machine that emits position-independent code for `target`.
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Target &target);

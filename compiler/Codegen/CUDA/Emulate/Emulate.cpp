@@ -341,8 +341,9 @@ void Emulation::describeImage() {
 
 Expected<SmallVector<char, 0>> emulateDevice(std::unique_ptr<Module> device,
                                              const cpu::Target &target) {
-  cpu::Target rounding = target; // Its bf16 is rounded as on a GPU.
-  rounding.features += target.features.empty() ? "" : ",";
+  // Its bf16 is rounded as on a GPU.
+  cpu::Target rounding = cpu::executingTarget(target);
+  rounding.features += rounding.features.empty() ? "" : ",";
   rounding.features += "-avx512bf16,-avxneconvert,-avx512fp16";
   std::unique_ptr<TargetMachine> machine = cpu::makeTargetMachine(rounding);
   if (!machine)
