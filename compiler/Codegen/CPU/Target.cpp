@@ -36,6 +36,9 @@ static const std::pair<StringRef, uint64_t> kFeatures[] = {
     {"avx512bf16", TINH_CPU_AVX512BF16},
     {"avx512fp16", TINH_CPU_AVX512FP16},
     {"avxvnni", TINH_CPU_AVXVNNI},
+    {"amx-tile", TINH_CPU_AMX_TILE},
+    {"amx-int8", TINH_CPU_AMX_INT8},
+    {"amx-bf16", TINH_CPU_AMX_BF16},
 };
 
 static const llvm::Target *lookupX86(std::string &message) {
