@@ -1,0 +1,98 @@
+//===- AmxTile.h - Multiplying in tiles of AMX ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of up to 32 rows by two panels of 16 columns: sums of i32 or f32 in up
+// to four tiles, which stay in registers over a product's depth. There are
+// eight tiles, LLVM tells the CPU their shapes at the start of a function, and
+// calls lose them: so all blocks of a function have one shape of each factor,
+// and nothing is called between products.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_CODEGEN_CPU_CONTRACTION_AMXTILE_H
+#define TINH_CODEGEN_CPU_CONTRACTION_AMXTILE_H
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tinh::cpu {
+
+constexpr int64_t kAmxRows = 16, kAmxColumns = 16;
+
+/// Bytes of a row of the left factor that one instruction takes, where it has
+/// `depthBytes`: as many as steps of one length allow. None if these are not
+/// groups of four bytes: such rows have to be copied.
+std::optional<int64_t> amxStepBytes(int64_t depthBytes);
+
+/// One block of a product, of i8 or of bf16.
+struct AmxBlock {
+  /// Memory of one dimension: rows that lie as they are read, so many elements
+  /// apart.
+  mlir::Value left;
+  int64_t leftStride;
+  /// Panels, `[depth / group][16][group]`, where a group has four bytes; a
+  /// panel begins so many elements after the one before.
+  mlir::Value right;
+  int64_t panelStride;
+
+  int64_t rows = 2 * kAmxRows, panels = 2;
+  int64_t stepBytes = 64;                     // Of amxStepBytes.
+  bool leftSigned = true, rightSigned = true; // Integers.
+
+  /// Tiles that rows are in. With more than 16 rows all tiles have 16, so that
+  /// the last one may begin with rows of the one before.
+  int64_t rowTiles() const { return llvm::divideCeil(rows, kAmxRows); }
+  int64_t rowsOfTile() const { return std::min(rows, kAmxRows); }
+  int64_t firstRow(int64_t tile) const {
+    return std::min(tile * kAmxRows, rows - rowsOfTile());
+  }
+  /// Elements of the left factor that one step takes; the right one has 16
+  /// times as many in each panel.
+  int64_t stepElements() const;
+};
+
+/// Emits a block. Sums wait in memory of one dimension as `[row tile][row of
+/// it][panel][16]`: rows that two tiles have are there twice.
+class AmxEmitter {
+public:
+  AmxEmitter(mlir::OpBuilder &b, mlir::Location loc, const AmxBlock &block)
+      : b(b), loc(loc), block(block) {}
+
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// The sums before the first step; panel by panel in each tile of rows.
+  Values zeroSums();
+  Values loadSums(mlir::Value memory, mlir::Value at);
+  void storeSums(mlir::ValueRange sums, mlir::Value memory, mlir::Value at);
+  /// The sums with the products of `steps` steps, from these elements of the
+  /// factors on: those of the first row and of the first panel.
+  Values multiply(mlir::Value leftAt, mlir::Value rightAt, int64_t steps,
+                  mlir::ValueRange sums);
+
+private:
+  mlir::Value constant(int64_t value, unsigned bits);
+  /// A pointer to element `at`, and `offset` more.
+  mlir::Value pointer(mlir::Value memory, mlir::Value at, int64_t offset);
+  mlir::Value call(llvm::StringRef intrinsic, mlir::ValueRange operands);
+  mlir::Value load(int64_t rows, int64_t bytes, mlir::Value pointer,
+                   int64_t stride);
+  Values
+  forSums(llvm::function_ref<mlir::Value(int64_t row, int64_t panel)> sum);
+  mlir::Value sumPointer(mlir::Value memory, mlir::Value at, int64_t row,
+                         int64_t panel);
+  Values multiplyStep(mlir::Value leftAt, mlir::Value rightAt,
+                      mlir::ValueRange sums);
+  int64_t sumStride() const { return block.panels * kAmxColumns; }
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  const AmxBlock &block;
+};
+
+} // namespace tinh::cpu
+
+#endif // TINH_CODEGEN_CPU_CONTRACTION_AMXTILE_H
