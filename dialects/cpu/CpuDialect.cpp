@@ -34,7 +34,7 @@ static PlanRule squareSides() { return powerOf2(1, 16); }
 LogicalResult ContractionPlanAttr::verify(EmitError emitError,
                                           DenseI64ArrayAttr tile,
                                           DenseI64ArrayAttr block, int64_t,
-                                          LeftAccess, RightAccess) {
+                                          LeftAccess, RightAccess, Multiplier) {
   return checkNumbers(emitError,
                       {{"tile", tile, "rows, columns", tileColumns()},
                        {"block", block, "lines, tiles, panels", atLeast(1)}});

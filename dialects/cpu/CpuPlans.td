@@ -56,6 +56,11 @@ def Cpu_RightAccess : Cpu_Access<"RightAccess", "where a product finds its right
     I32EnumAttrCase<"Copied", 2, "copied">     // Panels in scratch memory.
   ]>;
 
+def Cpu_Multiplier : Cpu_Access<"Multiplier", "what multiplies and adds", [
+    I32EnumAttrCase<"Vectors", 0, "vectors">, // FMAs, or dot products of bytes.
+    I32EnumAttrCase<"Amx", 1, "amx">          // Tiles of 16 rows by 16 columns.
+  ]>;
+
 def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
   let summary = "A product in register tiles";
   let description = [{
@@ -64,14 +69,17 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
     factor has. A chunk computes `block` lines × tiles × panels, where a line is
     what the last loop over rows runs along. `depth` iterations of the outermost
     loop that is summed over are done at a time; sums wait in scratch memory
-    in between.
+    in between. With the `multiplier` amx, products of bytes are summed in up to
+    four tiles of AMX, and go to registers by way of scratch memory.
 
     Example: `#cpu.contraction<tile = [12, 32], block = [1, 7, 4], depth = 512, left = in_place, right = packed>`
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$tile,
                         "::mlir::DenseI64ArrayAttr":$block, "int64_t":$depth,
                         "::tinh::cpu::LeftAccess":$left,
-                        "::tinh::cpu::RightAccess":$right);
+                        "::tinh::cpu::RightAccess":$right,
+                        DefaultValuedParameter<"::tinh::cpu::Multiplier",
+                                               "::tinh::cpu::Multiplier::Vectors">:$multiplier);
   let extraClassDeclaration = [{
     int64_t getTileRows() const { return getTile()[0]; }
     int64_t getTileColumns() const { return getTile()[1]; }

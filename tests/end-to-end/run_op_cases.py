@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles and runs all cases of op_cases as one model; compares with NumPy.
 
-usage: run_op_cases.py BIN_DIR CPU
+usage: run_op_cases.py BIN_DIR CPU [PATTERN]
+
+With PATTERN, a regular expression, only cases in whose names it is found.
 """
 
 import pathlib
@@ -106,13 +108,15 @@ def count_failed(cases, all_results):
 
 def main():
     tools, cpu = pathlib.Path(sys.argv[1]), sys.argv[2]
-    text, inputs = make_model(CASES)
+    pattern = re.compile(sys.argv[3] if len(sys.argv) > 3 else "")
+    cases = [case for case in CASES if pattern.search(case[0])]
+    text, inputs = make_model(cases)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         model = folder / "cases.mlir"
         model.write_text(text)
         all_results = compile_and_run(tools, cpu, model, inputs, folder)
-    sys.exit(count_failed(CASES, all_results) != 0)
+    sys.exit(not cases or count_failed(cases, all_results) != 0)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,11 @@ struct Target {
     return featureBits &
            (vectorBytes == 64 ? TINH_CPU_AVX512VNNI : TINH_CPU_AVXVNNI);
   }
+  /// Whether tiles multiply bytes (AMX).
+  bool hasByteTiles() const {
+    constexpr uint64_t kAmx = TINH_CPU_AMX_TILE | TINH_CPU_AMX_INT8;
+    return vectorBytes == 64 && (featureBits & kAmx) == kAmx;
+  }
   /// Whether what x86-64-v3 lacks is emulated (Emulate/Emulate.h).
   bool isEmulated() const;
 };

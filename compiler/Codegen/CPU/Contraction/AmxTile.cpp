@@ -150,9 +150,10 @@ SmallVector<Value> AmxEmitter::multiplyStep(Value leftAt, Value rightAt,
           pointer(block.left, leftAt, block.firstRow(row) * block.leftStride),
           bytesOf(block.left) * block.leftStride);
     if (row == 0)
-      columns.push_back(load(
-          bytes / kGroupBytes, kRowBytes,
-          pointer(block.right, rightAt, panel * block.panelStride), kRowBytes));
+      columns.push_back(
+          load(bytes / kGroupBytes, kRowBytes,
+               pointer(block.right, rightAt, panel * block.panelStride),
+               kGroupBytes * block.columns));
     return call(productOf(block),
                 {constant(rows, 16), constant(kRowBytes, 16),
                  constant(bytes, 16), sums[row * block.panels + panel], left,
@@ -167,7 +168,7 @@ SmallVector<Value> AmxEmitter::multiply(Value leftAt, Value rightAt,
   auto body = [&](Value iv, ValueRange sums) -> FailureOr<Values> {
     return multiplyStep(
         indices.add(leftAt, indices.mul(iv, step)),
-        indices.add(rightAt, indices.mul(iv, step * kAmxColumns)), sums);
+        indices.add(rightAt, indices.mul(iv, step * block.columns)), sums);
   };
   return *codegen::buildLoop(b, loc, steps, 1, sums, body);
 }

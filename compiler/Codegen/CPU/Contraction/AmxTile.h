@@ -35,9 +35,11 @@ struct AmxBlock {
   mlir::Value left;
   int64_t leftStride;
   /// Panels, `[depth / group][16][group]`, where a group has four bytes; a
-  /// panel begins so many elements after the one before.
+  /// panel begins so many elements after the one before. They may be parts of
+  /// wider ones, whose groups have `columns` columns.
   mlir::Value right;
   int64_t panelStride;
+  int64_t columns = kAmxColumns;
 
   int64_t rows = 2 * kAmxRows, panels = 2;
   int64_t stepBytes = 64;                     // Of amxStepBytes.
@@ -50,8 +52,8 @@ struct AmxBlock {
   int64_t firstRow(int64_t tile) const {
     return std::min(tile * kAmxRows, rows - rowsOfTile());
   }
-  /// Elements of the left factor that one step takes; the right one has 16
-  /// times as many in each panel.
+  /// Elements of the left factor that one step takes; the right one has
+  /// `columns` times as many.
   int64_t stepElements() const;
 };
 

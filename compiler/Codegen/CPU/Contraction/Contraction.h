@@ -74,14 +74,18 @@ struct ContractionPlan : Division {
   int64_t depthPerBlock;
   LeftAccess left;
   RightAccess right;
+  Multiplier multiplier = Multiplier::Vectors;
 
   int64_t panels;
   int64_t outer;                   // Products of all but the last two m loops.
   int64_t lines;                   // The last but one m loop, cut into blocks.
   int64_t tiles;                   // Register tiles along the last m loop.
   llvm::SmallVector<int64_t> slab; // The staged input's shape.
-  // In scratch memory: of the slab, the chunk's own panels and its sums.
+  // In scratch memory: of the slab, the chunk's own panels and its sums, or
+  // those of a register tile that AMX has summed.
   int64_t slabOffset, weightsOffset, sumsOffset;
+
+  bool usesAmx() const { return multiplier == Multiplier::Amx; }
 
   int64_t sumsPerBlock() const {
     return panelsPerGroup * linesPerBlock * tilesPerBlock * tileRows *

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Blocks.h"
+#include "compiler/Codegen/CPU/Contraction/AmxTile.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Costs.h"
 
@@ -19,9 +20,31 @@ static double stepCycles(const Contraction &c, const Target &target) {
   return c.isOfBytes() && !target.hasByteDots() ? 2 : 1;
 }
 
+/// To multiply a tile of rows by a panel with AMX, all of the depth: a row of
+/// 64 bytes takes a cycle (docs/benchmarks/machine.md says what is known).
+static double amxCycles(const Contraction &c, const ContractionPlan &p,
+                        const Target &target) {
+  const Machine &machine = *target.machine;
+  int64_t last = c.extents[c.depth.back()], step = *amxStepBytes(last);
+  double steps = double(c.extentOf(c.depth)) / last * (last / step);
+  double rowTiles = llvm::divideCeil(p.tileRows, kAmxRows),
+         panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
+  double rows = std::min(p.tileRows, kAmxRows);
+  double multiply = rowTiles * panels * rows,
+         loads = (rowTiles * rows + panels * (step / c.group())) /
+                 machine.loadsPerCycle;
+  // Sums are stored and loaded again.
+  double sums = rowTiles * panels * rows *
+                (1 / machine.storesPerCycle + 1 / machine.loadsPerCycle);
+  return steps * std::max(multiply, loads) + sums;
+}
+
 /// To multiply from factors that are where the tiles find them.
 static double productCycles(const Contraction &c, const ContractionPlan &p,
                             const Target &target) {
+  if (p.usesAmx())
+    return double(p.outer) * p.lines * p.tiles * p.panels *
+           amxCycles(c, p, target);
   int64_t lanes = c.lanes(target), vectors = p.panelWidth / lanes;
   double columns = llvm::divideCeil(c.columns(), lanes);
   double depth = c.steps() * stepCycles(c, target);

@@ -91,26 +91,35 @@ ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
                    });
 }
 
-FailureOr<SmallVector<Value>>
-ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
-                                int64_t count, ValueRange sums) {
+FailureOr<Value> ContractionEmitter::inputAt(const Indices &dims) {
   auto at = scalar.apply(c.left.map, dims);
   if (failed(at))
     return failure();
-  Value inputAt = scalar.index(0);
+  Value sum = scalar.index(0);
   for (auto [i, index] : llvm::enumerate(*at)) {
     Value position = index.base;
     if (!input.origin.empty())
       position = sub(position, input.origin[i]);
-    inputAt = scalar.add(inputAt, scalar.mul(position, input.strides[i]));
+    sum = scalar.add(sum, scalar.mul(position, input.strides[i]));
   }
-  Value from =
-      scalar.add(weightsAt, scalar.mul(sub(panel, firstPanel), panelStride));
+  return sum;
+}
+
+Value ContractionEmitter::panelAt(Value panel) {
+  return scalar.add(weightsAt, scalar.mul(sub(panel, firstPanel), panelStride));
+}
+
+FailureOr<SmallVector<Value>>
+ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
+                                int64_t count, ValueRange sums) {
+  auto at = inputAt(dims);
+  if (failed(at))
+    return failure();
   if (plan.right == RightAccess::InPlace && c.columns() % plan.panelWidth)
     for (int64_t v = 0; v < vectors; ++v)
       masks.push_back(columnMask(scalar.add(scalar.mul(panel, plan.panelWidth),
                                             scalar.index(v * lanes))));
-  auto products = addProducts(0, inputAt, from, count, rows, sums);
+  auto products = addProducts(0, *at, panelAt(panel), count, rows, sums);
   masks.clear();
   return products;
 }
@@ -269,15 +278,23 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
     Value wholeEnd = minimum(block.tileEnd, scalar.index(whole));
     if (whole && failed(loop(block.tile, wholeEnd, 1, [&](Value tile) {
           dims[c.left.loops.back()].base = scalar.mul(tile, plan.tileRows);
-          return emitTile(dims, block, panel, plan.tileRows, depth);
+          return plan.usesAmx()
+                     ? emitAmxTile(dims, panel, 0, plan.tileRows)
+                     : emitTile(dims, block, panel, plan.tileRows, depth);
         })))
       return failure();
     if (!tail)
       return success();
     Value hasTail = scalar.isEqual(block.tileEnd, plan.tiles);
     return buildIf(b, loc, hasTail, [&] {
-      dims[c.left.loops.back()].base = scalar.index(whole * plan.tileRows);
-      return emitTile(dims, block, panel, tail, depth);
+      Value &row = dims[c.left.loops.back()].base;
+      row = scalar.index(whole * plan.tileRows);
+      if (!plan.usesAmx())
+        return emitTile(dims, block, panel, tail, depth);
+      if (plan.left == LeftAccess::Staged)
+        return emitAmxTile(dims, panel, 0, tail);
+      row = scalar.index(inner - plan.tileRows);
+      return emitAmxTile(dims, panel, plan.tileRows - tail, plan.tileRows);
     });
   };
   return forPanels(block, [&](Value panel) {

@@ -8,6 +8,7 @@
 #ifndef TINH_CODEGEN_CPU_CONTRACTION_CONTRACTIONEMIT_H
 #define TINH_CODEGEN_CPU_CONTRACTION_CONTRACTIONEMIT_H
 
+#include "compiler/Codegen/CPU/Contraction/AmxTile.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 
@@ -76,6 +77,9 @@ private:
   llvm::LogicalResult emitTile(const Indices &dims, const Block &block,
                                Value panel, int64_t rows, const Depth &depth);
   Value sumsAt(const Indices &dims, const Block &block, Value panel);
+  /// Where the input's rows begin at these indices, and a panel of the weights.
+  mlir::FailureOr<Value> inputAt(const Indices &dims);
+  Value panelAt(Value panel);
   mlir::FailureOr<Values> emitProduct(const Indices &dims, Value panel,
                                       int64_t rows, int64_t count,
                                       mlir::ValueRange sums);
@@ -83,6 +87,12 @@ private:
                                       Value weightsAt, int64_t count,
                                       int64_t rows, mlir::ValueRange sums);
   Value loadColumns(Value rowAt, int64_t v);
+  // Tiles of AMX (ContractionEmitAmx.cpp).
+  llvm::LogicalResult emitAmxTile(Indices dims, Value panel, int64_t firstNew,
+                                  int64_t rows);
+  mlir::FailureOr<Values> addTileProducts(AmxEmitter &tiles, size_t level,
+                                          Value inputAt, Value weightsAt,
+                                          mlir::ValueRange sums);
   void multiply(Value inputAt, Value weightsAt, int64_t rows, Values &sums);
   llvm::LogicalResult emitEpilogue(const Indices &dims, Value panel,
                                    int64_t rows, mlir::ValueRange sums);

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Blocks.h"
+#include "compiler/Codegen/CPU/Contraction/AmxTile.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
@@ -82,11 +83,13 @@ static int64_t outerProducts(const Contraction &c) {
          c.extentOf(rows.drop_back(std::min<size_t>(2, rows.size())));
 }
 
-/// What a block of the plan's reads of the input.
+/// What a block of the plan's reads of the input. The last tile of AMX has as
+/// many rows as the others, whatever they hold.
 static SmallVector<int64_t> slabOf(const Contraction &c,
                                    const ContractionPlan &p) {
+  int64_t rows = p.tilesPerBlock * p.tileRows;
   return slabShape(c, p.linesPerBlock,
-                   std::min(p.tilesPerBlock * p.tileRows, c.rowsOfLine()),
+                   p.usesAmx() ? rows : std::min(rows, c.rowsOfLine()),
                    p.depthPerBlock);
 }
 
@@ -111,7 +114,10 @@ static void follow(const Contraction &c, ContractionPlan &p,
     p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.depth) / extent) *
                             p.depthPerBlock * p.panelWidth * c.factorBytes());
   p.sumsOffset = p.scratch;
-  if (p.depthPerBlock < extent)
+  if (p.usesAmx())
+    p.scratch +=
+        alignBytes(llvm::alignTo(p.tileRows, kAmxRows) * p.panelWidth * bytes);
+  else if (p.depthPerBlock < extent)
     p.scratch += alignBytes(p.sumsPerBlock() * bytes);
 }
 
@@ -119,9 +125,12 @@ namespace {
 
 class ContractionPlanner {
 public:
-  ContractionPlanner(const Contraction &c, const Target &target, bool packed)
+  ContractionPlanner(const Contraction &c, const Target &target, bool packed,
+                     Multiplier multiplier = Multiplier::Vectors)
       : c(c), target(target), packed(packed), depth(c.extentOf(c.depth)),
-        inner(c.extents[c.left.loops.back()]) {}
+        inner(c.extents[c.left.loops.back()]) {
+    p.multiplier = multiplier;
+  }
 
   ContractionPlan plan();
   /// Whether weights that are not packed had better be, by a kernel before.
@@ -169,9 +178,12 @@ void ContractionPlanner::chooseTiles() {
   p.panelWidth = packed && c.packed ? c.packedWidth : panelWidth(c, target);
   p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
   int64_t vectors = p.panelWidth / c.lanes(target);
-  p.tileRows = chooseTileRows(inner, vectors,
-                              mostTileRows(vectors, target.vectorRegisters),
-                              /*isFull=*/false);
+  p.tileRows =
+      p.usesAmx()
+          ? std::min(inner, 2 * kAmxRows)
+          : chooseTileRows(inner, vectors,
+                           mostTileRows(vectors, target.vectorRegisters),
+                           /*isFull=*/false);
   p.tiles = llvm::divideCeil(inner, p.tileRows);
   p.lines = c.lines();
   p.outer = outerProducts(c);
@@ -369,7 +381,7 @@ ContractionPlanAttr ContractionPlan::attribute(MLIRContext *context) const {
   return ContractionPlanAttr::get(
       context, list({tileRows, panelWidth}),
       list({linesPerBlock, tilesPerBlock, panelsPerGroup}), depthPerBlock, left,
-      right);
+      right, multiplier);
 }
 
 /// Whether both factors can be found where the plan says.
@@ -393,16 +405,30 @@ static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
                                    within(c.packedWidth, c.packedWidth)}});
 }
 
+/// Whether tiles of AMX can multiply the factors.
+static bool canUseAmx(const Contraction &c) {
+  return c.isOfBytes() && c.extents[c.depth.back()] % c.group() == 0;
+}
+
+static LogicalResult checkAmx(const Contraction &c, const ContractionPlan &p,
+                              EmitError emitError) {
+  if (!canUseAmx(c))
+    return emitError() << "'multiplier' must be vectors, as tiles multiply "
+                          "groups of four bytes, found amx";
+  int64_t depth = c.extents[c.depth.front()];
+  return checkNumbers(
+      emitError,
+      {{"rows of tile", p.tileRows, within(1, 2 * kAmxRows)},
+       {"columns of tile", p.panelWidth, within(kAmxColumns, 2 * kAmxColumns)},
+       {"depth", p.depthPerBlock, within(depth, depth)}});
+}
+
 static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
                                EmitError emitError) {
   auto blocks = [](int64_t extent, int64_t each) {
     return static_cast<int64_t>(llvm::divideCeil(extent, each));
   };
   int64_t rows = c.rowsOfLine(), depth = c.extents[c.depth.front()];
-  if (c.depth.size() == 1 && p.depthPerBlock < depth &&
-      failed(checkNumbers(emitError, {{"depth", p.depthPerBlock,
-                                       graph::multipleOf(c.group())}})))
-    return failure();
   if (failed(checkNumbers(
           emitError, {{"rows of tile", p.tileRows, within(1, rows)},
                       {"lines of block", p.linesPerBlock, within(1, c.lines())},
@@ -412,7 +438,14 @@ static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
                        within(1, blocks(c.columns(), p.panelWidth))},
                       {"depth", p.depthPerBlock, within(1, depth)}})))
     return failure();
-  return checkAccess(c, p, emitError);
+  bool cutsGroups = c.depth.size() == 1 && p.depthPerBlock < depth;
+  if (cutsGroups &&
+      failed(checkNumbers(emitError, {{"depth", p.depthPerBlock,
+                                       graph::multipleOf(c.group())}})))
+    return failure();
+  if (failed(checkAccess(c, p, emitError)))
+    return failure();
+  return p.usesAmx() ? checkAmx(c, p, emitError) : success();
 }
 
 FailureOr<ContractionPlan> expandPlan(const Contraction &c,
@@ -428,6 +461,7 @@ FailureOr<ContractionPlan> expandPlan(const Contraction &c,
   p.depthPerBlock = plan.getDepth();
   p.left = plan.getLeft();
   p.right = plan.getRight();
+  p.multiplier = plan.getMultiplier();
   if (failed(checkPlan(c, p, emitError)))
     return failure();
   follow(c, p, scratchOffset);
@@ -453,7 +487,15 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
   int64_t lanes = c.lanes(target);
   if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
     return {};
-  return {plan.attribute(c.op->getContext())};
+  SmallVector<ContractionPlanAttr> plans{plan.attribute(c.op->getContext())};
+  if (target.hasByteTiles() && canUseAmx(c)) {
+    plan = ContractionPlanner(c, target, c.packed.has_value(), Multiplier::Amx)
+               .plan();
+    bool isWhole = plan.depthPerBlock == c.extents[c.depth.front()];
+    if (isWhole && plan.panelWidth <= 2 * kAmxColumns)
+      plans.push_back(plan.attribute(c.op->getContext()));
+  }
+  return plans;
 }
 
 FailureOr<ContractionPlan>
@@ -464,6 +506,9 @@ ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
   if (failed(plan) ||
       failed(checkColumns(c, plan->panelWidth, target, emitError)))
     return failure();
+  if (plan->usesAmx() && !target.hasByteTiles())
+    return emitError() << "'multiplier' must be vectors, as " << target.name
+                       << " has no tiles for bytes, found amx";
   if (!hasVectors(c, *plan, lanes))
     return emitError() << "some element is not found at a step from its "
                           "neighbour, so that there are no vectors";

@@ -1,0 +1,93 @@
+//===- ContractionEmitAmx.cpp - Products in tiles of AMX --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A register tile is up to two tiles of 16 rows by two of 16 columns. All of a
+// kernel have the same rows, as the CPU is told their shapes once: of a line's
+// last rows, a tile has those before again, or what lies behind them in the
+// slab. They are not stored.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+/// Adds the products over the loops over k from `level` on.
+FailureOr<SmallVector<Value>>
+ContractionEmitter::addTileProducts(AmxEmitter &tiles, size_t level,
+                                    Value inputAt, Value weightsAt,
+                                    ValueRange sums) {
+  int64_t extent = c.extents[c.depth[level]];
+  if (level + 1 == c.depth.size())
+    return tiles.multiply(inputAt, weightsAt, extent / *amxStepBytes(extent),
+                          sums);
+  int64_t inStep = inputStride(c.depth[level]), step = weights.strides[level];
+  return buildLoop(b, loc, extent, 1, sums, [&](Value iv, ValueRange values) {
+    return addTileProducts(tiles, level + 1,
+                           scalar.add(inputAt, scalar.mul(iv, inStep)),
+                           scalar.add(weightsAt, scalar.mul(iv, step)), values);
+  });
+}
+
+/// The rows of a tile from `firstNew` to before `end`, of one panel.
+LogicalResult ContractionEmitter::emitAmxTile(Indices dims, Value panel,
+                                              int64_t firstNew, int64_t end) {
+  auto at = inputAt(dims);
+  if (failed(at))
+    return failure();
+  AmxBlock block;
+  block.left = input.memref;
+  block.leftStride = inputStride(c.left.loops.back());
+  block.right = weights.memref;
+  block.columns = plan.panelWidth;
+  block.panelStride = kAmxColumns * c.group();
+  block.rows = plan.tileRows;
+  block.panels = vectors;
+  block.stepBytes = *amxStepBytes(c.extents[c.depth.back()]);
+  block.leftSigned = false;
+  AmxEmitter tiles(b, loc, block);
+  auto products =
+      addTileProducts(tiles, 0, *at, panelAt(panel), tiles.zeroSums());
+  if (failed(products))
+    return failure();
+  int64_t width = vectors * lanes;
+  sums = kernel
+             .scratchBuffer(b, plan.sumsOffset,
+                            llvm::alignTo(plan.tileRows, kAmxRows) * width,
+                            element)
+             .memref;
+  tiles.storeSums(*products, sums, scalar.index(0));
+  Value first = dims[c.left.loops.back()].base;
+  for (int64_t tile = 0; tile < block.rowTiles(); ++tile) {
+    // Rows that the tile before has not had.
+    int64_t begin = std::max(firstNew, tile * kAmxRows),
+            behind = std::min(end, block.firstRow(tile) + kAmxRows);
+    if (begin >= behind)
+      continue;
+    // Where row 0 would lie.
+    int64_t origin = (tile * kAmxRows - block.firstRow(tile)) * width;
+    LogicalResult rows =
+        loop(scalar.index(begin), scalar.index(behind), 1, [&](Value row) {
+          Value at = scalar.add(scalar.mul(row, width), scalar.index(origin));
+          Values ofRow;
+          for (int64_t v = 0; v < vectors; ++v)
+            ofRow.push_back(vector::LoadOp::create(
+                b, loc, vectorType(), sums,
+                scalar.add(at, scalar.index(v * lanes))));
+          dims[c.left.loops.back()].base = scalar.add(first, row);
+          return emitEpilogue(dims, panel, 1, ofRow);
+        });
+    if (failed(rows))
+      return failure();
+  }
+  sums = {};
+  return success();
+}
+
+} // namespace tinh::cpu
