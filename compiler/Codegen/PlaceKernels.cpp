@@ -90,16 +90,9 @@ FailureOr<SmallVector<Rule>> parseRules(ModuleOp module) {
 /// The names of a kernel's ops and of the model's nodes that it computes.
 llvm::StringSet<> namesOf(graph::KernelOp kernel) {
   llvm::StringSet<> names;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isa<graph::ConstantOp>(op))
-      continue;
-    names.insert(op.getName().stripDialect());
-    op.getLoc()->walk([&](Location location) {
-      if (auto node = dyn_cast<NameLoc>(location))
-        names.insert(node.getName());
-      return WalkResult::advance();
-    });
-  }
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (!isa<graph::ConstantOp>(op))
+      names.insert_range(graph::namesOf(&op).keys());
   return names;
 }
 

@@ -24,6 +24,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 #include "dialects/graph/GraphAttrInterfaces.h.inc"
 #include "dialects/graph/GraphDialect.h.inc"
@@ -128,6 +129,10 @@ std::string shapeToString(mlir::Type tensorType);
 /// The first name of a node of the model that a location has; empty if it has
 /// none.
 llvm::StringRef nodeName(mlir::Location location);
+
+/// What a pattern can say of an op: its name, and those of the model's nodes
+/// that it computes.
+llvm::StringSet<> namesOf(mlir::Operation *op);
 
 /// Whether `axis` is a dimension of `x`; if not, says so of the op.
 mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc,

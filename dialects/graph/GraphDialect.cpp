@@ -96,6 +96,17 @@ StringRef nodeName(Location location) {
   return {};
 }
 
+llvm::StringSet<> namesOf(Operation *op) {
+  llvm::StringSet<> names;
+  names.insert(op->getName().stripDialect());
+  op->getLoc()->walk([&](Location location) {
+    if (auto node = dyn_cast<NameLoc>(location))
+      names.insert(node.getName());
+    return WalkResult::advance();
+  });
+  return names;
+}
+
 LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
                         RankedTensorType x, int64_t axis) {
   if (axis >= 0 && axis < x.getRank())
