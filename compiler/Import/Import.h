@@ -33,7 +33,9 @@ struct TrainingInfo {
   /// file has none.
   std::string loss, optimizer;
   std::vector<std::string> trainable;
-  std::string mixedPrecision;
+  /// Of products and convolutions, and patterns of what stays in f32.
+  std::string precision;
+  std::vector<std::string> keepF32;
 };
 
 struct ImportOptions {

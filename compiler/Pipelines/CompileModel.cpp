@@ -49,6 +49,7 @@ CompileOptions convert(const CompileRequest &request) {
                                request.target == Target::CpuAndCuda};
   options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
+  options.phases.precision = {request.precision, request.keepF32};
   options.phases.plainVariables = request.plainVariables;
   options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
@@ -69,10 +70,8 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   TrainingInfo info;
   if (const auto &training = request.training) {
     job.importing.training = &info;
-    options.phases.training =
-        training::trainingSteps({training->loss, training->optimizer,
-                                 training->trainable, training->mixedPrecision},
-                                info);
+    options.phases.training = training::trainingSteps(
+        {training->loss, training->optimizer, training->trainable}, info);
   }
   if (!request.memoryBudget.empty())
     options.phases.memoryBudget = parseMemoryBudget(request.memoryBudget);

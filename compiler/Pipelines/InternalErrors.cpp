@@ -123,6 +123,12 @@ std::string Reproducer::commandFor(StringRef path) const {
     out << " --no-fuse";
   if (options.phases.plainVariables && phase < Phase::Kernels)
     out << " --plain-variables";
+  if (phase < Phase::Differentiated) {
+    if (!options.phases.precision.type.empty())
+      add(" ", "--precision=" + options.phases.precision.type);
+    for (const std::string &pattern : options.phases.precision.keepF32)
+      add(" ", "--keep-f32=" + pattern);
+  }
   if (options.phases.training && phase < Phase::Differentiated)
     for (const std::string &option : options.phases.training->commandLine)
       add(" ", option);

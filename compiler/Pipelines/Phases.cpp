@@ -152,14 +152,28 @@ static bool isValid(ModuleOp module) {
   return succeeded(verify(module));
 }
 
-/// What comes before the passes to `phase` of a model that is trained.
-static LogicalResult beginTraining(ModuleOp module, Phase phase,
-                                   const PhaseOptions &options) {
-  if (options.training && phase == Phase::Normalised)
-    return options.training->declareVariables(module);
-  if (options.training && phase == Phase::Differentiated)
-    return options.training->differentiate(module);
-  return success();
+/// Before the model is copied into the functions of training, so that all of
+/// them compute alike, and gradients follow by the rule of casts. The loss and
+/// the updates are added later, in f32.
+static LogicalResult setPrecision(ModuleOp module,
+                                  const PhaseOptions &options) {
+  FailureOr<transforms::Precision> precision = options.precision;
+  if (options.training)
+    precision = options.training->precision(module, options.precision);
+  return success(succeeded(precision) &&
+                 succeeded(transforms::lowerPrecision(module, *precision)));
+}
+
+/// What comes before the passes to `phase`.
+static LogicalResult beginPhase(ModuleOp module, Phase phase,
+                                const PhaseOptions &options) {
+  const auto &training = options.training;
+  if (training && phase == Phase::Normalised)
+    return training->declareVariables(module);
+  if (phase != Phase::Differentiated)
+    return success();
+  return success(succeeded(setPrecision(module, options)) &&
+                 (!training || succeeded(training->differentiate(module))));
 }
 
 static LogicalResult runPhase(ModuleOp module, Phase phase,
@@ -169,7 +183,7 @@ static LogicalResult runPhase(ModuleOp module, Phase phase,
     return emitError(UnknownLoc::get(module.getContext()))
            << kInternalError << what << " '" << phaseName(phase) << "'";
   };
-  if (failed(beginTraining(module, phase, options)))
+  if (failed(beginPhase(module, phase, options)))
     return failure();
   PassManager pm(module.getContext());
   buildPhase(pm, phase, options);

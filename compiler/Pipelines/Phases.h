@@ -8,6 +8,7 @@
 #ifndef TINH_PIPELINES_PHASES_H
 #define TINH_PIPELINES_PHASES_H
 
+#include "compiler/Transforms/Passes.h"
 #include "tinh/compiler.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -46,6 +47,10 @@ std::string phaseNames(Phase last);
 struct TrainingSteps {
   /// In phase graph: makes weights variables.
   std::function<mlir::LogicalResult(mlir::ModuleOp)> declareVariables;
+  /// In phase normalised: what its products are to compute in.
+  std::function<mlir::FailureOr<transforms::Precision>(
+      mlir::ModuleOp, transforms::Precision asked)>
+      precision;
   /// In phase normalised: makes the functions of training of @main.
   std::function<mlir::LogicalResult(mlir::ModuleOp)> differentiate;
   /// The options of graph-compile that say so.
@@ -63,6 +68,9 @@ struct MemoryBudget {
 struct PhaseOptions {
   /// Empty: the model is only run.
   std::optional<TrainingSteps> training;
+  /// What products compute in; of a model that is trained, what it leaves open
+  /// is what its file says.
+  transforms::Precision precision;
   /// Compute values again where a function would take more.
   std::optional<MemoryBudget> memoryBudget;
   /// Put ops into kernels together; off: one kernel an op.

@@ -37,9 +37,6 @@ struct TrainingOptions {
   /// Patterns of names, of which a weight that is trained fits one; none: all
   /// are trained, or those that the model's file says.
   std::vector<std::string> trainable;
-  /// "bf16": what products and convolutions read, and what lies between them.
-  /// Empty: what the model's file says, or the model as it is.
-  std::string mixedPrecision;
 };
 
 /// Makes weights of the model, in phase graph, variables: those that are
@@ -48,10 +45,6 @@ struct TrainingOptions {
 mlir::LogicalResult declareVariables(mlir::ModuleOp module,
                                      const TrainingOptions &options,
                                      const llvm::StringSet<> &weights);
-
-/// Computes @main, in phase normalised, in the options' mixed precision.
-mlir::LogicalResult mixPrecision(mlir::ModuleOp module,
-                                 const TrainingOptions &options);
 
 /// Makes the three functions of @main, in phase normalised.
 mlir::LogicalResult differentiate(mlir::ModuleOp module,

@@ -196,14 +196,30 @@ complete(ModuleOp module, TrainingOptions options, const TrainingInfo &info) {
     options.optimizer = info.optimizer;
   if (options.trainable.empty())
     options.trainable = info.trainable;
-  if (options.mixedPrecision.empty())
-    options.mixedPrecision = info.mixedPrecision;
   for (auto [what, text] : {std::pair("loss", &options.loss),
                             std::pair("optimizer", &options.optimizer)})
     if (text->empty())
       return module.emitError() << "the model's file names no " << what
                                 << "; --" << what << "=NAME does";
   return options;
+}
+
+/// What `asked` leaves open is what the model's file says. Gradients that f32
+/// can hold vanish in f16.
+static FailureOr<transforms::Precision>
+precisionFor(ModuleOp module, transforms::Precision asked,
+             const TrainingInfo &info) {
+  if (asked.type.empty())
+    asked.type = info.precision;
+  if (asked.keepF32.empty())
+    asked.keepF32 = info.keepF32;
+  if (asked.type == "f16")
+    return emitError(
+        UnknownLoc::get(module.getContext()),
+        "a model cannot be trained in the precision \"f16\": its range is so "
+        "small that losses would have to be scaled; bf16 has that of f32, take "
+        "it instead");
+  return asked;
 }
 
 TrainingSteps trainingSteps(const TrainingOptions &options,
@@ -214,10 +230,12 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     return success(succeeded(all) &&
                    succeeded(declareVariables(module, *all, info.weights)));
   };
+  steps.precision = [&info](ModuleOp module, transforms::Precision asked) {
+    return precisionFor(module, std::move(asked), info);
+  };
   steps.differentiate = [options, &info](ModuleOp module) {
     auto all = complete(module, options, info);
-    return success(succeeded(all) && succeeded(mixPrecision(module, *all)) &&
-                   succeeded(differentiate(module, *all)));
+    return success(succeeded(all) && succeeded(differentiate(module, *all)));
   };
   steps.commandLine = {"--train"};
   if (!options.loss.empty())
@@ -226,8 +244,6 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--optimizer=" + options.optimizer);
   for (const std::string &pattern : options.trainable)
     steps.commandLine.push_back("--trainable=" + pattern);
-  if (!options.mixedPrecision.empty())
-    steps.commandLine.push_back("--mixed-precision=" + options.mixedPrecision);
   return steps;
 }
 

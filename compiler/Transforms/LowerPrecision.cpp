@@ -21,11 +21,14 @@
 // f32. Kernels compute element-wise ops on bf16 in f32 and round results.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/LowerPrecision.h"
+#include "compiler/Transforms/Passes.h"
 
 #include "compiler/Transforms/Constants.h"
-#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/PrecisionClasses.h"
 #include "dialects/graph/Graph.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 
@@ -37,60 +40,67 @@ namespace tinh::transforms {
 using namespace graph;
 
 //===----------------------------------------------------------------------===//
-// The classes
+// What is kept
 //===----------------------------------------------------------------------===//
+
+/// Of the model as a whole, and no node.
+static InFlightDiagnostic modelError(ModuleOp module) {
+  return emitError(UnknownLoc::get(module.getContext()));
+}
 
 namespace {
 
-using Classes = llvm::DenseMap<TypeID, PrecisionClass>;
+/// Ops that stay in f32 because a pattern fits their name, or that of a node of
+/// the model which they compute.
+class KeptOps {
+public:
+  LogicalResult parse(ModuleOp module, ArrayRef<std::string> texts);
+  bool contains(Operation *op);
+  /// Whether each pattern has fitted an op.
+  LogicalResult checkUse(ModuleOp module) const;
 
-template <typename... Ops>
-void classify(Classes &classes, PrecisionClass precision) {
-  (classes.try_emplace(TypeID::get<Ops>(), precision), ...);
-}
-
-Classes makeClasses() {
-  Classes classes;
-  classify<MatmulOp, ConvOp, ConvTransposeOp, ConvWeightGradientOp,
-           AttentionOp>(classes, PrecisionClass::Lowered);
-  classify<
-      // Exact, or as exact as a rounded result needs.
-      NegOp, AbsOp, SignOp, ReluOp, FloorOp, CeilOp, RoundOp, ErfOp, TanhOp,
-      SigmoidOp, GeluOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, WhereOp,
-      // What moves elements.
-      ReshapeOp, BroadcastOp, TransposeOp, ConcatOp, SliceOp, PadOp, MaxPoolOp,
-      MaxPoolGradientOp, StopGradientOp, DropoutOp>(classes,
-                                                    PrecisionClass::Follows);
-  classify<
-      // Statistics of many elements.
-      BatchNormOp, LayerNormOp, LrnOp, AvgPoolOp,
-      // Their gradients add up what indices may bring together.
-      GatherOp, GatherElementsOp, GatherNdOp>(classes, PrecisionClass::Rounded);
-  classify<
-      // An error of the operand grows in the result, or near some operands.
-      ExpOp, LogOp, PowOp, SqrtOp, RsqrtOp, ReciprocalOp, SoftplusOp, SinOp,
-      CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp, AsinhOp, AcoshOp,
-      AtanhOp, ModOp, FmodOp,
-      // Sums.
-      SoftmaxOp, LogSoftmaxOp, ReduceOp, VarianceOp, CumsumOp, ScatterOp,
-      ScatterElementsOp, ScatterNdOp,
-      // What gives or takes no floats, or says what precision it has.
-      NotOp, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightOp, CompareOp, IsNanOp,
-      IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, CustomGradientOp,
-      // What regions carry and hand on; ops in them have classes of their own.
-      IfOp, WhileOp, ScanOp, YieldOp, ConditionOp>(classes,
-                                                   PrecisionClass::Full);
-  return classes;
-}
+private:
+  struct Pattern {
+    StringRef text;
+    llvm::GlobPattern glob;
+    bool fitsSome = false;
+  };
+  SmallVector<Pattern> patterns;
+};
 
 } // namespace
 
-std::optional<PrecisionClass> precisionClassOf(OperationName op) {
-  static const Classes classes = makeClasses();
-  auto found = classes.find(op.getTypeID());
-  if (found == classes.end())
-    return std::nullopt;
-  return found->second;
+LogicalResult KeptOps::parse(ModuleOp module, ArrayRef<std::string> texts) {
+  for (const std::string &text : texts) {
+    auto glob = llvm::GlobPattern::create(text);
+    if (!glob)
+      return modelError(module)
+             << "the pattern \"" << text << "\" of what is kept in f32 is "
+             << "malformed: " << llvm::toString(glob.takeError());
+    patterns.push_back({text, std::move(*glob)});
+  }
+  return success();
+}
+
+bool KeptOps::contains(Operation *op) {
+  if (patterns.empty() || isa<ConstantOp>(op))
+    return false;
+  llvm::StringSet<> names = namesOf(op);
+  bool any = false;
+  for (Pattern &pattern : patterns)
+    if (llvm::any_of(names.keys(),
+                     [&](StringRef name) { return pattern.glob.match(name); }))
+      any = pattern.fitsSome = true;
+  return any;
+}
+
+LogicalResult KeptOps::checkUse(ModuleOp module) const {
+  for (const Pattern &pattern : patterns)
+    if (!pattern.fitsSome)
+      return modelError(module)
+             << "no op and no node of the model fits \"" << pattern.text
+             << "\", which is to say what is kept in f32";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,8 +111,8 @@ namespace {
 
 class PrecisionLowering {
 public:
-  PrecisionLowering(func::FuncOp function, FloatType low)
-      : function(function), low(low) {}
+  PrecisionLowering(func::FuncOp function, FloatType low, KeptOps &kept)
+      : function(function), low(low), kept(kept) {}
 
   int64_t run();
 
@@ -111,6 +121,7 @@ private:
   void findParameters(Operation *op);
   bool followsLow(Operation *op);
   bool canRound(Value parameter);
+  bool readsConstant(Operation *op);
   void limitMask(AttentionOp op);
   void computeLow(Operation *op);
   void roundResult(Operation *op);
@@ -132,6 +143,7 @@ private:
 
   func::FuncOp function;
   FloatType low;
+  KeptOps &kept;
   llvm::DenseSet<Value> parameters;      // Computed of variables and constants.
   llvm::DenseMap<Value, bool> roundable; // Of these, as far as it is known.
   llvm::DenseMap<Value, Value> casts;    // From f32.
@@ -164,6 +176,16 @@ bool PrecisionLowering::canRound(Value parameter) {
       return isFinite == number.isFinite();
     });
   return known->second;
+}
+
+/// Whether `op` takes elements of a constant, such as rows of an embedding,
+/// which is stored in the lower precision then. No gradients are added up in
+/// it, as they are in that of a variable.
+bool PrecisionLowering::readsConstant(Operation *op) {
+  if (!isa<GatherOp, GatherElementsOp, GatherNdOp>(op))
+    return false;
+  Value data = op->getOperand(0);
+  return data.getDefiningOp<ConstantOp>() && canRound(data);
 }
 
 /// Whether one operand has been rounded and the others, but for parameters,
@@ -236,8 +258,8 @@ void PrecisionLowering::limitMask(AttentionOp op) {
 
 void PrecisionLowering::visit(Operation *op) {
   findParameters(op);
-  if (op->getNumResults() != 1 || !isFull(op->getResult(0)) ||
-      parameters.contains(op->getResult(0)))
+  if (kept.contains(op) || op->getNumResults() != 1 ||
+      !isFull(op->getResult(0)) || parameters.contains(op->getResult(0)))
     return;
   switch (precisionClassOf(op->getName()).value_or(PrecisionClass::Full)) {
   case PrecisionClass::Lowered:
@@ -247,6 +269,8 @@ void PrecisionLowering::visit(Operation *op) {
   case PrecisionClass::Follows:
     return followsLow(op) ? computeLow(op) : void();
   case PrecisionClass::Rounded:
+    if (readsConstant(op))
+      return computeLow(op);
     return isLow(op->getOperand(0)) ? roundResult(op) : void();
   case PrecisionClass::Full:
     return;
@@ -269,19 +293,62 @@ int64_t PrecisionLowering::run() {
   return count;
 }
 
+//===----------------------------------------------------------------------===//
+// Of a model
+//===----------------------------------------------------------------------===//
+
+static FailureOr<FloatType> parsePrecision(ModuleOp module, StringRef name) {
+  Builder builder(module.getContext());
+  auto type = llvm::StringSwitch<FloatType>(name)
+                  .Case("bf16", builder.getBF16Type())
+                  .Case("f16", builder.getF16Type())
+                  .Case("f32", builder.getF32Type())
+                  .Case("", builder.getF32Type())
+                  .Default({});
+  if (type)
+    return type;
+  return modelError(module) << "there is no precision \"" << name
+                            << "\"; there are f32, bf16 and f16";
+}
+
+FailureOr<int64_t> lowerPrecision(ModuleOp module, const Precision &precision) {
+  FailureOr<FloatType> low = parsePrecision(module, precision.type);
+  KeptOps kept;
+  if (failed(low) || failed(kept.parse(module, precision.keepF32)))
+    return failure();
+  if (low->isF32() && precision.keepF32.empty())
+    return 0;
+  if (low->isF32())
+    return modelError(module)
+           << "all of the model is f32; what is kept in it can be "
+              "said of the precisions bf16 and f16";
+  int64_t count = 0;
+  for (auto function : module.getOps<func::FuncOp>())
+    count += PrecisionLowering(function, *low, kept).run();
+  if (failed(kept.checkUse(module)))
+    return failure();
+  if (count > 0)
+    return count;
+  return modelError(module)
+         << "the precision \"" << precision.type
+         << "\" changes nothing: the model has no products or convolutions in "
+            "f32, or all of them are kept; leave it out";
+}
+
 namespace {
 
 struct LowerPrecisionPass : impl::LowerPrecisionBase<LowerPrecisionPass> {
+  using LowerPrecisionBase::LowerPrecisionBase;
+
   void runOnOperation() override {
-    numLowered +=
-        lowerPrecision(getOperation(), BFloat16Type::get(&getContext()));
+    Precision precision{type, {keepF32.begin(), keepF32.end()}};
+    auto count = lowerPrecision(getOperation(), precision);
+    if (failed(count))
+      return signalPassFailure();
+    numLowered += *count;
   }
 };
 
 } // namespace
-
-int64_t lowerPrecision(func::FuncOp function, FloatType low) {
-  return PrecisionLowering(function, low).run();
-}
 
 } // namespace tinh::transforms

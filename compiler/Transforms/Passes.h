@@ -15,6 +15,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <string>
+#include <vector>
+
 namespace tinh::transforms {
 
 #define GEN_PASS_DECL
@@ -62,10 +65,18 @@ void forgetGradients(mlir::func::FuncOp function);
 /// Rewrites variances as means of squared distances; returns how many.
 int64_t decomposeVariance(mlir::func::FuncOp function);
 
-/// Gives ops that may lose precision floats of type `low` in the place of f32
-/// ones (compiler/Transforms/LowerPrecision.h); returns how many. Arguments and
-/// results of the function keep their types.
-int64_t lowerPrecision(mlir::func::FuncOp function, mlir::FloatType low);
+/// What the arithmetic that costs most computes in.
+struct Precision {
+  std::string type; ///< "f32", "bf16" or "f16"; empty: f32.
+  /// Patterns of the names of ops, or of the model's nodes, that stay in f32.
+  std::vector<std::string> keepF32;
+};
+/// Gives ops that may lose precision (compiler/Transforms/PrecisionClasses.h)
+/// floats of the lower one in the place of f32; returns how many. Arguments and
+/// results of functions keep their types. Fails, with a message, if there is no
+/// such precision, a pattern fits nothing, or nothing changes.
+llvm::FailureOr<int64_t> lowerPrecision(mlir::ModuleOp module,
+                                        const Precision &precision);
 
 struct LayoutCounts {
   int64_t converted = 0, transposes = 0;

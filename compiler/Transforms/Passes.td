@@ -182,20 +182,26 @@ def DecomposeVariance : Pass<"decompose-variance", "::mlir::func::FuncOp"> {
   ];
 }
 
-def LowerPrecision : Pass<"lower-precision", "::mlir::func::FuncOp"> {
-  let summary = "Compute products on bf16";
+def LowerPrecision : Pass<"lower-precision", "::mlir::ModuleOp"> {
+  let summary = "Compute products on bf16 or f16";
   let description = [{
-    Matrix products, convolutions and attention take bf16 operands and give bf16
-    results, and so do ops between them that lose nothing by it. Norms, sums,
-    softmax, exponentials and the like stay in f32, as do arguments and results
-    of the function. compiler/Transforms/LowerPrecision.cpp has the classes of
-    all ops.
+    Matrix products, convolutions and attention take operands of the lower
+    precision and give such results, and so do ops between them that lose nothing
+    by it. Norms, sums, softmax, exponentials and the like stay in f32, as do
+    arguments and results of functions, and ops that a pattern fits.
+    compiler/Transforms/PrecisionClasses.cpp has the classes of all ops.
 
     Preconditions: phase `normalised`. Weights that are trained are arguments
     with `graph.variable`.
   }];
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"",
+           "bf16 or f16, or f32, which changes nothing">,
+    ListOption<"keepF32", "keep-f32", "std::string",
+               "Patterns of names of ops or of the model's nodes that stay f32">
+  ];
   let statistics = [
-    Statistic<"numLowered", "lowered", "Ops whose results became bf16">
+    Statistic<"numLowered", "lowered", "Ops whose results were rounded">
   ];
 }
 

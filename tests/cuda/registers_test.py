@@ -67,14 +67,14 @@ class RegistersTest(cuda_test.CudaTest):
             self.check_chips(
                 network(), *step("cross_entropy", "sgd,lr=0.1,momentum=0.9")
             )
-        bf16 = "--mixed-precision=bf16"
+        bf16 = "--precision=bf16"
         self.check_chips(network(), *step("cross_entropy", "adamw,lr=0.001", bf16))
 
     def test_transformers(self):
         layer = cuda_models.transformer_layer(4, 128, 256)
         self.check_chips(layer)
         self.check_chips(layer, *step("mse", "adam,lr=0.001"))
-        self.check_chips(layer, *step("mse", "adamw,lr=0.001", "--mixed-precision=bf16"))
+        self.check_chips(layer, *step("mse", "adamw,lr=0.001", "--precision=bf16"))
         self.check_chips(layer, *step("mse", "sgd,lr=0.1", "--allow-tf32"))
 
     def test_recurrences(self):

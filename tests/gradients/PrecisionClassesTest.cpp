@@ -1,4 +1,4 @@
-//===- PrecisionClassesTest.cpp - Ops and mixed precision -----------------===//
+//===- PrecisionClassesTest.cpp - Ops and lower precision -----------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A new op must say how it takes part in mixed precision, and what the pass
+// A new op must say how it takes part in lower precision, and what the pass
 // makes of a model must still have gradients.
 //
 //===----------------------------------------------------------------------===//
 #include "tests/gradients/Cases.h"
 
-#include "compiler/Transforms/LowerPrecision.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/PrecisionClasses.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/Verifier.h"
@@ -38,7 +38,7 @@ TEST_F(PrecisionClasses, AllOpsOfModelsHaveOne) {
 
 /// The case in f32, all of whose inputs have been rounded: ops that may take
 /// bf16 do.
-static std::string inMixedPrecision(const GradientCase &gradientCase) {
+static std::string inF32(const GradientCase &gradientCase) {
   std::string text = functionOf(gradientCase);
   for (size_t at = 0; (at = text.find("f64", at)) != std::string::npos;)
     text.replace(at, 3, "f32");
@@ -60,16 +60,16 @@ static void roundArguments(mlir::func::FuncOp function) {
   }
 }
 
-class MixedPrecision : public GradientTest,
+class LowerPrecision : public GradientTest,
                        public testing::WithParamInterface<GradientCase> {};
 
-TEST_P(MixedPrecision, HasGradients) {
-  auto module = parse(inMixedPrecision(GetParam()));
+TEST_P(LowerPrecision, HasGradients) {
+  auto module = parse(inF32(GetParam()));
   ASSERT_TRUE(module);
   auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
   auto type = main.getFunctionType();
   roundArguments(main);
-  transforms::lowerPrecision(main, mlir::BFloat16Type::get(&context));
+  (void)transforms::lowerPrecision(*module, {"bf16", {}});
   EXPECT_TRUE(succeeded(mlir::verify(*module))) << message;
   EXPECT_EQ(main.getFunctionType(), type);
   mlir::func::FuncOp gradient = differentiate(main);
@@ -77,7 +77,7 @@ TEST_P(MixedPrecision, HasGradients) {
   EXPECT_TRUE(succeeded(mlir::verify(*module))) << message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, MixedPrecision, testing::ValuesIn(allCases()),
+INSTANTIATE_TEST_SUITE_P(Ops, LowerPrecision, testing::ValuesIn(allCases()),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace tinh::test

@@ -152,10 +152,10 @@ class ConvLayoutTest(tool_test.ToolTest):
                     f"{cpu}-adamw", "adamw,lr=0.003", f"--cpu={cpu}", tolerance=1e-3
                 )
 
-    def test_mixed_precision(self):
+    def test_precision(self):
         for cpu in ("native", "x86-64-v3"):
             with self.subTest(cpu=cpu):
-                options = ("--mixed-precision=bf16", f"--cpu={cpu}")
+                options = ("--precision=bf16", f"--cpu={cpu}")
                 self.compare(f"bf16-{cpu}", MOMENTUM, *options, tolerance=2e-3)
 
     def test_memory_budget(self):

@@ -144,17 +144,26 @@ class ErrorsTest(tool_test.ToolTest):
         done = self.train("--train", "--optimizer=sgd")
         self.fails(done, "the model's file names no loss; --loss=NAME does")
 
-    def test_mixed_precision(self):
+    def test_precision(self):
         train = ["--train", "--loss=mse", "--optimizer=sgd"]
         for name, parts in (
-            ("f16", ('mixed precision "f16" is not supported', "scaled", "bf16")),
-            ("f8", ('there is no mixed precision "f8"; there is bf16',)),
+            ("f16", ('cannot be trained in the precision "f16"', "scaled", "bf16")),
+            ("f8", ('there is no precision "f8"; there are f32, bf16 and f16',)),
             # The only op is an element-wise one.
             ("bf16", ('"bf16" changes nothing', "no products or convolutions")),
         ):
-            self.fails(self.train(*train, f"--mixed-precision={name}"), *parts)
-        said = {"mixed_precision": "f16"}
-        self.fails(self.train(*train, training=said), '"f16" is not supported')
+            self.fails(self.train(*train, f"--precision={name}"), *parts)
+        said = {"precision": "f16"}
+        self.fails(self.train(*train, training=said), 'the precision "f16"')
+        for patterns, message in (
+            ("mul,conv*", 'no op and no node of the model fits "conv*"'),
+            ("[", 'the pattern "[" of what is kept in f32 is malformed'),
+            ("mul", '"bf16" changes nothing'),
+        ):
+            options = (*train, "--precision=bf16", f"--keep-f32={patterns}")
+            self.fails(self.train(*options), message)
+        done = self.train(*train, "--keep-f32=mul")
+        self.fails(done, "all of the model is f32; what is kept")
 
     def test_memory_budget(self):
         train = ("--train", "--loss=mse", "--optimizer=sgd")
@@ -178,7 +187,8 @@ class ErrorsTest(tool_test.ToolTest):
             ({"loss": "mse"}, '"training": "loss" is not an object'),
             ({"optimizer": {"lr": 1}}, '"training": "optimizer" is not an object'),
             ({"loss": {"name": "mse", "x": [1]}}, '"training": "loss" is not an'),
-            ({"mixed_precision": 1}, '"training": "mixed_precision" is not a string'),
+            ({"precision": 1}, '"training": "precision" is not a string'),
+            ({"keep_f32": "fc"}, '"training": "keep_f32" is not a list'),
             ({"trainable": "fc*"}, '"training": "trainable" is not a list'),
         ):
             self.fails(self.train(training=training), message)
@@ -187,7 +197,8 @@ class ErrorsTest(tool_test.ToolTest):
         for options, message in (
             (["--loss=mse"], "are about --train"),
             (["--trainable=w"], "are about --train"),
-            (["--mixed-precision=bf16"], "are about --train"),
+            (["--precision=bf16", "--emit=graph"], "about phase 'differentiated'"),
+            (["--keep-f32=mul", "--from=fused"], "about phase 'differentiated'"),
             (
                 ["--train", "--loss=mse", "--optimizer=sgd", "--emit=onnx"],
                 "--emit=onnx writes models as they are read",

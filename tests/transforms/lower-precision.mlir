@@ -118,3 +118,19 @@ func.func @others(%x: tensor<2x4xf32>, %w: tensor<4x4xf32> {graph.variable = "w"
   }
   return %0, %1, %2, %3 : tensor<2x4xf32>, tensor<2x2xf64>, tensor<4x4xf32>, tensor<2x4xf32>
 }
+
+// -----
+
+// Rows of a constant are rounded where they are stored, those of a variable,
+// whose gradients are added up, are not.
+// CHECK-LABEL: func.func @embedding
+// CHECK: %[[W:.*]] = graph.cast %{{.*}} : tensor<9x4xf32> to tensor<9x4xbf16>
+// CHECK: graph.gather %[[W]], {{.*}} -> tensor<2x4xbf16>
+// CHECK: graph.gather %arg1, {{.*}} -> tensor<2x4xf32>
+// CHECK: return {{.*}} : tensor<2x4xf32>, tensor<2x4xf32>
+func.func @embedding(%i: tensor<2xi64>, %v: tensor<9x4xf32> {graph.variable = "v"}) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %w = graph.constant dense<0.1> : tensor<9x4xf32>
+  %0 = graph.gather %w, %i axis 0 : tensor<9x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
+  %1 = graph.gather %v, %i axis 0 : tensor<9x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}

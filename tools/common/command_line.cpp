@@ -61,6 +61,18 @@ void add_jobs(CLI::App &app, unsigned *jobs) {
       ->capture_default_str();
 }
 
+void add_precision(CLI::App &app, std::string *precision,
+                   std::vector<std::string> *keep_f32) {
+  app.add_option("--precision", *precision,
+                 "f32 (the default), bf16 or f16: what products and "
+                 "convolutions read and store weights in; sums, norms, "
+                 "softmax, inputs and outputs stay f32");
+  app.add_option("--keep-f32", *keep_f32,
+                 "patterns, such as 'conv,/head/*', of names of ops or of the "
+                 "model's nodes that stay in f32")
+      ->delimiter(',');
+}
+
 void add_runs(CLI::App &app, uint32_t *runs) {
   app.add_option("--runs", *runs, "runs to time")
       ->check(CLI::Range(1, 100000000))

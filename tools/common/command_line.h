@@ -19,6 +19,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tinh::tools {
 
@@ -38,6 +40,11 @@ void add_device(CLI::App &app, tinh_use_device_t *device, uint32_t *gpu);
 
 /// -j, --jobs: threads that compile it.
 void add_jobs(CLI::App &app, unsigned *jobs);
+
+/// --precision and --keep-f32: what the model's products compute in, and what
+/// is left out of that.
+void add_precision(CLI::App &app, std::string *precision,
+                   std::vector<std::string> *keep_f32);
 
 /// --runs: how often it is run, with times. The default is what `*runs` holds.
 void add_runs(CLI::App &app, uint32_t *runs);

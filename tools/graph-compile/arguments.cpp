@@ -58,9 +58,6 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
   app.add_option("--trainable", arguments.training.trainable,
                  "a pattern, such as 'fc*': of the weights only those are "
                  "trained whose names fit one; others stay as they are");
-  app.add_option("--mixed-precision", arguments.training.mixedPrecision,
-                 "bf16: products and convolutions read bf16; weights, sums and "
-                 "updates stay f32");
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
@@ -77,6 +74,8 @@ void defineCode(CLI::App &app, Arguments &arguments) {
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
                  "LLVM's");
+  transforms::Precision &precision = arguments.compile.phases.precision;
+  add_precision(app, &precision.type, &precision.keepF32);
   app.add_option("--memory-budget", arguments.memoryBudget,
                  "what an arena and the variables may take together: 260MB, "
                  "248MiB, or 60% of what they take without it; values are "
@@ -211,9 +210,8 @@ bool checkTraining(const Arguments &arguments, Phase from) {
   };
   if (!arguments.train)
     return (training.loss.empty() && training.optimizer.empty() &&
-            training.trainable.empty() && training.mixedPrecision.empty()) ||
-           fail("--loss, --optimizer, --trainable and --mixed-precision are "
-                "about --train");
+            training.trainable.empty()) ||
+           fail("--loss, --optimizer and --trainable are about --train");
   if (from >= Phase::Differentiated)
     return fail("--train takes models in phase " +
                 phaseNames(Phase::Normalised) + ", not '" + arguments.from +
@@ -238,6 +236,18 @@ bool checkLoadableWeights(const Arguments &arguments, Phase from) {
     return fail("takes models in phase 'graph', not '" + arguments.from + "'");
   return !isFormat(arguments.emit) ||
          fail("is about artifacts, not --emit=" + arguments.emit);
+}
+
+/// Whether there is something to do about --precision and --keep-f32.
+bool checkPrecision(const Arguments &arguments, Phase from, Phase to) {
+  const transforms::Precision &precision = arguments.compile.phases.precision;
+  if ((precision.type.empty() && precision.keepF32.empty()) ||
+      (from < Phase::Differentiated && to >= Phase::Differentiated))
+    return true;
+  llvm::errs() << "error: --precision and --keep-f32 are about phase "
+                  "'differentiated', which is not between '"
+               << arguments.from << "' and '" << arguments.emit << "'\n";
+  return false;
 }
 
 /// Reads --memory-budget and checks that there is something to do about it.
@@ -295,6 +305,7 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
     }
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
+      !checkPrecision(arguments, job.from, job.to) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;

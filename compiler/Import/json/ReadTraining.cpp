@@ -49,8 +49,9 @@ bool readTraining(const Json &root, TrainingInfo &training,
   };
   if (!value->is_object())
     return fail("expected an object with \"loss\" and \"optimizer\"");
-  std::string unknown = unknownKey(
-      *value, {"loss", "optimizer", "trainable", "mixed_precision", "comment"});
+  std::string unknown =
+      unknownKey(*value, {"loss", "optimizer", "trainable", "precision",
+                          "keep_f32", "comment"});
   if (!unknown.empty())
     return fail("unknown key \"" + unknown + "\"");
   for (auto [key, text] : {std::pair("loss", &training.loss),
@@ -65,12 +66,15 @@ bool readTraining(const Json &root, TrainingInfo &training,
                   "numbers, booleans or strings");
     *text = *read;
   }
-  const Json *patterns = find(*value, "trainable");
-  if (patterns && !readPatterns(*patterns, training.trainable))
-    return fail("\"trainable\" is not a list of patterns");
-  if (find(*value, "mixed_precision") &&
-      !getString(*value, "mixed_precision", training.mixedPrecision))
-    return fail("\"mixed_precision\" is not a string");
+  for (auto [key, list] : {std::pair("trainable", &training.trainable),
+                           std::pair("keep_f32", &training.keepF32)}) {
+    const Json *patterns = find(*value, key);
+    if (patterns && !readPatterns(*patterns, *list))
+      return fail("\"" + llvm::Twine(key) + "\" is not a list of patterns");
+  }
+  if (find(*value, "precision") &&
+      !getString(*value, "precision", training.precision))
+    return fail("\"precision\" is not a string");
   return true;
 }
 

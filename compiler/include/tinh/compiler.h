@@ -49,9 +49,6 @@ struct TrainingRequest {
   /// Patterns, such as "fc*", of the names of the weights that are trained;
   /// none: all.
   std::vector<std::string> trainable;
-  /// "bf16": products and convolutions read bf16, beside f32 weights. Empty:
-  /// what the model's file says, or the model as it is.
-  std::string mixedPrecision;
 };
 
 /// What runs a model's kernels.
@@ -87,6 +84,14 @@ struct CompileRequest {
   /// Make an artifact that trains, with functions train_step, evaluate and
   /// predict in place of the model itself.
   std::optional<TrainingRequest> training;
+  /// What products and convolutions compute in, and store weights in: "f32",
+  /// "bf16" or "f16". Sums within them, norms and softmax are f32, and so are
+  /// inputs, outputs and what is trained. Empty: what the file of a model that
+  /// is trained says, or f32.
+  std::string precision;
+  /// Patterns, such as "conv" or "/head/*", of names of ops or of the model's
+  /// nodes that stay in f32.
+  std::vector<std::string> keepF32;
   /// What an arena and the variables may take together: "260000000", "260MB",
   /// "248MiB", or "60%" of what they take without it. Values are computed
   /// again, in the backward pass of a training step, rather than kept where a

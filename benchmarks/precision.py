@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares compiled training steps in bf16 mixed precision with those in f32.
+"""Compares compiled training steps in bf16 with those in f32.
 
-    mixed_precision.py [--build DIR] [--rounds N] [TASK ...]
-    mixed_precision.py --curve [TASK ...]
+    precision.py [--build DIR] [--rounds N] [TASK ...]
+    precision.py --curve [TASK ...]
 
 Both artifacts, made by graph-compile --train with and without
---mixed-precision=bf16, are loaded by one process and take turns, on one thread.
+--precision=bf16, are loaded by one process and take turns, on one thread.
 Prints a table in Markdown: CPU time of a step, which other programs disturb
 little, and memory; with --curve the losses of 50 steps on ten batches in turn.
 Run it with the Python of `./dev bench` (build/venv-bench).
@@ -21,7 +21,7 @@ from compare_training import ROOT, prepare
 from tinh_runtime import Model
 from training_tasks import TASKS
 
-PRECISIONS = {"f32": [], "bf16": ["--mixed-precision=bf16"]}
+PRECISIONS = {"f32": [], "bf16": ["--precision=bf16"]}
 TIMED = ["two_layer", "mlp", "resnet18"]
 CURVES = ["mlp", "resnet18_small"]
 STEPS = 50

@@ -1,10 +1,10 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training in mixed precision beside training in f32.
+"""Training in bf16 beside training in f32.
 
 usage: PYTHONPATH=tests/support:benchmarks python
-           tests/training/mixed_precision_test.py BIN_DIR LIBRARY
+           tests/training/precision_test.py BIN_DIR LIBRARY
            [unittest's options]
 """
 
@@ -22,7 +22,7 @@ from tinh_runtime import Model
 from training_test import Network, mse
 
 LIBRARY = None  # libtinh_runtime.so.
-MIXED = "--mixed-precision=bf16"
+MIXED = "--precision=bf16"
 CPUS = ("native", "x86-64-v3")
 
 
@@ -33,7 +33,7 @@ def rounded(x):
     return (bits & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
 
-class MixedPrecisionTest(tool_test.ToolTest):
+class PrecisionTest(tool_test.ToolTest):
     def compile_model(self, model, *options, output=None):
         """A file that no other call has made: a library that is loaded is not
         loaded again."""
@@ -155,7 +155,7 @@ class MixedPrecisionTest(tool_test.ToolTest):
         options = ["--loss=cross_entropy", "--optimizer=sgd", "--emit=plan"]
         plain = self.compile_model(model, *options, output="plain.mlir").read_text()
         mixed = self.compile_model(model, *options, MIXED, output="a.mlir").read_text()
-        model["training"] = {"mixed_precision": "bf16"}
+        model["training"] = {"precision": "bf16"}
         said = self.compile_model(model, *options, output="b.mlir").read_text()
         self.assertEqual(mixed, said)
         arenas = [

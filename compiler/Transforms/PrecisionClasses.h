@@ -1,12 +1,12 @@
-//===- LowerPrecision.h - Which ops take lower precision --------*- C++ -*-===//
+//===- PrecisionClasses.h - Which ops take lower precision ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_TRANSFORMS_LOWERPRECISION_H
-#define TINH_COMPILER_TRANSFORMS_LOWERPRECISION_H
+#ifndef TINH_COMPILER_TRANSFORMS_PRECISIONCLASSES_H
+#define TINH_COMPILER_TRANSFORMS_PRECISIONCLASSES_H
 
 #include "mlir/IR/OperationSupport.h"
 
@@ -14,7 +14,7 @@
 
 namespace tinh::transforms {
 
-/// How an op takes part in a model of mixed precision.
+/// How an op takes part in a model of lower precision.
 enum class PrecisionClass {
   /// Products: operands and result are of the lower precision, and kernels sum
   /// in f32.
@@ -33,4 +33,4 @@ std::optional<PrecisionClass> precisionClassOf(mlir::OperationName op);
 
 } // namespace tinh::transforms
 
-#endif // TINH_COMPILER_TRANSFORMS_LOWERPRECISION_H
+#endif // TINH_COMPILER_TRANSFORMS_PRECISIONCLASSES_H
