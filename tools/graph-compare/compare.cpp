@@ -112,8 +112,8 @@ private:
                              const CompileOptions &watched) {
     double start = now();
     CompileReport report;
-    if (failed(runPhases(*copy, Phase::Graph, Phase::Normalised, watched.phases,
-                         report)))
+    if (failed(runPhases(*copy, Phase::Graph, Phase::Differentiated,
+                         watched.phases, report)))
       return failure();
     try {
       configure({.workers = result.threads});

@@ -37,6 +37,8 @@ int main(int argc, char **argv) {
   add_runs(app, &options.runs);
   app.add_option("--cpu", options.compile.cpu,
                  "the CPU to compile for; native if not given");
+  transforms::Precision &precision = options.compile.phases.precision;
+  add_precision(app, &precision.type, &precision.keepF32);
   app.add_option("--target", target,
                  "cpu, or cuda: both ways on the first GPU, for which this is "
                  "compiled")
