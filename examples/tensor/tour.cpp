@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include <iostream>
+#include <tinh/autocast.h>
 #include <tinh/autograd.h>
 #include <tinh/tensor.h>
 
@@ -79,6 +80,13 @@ static void fail() {
   }
 }
 
+static void lower() {
+  Tensor x = tinh::ones({2, 300}), w = tinh::full({300, 4}, 0.1);
+  tinh::Autocast scope(tinh::bfloat16);
+  Tensor y = tinh::relu(tinh::matmul(x, w));
+  std::cout << y.dtype() << ' ' << tinh::softmax(y, 1).dtype() << '\n';
+}
+
 int main() {
   create();
   compute();
@@ -87,4 +95,5 @@ int main() {
   draw();
   differentiate();
   fail();
+  lower();
 }

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "tests/gradients/Cases.h"
 
+#include "compiler/Eager/ElementwiseNames.h"
+#include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionClasses.h"
 #include "dialects/graph/Graph.h"
@@ -34,6 +36,26 @@ TEST_F(PrecisionClasses, AllOpsOfModelsHaveOne) {
     if (op.hasInterface<graph::DifferentiableOpInterface>())
       EXPECT_TRUE(transforms::precisionClassOf(op)) << op.getStringRef().str();
   }
+}
+
+/// An Autocast of tensors knows the same classes.
+TEST_F(PrecisionClasses, TensorsHaveTheSame) {
+  // Of integers and booleans, which have no precision.
+  llvm::StringSet<> exact{"not",        "and",         "or",    "xor",
+                          "shift_left", "shift_right", "isnan", "isinf"};
+  size_t known = 0;
+  for (auto [i, name] : llvm::enumerate(eager::kElementwiseNames)) {
+    auto op = mlir::RegisteredOperationName::lookup(
+        ("graph." + llvm::Twine(name)).str(), &context);
+    if (!op || exact.contains(name))
+      continue;
+    ++known;
+    EXPECT_EQ(eager::isFull(static_cast<eager::ElementwiseOp>(i)),
+              transforms::precisionClassOf(*op) ==
+                  transforms::PrecisionClass::Full)
+        << name;
+  }
+  EXPECT_GE(known, 30u);
 }
 
 /// The case in f32, all of whose inputs have been rounded: ops that may take

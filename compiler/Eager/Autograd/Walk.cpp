@@ -12,6 +12,7 @@
 #include "compiler/Eager/CheckNumerics.h"
 #include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Support.h"
+#include "tinh/autocast.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -161,6 +162,7 @@ void Walk::visit(Arrived arrived) {
 
 std::vector<Tensor> Walk::run() {
   GradModeScope mode(isRecorded());
+  Autocast exact(float32); // Gradients have the dtypes of what they are of.
   while (!queue.empty()) {
     Node *node = queue.top();
     queue.pop();

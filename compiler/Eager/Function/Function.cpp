@@ -11,6 +11,7 @@
 #include "compiler/Eager/Autograd/Tape.h"
 #include "compiler/Eager/Function/FunctionImpl.h"
 #include "compiler/Eager/Function/TraceBackend.h"
+#include "compiler/Eager/Tensor/Autocast.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -93,7 +94,8 @@ static std::string shapeText(const Dims &sizes) {
 
 bool Function::Impl::Specialisation::fits(std::span<const Tensor> given,
                                           const std::string &key) const {
-  if (key != this->key || given.size() != inputs.size())
+  if (key != this->key || autocast != eager::autocastDType ||
+      given.size() != inputs.size())
     return false;
   for (auto [tensor, input] : llvm::zip_equal(given, inputs)) {
     const TensorImpl &impl = implOf(tensor);
@@ -136,6 +138,9 @@ Function::Impl::Specialisation::difference(std::span<const Tensor> given,
       return "argument " + std::to_string(i) +
              (isLeaf ? ": a constant instead of a leaf"
                      : ": a leaf instead of a constant");
+  if (autocast != eager::autocastDType)
+    return std::string("autocast to ") + tinh_dtype_name(eager::autocastDType) +
+           " instead of " + tinh_dtype_name(autocast);
   if (key == this->key)
     return "other captured tensors are leaves";
   return "numbers (" + key + ") instead of (" + this->key + ")";
@@ -182,6 +187,7 @@ Function::Impl::find(const Body &body, std::span<const Tensor> inputs,
   noteRetrace(inputs, key);
   Specialisation made;
   made.key = key;
+  made.autocast = eager::autocastDType;
   for (const Tensor &input : inputs) {
     const TensorImpl &impl = implOf(input);
     made.inputs.emplace_back(impl.dtype, impl.sizes);

@@ -71,6 +71,7 @@ private:
   /// The compiled function for one signature.
   struct Specialisation {
     std::string key;
+    tinh_dtype_t autocast = TINH_DTYPE_F32; // In which it was traced.
     std::vector<std::pair<tinh_dtype_t, eager::Dims>> inputs;
     std::vector<bool> leaves; // Which inputs are leaves of the tape.
     std::shared_ptr<eager::TracedGraph> graph;

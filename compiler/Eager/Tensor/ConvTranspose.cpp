@@ -11,6 +11,7 @@
 // is a convolution of the input with every stride-th tap.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 #include "compiler/Eager/Tensor/Windows.h"
@@ -171,27 +172,28 @@ Tensor tinh::conv_transpose(Operand x, Operand weights, const Tensor &bias,
                             const IntArray &output_padding,
                             const IntArray &dilation, int64_t groups) {
   Call call{"conv_transpose", x.at};
-  Tensor kernel = toTensor(weights, call);
+  Tensor kernel = lowered(toTensor(weights, call), call);
+  Tensor offset = lowered(bias, call);
   const TensorImpl &w = use(kernel, call);
   if (w.rank() < 3 || w.rank() > 5)
     fail(call, "weights have shape ", w.sizes,
          "; they must be [C, O / groups, …] with 1 to 3 spatial dimensions");
   uint32_t rank = w.rank() - 2;
-  Tensor input = withBatch(x, rank, call);
+  Tensor input = lowered(withBatch(x, rank, call), call);
   const TensorImpl &impl = use(input, call);
   checkWeights(impl, w, rank, groups, call);
   if (w.sizes[0] != impl.sizes[1] || w.sizes[0] % groups != 0)
     fail(call, "weights of shape ", w.sizes, " in ", groups,
          " groups do not fit an input of shape ", impl.sizes);
-  checkBias(bias, w.sizes[1] * groups, impl.dtype, call);
+  checkBias(offset, w.sizes[1] * groups, impl.dtype, call);
 
   Window asked =
       makeWindow(rank, spatialSizes(w), stride, padding, dilation, call);
   Dims extra = perDimension("output_padding", output_padding, rank, 0, call);
   asked.groups = groups;
   Tensor turned = turnedWeights(w, groups, call);
-  Tensor out = hasPhases(asked, bias.defined())
-                   ? convolvePhases(impl, turned, bias, asked, extra, call)
-                   : convolveSpread(impl, turned, bias, asked, extra, call);
+  Tensor out = hasPhases(asked, offset.defined())
+                   ? convolvePhases(impl, turned, offset, asked, extra, call)
+                   : convolveSpread(impl, turned, offset, asked, extra, call);
   return withoutBatch(out, x, call);
 }

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Elementwise.h"
 
+#include "compiler/Eager/Tensor/Autocast.h"
+
 using namespace tinh;
 using namespace tinh::eager;
 
@@ -73,6 +75,8 @@ private:
 Tensor eager::elementwise(ElementwiseOp op, std::span<const Operand> operands,
                           tinh_dtype_t compute, tinh_dtype_t result,
                           const Call &call) {
+  if (isFull(op))
+    result = compute = fullDType(compute);
   ElementwiseInputs inputs(op, operands, compute, call);
   Tensor out = makeTensor(result, inputs.sizes());
   TensorImpl &impl = *TensorAccess::get(out);

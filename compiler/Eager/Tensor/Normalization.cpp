@@ -10,6 +10,7 @@
 // write memory once; the others are made of these and of sums.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 #include "tinh/autograd.h"
@@ -31,7 +32,9 @@ static void requireFloating(const TensorImpl &x, const Call &call) {
 
 static Tensor softmaxLike(SoftmaxOp op, const Operand &x, int64_t axis,
                           const Call &call) {
-  Tensor tensor = toTensor(x, call);
+  Tensor given = toTensor(x, call);
+  Tensor tensor =
+      converted(use(given, call), fullDType(use(given, call).dtype), call);
   const TensorImpl &impl = use(tensor, call);
   requireFloating(impl, call);
   axis = checkedAxis(axis, impl.rank(), call);
@@ -91,12 +94,17 @@ static Tensor normalize(const Operand &x, const Shape &shape,
 
 Tensor tinh::layer_norm(Operand x, const Shape &shape, const Tensor &weights,
                         const Tensor &bias, double epsilon) {
-  return normalize(x, shape, weights, bias, epsilon, false,
-                   {"layer_norm", x.at});
+  Call call{"layer_norm", x.at};
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    return normalize(wide, shape, weights, bias, epsilon, false, call);
+  });
 }
 Tensor tinh::rms_norm(Operand x, const Shape &shape, const Tensor &weights,
                       double epsilon) {
-  return normalize(x, shape, weights, {}, epsilon, true, {"rms_norm", x.at});
+  Call call{"rms_norm", x.at};
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    return normalize(wide, shape, weights, {}, epsilon, true, call);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,11 +153,13 @@ Tensor tinh::batch_norm(Operand x, const Tensor &mean, const Tensor &variance,
                         const Tensor &weights, const Tensor &bias,
                         double epsilon) {
   Call call{"batch_norm", x.at};
-  Tensor tensor = toTensor(x, call);
-  const TensorImpl &impl = requireChannels(tensor, call);
   use(mean, call);
   use(variance, call);
-  return applyStatistics(impl, mean, variance, weights, bias, epsilon, call);
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    Tensor tensor = toTensor(wide, call);
+    const TensorImpl &impl = requireChannels(tensor, call);
+    return applyStatistics(impl, mean, variance, weights, bias, epsilon, call);
+  });
 }
 
 /// Moves a running statistic toward what a batch has, which is no part of what
@@ -163,11 +173,10 @@ static void moveTowards(const Tensor &statistic, const Tensor &value,
   statistic.addmul_(sameCall(constant, call), momentum);
 }
 
-Tensor tinh::batch_norm_training(Operand x, const Tensor &mean,
-                                 const Tensor &variance, const Tensor &weights,
-                                 const Tensor &bias, double momentum,
-                                 double epsilon) {
-  Call call{"batch_norm_training", x.at};
+static Tensor normalizeBatch(const Operand &x, const Tensor &mean,
+                             const Tensor &variance, const Tensor &weights,
+                             const Tensor &bias, double momentum,
+                             double epsilon, const Call &call) {
   Tensor tensor = toTensor(x, call);
   const TensorImpl &impl = requireChannels(tensor, call);
   Axes axes = 0;
@@ -184,9 +193,20 @@ Tensor tinh::batch_norm_training(Operand x, const Tensor &mean,
                          call);
 }
 
-Tensor tinh::group_norm(Operand x, int64_t groups, const Tensor &weights,
-                        const Tensor &bias, double epsilon) {
-  Call call{"group_norm", x.at};
+Tensor tinh::batch_norm_training(Operand x, const Tensor &mean,
+                                 const Tensor &variance, const Tensor &weights,
+                                 const Tensor &bias, double momentum,
+                                 double epsilon) {
+  Call call{"batch_norm_training", x.at};
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    return normalizeBatch(wide, mean, variance, weights, bias, momentum,
+                          epsilon, call);
+  });
+}
+
+static Tensor normalizeGroups(const Operand &x, int64_t groups,
+                              const Tensor &weights, const Tensor &bias,
+                              double epsilon, const Call &call) {
   Tensor tensor = toTensor(x, call);
   const TensorImpl &impl = requireChannels(tensor, call);
   if (groups < 1 || impl.sizes[1] % groups != 0)
@@ -209,6 +229,14 @@ Tensor tinh::group_norm(Operand x, int64_t groups, const Tensor &weights,
   if (shift.defined())
     out = add(op(out), op(byChannel(shift, impl, call)));
   return out;
+}
+
+Tensor tinh::group_norm(Operand x, int64_t groups, const Tensor &weights,
+                        const Tensor &bias, double epsilon) {
+  Call call{"group_norm", x.at};
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    return normalizeGroups(wide, groups, weights, bias, epsilon, call);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,16 +272,18 @@ Tensor tinh::scaled_dot_product_attention(Operand query, Operand key,
       queries.sizes.back() != keys.sizes.back())
     fail(call, "query of shape ", queries.sizes, " and key of shape ",
          keys.sizes, " must be [batch…, length, width] of one width");
+  // Masks often have the lowest number of float32.
+  DType maskDType = fullDType(queries.dtype);
   double factor = scale.value_or(1 / std::sqrt(double(queries.sizes.back())));
   Tensor scaled = mul(op(q), factor);
   Tensor scores = matmul(op(scaled), op(k.t(call.at)));
   if (mask.defined())
-    scores = add(op(scores), op(additiveMask(mask, queries.dtype, call)));
+    scores = add(op(scores), op(additiveMask(mask, maskDType, call)));
   if (causal) {
     LikeScope scope(queries);
     Tensor seen = causalMask(queries.sizes[queries.rank() - 2],
                              keys.sizes[keys.rank() - 2], call);
-    scores = add(op(scores), op(additiveMask(seen, queries.dtype, call)));
+    scores = add(op(scores), op(additiveMask(seen, maskDType, call)));
   }
   return matmul(op(softmax(op(scores), -1)), value);
 }

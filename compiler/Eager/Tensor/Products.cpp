@@ -10,6 +10,7 @@
 // their shapes.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 using namespace tinh;
@@ -77,14 +78,18 @@ static Tensor multiply(const Tensor &a, const Tensor &b, const TensorImpl *bias,
   return reshaped(use(out, call), sizes, call);
 }
 
+static Tensor factor(const Operand &x, const Call &call) {
+  return lowered(toTensor(x, call), call);
+}
+
 Tensor tinh::matmul(Operand a, Operand b) {
   Call call{"matmul", a.at};
-  return multiply(toTensor(a, call), toTensor(b, call), nullptr, call);
+  return multiply(factor(a, call), factor(b, call), nullptr, call);
 }
 
 Tensor tinh::bmm(Operand a, Operand b) {
   Call call{"bmm", a.at};
-  Tensor x = toTensor(a, call), y = toTensor(b, call);
+  Tensor x = factor(a, call), y = factor(b, call);
   const Dims &sizesA = use(x, call).sizes, &sizesB = use(y, call).sizes;
   if (sizesA.size() != 3 || sizesB.size() != 3 || sizesA[0] != sizesB[0])
     fail(call, "shapes ", sizesA, " and ", sizesB,
@@ -94,7 +99,7 @@ Tensor tinh::bmm(Operand a, Operand b) {
 
 Tensor tinh::dot(Operand a, Operand b) {
   Call call{"dot", a.at};
-  Tensor x = toTensor(a, call), y = toTensor(b, call);
+  Tensor x = factor(a, call), y = factor(b, call);
   if (use(x, call).rank() != 1 || use(y, call).rank() != 1)
     fail(call, "shapes ", use(x, call).sizes, " and ", use(y, call).sizes,
          " must be vectors; use matmul");
@@ -113,15 +118,16 @@ Tensor tinh::outer(Operand a, Operand b) {
 
 Tensor tinh::linear(Operand x, Operand weights, const Tensor &bias) {
   Call call{"linear", x.at};
-  Tensor input = toTensor(x, call), matrix = toTensor(weights, call);
+  Tensor input = factor(x, call), matrix = factor(weights, call);
+  Tensor offset = lowered(bias, call);
   const TensorImpl &impl = use(input, call), &w = use(matrix, call);
   if (w.rank() != 2 || impl.rank() == 0 || impl.sizes.back() != w.sizes[1])
     fail(call, "shapes ", impl.sizes, " and ", w.sizes,
          ": weights must be [out, in], and in is ",
          impl.rank() ? impl.sizes.back() : 0, " here");
   const TensorImpl *added = nullptr;
-  if (bias.defined()) {
-    added = &use(bias, call);
+  if (offset.defined()) {
+    added = &use(offset, call);
     requireSameDType(impl, *added, call);
     if (added->rank() != 1 || added->sizes[0] != w.sizes[0])
       fail(call, "bias has shape ", added->sizes, "; it must be [", w.sizes[0],

@@ -9,6 +9,7 @@
 // Over axes, with what is to be done for no elements at all.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
 
 #include <cmath>
@@ -83,7 +84,7 @@ static Tensor reduce(ReduceOp op, const TensorImpl &x, uint32_t mask,
 /// Of x converted to `dtype`.
 static Tensor reduce(ReduceOp op, const Operand &x, DType dtype,
                      const Axes &axes, bool keepdims, const Call &call) {
-  Tensor tensor = toTensor(x, dtype, call);
+  Tensor tensor = toTensor(x, fullDType(dtype), call);
   const TensorImpl &impl = use(tensor, call);
   return reduce(op, impl, checkedAxes(axes, impl, call), keepdims, call);
 }
@@ -171,7 +172,7 @@ Tensor tinh::argmin(Operand x, std::optional<int64_t> axis, bool keepdims) {
 
 Tensor tinh::cumsum(Operand x, int64_t axis) {
   Call call{"cumsum", x.at};
-  DType dtype = sumDType(dtypeOf(x, call));
+  DType dtype = fullDType(sumDType(dtypeOf(x, call)));
   Tensor tensor = toTensor(x, dtype, call);
   const TensorImpl &impl = use(tensor, call);
   axis = checkedAxis(axis, impl.rank(), call);
@@ -191,7 +192,7 @@ Tensor tinh::var(Operand x, const Axes &axes, bool keepdims,
                  double correction) {
   Call call{"var", x.at};
   requireFloating(x, call);
-  Tensor tensor = toTensor(x, call);
+  Tensor tensor = toTensor(x, fullDType(dtypeOf(x, call)), call);
   const TensorImpl &impl = use(tensor, call);
   uint32_t mask = checkedAxes(axes, impl, call);
   double count = 1;
@@ -236,7 +237,7 @@ Tensor tinh::logsumexp(Operand x, const Axes &axes, bool keepdims) {
   Call call{"logsumexp", x.at};
   requireFloating(x, call);
   auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
-  Tensor tensor = toTensor(x, call);
+  Tensor tensor = toTensor(x, fullDType(dtypeOf(x, call)), call);
   const TensorImpl &impl = use(tensor, call);
   uint32_t mask = checkedAxes(axes, impl, call);
   Tensor largest = reduce(ReduceOp::Max, impl, mask, true, call);

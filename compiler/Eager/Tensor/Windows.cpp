@@ -10,9 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Windows.h"
-#include "compiler/Eager/Tensor/Device.h"
 
+#include "compiler/Eager/Tensor/Autocast.h"
+#include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
+#include "tinh/autocast.h"
 
 using namespace tinh;
 using namespace tinh::eager;
@@ -160,18 +162,20 @@ static Tensor conv(uint32_t rank, const Operand &x, const Operand &weights,
                    const Tensor &bias, const IntArray &stride,
                    const IntArray &padding, const IntArray &dilation,
                    int64_t groups, const Call &call) {
-  Tensor input = withBatch(x, rank, call), kernel = toTensor(weights, call);
+  Tensor input = lowered(withBatch(x, rank, call), call);
+  Tensor kernel = lowered(toTensor(weights, call), call);
+  Tensor offset = lowered(bias, call);
   const TensorImpl &impl = use(input, call), &w = use(kernel, call);
   checkWeights(impl, w, rank, groups, call);
   if (w.sizes[1] * groups != impl.sizes[1] || w.sizes[0] % groups != 0)
     fail(call, "weights of shape ", w.sizes, " in ", groups, " groups are for ",
          w.sizes[1] * groups, " channels and a multiple of ", groups,
          " outputs; the input has shape ", impl.sizes);
-  checkBias(bias, w.sizes[0], impl.dtype, call);
+  checkBias(offset, w.sizes[0], impl.dtype, call);
   Window window =
       makeWindow(rank, spatialSizes(w), stride, padding, dilation, call);
   window.groups = groups;
-  return withoutBatch(convolve(impl, w, bias, window, call), x, call);
+  return withoutBatch(convolve(impl, w, offset, window, call), x, call);
 }
 
 Tensor tinh::conv1d(Operand x, Operand weights, const Tensor &bias,
@@ -262,27 +266,33 @@ Tensor tinh::max_pool3d(Operand x, const IntArray &kernel,
               {"max_pool3d", x.at});
 }
 
-static PoolOp meanOp(bool countIncludesPad) {
-  return countIncludesPad ? PoolOp::MeanWithPadding : PoolOp::Mean;
+static Tensor averagePool(uint32_t rank, const Operand &x,
+                          const IntArray &kernel, const IntArray &stride,
+                          const IntArray &padding, bool ceilMode,
+                          bool countIncludesPad, const Call &call) {
+  PoolOp op = countIncludesPad ? PoolOp::MeanWithPadding : PoolOp::Mean;
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    return pool(rank, op, wide, kernel, stride, padding, 1, ceilMode, call);
+  });
 }
 
 Tensor tinh::avg_pool1d(Operand x, const IntArray &kernel,
                         const IntArray &stride, const IntArray &padding,
                         bool ceil_mode, bool count_include_pad) {
-  return pool(1, meanOp(count_include_pad), x, kernel, stride, padding, 1,
-              ceil_mode, {"avg_pool1d", x.at});
+  return averagePool(1, x, kernel, stride, padding, ceil_mode,
+                     count_include_pad, {"avg_pool1d", x.at});
 }
 Tensor tinh::avg_pool2d(Operand x, const IntArray &kernel,
                         const IntArray &stride, const IntArray &padding,
                         bool ceil_mode, bool count_include_pad) {
-  return pool(2, meanOp(count_include_pad), x, kernel, stride, padding, 1,
-              ceil_mode, {"avg_pool2d", x.at});
+  return averagePool(2, x, kernel, stride, padding, ceil_mode,
+                     count_include_pad, {"avg_pool2d", x.at});
 }
 Tensor tinh::avg_pool3d(Operand x, const IntArray &kernel,
                         const IntArray &stride, const IntArray &padding,
                         bool ceil_mode, bool count_include_pad) {
-  return pool(3, meanOp(count_include_pad), x, kernel, stride, padding, 1,
-              ceil_mode, {"avg_pool3d", x.at});
+  return averagePool(3, x, kernel, stride, padding, ceil_mode,
+                     count_include_pad, {"avg_pool3d", x.at});
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,18 +338,26 @@ static Tensor adaptiveMean(uint32_t rank, const Operand &x,
     Tensor last = movedAxis(use(tensor, call), axis, rank + 1);
     LikeScope scope(use(tensor, call));
     Tensor weights = meanMatrix(extent, wanted[i], dtype, call.at);
+    Autocast exact(float32);
     Tensor means = matmul(sameCall(last, call), sameCall(weights, call));
     tensor = movedAxis(use(means, call), rank + 1, axis);
   }
   return withoutBatch(tensor, x, call);
 }
 
+static Tensor adaptivePool(uint32_t rank, const Operand &x,
+                           const IntArray &extents, const Call &call) {
+  return roundedAfter(x, call, [&](const Operand &wide) {
+    return adaptiveMean(rank, wide, extents, call);
+  });
+}
+
 Tensor tinh::adaptive_avg_pool1d(Operand x, const IntArray &extents) {
-  return adaptiveMean(1, x, extents, {"adaptive_avg_pool1d", x.at});
+  return adaptivePool(1, x, extents, {"adaptive_avg_pool1d", x.at});
 }
 Tensor tinh::adaptive_avg_pool2d(Operand x, const IntArray &extents) {
-  return adaptiveMean(2, x, extents, {"adaptive_avg_pool2d", x.at});
+  return adaptivePool(2, x, extents, {"adaptive_avg_pool2d", x.at});
 }
 Tensor tinh::adaptive_avg_pool3d(Operand x, const IntArray &extents) {
-  return adaptiveMean(3, x, extents, {"adaptive_avg_pool3d", x.at});
+  return adaptivePool(3, x, extents, {"adaptive_avg_pool3d", x.at});
 }
