@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/LowerToLLVM.h"
 
 #include "compiler/Codegen/CPU/Emulate/Emulate.h"
+#include "compiler/Codegen/CPU/Rounding.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Support/MachineCode.h"
 #include "dialects/graph/Graph.h"
@@ -23,7 +24,6 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -54,17 +54,18 @@ void registerCodegenDialects(DialectRegistry &registry) {
 }
 
 /// exp, tanh, erf … as polynomials on vectors instead of calls for each lane,
-/// and conversions to bf16 in integers: few CPUs have an instruction for them,
-/// which treats denormals as zeros.
-static LogicalResult approximateMath(Operation *module) {
+/// and conversions to bf16.
+static LogicalResult approximateMath(Operation *module, const Target &target) {
+  if (failed(skipExactRoundings(module)))
+    return failure();
   RewritePatternSet patterns(module->getContext());
   populateMathPolynomialApproximationPatterns(patterns);
-  arith::populateExpandBFloat16Patterns(patterns);
+  populateBf16Conversions(patterns, target);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
-static LogicalResult convertToLLVM(ModuleOp module) {
-  if (failed(approximateMath(module)))
+static LogicalResult convertToLLVM(ModuleOp module, const Target &target) {
+  if (failed(approximateMath(module, target)))
     return failure();
   PassManager pm(module.getContext());
   pm.addPass(createCSEPass());
@@ -88,39 +89,6 @@ static LogicalResult convertToLLVM(ModuleOp module) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   return pm.run(module);
-}
-
-/// bf16, or a vector of it, as integers; other types as they are.
-static Type withBits(Type type) {
-  if (!getElementTypeOrSelf(type).isBF16())
-    return type;
-  Type bits = IntegerType::get(type.getContext(), 16);
-  auto vector = dyn_cast<VectorType>(type);
-  return vector ? vector.clone(bits) : bits;
-}
-
-static Attribute withBits(Attribute value, Type type) {
-  if (auto elements = dyn_cast<DenseElementsAttr>(value))
-    return elements.bitcast(getElementTypeOrSelf(type));
-  return IntegerAttr::get(type,
-                          cast<FloatAttr>(value).getValue().bitcastToAPInt());
-}
-
-/// Makes integers of bf16: nothing computes on it any more, it is loaded,
-/// shuffled, chosen and stored. LLVM would take many of these apart and round
-/// each element by a call of a function that artifacts do not have.
-static void moveBf16AsBits(ModuleOp module) {
-  module.walk([](Operation *op) {
-    if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
-      if (Type bits = withBits(constant.getType()); bits != constant.getType())
-        constant.setValueAttr(withBits(constant.getValue(), bits));
-    for (Value result : op->getResults())
-      result.setType(withBits(result.getType()));
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (BlockArgument argument : block.getArguments())
-          argument.setType(withBits(argument.getType()));
-  });
 }
 
 /// Stores a single lane as a scalar. LLVM 22 writes four bytes for a masked
@@ -183,7 +151,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerKernelsToLLVM(ModuleOp module,
     if (kernel->hasAttr(graph::names::kPlan) &&
         failed(emitKernel(kernel, *result, target)))
       return failure();
-  if (failed(convertToLLVM(*result)))
+  if (failed(convertToLLVM(*result, target)))
     return module.emitError("internal error: no LLVM dialect for the kernels");
   moveBf16AsBits(*result);
   result->walk(storeSingleLane);
