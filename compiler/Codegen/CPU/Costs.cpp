@@ -78,6 +78,15 @@ double bodyCycles(linalg::GenericOp op, const Target &target) {
   return count / target.machine->fmasPerCycle;
 }
 
+double wideningCycles(linalg::GenericOp op, OpOperand *operand,
+                      const Target &target) {
+  BlockArgument argument = op.getMatchingBlockArgument(operand);
+  int64_t count = llvm::count_if(argument.getUsers(), [](Operation *user) {
+    return isa<arith::ExtFOp>(user);
+  });
+  return count / target.machine->fmasPerCycle;
+}
+
 /// Whether neighbours in the loop over dimension `along` of the results are
 /// neighbours, or the same, in an operand.
 static bool isContiguous(AffineMap map, AffineExpr along) {
@@ -91,6 +100,11 @@ static bool isContiguous(AffineMap map, AffineExpr along) {
 /// The loop that vectors lie along; nothing if the results are one element.
 static std::optional<unsigned> laneLoop(linalg::GenericOp op,
                                         const ElementLoops &loops) {
+  if (loops.alongReduced.contains(op)) {
+    SmallVector<unsigned> reduced;
+    op.getReductionDims(reduced);
+    return reduced.back();
+  }
   AffineMap output = codegen::outputMap(op);
   if (output.getNumResults() == 0)
     return std::nullopt;

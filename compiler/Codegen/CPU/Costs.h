@@ -30,6 +30,11 @@ double trafficCycles(mlir::func::FuncOp kernel, const Target &target);
 /// To run the body of `op` once for a vector: its arithmetic alone.
 double bodyCycles(mlir::linalg::GenericOp op, const Target &target);
 
+/// The part of it that makes wider numbers of an operand, which is done once
+/// where a vector that was loaded is read several times.
+double wideningCycles(mlir::linalg::GenericOp op, mlir::OpOperand *operand,
+                      const Target &target);
+
 /// How the elements of a kernel's results are computed: in vectors of `lanes`
 /// that lie along dimension `along` of the results, the last one if that is
 /// negative, with the sums of `registers` vectors at a time.
@@ -37,6 +42,8 @@ double bodyCycles(mlir::linalg::GenericOp op, const Target &target);
 struct ElementLoops {
   int64_t lanes, along = -1, registers = 1;
   bool followsInRegisters = true;
+  /// Reductions whose vectors lie along what they reduce.
+  llvm::DenseSet<mlir::Operation *> alongReduced = {};
 };
 /// To compute all elements of all generics of the kernel once but those of
 /// `except`, which make sums.

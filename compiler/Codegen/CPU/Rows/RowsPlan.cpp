@@ -329,6 +329,8 @@ double RowsStrategy::cost(const Rows &rows, const RowsPlan &plan,
     if (stage.form == RowStage::Product) {
       products.insert(stage.op);
       cycles += kWithinRows * stageCycles(*stage.product, stage.plan, target);
+    } else if (stage.form == RowStage::AlongLanes) {
+      loops.alongReduced.insert(stage.op);
     }
   return cycles + elementwiseCycles(kernel, products, loops, target);
 }

@@ -158,10 +158,15 @@ double WindowsStrategy::cost(Windows &w, const WindowsPlan &plan,
   double steps = ShapedType::getNumElements(extents);
   double vectors =
       steps / extents[w.lane] * llvm::divideCeil(extents[w.lane], plan.lanes);
-  // Weights are loaded once for the outputs of a tile.
-  double loads = (1 + (w.op.getNumDpsInputs() - 1.0) / plan.outputs) /
-                 target.machine->loadsPerCycle;
-  double each = std::max(bodyCycles(w.op, target), loads);
+  double body = bodyCycles(w.op, target), loads = 0;
+  for (OpOperand *operand : w.op.getDpsInputOperands()) {
+    // Weights are loaded once for the outputs of a tile.
+    bool isWeights = operand->getOperandNumber() != w.input;
+    double times = isWeights ? 1.0 / plan.outputs : 1;
+    loads += times / target.machine->loadsPerCycle;
+    body -= (1 - times) * wideningCycles(w.op, operand, target);
+  }
+  double each = std::max(body, loads);
   double cycles =
       vectors * each + elementwiseCycles(kernel, {w.op}, {plan.lanes}, target);
   // Memory is read ahead.
