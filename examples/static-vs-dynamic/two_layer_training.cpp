@@ -186,7 +186,7 @@ Outcome aheadOfTime(Problem p, int steps) {
   request.model = model;
   request.output = model + ".so";
   request.training = {
-      "mse,reduction=sum", "sgd,lr=" + std::to_string(kRate), {}, {}};
+      "mse,reduction=sum", "sgd,lr=" + std::to_string(kRate), {}};
   tinh::CompileResult result = tinh::compileModel(request);
   for (const std::string &message : result.messages)
     std::fprintf(stderr, "%s\n", message.c_str());
