@@ -51,7 +51,8 @@ Classes makeClasses() {
       ScatterElementsOp, ScatterNdOp,
       // What gives or takes no floats, or says what precision it has.
       NotOp, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightOp, CompareOp, IsNanOp,
-      IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, CustomGradientOp,
+      IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, QuantizeOp,
+      DequantizeOp, CustomGradientOp,
       // What regions carry and hand on; ops in them have classes of their own.
       IfOp, WhileOp, ScanOp, YieldOp, ConditionOp>(classes,
                                                    PrecisionClass::Full);

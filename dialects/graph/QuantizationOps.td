@@ -29,9 +29,9 @@ def Graph_QuantizeOp
   let description = [{
     y = saturate(round(x / scale) + zero_point), halves to even. The scale and
     the zero point, which has the result's element type, broadcast to x as in
-    NumPy. Compiled code may multiply by 1 / scale: an element whose quotient
-    is next to a half may become the other neighbour. What NaN becomes is
-    unspecified.
+    NumPy. Compiled code multiplies by 1 / scale where that is a constant: an
+    element whose quotient is next to a half may become the other neighbour. What
+    NaN becomes is unspecified.
 
     Example:
     ```mlir

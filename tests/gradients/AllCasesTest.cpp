@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, Gradient, testing::ValuesIn(allCases()),
 /// The ops without a rule, and why they have none.
 static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
   static const char *integers = "works on integers or booleans",
-                    *discrete = "gives booleans or indices",
+                    *discrete = "gives booleans, integers or indices",
                     *constant = "reads no tensor",
                     *later = "is made after gradients are built",
                     *part = "is part of an op that has a rule";
@@ -44,6 +44,8 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"not", integers},
       {"shift_left", integers},
       {"shift_right", integers},
+      {"quantize", discrete},
+      {"dequantize", integers},
       {"compare", discrete},
       {"isnan", discrete},
       {"isinf", discrete},

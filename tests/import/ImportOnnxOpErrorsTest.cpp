@@ -121,8 +121,8 @@ TEST_F(ImportOnnxOpErrors, Quantization) {
   EXPECT_EQ(messageOf("DequantizeLinear", {{2, 3}, {4}}),
             "the parameters 4xf32 do not fit axis 1 of 2x3xf32");
   EXPECT_EQ(messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
-            "only integers of 8 and 16 bits are supported as quantised "
-            "elements");
+            "expected integers of 8 or 16 bits as quantised elements, found "
+            "f32");
 }
 
 TEST_F(ImportOnnxOpErrors, Sampling) {

@@ -33,10 +33,13 @@ TEST_F(Contraction, MatmulOfVectorsAndBatches) {
             (Values{5, 11, 17, 23}));
   EXPECT_EQ(evaluateOp("graph.matmul %0, %1 : t0, t1 -> ty", "i32", {v, v}),
             (Values{5}));
-  // 200 · 2 + 100 · 1 = 500 in a byte.
-  EXPECT_EQ(evaluateOp("graph.matmul %0, %1 : t0, t1 -> ty", "ui8",
-                       {{"2xui8", {200, 100}}, {"2xui8", {2, 1}}}),
-            (Values{244}));
+  // 200 · 400 = 80,000 in 16 bits, and 200 · -2 + 100 · 1 of bytes.
+  EXPECT_EQ(evaluateOp("graph.matmul %0, %1 : t0, t1 -> ty", "ui16",
+                       {{"1xui16", {200}}, {"1xui16", {400}}}),
+            (Values{14464}));
+  EXPECT_EQ(evaluateOp("graph.matmul %0, %1 : t0, t1 -> ty", "i32",
+                       {{"2xui8", {200, 100}}, {"2xi8", {-2, 1}}}),
+            (Values{-300}));
 }
 
 TEST_F(Contraction, ConvInBothLayouts) {

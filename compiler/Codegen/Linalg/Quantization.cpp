@@ -33,6 +33,15 @@ Value clamp(Scalars &s, Value x, Value low, Value high) {
   return s.select(s.less(x, high), x, high);
 }
 
+/// x / scale, by the reciprocal of one that is known.
+Value divide(Scalars &s, Value x, Value scale) {
+  FloatAttr known;
+  if (!matchPattern(scale, m_Constant(&known)))
+    return s.div(x, scale);
+  double number = known.getValueAsDouble();
+  return number == 1 ? x : s.mul(x, s.like(x, 1 / number));
+}
+
 /// round(x / scale) + zero point, within the range of `type`.
 Value quantize(Scalars &s, Value x, Value scale, Value zero, IntegerType type) {
   bool isUnsigned = type.isUnsigned();
@@ -50,11 +59,8 @@ Value quantize(Scalars &s, Value x, Value scale, Value zero, IntegerType type) {
     low = s.sub(low, shift);
     high = s.sub(high, shift);
   }
-  Value scaled = matchPattern(scale, m_OneFloat())
-                     ? x
-                     : s.mul(x, s.div(s.like(x, 1), scale));
-  Value rounded =
-      s.convert(roundToBits(s, clamp(s, scaled, low, high)), signless(type));
+  Value rounded = s.convert(
+      roundToBits(s, clamp(s, divide(s, x, scale), low, high)), signless(type));
   return zero ? s.add(rounded, zero) : rounded;
 }
 

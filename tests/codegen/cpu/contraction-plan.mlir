@@ -33,7 +33,7 @@
 // cache: a third of k at a time. Few chunks convert the same rows.
 // CHECK-LABEL: func.func private @matmul_3_pack(
 // CHECK:       func.func private @matmul_3(
-// CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<1024x512xf16>, order = [0, 1], batch = 0, width = 32, element = f32>}
+// CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<1024x512xf16>, order = [0, 1], batch = 0, width = 32>}
 // CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}depth = 344, left = staged, right = packed>
 // EMIT-LABEL: func.func @matmul_3(
 // EMIT:         arith.extf {{.*}} : vector<16xf16> to vector<16xf32>

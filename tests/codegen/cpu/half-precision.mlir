@@ -1,12 +1,11 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
-// f16 weights are packed as f32 and bf16 ones as bf16, which is as good as f32 to
-// load. The input is converted on its way to scratch memory, and the sums on
+// Weights of 16 bits are packed as they are, which is as good as f32 to load. The input is converted on its way to scratch memory, and the sums on
 // their way to the result.
 
 // CHECK-LABEL: func.func @init
-// CHECK:         graph.dispatch @matmul_0_pack(%{{.*}}) : (tensor<40x32xf16>) -> tensor<1x40x32xf32>
+// CHECK:         graph.dispatch @matmul_0_pack(%{{.*}}) : (tensor<40x32xf16>) -> tensor<1x40x32xf16>
 // CHECK:         graph.dispatch @matmul_1_pack(%{{.*}}) : (tensor<40x32xbf16>) -> tensor<1x40x32xbf16>
 // CHECK:       func.func private @matmul_0(
 // CHECK-SAME:    graph.plan = #cpu.contraction<

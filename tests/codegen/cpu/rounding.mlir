@@ -11,9 +11,9 @@
 // CHECK: %[[SUM:.*]] = llvm.fptrunc {{.*}} : vector<16xf32> to vector<16xbf16>
 // CHECK: llvm.bitcast %[[SUM]] : vector<16xbf16> to vector<16xi16>
 // CHECK-NOT: llvm.fptrunc
-// CHECK: llvm.intr.maximum
+// CHECK: llvm.select
 // CHECK-NOT: llvm.fptrunc
-// CHECK: llvm.intr.minimum
+// CHECK: llvm.select
 // CHECK: llvm.fptrunc {{.*}} : vector<16xf32> to vector<16xbf16>
 // CHECK-NOT: llvm.fptrunc {{.*}} : vector<16xf32> to vector<16xbf16>
 // CHECK: llvm.return

@@ -57,12 +57,29 @@ func.func @main(%a: tensor<3x4xf16>, %b: tensor<4x5xf16>) -> tensor<3x5xf16> {
 // CHECK: arith.extui
 // CHECK: arith.muli %{{.*}} : i32
 // CHECK: arith.trunci
-func.func @main(%a: tensor<3x4xui8>, %b: tensor<4x5xui8>) -> tensor<3x5xui8> {
-  %r = graph.kernel (%a_ = %a, %b_ = %b) : (tensor<3x4xui8>, tensor<4x5xui8>) -> tensor<3x5xui8> {
-    %y = graph.matmul %a_, %b_ : tensor<3x4xui8>, tensor<4x5xui8> -> tensor<3x5xui8>
-    graph.yield %y : tensor<3x5xui8>
+func.func @main(%a: tensor<3x4xui16>, %b: tensor<4x5xui16>) -> tensor<3x5xui16> {
+  %r = graph.kernel (%a_ = %a, %b_ = %b) : (tensor<3x4xui16>, tensor<4x5xui16>) -> tensor<3x5xui16> {
+    %y = graph.matmul %a_, %b_ : tensor<3x4xui16>, tensor<4x5xui16> -> tensor<3x5xui16>
+    graph.yield %y : tensor<3x5xui16>
   }
-  return %r : tensor<3x5xui8>
+  return %r : tensor<3x5xui16>
+}
+
+// -----
+
+// Bytes stay in i32, each extended by its own sign.
+
+// CHECK-LABEL: func.func private
+// CHECK-DAG: arith.extui
+// CHECK-DAG: arith.extsi
+// CHECK: arith.muli %{{.*}} : i32
+// CHECK-NOT: arith.trunci
+func.func @main(%a: tensor<3x4xui8>, %b: tensor<4x5xi8>) -> tensor<3x5xi32> {
+  %r = graph.kernel (%a_ = %a, %b_ = %b) : (tensor<3x4xui8>, tensor<4x5xi8>) -> tensor<3x5xi32> {
+    %y = graph.matmul %a_, %b_ : tensor<3x4xui8>, tensor<4x5xi8> -> tensor<3x5xi32>
+    graph.yield %y : tensor<3x5xi32>
+  }
+  return %r : tensor<3x5xi32>
 }
 
 // -----

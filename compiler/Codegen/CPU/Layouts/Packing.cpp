@@ -29,9 +29,11 @@ PanelsAttr panelsOf(const Contraction &c, int64_t width) {
   llvm::for_each(c.batch, add);
   llvm::for_each(c.depth, add);
   add(c.column());
-  // To make f32 of bf16 is a shift: half the memory for as good as nothing.
-  bool isKept = type.getElementType() == c.element() ||
-                type.getElementType().isBF16() || c.isOfBytes();
+  // To make f32 of bf16 is a shift, and of f16 one instruction: half the memory
+  // for as good as nothing.
+  Type element = type.getElementType();
+  bool isKept = element == c.element() || element.isBF16() || element.isF16() ||
+                c.isOfBytes();
   return PanelsAttr::get(context, type, {},
                          DenseI64ArrayAttr::get(context, order), c.batch.size(),
                          width, isKept ? Type() : c.element(), c.group());

@@ -135,6 +135,15 @@ Value centre(NodeBuilder &b, Value x, int zeroPoint, int64_t axis) {
 
 /// Floats as the nearest integers of a type, in units of a scale.
 Value quantize(NodeBuilder &b, const Quantized &q, Type element) {
+  auto integer = dyn_cast_or_null<IntegerType>(element);
+  if (!integer || (integer.getWidth() != 8 && integer.getWidth() != 16)) {
+    std::string found = "none";
+    if (element)
+      llvm::raw_string_ostream(found = "") << element;
+    return b.fail("expected integers of 8 or 16 bits as quantised elements, "
+                  "found " +
+                  found);
+  }
   Type float32 = b.graph.raw().getF32Type();
   Type precision = b.element(q.scale).isF64() ? b.element(q.scale) : float32;
   SmallVector<Value> operands{b.cast(q.x, precision),
