@@ -20,7 +20,9 @@ constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
 // Microarchitecture, 57647: sections 2.6 (caches), 2.10 (floating point) and
 // 2.12 (loads, stores). [AMD5] the same for Zen5, 58455. [INTEL] Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, 248966: chapters 2.1
-// (Sapphire Rapids) and 2.6 (Skylake server). Bandwidths beyond the first level
+// (Sapphire Rapids), 2.6 (Skylake server) and 20 (AMX: a product of two tiles of
+// 16 rows every 16 cycles). Dot products of bytes go through the units of FMAs
+// ([AMD4] 2.10, [INTEL] 2.6). Bandwidths beyond the first level
 // are what `benchmarks/machine` printed, or guesses where that has not run,
 // which says so beside the machine.
 

@@ -32,6 +32,8 @@ struct Machine {
   double fmasPerCycle = 2;
   int64_t fmaLatency = 4; // Cycles.
   double loadsPerCycle = 2, storesPerCycle = 1;
+  /// With AMX, rows of 64 bytes that are multiplied by a tile of 16 columns.
+  double tileRowsPerCycle = 1;
   MemoryLevel l1, l2, l3, memory = {0, 4};
   /// Lines whose addresses differ by a multiple of this share a set of the
   /// first level, which has so many ways.

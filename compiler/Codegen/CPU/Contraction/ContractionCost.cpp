@@ -20,8 +20,7 @@ static double stepCycles(const Contraction &c, const Target &target) {
   return c.isOfBytes() && !target.hasByteDots() ? 2 : 1;
 }
 
-/// To multiply a tile of rows by a panel with AMX, all of the depth: a row of
-/// 64 bytes takes a cycle (docs/benchmarks/machine.md says what is known).
+/// To multiply a tile of rows by a panel with AMX, all of the depth.
 static double amxCycles(const Contraction &c, const ContractionPlan &p,
                         const Target &target) {
   const Machine &machine = *target.machine;
@@ -30,7 +29,7 @@ static double amxCycles(const Contraction &c, const ContractionPlan &p,
   double rowTiles = llvm::divideCeil(p.tileRows, kAmxRows),
          panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
   double rows = std::min(p.tileRows, kAmxRows);
-  double multiply = rowTiles * panels * rows,
+  double multiply = rowTiles * panels * rows / machine.tileRowsPerCycle,
          loads = (rowTiles * rows + panels * (step / c.group())) /
                  machine.loadsPerCycle;
   // Sums are stored and loaded again.
