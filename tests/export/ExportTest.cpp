@@ -140,6 +140,37 @@ TEST_F(Export, OnnxHasEachOpOfTheDialect) {
   EXPECT_GT(count, 60u);
 }
 
+TEST_F(Export, OnnxHasScalesAlongAxes) {
+  EXPECT_EQ(toOnnx(R"(
+    func.func @main(%x: tensor<1x2x3x3xf32> {graph.name = "x"})
+        -> (tensor<1x2x3x3xf32> {graph.name = "y"}) {
+      %s = graph.constant dense<[[[0.5]], [[0.25]]]> : tensor<2x1x1xf32>
+      %z = graph.constant dense<3> : tensor<ui8>
+      %0 = graph.quantize %x scale %s zero_point %z
+          : tensor<1x2x3x3xf32>, tensor<2x1x1xf32>, tensor<ui8>
+          -> tensor<1x2x3x3xui8>
+      %1 = graph.dequantize %0 scale %s zero_point %z
+          : tensor<1x2x3x3xui8>, tensor<2x1x1xf32>, tensor<ui8>
+          -> tensor<1x2x3x3xf32>
+      return %1 : tensor<1x2x3x3xf32>
+    })"),
+            "");
+  ::onnx::ModelProto model = readOnnx();
+  ::onnx::NodeProto quantize;
+  for (const auto &node : model.graph().node())
+    if (node.op_type() == "QuantizeLinear")
+      quantize = node;
+  ASSERT_EQ(quantize.attribute_size(), 1);
+  EXPECT_EQ(quantize.attribute(0).name(), "axis");
+  EXPECT_EQ(quantize.attribute(0).i(), 1);
+  for (const auto &tensor : model.graph().initializer()) {
+    if (tensor.name() == quantize.input(1)) {
+      ASSERT_EQ(tensor.dims_size(), 1);
+      EXPECT_EQ(tensor.dims(0), 2);
+    }
+  }
+}
+
 TEST_F(Export, RefusesAllThatOnnxCannotExpressAtOnce) {
   std::string message = toOnnx(R"(
     func.func @main(%b: tensor<4xi1> {graph.name = "b"},

@@ -28,7 +28,11 @@ void setType(::onnx::ValueInfoProto &info, StringRef name, Type type) {
     shape->add_dim()->set_dim_value(extent);
 }
 
+/// Constants are written when something reads them.
 Tensor ModelWriter::tensor(Value value) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  if (constant && writtenConstants.insert(constant).second)
+    addConstant(names.tensor(value), graph::elementsOf(constant.getValue()));
   auto it = renamed.find(value);
   return {it == renamed.end() ? names.tensor(value) : it->second,
           cast<RankedTensorType>(value.getType())};
@@ -105,13 +109,7 @@ Tensor ModelWriter::constant(TypedAttr value, StringRef wanted) {
 }
 
 void ModelWriter::writeOp(Operation *op) {
-  if (auto constant = dyn_cast<graph::ConstantOp>(op)) {
-    if (writtenConstants.insert(op).second)
-      addConstant(names.tensor(constant.getY()),
-                  graph::elementsOf(constant.getValue()));
-    return;
-  }
-  if (writeControlFlow(op))
+  if (isa<graph::ConstantOp>(op) || writeControlFlow(op))
     return;
   const OpEntry *entry = findWriter(op->getName().getStringRef());
   if (!entry || op->getNumResults() != 1)
@@ -139,9 +137,10 @@ void ModelWriter::addIdentity(StringRef from, StringRef to) {
 
 void ModelWriter::addOutputs() {
   for (const OutputName &output : names.outputs()) {
-    setType(*current->add_output(), output.name, output.value.getType());
+    Tensor value = tensor(output.value);
+    setType(*current->add_output(), output.name, value.type);
     if (output.isCopy)
-      addIdentity(names.tensor(output.value), output.name);
+      addIdentity(value.name, output.name);
   }
 }
 

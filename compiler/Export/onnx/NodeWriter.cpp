@@ -63,7 +63,8 @@ const OpEntry *findWriter(StringRef op) {
     llvm::StringMap<const OpEntry *> all;
     for (ArrayRef<OpEntry> family :
          {contractionWriters(), elementwiseWriters(), movementWriters(),
-          normalizationWriters(), poolingWriters(), reductionWriters()})
+          normalizationWriters(), poolingWriters(), quantizationWriters(),
+          reductionWriters()})
       for (const OpEntry &entry : family)
         all[entry.name] = &entry;
     return all;
@@ -80,6 +81,26 @@ std::vector<Tensor> NodeWriter::operands() {
   for (Value operand : op->getOperands())
     result.push_back(sink.tensor(operand));
   return result;
+}
+
+/// The same elements in another shape; null if they are not in the IR.
+static DenseElementsAttr reshaped(Value value, ArrayRef<int64_t> shape) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto elements =
+      constant
+          ? dyn_cast<DenseElementsAttr>(graph::elementsOf(constant.getValue()))
+          : nullptr;
+  return elements ? elements.reshape(elements.getType().clone(shape)) : nullptr;
+}
+
+Tensor NodeWriter::operandAs(unsigned i, ArrayRef<int64_t> shape,
+                             StringRef role) {
+  Value value = op->getOperand(i);
+  if (llvm::cast<RankedTensorType>(value.getType()).getShape() == shape)
+    return operand(i);
+  if (DenseElementsAttr elements = reshaped(value, shape))
+    return sink.constant(elements, (name + "/" + role).str());
+  return reshape(operand(i), shape);
 }
 
 Tensor NodeWriter::refuse(const Twine &why) {

@@ -76,6 +76,9 @@ public:
 
   Tensor operand(unsigned i) { return sink.tensor(op->getOperand(i)); }
   std::vector<Tensor> operands();
+  /// An operand in another shape, which a constant is written in.
+  Tensor operandAs(unsigned i, llvm::ArrayRef<int64_t> shape,
+                   llvm::StringRef role);
   mlir::RankedTensorType type() const {
     return llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
   }
@@ -163,6 +166,7 @@ llvm::ArrayRef<OpEntry> elementwiseWriters();
 llvm::ArrayRef<OpEntry> movementWriters();
 llvm::ArrayRef<OpEntry> normalizationWriters();
 llvm::ArrayRef<OpEntry> poolingWriters();
+llvm::ArrayRef<OpEntry> quantizationWriters();
 llvm::ArrayRef<OpEntry> reductionWriters();
 
 /// How to write an op; null if ONNX has nothing for it.

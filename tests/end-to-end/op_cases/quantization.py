@@ -75,6 +75,49 @@ case(
     draw(3, 5, dt=np.int32, lo=-100000, hi=100000),
     FOUR,
 )
+# What scales and zero points may vary along: nothing, axes, blocks.
+for name, shape, of_scale, of_zero in [
+    ("tensor", (3, 4, 10), (), ()),
+    ("last_axis", (3, 4, 10), (10,), (10,)),
+    ("axis", (3, 4, 10), (4, 1), ()),
+    ("two_axes", (3, 4, 10), (4, 10), (4, 10)),
+    ("blocks", (3, 2, 5, 4), (3, 2, 1, 4), (3, 2, 1, 4)),
+    ("elements", (3, 4), (3, 4), (1, 4)),
+    ("zero_points", (5, 7), (), (7,)),
+]:
+    scale = (2.0 ** draw(*of_scale, dt=np.int32, lo=-2, hi=3)).astype(np.float32)
+    zero = np.asarray(bytes_of(np.uint8, *of_zero), np.uint8)
+    case(
+        f"quantize_by_{name}",
+        QUANTIZE,
+        lambda x, s, z: quantize(x, s, z, z.dtype),
+        draw(*shape, lo=-300, hi=300),
+        np.asarray(scale),
+        zero,
+    )
+    case(
+        f"dequantize_by_{name}",
+        DEQUANTIZE,
+        lambda q, s, z: dequantize(q, s, z.astype(np.int64)),
+        bytes_of(np.uint8, *shape),
+        np.asarray(scale),
+        zero,
+    )
+case(
+    "dequantize_i32_zero_point",
+    DEQUANTIZE,
+    lambda q, s, z: dequantize(q, s, z.astype(np.int64)),
+    draw(3, 5, dt=np.int32, lo=-100000, hi=100000),
+    FOUR,
+    np.array(3, np.int32),
+)
+case(
+    "dequantize_f16",
+    "%y = graph.dequantize %0 scale %1 : t0, t1 -> ty",
+    dequantize,
+    bytes_of(np.int8, 5, 7),
+    FOUR.astype(np.float16),
+)
 # Equal scales undo each other, others do not.
 for name, scale in (("same", "%1"), ("other", "%3")):
     case(

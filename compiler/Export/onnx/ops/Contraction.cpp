@@ -29,7 +29,7 @@ Tensor matmul(NodeWriter &w, graph::MatmulOp op) {
     return w.node("Gemm", {a, b}, w.type(),
                   {attribute("transA", int64_t(op.getTransposeA())),
                    attribute("transB", int64_t(op.getTransposeB()))});
-  Type element = a.element(), wide = arithmeticType(element);
+  Type element = w.type().getElementType(), wide = arithmeticType(element);
   a = w.cast(op.getTransposeA() ? swapLast(w, a) : a, wide);
   b = w.cast(op.getTransposeB() ? swapLast(w, b) : b, wide);
   return w.cast(w.node("MatMul", {a, b}, w.typeOf(wide)), element);
@@ -49,10 +49,10 @@ Tensor conv(NodeWriter &w, graph::ConvOp op) {
     return w.refuse("ONNX has convolutions of floats and of integers of 8 "
                     "bits, not of " +
                     graph::shapeToString(x.type));
-  Type i32 = IntegerType::get(op.getContext(), 32);
-  Tensor y =
-      w.node("ConvInteger", {x, weights}, withElement(type, i32), attributes);
-  return w.fromOrder(w.cast(y, x.element()), layout);
+  if (op.getPaddingValue() != 0)
+    return w.refuse("ONNX pads with zeros");
+  return w.fromOrder(w.node("ConvInteger", {x, weights}, type, attributes),
+                     layout);
 }
 
 /// What does not fit ONNX's rules for padding is cut off and added afterwards.

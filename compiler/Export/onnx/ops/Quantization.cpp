@@ -1,0 +1,108 @@
+//===- Quantization.cpp - To and from integers with a scale -----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scales of graph ops broadcast. ONNX has one for the tensor, a vector for an
+// axis, or one for each block of indices along an axis.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Export/onnx/NodeWriter.h"
+
+#include "compiler/Import/onnx/Tensors.h"
+
+using namespace mlir;
+
+namespace tinh::onnx {
+
+namespace {
+
+/// The shape of a scale in ONNX, and what says which elements are whose.
+struct Granularity {
+  Ints shape;
+  Attributes attributes;
+};
+
+/// The extents of parameters in all of so many dimensions.
+Ints alignedTo(int64_t rank, ArrayRef<int64_t> shape) {
+  if (ShapedType::getNumElements(shape) == 1)
+    return Ints(rank, 1);
+  Ints aligned(rank - static_cast<int64_t>(shape.size()), 1);
+  aligned.append(shape.begin(), shape.end());
+  return aligned;
+}
+
+/// `parameters` is the shape of the scale and the zero point together.
+Granularity granularityOf(ArrayRef<int64_t> x, ArrayRef<int64_t> parameters) {
+  Ints varying, equal;
+  Ints aligned = alignedTo(static_cast<int64_t>(x.size()), parameters);
+  for (auto [i, extent] : llvm::enumerate(aligned))
+    (extent == 1 ? equal : varying).push_back(static_cast<int64_t>(i));
+  if (varying.empty())
+    return {{}, {}};
+  if (varying.size() == 1)
+    return {{aligned[varying[0]]}, {attribute("axis", varying[0])}};
+  // A block is all of a dimension, or one index where all have their own.
+  int64_t axis = equal.empty() ? varying.back() : equal.back();
+  Ints shape(x);
+  shape[axis] = aligned[axis];
+  return {shape,
+          {attribute("axis", axis),
+           attribute("block_size", equal.empty() ? 1 : x[axis])}};
+}
+
+/// The scale, or the zero point, in ONNX's shape.
+Tensor parameter(NodeWriter &w, unsigned i, ArrayRef<int64_t> shape,
+                 StringRef role) {
+  ArrayRef<int64_t> found = w.operand(i).shape();
+  if (ShapedType::getNumElements(found) == ShapedType::getNumElements(shape))
+    return w.operandAs(i, shape, role);
+  Ints aligned = alignedTo(static_cast<int64_t>(shape.size()), found);
+  return w.expand(w.operandAs(i, aligned, role), shape);
+}
+
+/// A node on x, the scale and the zero point, if there is one.
+template <typename Op>
+Tensor write(NodeWriter &w, Op op, StringRef node, Attributes attributes) {
+  Tensor x = w.operand(0), scale = w.operand(1);
+  if (scale.element().isF64())
+    return w.refuse("ONNX quantises f32, f16 and bf16, not f64");
+  Ints shape(scale.shape());
+  if (op.getZeroPoint())
+    shape = *graph::broadcastShapes({scale.shape(), w.operand(2).shape()});
+  Granularity granularity = granularityOf(x.shape(), shape);
+  llvm::append_range(attributes, granularity.attributes);
+  SmallVector<Tensor> inputs = {x, parameter(w, 1, granularity.shape, "scale")};
+  if (op.getZeroPoint())
+    inputs.push_back(parameter(w, 2, granularity.shape, "zero_point"));
+  return w.node(node, inputs, w.type(), attributes);
+}
+
+Tensor quantize(NodeWriter &w, graph::QuantizeOp op) {
+  Attributes attributes;
+  if (!op.getZeroPoint())
+    attributes.push_back(attribute(
+        "output_dtype", int64_t(findElementType(w.type().getElementType()))));
+  return write(w, op, "QuantizeLinear", attributes);
+}
+
+Tensor dequantize(NodeWriter &w, graph::DequantizeOp op) {
+  if (op.getZeroPoint() && w.operand(0).element().isInteger(32))
+    return w.refuse("ONNX's DequantizeLinear of i32 has no zero point");
+  return write(w, op, "DequantizeLinear", {});
+}
+
+} // namespace
+
+ArrayRef<OpEntry> quantizationWriters() {
+  static const OpEntry entries[] = {
+      entry<graph::DequantizeOp, dequantize>(),
+      entry<graph::QuantizeOp, quantize>(),
+  };
+  return entries;
+}
+
+} // namespace tinh::onnx
