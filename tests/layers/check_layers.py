@@ -66,12 +66,12 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common|report)/",
+        r"^tools/(graph-run|common|data|report)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common|report)/",
+        r"^tools/(graph-run|common|data|report)/",
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),

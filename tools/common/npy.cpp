@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 namespace tinh::tools {
 
@@ -125,7 +126,7 @@ static bool total_size(const NpyArray &array, size_t element,
   return true;
 }
 
-static bool read_header(std::ifstream &file, std::string *out_header) {
+static bool read_header(std::istream &file, std::string *out_header) {
   char start[kMagicSize + 2];
   if (!file.read(start, sizeof start) ||
       std::memcmp(start, kMagic, kMagicSize) != 0)
@@ -144,25 +145,21 @@ static bool read_header(std::ifstream &file, std::string *out_header) {
   return static_cast<bool>(file.read(out_header->data(), size));
 }
 
-bool read_npy(const std::string &path, NpyArray *out_array,
-              std::string *out_message) {
+/// Reads an array from `file`, which is at its begin and has `file_size` bytes.
+static bool read_array(std::istream &file, uint64_t file_size,
+                       NpyArray *out_array, std::string *out_why) {
   auto fail = [&](const std::string &why) {
-    *out_message = "cannot read '" + path + "': " + why;
+    *out_why = why;
     return false;
   };
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file)
-    return fail(std::strerror(errno));
-  auto file_size = static_cast<uint64_t>(file.tellg());
-  file.seekg(0);
-  std::string header, why;
+  std::string header;
   if (!read_header(file, &header))
     return fail("it is not a .npy file");
   NpyArray array;
   size_t element = 0;
   uint64_t size = 0;
-  if (!parse_descr(header, &array, &element, &why))
-    return fail(why);
+  if (!parse_descr(header, &array, &element, out_why))
+    return false;
   if (!parse_shape(header, &array))
     return fail("its header has " + shape_text(header) +
                 " as 'shape'; expected a tuple such as (), (3,) or (20, 6)");
@@ -183,6 +180,30 @@ bool read_npy(const std::string &path, NpyArray *out_array,
     return fail(std::strerror(errno));
   *out_array = std::move(array);
   return true;
+}
+
+static void say_unread(const std::string &name, std::string *message) {
+  *message = "cannot read '" + name + "': " + *message;
+}
+
+bool read_npy(const std::string &path, NpyArray *out_array,
+              std::string *out_message) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  *out_message = std::strerror(errno);
+  auto size = file ? static_cast<uint64_t>(file.tellg()) : 0;
+  if (file && read_array(file.seekg(0), size, out_array, out_message))
+    return true;
+  say_unread(path, out_message);
+  return false;
+}
+
+bool parse_npy(const std::string &bytes, const std::string &name,
+               NpyArray *out_array, std::string *out_message) {
+  std::istringstream file(bytes);
+  if (read_array(file, bytes.size(), out_array, out_message))
+    return true;
+  say_unread(name, out_message);
+  return false;
 }
 
 static std::string make_header(tinh_dtype_t dtype,

@@ -32,6 +32,10 @@ struct NpyArray {
 bool read_npy(const std::string &path, NpyArray *out_array,
               std::string *out_message);
 
+/// The same of `bytes`, which messages call `name`.
+bool parse_npy(const std::string &bytes, const std::string &name,
+               NpyArray *out_array, std::string *out_message);
+
 /// Writes `path`, or leaves no file and a message that names it.
 bool write_npy(const std::string &path, tinh_dtype_t dtype,
                const std::vector<int64_t> &dims, const void *data, size_t size,

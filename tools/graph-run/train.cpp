@@ -51,7 +51,8 @@ public:
               const std::string &files)
       : context(context), function(module.find_function(function)),
         outputs(module.outputs(this->function)),
-        data(option, files, module.inputs(this->function)),
+        data(option, read_files(option, files, module.inputs(this->function)),
+             module.inputs(this->function)),
         totals(outputs.size()) {
     for (size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i].rank == 0 && (outputs[i].dtype == TINH_DTYPE_F32 ||

@@ -1,4 +1,4 @@
-//===- dataset.cpp - Batches for training -----------------------*- C++ -*-===//
+//===- dataset.cpp - Batches of samples -------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -30,8 +30,9 @@ static std::vector<std::string> split(const std::string &text) {
   return parts;
 }
 
-Dataset::Dataset(const std::string &option, const std::string &files,
-                 const std::vector<tinh_tensor_info_t> &inputs) {
+std::vector<SampleArray>
+read_files(const std::string &option, const std::string &files,
+           const std::vector<tinh_tensor_info_t> &inputs) {
   std::vector<std::string> names = split(files);
   std::string wanted;
   for (const tinh_tensor_info_t &input : inputs)
@@ -41,14 +42,22 @@ Dataset::Dataset(const std::string &option, const std::string &files,
                     " files, and the model takes " +
                     std::to_string(inputs.size()) + ": " + option + ' ' +
                     wanted);
-  for (size_t i = 0; i < names.size(); ++i) {
-    NpyArray array;
+  std::vector<SampleArray> samples;
+  for (const std::string &name : names) {
     std::string message;
-    if (!read_npy(names[i], &array, &message))
+    SampleArray &read = samples.emplace_back(SampleArray{name, {}});
+    if (!read_npy(name, &read.array, &message))
       throw UserError(option + ": " + message);
-    check(option, names[i], inputs[i], array);
+  }
+  return samples;
+}
+
+Dataset::Dataset(const std::string &option, std::vector<SampleArray> read,
+                 const std::vector<tinh_tensor_info_t> &inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check(option, read[i].name, inputs[i], read[i].array);
     row_sizes.push_back(inputs[i].size / batch);
-    arrays.push_back(std::move(array));
+    arrays.push_back(std::move(read[i].array));
   }
   if (num_batches() == 0)
     throw UserError(option + ": there are " + std::to_string(samples) +
@@ -122,6 +131,15 @@ void Dataset::fill(const std::vector<uint64_t> &order, uint64_t index,
     for (uint64_t row = 0; row < batch && size; ++row, to += size)
       std::memcpy(to, &arrays[i].data[order[index * batch + row] * size], size);
   }
+}
+
+std::vector<tinh_buffer_t> Dataset::batch_at(uint64_t index) {
+  std::vector<tinh_buffer_t> buffers;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    uint64_t size = row_sizes[i] * batch;
+    buffers.push_back({arrays[i].data.data() + index * size, size});
+  }
+  return buffers;
 }
 
 } // namespace tinh::tools

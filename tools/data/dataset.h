@@ -1,4 +1,4 @@
-//===- dataset.h - Batches for training -------------------------*- C++ -*-===//
+//===- dataset.h - Batches of samples ---------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -21,11 +21,23 @@
 
 namespace tinh::tools {
 
+/// The samples of an input, and what messages call them.
+struct SampleArray {
+  std::string name;
+  NpyArray array;
+};
+
+/// Reads `files`, names with commas between them, one for each of `inputs`;
+/// throws UserError if they are not as many, or no arrays. `option` is where
+/// they come from.
+std::vector<SampleArray>
+read_files(const std::string &option, const std::string &files,
+           const std::vector<tinh_tensor_info_t> &inputs);
+
 class Dataset {
 public:
-  /// Reads `files`, names with commas between them, one for each of `inputs`;
-  /// throws UserError if they do not fit. `option` is where they come from.
-  Dataset(const std::string &option, const std::string &files,
+  /// Throws UserError if the arrays, one for each of `inputs`, do not fit them.
+  Dataset(const std::string &option, std::vector<SampleArray> samples,
           const std::vector<tinh_tensor_info_t> &inputs);
 
   uint64_t num_samples() const { return samples; }
@@ -47,6 +59,8 @@ public:
   /// Copies the samples of batch `index`.
   void fill(const std::vector<uint64_t> &order, uint64_t index,
             Batch &batch) const;
+  /// The inputs of batch `index` in order, where they lie.
+  std::vector<tinh_buffer_t> batch_at(uint64_t index);
 
 private:
   void check(const std::string &option, const std::string &file,
