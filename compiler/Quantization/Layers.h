@@ -1,0 +1,64 @@
+//===- Layers.h - Products with constant weights ----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_COMPILER_QUANTIZATION_LAYERS_H
+#define TINH_COMPILER_QUANTIZATION_LAYERS_H
+
+#include "compiler/Import/ExternalData.h"
+#include "dialects/graph/Graph.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <string>
+
+namespace tinh::quantization {
+
+/// A convolution or matrix product whose weights are constant.
+struct Layer {
+  mlir::Operation *op;
+  mlir::OpOperand *input, *weights;
+  /// Where outputs are in the weights, and in the result.
+  int64_t weightsAxis, resultAxis;
+  std::string name;
+
+  mlir::Value result() const { return op->getResult(0); }
+  int64_t channels() const;
+  /// The addition of a constant for each channel that alone reads the result;
+  /// null if there is none.
+  graph::AddOp bias() const;
+};
+
+std::vector<Layer> findLayers(mlir::func::FuncOp main);
+
+/// A sum of activations, one of which has to be stored, and is so as bytes if
+/// what follows reads bytes: the one that is computed first.
+llvm::SetVector<mlir::Value>
+activationsOf(llvm::ArrayRef<const Layer *> layers);
+
+/// Whether `use` of a value reads the bytes where there are any.
+bool readsBytes(mlir::OpOperand &use);
+
+/// The layer in a copy of its model.
+Layer copied(const Layer &layer, const mlir::IRMapping &copy);
+
+/// The elements of an expression of constants, as floats, or nothing after a
+/// diagnostic.
+mlir::FailureOr<std::vector<float>> evaluate(mlir::Value value,
+                                             MappedFiles &files);
+
+/// A constant with these elements.
+mlir::Value createFloats(mlir::OpBuilder &builder, mlir::Location location,
+                         llvm::ArrayRef<int64_t> shape,
+                         llvm::ArrayRef<float> values);
+
+/// The location of what is made of `value`, called after it.
+mlir::Location locationFor(mlir::Value value, llvm::StringRef role);
+
+} // namespace tinh::quantization
+
+#endif // TINH_COMPILER_QUANTIZATION_LAYERS_H

@@ -1,0 +1,84 @@
+//===- Probe.cpp - Runs of a model with other results -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Quantization/Probe.h"
+
+#include "compiler/Support/Files.h"
+#include "tinh/runtime.hpp"
+
+using namespace mlir;
+
+namespace tinh::quantization {
+
+func::FuncOp Model::main() const {
+  ModuleOp op = module;
+  return op.lookupSymbol<func::FuncOp>(graph::names::kMain);
+}
+
+static func::FuncOp mainOf(ModuleOp module) {
+  return module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+}
+
+Probe::Probe(const Model &model)
+    : model(model), module(cast<ModuleOp>(model.module->clone(copy))),
+      b(module->getLoc(), mainOf(*module).getBody().front().getTerminator()) {}
+
+void Probe::give(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  results.push_back(
+      type.getElementType().isF32()
+          ? value
+          : Value(graph::CastOp::create(b, type.clone(b.getF32Type()), value)));
+}
+
+void Probe::setResults() {
+  func::FuncOp main = mainOf(*module);
+  main.getBody().front().getTerminator()->setOperands(results);
+  SmallVector<DictionaryAttr> names;
+  for (size_t i = 0; i < results.size(); ++i)
+    names.push_back(b.getDictionaryAttr(b.getNamedAttr(
+        graph::names::kName, b.getStringAttr("result " + Twine(i)))));
+  main.setType(FunctionType::get(b.getContext(), main.getArgumentTypes(),
+                                 ValueRange(results).getTypes()));
+  main.setAllResultAttrs(names);
+}
+
+LogicalResult Probe::compile(StringRef path) {
+  CompileReport report;
+  CompileOptions options = model.options;
+  options.weights = CompileOptions::Weights::Embedded;
+  return success(succeeded(runPhases(*module, Phase::Normalised, Phase::Plan,
+                                     options.phases, report)) &&
+                 succeeded(writeArtifact(*module, path, options, report)));
+}
+
+LogicalResult Probe::run(const std::function<void(const Results &)> &visit) {
+  setResults();
+  Results values;
+  std::vector<tinh_buffer_t> outputs;
+  for (Value result : results)
+    values.emplace_back(
+        cast<RankedTensorType>(result.getType()).getNumElements());
+  for (std::vector<float> &value : values)
+    outputs.push_back(buffer(value));
+  ScratchFile file("tinh-quantize");
+  if (failed(compile(file.name)))
+    return failure();
+  try {
+    Module loaded(file.name);
+    Context context(loaded);
+    for (const auto &inputs : model.samples) {
+      context.run(inputs, outputs);
+      visit(values);
+    }
+  } catch (const Error &error) {
+    return emitError(model.location()) << error.what();
+  }
+  return success();
+}
+
+} // namespace tinh::quantization

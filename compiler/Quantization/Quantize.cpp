@@ -1,0 +1,233 @@
+//===- Quantize.cpp - A model in f32 becomes one in int8 --------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Quantization/Errors.h"
+#include "compiler/Transforms/Passes.h"
+
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+
+namespace tinh::quantization {
+
+namespace {
+
+class Quantizer {
+public:
+  Quantizer(const Model &model, const QuantizeOptions &options,
+            QuantizeReport &report)
+      : model(model), options(options), report(report),
+        files(model.options.modelDirectory) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  LogicalResult check();
+  LogicalResult findLayers();
+  LogicalResult keepNamed();
+  LogicalResult prepare();
+  /// The model with the layers quantised that are not kept.
+  OwningOpRef<ModuleOp> build() const;
+  /// The same, compared with the model.
+  FailureOr<Agreement> tryBuild(OwningOpRef<ModuleOp> &built) const;
+  bool isGoodEnough(const Agreement &agreement) const;
+  OwningOpRef<ModuleOp> buildGoodEnough();
+  /// Keeps the `count` layers that lose most.
+  void keepWorst(size_t count);
+  std::vector<size_t> worstFirst() const;
+
+  const Model &model;
+  const QuantizeOptions &options;
+  QuantizeReport &report;
+  MappedFiles files;
+  std::vector<Layer> layers;
+  std::vector<LayerPlan> plans;
+  RangeOf ranges;
+  std::optional<Outputs> expected;
+};
+
+constexpr llvm::StringLiteral kLosesMost = "loses most";
+
+LogicalResult Quantizer::check() {
+  WalkResult found = model.main().walk([&](Operation *op) {
+    if (!isa<graph::QuantizeOp, graph::DequantizeOp>(op))
+      return WalkResult::advance();
+    op->emitError("the model is quantised already: give the one in f32 that it "
+                  "was made of");
+    return WalkResult::interrupt();
+  });
+  if (found.wasInterrupted())
+    return failure();
+  if (model.samples.empty())
+    return emitError(model.location(), "there are no samples to quantise for");
+  return success();
+}
+
+LogicalResult Quantizer::findLayers() {
+  layers = quantization::findLayers(model.main());
+  if (layers.empty())
+    return emitError(model.location(),
+                     "there is nothing to quantise: no product or convolution "
+                     "of f32 has constant weights");
+  for (auto [i, layer] : llvm::enumerate(layers)) {
+    StringRef op = layer.op->getName().stripDialect();
+    if (layer.name.empty())
+      layer.name = (op + " " + Twine(i)).str();
+    report.layers.push_back({layer.name, op.str(), 0, ""});
+  }
+  return keepNamed();
+}
+
+LogicalResult Quantizer::keepNamed() {
+  for (const std::string &text : options.keep) {
+    auto pattern = llvm::GlobPattern::create(text);
+    if (!pattern)
+      return emitError(model.location())
+             << "'" << text << "' is no pattern of names: "
+             << llvm::toString(pattern.takeError());
+    bool fits = false;
+    for (LayerReport &layer : report.layers)
+      if (pattern->match(layer.name)) {
+        layer.kept = "asked for";
+        fits = true;
+      }
+    if (!fits)
+      return emitError(model.location())
+             << "no layer that can be quantised fits '" << text
+             << "'; the first one is called '" << layers.front().name << "'";
+  }
+  return success();
+}
+
+/// Finds ranges, weights and errors of all layers.
+LogicalResult Quantizer::prepare() {
+  std::vector<const Layer *> all;
+  for (const Layer &layer : layers) {
+    all.push_back(&layer);
+    auto weights = evaluate(layer.weights->get(), files);
+    if (failed(weights))
+      return failure();
+    if (!llvm::all_of(*weights, [](float x) { return std::isfinite(x); }))
+      return layer.op->emitError("has weights that are not finite");
+    plans.push_back({quantizeWeights(layer, *weights), {}});
+  }
+  auto observed =
+      observeRanges(model, activationsOf(all).getArrayRef(), options.method);
+  if (failed(observed))
+    return failure();
+  ranges = *observed;
+  auto errors = measureErrors(model, layers, plans, ranges);
+  if (failed(errors))
+    return failure();
+  for (auto [i, error] : llvm::enumerate(*errors)) {
+    plans[i].correction = std::move(error.correction);
+    report.layers[i].sqnr = error.sqnr;
+  }
+  return success();
+}
+
+OwningOpRef<ModuleOp> Quantizer::build() const {
+  std::vector<const Layer *> chosen;
+  std::vector<const LayerPlan *> chosenPlans;
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (report.layers[i].kept.empty()) {
+      chosen.push_back(&layers[i]);
+      chosenPlans.push_back(&plans[i]);
+    }
+  IRMapping copy;
+  OwningOpRef<ModuleOp> module(cast<ModuleOp>(model.module->clone(copy)));
+  insertQuantization(chosen, chosenPlans, ranges, copy);
+  constexpr int64_t kBiases = 1 << 16;
+  for (auto function : module->getOps<func::FuncOp>())
+    transforms::foldConstants(function, kBiases);
+  return module;
+}
+
+FailureOr<Agreement> Quantizer::tryBuild(OwningOpRef<ModuleOp> &built) const {
+  built = build();
+  auto found = Outputs::of({*built, model.samples, model.options});
+  if (failed(found))
+    return failure();
+  return found->compare(*expected);
+}
+
+bool Quantizer::isGoodEnough(const Agreement &agreement) const {
+  return (!options.minSqnr || agreement.sqnr >= *options.minSqnr) &&
+         (!options.maxDrop || agreement.changed <= *options.maxDrop);
+}
+
+std::vector<size_t> Quantizer::worstFirst() const {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (report.layers[i].kept.empty() || report.layers[i].kept == kLosesMost)
+      order.push_back(i);
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::pair(report.layers[a].sqnr, a) <
+           std::pair(report.layers[b].sqnr, b);
+  });
+  return order;
+}
+
+void Quantizer::keepWorst(size_t count) {
+  for (auto [rank, layer] : llvm::enumerate(worstFirst()))
+    report.layers[layer].kept = rank < count ? kLosesMost.str() : "";
+}
+
+/// As few layers are kept as are enough, by bisection: each try compiles the
+/// model.
+OwningOpRef<ModuleOp> Quantizer::buildGoodEnough() {
+  OwningOpRef<ModuleOp> best, built;
+  size_t low = 0, high = worstFirst().size();
+  for (size_t count = 0; low < high; count = (low + high) / 2) {
+    keepWorst(count);
+    auto agreement = tryBuild(built);
+    if (failed(agreement))
+      return {};
+    if (isGoodEnough(*agreement)) {
+      best = std::move(built);
+      report.agreement = *agreement;
+      high = count;
+    } else {
+      low = count + 1;
+    }
+  }
+  keepWorst(high);
+  if (!best)
+    emitError(model.location(),
+              "no layer can be quantised within what is asked of the outputs");
+  return best;
+}
+
+OwningOpRef<ModuleOp> Quantizer::run() {
+  if (failed(check()) || failed(findLayers()))
+    return {};
+  auto outputs = Outputs::of(model);
+  if (failed(outputs))
+    return {};
+  expected = std::move(*outputs);
+  if (options.maxDrop && !expected->haveDecisions()) {
+    emitError(model.location(),
+              "the first output has no rows to choose the largest element of, "
+              "which a largest drop is about");
+    return {};
+  }
+  if (failed(prepare()))
+    return {};
+  return buildGoodEnough();
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> quantize(ModuleOp module, const Samples &samples,
+                               const QuantizeOptions &options,
+                               const CompileOptions &compile,
+                               QuantizeReport &report) {
+  Model model{module, samples, compile};
+  return Quantizer(model, options, report).run();
+}
+
+} // namespace tinh::quantization
