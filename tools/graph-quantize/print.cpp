@@ -1,0 +1,42 @@
+//===- print.cpp - What quantisation says to the user -----------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "print.h"
+
+#include "table.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tinh::tools {
+
+static std::string decibelText(double value) {
+  return std::isinf(value) ? "exact" : llvm::formatv("{0:F1}", value).str();
+}
+
+void printReport(const quantization::QuantizeReport &report) {
+  using Align = Table::Align;
+  Table table({{"layer", Align::left},
+               {"op", Align::left},
+               {"SQNR dB", Align::right},
+               {"", Align::left}});
+  size_t kept = 0;
+  for (const quantization::LayerReport &layer : report.layers) {
+    kept += !layer.kept.empty();
+    table.add({layer.name, layer.op, decibelText(layer.sqnr),
+               layer.kept.empty() ? "int8" : "f32, " + layer.kept});
+  }
+  llvm::outs() << table.text() << "\n"
+               << report.layers.size() - kept << " of " << report.layers.size()
+               << " layers in int8; outputs: "
+               << decibelText(report.agreement.sqnr) << " dB, "
+               << llvm::formatv("{0:P2}", report.agreement.changed)
+               << " of rows with another largest element\n";
+}
+
+} // namespace tinh::tools
