@@ -108,9 +108,22 @@ Tensor ModelWriter::constant(TypedAttr value, StringRef wanted) {
   return {name, cast<RankedTensorType>(value.getType())};
 }
 
+/// Whether the node of another op adds it.
+static bool isBias(Operation *op) {
+  return isa<graph::AddOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           Operation *product = operand.getDefiningOp();
+           return product && biasOf(product) == op;
+         });
+}
+
 void ModelWriter::writeOp(Operation *op) {
-  if (isa<graph::ConstantOp>(op) || writeControlFlow(op))
+  if (isa<graph::ConstantOp>(op) || isBias(op) || writeControlFlow(op))
     return;
+  if (graph::AddOp sum = biasOf(op)) {
+    std::string name = tensor(sum.getY()).name;
+    renamed[op->getResult(0)] = name;
+  }
   const OpEntry *entry = findWriter(op->getName().getStringRef());
   if (!entry || op->getNumResults() != 1)
     return refusals.add(op, names.node(op),

@@ -83,24 +83,27 @@ std::vector<Tensor> NodeWriter::operands() {
   return result;
 }
 
-/// The same elements in another shape; null if they are not in the IR.
-static DenseElementsAttr reshaped(Value value, ArrayRef<int64_t> shape) {
+/// A constant's elements in another shape; null if `value` is none.
+static TypedAttr constantAs(Value value, RankedTensorType type) {
   auto constant = value.getDefiningOp<graph::ConstantOp>();
-  auto elements =
-      constant
-          ? dyn_cast<DenseElementsAttr>(graph::elementsOf(constant.getValue()))
-          : nullptr;
-  return elements ? elements.reshape(elements.getType().clone(shape)) : nullptr;
+  if (!constant)
+    return {};
+  TypedAttr elements = graph::elementsOf(constant.getValue());
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements))
+    return dense.reshape(type);
+  auto file = llvm::cast<graph::ExternalAttr>(elements);
+  return graph::ExternalAttr::get(value.getContext(), type, file.getFile(),
+                                  file.getOffset(), file.getSize());
 }
 
-Tensor NodeWriter::operandAs(unsigned i, ArrayRef<int64_t> shape,
-                             StringRef role) {
-  Value value = op->getOperand(i);
-  if (llvm::cast<RankedTensorType>(value.getType()).getShape() == shape)
-    return operand(i);
-  if (DenseElementsAttr elements = reshaped(value, shape))
+Tensor NodeWriter::reshaped(Value value, ArrayRef<int64_t> shape,
+                            StringRef role) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return sink.tensor(value);
+  if (TypedAttr elements = constantAs(value, type.clone(shape)))
     return sink.constant(elements, (name + "/" + role).str());
-  return reshape(operand(i), shape);
+  return reshape(sink.tensor(value), shape);
 }
 
 Tensor NodeWriter::refuse(const Twine &why) {

@@ -76,9 +76,9 @@ public:
 
   Tensor operand(unsigned i) { return sink.tensor(op->getOperand(i)); }
   std::vector<Tensor> operands();
-  /// An operand in another shape, which a constant is written in.
-  Tensor operandAs(unsigned i, llvm::ArrayRef<int64_t> shape,
-                   llvm::StringRef role);
+  /// A value in another shape, which a constant is written in.
+  Tensor reshaped(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                  llvm::StringRef role);
   mlir::RankedTensorType type() const {
     return llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
   }
@@ -168,6 +168,10 @@ llvm::ArrayRef<OpEntry> normalizationWriters();
 llvm::ArrayRef<OpEntry> poolingWriters();
 llvm::ArrayRef<OpEntry> quantizationWriters();
 llvm::ArrayRef<OpEntry> reductionWriters();
+
+/// The addition of a constant for each channel that a Conv or a Gemm does, too:
+/// what alone reads the result of `op`. Null if there is none.
+graph::AddOp biasOf(mlir::Operation *op);
 
 /// How to write an op; null if ONNX has nothing for it.
 const OpEntry *findWriter(llvm::StringRef op);

@@ -20,15 +20,46 @@ Tensor swapLast(NodeWriter &w, const Tensor &x) {
   return w.transpose(x, permutation);
 }
 
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The operand of an addition that is not `x`.
+Value otherOperand(graph::AddOp add, Value x) {
+  return add.getA() == x ? add.getB() : add.getA();
+}
+
+/// Appends the bias of `op`, a vector, to the inputs of its node.
+void addBias(NodeWriter &w, SmallVectorImpl<Tensor> &inputs) {
+  graph::AddOp add = biasOf(w.op);
+  if (!add)
+    return;
+  Value bias = otherOperand(add, w.op->getResult(0));
+  inputs.push_back(w.reshaped(bias, typeOf(bias).getNumElements(), "bias"));
+}
+
+/// A product that is written as a Gemm: of matrices of floats, with a
+/// transpose.
+bool isGemm(graph::MatmulOp op) {
+  return (op.getTransposeA() || op.getTransposeB()) &&
+         isa<FloatType>(typeOf(op.getY()).getElementType()) &&
+         typeOf(op.getA()).getRank() == 2 && typeOf(op.getB()).getRank() == 2;
+}
+
+Tensor gemm(NodeWriter &w, graph::MatmulOp op) {
+  SmallVector<Tensor> inputs = {w.operand(0), w.operand(1)};
+  addBias(w, inputs);
+  return w.node("Gemm", inputs, w.type(),
+                {attribute("transA", int64_t(op.getTransposeA())),
+                 attribute("transB", int64_t(op.getTransposeB()))});
+}
+
 Tensor matmul(NodeWriter &w, graph::MatmulOp op) {
+  if (isGemm(op))
+    return gemm(w, op);
   Tensor a = w.operand(0), b = w.operand(1);
-  bool transposes = op.getTransposeA() || op.getTransposeB();
   if (a.isBool())
     return w.refuse("ONNX's MatMul takes numbers, not booleans");
-  if (transposes && a.isFloat() && a.rank() == 2 && b.rank() == 2)
-    return w.node("Gemm", {a, b}, w.type(),
-                  {attribute("transA", int64_t(op.getTransposeA())),
-                   attribute("transB", int64_t(op.getTransposeB()))});
   Type element = w.type().getElementType(), wide = arithmeticType(element);
   a = w.cast(op.getTransposeA() ? swapLast(w, a) : a, wide);
   b = w.cast(op.getTransposeB() ? swapLast(w, b) : b, wide);
@@ -43,8 +74,11 @@ Tensor conv(NodeWriter &w, graph::ConvOp op) {
                            attribute("pads", op.getPadding()),
                            attribute("dilations", op.getDilations()),
                            attribute("group", int64_t(op.getGroups()))};
-  if (x.isFloat())
-    return w.fromOrder(w.node("Conv", {x, weights}, type, attributes), layout);
+  if (x.isFloat()) {
+    SmallVector<Tensor> inputs = {x, weights};
+    addBias(w, inputs);
+    return w.fromOrder(w.node("Conv", inputs, type, attributes), layout);
+  }
   if (x.element().getIntOrFloatBitWidth() != 8)
     return w.refuse("ONNX has convolutions of floats and of integers of 8 "
                     "bits, not of " +
@@ -89,7 +123,41 @@ Tensor convTranspose(NodeWriter &w, graph::ConvTransposeOp op) {
                      layout);
 }
 
+/// Whether a constant has an element for each index of `axis` of `type`.
+bool isVectorAlong(Value value, RankedTensorType type, int64_t axis) {
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  int64_t lead = type.getRank() - static_cast<int64_t>(shape.size());
+  return value.getDefiningOp<graph::ConstantOp>() && lead <= axis &&
+         typeOf(value).getNumElements() == type.getDimSize(axis) &&
+         shape[axis - lead] == type.getDimSize(axis);
+}
+
+/// The dimension of the result of a product that its bias is for; nothing if
+/// its node has none.
+std::optional<int64_t> biasAxis(Operation *op) {
+  if (auto conv = dyn_cast<graph::ConvOp>(op);
+      conv && conv.getLayout() == graph::Layout::ChannelsFirst &&
+      isa<FloatType>(typeOf(conv.getY()).getElementType()))
+    return 1;
+  if (auto product = dyn_cast<graph::MatmulOp>(op); product && isGemm(product))
+    return 1;
+  return std::nullopt;
+}
+
 } // namespace
+
+graph::AddOp biasOf(Operation *op) {
+  std::optional<int64_t> axis = biasAxis(op);
+  if (!axis || !op->getResult(0).hasOneUse())
+    return {};
+  Value y = op->getResult(0);
+  auto add = dyn_cast<graph::AddOp>(*y.getUsers().begin());
+  return add && add->getBlock() == op->getBlock() &&
+                 add.getY().getType() == y.getType() &&
+                 isVectorAlong(otherOperand(add, y), typeOf(y), *axis)
+             ? add
+             : graph::AddOp();
+}
 
 ArrayRef<OpEntry> contractionWriters() {
   static const OpEntry entries[] = {

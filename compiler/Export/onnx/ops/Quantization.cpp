@@ -57,22 +57,25 @@ Granularity granularityOf(ArrayRef<int64_t> x, ArrayRef<int64_t> parameters) {
 /// The scale, or the zero point, in ONNX's shape.
 Tensor parameter(NodeWriter &w, unsigned i, ArrayRef<int64_t> shape,
                  StringRef role) {
-  ArrayRef<int64_t> found = w.operand(i).shape();
+  Value value = w.op->getOperand(i);
+  ArrayRef<int64_t> found = cast<RankedTensorType>(value.getType()).getShape();
   if (ShapedType::getNumElements(found) == ShapedType::getNumElements(shape))
-    return w.operandAs(i, shape, role);
+    return w.reshaped(value, shape, role);
   Ints aligned = alignedTo(static_cast<int64_t>(shape.size()), found);
-  return w.expand(w.operandAs(i, aligned, role), shape);
+  return w.expand(w.reshaped(value, aligned, role), shape);
 }
 
 /// A node on x, the scale and the zero point, if there is one.
 template <typename Op>
 Tensor write(NodeWriter &w, Op op, StringRef node, Attributes attributes) {
-  Tensor x = w.operand(0), scale = w.operand(1);
-  if (scale.element().isF64())
+  Tensor x = w.operand(0);
+  auto scale = cast<RankedTensorType>(op.getScale().getType());
+  if (scale.getElementType().isF64())
     return w.refuse("ONNX quantises f32, f16 and bf16, not f64");
-  Ints shape(scale.shape());
-  if (op.getZeroPoint())
-    shape = *graph::broadcastShapes({scale.shape(), w.operand(2).shape()});
+  Ints shape(scale.getShape());
+  if (Value zero = op.getZeroPoint())
+    shape = *graph::broadcastShapes(
+        {shape, cast<RankedTensorType>(zero.getType()).getShape()});
   Granularity granularity = granularityOf(x.shape(), shape);
   llvm::append_range(attributes, granularity.attributes);
   SmallVector<Tensor> inputs = {x, parameter(w, 1, granularity.shape, "scale")};
