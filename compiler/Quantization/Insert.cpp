@@ -69,10 +69,14 @@ Value createWeights(OpBuilder &builder, const Layer &layer,
     return graph::ConstantOp::create(builder, locationFor(original, role),
                                      value.getType(), value);
   };
+  // Some engines want to be told that nothing is to be subtracted.
+  Type i8 = weights.integers.getElementType();
+  auto zeros =
+      DenseElementsAttr::get(weights.scales.getType().clone(i8), int8_t(0));
   return graph::DequantizeOp::create(
       builder, locationFor(original, "dequantize"), original.getType(),
       constant(weights.integers, "quantized"),
-      constant(weights.scales, "scale"), Value());
+      constant(weights.scales, "scale"), constant(zeros, "zero_point"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,33 +118,28 @@ static void insertBytes(Value value, Range range,
 // Models
 //===----------------------------------------------------------------------===//
 
-/// Adds a constant for each channel, to the bias if there is one.
-static void addToChannels(const Layer &layer, ArrayRef<float> values) {
-  RankedTensorType type = tensorType(layer.result());
-  SmallVector<int64_t> shape(type.getRank() - layer.resultAxis, 1);
-  shape[0] = static_cast<int64_t>(values.size());
-  graph::AddOp bias = layer.bias();
+/// Adds a constant to each channel of the result of `layer`.
+static LogicalResult addToChannels(const Layer &layer,
+                                   const std::vector<float> &values,
+                                   MappedFiles &files) {
+  if (layer.bias())
+    return changeBias(
+        layer, [&](size_t i, float bias) { return bias + values[i]; }, files);
+  Value result = layer.result();
   OpBuilder builder(layer.op->getContext());
   builder.setInsertionPointAfter(layer.op);
-  if (bias)
-    builder.setInsertionPoint(bias);
-  Location location = locationFor(layer.result(), "correction");
-  Value correction = createFloats(builder, location, shape, values);
-  if (bias) {
-    OpOperand &constant =
-        bias->getOpOperand(bias.getA() == layer.result() ? 1 : 0);
-    constant.set(
-        graph::AddOp::create(builder, location, constant.get(), correction));
-    return;
-  }
-  Value result = layer.result();
-  auto sum = graph::AddOp::create(builder, location, result, correction);
+  Location location = locationFor(result, "correction");
+  auto sum = graph::AddOp::create(
+      builder, location, result,
+      createFloats(builder, location, layer.vectorShape(), values));
   result.replaceAllUsesExcept(sum.getY(), sum);
+  return success();
 }
 
-void insertQuantization(ArrayRef<const Layer *> layers,
-                        ArrayRef<const LayerPlan *> plans,
-                        const RangeOf &ranges, const IRMapping &copy) {
+LogicalResult insertQuantization(ArrayRef<const Layer *> layers,
+                                 ArrayRef<const LayerPlan *> plans,
+                                 const RangeOf &ranges, const IRMapping &copy,
+                                 MappedFiles &files) {
   std::vector<Layer> copies;
   for (const Layer *layer : layers)
     copies.push_back(copied(*layer, copy));
@@ -152,9 +151,11 @@ void insertQuantization(ArrayRef<const Layer *> layers,
   for (auto [layer, plan] : llvm::zip_equal(copies, plans)) {
     OpBuilder builder(layer.op);
     layer.weights->set(createWeights(builder, layer, plan->weights));
-    if (!plan->correction.empty())
-      addToChannels(layer, plan->correction);
+    if (!plan->correction.empty() &&
+        failed(addToChannels(layer, plan->correction, files)))
+      return failure();
   }
+  return success();
 }
 
 } // namespace tinh::quantization

@@ -35,10 +35,13 @@ struct LayerPlan {
   std::vector<float> correction;
 };
 
-/// Quantises layers of the copy that `copy` maps to.
-void insertQuantization(llvm::ArrayRef<const Layer *> layers,
-                        llvm::ArrayRef<const LayerPlan *> plans,
-                        const RangeOf &ranges, const mlir::IRMapping &copy);
+/// Quantises layers of the copy that `copy` maps to. Fails, after a diagnostic,
+/// if a bias cannot be read.
+mlir::LogicalResult insertQuantization(llvm::ArrayRef<const Layer *> layers,
+                                       llvm::ArrayRef<const LayerPlan *> plans,
+                                       const RangeOf &ranges,
+                                       const mlir::IRMapping &copy,
+                                       MappedFiles &files);
 
 } // namespace tinh::quantization
 

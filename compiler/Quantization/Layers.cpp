@@ -111,6 +111,12 @@ graph::AddOp Layer::bias() const {
   return isConstantExpression(other) ? add : graph::AddOp();
 }
 
+SmallVector<int64_t> Layer::vectorShape() const {
+  SmallVector<int64_t> shape(tensorType(result()).getRank() - resultAxis, 1);
+  shape[0] = channels();
+  return shape;
+}
+
 std::vector<Layer> findLayers(func::FuncOp main) {
   std::vector<Layer> layers;
   for (Operation &op : main.getBody().front())
@@ -203,6 +209,24 @@ Value createFloats(OpBuilder &builder, Location location,
   auto type = RankedTensorType::get(shape, builder.getF32Type());
   return graph::ConstantOp::create(builder, location, type,
                                    DenseElementsAttr::get(type, values));
+}
+
+LogicalResult changeBias(const Layer &layer,
+                         llvm::function_ref<float(size_t, float)> changed,
+                         MappedFiles &files) {
+  graph::AddOp bias = layer.bias();
+  OpOperand &constant =
+      bias->getOpOperand(bias.getA() == layer.result() ? 1 : 0);
+  auto old = evaluate(constant.get(), files);
+  if (failed(old))
+    return failure();
+  std::vector<float> values;
+  for (int64_t i = 0; i < layer.channels(); ++i)
+    values.push_back(changed(i, (*old)[old->size() == 1 ? 0 : i]));
+  OpBuilder builder(bias);
+  constant.set(createFloats(builder, constant.get().getLoc(),
+                            layer.vectorShape(), values));
+  return success();
 }
 
 /// An argument's location is that of its function.

@@ -31,6 +31,8 @@ struct Layer {
   /// The addition of a constant for each channel that alone reads the result;
   /// null if there is none.
   graph::AddOp bias() const;
+  /// The shape of a constant for each channel that broadcasts to the result.
+  llvm::SmallVector<int64_t> vectorShape() const;
 };
 
 std::vector<Layer> findLayers(mlir::func::FuncOp main);
@@ -55,6 +57,12 @@ mlir::FailureOr<std::vector<float>> evaluate(mlir::Value value,
 mlir::Value createFloats(mlir::OpBuilder &builder, mlir::Location location,
                          llvm::ArrayRef<int64_t> shape,
                          llvm::ArrayRef<float> values);
+
+/// Makes a bias another one: of a channel and what it was. Fails, after a
+/// diagnostic, if it cannot be read.
+mlir::LogicalResult changeBias(const Layer &layer,
+                               llvm::function_ref<float(size_t, float)> changed,
+                               MappedFiles &files);
 
 /// The location of what is made of `value`, called after it.
 mlir::Location locationFor(mlir::Value value, llvm::StringRef role);

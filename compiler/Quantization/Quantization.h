@@ -57,6 +57,8 @@ struct Agreement {
 
 struct QuantizeReport {
   std::vector<LayerReport> layers;
+  /// Activations whose channels were made alike.
+  size_t equalized = 0;
   Agreement agreement;
 };
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Quantization/Errors.h"
-#include "compiler/Transforms/Passes.h"
+#include "compiler/Quantization/Prepare.h"
 
 #include "llvm/Support/GlobPattern.h"
 
@@ -29,11 +29,9 @@ private:
   LogicalResult check();
   LogicalResult findLayers();
   LogicalResult keepNamed();
-  LogicalResult prepare();
-  /// The model with the layers quantised that are not kept.
-  OwningOpRef<ModuleOp> build() const;
-  /// The same, compared with the model.
-  FailureOr<Agreement> tryBuild(OwningOpRef<ModuleOp> &built) const;
+  LogicalResult prepareLayers();
+  /// The model with the layers quantised that are not kept, compared with it.
+  FailureOr<Agreement> tryBuild(OwningOpRef<ModuleOp> &built);
   bool isGoodEnough(const Agreement &agreement) const;
   OwningOpRef<ModuleOp> buildGoodEnough();
   /// Keeps the `count` layers that lose most.
@@ -44,9 +42,7 @@ private:
   const QuantizeOptions &options;
   QuantizeReport &report;
   MappedFiles files;
-  std::vector<Layer> layers;
-  std::vector<LayerPlan> plans;
-  RangeOf ranges;
+  Prepared prepared;
   std::optional<Outputs> expected;
 };
 
@@ -68,16 +64,16 @@ LogicalResult Quantizer::check() {
 }
 
 LogicalResult Quantizer::findLayers() {
-  layers = quantization::findLayers(model.main());
+  std::vector<Layer> layers = quantization::findLayers(model.main());
   if (layers.empty())
     return emitError(model.location(),
                      "there is nothing to quantise: no product or convolution "
                      "of f32 has constant weights");
   for (auto [i, layer] : llvm::enumerate(layers)) {
     StringRef op = layer.op->getName().stripDialect();
-    if (layer.name.empty())
-      layer.name = (op + " " + Twine(i)).str();
-    report.layers.push_back({layer.name, op.str(), 0, ""});
+    std::string name =
+        layer.name.empty() ? (op + " " + Twine(i)).str() : layer.name;
+    report.layers.push_back({name, op.str(), 0, ""});
   }
   return keepNamed();
 }
@@ -98,57 +94,35 @@ LogicalResult Quantizer::keepNamed() {
     if (!fits)
       return emitError(model.location())
              << "no layer that can be quantised fits '" << text
-             << "'; the first one is called '" << layers.front().name << "'";
+             << "'; the first one is called '" << report.layers.front().name
+             << "'";
   }
   return success();
 }
 
-/// Finds ranges, weights and errors of all layers.
-LogicalResult Quantizer::prepare() {
-  std::vector<const Layer *> all;
-  for (const Layer &layer : layers) {
-    all.push_back(&layer);
-    auto weights = evaluate(layer.weights->get(), files);
-    if (failed(weights))
-      return failure();
-    if (!llvm::all_of(*weights, [](float x) { return std::isfinite(x); }))
-      return layer.op->emitError("has weights that are not finite");
-    plans.push_back({quantizeWeights(layer, *weights), {}});
-  }
-  auto observed =
-      observeRanges(model, activationsOf(all).getArrayRef(), options.method);
-  if (failed(observed))
+/// Finds what all layers take and lose.
+LogicalResult Quantizer::prepareLayers() {
+  OwningOpRef<ModuleOp> copy(cast<ModuleOp>(ModuleOp(model.module)->clone()));
+  auto found = prepare(std::move(copy), model, options.method, files);
+  if (succeeded(found))
+    found = prepareAlike(std::move(*found), model, options.method, files,
+                         report.equalized);
+  if (failed(found))
     return failure();
-  ranges = *observed;
-  auto errors = measureErrors(model, layers, plans, ranges);
-  if (failed(errors))
-    return failure();
-  for (auto [i, error] : llvm::enumerate(*errors)) {
-    plans[i].correction = std::move(error.correction);
-    report.layers[i].sqnr = error.sqnr;
-  }
+  prepared = std::move(*found);
+  for (auto [layer, sqnr] : llvm::zip_equal(report.layers, prepared.sqnr))
+    layer.sqnr = sqnr;
   return success();
 }
 
-OwningOpRef<ModuleOp> Quantizer::build() const {
-  std::vector<const Layer *> chosen;
-  std::vector<const LayerPlan *> chosenPlans;
-  for (size_t i = 0; i < layers.size(); ++i)
-    if (report.layers[i].kept.empty()) {
-      chosen.push_back(&layers[i]);
-      chosenPlans.push_back(&plans[i]);
-    }
-  IRMapping copy;
-  OwningOpRef<ModuleOp> module(cast<ModuleOp>(model.module->clone(copy)));
-  insertQuantization(chosen, chosenPlans, ranges, copy);
-  constexpr int64_t kBiases = 1 << 16;
-  for (auto function : module->getOps<func::FuncOp>())
-    transforms::foldConstants(function, kBiases);
-  return module;
-}
-
-FailureOr<Agreement> Quantizer::tryBuild(OwningOpRef<ModuleOp> &built) const {
-  built = build();
+FailureOr<Agreement> Quantizer::tryBuild(OwningOpRef<ModuleOp> &built) {
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < report.layers.size(); ++i)
+    if (report.layers[i].kept.empty())
+      chosen.push_back(i);
+  built = quantized(prepared, chosen, files);
+  if (!built)
+    return failure();
   auto found = Outputs::of({*built, model.samples, model.options});
   if (failed(found))
     return failure();
@@ -162,7 +136,7 @@ bool Quantizer::isGoodEnough(const Agreement &agreement) const {
 
 std::vector<size_t> Quantizer::worstFirst() const {
   std::vector<size_t> order;
-  for (size_t i = 0; i < layers.size(); ++i)
+  for (size_t i = 0; i < report.layers.size(); ++i)
     if (report.layers[i].kept.empty() || report.layers[i].kept == kLosesMost)
       order.push_back(i);
   llvm::sort(order, [&](size_t a, size_t b) {
@@ -215,7 +189,7 @@ OwningOpRef<ModuleOp> Quantizer::run() {
               "which a largest drop is about");
     return {};
   }
-  if (failed(prepare()))
+  if (failed(prepareLayers()))
     return {};
   return buildGoodEnough();
 }

@@ -33,7 +33,8 @@ void printReport(const quantization::QuantizeReport &report) {
   }
   llvm::outs() << table.text() << "\n"
                << report.layers.size() - kept << " of " << report.layers.size()
-               << " layers in int8; outputs: "
+               << " layers in int8; " << report.equalized
+               << " activations with channels made alike; outputs: "
                << decibelText(report.agreement.sqnr) << " dB, "
                << llvm::formatv("{0:P2}", report.agreement.changed)
                << " of rows with another largest element\n";
