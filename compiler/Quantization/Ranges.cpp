@@ -59,49 +59,57 @@ double squaredError(const Histogram &histogram, Range range) {
   return sum;
 }
 
-/// The divergence of the distribution in a range from what 256 levels keep of
-/// it. What lies outside counts at the ends.
-double divergence(const Histogram &histogram, Range range) {
-  const auto &counts = histogram.counts;
+/// The counts of the bins in a range, of which there is at least one. What lies
+/// outside is added to the ends by `foldEnds`.
+std::vector<double> binsWithin(const Histogram &histogram, Range range,
+                               bool foldEnds) {
+  auto last = static_cast<double>(histogram.counts.size() - 1);
   auto binOf = [&](double x) {
-    double bin = (x - histogram.range.low) / histogram.width();
-    return static_cast<size_t>(
-        std::clamp(bin, 0.0, static_cast<double>(counts.size())));
+    return std::clamp((x - histogram.range.low) / histogram.width(), 0.0, last);
   };
-  size_t first = binOf(range.low),
-         last = std::max(binOf(range.high), first + 1);
-  last = std::min(last, counts.size());
-  first = std::min(first, last - 1);
-  std::vector<double> inside(counts.begin() + static_cast<ptrdiff_t>(first),
-                             counts.begin() + static_cast<ptrdiff_t>(last));
-  std::vector<double> kept(inside.size());
+  auto first = static_cast<size_t>(binOf(range.low));
+  size_t count = static_cast<size_t>(binOf(range.high)) - first + 1;
+  std::vector<double> bins(count);
+  for (size_t i = 0; i < histogram.counts.size(); ++i)
+    if (foldEnds || (i >= first && i < first + count))
+      bins[std::clamp(i, first, first + count - 1) - first] +=
+          histogram.counts[i];
+  return bins;
+}
+
+/// What 256 levels keep of a distribution: the bins of a level that are not
+/// empty are alike.
+std::vector<double> levelled(const std::vector<double> &bins) {
+  std::vector<double> kept(bins.size());
   auto levelOf = [&](size_t i) {
-    return static_cast<size_t>(static_cast<double>(i) * kLevels /
-                               static_cast<double>(inside.size()));
+    return std::floor(static_cast<double>(i) * kLevels /
+                      static_cast<double>(bins.size()));
   };
-  for (size_t begin = 0, end; begin < inside.size(); begin = end) {
+  for (size_t begin = 0, end = 0; begin < bins.size(); begin = end) {
     double sum = 0, filled = 0;
-    for (end = begin; end < inside.size() && levelOf(end) == levelOf(begin);
-         ++end) {
-      sum += inside[end];
-      filled += inside[end] > 0;
+    for (; end < bins.size() && levelOf(end) == levelOf(begin); ++end) {
+      sum += bins[end];
+      filled += bins[end] > 0;
     }
     for (size_t i = begin; i < end; ++i)
-      kept[i] = inside[i] > 0 ? sum / filled : 0;
+      kept[i] = bins[i] > 0 ? sum / filled : 0;
   }
-  double all = total(histogram);
-  double keptAll = std::accumulate(kept.begin(), kept.end(), 0.0);
-  inside.front() += std::accumulate(
-      counts.begin(), counts.begin() + static_cast<ptrdiff_t>(first), 0.0);
-  inside.back() += std::accumulate(
-      counts.begin() + static_cast<ptrdiff_t>(last), counts.end(), 0.0);
+  return kept;
+}
+
+/// The divergence of the distribution in a range from what levels keep of it.
+/// Fewer bins than levels would say nothing.
+double divergence(const Histogram &histogram, Range range) {
   constexpr double kLeast = 1e-9; // For what no level stands for.
-  double sum = 0;
-  for (size_t i = 0; i < inside.size(); ++i)
-    if (inside[i] > 0) {
-      double p = inside[i] / all;
+  std::vector<double> bins = binsWithin(histogram, range, /*foldEnds=*/true);
+  if (static_cast<double>(bins.size()) < kLevels)
+    return INFINITY;
+  std::vector<double> kept = levelled(binsWithin(histogram, range, false));
+  double all = std::accumulate(bins.begin(), bins.end(), 0.0);
+  double keptAll = std::accumulate(kept.begin(), kept.end(), 0.0), sum = 0;
+  for (size_t i = 0; i < bins.size(); ++i)
+    if (double p = bins[i] / all; p > 0)
       sum += p * std::log(p / std::max(kept[i] / keptAll, kLeast));
-    }
   return sum;
 }
 
