@@ -51,11 +51,29 @@ static Tensor dequantize(DequantizeOp op, Operands in) {
   return y;
 }
 
+static Tensor unpackInt4(UnpackInt4Op op, Operands in) {
+  Tensor y(op.getType());
+  AxisView bytes(in[0]->shape(), op.getAxis()),
+      numbers(y.shape(), op.getAxis());
+  bool isUnsigned = y.element().isUnsignedInteger();
+  for (int64_t o = 0; o < numbers.outer; ++o)
+    for (int64_t i = 0; i < numbers.extent; ++i)
+      for (int64_t rest = 0; rest < numbers.inner; ++rest) {
+        Integer byte = in[0]->integers[bytes.at(o, i / 2, rest)];
+        Integer bits = (i % 2 ? byte >> 4 : byte) & 15;
+        y.integers[numbers.at(o, i, rest)] =
+            bits >= 8 && !isUnsigned ? bits - 16 : bits;
+      }
+  return y;
+}
+
 std::optional<Tensor> evaluateQuantization(Operation *op, Operands in) {
   if (auto quantization = dyn_cast<QuantizeOp>(op))
     return quantize(quantization, in);
   if (auto dequantization = dyn_cast<DequantizeOp>(op))
     return dequantize(dequantization, in);
+  if (auto unpacking = dyn_cast<UnpackInt4Op>(op))
+    return unpackInt4(unpacking, in);
   return std::nullopt;
 }
 

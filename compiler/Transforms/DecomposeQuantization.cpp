@@ -49,6 +49,32 @@ static Value asArithmetic(ImplicitLocOpBuilder &b, DequantizeOp op) {
                        op.getScale());
 }
 
+/// Both halves of all bytes, side by side; of signed numbers the highest bit
+/// counts -8.
+static Value asArithmetic(ImplicitLocOpBuilder &b, UnpackInt4Op op) {
+  RankedTensorType x = tensorType(op.getX()), y = tensorType(op.getY());
+  auto number = [&](Type element, double value) {
+    return createSplat(b, op.getLoc(), RankedTensorType::get({}, element),
+                       value);
+  };
+  SmallVector<int64_t> shape(x.getShape());
+  int64_t half = static_cast<int64_t>(op.getAxis()) + 1;
+  shape.insert(shape.begin() + half, 1);
+  Value low = AndOp::create(b, op.getX(), number(x.getElementType(), 15));
+  Value high =
+      ShiftRightOp::create(b, op.getX(), number(x.getElementType(), 4));
+  Value halves = ConcatOp::create(b,
+                                  {reshapeTo(b, op.getLoc(), low, shape),
+                                   reshapeTo(b, op.getLoc(), high, shape)},
+                                  half);
+  Value numbers = castTo(b, reshapeTo(b, op.getLoc(), halves, y.getShape()),
+                         y.getElementType());
+  if (y.getElementType().isUnsignedInteger())
+    return numbers;
+  Value eight = number(y.getElementType(), 8);
+  return SubOp::create(b, XorOp::create(b, numbers, eight), eight);
+}
+
 /// The operands as i32, what surrounds the image included.
 static void widen(MatmulOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
@@ -91,6 +117,7 @@ void decomposeQuantization(ModuleOp module) {
   };
   module.walk([&](QuantizeOp op) { replace(op); });
   module.walk([&](DequantizeOp op) { replace(op); });
+  module.walk([&](UnpackInt4Op op) { replace(op); });
   module.walk([&](Operation *op) {
     if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isByte(matmul.getA()))
       widen(matmul);

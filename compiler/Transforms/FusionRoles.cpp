@@ -18,7 +18,7 @@ bool isElementwise(Operation *op) { return op->hasTrait<ElementwiseOpTrait>(); }
 
 bool isMovement(Operation *op) {
   return isa<BroadcastOp, TransposeOp, ConcatOp, SliceOp, PadOp, GatherOp,
-             GatherElementsOp, GatherNdOp, IotaOp>(op);
+             GatherElementsOp, GatherNdOp, IotaOp, UnpackInt4Op>(op);
 }
 
 bool isAnchor(Operation *op) { return !isElementwise(op) && !isMovement(op); }

@@ -46,3 +46,17 @@ LogicalResult QuantizeOp::verify() {
 LogicalResult DequantizeOp::verify() {
   return verifyParameters(*this, getY(), getX());
 }
+
+LogicalResult UnpackInt4Op::verify() {
+  SmallVector<int64_t> shape(getX().getType().getShape());
+  int64_t axis = getAxis(), rank = shape.size();
+  if (axis < 0 || axis >= rank)
+    return emitOpError("expected an axis from 0 to ")
+           << rank - 1 << ", found " << axis;
+  shape[axis] *= 2;
+  if (getY().getType().getShape() != ArrayRef(shape))
+    return emitOpError("expected a result with twice the bytes of ")
+           << shapeToString(getX().getType()) << " along axis " << axis
+           << ", found " << shapeToString(getY().getType());
+  return success();
+}

@@ -70,4 +70,19 @@ def Graph_DequantizeOp
   let hasVerifier = 1;
 }
 
+def Graph_UnpackInt4Op : Graph_Op<"unpack_int4", [Pure]> {
+  let summary = "The two numbers of 4 bits that each byte holds";
+  let description = [{
+    Along `axis`, the numbers 2i and 2i + 1 are the low and the high four bits of
+    byte i: from 0 to 15, or, of the signed type i8, from -8 to 7.
+
+    Example: `%y = graph.unpack_int4 %x axis 0 : tensor<16x64xui8> -> tensor<32x64xi8>`
+  }];
+  let arguments = (ins Graph_TensorOf<[UI8], "unsigned bytes">:$x, I64Attr:$axis);
+  let results = (outs Graph_TensorOf<[I8, UI8], "bytes">:$y);
+  let assemblyFormat =
+      "$x `axis` $axis attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
 #endif // TINH_GRAPH_QUANTIZATION_OPS

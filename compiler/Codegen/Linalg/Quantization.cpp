@@ -84,11 +84,44 @@ FailureOr<Value> lowerDequantize(graph::DequantizeOp op, Emitter &e,
   });
 }
 
+/// The low or, where `half` is 1, the high four bits of a byte as a number.
+Value unpackHalf(Scalars &s, Value byte, Value half, bool isUnsigned) {
+  auto number = [&](int64_t value) { return s.integer(byte.getType(), value); };
+  Value low = arith::MulIOp::create(s.b, half, number(4));
+  if (isUnsigned)
+    return arith::AndIOp::create(s.b, arith::ShRUIOp::create(s.b, byte, low),
+                                 number(15));
+  Value left = arith::SubIOp::create(s.b, number(4), low);
+  return arith::ShRSIOp::create(s.b, arith::ShLIOp::create(s.b, byte, left),
+                                number(4));
+}
+
+FailureOr<Value> lowerUnpackInt4(graph::UnpackInt4Op op, Emitter &e,
+                                 ValueRange operands) {
+  SmallVector<int64_t> halves(shapeOf(operands[0]));
+  int64_t half = static_cast<int64_t>(op.getAxis()) + 1;
+  halves.insert(halves.begin() + half, 2);
+  SmallVector<AffineExpr> from;
+  for (size_t i = 0; i < halves.size(); ++i)
+    if (static_cast<int64_t>(i) != half)
+      from.push_back(e.dim(i));
+  Type byte = e.b.getI8Type();
+  Value unpacked = e.parallel(
+      halves, byte, operands[0], e.map(halves.size(), from),
+      [&](Scalars &s, ValueRange v) {
+        Value index =
+            arith::IndexCastOp::create(s.b, byte, Emitter::index(s, half));
+        return unpackHalf(s, v[0], index, hasUnsignedElements(op.getType()));
+      });
+  return e.reshape(unpacked, op.getType().getShape());
+}
+
 } // namespace
 
 void attachQuantizationLowerings(MLIRContext *context) {
   attachLowering<graph::QuantizeOp, lowerQuantize>(context);
   attachLowering<graph::DequantizeOp, lowerDequantize>(context);
+  attachLowering<graph::UnpackInt4Op, lowerUnpackInt4>(context);
 }
 
 } // namespace tinh::codegen
