@@ -92,6 +92,7 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createCSEPass());
   pm.addPass(transforms::createRepeatCheapOps());
+  pm.addPass(transforms::createKeepQuantizedWeights());
 }
 
 /// Functions for machines without a GPU are split off before kernels get

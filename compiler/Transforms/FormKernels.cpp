@@ -21,13 +21,16 @@
 // first: a residual addition goes to the later of its producers. Then
 // they take cheap ops before them. What is left forms trees that compute
 // each value where it is read. A kernel has one result, which keeps
-// dependences between kernels acyclic.
+// dependences between kernels acyclic. What dequantises the constant weights of
+// a product joins it, reshapes among it: these alone of what depends on
+// constants alone are computed where they are read.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/FusionCosts.h"
 #include "compiler/Transforms/FusionRoles.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Quantization.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -61,8 +64,10 @@ struct Group {
 class KernelFormer {
 public:
   KernelFormer(Block &block, const DenseSet<Operation *> &constantOps,
-               bool fuse, bool remarks)
-      : block(block), constantOps(constantOps), fuse(fuse), remarks(remarks) {
+               const DenseSet<Operation *> &dequantizers, bool fuse,
+               bool remarks)
+      : block(block), constantOps(constantOps), dequantizers(dequantizers),
+        fuse(fuse), remarks(remarks) {
     collect();
   }
 
@@ -95,6 +100,8 @@ private:
 
   Block &block;
   const DenseSet<Operation *> &constantOps;
+  /// What makes weights of constant integers in the kernels of products.
+  const DenseSet<Operation *> &dequantizers;
   bool fuse, remarks;
   FusionCosts costs;
   SmallVector<Operation *> ops;
@@ -108,7 +115,8 @@ private:
 void KernelFormer::collect() {
   for (auto [index, op] : llvm::enumerate(block.without_terminator())) {
     position[&op] = index;
-    if (!isa<ConstantOp, ReshapeOp, KernelOp>(op) && !isControlFlow(&op))
+    if (dequantizers.contains(&op) ||
+        (!isa<ConstantOp, ReshapeOp, KernelOp>(op) && !isControlFlow(&op)))
       ops.push_back(&op);
   }
   position[block.getTerminator()] = position.size();
@@ -305,6 +313,8 @@ const char *KernelFormer::refuseInTree(Operation *op, OpOperand &use) const {
 
 const char *KernelFormer::refusePrologue(Operation *op, OpOperand &use,
                                          const Group &group) const {
+  if (dequantizers.contains(op))
+    return nullptr;
   if (group.constant != constantOps.contains(op))
     return "what depends on constants alone is computed ahead of time";
   if (static_cast<int64_t>(group.ops.size()) >= costs.maxOps)
@@ -406,7 +416,7 @@ void KernelFormer::emit(Group &group) {
 
 KernelCounts KernelFormer::run() {
   for (Operation *op : llvm::reverse(ops))
-    if (isAnchor(op)) {
+    if (isAnchor(op) && !dequantizers.contains(op)) {
       Group &group = start(op);
       if (fuse)
         addEpilogue(group);
@@ -441,7 +451,13 @@ struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
 } // namespace
 
 KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
-  DenseSet<Operation *> constantOps = findConstantOps(function);
+  DenseSet<Operation *> constantOps = findConstantOps(function), dequantizers;
+  function.walk([&](MatmulOp op) {
+    if (fuse)
+      dequantizers.insert_range(quantizedWeightsOf(op));
+  });
+  for (Operation *op : dequantizers)
+    constantOps.erase(op);
   KernelCounts counts;
   // Inner blocks come first: their kernels take the place of ops that the outer
   // block looks at as users of its own.
@@ -449,7 +465,7 @@ KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
     if (isa<KernelOp>(block->getParentOp()))
       return;
     KernelCounts formed =
-        KernelFormer(*block, constantOps, fuse, remarks).run();
+        KernelFormer(*block, constantOps, dequantizers, fuse, remarks).run();
     counts.kernels += formed.kernels;
     counts.constantKernels += formed.constantKernels;
   });

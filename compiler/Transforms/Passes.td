@@ -283,6 +283,24 @@ def DecomposeConvTranspose
   ];
 }
 
+def KeepQuantizedWeights
+    : Pass<"keep-quantized-weights", "::mlir::func::FuncOp"> {
+  let summary = "Let products read constant weights as integers";
+  let description = [{
+    The right factor of a product of floats that is dequantised from constant
+    bytes, with scales for columns or for blocks of the depth, gets these in the
+    order [blocks, depth, columns], so that the product's kernel can dequantise
+    it (`form-kernels`). Numbers of 4 bits are packed in pairs along the depth.
+    What changes the order are ops on constants.
+
+    Preconditions: no two products share what dequantises; the module is not for
+    GPUs, else nothing changes.
+  }];
+  let statistics = [
+    Statistic<"numKept", "kept", "Products that read integers">
+  ];
+}
+
 def FormKernels : Pass<"form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Group ops into kernels";
   let description = [{
@@ -290,7 +308,9 @@ def FormKernels : Pass<"form-kernels", "::mlir::func::FuncOp"> {
     `graph.kernel`, which lies within one block. A kernel has at most one anchor
     (contraction, window, reduction, norm, attention) with element-wise ops after
     it and cheap ones before it, or is a tree of element-wise and movement ops.
-    Ops on constants alone never share a kernel with others. Constants that are
+    Ops on constants alone never share a kernel with others, but for what
+    dequantises a product's right factor (`keep-quantized-weights`): its kernel
+    reads a quarter of the bytes, or an eighth. Constants that are
     one value are cloned into the kernels that read them; others are their
     operands.
 

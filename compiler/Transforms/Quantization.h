@@ -8,6 +8,8 @@
 #ifndef TINH_COMPILER_TRANSFORMS_QUANTIZATION_H
 #define TINH_COMPILER_TRANSFORMS_QUANTIZATION_H
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cmath>
@@ -22,6 +24,11 @@ inline std::pair<double, double> integerRange(mlir::Type tensorType) {
   double low = type.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
   return {low, low + std::ldexp(1.0, width) - 1};
 }
+
+/// Ops that make the right factor of a product from constant integers, if they
+/// are to do so in its kernel, which reads the integers: a reshape maybe, what
+/// dequantises them, and what unpacks them maybe. None otherwise.
+llvm::SmallVector<mlir::Operation *> quantizedWeightsOf(graph::MatmulOp op);
 
 } // namespace tinh::transforms
 

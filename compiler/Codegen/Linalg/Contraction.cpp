@@ -41,6 +41,32 @@ AffineMap matmulMap(Emitter &e, ArrayRef<int64_t> shape,
   return e.map(dims, results);
 }
 
+/// Factors [m, k] and [k, n] whose k is several dimensions, if the right one is
+/// merged of such: what computes it then has these for loops.
+std::optional<Value> multiplyUnmerged(Emitter &e, Value a, Value b,
+                                      ArrayRef<int64_t> result,
+                                      Type accumulator) {
+  auto merged = b.getDefiningOp<tensor::CollapseShapeOp>();
+  if (!merged || shapeOf(b).size() != 2 ||
+      merged.getReassociationIndices().back().size() != 1)
+    return std::nullopt;
+  b = merged.getSrc();
+  int64_t rows = shapeOf(a).size() - 1, depth = shapeOf(b).size() - 1;
+  SmallVector<int64_t> split(shapeOf(a).drop_back());
+  llvm::append_range(split, shapeOf(b).drop_back());
+  SmallVector<AffineExpr> ofA, ofB;
+  for (int64_t i = 0; i < rows; ++i)
+    ofA.push_back(e.dim(i));
+  for (int64_t i = 0; i < depth; ++i)
+    ofB.push_back(e.dim(rows + 1 + i));
+  llvm::append_range(ofA, ofB);
+  ofB.push_back(e.dim(rows));
+  int64_t loops = rows + 1 + depth;
+  AffineMap maps[] = {e.map(loops, ofA), e.map(loops, ofB),
+                      e.identity(loops).getSliceMap(0, rows + 1)};
+  return e.multiplyAdd(result, accumulator, e.reshape(a, split), b, maps);
+}
+
 FailureOr<Value> lowerMatmul(graph::MatmulOp op, Emitter &e,
                              ValueRange operands) {
   Value a = operands[0], b = operands[1];
@@ -68,6 +94,9 @@ FailureOr<Value> lowerMatmul(graph::MatmulOp op, Emitter &e,
                       matmulMap(e, shapeOf(b), ofB, batch, next),
                       e.identity(next).getSliceMap(0, next - 1)};
   Type accumulator = accumulatorType(result.getElementType());
+  if (!row && !op.getTransposeA() && !op.getTransposeB())
+    if (auto sum = multiplyUnmerged(e, a, b, result.getShape(), accumulator))
+      return *sum;
   Value sum = e.multiplyAdd(result.getShape(), accumulator, a, b, maps,
                             {hasUnsignedElements(op.getA().getType()),
                              hasUnsignedElements(op.getB().getType())});
