@@ -21,18 +21,17 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
          {activationOps(),  attentionOps(),    constantOps(),
           contractionOps(), einsumOps(),       elementwiseOps(),
           lossOps(),        movementOps(),     normalizationOps(),
-          poolingOps(),     quantizationOps(), recurrentOps(),
-          reductionOps(),   resizeOps(),       samplingOps(),
-          scatterOps(),     selectionOps(),    sequenceOps(),
-          shapeOps(),       signalOps()})
+          poolingOps(),     quantizationOps(), quantizedWeightsOps(),
+          recurrentOps(),   reductionOps(),    resizeOps(),
+          samplingOps(),    scatterOps(),      selectionOps(),
+          sequenceOps(),    shapeOps(),        signalOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;
   }();
-  if (!domain.empty())
-    return nullptr;
   const OpEntry *best = nullptr;
-  auto it = table.find(name);
+  auto it =
+      table.find(domain.empty() ? name.str() : (domain + "." + name).str());
   if (it == table.end())
     return nullptr;
   for (const OpEntry *entry : it->second)

@@ -19,6 +19,7 @@ namespace tinh::onnx {
 using BuildFunction = Results (*)(NodeBuilder &);
 
 struct OpEntry {
+  /// Behind its domain and a dot if that is not ONNX's own.
   llvm::StringRef name;
   /// The first operator set in which the builder is right.
   int since;
@@ -41,6 +42,7 @@ llvm::ArrayRef<OpEntry> movementOps();
 llvm::ArrayRef<OpEntry> normalizationOps();
 llvm::ArrayRef<OpEntry> poolingOps();
 llvm::ArrayRef<OpEntry> quantizationOps();
+llvm::ArrayRef<OpEntry> quantizedWeightsOps();
 llvm::ArrayRef<OpEntry> recurrentOps();
 llvm::ArrayRef<OpEntry> reductionOps();
 llvm::ArrayRef<OpEntry> resizeOps();
