@@ -68,12 +68,77 @@ case(
     FLOATS.astype(np.float64),
     FOUR.astype(np.float64),
 )
+
+
+# No quotient is next to a half: that may be rounded either way.
+def spread(*shape):
+    return (np.rint(draw(*shape, lo=-300, hi=300)) / 8 + 0.01).astype(np.float32)
+
+
+SCALED = [
+    ("tensor", (3, 4, 10), ()),
+    ("axis", (3, 4, 10), (4, 1)),
+    ("last_axis", (3, 4, 10), (10,)),
+    ("blocks", (3, 2, 5, 4), (3, 2, 1, 4)),
+    ("elements", (3, 4), (3, 4)),
+    ("two_axes", (3, 4, 10), (4, 10)),
+]
+for name, shape, of_scale in SCALED:
+    scale = (2.0 ** draw(*of_scale, dt=np.int32, lo=-2, hi=3)).astype(np.float32)
+    for dtype in (np.uint8, np.int8, np.uint16, np.int16):
+        zero = np.asarray(bytes_of(dtype, *of_scale), dtype)
+        case(
+            f"quantize_{name}_{dtype.__name__}",
+            "%y = graph.quantize %0 scale %1 zero_point %2 : t0, t1, t2 -> ty",
+            lambda x, s, z, dtype=dtype: quantize(x, s, z, dtype),
+            spread(*shape),
+            scale,
+            zero,
+        )
+        case(
+            f"dequantize_{name}_{dtype.__name__}",
+            "%y = graph.dequantize %0 scale %1 zero_point %2 : t0, t1, t2 -> ty",
+            lambda q, s, z: dequantize(q, s, z.astype(np.int64)),
+            bytes_of(dtype, *shape),
+            scale,
+            zero,
+        )
+case(
+    "quantize_without_zero_point",
+    "%y = graph.quantize %0 scale %1 : t0, t1 -> ty",
+    lambda x, s: quantize(x, s, 0, np.int8),
+    spread(5, 7),
+    np.asarray(0.5, np.float32),
+)
+case(
+    "quantize_one_scale_for_zero_points",
+    "%y = graph.quantize %0 scale %1 zero_point %2 : t0, t1, t2 -> ty",
+    lambda x, s, z: quantize(x, s, z, np.uint8),
+    spread(5, 7),
+    np.asarray(0.5, np.float32),
+    bytes_of(np.uint8, 7),
+)
 case(
     "dequantize_i32",
     "%y = graph.dequantize %0 scale %1 : t0, t1 -> ty",
-    dequantize,
-    draw(3, 5, dt=np.int32, lo=-100000, hi=100000),
-    FOUR,
+    lambda q, s: dequantize(q, s, 0),
+    draw(5, 7, dt=np.int32, lo=-1000, hi=1000),
+    draw(7, lo=0.5, hi=1.5),
+)
+case(
+    "dequantize_i32_zero_point",
+    "%y = graph.dequantize %0 scale %1 zero_point %2 : t0, t1, t2 -> ty",
+    lambda q, s, z: dequantize(q, s, z.astype(np.int64)),
+    draw(5, 7, dt=np.int32, lo=-1000, hi=1000),
+    draw(7, lo=0.5, hi=1.5),
+    np.asarray(3, np.int32),
+)
+case(
+    "dequantize_f16",
+    "%y = graph.dequantize %0 scale %1 : t0, t1 -> ty",
+    lambda q, s: dequantize(q, s, 0),
+    bytes_of(np.int8, 5, 7),
+    np.asarray(0.25, np.float16),
 )
 # What scales and zero points may vary along: nothing, axes, blocks.
 for name, shape, of_scale, of_zero in [
