@@ -101,6 +101,16 @@ mlir::FailureOr<ContractionPlan> expandPlan(const Contraction &contraction,
                                             EmitError emitError,
                                             int64_t scratchOffset = 0);
 
+/// Products one after the other: all but the last two loops over rows.
+int64_t outerProducts(const Contraction &contraction);
+/// What a block of the plan's reads of the left factor, and its bytes.
+llvm::SmallVector<int64_t> slabOf(const Contraction &contraction,
+                                  const ContractionPlan &plan);
+int64_t slabBytes(const Contraction &contraction, llvm::ArrayRef<int64_t> slab);
+/// Fills in what follows from the decisions of `plan`.
+void divide(const Contraction &contraction, ContractionPlan &plan,
+            int64_t scratchOffset);
+
 /// The width of a panel of weights that are to be packed.
 int64_t panelWidth(const Contraction &contraction, const Target &target);
 /// The plan of least cost; with `packed`, of weights in panels.

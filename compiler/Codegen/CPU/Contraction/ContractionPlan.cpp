@@ -45,82 +45,6 @@ int64_t stepCost(const Contraction &c, const ContractionPlan &p,
                                 /*isFull=*/false);
 }
 
-/// The part of the input that a block of lines reads, at `columns` of each and
-/// `depth` iterations of the outermost loop over k.
-static SmallVector<int64_t> slabShape(const Contraction &c,
-                                      int64_t linesPerBlock, int64_t columns,
-                                      int64_t depth) {
-  SmallVector<int64_t> shape;
-  for (AffineExpr expr : c.left.map.getResults()) {
-    int64_t extent = 1;
-    for (unsigned dim = 0; dim < c.extents.size(); ++dim) {
-      int64_t range = c.extents[dim];
-      if (llvm::is_contained(c.batch, dim))
-        range = 1;
-      else if (dim == c.depth.front())
-        range = depth;
-      else if (dim == c.left.loops.back())
-        range = columns;
-      else if (llvm::is_contained(c.left.loops, dim))
-        range =
-            dim == c.left.loops[c.left.loops.size() - 2] ? linesPerBlock : 1;
-      extent += loopCoefficient(expr, dim, c.extents.size()) * (range - 1);
-    }
-    shape.push_back(extent);
-  }
-  return shape;
-}
-
-/// Behind the last row, groups of bytes may be read that are none.
-static int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
-  return ShapedType::getNumElements(slab) * c.factorBytes() + c.group() - 1;
-}
-
-/// Products one after the other: all but the last two loops over rows.
-static int64_t outerProducts(const Contraction &c) {
-  ArrayRef<unsigned> rows = c.left.loops;
-  return c.extentOf(c.batch) *
-         c.extentOf(rows.drop_back(std::min<size_t>(2, rows.size())));
-}
-
-/// What a block of the plan's reads of the input. The last tile of AMX has as
-/// many rows as the others, whatever they hold.
-static SmallVector<int64_t> slabOf(const Contraction &c,
-                                   const ContractionPlan &p) {
-  int64_t rows = p.tilesPerBlock * p.tileRows;
-  return slabShape(c, p.linesPerBlock,
-                   p.usesAmx() ? rows : std::min(rows, c.rowsOfLine()),
-                   p.depthPerBlock);
-}
-
-/// Fills in what follows from the decisions of `p`.
-static void follow(const Contraction &c, ContractionPlan &p,
-                   int64_t scratchOffset) {
-  p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
-  p.tiles = llvm::divideCeil(c.rowsOfLine(), p.tileRows);
-  p.lines = c.lines();
-  p.outer = outerProducts(c);
-  p.chunks = p.outer * llvm::divideCeil(p.lines, p.linesPerBlock) *
-             llvm::divideCeil(p.tiles, p.tilesPerBlock) *
-             llvm::divideCeil(p.panels, p.panelsPerGroup);
-  int64_t bytes = c.elementBytes(), extent = c.extents[c.depth.front()];
-  p.slabOffset = p.scratch = scratchOffset;
-  if (p.left == LeftAccess::Staged) {
-    p.slab = slabOf(c, p);
-    p.scratch += alignBytes(slabBytes(c, p.slab));
-  }
-  p.weightsOffset = p.scratch;
-  if (p.right == RightAccess::Copied)
-    p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.depth) / extent) *
-                            p.depthPerBlock * p.panelWidth * c.factorBytes());
-  p.sumsOffset = p.scratch;
-  if (p.usesAmx())
-    p.scratch +=
-        alignBytes(llvm::alignTo(p.tileRows, kAmxRows) * p.panelWidth * bytes);
-  else if (p.depthPerBlock < extent)
-    p.scratch += alignBytes(p.sumsPerBlock() * bytes);
-}
-
 namespace {
 
 class ContractionPlanner {
@@ -336,7 +260,7 @@ ContractionPlan ContractionPlanner::plan() {
   chooseDepth();
   if (!isMatrix && p.linesPerBlock == 1)
     fitSlab();
-  follow(c, p, /*scratchOffset=*/0);
+  divide(c, p, /*scratchOffset=*/0);
   return p;
 }
 
@@ -464,7 +388,7 @@ FailureOr<ContractionPlan> expandPlan(const Contraction &c,
   p.multiplier = plan.getMultiplier();
   if (failed(checkPlan(c, p, emitError)))
     return failure();
-  follow(c, p, scratchOffset);
+  divide(c, p, scratchOffset);
   return p;
 }
 
