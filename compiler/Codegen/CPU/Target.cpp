@@ -15,6 +15,9 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 using namespace llvm;
 
 namespace tinh::cpu {
@@ -54,12 +57,25 @@ static const llvm::Target *lookupX86(std::string &message) {
   return TargetRegistry::lookupTarget(Triple(kTriple), message);
 }
 
-/// What the features of this machine that LLVM would assume of its name but
-/// which are missing, and AMX, whose tiles no kernel uses, subtract.
+/// Whether Linux lets this process use AMX: a process has to ask.
+static bool mayUseTiles() {
+#if defined(SYS_arch_prctl)
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+/// What this machine has, less AMX if no process may use it, and what LLVM
+/// would assume of its name but which is missing.
 static std::string hostFeatures() {
   SmallVector<std::string> list;
-  for (const auto &feature : sys::getHostCPUFeatures())
-    list.push_back((feature.second ? "+" : "-") + feature.first().str());
+  for (const auto &feature : sys::getHostCPUFeatures()) {
+    StringRef name = feature.first();
+    bool has = feature.second && (!name.starts_with("amx-") || mayUseTiles());
+    list.push_back((has ? "+" : "-") + name.str());
+  }
   llvm::sort(list);
   return llvm::join(list, ",");
 }
