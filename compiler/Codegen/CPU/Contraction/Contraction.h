@@ -15,6 +15,7 @@
 #ifndef TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H
 #define TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H
 
+#include "compiler/Codegen/CPU/Contraction/QuantizedWeights.h"
 #include "compiler/Codegen/CPU/EmittedKernel.h"
 #include "compiler/Codegen/Kernel/Forms/Product.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
@@ -33,6 +34,8 @@ struct Contraction : Product {
   /// The kernel's operand that holds the weights in panels, of so many columns.
   std::optional<unsigned> packed;
   int64_t packedWidth = 0;
+  /// Set if that holds integers of which the product makes floats.
+  std::optional<QuantizedWeights> quantized;
 
   int64_t lanes(const Target &target) const {
     return target.vectorBytes / elementBytes();
@@ -49,6 +52,18 @@ struct Contraction : Product {
     return isOfBytes() ? mlir::getElementTypeOrSelf(right.value) : element();
   }
   int64_t factorBytes() const { return isOfBytes() ? 1 : elementBytes(); }
+  /// Elements of the panels' memory that so many weights take.
+  int64_t inPanels(int64_t weights) const {
+    return quantized ? weights * quantized->bits / 8 : weights;
+  }
+  /// The bytes of a weight where tiles read it.
+  double weightBytes() const {
+    return quantized ? quantized->bits / 8.0 : double(factorBytes());
+  }
+  /// Steps of k that tiles do at a time.
+  int64_t stepsTogether() const {
+    return quantized ? quantized->perWord() : group();
+  }
   unsigned column() const { return right.loops.back(); }
   int64_t columns() const { return extents[column()]; }
   /// The rows of a line, and the lines that the last but one loop has.

@@ -81,7 +81,7 @@ static double operandCycles(const Contraction &c, const ContractionPlan &p,
   double n = c.columns();
   double groups = llvm::divideCeil(p.panels, p.panelsPerGroup);
   double rowBlocks = p.chunks / groups;
-  double right = depth * n * bytes * c.extentOf(c.batch);
+  double right = depth * n * c.weightBytes() * c.extentOf(c.batch);
   double left = c.extentOf(c.left.loops) * depth * bytes * c.extentOf(c.batch);
   // Each block of rows reads all of its panels, from where they all lie.
   double cycles =
@@ -90,7 +90,7 @@ static double operandCycles(const Contraction &c, const ContractionPlan &p,
   cycles += aliasingCycles(c, p, target);
   // Each line of tiles reads a panel again, from the second level at best.
   double panel = double(p.panelWidth) * p.depthPerBlock *
-                 (depth / c.extents[c.depth.front()]) * bytes;
+                 (depth / c.extents[c.depth.front()]) * c.weightBytes();
   if (panel > machine.l1.bytes / 2)
     cycles += machine.readCycles(right * p.tiles * p.lines, panel) / 2;
   return cycles;

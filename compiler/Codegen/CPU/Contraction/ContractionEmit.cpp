@@ -119,7 +119,10 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
     for (int64_t v = 0; v < vectors; ++v)
       masks.push_back(columnMask(scalar.add(scalar.mul(panel, plan.panelWidth),
                                             scalar.index(v * lanes))));
-  auto products = addProducts(0, *at, panelAt(panel), count, rows, sums);
+  auto products =
+      c.quantized
+          ? addBlocks(dims, panel, *at, panelAt(panel), count, rows, sums)
+          : addProducts(0, *at, panelAt(panel), count, rows, sums);
   masks.clear();
   return products;
 }

@@ -94,6 +94,20 @@ private:
                                           Value inputAt, Value weightsAt,
                                           mlir::ValueRange sums);
   void multiply(Value inputAt, Value weightsAt, int64_t rows, Values &sums);
+
+  // Weights that are dequantised (QuantizedWeightsEmit.cpp).
+  mlir::FailureOr<Values> addBlocks(const Indices &dims, Value panel,
+                                    Value inputAt, Value wordsAt, int64_t count,
+                                    int64_t rows, mlir::ValueRange sums);
+  mlir::FailureOr<Values> addBlock(const Indices &dims, Value panel,
+                                   Value inputAt, Value wordsAt, int64_t count,
+                                   int64_t rows, mlir::ValueRange sums);
+  void multiplyWords(Value inputAt, Value wordsAt,
+                     llvm::ArrayRef<Value> zeroPoints, int64_t rows,
+                     Values &sums);
+  mlir::FailureOr<Value> pullParameter(mlir::OpOperand *parameter, Indices dims,
+                                       Value panel, int64_t v);
+
   llvm::LogicalResult emitEpilogue(const Indices &dims, Value panel,
                                    int64_t rows, mlir::ValueRange sums);
 

@@ -60,15 +60,16 @@ static Match<Contraction> assignRoles(Product product) {
 
 /// Whether the weights of `c` are what its packed operand, in `layout`, holds.
 static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
-  Value value = c.right.value;
+  Value value = c.quantized ? c.quantized->bytes : c.right.value;
+  PanelsAttr wanted = c.quantized ? c.quantized->panels(layout.getWidth())
+                                  : panelsOf(c, layout.getWidth());
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() == 0)
       return false;
     value = op->getOperand(0);
   }
   return cast<BlockArgument>(value).getArgNumber() == *c.packed &&
-         c.right.map.isProjectedPermutation() &&
-         panelsOf(c, layout.getWidth()) == layout;
+         c.right.map.isProjectedPermutation() && wanted == layout;
 }
 
 Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
@@ -80,6 +81,7 @@ Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
       continue;
     c->packed = i;
     c->packedWidth = layout.getWidth();
+    c->quantized = findQuantizedWeights(*c);
     if (!unpacksOperand(*c, layout))
       return NoMatch{"does not read its packed operand as weights"};
   }

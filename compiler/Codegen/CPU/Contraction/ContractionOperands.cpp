@@ -87,7 +87,9 @@ LogicalResult ContractionEmitter::findWeights(const Indices &dims,
   if (plan.right == RightAccess::Packed) {
     weights.memref = kernel.function.getArgument(*c.packed);
     weights.strides = panelStrides();
-    panelStride = c.steps() * c.group() * plan.panelWidth;
+    for (int64_t &stride : weights.strides)
+      stride = c.inPanels(stride);
+    panelStride = c.inPanels(c.steps() * c.group() * plan.panelWidth);
     weightsAt = scalar.mul(k, weights.strides.front());
     firstPanel = scalar.index(0);
     for (unsigned dim : c.batch) // They count on where the last batch ended.

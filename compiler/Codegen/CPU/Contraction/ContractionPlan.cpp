@@ -102,12 +102,13 @@ void ContractionPlanner::chooseTiles() {
   p.panelWidth = packed && c.packed ? c.packedWidth : panelWidth(c, target);
   p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
   int64_t vectors = p.panelWidth / c.lanes(target);
-  p.tileRows =
-      p.usesAmx()
-          ? std::min(inner, 2 * kAmxRows)
-          : chooseTileRows(inner, vectors,
-                           mostTileRows(vectors, target.vectorRegisters),
-                           /*isFull=*/false);
+  // Sums of a block of integers become part of those of all blocks.
+  bool hasBlocks = c.quantized && c.depth.size() > 1;
+  int64_t most =
+      mostTileRows(hasBlocks ? 2 * vectors : vectors, target.vectorRegisters);
+  p.tileRows = p.usesAmx()
+                   ? std::min(inner, 2 * kAmxRows)
+                   : chooseTileRows(inner, vectors, most, /*isFull=*/false);
   p.tiles = llvm::divideCeil(inner, p.tileRows);
   p.lines = c.lines();
   p.outer = outerProducts(c);
@@ -365,7 +366,7 @@ static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
   bool cutsGroups = c.depth.size() == 1 && p.depthPerBlock < depth;
   if (cutsGroups &&
       failed(checkNumbers(emitError, {{"depth", p.depthPerBlock,
-                                       graph::multipleOf(c.group())}})))
+                                       graph::multipleOf(c.stepsTogether())}})))
     return failure();
   if (failed(checkAccess(c, p, emitError)))
     return failure();

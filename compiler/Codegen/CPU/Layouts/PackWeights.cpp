@@ -60,7 +60,7 @@ private:
   OpBuilder b;
   std::optional<SymbolTable> symbols;
   SmallVector<WeightsReader, 0> readers;
-  SmallVector<graph::DispatchOp> windows;
+  SmallVector<graph::DispatchOp> windows, dequantizers;
 };
 
 /// What a product costs that finds its weights in some layout: its estimated
@@ -240,6 +240,8 @@ LogicalResult WeightPacker::run(bool remarks) {
       return;
     if (auto reader = findReader(dispatch, kernel, target))
       readers.push_back(*reader);
+    else if (dequantizesWeights(dispatch, kernel))
+      dequantizers.push_back(dispatch);
   };
   if (failed(splitKernels(module, target, visit)))
     return failure();
@@ -249,6 +251,8 @@ LogicalResult WeightPacker::run(bool remarks) {
     pack(reader);
   for (graph::DispatchOp dispatch : windows)
     packWindows(dispatch);
+  for (graph::DispatchOp dispatch : dequantizers)
+    packQuantizedWeights(*symbols, dispatch, target);
   return success();
 }
 

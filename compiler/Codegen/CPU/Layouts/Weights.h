@@ -40,6 +40,12 @@ std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
                                         mlir::func::FuncOp kernel,
                                         const Target &target);
 
+/// Whether `kernel` is a product that dequantises constant weights.
+bool dequantizesWeights(graph::DispatchOp dispatch, mlir::func::FuncOp kernel);
+/// Packs them, and their scales and zero points.
+void packQuantizedWeights(mlir::SymbolTable &symbols,
+                          graph::DispatchOp dispatch, const Target &target);
+
 /// Lets the product in `kernel` read its weights in panels.
 void readPanels(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                 const Contraction &contraction, PanelsAttr panels);

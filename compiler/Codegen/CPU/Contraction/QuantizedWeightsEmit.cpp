@@ -1,0 +1,217 @@
+//===- QuantizedWeightsEmit.cpp - Dequantising in registers -----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A vector of words becomes a vector of columns for each step of k. The sums of
+// a block are those of x · (q - zero point): its scale is one factor for all of
+// them. With AVX-512 a permutation looks up numbers of 4 bits in a table of 16
+// floats: it ignores the higher bits, so that a shift and a permutation are all
+// that a step takes.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace tinh::cpu {
+
+namespace {
+
+/// Makes floats of the numbers in words.
+class WordUnpacker {
+public:
+  WordUnpacker(OpBuilder &b, Location loc, const QuantizedWeights &w,
+               const Target &target, int64_t lanes)
+      : b(b), loc(loc), w(w), floats(VectorType::get({lanes}, b.getF32Type())),
+        integers(VectorType::get({lanes}, b.getI32Type())),
+        looksUp(w.bits == 4 && lanes == 16 && target.vectorBytes == 64),
+        flips(!looksUp && w.isUnsigned && !w.zeroPoint &&
+              w.constantZero == 1 << (w.bits - 1)) {}
+
+  /// Words as they lie, or such that their numbers are less by what half of
+  /// them are: these become signed ones by their highest bits.
+  Value load(Value memref, Value at) {
+    auto bytes =
+        VectorType::get({4 * integers.getNumElements()}, b.getI8Type());
+    Value words = vector::BitCastOp::create(
+        b, loc, integers, vector::LoadOp::create(b, loc, bytes, memref, at));
+    if (!flips)
+      return words;
+    return arith::XOrIOp::create(b, loc, words,
+                                 splat(w.bits == 4 ? 0x88888888 : 0x80808080));
+  }
+
+  /// Number `i` of each word, less the zero point if that is a constant.
+  Value number(Value words, int64_t i) {
+    if (looksUp)
+      return lookUp(i ? shift<arith::ShRUIOp>(words, 4 * i) : words);
+    Value number = extract(words, i);
+    if (w.constantZero && !flips)
+      number = arith::SubIOp::create(b, loc, number, splat(w.constantZero));
+    return arith::SIToFPOp::create(b, loc, floats, number);
+  }
+
+  /// Zero points of columns, bytes, as floats.
+  Value zeroPoints(Value bytes) {
+    if (w.isUnsigned)
+      return arith::UIToFPOp::create(b, loc, floats, bytes);
+    return arith::SIToFPOp::create(b, loc, floats, bytes);
+  }
+
+private:
+  Value splat(int64_t number) {
+    return arith::ConstantOp::create(
+        b, loc,
+        DenseElementsAttr::get(
+            integers, b.getI32IntegerAttr(static_cast<int32_t>(number))));
+  }
+  template <typename Op> Value shift(Value words, int64_t bits) {
+    return bits ? Op::create(b, loc, words, splat(bits)).getResult() : words;
+  }
+
+  Value extract(Value words, int64_t i) {
+    int64_t above = 32 - (i + 1) * w.bits;
+    if (w.isUnsigned && !flips)
+      return arith::AndIOp::create(b, loc,
+                                   shift<arith::ShRUIOp>(words, i * w.bits),
+                                   splat((1 << w.bits) - 1));
+    return shift<arith::ShRSIOp>(shift<arith::ShLIOp>(words, above),
+                                 32 - w.bits);
+  }
+
+  Value lookUp(Value indices) {
+    SmallVector<float> table;
+    for (int64_t bits = 0; bits < 16; ++bits) {
+      int64_t number = bits >= 8 && !w.isUnsigned ? bits - 16 : bits;
+      table.push_back(static_cast<float>(number - w.constantZero));
+    }
+    Value values = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(floats, ArrayRef(table)));
+    return LLVM::CallIntrinsicOp::create(
+               b, loc, floats,
+               b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+               ValueRange{values, indices})
+        .getResult(0);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  const QuantizedWeights &w;
+  VectorType floats, integers;
+  bool looksUp, flips;
+};
+
+} // namespace
+
+/// A vector of the parameters of columns, at the block in `dims`.
+FailureOr<Value> ContractionEmitter::pullParameter(OpOperand *parameter,
+                                                   Indices dims, Value panel,
+                                                   int64_t v) {
+  Value column =
+      scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
+  Pull pull(b, loc, lanes);
+  pull.buffers = buffers;
+  dims[c.column()] = {column, 1, lanes};
+  auto at = pull.apply(c.right.map, dims);
+  auto value = failed(at) ? FailureOr<LaneValue>(failure())
+                          : pullOperand(pull, *parameter, *at);
+  return failed(value) ? FailureOr<Value>(failure()) : pull.asVector(*value);
+}
+
+/// Steps of k, as many as a word has numbers.
+void ContractionEmitter::multiplyWords(Value inputAt, Value wordsAt,
+                                       ArrayRef<Value> zeroPoints, int64_t rows,
+                                       Values &sums) {
+  WordUnpacker unpacker(b, loc, *c.quantized, target, lanes);
+  int64_t stride = inputStride(c.left.loops.back()),
+          step = inputStride(c.depth.back());
+  Values words;
+  for (int64_t v = 0; v < vectors; ++v)
+    words.push_back(unpacker.load(
+        weights.memref, scalar.add(wordsAt, scalar.index(4 * v * lanes))));
+  for (int64_t i = 0; i < c.quantized->perWord(); ++i) {
+    Values columns, rowAt;
+    for (auto [v, word] : llvm::enumerate(words)) {
+      columns.push_back(unpacker.number(word, i));
+      if (!zeroPoints.empty())
+        columns.back() =
+            arith::SubFOp::create(b, loc, columns.back(), zeroPoints[v]);
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      rowAt.push_back(scalar.add(inputAt, scalar.index(i * step + r * stride)));
+    multiplyTile(b, loc, input.memref, rowAt, columns, sums);
+  }
+}
+
+/// Adds what `count` steps of the last loop over k, a block or a part of it,
+/// give: their sums times the scale.
+FailureOr<SmallVector<Value>>
+ContractionEmitter::addBlock(const Indices &dims, Value panel, Value inputAt,
+                             Value wordsAt, int64_t count, int64_t rows,
+                             ValueRange sums) {
+  const QuantizedWeights &w = *c.quantized;
+  WordUnpacker unpacker(b, loc, w, target, lanes);
+  Values zeroPoints, scales;
+  for (int64_t v = 0; v < vectors; ++v) {
+    auto zero = w.zeroPoint ? pullParameter(w.zeroPoint, dims, panel, v)
+                            : FailureOr<Value>(Value());
+    auto scale = pullParameter(w.scale, dims, panel, v);
+    if (failed(zero) || failed(scale))
+      return failure();
+    if (*zero)
+      zeroPoints.push_back(unpacker.zeroPoints(*zero));
+    scales.push_back(*scale);
+  }
+  int64_t inStep = inputStride(c.depth.back()) * w.perWord(),
+          step = weights.strides.back() * w.perWord();
+  int64_t words = count / w.perWord();
+  // A row alone has room for a block of 32.
+  int64_t unroll = rows > 1 || words > 8 ? 1 : words;
+  auto products =
+      buildLoop(b, loc, words, unroll, Values(sums.size(), zeroVector()),
+                [&](Value iv, ValueRange values) -> FailureOr<Values> {
+                  Values sums(values);
+                  Value x = scalar.add(inputAt, scalar.mul(iv, inStep));
+                  Value at = scalar.add(wordsAt, scalar.mul(iv, step));
+                  for (int64_t u = 0; u < unroll; ++u)
+                    multiplyWords(scalar.add(x, scalar.index(u * inStep)),
+                                  scalar.add(at, scalar.index(u * step)),
+                                  zeroPoints, rows, sums);
+                  return sums;
+                });
+  if (failed(products))
+    return failure();
+  Values added;
+  for (auto [i, product] : llvm::enumerate(*products))
+    added.push_back(
+        vector::FMAOp::create(b, loc, product, scales[i % vectors], sums[i]));
+  return added;
+}
+
+/// The same of all blocks, `count` iterations of the outermost loop over k from
+/// the one in `dims` on.
+FailureOr<SmallVector<Value>>
+ContractionEmitter::addBlocks(const Indices &dims, Value panel, Value inputAt,
+                              Value wordsAt, int64_t count, int64_t rows,
+                              ValueRange sums) {
+  if (c.depth.size() == 1)
+    return addBlock(dims, panel, inputAt, wordsAt, count, rows, sums);
+  unsigned block = c.depth.front();
+  return buildLoop(b, loc, count, 1, sums, [&](Value iv, ValueRange values) {
+    Indices at = dims;
+    at[block].base = scalar.add(dims[block].base, iv);
+    return addBlock(
+        at, panel, scalar.add(inputAt, scalar.mul(iv, inputStride(block))),
+        scalar.add(wordsAt, scalar.mul(iv, weights.strides.front())),
+        c.extents[c.depth.back()], rows, values);
+  });
+}
+
+} // namespace tinh::cpu
