@@ -105,6 +105,8 @@ private:
   void multiplyWords(Value inputAt, Value wordsAt,
                      llvm::ArrayRef<Value> zeroPoints, int64_t rows,
                      Values &sums);
+  bool readsOnce() const;
+  void prefetch(Value wordsAt);
   mlir::FailureOr<Value> pullParameter(mlir::OpOperand *parameter, Indices dims,
                                        Value panel, int64_t v);
 

@@ -13,6 +13,7 @@
 // that a step takes.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -125,7 +126,20 @@ FailureOr<Value> ContractionEmitter::pullParameter(OpOperand *parameter,
   return failed(value) ? FailureOr<Value>(failure()) : pull.asVector(*value);
 }
 
-/// Steps of k, as many as a word has numbers.
+/// Whether each of the words, more than stay in a cache, is read once.
+bool ContractionEmitter::readsOnce() const {
+  int64_t bytes = c.inPanels(c.extentOf(c.depth) * c.columns());
+  return plan.tiles * plan.lines == 1 && bytes > target.machine->l2.bytes;
+}
+
+void ContractionEmitter::prefetch(Value wordsAt) {
+  memref::PrefetchOp::create(b, loc, weights.memref, wordsAt,
+                             /*isWrite=*/false, /*localityHint=*/3,
+                             /*isDataCache=*/true);
+}
+
+/// Steps of k, as many as a word has numbers, each to the next of the parts
+/// that there are of the tile's sums.
 void ContractionEmitter::multiplyWords(Value inputAt, Value wordsAt,
                                        ArrayRef<Value> zeroPoints, int64_t rows,
                                        Values &sums) {
@@ -133,9 +147,12 @@ void ContractionEmitter::multiplyWords(Value inputAt, Value wordsAt,
   int64_t stride = inputStride(c.left.loops.back()),
           step = inputStride(c.depth.back());
   Values words;
-  for (int64_t v = 0; v < vectors; ++v)
-    words.push_back(unpacker.load(
-        weights.memref, scalar.add(wordsAt, scalar.index(4 * v * lanes))));
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value at = scalar.add(wordsAt, scalar.index(4 * v * lanes));
+    words.push_back(unpacker.load(weights.memref, at));
+    if (readsOnce())
+      prefetch(scalar.add(at, scalar.index(kPrefetchBytes)));
+  }
   for (int64_t i = 0; i < c.quantized->perWord(); ++i) {
     Values columns, rowAt;
     for (auto [v, word] : llvm::enumerate(words)) {
@@ -146,7 +163,10 @@ void ContractionEmitter::multiplyWords(Value inputAt, Value wordsAt,
     }
     for (int64_t r = 0; r < rows; ++r)
       rowAt.push_back(scalar.add(inputAt, scalar.index(i * step + r * stride)));
-    multiplyTile(b, loc, input.memref, rowAt, columns, sums);
+    MutableArrayRef<Value> all(sums);
+    size_t tile = rows * vectors, part = i % (sums.size() / tile);
+    multiplyTile(b, loc, input.memref, rowAt, columns,
+                 all.slice(part * tile, tile));
   }
 }
 
@@ -171,27 +191,28 @@ ContractionEmitter::addBlock(const Indices &dims, Value panel, Value inputAt,
   }
   int64_t inStep = inputStride(c.depth.back()) * w.perWord(),
           step = weights.strides.back() * w.perWord();
-  int64_t words = count / w.perWord();
-  // A row alone has room for a block of 32.
-  int64_t unroll = rows > 1 || words > 8 ? 1 : words;
-  auto products =
-      buildLoop(b, loc, words, unroll, Values(sums.size(), zeroVector()),
-                [&](Value iv, ValueRange values) -> FailureOr<Values> {
-                  Values sums(values);
-                  Value x = scalar.add(inputAt, scalar.mul(iv, inStep));
-                  Value at = scalar.add(wordsAt, scalar.mul(iv, step));
-                  for (int64_t u = 0; u < unroll; ++u)
-                    multiplyWords(scalar.add(x, scalar.index(u * inStep)),
-                                  scalar.add(at, scalar.index(u * step)),
-                                  zeroPoints, rows, sums);
-                  return sums;
-                });
+  // Few sums would wait for one another's FMAs.
+  constexpr size_t kLeastSums = 8;
+  size_t tile = sums.size(), parts = tile < kLeastSums ? 2 : 1;
+  auto products = buildLoop(
+      b, loc, count / w.perWord(), 1, Values(parts * tile, zeroVector()),
+      [&](Value iv, ValueRange values) -> FailureOr<Values> {
+        Values sums(values);
+        multiplyWords(scalar.add(inputAt, scalar.mul(iv, inStep)),
+                      scalar.add(wordsAt, scalar.mul(iv, step)), zeroPoints,
+                      rows, sums);
+        return sums;
+      });
   if (failed(products))
     return failure();
   Values added;
-  for (auto [i, product] : llvm::enumerate(*products))
+  for (size_t i = 0; i < tile; ++i) {
+    Value product = (*products)[i];
+    if (parts > 1)
+      product = arith::AddFOp::create(b, loc, product, (*products)[tile + i]);
     added.push_back(
         vector::FMAOp::create(b, loc, product, scales[i % vectors], sums[i]));
+  }
   return added;
 }
 
