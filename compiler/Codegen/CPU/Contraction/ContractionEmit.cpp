@@ -91,24 +91,6 @@ ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
                    });
 }
 
-FailureOr<Value> ContractionEmitter::inputAt(const Indices &dims) {
-  auto at = scalar.apply(c.left.map, dims);
-  if (failed(at))
-    return failure();
-  Value sum = scalar.index(0);
-  for (auto [i, index] : llvm::enumerate(*at)) {
-    Value position = index.base;
-    if (!input.origin.empty())
-      position = sub(position, input.origin[i]);
-    sum = scalar.add(sum, scalar.mul(position, input.strides[i]));
-  }
-  return sum;
-}
-
-Value ContractionEmitter::panelAt(Value panel) {
-  return scalar.add(weightsAt, scalar.mul(sub(panel, firstPanel), panelStride));
-}
-
 FailureOr<SmallVector<Value>>
 ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
                                 int64_t count, ValueRange sums) {

@@ -13,20 +13,20 @@
 // panels of scratch memory that are packed first.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
+#include "compiler/Codegen/CPU/Contraction/ContractionOperands.h"
 
 using namespace mlir;
 
 namespace tinh::cpu {
 
-int64_t ContractionEmitter::inputStride(unsigned dim) const {
+int64_t ContractionOperands::inputStride(unsigned dim) const {
   int64_t stride = 0;
   for (auto [i, expr] : llvm::enumerate(c.left.map.getResults()))
     stride += loopCoefficient(expr, dim, c.extents.size()) * input.strides[i];
   return stride;
 }
 
-Value ContractionEmitter::columnMask(Value column) {
+Value ContractionOperands::columnMask(Value column) {
   int64_t n = c.columns();
   if (n % plan.panelWidth == 0)
     return {};
@@ -35,13 +35,31 @@ Value ContractionEmitter::columnMask(Value column) {
   return firstLanes(b, loc, left, lanes);
 }
 
+FailureOr<Value> ContractionOperands::inputAt(const Indices &dims) {
+  auto at = scalar.apply(c.left.map, dims);
+  if (failed(at))
+    return failure();
+  Value sum = scalar.index(0);
+  for (auto [i, index] : llvm::enumerate(*at)) {
+    Value position = index.base;
+    if (!input.origin.empty())
+      position = sub(position, input.origin[i]);
+    sum = scalar.add(sum, scalar.mul(position, input.strides[i]));
+  }
+  return sum;
+}
+
+Value ContractionOperands::panelAt(Value panel) {
+  return scalar.add(weightsAt, scalar.mul(sub(panel, firstPanel), panelStride));
+}
+
 //===----------------------------------------------------------------------===//
 // Input
 //===----------------------------------------------------------------------===//
 
 /// Says where the block's part of the input lies.
-LogicalResult ContractionEmitter::findInput(const Indices &dims,
-                                            const Block &block) {
+LogicalResult ContractionOperands::findInput(const Indices &dims,
+                                             const Block &block) {
   if (plan.left == LeftAccess::InPlace) {
     input = kernel.operand(reshapedArgument(c.left.value).getArgNumber());
     input.strides = *stridesInArgument(c.left.value);
@@ -67,7 +85,7 @@ LogicalResult ContractionEmitter::findInput(const Indices &dims,
 // Weights
 //===----------------------------------------------------------------------===//
 
-SmallVector<int64_t> ContractionEmitter::panelStrides() const {
+SmallVector<int64_t> ContractionOperands::panelStrides() const {
   SmallVector<int64_t> strides(c.depth.size(), plan.panelWidth);
   int64_t below = llvm::alignTo(c.extents[c.depth.back()], c.group());
   for (size_t level = c.depth.size() - 1; level-- > 0;) {
@@ -79,9 +97,9 @@ SmallVector<int64_t> ContractionEmitter::panelStrides() const {
 
 /// Says where the block's weights lie: for `count` iterations of the outermost
 /// loop over k, from the one in `dims` on.
-LogicalResult ContractionEmitter::findWeights(const Indices &dims,
-                                              const Block &block,
-                                              int64_t count) {
+LogicalResult ContractionOperands::findWeights(const Indices &dims,
+                                               const Block &block,
+                                               int64_t count) {
   Value k = dims[c.depth.front()].base;
   masks.clear();
   if (plan.right == RightAccess::Packed) {
@@ -121,8 +139,8 @@ LogicalResult ContractionEmitter::findWeights(const Indices &dims,
 }
 
 /// Copies the columns of `panel` at one step of k to that row of the panels.
-LogicalResult ContractionEmitter::packRow(Indices dims, const Buffer &packing,
-                                          Value panel, Value row) {
+LogicalResult ContractionOperands::packRow(Indices dims, const Buffer &packing,
+                                           Value panel, Value row) {
   for (int64_t v = 0; v < vectors; ++v) {
     Value column =
         scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
@@ -146,8 +164,8 @@ LogicalResult ContractionEmitter::packRow(Indices dims, const Buffer &packing,
 
 /// Copies the block's panels of a right-hand side that is no constant to
 /// scratch memory, in the form of packed weights.
-LogicalResult ContractionEmitter::packRight(Indices dims, const Block &block,
-                                            int64_t count) {
+LogicalResult ContractionOperands::packRight(Indices dims, const Block &block,
+                                             int64_t count) {
   SmallVector<int64_t> extents;
   for (unsigned dim : c.depth)
     extents.push_back(c.extents[dim]);
