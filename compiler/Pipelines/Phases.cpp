@@ -173,6 +173,8 @@ static LogicalResult beginPhase(ModuleOp module, Phase phase,
     return training->declareVariables(module);
   if (phase != Phase::Differentiated)
     return success();
+  if (options.quantize && failed(options.quantize(module)))
+    return failure();
   return success(succeeded(setPrecision(module, options)) &&
                  (!training || succeeded(training->differentiate(module))));
 }

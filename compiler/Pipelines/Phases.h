@@ -71,6 +71,9 @@ struct PhaseOptions {
   /// What products compute in; of a model that is trained, what it leaves open
   /// is what its file says.
   transforms::Precision precision;
+  /// Makes another one of the model in phase normalised, as quantising it does,
+  /// before its precision is set; may be empty.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> quantize;
   /// Compute values again where a function would take more.
   std::optional<MemoryBudget> memoryBudget;
   /// Put ops into kernels together; off: one kernel an op.

@@ -14,18 +14,17 @@ using namespace mlir;
 
 namespace tinh::quantization {
 
-func::FuncOp Model::main() const {
-  ModuleOp op = module;
-  return op.lookupSymbol<func::FuncOp>(graph::names::kMain);
-}
-
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>(graph::names::kMain);
 }
 
+func::FuncOp Model::main() const { return mainOf(module); }
+
 Probe::Probe(const Model &model)
-    : model(model), module(cast<ModuleOp>(model.module->clone(copy))),
-      b(module->getLoc(), mainOf(*module).getBody().front().getTerminator()) {}
+    : b(model.location(), model.location().getContext()), model(model),
+      module(cast<ModuleOp>(ModuleOp(model.module)->clone(copy))) {
+  b.setInsertionPoint(mainOf(*module).getBody().front().getTerminator());
+}
 
 void Probe::give(Value value) {
   auto type = cast<RankedTensorType>(value.getType());

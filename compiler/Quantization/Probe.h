@@ -45,22 +45,17 @@ public:
   /// Compiles the copy, runs it on all samples, and shows the results of each.
   mlir::LogicalResult run(const std::function<void(const Results &)> &visit);
 
+  mlir::IRMapping copy;
+  /// Adds ops at the end of the copy.
+  mlir::ImplicitLocOpBuilder b;
+
 private:
   mlir::LogicalResult compile(llvm::StringRef path);
   void setResults();
 
   const Model &model;
-
-public:
-  mlir::IRMapping copy;
-
-private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<mlir::Value> results;
-
-public:
-  /// Adds ops at the end of the copy.
-  mlir::ImplicitLocOpBuilder b;
 };
 
 } // namespace tinh::quantization

@@ -28,7 +28,7 @@ public:
 private:
   LogicalResult check();
   LogicalResult findLayers();
-  LogicalResult keepNamed();
+  LogicalResult keepNamed(ArrayRef<Layer> layers, StringRef text);
   LogicalResult prepareLayers();
   /// The model with the layers quantised that are not kept, compared with it.
   FailureOr<Agreement> tryBuild(OwningOpRef<ModuleOp> &built);
@@ -75,28 +75,30 @@ LogicalResult Quantizer::findLayers() {
         layer.name.empty() ? (op + " " + Twine(i)).str() : layer.name;
     report.layers.push_back({name, op.str(), 0, ""});
   }
-  return keepNamed();
+  return success(llvm::all_of(options.keep, [&](const std::string &pattern) {
+    return succeeded(keepNamed(layers, pattern));
+  }));
 }
 
-LogicalResult Quantizer::keepNamed() {
-  for (const std::string &text : options.keep) {
-    auto pattern = llvm::GlobPattern::create(text);
-    if (!pattern)
-      return emitError(model.location())
-             << "'" << text << "' is no pattern of names: "
-             << llvm::toString(pattern.takeError());
-    bool fits = false;
-    for (LayerReport &layer : report.layers)
-      if (pattern->match(layer.name)) {
-        layer.kept = "asked for";
+/// Keeps the layers whose op, or a node of the model, has a name that fits.
+LogicalResult Quantizer::keepNamed(ArrayRef<Layer> layers, StringRef text) {
+  auto pattern = llvm::GlobPattern::create(text);
+  if (!pattern)
+    return emitError(model.location())
+           << "'" << text << "' is no pattern of names: "
+           << llvm::toString(pattern.takeError());
+  bool fits = false;
+  for (auto [layer, line] : llvm::zip_equal(layers, report.layers))
+    for (const auto &name : graph::namesOf(layer.op))
+      if (pattern->match(name.getKey())) {
+        line.kept = "asked for";
         fits = true;
       }
-    if (!fits)
-      return emitError(model.location())
-             << "no layer that can be quantised fits '" << text
-             << "'; the first one is called '" << report.layers.front().name
-             << "'";
-  }
+  if (!fits)
+    return emitError(model.location())
+           << "no layer that can be quantised fits '" << text
+           << "'; the first one is called '" << report.layers.front().name
+           << "'";
   return success();
 }
 

@@ -9,6 +9,7 @@
 
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"
+#include "quantize_for.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
@@ -76,6 +77,11 @@ void defineCode(CLI::App &app, Arguments &arguments) {
                  "LLVM's");
   transforms::Precision &precision = arguments.compile.phases.precision;
   add_precision(app, &precision.type, &precision.keepF32);
+  app.add_option("--quantize", arguments.quantize,
+                 std::string("quantise the model to int8, as graph-quantize "
+                             "does, for ") +
+                     kDataHelp)
+      ->type_name("FOLDER|FILE.npz");
   app.add_option("--memory-budget", arguments.memoryBudget,
                  "what an arena and the variables may take together: 260MB, "
                  "248MiB, or 60% of what they take without it; values are "
@@ -250,6 +256,29 @@ bool checkPrecision(const Arguments &arguments, Phase from, Phase to) {
   return false;
 }
 
+/// Whether --quantize comes with what it is for.
+bool checkQuantize(const Arguments &arguments, Phase from, Phase to) {
+  if (arguments.quantize.empty())
+    return true;
+  auto fail = [](const llvm::Twine &what) {
+    llvm::errs() << "error: --quantize " << what << "\n";
+    return false;
+  };
+  const transforms::Precision &precision = arguments.compile.phases.precision;
+  if (arguments.train || arguments.compile.loadableWeights)
+    return fail("is about inference with the weights that the model has");
+  if (!precision.type.empty() && precision.type != "f32")
+    return fail("leaves in f32 what is not int8: it does not go with "
+                "--precision=" +
+                precision.type);
+  if (arguments.target != "cpu")
+    return fail("runs the model on the CPU: it does not go with --target=" +
+                arguments.target);
+  return (from < Phase::Differentiated && to >= Phase::Differentiated) ||
+         fail("is about phase 'differentiated', which is not between '" +
+              arguments.from + "' and '" + arguments.emit + "'");
+}
+
 /// Reads --memory-budget and checks that there is something to do about it.
 bool checkMemoryBudget(Arguments &arguments, Phase from, Phase to) {
   if (arguments.memoryBudget.empty())
@@ -306,6 +335,7 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
       !checkPrecision(arguments, job.from, job.to) ||
+      !checkQuantize(arguments, job.from, job.to) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;

@@ -17,7 +17,7 @@ namespace tinh::tools {
 struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
   std::string target = "cpu";
-  std::string cacheDirectory, memoryBudget;
+  std::string cacheDirectory, memoryBudget, quantize;
   std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
   bool train = false;

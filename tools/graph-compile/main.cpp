@@ -11,6 +11,7 @@
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
+#include "quantize_for.h"
 #include "report.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -56,6 +57,21 @@ static ExitCode compile(const CompileJob &job, const Arguments &arguments,
   return status == CompileStatus::WrongInput ? exit_wrong_input : exit_success;
 }
 
+/// What --quantize makes of a module. Its runs are those of the model in f32.
+static LogicalResult quantizeModule(ModuleOp module,
+                                    const Arguments &arguments) {
+  CompileOptions options = arguments.compile;
+  options.phases.quantize = nullptr;
+  options.phases.memoryBudget = std::nullopt;
+  quantization::QuantizeReport report;
+  auto quantized = quantizeFor(module, "--quantize", arguments.quantize, {},
+                               options, report);
+  if (!quantized)
+    return failure();
+  module.getBodyRegion().takeBody(quantized->getBodyRegion());
+  return success();
+}
+
 static ExitCode run(Arguments &arguments, CompileJob &job) {
   CompileOptions &options = arguments.compile;
   if (options.modelDirectory.empty())
@@ -65,6 +81,10 @@ static ExitCode run(Arguments &arguments, CompileJob &job) {
   std::optional<KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
+  if (!arguments.quantize.empty())
+    options.phases.quantize = [&arguments](ModuleOp module) {
+      return quantizeModule(module, arguments);
+    };
   TrainingInfo info;
   if (arguments.train) {
     job.importing.training = &info;

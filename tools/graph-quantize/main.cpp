@@ -11,11 +11,8 @@
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
-#include "compiler/Quantization/Quantization.h"
-#include "inputs.h"
-#include "model_inputs.h"
 #include "print.h"
-#include "samples.h"
+#include "quantize_for.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
@@ -44,10 +41,7 @@ const std::map<std::string, quantization::Method> kMethods = {
 void define(CLI::App &app, Arguments &arguments) {
   app.add_option("MODEL", arguments.job.model, "the model's file, in f32")
       ->required();
-  app.add_option("--data", arguments.data,
-                 "samples: an .npz file with an array for each input, whose "
-                 "first dimension is the samples; or a folder with a NAME.npy "
-                 "for each, or with folders of these")
+  app.add_option("--data", arguments.data, kDataHelp)
       ->type_name("FOLDER|FILE.npz")
       ->required();
   app.add_option("-o,--output", arguments.job.output,
@@ -84,18 +78,13 @@ LogicalResult quantizeFile(const Arguments &arguments, MLIRContext &context,
       readModel(job.model, job.importing, Phase::Graph, context);
   if (!module)
     return failure();
-  ModelInputs inputs(*module);
-  Dataset data = read_samples("--data", arguments.data, inputs.infos());
-  quantization::Samples samples;
-  for (uint64_t i = 0; i < data.num_batches(); ++i)
-    samples.push_back(data.batch_at(i));
   CompileReport compilation;
   if (failed(annotateModule(*module, Phase::Graph, options)) ||
       failed(runPhases(*module, Phase::Graph, Phase::Normalised, options.phases,
                        compilation)))
     return failure();
-  auto quantized = quantization::quantize(*module, samples, arguments.quantize,
-                                          options, report);
+  auto quantized = quantizeFor(*module, "--data", arguments.data,
+                               arguments.quantize, options, report);
   if (!quantized)
     return failure();
   bool isJson = StringRef(job.output).ends_with(".json");
@@ -118,15 +107,10 @@ ExitCode run(Arguments &arguments) {
   context.loadAllAvailableDialects();
   DiagnosticPrinter diagnostics(&context, arguments.job.model);
   quantization::QuantizeReport report;
-  auto quantize = [&](const CompileOptions &watched) {
-    try {
-      return quantizeFile(arguments, context, watched, report);
-    } catch (const UserError &error) {
-      return LogicalResult(emitError(UnknownLoc::get(&context), error.what()));
-    }
-  };
-  CompileStatus status =
-      watchCompilation(arguments.job, options, context, quantize);
+  CompileStatus status = watchCompilation(
+      arguments.job, options, context, [&](const CompileOptions &watched) {
+        return quantizeFile(arguments, context, watched, report);
+      });
   if (status == CompileStatus::InternalError)
     exitNow(exit_internal);
   if (status == CompileStatus::WrongInput)
