@@ -27,7 +27,10 @@ struct Model {
   const CompileOptions &options;
 
   mlir::func::FuncOp main() const;
-  mlir::Location location() const { return mlir::ModuleOp(module).getLoc(); }
+  /// For what is about the model as a whole.
+  mlir::Location location() const {
+    return mlir::UnknownLoc::get(mlir::ModuleOp(module).getContext());
+  }
 };
 
 /// A copy of a model whose results are others, all of f32.
