@@ -101,7 +101,6 @@ LogicalResult ContractionOperands::findWeights(const Indices &dims,
                                                const Block &block,
                                                int64_t count) {
   Value k = dims[c.depth.front()].base;
-  masks.clear();
   if (plan.right == RightAccess::Packed) {
     weights.memref = kernel.function.getArgument(*c.packed);
     weights.strides = panelStrides();
