@@ -50,10 +50,15 @@ def collect():
     return sorted(cases, key=lambda case: case.name)
 
 
+# A program has a byte for each number of 4 bits.
+BYTES = {ml_dtypes.int4: np.int8, ml_dtypes.uint4: np.uint8}
+
+
 def to_array(value):
     """A value of a data set; sequences and optionals stay what they are."""
     if isinstance(value, onnx.TensorProto):
-        return onnx.numpy_helper.to_array(value)
+        array = onnx.numpy_helper.to_array(value)
+        return array.astype(BYTES.get(array.dtype.type, array.dtype))
     return value
 
 

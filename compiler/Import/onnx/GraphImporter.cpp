@@ -29,6 +29,8 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
       parent(parent), block(builder.raw().getInsertionBlock()) {
   for (const auto &tensor : proto.initializer())
     initializers[tensor.name()] = &tensor;
+  for (const auto &input : proto.input())
+    inputTypes[input.name()] = input.type().tensor_type().elem_type();
 }
 
 bool GraphImporter::knows(StringRef name) const {
@@ -40,6 +42,15 @@ const Sequence *GraphImporter::findSequence(StringRef name) const {
   if (auto it = sequences.find(name); it != sequences.end())
     return &it->second;
   return parent ? parent->findSequence(name) : nullptr;
+}
+
+/// The TensorProto.DataType of an input or an initializer.
+int GraphImporter::declaredType(StringRef name) const {
+  if (auto it = initializers.find(name); it != initializers.end())
+    return it->second->data_type();
+  if (auto it = inputTypes.find(name); it != inputTypes.end())
+    return it->second;
+  return parent ? parent->declaredType(name) : ::onnx::TensorProto::UNDEFINED;
 }
 
 Value GraphImporter::lookup(StringRef name) {
@@ -59,21 +70,18 @@ Value GraphImporter::lookup(StringRef name) {
       error = ("tensor \"" + name + "\" is not defined").str();
     return {};
   }
-  std::string reason;
-  TypedAttr constant =
-      convertTensor(*tensor->second, file, builder.context(), reason);
-  if (!constant) {
-    error = reason;
-    return {};
-  }
   // Not in the subgraph that asks for it: others will, too.
   OpBuilder::InsertionGuard guard(builder.raw());
   builder.raw().setInsertionPointToEnd(block);
   Location before = builder.location();
   builder.setLocation(NameLoc::get(StringAttr::get(builder.context(), name)));
-  Value value = builder.constant(constant);
+  std::string reason;
+  Value value = buildTensor(builder, *tensor->second, file, reason);
   builder.setLocation(before);
-  values[name] = value;
+  if (!value)
+    error = reason;
+  else
+    values[name] = value;
   return value;
 }
 
@@ -203,7 +211,8 @@ bool GraphImporter::buildNode(const Node &node) {
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
   auto find = [&](StringRef name) { return lookup(name); };
   auto findTensors = [&](StringRef name) { return findSequence(name); };
-  NodeBuilder nodeBuilder(builder, node, file, find, findTensors);
+  auto findType = [&](StringRef name) { return declaredType(name); };
+  NodeBuilder nodeBuilder(builder, node, file, find, findTensors, findType);
   Results results;
   if (isControlFlow(node)) {
     results = buildControlFlow(nodeBuilder);

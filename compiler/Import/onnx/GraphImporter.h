@@ -39,6 +39,7 @@ public:
 
 private:
   bool knows(llvm::StringRef name) const;
+  int declaredType(llvm::StringRef name) const;
   const Sequence *findSequence(llvm::StringRef name) const;
   bool fail(const Node &node, const llvm::Twine &what);
   bool checkSupported(const NodeList &list);
@@ -76,6 +77,7 @@ private:
   mlir::Block *block;
   llvm::StringMap<mlir::Value> values;
   llvm::StringMap<Sequence> sequences;
+  llvm::StringMap<int> inputTypes;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
 };
 

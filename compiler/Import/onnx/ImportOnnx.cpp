@@ -126,7 +126,7 @@ std::string ModelImporter::collectResults(GraphImporter &importer,
     int declared = output.type().tensor_type().elem_type();
     Type element = NodeBuilder::element(value);
     if (output.type().has_tensor_type() && declared != 0 &&
-        convertElementType(declared, &context) != element) {
+        valueElementType(declared, &context) != element) {
       std::string text;
       llvm::raw_string_ostream(text) << element;
       return "output \"" + output.name() + "\" is declared as " +

@@ -164,7 +164,7 @@ bool readInputs(const GraphProto &graph, const ImportOptions &options,
     if (!info->type().has_tensor_type())
       return fail("only tensors are supported as inputs");
     int dataType = info->type().tensor_type().elem_type();
-    Type element = convertElementType(dataType, context);
+    Type element = valueElementType(dataType, context);
     if (!element)
       return fail("element type " + elementTypeName(dataType) +
                   " is not supported");

@@ -32,6 +32,10 @@ Value NodeBuilder::input(int i) {
   return value;
 }
 
+int NodeBuilder::inputType(int i) const {
+  return has(i) ? findType(node.proto->input(i)) : 0;
+}
+
 SmallVector<Value> NodeBuilder::inputs() {
   SmallVector<Value> values;
   for (int i = 0; i < numInputs(); ++i)
@@ -157,10 +161,8 @@ Type NodeBuilder::elementType(int64_t onnxType) {
 
 Value NodeBuilder::tensor(const ::onnx::TensorProto &tensor) {
   std::string error;
-  TypedAttr value = convertTensor(tensor, file, graph.context(), error);
-  if (!value)
-    return fail(error);
-  return graph.constant(value);
+  Value value = buildTensor(graph, tensor, file, error);
+  return value ? value : fail(error);
 }
 
 } // namespace tinh::onnx

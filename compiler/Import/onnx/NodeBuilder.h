@@ -31,9 +31,10 @@ public:
   NodeBuilder(
       GraphBuilder &graph, const Node &node, const ModelFile &file,
       llvm::function_ref<mlir::Value(llvm::StringRef)> lookup,
-      llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence)
+      llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence,
+      llvm::function_ref<int(llvm::StringRef)> findType)
       : GraphOps(graph), node(node), file(file), lookup(lookup),
-        findSequence(findSequence) {}
+        findSequence(findSequence), findType(findType) {}
 
   const Node &node;
   const ModelFile &file;
@@ -52,6 +53,8 @@ public:
   /// Null only if the input is not there.
   mlir::Value input(int i);
   llvm::SmallVector<mlir::Value> inputs();
+  /// The TensorProto.DataType of an input that the model gives one; else 0.
+  int inputType(int i) const;
   /// Null, with an error, if the input is no sequence.
   const Sequence *sequence(int i);
   /// What is given in place of results by ops that make a sequence.
@@ -85,6 +88,7 @@ private:
 
   llvm::function_ref<mlir::Value(llvm::StringRef)> lookup;
   llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence;
+  llvm::function_ref<int(llvm::StringRef)> findType;
 };
 
 } // namespace tinh::onnx

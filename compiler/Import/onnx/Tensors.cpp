@@ -55,6 +55,18 @@ Type convertElementType(int dataType, MLIRContext *context) {
   return {};
 }
 
+bool hasFourBits(int dataType) {
+  return dataType == TensorProto::INT4 || dataType == TensorProto::UINT4;
+}
+
+Type valueElementType(int dataType, MLIRContext *context) {
+  if (!hasFourBits(dataType))
+    return convertElementType(dataType, context);
+  return convertElementType(dataType == TensorProto::INT4 ? TensorProto::INT8
+                                                          : TensorProto::UINT8,
+                            context);
+}
+
 int findElementType(Type element) {
   for (int type = TensorProto::DataType_MIN; type <= TensorProto::DataType_MAX;
        ++type)
@@ -85,6 +97,9 @@ private:
   TypedAttr fail(const Twine &what) {
     if (error.empty())
       error = "tensor \"" + tensor.name() + "\": " + what.str();
+    if (hasFourBits(tensor.data_type()))
+      error += ", as bytes hold two elements of " +
+               elementTypeName(tensor.data_type());
     return {};
   }
   TypedAttr readExternal();
@@ -100,14 +115,19 @@ private:
 };
 
 TypedAttr TensorReader::read() {
-  Type element = convertElementType(tensor.data_type(), context);
+  bool isPacked = hasFourBits(tensor.data_type());
+  Type element = convertElementType(
+      isPacked ? TensorProto::UINT8 : tensor.data_type(), context);
   if (!element)
     return fail("element type " + elementTypeName(tensor.data_type()) +
                 " is not supported");
   SmallVector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
-  if (!countElements(dims))
+  auto count = countElements(dims);
+  if (!count)
     return fail("the shape " + formatShape(dims) +
                 " is negative or beyond any memory");
+  if (isPacked)
+    dims = {(*count + 1) / 2};
   type = RankedTensorType::get(dims, element);
   if (tensor.data_location() == TensorProto::EXTERNAL)
     return readExternal();
@@ -193,6 +213,36 @@ TypedAttr TensorReader::readFields() {
 TypedAttr convertTensor(const TensorProto &tensor, const ModelFile &file,
                         MLIRContext *context, std::string &error) {
   return TensorReader(tensor, file, context, error).read();
+}
+
+/// The numbers of 4 bits in `bytes`, in this shape; the last half may be none.
+static Value unpackTensor(GraphBuilder &b, Value bytes,
+                          const TensorProto &tensor) {
+  SmallVector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  int64_t count = *countElements(dims);
+  int64_t pairs = cast<RankedTensorType>(bytes.getType()).getNumElements();
+  Type element = valueElementType(tensor.data_type(), b.context());
+  Value numbers =
+      b.create<graph::UnpackInt4Op>({bytes}, {b.attribute("axis", int64_t(0))},
+                                    RankedTensorType::get(2 * pairs, element));
+  if (count != 2 * pairs)
+    numbers = b.create<graph::SliceOp>(
+        {numbers}, {b.attribute("starts", ArrayRef<int64_t>{0}),
+                    b.attribute("sizes", ArrayRef<int64_t>{count}),
+                    b.attribute("steps", ArrayRef<int64_t>{1})});
+  return b.create<graph::ReshapeOp>({numbers}, {},
+                                    RankedTensorType::get(dims, element));
+}
+
+Value buildTensor(GraphBuilder &builder, const TensorProto &tensor,
+                  const ModelFile &file, std::string &error) {
+  TypedAttr value = convertTensor(tensor, file, builder.context(), error);
+  if (!value)
+    return {};
+  Value constant = builder.constant(value);
+  return hasFourBits(tensor.data_type())
+             ? unpackTensor(builder, constant, tensor)
+             : constant;
 }
 
 } // namespace tinh::onnx

@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 
+#include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/onnx/onnx.pb.h"
 
 #include <string>
@@ -31,6 +32,12 @@ struct ModelFile {
 /// like it.
 mlir::Type convertElementType(int dataType, mlir::MLIRContext *context);
 
+/// Whether a TensorProto.DataType is numbers of 4 bits, two to a byte.
+bool hasFourBits(int dataType);
+/// The element type of values of a TensorProto.DataType: the same, but for
+/// numbers of 4 bits, each of which has a byte outside of files.
+mlir::Type valueElementType(int dataType, mlir::MLIRContext *context);
+
 /// The TensorProto.DataType of an element type of the dialect.
 int findElementType(mlir::Type element);
 
@@ -38,10 +45,17 @@ int findElementType(mlir::Type element);
 std::string elementTypeName(int dataType);
 
 /// A tensor as a dense attribute or, if its bytes are many, a reference to a
-/// file. Null with a reason in `error` if the tensor is malformed.
+/// file; of numbers of 4 bits a vector of their bytes. Null with a reason in
+/// `error` if the tensor is malformed.
 mlir::TypedAttr convertTensor(const ::onnx::TensorProto &tensor,
                               const ModelFile &file, mlir::MLIRContext *context,
                               std::string &error);
+
+/// The same as a value, built by `builder`: numbers of 4 bits stay in bytes,
+/// which the graph unpacks.
+mlir::Value buildTensor(GraphBuilder &builder,
+                        const ::onnx::TensorProto &tensor,
+                        const ModelFile &file, std::string &error);
 
 } // namespace tinh::onnx
 

@@ -112,6 +112,8 @@ Results castTo(NodeBuilder &b) {
 }
 
 Results castLike(NodeBuilder &b) {
+  if (hasFourBits(b.inputType(1)))
+    return {b.cast(b.input(0), b.elementType(b.inputType(1)))};
   return {b.cast(b.input(0), b.element(b.input(1)))};
 }
 

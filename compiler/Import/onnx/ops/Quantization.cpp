@@ -153,25 +153,39 @@ Value quantize(NodeBuilder &b, const Quantized &q, Type element) {
   return b.create<graph::QuantizeOp>(operands, {}, b.type(q.x).clone(element));
 }
 
-Type quantizedType(NodeBuilder &b, const Parameters &p) {
-  if (b.has(p.zeroPoint)) {
-    Value zeroPoint = b.input(p.zeroPoint);
-    return zeroPoint ? b.element(zeroPoint) : Type();
-  }
-  constexpr int64_t kUint8 = 2;
-  int64_t type = b.intAttribute("output_dtype", 0);
-  return b.elementType(type ? type : kUint8);
+/// The TensorProto.DataType that QuantizeLinear makes; 0 if no more is known
+/// than what its zero point has become.
+int quantizedType(NodeBuilder &b, int zeroPoint) {
+  if (b.has(zeroPoint))
+    return b.inputType(zeroPoint);
+  auto type = static_cast<int>(b.intAttribute("output_dtype", 0));
+  return type ? type : ::onnx::TensorProto::UINT8;
+}
+
+/// Bytes limited to what four bits hold.
+Value limitToFourBits(NodeBuilder &b, Value y) {
+  if (!y)
+    return {};
+  bool isUnsigned = b.element(y).isUnsignedInteger();
+  return b.clamp(y, isUnsigned ? Value() : b.scalarLike(y, -8),
+                 b.scalarLike(y, isUnsigned ? 15 : 7));
 }
 
 Results quantizeLinear(NodeBuilder &b) {
   Value x = b.input(0);
   auto q = align(
       b, x, {1, 2, b.intAttribute("axis", 1), b.intAttribute("block_size", 0)});
-  Type type = quantizedType(b, {1, 2, 1, 0});
-  if (!q || !type)
+  if (!q)
     return {Value()};
-  Ints shape(b.shape(x));
-  return {b.reshape(quantize(b, *q, type), shape)};
+  int type = quantizedType(b, 2);
+  Type element = type ? valueElementType(type, b.graph.context())
+                      : b.element(q->zeroPoint);
+  if (!element) // Which says that there is none.
+    return {b.cast(x, b.elementType(type))};
+  Value y = quantize(b, *q, element);
+  if (hasFourBits(type))
+    y = limitToFourBits(b, y);
+  return {b.reshape(y, Ints(b.shape(x)))};
 }
 
 Results dequantizeLinear(NodeBuilder &b) {
