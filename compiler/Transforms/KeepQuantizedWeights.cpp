@@ -48,8 +48,7 @@ bool readsFloats(MatmulOp op) {
   return tensorType(op.getA()).getElementType().isF32() &&
          tensorType(op.getA()).getRank() > 1 && !op.getTransposeA() &&
          !isConstantExpression(op.getA()) &&
-         tensorType(op.getB()).getRank() == 2 &&
-         !op->getParentOfType<ModuleOp>()->hasAttr(names::kCuda);
+         tensorType(op.getB()).getRank() == 2 && !mayRunOnGpu(op);
 }
 
 /// Whether numbers are whole words of 32 bits along the depth, and vectors of

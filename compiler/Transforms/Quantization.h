@@ -10,7 +10,7 @@
 
 #include "dialects/graph/Graph.h"
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <cmath>
 
@@ -23,6 +23,13 @@ inline std::pair<double, double> integerRange(mlir::Type tensorType) {
   int width = static_cast<int>(type.getWidth());
   double low = type.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
   return {low, low + std::ldexp(1.0, width) - 1};
+}
+
+/// Whether `op` may become a kernel of a GPU, for which there is no code that
+/// multiplies bytes. Functions by themselves are none's.
+inline bool mayRunOnGpu(mlir::Operation *op) {
+  auto module = op->getParentOfType<mlir::ModuleOp>();
+  return module && module->hasAttr(graph::names::kCuda);
 }
 
 /// Ops that make the right factor of a product from constant integers, if they

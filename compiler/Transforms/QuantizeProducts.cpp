@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Quantization.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -306,6 +307,8 @@ bool quantizeFactors(ConvOp op) {
 struct QuantizeProductsPass : impl::QuantizeProductsBase<QuantizeProductsPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    if (mayRunOnGpu(function))
+      return;
     function.walk([](QuantizeOp op) { chooseSign(op); });
     function.walk([&](MatmulOp op) { numProducts += quantizeFactors(op); });
     function.walk([&](ConvOp op) { numProducts += quantizeFactors(op); });

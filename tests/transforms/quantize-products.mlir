@@ -71,3 +71,18 @@ func.func @along_depth(%q: tensor<3x2xui8>, %w: tensor<2x2xi8>) -> tensor<3x2xf3
   %2 = graph.matmul %0, %1 : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
   return %2 : tensor<3x2xf32>
 }
+
+// -----
+
+// GPUs multiply floats.
+// CHECK-LABEL: module attributes {graph.cuda
+// CHECK:       graph.matmul {{.*}} : tensor<3x2xf32>, tensor<2x2xf32>
+module attributes {graph.cuda = ["sm_90"]} {
+  func.func @main(%q: tensor<3x2xui8>, %w: tensor<2x2xi8>) -> tensor<3x2xf32> {
+    %s = graph.constant dense<0.5> : tensor<f32>
+    %0 = graph.dequantize %q scale %s : tensor<3x2xui8>, tensor<f32> -> tensor<3x2xf32>
+    %1 = graph.dequantize %w scale %s : tensor<2x2xi8>, tensor<f32> -> tensor<2x2xf32>
+    %2 = graph.matmul %0, %1 : tensor<3x2xf32>, tensor<2x2xf32> -> tensor<3x2xf32>
+    return %2 : tensor<3x2xf32>
+  }
+}
