@@ -223,6 +223,12 @@ TEST_F(ImportOnnxErrors, TensorOfTheWrongSize) {
     node { op_type: "Add" input: "x" input: "w" output: "y" })")),
             "error: node \"y\" (Add): tensor \"w\": expected 3 elements for "
             "3xf32, found 1");
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    initializer { name: "w" dims: 3 dims: 5 data_type: 22 raw_data: "1234567" }
+    node { op_type: "Cast" input: "w" output: "y"
+           attribute { name: "to" type: INT i: 1 } })")),
+            "error: node \"y\" (Cast): tensor \"w\": expected 8 bytes for "
+            "8xui8, found 7, as bytes hold two elements of INT4");
 }
 
 TEST_F(ImportOnnxErrors, FilesThatAreNoModels) {

@@ -125,6 +125,58 @@ TEST_F(ImportOnnxOpErrors, Quantization) {
             "f32");
 }
 
+/// The message for a MatMulNBits of [1, 64] and weights [4, 2, 16], with these
+/// further inputs and attributes.
+class ImportMatmulNBitsErrors : public ImportTest {
+protected:
+  std::string messageOf(const std::string &attributes,
+                        const std::string &inputs = "",
+                        const std::string &graph = "", int64_t blocks = 2) {
+    std::string text = R"(ir_version: 10 opset_import { version: 21 }
+      opset_import { domain: "com.microsoft" version: 1 }
+      graph { name: "g" output { name: "y" } )" +
+                       tensorInfo("input", "a", {1, 64}) +
+                       tensorInfo("input", "b", {4, blocks, 16}, 2) +
+                       tensorInfo("input", "s", {8}) + graph +
+                       R"( node { name: "n" op_type: "MatMulNBits"
+      domain: "com.microsoft" output: "y" input: "a" input: "b" input: "s" )" +
+                       inputs + attributes + " } }";
+    std::string message = importOnnx(text);
+    std::string start = "error: node \"n\" (MatMulNBits): ";
+    EXPECT_EQ(message.substr(0, start.size()), start) << message;
+    return message.substr(std::min(start.size(), message.size()));
+  }
+};
+
+TEST_F(ImportMatmulNBitsErrors, SayWhatIsExpected) {
+  std::string k = intAttribute("K", 64), n = intAttribute("N", 4),
+              block = intAttribute("block_size", 32);
+  EXPECT_EQ(messageOf(n + block),
+            "expected attributes K and N of 1 or more, found 0 and 4");
+  EXPECT_EQ(messageOf(k + n + block + intAttribute("bits", 3)),
+            "expected bits to be 4 or 8, found 3");
+  EXPECT_EQ(messageOf(k + n + intAttribute("block_size", 24)),
+            "expected a block_size that is a power of two from 16 on, found "
+            "24");
+  EXPECT_EQ(messageOf(intAttribute("K", 32) + n + block),
+            "expected A with K = 32 as its last dimension, found 1x64xf32");
+  EXPECT_EQ(messageOf(k + n + block, "", "", /*blocks=*/3),
+            "B must have as many elements as [4, 2, 16], found 4x3x16xui8");
+  EXPECT_EQ(messageOf(k + n + intAttribute("block_size", 16)),
+            "scales must have as many elements as [4, 4], found 8xf32");
+  EXPECT_EQ(messageOf(k + n + block, "input: \"z\"",
+                      tensorInfo("input", "z", {8}, /*dataType=*/6)),
+            "expected zero_points of uint8 or the elements of A, found INT32");
+  EXPECT_EQ(messageOf(k + n + block, "input: \"z\"",
+                      tensorInfo("input", "z", {8}, /*dataType=*/2)),
+            "zero_points must have as many elements as [4, 1, 1], found "
+            "8xui8");
+  EXPECT_EQ(messageOf(k + n + block, "input: \"\" input: \"i\"",
+                      tensorInfo("input", "i", {64}, /*dataType=*/6)),
+            "g_idx, an order of the depth, is not supported; export the model "
+            "without it (desc_act=False)");
+}
+
 TEST_F(ImportOnnxOpErrors, Sampling) {
   EXPECT_EQ(messageOf("GridSample", {{1, 1, 4, 4}, {1, 2, 2, 3}}),
             "a grid 1x2x2x3xf32 does not fit the image 1x1x4x4xf32");

@@ -71,6 +71,20 @@ Values<int32_t> addSums(Values<int32_t> start, const Values<Left> &x,
   return start;
 }
 
+TEST(EmulateVectorsTest, Vpermps) {
+  std::string f32 = vectorOf(512, "float");
+  for (Way way : waysFor(TINH_CPU_AVX512F | TINH_CPU_AVX512BW)) {
+    IrFunction f(vectorFunction("avx512.permvar.sf.512", f32,
+                                {f32, vectorOf(512, "i32")}),
+                 way);
+    auto x = integers<int32_t>(16), places = integers<int32_t>(16);
+    Values<int32_t> out(16);
+    f(out.data(), x.data(), places.data());
+    for (size_t i = 0; i < 16; ++i)
+      ASSERT_EQ(out[i], x[places[i] & 15]);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

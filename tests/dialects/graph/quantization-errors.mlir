@@ -49,3 +49,19 @@ func.func @f(%a: tensor<4x3xi8>, %b: tensor<3x2xi16>) -> tensor<4x2xi32> {
   %y = graph.matmul %a, %b : tensor<4x3xi8>, tensor<3x2xi16> -> tensor<4x2xi32>
   return %y : tensor<4x2xi32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4x3xui8>) -> tensor<8x3xi8> {
+  // expected-error @+1 {{expected an axis from 0 to 1, found 2}}
+  %y = graph.unpack_int4 %x axis 2 : tensor<4x3xui8> -> tensor<8x3xi8>
+  return %y : tensor<8x3xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xui8>) -> tensor<8x3xi8> {
+  // expected-error @+1 {{expected a result with twice the bytes of 4x3xui8 along axis 1, found 8x3xi8}}
+  %y = graph.unpack_int4 %x axis 1 : tensor<4x3xui8> -> tensor<8x3xi8>
+  return %y : tensor<8x3xi8>
+}

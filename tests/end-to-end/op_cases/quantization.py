@@ -28,6 +28,24 @@ def bytes_of(dtype, *shape):
     return draw(*shape, dt=dtype, lo=limits.min, hi=limits.max + 1)
 
 
+def unpack_int4(x, axis, dtype):
+    halves = np.stack([x & 15, x >> 4], axis + 1).astype(np.int8)
+    if dtype == np.int8:
+        halves = (halves ^ 8) - 8
+    shape = list(x.shape)
+    shape[axis] *= 2
+    return halves.reshape(shape).astype(dtype)
+
+
+for axis in range(3):
+    for dtype in BYTES:
+        case(
+            f"unpack_int4_{axis}_{dtype.__name__}",
+            f"%y = graph.unpack_int4 %0 axis {axis} : t0 -> ty",
+            lambda x, axis=axis, dtype=dtype: unpack_int4(x, axis, dtype),
+            bytes_of(np.uint8, 3, 5, 20),
+        )
+
 # Halves, and numbers beyond what the integers have.
 FLOATS = np.concatenate([np.arange(-600, 600) / 8, [1e9, -1e9]]).astype(np.float32)
 FOUR = np.array(0.25, np.float32)

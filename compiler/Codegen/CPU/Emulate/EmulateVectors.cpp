@@ -111,6 +111,22 @@ static Value *roundToBf16(IRBuilderBase &b, Value *x) {
 }
 
 //===----------------------------------------------------------------------===//
+// Permutations
+//===----------------------------------------------------------------------===//
+
+/// vpermps: each lane of `x` that the low bits of an index say.
+static Value *permuteLanes(IRBuilderBase &b, Value *x, Value *indices) {
+  uint64_t lanes = cast<FixedVectorType>(x->getType())->getNumElements();
+  Value *places = b.CreateAnd(indices, lanes - 1);
+  Value *result = PoisonValue::get(x->getType());
+  for (uint64_t i = 0; i < lanes; ++i) {
+    Value *lane = b.CreateExtractElement(x, b.CreateExtractElement(places, i));
+    result = b.CreateInsertElement(result, lane, i);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
 // Intrinsics
 //===----------------------------------------------------------------------===//
 
@@ -138,6 +154,8 @@ Value *emulateVector(IRBuilderBase &b, CallInst &call) {
   case Intrinsic::x86_avx512bf16_cvtneps2bf16_256:
   case Intrinsic::x86_avx512bf16_cvtneps2bf16_512:
     return roundToBf16(b, x(0));
+  case Intrinsic::x86_avx512_permvar_sf_512:
+    return permuteLanes(b, x(0), x(1));
   default:
     return nullptr;
   }

@@ -98,12 +98,37 @@ Tensor dequantize(NodeWriter &w, graph::DequantizeOp op) {
   return write(w, op, "DequantizeLinear", {});
 }
 
+/// Both halves of all bytes, side by side; of signed numbers the highest bit
+/// counts -8. As an operator set before that of INT4 has it.
+Tensor unpackInt4(NodeWriter &w, graph::UnpackInt4Op op) {
+  Tensor x = w.operand(0);
+  int64_t half = static_cast<int64_t>(op.getAxis()) + 1;
+  Ints shape(x.shape());
+  shape.insert(shape.begin() + half, 1);
+  auto place = [&](const Tensor &numbers) { return w.reshape(numbers, shape); };
+  Tensor low = w.elementwise("BitwiseAnd", x, w.scalarLike(x, 15));
+  Tensor high = w.node("BitShift", {x, w.scalarLike(x, 4)}, x.type,
+                       {attribute("direction", StringRef("RIGHT"))});
+  shape[half] = 2;
+  auto halves = RankedTensorType::get(shape, x.element());
+  shape[half] = 1;
+  Tensor pairs = w.node("Concat", {place(low), place(high)}, halves,
+                        {attribute("axis", half)});
+  Tensor y =
+      w.cast(w.reshape(pairs, w.type().getShape()), w.type().getElementType());
+  if (y.isUnsigned())
+    return y;
+  Tensor eight = w.scalarLike(y, 8);
+  return w.elementwise("Sub", w.elementwise("BitwiseXor", y, eight), eight);
+}
+
 } // namespace
 
 ArrayRef<OpEntry> quantizationWriters() {
   static const OpEntry entries[] = {
       entry<graph::DequantizeOp, dequantize>(),
       entry<graph::QuantizeOp, quantize>(),
+      entry<graph::UnpackInt4Op, unpackInt4>(),
   };
   return entries;
 }
