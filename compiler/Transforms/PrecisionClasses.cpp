@@ -52,7 +52,7 @@ Classes makeClasses() {
       // What gives or takes no floats, or says what precision it has.
       NotOp, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightOp, CompareOp, IsNanOp,
       IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, QuantizeOp,
-      DequantizeOp, CustomGradientOp,
+      DequantizeOp, UnpackInt4Op, CustomGradientOp,
       // What regions carry and hand on; ops in them have classes of their own.
       IfOp, WhileOp, ScanOp, YieldOp, ConditionOp>(classes,
                                                    PrecisionClass::Full);

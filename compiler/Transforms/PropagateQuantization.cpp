@@ -158,12 +158,18 @@ Op rebuilt(PatternRewriter &rewriter, Op op, Value x, Type result) {
                     op.getZeroPoint());
 }
 
+/// Whether `x` are weights, which products dequantise as they are; what gathers
+/// rows of a table needs few of them.
+bool isForProducts(Value x, Operation *reader) {
+  return isConstantExpression(x) && !isa<GatherOp>(reader);
+}
+
 /// max_pool(dequantize(q)) -> dequantize(max_pool(q))
 LogicalResult sinkDequantize(Operation *op, PatternRewriter &rewriter) {
   if (!movesIntegers(op))
     return failure();
   auto from = op->getOperand(0).getDefiningOp<DequantizeOp>();
-  if (!from || !isPerTensor(from) || isConstantExpression(from.getX()) ||
+  if (!from || !isPerTensor(from) || isForProducts(from.getX(), op) ||
       !rangeOf(from, from.getX()))
     return failure();
   Value integers = moved(rewriter, op, from.getX());

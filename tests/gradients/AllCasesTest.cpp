@@ -46,6 +46,7 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"shift_right", integers},
       {"quantize", discrete},
       {"dequantize", integers},
+      {"unpack_int4", integers},
       {"compare", discrete},
       {"isnan", discrete},
       {"isinf", discrete},

@@ -40,10 +40,10 @@ module attributes {graph.cpu = "x86-64-v3"} {
   module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, plan.operands = (memref<16xi32>) -> memref<16xi32>} {
     llvm.func @k(%buffers: !llvm.ptr, %scratch: !llvm.ptr, %begin: i64, %end: i64) {
       %0 = llvm.load %buffers : !llvm.ptr -> !llvm.ptr
-      %1 = llvm.load %0 : !llvm.ptr -> vector<16xi32>
-      %2 = llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.d.512"(%1, %1, %1)
-          : (vector<16xi32>, vector<16xi32>, vector<16xi32>) -> vector<16xi32>
-      llvm.store %2, %0 : vector<16xi32>, !llvm.ptr
+      %1 = llvm.load %0 : !llvm.ptr -> vector<8xi64>
+      %2 = llvm.call_intrinsic "llvm.x86.aesni.aesenc.512"(%1, %1)
+          : (vector<8xi64>, vector<8xi64>) -> vector<8xi64>
+      llvm.store %2, %0 : vector<8xi64>, !llvm.ptr
       llvm.return
     }
   }

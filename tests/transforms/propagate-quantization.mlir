@@ -60,3 +60,17 @@ func.func @concat(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<5xui8> {
   %1 = graph.quantize %0 scale %s : tensor<5xf32>, tensor<f32> -> tensor<5xui8>
   return %1 : tensor<5xui8>
 }
+
+// -----
+
+// Of a table of embeddings few rows are dequantised.
+// CHECK-LABEL: func.func @gather
+// CHECK:       %[[ROWS:.*]] = graph.gather %{{.*}} : tensor<8x4xi8>, tensor<2xi64> -> tensor<2x4xi8>
+// CHECK:       graph.dequantize %[[ROWS]]
+func.func @gather(%i: tensor<2xi64>) -> tensor<2x4xf32> {
+  %s = graph.constant dense<0.5> : tensor<f32>
+  %t = graph.constant dense<1> : tensor<8x4xi8>
+  %0 = graph.dequantize %t scale %s : tensor<8x4xi8>, tensor<f32> -> tensor<8x4xf32>
+  %1 = graph.gather %0, %i axis 0 : tensor<8x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}

@@ -105,10 +105,14 @@ std::string blockFunction(const Shape &shape, bool isFloat, bool leftSigned) {
           {}));
   b.setInsertionPointToEnd(function.addEntryBlock());
   int64_t bytes = 4 / shape.group * shape.depth;
-  AmxBlock block{
-      function.getArgument(0), shape.leftStride, function.getArgument(1),
-      shape.panelSize(),       shape.rows,       shape.panels,
-      *amxStepBytes(bytes),    leftSigned};
+  AmxBlock block{.left = function.getArgument(0),
+                 .leftStride = shape.leftStride,
+                 .right = function.getArgument(1),
+                 .panelStride = shape.panelSize(),
+                 .rows = shape.rows,
+                 .panels = shape.panels,
+                 .stepBytes = *amxStepBytes(bytes),
+                 .leftSigned = leftSigned};
   emitInHalves(b, loc, block, bytes / block.stepBytes, function.getArgument(2));
   func::ReturnOp::create(b, loc);
   lower(*module);
