@@ -126,7 +126,7 @@ void populateBf16Conversions(RewritePatternSet &patterns,
                              const Target &target) {
   arith::populateExpandBFloat16Patterns(patterns);
   constexpr uint64_t kNeeded = TINH_CPU_AVX512BF16 | TINH_CPU_AVX512VL;
-  if ((target.featureBits & kNeeded) == kNeeded)
+  if ((executingTarget(target).featureBits & kNeeded) == kNeeded)
     patterns.add<RoundToBf16>(patterns.getContext(), /*benefit=*/2);
 }
 
