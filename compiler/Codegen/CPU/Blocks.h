@@ -120,8 +120,9 @@ inline constexpr int64_t kMostUnpackedRows = 16;
 /// many streams, a page each.
 inline constexpr int64_t kMatrixDepth = 16;
 
-/// How far ahead of its words a product asks for those to come, where each is
-/// read once: prefetchers stop at the end of a page, and start anew in the next.
+/// How far ahead of its words a product asks for those to come from beyond the
+/// second-level cache: prefetchers stop at the end of a page, and start anew in
+/// the next.
 inline constexpr int64_t kPrefetchBytes = 8192;
 
 /// A product that is cut into blocks of rows by groups of panels.

@@ -56,7 +56,7 @@ struct Contraction : Product {
   int64_t inPanels(int64_t weights) const {
     return quantized ? weights * quantized->bits / 8 : weights;
   }
-  /// The bytes of a weight where tiles read it.
+  /// The bytes of a weight in memory.
   double weightBytes() const {
     return quantized ? quantized->bits / 8.0 : double(factorBytes());
   }

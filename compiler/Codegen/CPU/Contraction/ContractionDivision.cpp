@@ -73,8 +73,9 @@ void divide(const Contraction &c, ContractionPlan &p, int64_t scratchOffset) {
   }
   p.weightsOffset = p.scratch;
   if (p.right == RightAccess::Copied)
-    p.scratch += alignBytes(p.panelsPerGroup * (c.extentOf(c.depth) / extent) *
-                            p.depthPerBlock * p.panelWidth * c.factorBytes());
+    p.scratch += alignBytes((c.quantized ? 1 : p.panelsPerGroup) *
+                            (c.extentOf(c.depth) / extent) * p.depthPerBlock *
+                            p.panelWidth * c.factorBytes());
   p.sumsOffset = p.scratch;
   if (p.usesAmx())
     p.scratch +=

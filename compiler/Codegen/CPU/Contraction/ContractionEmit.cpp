@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
+#include "compiler/Codegen/CPU/Contraction/QuantizedWeightsEmit.h"
 #include "compiler/Codegen/Kernel/Forms/Product.h"
 
 #include "dialects/graph/Graph.h"
@@ -101,9 +102,12 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
     for (int64_t v = 0; v < vectors; ++v)
       masks.push_back(columnMask(scalar.add(scalar.mul(panel, plan.panelWidth),
                                             scalar.index(v * lanes))));
+  bool hasWords = c.quantized && plan.right == RightAccess::Packed;
+  QuantizedWeightsEmitter words(*this, c, plan, target, weights, panel,
+                                vectors);
   auto products =
-      c.quantized
-          ? addBlocks(dims, panel, *at, panelAt(panel), count, rows, sums)
+      hasWords
+          ? words.addBlocks(dims, input, *at, panelAt(panel), count, rows, sums)
           : addProducts(0, *at, panelAt(panel), count, rows, sums);
   masks.clear();
   return products;
@@ -282,7 +286,9 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
       return emitAmxTile(dims, panel, plan.tileRows - tail, plan.tileRows);
     });
   };
-  return forPanels(block, [&](Value panel) {
+  return forPanels(block, [&](Value panel) -> LogicalResult {
+    if (unpacksPanels() && failed(unpackPanel(dims, panel, depth.count)))
+      return failure();
     return loop(block.line, block.lineEnd, 1, [&](Value line) {
       if (auto lines = lineLoop())
         dims[*lines].base = line;

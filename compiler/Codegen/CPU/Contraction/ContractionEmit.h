@@ -64,21 +64,6 @@ private:
                                           Value inputAt, Value weightsAt,
                                           mlir::ValueRange sums);
 
-  // Weights that are dequantised (QuantizedWeightsEmit.cpp).
-  mlir::FailureOr<Values> addBlocks(const Indices &dims, Value panel,
-                                    Value inputAt, Value wordsAt, int64_t count,
-                                    int64_t rows, mlir::ValueRange sums);
-  mlir::FailureOr<Values> addBlock(const Indices &dims, Value panel,
-                                   Value inputAt, Value wordsAt, int64_t count,
-                                   int64_t rows, mlir::ValueRange sums);
-  void multiplyWords(Value inputAt, Value wordsAt,
-                     llvm::ArrayRef<Value> zeroPoints, int64_t rows,
-                     Values &sums);
-  bool readsOnce() const;
-  void prefetch(Value wordsAt);
-  mlir::FailureOr<Value> pullParameter(mlir::OpOperand *parameter, Indices dims,
-                                       Value panel, int64_t v);
-
   llvm::LogicalResult emitEpilogue(const Indices &dims, Value panel,
                                    int64_t rows, mlir::ValueRange sums);
 

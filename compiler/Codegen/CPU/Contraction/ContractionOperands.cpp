@@ -15,6 +15,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionOperands.h"
 
+#include "compiler/Codegen/CPU/Contraction/QuantizedWeightsEmit.h"
+
 using namespace mlir;
 
 namespace tinh::cpu {
@@ -95,24 +97,50 @@ SmallVector<int64_t> ContractionOperands::panelStrides() const {
   return strides;
 }
 
+/// Says where an operand in panels lies, from the outermost iteration over k in
+/// `dims` on.
+void ContractionOperands::findPanels(const Indices &dims) {
+  weights.memref = kernel.function.getArgument(*c.packed);
+  weights.strides = panelStrides();
+  for (int64_t &stride : weights.strides)
+    stride = c.inPanels(stride);
+  panelStride = c.inPanels(c.steps() * c.group() * plan.panelWidth);
+  weightsAt = scalar.mul(dims[c.depth.front()].base, weights.strides.front());
+  firstPanel = scalar.index(0);
+  for (unsigned dim : c.batch) // They count on where the last batch ended.
+    firstPanel =
+        scalar.add(scalar.mul(firstPanel, c.extents[dim]), dims[dim].base);
+  firstPanel = scalar.mul(firstPanel, -plan.panels);
+}
+
+/// Makes floats of `count` outermost iterations over k of a panel of integers,
+/// in scratch memory, where tiles find the panel then.
+LogicalResult ContractionOperands::unpackPanel(const Indices &dims, Value panel,
+                                               int64_t count) {
+  findPanels(dims);
+  int64_t steps = c.extentOf(c.depth) / c.extents[c.depth.front()];
+  Buffer floats = kernel.scratchBuffer(
+      b, plan.weightsOffset, plan.depthPerBlock * steps * plan.panelWidth,
+      element);
+  QuantizedWeightsEmitter words(*this, c, plan, target, weights, panel,
+                                vectors);
+  if (failed(words.unpack(dims, panelAt(panel), count, floats.memref)))
+    return failure();
+  weights = {floats.memref, panelStrides(), {}};
+  weightsAt = firstPanel = scalar.index(0);
+  panelStride = 0;
+  return success();
+}
+
 /// Says where the block's weights lie: for `count` iterations of the outermost
 /// loop over k, from the one in `dims` on.
 LogicalResult ContractionOperands::findWeights(const Indices &dims,
                                                const Block &block,
                                                int64_t count) {
-  Value k = dims[c.depth.front()].base;
+  if (unpacksPanels()) // One after the other.
+    return success();
   if (plan.right == RightAccess::Packed) {
-    weights.memref = kernel.function.getArgument(*c.packed);
-    weights.strides = panelStrides();
-    for (int64_t &stride : weights.strides)
-      stride = c.inPanels(stride);
-    panelStride = c.inPanels(c.steps() * c.group() * plan.panelWidth);
-    weightsAt = scalar.mul(k, weights.strides.front());
-    firstPanel = scalar.index(0);
-    for (unsigned dim : c.batch) // They count on where the last batch ended.
-      firstPanel =
-          scalar.add(scalar.mul(firstPanel, c.extents[dim]), dims[dim].base);
-    firstPanel = scalar.mul(firstPanel, -plan.panels);
+    findPanels(dims);
     return success();
   }
   if (plan.right == RightAccess::Copied) {

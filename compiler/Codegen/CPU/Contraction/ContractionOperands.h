@@ -41,6 +41,12 @@ protected:
   /// `dims` on.
   llvm::LogicalResult findWeights(const Indices &dims, const Block &block,
                                   int64_t count);
+  /// Whether tiles read copies, as floats, of panels of integers.
+  bool unpacksPanels() const {
+    return c.quantized && plan.right == RightAccess::Copied;
+  }
+  llvm::LogicalResult unpackPanel(const Indices &dims, Value panel,
+                                  int64_t count);
   /// Where the input's rows begin at these indices, and a panel of the weights.
   mlir::FailureOr<Value> inputAt(const Indices &dims);
   Value panelAt(Value panel);
@@ -57,6 +63,7 @@ protected:
   Buffer weights; // How far loops over k move in it.
 
 private:
+  void findPanels(const Indices &dims);
   llvm::LogicalResult packRight(Indices dims, const Block &block,
                                 int64_t count);
   llvm::LogicalResult packRow(Indices dims, const Buffer &packing, Value panel,

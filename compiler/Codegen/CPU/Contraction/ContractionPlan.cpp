@@ -57,6 +57,8 @@ public:
   }
 
   ContractionPlan plan();
+  /// Integers in panels become floats in scratch memory first.
+  void unpackFirst() { unpacks = true; }
   /// Whether weights that are not packed had better be, by a kernel before.
   bool packsBefore();
 
@@ -89,7 +91,7 @@ private:
   bool packed;
   int64_t depth, inner;
   bool rowsAdjacent; // In the input's memory.
-  bool isMatrix = false;
+  bool isMatrix = false, unpacks = false;
   ContractionPlan p;
 };
 
@@ -103,7 +105,7 @@ void ContractionPlanner::chooseTiles() {
   p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
   int64_t vectors = p.panelWidth / c.lanes(target);
   // Sums of a block of integers become part of those of all blocks.
-  bool hasBlocks = c.quantized && c.depth.size() > 1;
+  bool hasBlocks = c.quantized && !unpacks && c.depth.size() > 1;
   int64_t most =
       mostTileRows(hasBlocks ? 2 * vectors : vectors, target.vectorRegisters);
   p.tileRows = p.usesAmx()
@@ -148,7 +150,8 @@ void ContractionPlanner::chooseOperands() {
   p.left = isInPlace(c, c.left) ? LeftAccess::InPlace : LeftAccess::Staged;
   rowsAdjacent = !stages() && hasVectors(c.left, c.left.loops.back()) &&
                  !hasVectors(c.left, c.depth.back());
-  p.right = packed              ? RightAccess::Packed
+  p.right = unpacks             ? RightAccess::Copied
+            : packed            ? RightAccess::Packed
             : canReadWeights(c) ? RightAccess::InPlace
                                 : RightAccess::Copied;
 }
@@ -413,6 +416,11 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
   if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
     return {};
   SmallVector<ContractionPlanAttr> plans{plan.attribute(c.op->getContext())};
+  if (c.quantized) {
+    ContractionPlanner planner(c, target, /*packed=*/true);
+    planner.unpackFirst();
+    plans.push_back(planner.plan().attribute(c.op->getContext()));
+  }
   if (target.hasByteTiles() && canUseAmx(c)) {
     plan = ContractionPlanner(c, target, c.packed.has_value(), Multiplier::Amx)
                .plan();

@@ -31,7 +31,8 @@ bool hasVectors(const Contraction &c, const ContractionPlan &plan,
   LaneAnalysis analysis(c.kernel(), lanes);
   if (plan.left == LeftAccess::Staged && !canStage(c, analysis))
     return false;
-  if (plan.right == RightAccess::Copied && !canPackColumns(c, analysis))
+  if (plan.right == RightAccess::Copied && !c.quantized &&
+      !canPackColumns(c, analysis))
     return false;
   analysis.registers[c.result] = analysis.inRegisters();
   return analysis.computesResults(alongLast(c.result, analysis));

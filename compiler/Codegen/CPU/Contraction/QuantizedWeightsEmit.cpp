@@ -10,11 +10,13 @@
 // a block are those of x · (q - zero point): its scale is one factor for all of
 // them. With AVX-512 a permutation looks up numbers of 4 bits in a table of 16
 // floats: it ignores the higher bits, so that a shift and a permutation are all
-// that a step takes.
+// that a step takes. For many rows, weights are stored in scratch memory, a
+// panel at a time, and tiles read them as any others.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/QuantizedWeightsEmit.h"
+
 #include "compiler/Codegen/CPU/Blocks.h"
-#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -111,10 +113,14 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
 /// A vector of the parameters of columns, at the block in `dims`.
-FailureOr<Value> ContractionEmitter::pullParameter(OpOperand *parameter,
-                                                   Indices dims, Value panel,
-                                                   int64_t v) {
+FailureOr<Value> QuantizedWeightsEmitter::pullParameter(OpOperand *parameter,
+                                                        Indices dims,
+                                                        int64_t v) {
   Value column =
       scalar.add(scalar.mul(panel, plan.panelWidth), scalar.index(v * lanes));
   Pull pull(b, loc, lanes);
@@ -126,43 +132,83 @@ FailureOr<Value> ContractionEmitter::pullParameter(OpOperand *parameter,
   return failed(value) ? FailureOr<Value>(failure()) : pull.asVector(*value);
 }
 
-/// Whether each of the words, more than stay in a cache, is read once.
-bool ContractionEmitter::readsOnce() const {
-  int64_t bytes = c.inPanels(c.extentOf(c.depth) * c.columns());
-  return plan.tiles * plan.lines == 1 && bytes > target.machine->l2.bytes;
+FailureOr<QuantizedWeightsEmitter::Parameters>
+QuantizedWeightsEmitter::pullParameters(const Indices &dims) {
+  const QuantizedWeights &w = *c.quantized;
+  WordUnpacker unpacker(b, loc, w, target, lanes);
+  Parameters parameters;
+  for (int64_t v = 0; v < vectors; ++v) {
+    auto scale = pullParameter(w.scale, dims, v);
+    if (failed(scale))
+      return failure();
+    parameters.scales.push_back(*scale);
+    if (!w.zeroPoint)
+      continue;
+    auto zero = pullParameter(w.zeroPoint, dims, v);
+    if (failed(zero))
+      return failure();
+    parameters.zeroPoints.push_back(unpacker.zeroPoints(*zero));
+  }
+  return parameters;
 }
 
-void ContractionEmitter::prefetch(Value wordsAt) {
-  memref::PrefetchOp::create(b, loc, weights.memref, wordsAt,
+/// Whether the words come from beyond the second-level cache, at least for the
+/// first tile of a panel.
+bool QuantizedWeightsEmitter::prefetches() const {
+  int64_t bytes = c.inPanels(c.extentOf(c.depth) * c.columns());
+  return bytes > target.machine->l2.bytes;
+}
+
+void QuantizedWeightsEmitter::prefetch(Value wordsAt) {
+  memref::PrefetchOp::create(b, loc, words.memref, wordsAt,
                              /*isWrite=*/false, /*localityHint=*/3,
                              /*isDataCache=*/true);
 }
 
-/// Steps of k, as many as a word has numbers, each to the next of the parts
-/// that there are of the tile's sums.
-void ContractionEmitter::multiplyWords(Value inputAt, Value wordsAt,
-                                       ArrayRef<Value> zeroPoints, int64_t rows,
-                                       Values &sums) {
+QuantizedWeightsEmitter::Values
+QuantizedWeightsEmitter::loadWords(Value wordsAt) {
   WordUnpacker unpacker(b, loc, *c.quantized, target, lanes);
-  int64_t stride = inputStride(c.left.loops.back()),
-          step = inputStride(c.depth.back());
-  Values words;
+  Values loaded;
   for (int64_t v = 0; v < vectors; ++v) {
     Value at = scalar.add(wordsAt, scalar.index(4 * v * lanes));
-    words.push_back(unpacker.load(weights.memref, at));
-    if (readsOnce())
+    loaded.push_back(unpacker.load(words.memref, at));
+    if (prefetches())
       prefetch(scalar.add(at, scalar.index(kPrefetchBytes)));
   }
+  return loaded;
+}
+
+/// Number `i` of the words of each column, less its zero point.
+QuantizedWeightsEmitter::Values
+QuantizedWeightsEmitter::columnsOf(ArrayRef<Value> loaded, int64_t i,
+                                   const Parameters &parameters) {
+  WordUnpacker unpacker(b, loc, *c.quantized, target, lanes);
+  Values columns;
+  for (Value word : loaded)
+    columns.push_back(unpacker.number(word, i));
+  for (auto [column, zero] : llvm::zip(columns, parameters.zeroPoints))
+    column = arith::SubFOp::create(b, loc, column, zero);
+  return columns;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Steps of k, as many as a word has numbers, each to the next of the parts
+/// that there are of the tile's sums.
+void QuantizedWeightsEmitter::multiplyWords(const Buffer &input, Value inputAt,
+                                            Value wordsAt,
+                                            const Parameters &parameters,
+                                            int64_t rows, Values &sums) {
+  int64_t stride = step(c.left, input, c.left.loops.back()),
+          inStep = step(c.left, input, c.depth.back());
+  Values loaded = loadWords(wordsAt);
   for (int64_t i = 0; i < c.quantized->perWord(); ++i) {
-    Values columns, rowAt;
-    for (auto [v, word] : llvm::enumerate(words)) {
-      columns.push_back(unpacker.number(word, i));
-      if (!zeroPoints.empty())
-        columns.back() =
-            arith::SubFOp::create(b, loc, columns.back(), zeroPoints[v]);
-    }
+    Values columns = columnsOf(loaded, i, parameters), rowAt;
     for (int64_t r = 0; r < rows; ++r)
-      rowAt.push_back(scalar.add(inputAt, scalar.index(i * step + r * stride)));
+      rowAt.push_back(
+          scalar.add(inputAt, scalar.index(i * inStep + r * stride)));
     MutableArrayRef<Value> all(sums);
     size_t tile = rows * vectors, part = i % (sums.size() / tile);
     multiplyTile(b, loc, input.memref, rowAt, columns,
@@ -173,35 +219,26 @@ void ContractionEmitter::multiplyWords(Value inputAt, Value wordsAt,
 /// Adds what `count` steps of the last loop over k, a block or a part of it,
 /// give: their sums times the scale.
 FailureOr<SmallVector<Value>>
-ContractionEmitter::addBlock(const Indices &dims, Value panel, Value inputAt,
-                             Value wordsAt, int64_t count, int64_t rows,
-                             ValueRange sums) {
-  const QuantizedWeights &w = *c.quantized;
-  WordUnpacker unpacker(b, loc, w, target, lanes);
-  Values zeroPoints, scales;
-  for (int64_t v = 0; v < vectors; ++v) {
-    auto zero = w.zeroPoint ? pullParameter(w.zeroPoint, dims, panel, v)
-                            : FailureOr<Value>(Value());
-    auto scale = pullParameter(w.scale, dims, panel, v);
-    if (failed(zero) || failed(scale))
-      return failure();
-    if (*zero)
-      zeroPoints.push_back(unpacker.zeroPoints(*zero));
-    scales.push_back(*scale);
-  }
-  int64_t inStep = inputStride(c.depth.back()) * w.perWord(),
-          step = weights.strides.back() * w.perWord();
+QuantizedWeightsEmitter::addBlock(const Indices &dims, const Buffer &input,
+                                  Value inputAt, Value wordsAt, int64_t count,
+                                  int64_t rows, ValueRange sums) {
+  auto parameters = pullParameters(dims);
+  if (failed(parameters))
+    return failure();
+  int64_t perWord = c.quantized->perWord(),
+          inStep = step(c.left, input, c.depth.back()) * perWord,
+          wordStep = words.strides.back() * perWord;
   // Few sums would wait for one another's FMAs.
   constexpr size_t kLeastSums = 8;
   size_t tile = sums.size(), parts = tile < kLeastSums ? 2 : 1;
   auto products = buildLoop(
-      b, loc, count / w.perWord(), 1, Values(parts * tile, zeroVector()),
+      b, loc, count / perWord, 1, Values(parts * tile, zeroVector()),
       [&](Value iv, ValueRange values) -> FailureOr<Values> {
-        Values sums(values);
-        multiplyWords(scalar.add(inputAt, scalar.mul(iv, inStep)),
-                      scalar.add(wordsAt, scalar.mul(iv, step)), zeroPoints,
-                      rows, sums);
-        return sums;
+        Values added(values);
+        multiplyWords(input, scalar.add(inputAt, scalar.mul(iv, inStep)),
+                      scalar.add(wordsAt, scalar.mul(iv, wordStep)),
+                      *parameters, rows, added);
+        return added;
       });
   if (failed(products))
     return failure();
@@ -210,28 +247,74 @@ ContractionEmitter::addBlock(const Indices &dims, Value panel, Value inputAt,
     Value product = (*products)[i];
     if (parts > 1)
       product = arith::AddFOp::create(b, loc, product, (*products)[tile + i]);
-    added.push_back(
-        vector::FMAOp::create(b, loc, product, scales[i % vectors], sums[i]));
+    added.push_back(vector::FMAOp::create(
+        b, loc, product, parameters->scales[i % vectors], sums[i]));
   }
   return added;
 }
 
-/// The same of all blocks, `count` iterations of the outermost loop over k from
-/// the one in `dims` on.
 FailureOr<SmallVector<Value>>
-ContractionEmitter::addBlocks(const Indices &dims, Value panel, Value inputAt,
-                              Value wordsAt, int64_t count, int64_t rows,
-                              ValueRange sums) {
+QuantizedWeightsEmitter::addBlocks(const Indices &dims, const Buffer &input,
+                                   Value inputAt, Value wordsAt, int64_t count,
+                                   int64_t rows, ValueRange sums) {
   if (c.depth.size() == 1)
-    return addBlock(dims, panel, inputAt, wordsAt, count, rows, sums);
+    return addBlock(dims, input, inputAt, wordsAt, count, rows, sums);
   unsigned block = c.depth.front();
   return buildLoop(b, loc, count, 1, sums, [&](Value iv, ValueRange values) {
     Indices at = dims;
     at[block].base = scalar.add(dims[block].base, iv);
     return addBlock(
-        at, panel, scalar.add(inputAt, scalar.mul(iv, inputStride(block))),
-        scalar.add(wordsAt, scalar.mul(iv, weights.strides.front())),
+        at, input,
+        scalar.add(inputAt, scalar.mul(iv, step(c.left, input, block))),
+        scalar.add(wordsAt, scalar.mul(iv, words.strides.front())),
         c.extents[c.depth.back()], rows, values);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// The same of `count` steps of the last loop over k, from row `row` on.
+LogicalResult QuantizedWeightsEmitter::unpackBlock(const Indices &dims,
+                                                   Value wordsAt, int64_t count,
+                                                   Value columns, Value row) {
+  auto parameters = pullParameters(dims);
+  if (failed(parameters))
+    return failure();
+  int64_t perWord = c.quantized->perWord();
+  return loop(count / perWord, 1, [&](Value iv) {
+    Values loaded = loadWords(
+        scalar.add(wordsAt, scalar.mul(iv, words.strides.back() * perWord)));
+    Value first = scalar.add(row, scalar.mul(iv, perWord));
+    for (int64_t i = 0; i < perWord; ++i) {
+      Value at =
+          scalar.mul(scalar.add(first, scalar.index(i)), plan.panelWidth);
+      for (auto [v, column] :
+           llvm::enumerate(columnsOf(loaded, i, *parameters))) {
+        Value weight =
+            arith::MulFOp::create(b, loc, column, parameters->scales[v]);
+        vector::StoreOp::create(b, loc, weight, columns,
+                                scalar.add(at, scalar.index(v * lanes)));
+      }
+    }
+    return success();
+  });
+}
+
+LogicalResult QuantizedWeightsEmitter::unpack(const Indices &dims,
+                                              Value wordsAt, int64_t count,
+                                              Value columns) {
+  if (c.depth.size() == 1)
+    return unpackBlock(dims, wordsAt, count, columns, scalar.index(0));
+  unsigned block = c.depth.front();
+  int64_t steps = c.extents[c.depth.back()];
+  return loop(count, 1, [&](Value iv) {
+    Indices at = dims;
+    at[block].base = scalar.add(dims[block].base, iv);
+    return unpackBlock(
+        at, scalar.add(wordsAt, scalar.mul(iv, words.strides.front())), steps,
+        columns, scalar.mul(iv, steps));
   });
 }
 
