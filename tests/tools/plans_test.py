@@ -27,6 +27,11 @@ def weight(name, *shape):
     }
 
 
+def bytes_weight(name, *shape):
+    data = np.random.default_rng(len(name)).integers(0, 256, shape)
+    return {"name": name, "dtype": "u8", "shape": shape, "data": data.ravel().tolist()}
+
+
 def node(op, inputs, output, **attributes):
     return {"op": op, "inputs": inputs, "outputs": [output], "attributes": attributes}
 
@@ -63,6 +68,17 @@ MODELS = {
     "product": model(
         {"x": [37, 50], "y": [50, 70]},
         [node("matmul", ["x", "y"], "p"), node("relu", ["p"], "z")],
+    ),
+    "quantized": model(
+        {"x": [13, 64]},
+        [
+            node("unpack_int4", ["w"], "u", axis=1, dtype="i8", shape=[4, 16, 40]),
+            node("dequantize", ["u", "scale"], "d", dtype="f32"),
+            node("reshape", ["d"], "r", shape=[64, 40]),
+            node("matmul", ["x", "r"], "z"),
+        ],
+        bytes_weight("w", 4, 8, 40),
+        weight("scale", 4, 1, 40),
     ),
     "convolution": model(
         {"x": [1, 8, 19, 23]},
@@ -201,6 +217,11 @@ class Plans(tool_test.ToolTest):
         self.assertGreaterEqual(
             changed, {"tile", "block", "depth", "left", "right"}, changed
         )
+        self.assertGreater(refused, 0)
+
+    def test_quantized(self):
+        changed, refused = self.check("quantized")
+        self.assertGreaterEqual(changed, {"tile", "block", "depth", "right"})
         self.assertGreater(refused, 0)
 
     def test_convolution(self):

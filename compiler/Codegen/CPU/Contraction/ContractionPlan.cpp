@@ -324,7 +324,7 @@ static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
   if (p.right != RightAccess::Packed && c.isOfBytes())
     return emitError() << "'right' must be packed, as bytes are multiplied in "
                           "groups";
-  if (p.right != RightAccess::Packed)
+  if (p.right != RightAccess::Packed && !c.quantized)
     return success();
   if (!c.packed)
     return emitError() << "'right' must be copied or in_place, as no operand "
