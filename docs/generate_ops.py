@@ -43,6 +43,9 @@ its shape. A `Loop` that stacks rows and whose trip count is no constant, or tha
 condition may end, makes as many rows as the model declares for its output, and
 runs no longer; rows that it does not make are zeros.
 
+Tensors of `INT4` and `UINT4` stay as they lie in the file, two numbers to a byte;
+inputs and outputs of these types have a byte for each.
+
 ONNX's own tests of single nodes say how complete an op is:
 `tests/conformance/refused.txt` lists those that are refused, and why.
 """
@@ -214,7 +217,7 @@ def onnx_document(root):
     yield ONNX_HEADER
     yield "| family | ops |\n|---|---|"
     for path in sorted((root / "compiler/Import/onnx/ops").glob("*.cpp")):
-        entry = r'\{"(\w+)", (\d+), \d+, -?\d+, '
+        entry = r'\{"([\w.]+)", (\d+), \d+, -?\d+, '
         entries = re.findall(entry, path.read_text())
         ops = ", ".join(f"{name} ({since})" for name, since in entries)
         yield f"| {title_of(path)} | {ops} |"
