@@ -20,11 +20,14 @@ constexpr int64_t KiB = 1 << 10, MiB = 1 << 20;
 // Microarchitecture, 57647: sections 2.6 (caches), 2.10 (floating point) and
 // 2.12 (loads, stores). [AMD5] the same for Zen5, 58455. [INTEL] Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, 248966: chapters 2.1
-// (Sapphire Rapids), 2.6 (Skylake server) and 20 (AMX: a product of two tiles of
-// 16 rows every 16 cycles). Dot products of bytes go through the units of FMAs
-// ([AMD4] 2.10, [INTEL] 2.6). Bandwidths beyond the first level
-// are what `benchmarks/machine` printed, or guesses where that has not run,
-// which says so beside the machine.
+// (Sapphire Rapids), 2.6 (Skylake server) and 20 (AMX: a product of two tiles
+// of 16 rows every 16 cycles). Dot products of bytes go through the units of
+// FMAs
+// ([AMD4] 2.10, [INTEL] 2.6); those of bf16 on AMD, and on Intel at a quarter
+// of the FMAs' rate. Both were measured, by `benchmarks/machine` on Zen 4 and
+// Zen 5, on Sapphire Rapids as 107 GFLOP/s beside 214 of f32. Bandwidths beyond
+// the first level are what `benchmarks/machine` printed, or guesses where that
+// has not run, which says so beside the machine.
 
 /// Any CPU with AVX2 and FMA: two units of each since Haswell and Zen 2.
 /// Caches as of a small core; not measured.
@@ -67,6 +70,7 @@ static const Machine kZen3{.name = "znver3",
 /// has them; of the last level a core has its share of 32 MiB.
 static const Machine kZen4{.name = "znver4",
                            .fmasPerCycle = 1,
+                           .bf16DotsPerCycle = 1,
                            .loadsPerCycle = 1,
                            .storesPerCycle = 0.5,
                            .l1 = {32 * KiB, 56},
@@ -77,6 +81,7 @@ static const Machine kZen4{.name = "znver4",
 
 /// [AMD5]: two units of 512 bits. Bandwidths beyond L1 not measured.
 static const Machine kZen5{.name = "znver5",
+                           .bf16DotsPerCycle = 2,
                            .l1 = {48 * KiB, 128},
                            .l2 = {1 * MiB, 64},
                            .l3 = {4 * MiB, 24},

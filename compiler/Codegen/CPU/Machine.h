@@ -30,6 +30,8 @@ struct Machine {
   // In the widest vectors that kernels use.
   int64_t vectorBytes = 64, vectorRegisters = 32;
   double fmasPerCycle = 2;
+  /// Sums of products of pairs of bf16 (vdpbf16ps).
+  double bf16DotsPerCycle = 0.5;
   int64_t fmaLatency = 4; // Cycles.
   double loadsPerCycle = 2, storesPerCycle = 1;
   /// With AMX, rows of 64 bytes that are multiplied by a tile of 16 columns.

@@ -142,8 +142,28 @@ static void takeBits(LLVM::FPTruncOp rounded) {
   value.replaceAllUsesExcept(taken, taken.getDefiningOp());
 }
 
+/// Gives an instruction that multiplies bf16 the numbers of what is bits
+/// otherwise.
+static void giveNumbers(LLVM::CallIntrinsicOp call,
+                        llvm::DenseSet<Operation *> &given) {
+  OpBuilder b(call);
+  for (OpOperand &operand : call->getOpOperands()) {
+    Value value = operand.get();
+    if (withBits(value.getType()) == value.getType())
+      continue;
+    auto numbers =
+        LLVM::BitcastOp::create(b, call.getLoc(), value.getType(), value);
+    given.insert(numbers);
+    operand.set(numbers);
+  }
+}
+
 void moveBf16AsBits(Operation *module) {
-  module->walk([](Operation *op) {
+  llvm::DenseSet<Operation *> given;
+  module->walk([&](LLVM::CallIntrinsicOp call) { giveNumbers(call, given); });
+  module->walk([&](Operation *op) {
+    if (given.contains(op))
+      return;
     if (auto rounded = dyn_cast<LLVM::FPTruncOp>(op))
       return takeBits(rounded);
     if (auto constant = dyn_cast<LLVM::ConstantOp>(op))

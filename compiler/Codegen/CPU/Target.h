@@ -43,6 +43,20 @@ struct Target {
     constexpr uint64_t kAmx = TINH_CPU_AMX_TILE | TINH_CPU_AMX_INT8;
     return vectorBytes == 64 && (featureBits & kAmx) == kAmx;
   }
+  /// Whether an instruction adds to each lane of f32 the products of a pair of
+  /// bf16 (AVX512-BF16), and whether tiles do (AMX).
+  bool hasBf16Dots() const {
+    return vectorBytes == 64 && (featureBits & TINH_CPU_AVX512BF16);
+  }
+  bool hasBf16Tiles() const {
+    constexpr uint64_t kAmx = TINH_CPU_AMX_TILE | TINH_CPU_AMX_BF16;
+    return hasBf16Dots() && (featureBits & kAmx) == kAmx;
+  }
+  /// Whether products of bf16 are faster by these than by FMAs.
+  bool paysBf16Pairs() const {
+    return hasBf16Tiles() || (hasBf16Dots() && 2 * machine->bf16DotsPerCycle >
+                                                   machine->fmasPerCycle);
+  }
   /// Whether what x86-64-v3 lacks is emulated (Emulate/Emulate.h).
   bool isEmulated() const;
 };

@@ -8,6 +8,7 @@ from op_cases import (
     elementwise,
     contractions,
     quantization,
+    bf16,
     pooling,
     reductions,
     normalizations,

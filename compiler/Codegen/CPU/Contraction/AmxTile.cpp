@@ -24,9 +24,7 @@ namespace tinh::cpu {
 // Of a row of a tile, of a group of elements, and of a sum.
 static constexpr int64_t kRowBytes = 64, kGroupBytes = 4, kSumBytes = 4;
 
-std::optional<int64_t> amxStepBytes(int64_t depthBytes) {
-  if (depthBytes % kGroupBytes)
-    return std::nullopt;
+int64_t amxStepBytes(int64_t depthBytes) {
   int64_t groups = depthBytes / kGroupBytes;
   int64_t steps = llvm::divideCeil(depthBytes, kRowBytes);
   while (groups % steps)

@@ -24,9 +24,8 @@ namespace tinh::cpu {
 constexpr int64_t kAmxRows = 16, kAmxColumns = 16;
 
 /// Bytes of a row of the left factor that one instruction takes, where it has
-/// `depthBytes`: as many as steps of one length allow. None if these are not
-/// groups of four bytes: such rows have to be copied.
-std::optional<int64_t> amxStepBytes(int64_t depthBytes);
+/// `depthBytes`, groups of four: as many as steps of one length allow.
+int64_t amxStepBytes(int64_t depthBytes);
 
 /// One block of a product, of i8 or of bf16.
 struct AmxBlock {

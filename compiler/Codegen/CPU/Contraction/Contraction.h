@@ -29,11 +29,14 @@ namespace tinh::cpu {
 /// A product whose right factor, the weights, has one loop of columns, the last
 /// one of the result. The last loop of rows is the one that tiles lie along.
 /// A product of bytes multiplies unsigned left by signed right ones, both of
-/// which lie side by side along the last loop that is summed over.
+/// which lie side by side along the last loop that is summed over. One of bf16
+/// is summed in pairs where its panels have those side by side.
 struct Contraction : Product {
+  static constexpr int64_t kGroupBytes = 4; // Of a lane of sums.
+
   /// The kernel's operand that holds the weights in panels, of so many columns.
   std::optional<unsigned> packed;
-  int64_t packedWidth = 0;
+  int64_t packedWidth = 0, packedGroup = 1;
   /// Set if that holds integers of which the product makes floats.
   std::optional<QuantizedWeights> quantized;
 
@@ -41,7 +44,7 @@ struct Contraction : Product {
     return target.vectorBytes / elementBytes();
   }
   /// Neighbours along the last loop over k whose products an instruction sums.
-  int64_t group() const { return isOfBytes() ? 4 : 1; }
+  int64_t group() const { return isOfBytes() ? 4 : packedGroup; }
   /// The steps of tiles over all of k.
   int64_t steps() const {
     int64_t last = extents[depth.back()];
@@ -49,9 +52,11 @@ struct Contraction : Product {
   }
   /// What tiles read of both factors, and its bytes.
   mlir::Type factorElement() const {
-    return isOfBytes() ? mlir::getElementTypeOrSelf(right.value) : element();
+    return group() > 1 ? mlir::getElementTypeOrSelf(right.value) : element();
   }
-  int64_t factorBytes() const { return isOfBytes() ? 1 : elementBytes(); }
+  int64_t factorBytes() const {
+    return group() > 1 ? kGroupBytes / group() : elementBytes();
+  }
   /// Elements of the panels' memory that so many weights take.
   int64_t inPanels(int64_t weights) const {
     return quantized ? weights * quantized->bits / 8 : weights;
@@ -64,6 +69,10 @@ struct Contraction : Product {
   int64_t stepsTogether() const {
     return quantized ? quantized->perWord() : group();
   }
+  /// Of the last loop over k, whole groups: what tiles of AMX go through.
+  int64_t lastDepthBytes() const {
+    return kGroupBytes * llvm::divideCeil(extents[depth.back()], group());
+  }
   unsigned column() const { return right.loops.back(); }
   int64_t columns() const { return extents[column()]; }
   /// The rows of a line, and the lines that the last but one loop has.
@@ -73,6 +82,9 @@ struct Contraction : Product {
                                  : 1;
   }
 };
+/// The neighbours along k that panels should have side by side: as many as the
+/// product's instructions take, or pairs of bf16 where those pay on `target`.
+int64_t groupOfPanels(const Contraction &contraction, const Target &target);
 /// A product that is one stage of a kernel of rows, as in attention.
 Match<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
 

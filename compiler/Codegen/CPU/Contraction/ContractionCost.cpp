@@ -16,6 +16,8 @@ namespace tinh::cpu {
 
 /// How long a step takes, in those that are one FMA for each vector.
 static double stepCycles(const Contraction &c, const Target &target) {
+  if (!c.isOfBytes() && c.group() > 1)
+    return target.machine->fmasPerCycle / target.machine->bf16DotsPerCycle;
   // Without an instruction for bytes, two products of pairs are added.
   return c.isOfBytes() && !target.hasByteDots() ? 2 : 1;
 }
@@ -24,14 +26,16 @@ static double stepCycles(const Contraction &c, const Target &target) {
 static double amxCycles(const Contraction &c, const ContractionPlan &p,
                         const Target &target) {
   const Machine &machine = *target.machine;
-  int64_t last = c.extents[c.depth.back()], step = *amxStepBytes(last);
-  double steps = double(c.extentOf(c.depth)) / last * (last / step);
+  int64_t last = c.lastDepthBytes(), step = amxStepBytes(last);
+  double steps =
+      double(c.extentOf(c.depth)) / c.extents[c.depth.back()] * (last / step);
   double rowTiles = llvm::divideCeil(p.tileRows, kAmxRows),
          panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
   double rows = std::min(p.tileRows, kAmxRows);
   double multiply = rowTiles * panels * rows / machine.tileRowsPerCycle,
-         loads = (rowTiles * rows + panels * (step / c.group())) /
-                 machine.loadsPerCycle;
+         loads =
+             (rowTiles * rows + panels * (step / Contraction::kGroupBytes)) /
+             machine.loadsPerCycle;
   // Sums are stored and loaded again.
   double sums = rowTiles * panels * rows *
                 (1 / machine.storesPerCycle + 1 / machine.loadsPerCycle);

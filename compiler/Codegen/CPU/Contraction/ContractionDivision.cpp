@@ -35,12 +35,13 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
     }
     shape.push_back(extent);
   }
+  // Zeros fill the last group.
+  shape.back() = llvm::alignTo(shape.back(), c.group());
   return shape;
 }
 
-/// Behind the last row, groups of bytes may be read that are none.
 int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
-  return ShapedType::getNumElements(slab) * c.factorBytes() + c.group() - 1;
+  return ShapedType::getNumElements(slab) * c.factorBytes();
 }
 
 int64_t outerProducts(const Contraction &c) {

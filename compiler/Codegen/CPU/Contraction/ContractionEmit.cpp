@@ -41,7 +41,7 @@ Value ContractionEmitter::loadColumns(Value rowAt, int64_t v) {
     columns = vector::MaskedLoadOp::create(b, loc, type, weights.memref, at,
                                            masks[v], zero);
   }
-  if (type == vectorType() || c.isOfBytes())
+  if (type == vectorType() || c.group() > 1)
     return columns;
   return arith::ExtFOp::create(b, loc, vectorType(), columns);
 }
@@ -57,6 +57,8 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
     rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));
   if (c.isOfBytes())
     multiplyByteTile(b, loc, input.memref, rowAt, columns, target, sums);
+  else if (c.group() > 1)
+    multiplyPairTile(b, loc, input.memref, rowAt, columns, sums);
   else
     multiplyTile(b, loc, input.memref, rowAt, columns, sums);
 }

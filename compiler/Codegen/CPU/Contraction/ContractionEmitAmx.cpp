@@ -25,7 +25,8 @@ ContractionEmitter::addTileProducts(AmxEmitter &tiles, size_t level,
                                     ValueRange sums) {
   int64_t extent = c.extents[c.depth[level]];
   if (level + 1 == c.depth.size())
-    return tiles.multiply(inputAt, weightsAt, extent / *amxStepBytes(extent),
+    return tiles.multiply(inputAt, weightsAt,
+                          c.lastDepthBytes() / amxStepBytes(c.lastDepthBytes()),
                           sums);
   int64_t inStep = inputStride(c.depth[level]), step = weights.strides[level];
   return buildLoop(b, loc, extent, 1, sums, [&](Value iv, ValueRange values) {
@@ -49,7 +50,7 @@ LogicalResult ContractionEmitter::emitAmxTile(Indices dims, Value panel,
   block.panelStride = kAmxColumns * c.group();
   block.rows = plan.tileRows;
   block.panels = vectors;
-  block.stepBytes = *amxStepBytes(c.extents[c.depth.back()]);
+  block.stepBytes = amxStepBytes(c.lastDepthBytes());
   block.leftSigned = false;
   AmxEmitter tiles(b, loc, block);
   auto products =

@@ -16,11 +16,15 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+/// Whether the left factor lies side by side along the last loop over k.
+static bool liesAlongDepth(const Contraction &c) {
+  auto along = dyn_cast<AffineDimExpr>(c.left.map.getResults().back());
+  return along && along.getPosition() == c.depth.back();
+}
+
 /// Whether bytes lie as instructions multiply them.
 static Match<Contraction> checkBytes(const Contraction &c) {
-  unsigned last = c.depth.back();
-  auto along = dyn_cast<AffineDimExpr>(c.left.map.getResults().back());
-  if (!along || along.getPosition() != last)
+  if (!liesAlongDepth(c))
     return NoMatch{"has a left factor of bytes that do not lie side by side "
                    "along what is summed over"};
   linalg::GenericOp op = c.op;
@@ -28,6 +32,19 @@ static Match<Contraction> checkBytes(const Contraction &c) {
   if (!isUnsignedInput(op, 1 - right) || isUnsignedInput(op, right))
     return NoMatch{"does not multiply unsigned by signed bytes"};
   return c;
+}
+
+/// Whether instructions that take pairs of bf16 can multiply the factors.
+static bool hasPairs(const Contraction &c) {
+  return c.element().isF32() && !c.quantized && liesAlongDepth(c) &&
+         getElementTypeOrSelf(c.left.value).isBF16() &&
+         getElementTypeOrSelf(c.right.value).isBF16();
+}
+
+int64_t groupOfPanels(const Contraction &c, const Target &target) {
+  if (c.isOfBytes())
+    return c.group();
+  return target.paysBf16Pairs() && hasPairs(c) ? 2 : 1;
 }
 
 /// The contraction that a product is, with its right factor as the weights.
@@ -62,7 +79,7 @@ static Match<Contraction> assignRoles(Product product) {
 static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
   Value value = c.quantized ? c.quantized->bytes : c.right.value;
   PanelsAttr wanted = c.quantized ? c.quantized->panels(layout.getWidth())
-                                  : panelsOf(c, layout.getWidth());
+                                  : panelsOf(c, layout.getWidth(), c.group());
   while (Operation *op = value.getDefiningOp()) {
     if (op->getNumOperands() == 0)
       return false;
@@ -82,6 +99,8 @@ Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
     c->packed = i;
     c->packedWidth = layout.getWidth();
     c->quantized = findQuantizedWeights(*c);
+    if (layout.getGroup() == 2 && hasPairs(*c))
+      c->packedGroup = 2;
     if (!unpacksOperand(*c, layout))
       return NoMatch{"does not read its packed operand as weights"};
   }

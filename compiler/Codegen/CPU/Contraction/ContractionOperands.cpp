@@ -17,6 +17,8 @@
 
 #include "compiler/Codegen/CPU/Contraction/QuantizedWeightsEmit.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 using namespace mlir;
 
 namespace tinh::cpu {
@@ -59,6 +61,22 @@ Value ContractionOperands::panelAt(Value panel) {
 // Input
 //===----------------------------------------------------------------------===//
 
+/// Zeros in a slab for what groups have beyond the last element, from `from`
+/// on: a row that has it overwrites it, and what was there may be no number.
+void ContractionOperands::clearLastGroups(const Slab &slab, Value from) {
+  int64_t extent = c.extents[c.depth.back()], row = slab.shape.back();
+  if (extent % c.group() == 0)
+    return;
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(c.factorElement()));
+  Value last = minimum(sub(scalar.index(extent), from), scalar.index(row - 1));
+  (void)loop(llvm::product_of(slab.shape), row, [&](Value at) {
+    memref::StoreOp::create(b, loc, zero, slab.buffer.memref,
+                            scalar.add(at, last));
+    return success();
+  });
+}
+
 /// Says where the block's part of the input lies.
 LogicalResult ContractionOperands::findInput(const Indices &dims,
                                              const Block &block) {
@@ -78,6 +96,8 @@ LogicalResult ContractionOperands::findInput(const Indices &dims,
   Slab slab{
       kernel.scratchBuffer(b, plan.slabOffset, plan.slab, c.factorElement()),
       plan.slab};
+  if (c.factorElement().isBF16())
+    clearLastGroups(slab, from->back().base);
   LogicalResult staged = stage(c.left.value, slab, *from);
   input = slab.buffer;
   return staged;
@@ -177,7 +197,7 @@ LogicalResult ContractionOperands::packRow(Indices dims, const Buffer &packing,
     dims[c.column()] = {column, 1, lanes};
     auto at = pull.apply(c.right.map, dims);
     auto value = failed(at) ? FailureOr<LaneValue>(failure())
-                            : pullFloat(pull, c.right.value, *at);
+                            : pullAs(element, pull, c.right.value, *at);
     if (failed(value))
       return failure();
     Value to =

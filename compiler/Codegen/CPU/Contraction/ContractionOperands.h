@@ -63,6 +63,7 @@ protected:
   Buffer weights; // How far loops over k move in it.
 
 private:
+  void clearLastGroups(const Slab &slab, Value from);
   void findPanels(const Indices &dims);
   llvm::LogicalResult packRight(Indices dims, const Block &block,
                                 int64_t count);

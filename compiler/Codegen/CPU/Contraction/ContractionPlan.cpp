@@ -116,21 +116,23 @@ void ContractionPlanner::chooseTiles() {
   p.outer = outerProducts(c);
 }
 
-/// Whether a factor can be read where it lies: whole groups of it.
-static bool isInPlace(const Contraction &c, const Factor &factor) {
-  return stridesInArgument(factor.value) &&
-         getElementTypeOrSelf(factor.value) == c.factorElement() &&
-         c.extents[c.depth.back()] % c.group() == 0;
-}
-
 /// Whether a factor that is read where it lies has vectors along `loop`.
 static bool hasVectors(const Factor &factor, unsigned loop) {
   return factor.access->steps[loop] == 1;
 }
 
+/// Whether a factor can be read where it lies: whole groups of it.
+static bool isInPlace(const Contraction &c, const Factor &factor) {
+  unsigned last = c.depth.back();
+  return stridesInArgument(factor.value) &&
+         getElementTypeOrSelf(factor.value) == c.factorElement() &&
+         (c.group() == 1 ||
+          (c.extents[last] % c.group() == 0 && hasVectors(factor, last)));
+}
+
 /// Whether the weights can be read where they lie.
 static bool hasVectorsInPlace(const Contraction &c) {
-  return c.right.map.isProjectedPermutation() && !c.isOfBytes() &&
+  return c.right.map.isProjectedPermutation() && c.group() == 1 &&
          isInPlace(c, c.right) && hasVectors(c.right, c.column());
 }
 
@@ -321,9 +323,9 @@ static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
   if (p.right == RightAccess::InPlace && !hasVectorsInPlace(c))
     return emitError() << "'right' must be copied, as the right factor has no "
                           "vectors along the columns, found in_place";
-  if (p.right != RightAccess::Packed && c.isOfBytes())
-    return emitError() << "'right' must be packed, as bytes are multiplied in "
-                          "groups";
+  if (p.right != RightAccess::Packed && c.group() > 1)
+    return emitError() << "'right' must be packed, as the factors are "
+                          "multiplied in groups";
   if (p.right != RightAccess::Packed && !c.quantized)
     return success();
   if (!c.packed)
@@ -333,14 +335,15 @@ static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
                                    within(c.packedWidth, c.packedWidth)}});
 }
 
-/// Whether tiles of AMX can multiply the factors.
-static bool canUseAmx(const Contraction &c) {
-  return c.isOfBytes() && c.extents[c.depth.back()] % c.group() == 0;
+/// Whether the CPU's tiles can multiply the factors.
+static bool hasTilesFor(const Contraction &c, const Target &target) {
+  return c.group() > 1 &&
+         (c.isOfBytes() ? target.hasByteTiles() : target.hasBf16Tiles());
 }
 
 static LogicalResult checkAmx(const Contraction &c, const ContractionPlan &p,
                               EmitError emitError) {
-  if (!canUseAmx(c))
+  if (c.group() == 1)
     return emitError() << "'multiplier' must be vectors, as tiles multiply "
                           "groups of four bytes, found amx";
   int64_t depth = c.extents[c.depth.front()];
@@ -421,7 +424,7 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
     planner.unpackFirst();
     plans.push_back(planner.plan().attribute(c.op->getContext()));
   }
-  if (target.hasByteTiles() && canUseAmx(c)) {
+  if (hasTilesFor(c, target)) {
     plan = ContractionPlanner(c, target, c.packed.has_value(), Multiplier::Amx)
                .plan();
     bool isWhole = plan.depthPerBlock == c.extents[c.depth.front()];
@@ -439,9 +442,13 @@ ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
   if (failed(plan) ||
       failed(checkColumns(c, plan->panelWidth, target, emitError)))
     return failure();
-  if (plan->usesAmx() && !target.hasByteTiles())
+  if (plan->usesAmx() && !hasTilesFor(c, target))
     return emitError() << "'multiplier' must be vectors, as " << target.name
-                       << " has no tiles for bytes, found amx";
+                       << " has no tiles for "
+                       << (c.isOfBytes() ? "bytes" : "bf16") << ", found amx";
+  if (c.group() == 2 && !target.hasBf16Dots())
+    return emitError() << "panels must be without 'group', as " << target.name
+                       << " multiplies no pairs of bf16, found group = 2";
   if (!hasVectors(c, *plan, lanes))
     return emitError() << "some element is not found at a step from its "
                           "neighbour, so that there are no vectors";

@@ -74,13 +74,11 @@ void TileEmitter::clearSums(int64_t offset, int64_t size) {
 // Factors
 //===----------------------------------------------------------------------===//
 
-FailureOr<LaneValue> TileEmitter::pullFloat(Pull &pull, Value factor,
-                                            const Indices &at) {
+FailureOr<LaneValue> TileEmitter::pullAs(Type type, Pull &pull, Value factor,
+                                         const Indices &at) {
   auto pulled = pull.at(factor, at);
-  Type from = getElementTypeOrSelf(factor);
-  if (failed(pulled) || from == element || from.isInteger())
+  if (failed(pulled) || getElementTypeOrSelf(factor) == type)
     return pulled;
-  Type type = element;
   if (auto vector = dyn_cast<VectorType>(pulled->value.getType()))
     type = vector.clone(type);
   Value converted = arith::ExtFOp::create(b, loc, type, pulled->value);
@@ -90,6 +88,7 @@ FailureOr<LaneValue> TileEmitter::pullFloat(Pull &pull, Value factor,
 /// Copies `count` elements from `start` on, along the last dimension.
 LogicalResult TileEmitter::stageLine(Value factor, const Buffer &slab,
                                      const Indices &start, Value count) {
+  Type type = cast<MemRefType>(slab.memref.getType()).getElementType();
   std::optional<int64_t> known = getConstantIntValue(count);
   int64_t width = known == 1 ? 1 : lanes;
   auto copy = [&](Value iv, Value mask) -> LogicalResult {
@@ -99,7 +98,7 @@ LogicalResult TileEmitter::stageLine(Value factor, const Buffer &slab,
     Indices at = start;
     at.back() = {scalar.add(start.back().base, iv), width > 1 ? 1 : 0,
                  std::gcd(start.back().alignment, width)};
-    auto value = pullFloat(pull, factor, at);
+    auto value = pullAs(type, pull, factor, at);
     if (failed(value))
       return failure();
     return pull.store(*value, slab, at);

@@ -31,6 +31,12 @@ void multiplyByteTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                       llvm::ArrayRef<mlir::Value> columns, const Target &target,
                       llvm::MutableArrayRef<mlir::Value> sums);
 
+/// The same for bf16: each row has a pair, each lane of the columns, too.
+void multiplyPairTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
+                      llvm::ArrayRef<mlir::Value> rowAt,
+                      llvm::ArrayRef<mlir::Value> columns,
+                      llvm::MutableArrayRef<mlir::Value> sums);
+
 /// Whether register tiles of so many columns, and what a kernel may store them
 /// to, are whole vectors.
 llvm::LogicalResult checkColumns(const Product &product, int64_t columns,
@@ -44,8 +50,8 @@ protected:
   using Values = llvm::SmallVector<Value>;
   using Body = llvm::function_ref<llvm::LogicalResult(Value)>;
 
-  /// A factor's part in scratch memory, without padding and in the type of the
-  /// sums.
+  /// A factor's part in scratch memory, without padding and in the type that
+  /// is multiplied.
   struct Slab {
     Buffer buffer;
     llvm::ArrayRef<int64_t> shape;
@@ -74,9 +80,9 @@ protected:
   /// Takes scratch memory for `size` sums from `offset` on, all zero.
   void clearSums(int64_t offset, int64_t size);
 
-  /// The elements of a factor, as the sums have them.
-  mlir::FailureOr<LaneValue> pullFloat(Pull &pull, Value factor,
-                                       const Indices &at);
+  /// The elements of a factor, as numbers of `type`.
+  mlir::FailureOr<LaneValue> pullAs(mlir::Type type, Pull &pull, Value factor,
+                                    const Indices &at);
   /// Copies what there is of `factor` from `from` on to the slab; of its last
   /// dimension `count` elements if that is given.
   llvm::LogicalResult stage(Value factor, Slab &slab, const Indices &from,

@@ -96,7 +96,7 @@ DepthwiseGradientEmitter::pullChannels(const Factor &factor, const Indices &at,
   unsigned dim = *factor.map.getResultPosition(
       getAffineDimExpr(g.channel, b.getContext()));
   of[dim] = {scalar.add(of[dim].base, scalar.index(v * lanes)), 1, 1};
-  auto elements = pullFloat(pull, factor.value, of);
+  auto elements = pullAs(element, pull, factor.value, of);
   if (failed(elements))
     return failure();
   return LaneValue{pull.asVector(*elements), /*uniform=*/false, {}};

@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-PanelsAttr panelsOf(const Contraction &c, int64_t width) {
+PanelsAttr panelsOf(const Contraction &c, int64_t width, int64_t group) {
   MLIRContext *context = c.right.map.getContext();
   auto type = cast<RankedTensorType>(c.right.value.getType());
   SmallVector<int64_t> order;
@@ -36,7 +36,7 @@ PanelsAttr panelsOf(const Contraction &c, int64_t width) {
                 c.isOfBytes();
   return PanelsAttr::get(context, type, {},
                          DenseI64ArrayAttr::get(context, order), c.batch.size(),
-                         width, isKept ? Type() : c.element(), c.group());
+                         width, isKept ? Type() : c.element(), group);
 }
 
 /// Where dimension `dim` begins when columns have been divided into panels, and

@@ -20,8 +20,10 @@
 
 namespace tinh::cpu {
 
-/// The contraction's weights in panels of `width` columns.
-PanelsAttr panelsOf(const Contraction &contraction, int64_t width);
+/// The contraction's weights in panels of `width` columns, `group` neighbours
+/// along k side by side.
+PanelsAttr panelsOf(const Contraction &contraction, int64_t width,
+                    int64_t group);
 
 /// Packed weights from what is packed: as the sums have them, or bf16.
 mlir::Value packPanels(mlir::OpBuilder &b, mlir::Location loc,

@@ -22,7 +22,8 @@ std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
   BlockArgument argument = packableArgument(c->right.value);
   if (!argument)
     return std::nullopt;
-  PanelsAttr panels = panelsOf(*c, panelWidth(*c, target));
+  PanelsAttr panels =
+      panelsOf(*c, panelWidth(*c, target), groupOfPanels(*c, target));
   auto type = cast<RankedTensorType>(argument.getType());
   if (type != panels.getOf())
     panels = PanelsAttr::get(
