@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -86,13 +87,24 @@ LogicalResult skipExactRoundings(Operation *module) {
 // bf16
 //===----------------------------------------------------------------------===//
 
+static Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.clone(element) : element;
+}
+
 /// bf16, or a vector of it, as integers; other types as they are.
 static Type withBits(Type type) {
   if (!getElementTypeOrSelf(type).isBF16())
     return type;
-  Type bits = IntegerType::get(type.getContext(), 16);
-  auto vector = dyn_cast<VectorType>(type);
-  return vector ? vector.clone(bits) : bits;
+  return withElement(type, IntegerType::get(type.getContext(), 16));
+}
+
+/// A constant of `type`, integers or a vector of them.
+static TypedAttr splat(Type type, int64_t number) {
+  auto one = IntegerAttr::get(getElementTypeOrSelf(type), number);
+  if (auto vector = dyn_cast<VectorType>(type))
+    return DenseElementsAttr::get(vector, Attribute(one));
+  return one;
 }
 
 static Attribute withBits(Attribute value, Type type) {
@@ -103,6 +115,39 @@ static Attribute withBits(Attribute value, Type type) {
 }
 
 namespace {
+
+/// The upper half of the bits, after what rounds them to the nearest even has
+/// been added. What is no number has all bits then.
+struct RoundInIntegers : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type to = op.getType();
+    if (!getElementTypeOrSelf(op.getIn()).isF32() ||
+        !getElementTypeOrSelf(to).isBF16())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type i16 = withElement(to, b.getI16Type()),
+         i32 = withElement(to, b.getI32Type());
+    auto constant = [&](int64_t number) {
+      return arith::ConstantOp::create(b, splat(i32, number));
+    };
+    Value x = op.getIn(), sixteen = constant(16);
+    Value bits = arith::BitcastOp::create(b, i32, x);
+    Value isOdd = arith::AndIOp::create(
+        b, arith::ShRUIOp::create(b, bits, sixteen), constant(1));
+    Value rounded = arith::AddIOp::create(
+        b, arith::AddIOp::create(b, bits, constant(0x7fff)), isOdd);
+    Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+    rounded = arith::OrIOp::create(b, rounded,
+                                   arith::ExtSIOp::create(b, i32, isNan));
+    rounded = arith::ShRUIOp::create(b, rounded, sixteen);
+    rounded = arith::TruncIOp::create(b, i16, rounded);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, to, rounded);
+    return success();
+  }
+};
 
 /// LLVM has an instruction for this, and none that computes on the result.
 struct RoundToBf16 : OpRewritePattern<arith::TruncFOp> {
@@ -125,9 +170,10 @@ struct RoundToBf16 : OpRewritePattern<arith::TruncFOp> {
 void populateBf16Conversions(RewritePatternSet &patterns,
                              const Target &target) {
   arith::populateExpandBFloat16Patterns(patterns);
+  patterns.add<RoundInIntegers>(patterns.getContext(), /*benefit=*/2);
   constexpr uint64_t kNeeded = TINH_CPU_AVX512BF16 | TINH_CPU_AVX512VL;
   if ((executingTarget(target).featureBits & kNeeded) == kNeeded)
-    patterns.add<RoundToBf16>(patterns.getContext(), /*benefit=*/2);
+    patterns.add<RoundToBf16>(patterns.getContext(), /*benefit=*/3);
 }
 
 /// Takes the bits of what an instruction has rounded.

@@ -102,6 +102,18 @@ LogicalResult divideKernels(ModuleOp module, const Target &target) {
 // Emission
 //===----------------------------------------------------------------------===//
 
+/// Says that results lie apart from all else, unless one may be written over an
+/// input: what rows read in common is then loaded once for all of them.
+static void keepApart(EmittedKernel &kernel) {
+  func::FuncOp source = kernel.source;
+  if (source->hasAttr(graph::names::kInplace))
+    return;
+  Builder b(source.getContext());
+  for (unsigned i = 0; i < source.getNumResults(); ++i)
+    kernel.function.setArgAttr(source.getNumArguments() + i, "llvm.noalias",
+                               b.getUnitAttr());
+}
+
 FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                    const Target &target) {
   if (isForAnySize(kernel->getAttr(graph::names::kPlan)))
@@ -116,6 +128,7 @@ FailureOr<func::FuncOp> emitKernel(func::FuncOp kernel, ModuleOp module,
                                   b.getI8Type()));
   types.append(2, b.getIndexType());
   EmittedKernel emitted(kernel, types, module);
+  keepApart(emitted);
   if (succeeded(strategies().emit(emitted, target)))
     return cast<func::FuncOp>(emitted.function.getOperation());
   emitted.function.erase();

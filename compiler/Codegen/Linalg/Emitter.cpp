@@ -93,8 +93,13 @@ Value Emitter::formula(Type result, ValueRange operands, Body body) {
   for (Value operand : operands)
     if (!constantOf(operand))
       inputs.push_back(operand);
+  // What decides or counts, such as a comparison, sees numbers as they are.
+  bool mayBeWider = isa<FloatType>(element);
   return elementwise(
       type.getShape(), element, inputs, [&](Scalars &s, ValueRange arguments) {
+        auto convert = [&](Value x, Type to) {
+          return mayBeWider ? s.convertWithin(x, to) : s.convert(x, to);
+        };
         SmallVector<Value> values;
         auto next = arguments.begin();
         for (Value operand : operands) {
@@ -104,10 +109,9 @@ Value Emitter::formula(Type result, ValueRange operands, Body body) {
             continue;
           }
           Value argument = *next++;
-          values.push_back(
-              s.convert(argument, computeType(argument.getType())));
+          values.push_back(convert(argument, computeType(argument.getType())));
         }
-        return s.convert(body(s, values), element);
+        return convert(body(s, values), element);
       });
 }
 
@@ -172,7 +176,7 @@ Value Emitter::convert(Value x, Type element) {
     return x;
   return elementwise(shapeOf(x), element, x,
                      [&](Scalars &s, ValueRange arguments) {
-                       return s.convert(arguments[0], element);
+                       return s.convertWithin(arguments[0], element);
                      });
 }
 

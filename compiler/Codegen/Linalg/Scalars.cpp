@@ -283,6 +283,16 @@ Value Scalars::convert(Value x, Type to, bool toUnsigned) {
   return convert(value, to);
 }
 
+Value Scalars::convertWithin(Value x, Type to) {
+  Value converted = convert(x, to);
+  Operation *op = converted.getDefiningOp();
+  if (converted != x && isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op))
+    op->setAttr("fastmath",
+                arith::FastMathFlagsAttr::get(
+                    op->getContext(), arith::FastMathFlags::contract));
+  return converted;
+}
+
 Value Scalars::fromIndex(Value x, Type to) {
   if (to.isIndex())
     return x;
