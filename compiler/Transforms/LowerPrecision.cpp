@@ -17,8 +17,11 @@
 //   %c = graph.cast %1 : tensor<8x2xbf16> to tensor<8x2xf32>
 //   %2 = graph.softmax %c axis 1 : tensor<8x2xf32>
 //
-// Each value that is rounded is cast back for those of its readers that stay in
-// f32. Kernels compute element-wise ops on bf16 in f32 and round results.
+// First it is decided which ops compute in the lower precision. Then each value
+// that is rounded is cast back for those of its readers that stay in f32; with
+// `contract`, since what computes it in the same kernel need not round it.
+// Element-wise ops that are read in f32 alone are computed in it: differences
+// of numbers that were rounded before would have few digits.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Passes.h"
@@ -117,11 +120,19 @@ public:
   int64_t run();
 
 private:
-  void visit(Operation *op);
+  // Which ops compute in the lower precision, or round their result to it.
+  bool isLowered(Operation *op);
+  bool isReadInFull(Operation *op);
   void findParameters(Operation *op);
   bool followsLow(Operation *op);
   bool canRound(Value parameter);
   bool readsConstant(Operation *op);
+  bool isLow(Value value) {
+    return lowered.contains(value.getDefiningOp()) || isCastBack(value);
+  }
+
+  // Their change.
+  void lower(Operation *op);
   void limitMask(AttentionOp op);
   void computeLow(Operation *op);
   void roundResult(Operation *op);
@@ -130,12 +141,18 @@ private:
     Type type = tensorType(value).clone(element);
     return CastOp::create(builder, value.getLoc(), type, value);
   }
+  /// `value`, which was rounded, for readers of `element`.
+  CastOp castBack(OpBuilder &builder, Value value, Type element) {
+    Type type = tensorType(value).clone(element);
+    return CastOp::create(builder, value.getLoc(), type, value,
+                          /*contract=*/true);
+  }
 
   static bool isFull(Value value) {
     return tensorType(value).getElementType().isF32();
   }
   /// Whether `value` has been rounded, and is cast back.
-  bool isLow(Value value) {
+  bool isCastBack(Value value) {
     auto cast = value.getDefiningOp<CastOp>();
     return cast && isFull(value) &&
            tensorType(cast.getX()).getElementType() == low;
@@ -144,10 +161,10 @@ private:
   func::FuncOp function;
   FloatType low;
   KeptOps &kept;
+  llvm::DenseSet<Operation *> lowered;
   llvm::DenseSet<Value> parameters;      // Computed of variables and constants.
   llvm::DenseMap<Value, bool> roundable; // Of these, as far as it is known.
   llvm::DenseMap<Value, Value> casts;    // From f32.
-  int64_t count = 0;
 };
 
 } // namespace
@@ -205,7 +222,7 @@ bool PrecisionLowering::followsLow(Operation *op) {
 
 /// `value` in the lower precision: one cast for all readers, where it is made.
 Value PrecisionLowering::rounded(Value value) {
-  if (isLow(value))
+  if (isCastBack(value))
     return value.getDefiningOp<CastOp>().getX();
   Value &cast = casts[value];
   if (!cast) {
@@ -225,9 +242,8 @@ void PrecisionLowering::computeLow(Operation *op) {
   result.setType(tensorType(result).clone(low));
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  Value back = castTo(builder, result, full);
-  result.replaceAllUsesExcept(back, back.getDefiningOp());
-  ++count;
+  CastOp back = castBack(builder, result, full);
+  result.replaceAllUsesExcept(back, back);
 }
 
 void PrecisionLowering::roundResult(Operation *op) {
@@ -235,16 +251,15 @@ void PrecisionLowering::roundResult(Operation *op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   Value down = castTo(builder, result, low);
-  Value back = castTo(builder, down, tensorType(result).getElementType());
+  Value back = castBack(builder, down, tensorType(result).getElementType());
   result.replaceAllUsesExcept(back, down.getDefiningOp());
-  ++count;
 }
 
 /// f32's lowest number, which masks often have, would be minus infinity, and
 /// rows that see nothing NaN.
 void PrecisionLowering::limitMask(AttentionOp op) {
   Value mask = op.getMask();
-  if (!mask || !isFull(mask) || isLow(mask))
+  if (!mask || !isFull(mask) || isCastBack(mask))
     return;
   OpBuilder builder(op);
   auto scalar = RankedTensorType::get({}, tensorType(mask).getElementType());
@@ -256,25 +271,42 @@ void PrecisionLowering::limitMask(AttentionOp op) {
       MaxOp::create(builder, op.getLoc(), mask, limit).getY());
 }
 
-void PrecisionLowering::visit(Operation *op) {
+static PrecisionClass classOf(Operation *op) {
+  return precisionClassOf(op->getName()).value_or(PrecisionClass::Full);
+}
+
+/// Given those that come before it.
+bool PrecisionLowering::isLowered(Operation *op) {
   findParameters(op);
   if (kept.contains(op) || op->getNumResults() != 1 ||
       !isFull(op->getResult(0)) || parameters.contains(op->getResult(0)))
-    return;
-  switch (precisionClassOf(op->getName()).value_or(PrecisionClass::Full)) {
+    return false;
+  switch (classOf(op)) {
   case PrecisionClass::Lowered:
-    if (auto attention = dyn_cast<AttentionOp>(op))
-      limitMask(attention);
-    return computeLow(op);
+    return true;
   case PrecisionClass::Follows:
-    return followsLow(op) ? computeLow(op) : void();
+    return followsLow(op);
   case PrecisionClass::Rounded:
-    if (readsConstant(op))
-      return computeLow(op);
-    return isLow(op->getOperand(0)) ? roundResult(op) : void();
+    return readsConstant(op) || isLow(op->getOperand(0));
   case PrecisionClass::Full:
-    return;
+    return false;
   }
+  llvm_unreachable("there is no other class");
+}
+
+/// Whether the result, which need not be rounded for it, is read by no op that
+/// takes it in the lower precision.
+bool PrecisionLowering::isReadInFull(Operation *op) {
+  return classOf(op) == PrecisionClass::Follows &&
+         llvm::none_of(op->getUsers(),
+                       [&](Operation *user) { return lowered.contains(user); });
+}
+
+void PrecisionLowering::lower(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    limitMask(attention);
+  bool isRounded = classOf(op) == PrecisionClass::Rounded && !readsConstant(op);
+  return isRounded ? roundResult(op) : computeLow(op);
 }
 
 int64_t PrecisionLowering::run() {
@@ -289,8 +321,15 @@ int64_t PrecisionLowering::run() {
     return isa<CustomGradientOp>(op) ? WalkResult::skip()
                                      : WalkResult::advance();
   });
-  llvm::for_each(ops, [&](Operation *op) { visit(op); });
-  return count;
+  for (Operation *op : ops)
+    if (isLowered(op))
+      lowered.insert(op);
+  for (Operation *op : llvm::reverse(ops))
+    if (lowered.contains(op) && isReadInFull(op))
+      lowered.erase(op);
+  llvm::erase_if(ops, [&](Operation *op) { return !lowered.contains(op); });
+  llvm::for_each(ops, [&](Operation *op) { lower(op); });
+  return ops.size();
 }
 
 //===----------------------------------------------------------------------===//

@@ -92,11 +92,19 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
     `x != 0`, i1 to anything is 0 or 1, wider to narrower integers wrap.
     Float to integer outside the target's range is unspecified.
 
+    With `contract`, to a wider float, the result may be what `x` was before it
+    was rounded to its type, where one kernel computes both.
+
     Example: `%y = graph.cast %x : tensor<2xi64> to tensor<2xf32>`
   }];
-  let arguments = (ins Graph_Tensor:$x);
+  let arguments = (ins Graph_Tensor:$x, UnitAttr:$contract);
   let results = (outs Graph_Tensor:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let assemblyFormat = [{
+    $x (`contract` $contract^)? attr-dict `:` type($x) `to` type($y)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$x), [{
+    build($_builder, $_state, y, x, /*contract=*/false);
+  }]>];
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,21 +87,20 @@ class PrecisionTest(tool_test.ToolTest):
         self.compare(model, feed, options, 50, 0.03)
 
     def test_forward_pass(self):
-        """Each product reads bf16, and its result is rounded; loss and results
-        are f32."""
+        """Each product reads bf16, and what its kernel stores is rounded; loss
+        and results are f32."""
         network = Network()
         p = network.p
-        h = rounded(rounded(network.x) @ rounded(p["fc1.weight"]))
-        h = np.maximum(rounded(h + rounded(p["fc1.bias"])), 0)
-        y = rounded(h @ rounded(p["fc2.weight"]))
-        y = rounded(y + rounded(p["fc2.bias"]))
+        h = rounded(network.x) @ rounded(p["fc1.weight"])
+        h = rounded(np.maximum(h + rounded(p["fc1.bias"]), 0))
+        y = h @ rounded(p["fc2.weight"]) + p["fc2.bias"]
         options = ["--loss=mse", "--optimizer=sgd,lr=0.1", MIXED]
         for cpu in CPUS:
             path = self.compile_model(network.json(), *options, f"--cpu={cpu}")
             found = Model(LIBRARY, path, 1, "predict").run({"x": network.x})["y"]
             # Sums in another order may be rounded to the neighbour.
             np.testing.assert_allclose(found, y, rtol=2**-6, atol=2**-7)
-            self.assertGreater(np.mean(found == y), 0.8)
+            self.assertGreater(np.mean(np.abs(found - y) < 1e-5), 0.8)
             feed = {"x": network.x, "target": network.t}
             results = Model(LIBRARY, path, 1, "evaluate").run(feed)
             np.testing.assert_allclose(

@@ -12,7 +12,7 @@
 // CHECK: graph.add {{.*}} : tensor<8x6xbf16>, tensor<6xbf16> -> tensor<8x6xbf16>
 // CHECK: %[[H:.*]] = graph.relu {{.*}} : tensor<8x6xbf16>
 // CHECK: %[[Y:.*]] = graph.matmul %[[H]], {{.*}} : tensor<8x6xbf16>, tensor<6x2xbf16> -> tensor<8x2xbf16>
-// CHECK: %[[R:.*]] = graph.cast %[[Y]] : tensor<8x2xbf16> to tensor<8x2xf32>
+// CHECK: %[[R:.*]] = graph.cast %[[Y]] contract : tensor<8x2xbf16> to tensor<8x2xf32>
 // CHECK: return %[[R]] : tensor<8x2xf32>
 func.func @layers(%x: tensor<8x4xf32> {graph.name = "x"}, %w: tensor<4x6xf32> {graph.variable = "w"},
                   %b: tensor<6xf32> {graph.variable = "b"}, %v: tensor<6x2xf32> {graph.variable = "v"})
@@ -29,21 +29,20 @@ func.func @layers(%x: tensor<8x4xf32> {graph.name = "x"}, %w: tensor<4x6xf32> {g
 // A norm has its statistics and parameters in f32, and a rounded result.
 // CHECK-LABEL: func.func @norm
 // CHECK: %[[C:.*]] = graph.conv {{.*}} -> tensor<2x3x5x5xbf16>
-// CHECK: %[[D:.*]] = graph.cast %[[C]] : {{.*}} to tensor<2x3x5x5xf32>
+// CHECK: %[[D:.*]] = graph.cast %[[C]] contract : {{.*}} to tensor<2x3x5x5xf32>
 // CHECK: %[[N:.*]] = graph.batch_norm %[[D]], %{{.*}} : tensor<2x3x5x5xf32>, tensor<3xf32>
 // CHECK: graph.cast %[[N]] : {{.*}} to tensor<2x3x5x5xbf16>
-// CHECK: %[[P:.*]] = graph.max_pool {{.*}} : tensor<2x3x5x5xbf16>
-// CHECK: %[[Q:.*]] = graph.cast %[[P]]
-// CHECK: graph.reduce mean %[[Q]] axes [2, 3] : tensor<2x3x2x2xf32> -> tensor<2x3xf32>
+// CHECK: graph.conv {{.*}} : tensor<2x3x5x5xbf16>
+// CHECK: graph.reduce mean {{.*}} axes [2, 3] : tensor<2x3x3x3xf32> -> tensor<2x3xf32>
 func.func @norm(%x: tensor<2x1x5x5xf32>, %w: tensor<3x1x3x3xf32> {graph.variable = "w"},
-                %s: tensor<3xf32> {graph.variable = "s"}) -> tensor<2x3xf32> {
+                %s: tensor<3xf32> {graph.variable = "s"}, %v: tensor<3x3x1x1xf32> {graph.variable = "v"}) -> tensor<2x3xf32> {
   %0 = graph.conv %x, %w strides [1, 1] padding [1, 1, 1, 1] dilations [1, 1] groups 1 channels_first
       : tensor<2x1x5x5xf32>, tensor<3x1x3x3xf32> -> tensor<2x3x5x5xf32>
   %1 = graph.batch_norm %0, %s, %s, %s, %s epsilon 1.000000e-05 channels_first
       : tensor<2x3x5x5xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
-  %2 = graph.max_pool %1 kernel [2, 2] strides [2, 2] padding [0, 0, 0, 0] dilations [1, 1] channels_first
-      : tensor<2x3x5x5xf32> -> tensor<2x3x2x2xf32>
-  %3 = graph.reduce mean %2 axes [2, 3] : tensor<2x3x2x2xf32> -> tensor<2x3xf32>
+  %2 = graph.conv %1, %v strides [2, 2] padding [0, 0, 0, 0] dilations [1, 1] groups 1 channels_first
+      : tensor<2x3x5x5xf32>, tensor<3x3x1x1xf32> -> tensor<2x3x3x3xf32>
+  %3 = graph.reduce mean %2 axes [2, 3] : tensor<2x3x3x3xf32> -> tensor<2x3xf32>
   return %3 : tensor<2x3xf32>
 }
 
@@ -65,6 +64,23 @@ func.func @promoted(%x: tensor<8x4xf32>, %w: tensor<4x4xf32> {graph.variable = "
 
 // -----
 
+// What is read in f32 alone is computed in it: a variance would be left of few
+// digits. The product that it is of is summed in f32 anyway.
+// CHECK-LABEL: func.func @read_in_full
+// CHECK: %[[M:.*]] = graph.matmul {{.*}} -> tensor<8x4xbf16>
+// CHECK: %[[W:.*]] = graph.cast %[[M]] contract
+// CHECK: %[[G:.*]] = graph.gelu %[[W]] : tensor<8x4xf32>
+// CHECK: graph.mul %[[G]], %[[G]] : tensor<8x4xf32>
+func.func @read_in_full(%x: tensor<8x4xf32>, %w: tensor<4x4xf32> {graph.variable = "w"}) -> tensor<8xf32> {
+  %0 = graph.matmul %x, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %1 = graph.gelu %0 : tensor<8x4xf32>
+  %2 = graph.mul %1, %1 : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x4xf32>
+  %3 = graph.reduce mean %2 axes [1] : tensor<8x4xf32> -> tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// -----
+
 // The lowest number of f32 must not become an infinity: a row that sees nothing
 // would be NaN.
 // CHECK-LABEL: func.func @masked
@@ -74,14 +90,17 @@ func.func @promoted(%x: tensor<8x4xf32>, %w: tensor<4x4xf32> {graph.variable = "
 // CHECK: graph.attention {{.*}}, %[[LOW]] scale {{.*}} : tensor<1x2x4x8xbf16>
 // CHECK: graph.where %{{.*}} : tensor<1x2x4x8xi1>, tensor<1x2x4x8xf32>, tensor<f32> -> tensor<1x2x4x8xf32>
 // CHECK: graph.where %{{.*}} : tensor<1x2x4x8xi1>, tensor<1x2x4x8xbf16>, tensor<bf16> -> tensor<1x2x4x8xbf16>
-func.func @masked(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x4x4xf32>, %c: tensor<1x2x4x8xi1>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) {
+// CHECK: graph.matmul
+func.func @masked(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x4x4xf32>, %c: tensor<1x2x4x8xi1>, %w: tensor<8x8xf32> {graph.variable = "w"}) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) {
   %lowest = graph.constant dense<-3.40282347E+38> : tensor<f32>
   %zero = graph.constant dense<0.0> : tensor<f32>
   %0 = graph.attention %q, %q, %q, %m scale 1.250000e-01
       : tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x4x4xf32>
   %1 = graph.where %c, %0, %lowest : tensor<1x2x4x8xi1>, tensor<1x2x4x8xf32>, tensor<f32> -> tensor<1x2x4x8xf32>
   %2 = graph.where %c, %0, %zero : tensor<1x2x4x8xi1>, tensor<1x2x4x8xf32>, tensor<f32> -> tensor<1x2x4x8xf32>
-  return %1, %2 : tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>
+  %3 = graph.matmul %1, %w : tensor<1x2x4x8xf32>, tensor<8x8xf32> -> tensor<1x2x4x8xf32>
+  %4 = graph.matmul %2, %w : tensor<1x2x4x8xf32>, tensor<8x8xf32> -> tensor<1x2x4x8xf32>
+  return %3, %4 : tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>
 }
 
 // -----
@@ -92,9 +111,8 @@ func.func @masked(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x4x4xf32>, %c: tensor<1
 // CHECK: graph.cast %arg1 : tensor<4x4xf32> to tensor<4x4xbf16>
 // CHECK: graph.scan
 // CHECK: graph.matmul {{.*}} : tensor<2x4xbf16>, tensor<4x4xbf16> -> tensor<2x4xbf16>
-// CHECK: %[[T:.*]] = graph.tanh {{.*}} : tensor<2x4xbf16>
-// CHECK: %[[C:.*]] = graph.cast %[[T]]
-// CHECK: graph.yield %[[C]] : tensor<2x4xf32>
+// CHECK: %[[T:.*]] = graph.tanh {{.*}} : tensor<2x4xf32>
+// CHECK: graph.yield %[[T]] : tensor<2x4xf32>
 // CHECK: graph.matmul {{.*}} : tensor<2x2xf64>, tensor<2x2xf64> -> tensor<2x2xf64>
 // CHECK: graph.matmul %arg1, %arg1 : tensor<4x4xf32>
 // CHECK: graph.custom_gradient

@@ -211,11 +211,13 @@ FailureOr<Value> lowerGelu(graph::GeluOp op, Emitter &e, ValueRange operands) {
 }
 
 FailureOr<Value> lowerCast(graph::CastOp op, Emitter &e, ValueRange operands) {
-  Type element = getElementTypeOrSelf(op.getType());
-  bool toUnsigned = element.isUnsignedInteger();
-  return e.elementwise(shapeOf(operands[0]), signless(element), operands,
+  Type element = signless(getElementTypeOrSelf(op.getType()));
+  bool toUnsigned = getElementTypeOrSelf(op.getType()).isUnsignedInteger();
+  bool contract = op.getContract();
+  return e.elementwise(shapeOf(operands[0]), element, operands,
                        [=](Scalars &s, ValueRange v) {
-                         return s.convert(v[0], signless(element), toUnsigned);
+                         return contract ? s.convertWithin(v[0], element)
+                                         : s.convert(v[0], element, toUnsigned);
                        });
 }
 

@@ -19,9 +19,9 @@ func.func @main(%a: tensor<4x1x5xf32>, %b: tensor<3x1xf32>) -> tensor<4x3x5xf32>
 
 // CHECK-LABEL: func.func private
 // CHECK: ^bb0(%[[X:.*]]: f16, %{{.*}}: f16):
-// CHECK: %[[W:.*]] = arith.extf %[[X]] : f16 to f32
+// CHECK: %[[W:.*]] = arith.extf %[[X]] fastmath<contract> : f16 to f32
 // CHECK: %[[E:.*]] = math.exp %[[W]] : f32
-// CHECK: %[[N:.*]] = arith.truncf %[[E]] : f32 to f16
+// CHECK: %[[N:.*]] = arith.truncf %[[E]] fastmath<contract> : f32 to f16
 // CHECK: linalg.yield %[[N]]
 func.func @main(%a: tensor<5xf16>) -> tensor<5xf16> {
   %r = graph.kernel (%a_ = %a) : (tensor<5xf16>) -> tensor<5xf16> {
