@@ -47,7 +47,8 @@ class Cpu_Access<string name, string text, list<I32EnumAttrCase> cases>
 
 def Cpu_LeftAccess : Cpu_Access<"LeftAccess", "where a product finds its left factor", [
     I32EnumAttrCase<"InPlace", 0, "in_place">, // An operand of the kernel.
-    I32EnumAttrCase<"Staged", 1, "staged">     // Copied to scratch memory first.
+    I32EnumAttrCase<"Staged", 1, "staged">,    // Copied to scratch memory first.
+    I32EnumAttrCase<"Extended", 2, "extended"> // … bytes, extended to 16 bits.
   ]>;
 
 def Cpu_RightAccess : Cpu_Access<"RightAccess", "where a product finds its right factor", [
@@ -70,7 +71,9 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
     what the last loop over rows runs along. `depth` iterations of the outermost
     loop that is summed over are done at a time; sums wait in scratch memory
     in between. With the `multiplier` amx, products of bytes are summed in up to
-    four tiles of AMX, and go to registers by way of scratch memory.
+    four tiles of AMX, and go to registers by way of scratch memory. Where there
+    is no instruction for bytes, `left` is extended: the staged bytes at even
+    positions have 16 bits each, and so have, behind them, those at odd ones.
 
     Example: `#cpu.contraction<tile = [12, 32], block = [1, 7, 4], depth = 512, left = in_place, right = packed>`
   }];

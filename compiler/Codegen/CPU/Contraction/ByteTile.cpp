@@ -9,6 +9,7 @@
 // With VNNI an instruction, vpdpbusd, adds four products to each lane. Without,
 // bytes are extended to 16 bits, those at even and those at odd positions, and
 // vpmaddwd sums the products of pairs: nothing saturates, as in vpmaddubsw.
+// Rows are extended when they are staged, once for all panels.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
@@ -25,9 +26,7 @@ class ByteTileEmitter {
 public:
   ByteTileEmitter(OpBuilder &b, Location loc, VectorType sums,
                   const Target &target)
-      : b(b), loc(loc), sums(sums), target(target),
-        bytes(VectorType::get({sums.getNumElements() * 4}, b.getI8Type())),
-        pairs(VectorType::get({sums.getNumElements() * 2}, b.getI16Type())) {}
+      : b(b), loc(loc), sums(sums), target(target) {}
 
   /// Four bytes from `at` on, in all lanes.
   Value loadRow(Value input, Value at) {
@@ -36,51 +35,31 @@ public:
     Value lane = vector::BitCastOp::create(
         b, loc, VectorType::get({1}, b.getI32Type()), four);
     Value one = vector::ExtractOp::create(b, loc, lane, 0);
-    return vector::BroadcastOp::create(b, loc, sums, one);
+    Value row = vector::BroadcastOp::create(b, loc, sums, one);
+    auto bytes = VectorType::get({sums.getNumElements() * 4}, b.getI8Type());
+    return vector::BitCastOp::create(b, loc, bytes, row);
   }
 
   /// sums + Σ row · columns, four products in each lane.
   Value dot(Value sum, Value row, Value columns) {
-    return call(target.vectorBytes == 64 ? "llvm.x86.avx512.vpdpbusd.512"
-                                         : "llvm.x86.avx512.vpdpbusd.256",
-                sums, {sum, bitcast(bytes, row), columns});
+    return call(isWide() ? "llvm.x86.avx512.vpdpbusd.512"
+                         : "llvm.x86.avx512.vpdpbusd.256",
+                {sum, row, columns});
   }
 
-  /// The bytes at even and at odd positions of lanes as numbers of 16 bits.
-  std::array<Value, 2> extend(Value lanes, bool isUnsigned) {
-    Value words = bitcast(pairs, lanes), eight = splat(8);
-    if (isUnsigned)
-      return {arith::AndIOp::create(b, loc, words, splat(0xff)),
-              arith::ShRUIOp::create(b, loc, words, eight)};
-    Value high = arith::ShLIOp::create(b, loc, words, eight);
-    return {arith::ShRSIOp::create(b, loc, high, eight),
-            arith::ShRSIOp::create(b, loc, words, eight)};
-  }
-
-  /// sums + the products of both halves.
-  Value addPairs(Value sum, std::array<Value, 2> row,
-                 std::array<Value, 2> columns) {
-    for (auto [x, w] : llvm::zip(row, columns))
-      sum = arith::AddIOp::create(b, loc, sum,
-                                  call(target.vectorBytes == 64
-                                           ? "llvm.x86.avx512.pmaddw.d.512"
-                                           : "llvm.x86.avx2.pmadd.wd",
-                                       sums, {x, w}));
-    return sum;
+  /// sums + Σ row · columns, two products of 16 bits in each lane.
+  Value addPairs(Value sum, Value row, Value columns) {
+    row = vector::BitCastOp::create(b, loc, columns.getType(), row);
+    Value products = call(isWide() ? "llvm.x86.avx512.pmaddw.d.512"
+                                   : "llvm.x86.avx2.pmadd.wd",
+                          {row, columns});
+    return arith::AddIOp::create(b, loc, sum, products);
   }
 
 private:
-  Value bitcast(VectorType type, Value value) {
-    return vector::BitCastOp::create(b, loc, type, value);
-  }
-  Value splat(int64_t number) {
-    return arith::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(
-            pairs, b.getI16IntegerAttr(static_cast<int16_t>(number))));
-  }
-  Value call(StringRef intrinsic, Type result, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(b, loc, result,
+  bool isWide() const { return target.vectorBytes == 64; }
+  Value call(StringRef intrinsic, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, loc, sums,
                                          b.getStringAttr(intrinsic), operands)
         .getResult(0);
   }
@@ -89,32 +68,60 @@ private:
   Location loc;
   VectorType sums;
   const Target &target;
-  VectorType bytes, pairs;
 };
 
 } // namespace
 
+std::array<Value, 2> extendBytes(OpBuilder &b, Location loc, Value bytes,
+                                 bool isUnsigned) {
+  int64_t count = cast<VectorType>(bytes.getType()).getNumElements();
+  auto type = VectorType::get({count / 2}, b.getI16Type());
+  auto splat = [&](int16_t number) {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(type, b.getI16IntegerAttr(number)));
+  };
+  Value words = vector::BitCastOp::create(b, loc, type, bytes),
+        eight = splat(8);
+  if (isUnsigned)
+    return {arith::AndIOp::create(b, loc, words, splat(0xff)),
+            arith::ShRUIOp::create(b, loc, words, eight)};
+  Value high = arith::ShLIOp::create(b, loc, words, eight);
+  return {arith::ShRSIOp::create(b, loc, high, eight),
+          arith::ShRSIOp::create(b, loc, words, eight)};
+}
+
 void multiplyByteTile(OpBuilder &b, Location loc, Value input,
                       ArrayRef<Value> rowAt, ArrayRef<Value> columns,
                       const Target &target, MutableArrayRef<Value> sums) {
-  auto type = cast<VectorType>(sums.front().getType());
-  ByteTileEmitter emitter(b, loc, type, target);
-  SmallVector<std::array<Value, 2>> extended;
-  if (!target.hasByteDots())
-    for (Value column : columns)
-      extended.push_back(emitter.extend(column, /*isUnsigned=*/false));
+  ByteTileEmitter emitter(b, loc, cast<VectorType>(sums.front().getType()),
+                          target);
   for (auto [r, at] : llvm::enumerate(rowAt)) {
     Value row = emitter.loadRow(input, at);
-    MutableArrayRef<Value> ofRow =
-        sums.slice(r * columns.size(), columns.size());
-    if (target.hasByteDots()) {
-      for (auto [sum, column] : llvm::zip_equal(ofRow, columns))
-        sum = emitter.dot(sum, row, column);
-      continue;
+    for (auto [v, column] : llvm::enumerate(columns)) {
+      Value &sum = sums[r * columns.size() + v];
+      sum = emitter.dot(sum, row, column);
     }
-    auto halves = emitter.extend(row, /*isUnsigned=*/true);
-    for (auto [sum, column] : llvm::zip_equal(ofRow, extended))
-      sum = emitter.addPairs(sum, halves, column);
+  }
+}
+
+void multiplyExtendedTile(OpBuilder &b, Location loc, Value input,
+                          ArrayRef<Value> rowAt, int64_t oddOffset,
+                          ArrayRef<Value> columns, const Target &target,
+                          MutableArrayRef<Value> sums) {
+  ByteTileEmitter emitter(b, loc, cast<VectorType>(sums.front().getType()),
+                          target);
+  SmallVector<std::array<Value, 2>> extended;
+  for (Value column : columns)
+    extended.push_back(extendBytes(b, loc, column, /*isUnsigned=*/false));
+  Value offset = arith::ConstantIndexOp::create(b, loc, oddOffset);
+  for (auto [r, at] : llvm::enumerate(rowAt)) {
+    Value odd = arith::AddIOp::create(b, loc, at, offset);
+    Value rows[] = {emitter.loadRow(input, at), emitter.loadRow(input, odd)};
+    for (auto [v, column] : llvm::enumerate(extended)) {
+      Value &sum = sums[r * columns.size() + v];
+      for (auto [row, words] : llvm::zip(rows, column))
+        sum = emitter.addPairs(sum, row, words);
+    }
   }
 }
 

@@ -45,6 +45,10 @@ struct Contraction : Product {
   }
   /// Neighbours along the last loop over k whose products an instruction sums.
   int64_t group() const { return isOfBytes() ? 4 : packedGroup; }
+  /// Whether vectors multiply bytes as numbers of 16 bits.
+  bool extendsBytes(const Target &target) const {
+    return isOfBytes() && !target.hasByteDots();
+  }
   /// The steps of tiles over all of k.
   int64_t steps() const {
     int64_t last = extents[depth.back()];
@@ -113,6 +117,8 @@ struct ContractionPlan : Division {
   int64_t slabOffset, weightsOffset, sumsOffset;
 
   bool usesAmx() const { return multiplier == Multiplier::Amx; }
+  /// Whether the left factor is copied to scratch memory.
+  bool stages() const { return left != LeftAccess::InPlace; }
 
   int64_t sumsPerBlock() const {
     return panelsPerGroup * linesPerBlock * tilesPerBlock * tileRows *
@@ -134,6 +140,10 @@ int64_t outerProducts(const Contraction &contraction);
 llvm::SmallVector<int64_t> slabOf(const Contraction &contraction,
                                   const ContractionPlan &plan);
 int64_t slabBytes(const Contraction &contraction, llvm::ArrayRef<int64_t> slab);
+/// How far numbers of 16 bits for bytes at odd positions lie behind those for
+/// even ones, in a slab of extended bytes.
+int64_t oddBytesOffset(const Contraction &contraction,
+                       const ContractionPlan &plan);
 /// Fills in what follows from the decisions of `plan`.
 void divide(const Contraction &contraction, ContractionPlan &plan,
             int64_t scratchOffset);

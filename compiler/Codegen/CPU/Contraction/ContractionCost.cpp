@@ -19,7 +19,7 @@ static double stepCycles(const Contraction &c, const Target &target) {
   if (!c.isOfBytes() && c.group() > 1)
     return target.machine->fmasPerCycle / target.machine->bf16DotsPerCycle;
   // Without an instruction for bytes, two products of pairs are added.
-  return c.isOfBytes() && !target.hasByteDots() ? 2 : 1;
+  return c.extendsBytes(target) ? 2 : 1;
 }
 
 /// To multiply a tile of rows by a panel with AMX, all of the depth.
@@ -71,7 +71,7 @@ static double productCycles(const Contraction &c, const ContractionPlan &p,
 static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
                              const Target &target) {
   const Machine &machine = *target.machine;
-  if (p.left == LeftAccess::Staged)
+  if (p.stages())
     return 0;
   int64_t stride = c.left.access->steps[c.depth.back()];
   bool aliases = stride * c.factorBytes() % machine.aliasBytes == 0;
@@ -118,7 +118,7 @@ static double copyCycles(const Contraction &c, const ContractionPlan &p,
   double right = c.quantized ? 1.5 * each : each;
   if (p.right == RightAccess::Copied)
     cycles += right * p.chunks / groups * depth * c.columns();
-  if (p.left == LeftAccess::Staged) {
+  if (p.stages()) {
     double parts =
         llvm::divideCeil(c.extents[c.depth.front()], p.depthPerBlock);
     cycles += 2 * each * p.chunks * parts * ShapedType::getNumElements(p.slab);

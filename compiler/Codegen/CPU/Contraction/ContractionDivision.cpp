@@ -44,6 +44,10 @@ int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
   return ShapedType::getNumElements(slab) * c.factorBytes();
 }
 
+int64_t oddBytesOffset(const Contraction &c, const ContractionPlan &p) {
+  return alignBytes(slabBytes(c, p.slab));
+}
+
 int64_t outerProducts(const Contraction &c) {
   ArrayRef<unsigned> rows = c.left.loops;
   return c.extentOf(c.batch) *
@@ -68,10 +72,12 @@ void divide(const Contraction &c, ContractionPlan &p, int64_t scratchOffset) {
              llvm::divideCeil(p.panels, p.panelsPerGroup);
   int64_t bytes = c.elementBytes(), extent = c.extents[c.depth.front()];
   p.slabOffset = p.scratch = scratchOffset;
-  if (p.left == LeftAccess::Staged) {
+  if (p.stages()) {
     p.slab = slabOf(c, p);
     p.scratch += alignBytes(slabBytes(c, p.slab));
   }
+  if (p.left == LeftAccess::Extended)
+    p.scratch += oddBytesOffset(c, p);
   p.weightsOffset = p.scratch;
   if (p.right == RightAccess::Copied)
     p.scratch += alignBytes((c.quantized ? 1 : p.panelsPerGroup) *

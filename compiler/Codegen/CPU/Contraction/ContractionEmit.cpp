@@ -55,7 +55,10 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
   int64_t stride = inputStride(c.left.loops.back());
   for (int64_t r = 0; r < rows; ++r)
     rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));
-  if (c.isOfBytes())
+  if (plan.left == LeftAccess::Extended)
+    multiplyExtendedTile(b, loc, input.memref, rowAt, oddBytesOffset(c, plan),
+                         columns, target, sums);
+  else if (c.isOfBytes())
     multiplyByteTile(b, loc, input.memref, rowAt, columns, target, sums);
   else if (c.group() > 1)
     multiplyPairTile(b, loc, input.memref, rowAt, columns, sums);
@@ -81,6 +84,9 @@ ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
   int64_t unroll = count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1;
   if (count <= 8)
     unroll = count;
+  // LLVM adds integers in another order, which takes more registers.
+  if (plan.left == LeftAccess::Extended)
+    unroll = 1;
   return buildLoop(b, loc, count, unroll, sums,
                    [&](Value iv, ValueRange values) -> FailureOr<Values> {
                      Values sums(values);
@@ -282,7 +288,7 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
       row = scalar.index(whole * plan.tileRows);
       if (!plan.usesAmx())
         return emitTile(dims, block, panel, tail, depth);
-      if (plan.left == LeftAccess::Staged)
+      if (plan.stages())
         return emitAmxTile(dims, panel, 0, tail);
       row = scalar.index(inner - plan.tileRows);
       return emitAmxTile(dims, panel, plan.tileRows - tail, plan.tileRows);

@@ -100,7 +100,30 @@ LogicalResult ContractionOperands::findInput(const Indices &dims,
     clearLastGroups(slab, from->back().base);
   LogicalResult staged = stage(c.left.value, slab, *from);
   input = slab.buffer;
+  if (plan.left == LeftAccess::Extended)
+    extendSlab();
   return staged;
+}
+
+/// Of each two bytes the even one stays, with zeros in place of the odd one,
+/// which gets 16 bits of its own.
+void ContractionOperands::extendSlab() {
+  int64_t offset = oddBytesOffset(c, plan), width = target.vectorBytes;
+  input.memref =
+      kernel.scratchBuffer(b, plan.slabOffset, 2 * offset, b.getI8Type())
+          .memref;
+  auto bytes = VectorType::get({width}, b.getI8Type());
+  (void)loop(offset, width, [&](Value at) {
+    Value lanes = vector::LoadOp::create(b, loc, bytes, input.memref, at);
+    auto [even, odd] = extendBytes(b, loc, lanes, /*isUnsigned=*/true);
+    auto store = [&](Value words, Value at) {
+      words = vector::BitCastOp::create(b, loc, bytes, words);
+      vector::StoreOp::create(b, loc, words, input.memref, at);
+    };
+    store(even, at);
+    store(odd, scalar.add(at, scalar.index(offset)));
+    return success();
+  });
 }
 
 //===----------------------------------------------------------------------===//

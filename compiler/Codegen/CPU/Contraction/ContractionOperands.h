@@ -64,6 +64,7 @@ protected:
 
 private:
   void clearLastGroups(const Slab &slab, Value from);
+  void extendSlab();
   void findPanels(const Indices &dims);
   llvm::LogicalResult packRight(Indices dims, const Block &block,
                                 int64_t count);

@@ -70,7 +70,6 @@ private:
   void setBlocks(int64_t lineBlocks, int64_t tileBlocks, int64_t groups);
   void chooseDepth();
   void fitSlab();
-  bool stages() const { return p.left == LeftAccess::Staged; }
   /// Chunks of at least a million operations, some 32 of them. To load or store
   /// an element takes as long as some operations with it.
   int64_t wantedChunks() const {
@@ -106,8 +105,10 @@ void ContractionPlanner::chooseTiles() {
   int64_t vectors = p.panelWidth / c.lanes(target);
   // Sums of a block of integers become part of those of all blocks.
   bool hasBlocks = c.quantized && !unpacks && c.depth.size() > 1;
-  int64_t most =
-      mostTileRows(hasBlocks ? 2 * vectors : vectors, target.vectorRegisters);
+  int64_t registers = target.vectorRegisters;
+  if (c.extendsBytes(target)) // Columns and rows have two halves.
+    registers -= vectors + 3;
+  int64_t most = mostTileRows(hasBlocks ? 2 * vectors : vectors, registers);
   p.tileRows = p.usesAmx()
                    ? std::min(inner, 2 * kAmxRows)
                    : chooseTileRows(inner, vectors, most, /*isFull=*/false);
@@ -149,8 +150,10 @@ bool isWorthTiling(const Contraction &c) {
 }
 
 void ContractionPlanner::chooseOperands() {
-  p.left = isInPlace(c, c.left) ? LeftAccess::InPlace : LeftAccess::Staged;
-  rowsAdjacent = !stages() && hasVectors(c.left, c.left.loops.back()) &&
+  p.left = c.extendsBytes(target) && !p.usesAmx() ? LeftAccess::Extended
+           : isInPlace(c, c.left)                 ? LeftAccess::InPlace
+                                                  : LeftAccess::Staged;
+  rowsAdjacent = !p.stages() && hasVectors(c.left, c.left.loops.back()) &&
                  !hasVectors(c.left, c.depth.back());
   p.right = unpacks             ? RightAccess::Copied
             : packed            ? RightAccess::Packed
@@ -179,12 +182,12 @@ void ContractionPlanner::cutEvenly() {
     split(groups, p.panels);
   split(lineBlocks, p.lines);
   // Tiles of one line share a slab.
-  if (!stages())
+  if (!p.stages())
     split(tileBlocks, p.tiles);
   if (!hasLargeWeights())
     split(groups, p.panels);
   setBlocks(lineBlocks, tileBlocks, groups);
-  while (stages() && p.linesPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
+  while (p.stages() && p.linesPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
     p.linesPerBlock = (p.linesPerBlock + 1) / 2;
 }
 
@@ -204,7 +207,7 @@ ProductSizes ContractionPlanner::sizes() const {
     sizes.rightCycles = kPack;
   else if (hasLargeWeights())
     sizes.rightCycles = kLoad;
-  sizes.leftCycles = stages() ? kStage : 0;
+  sizes.leftCycles = p.stages() ? kStage : 0;
   sizes.operationsPerCycle = 4 * c.lanes(target) * c.group();
   return sizes;
 }
@@ -234,7 +237,7 @@ void ContractionPlanner::chooseDepth() {
   if (p.right == RightAccess::InPlace &&
       depth * c.columns() * c.elementBytes() > kMatrixBytes)
     limit(kMatrixDepth);
-  if (stages() && (isMatrix || !packed)) {
+  if (p.stages() && (isMatrix || !packed)) {
     int64_t perStep = slabBytes(c, slab()) / extent;
     limit(std::max(kMostSlab / 2 / std::max<int64_t>(perStep, 1) * below,
                    kLeastSlabDepth));
@@ -249,7 +252,7 @@ void ContractionPlanner::chooseDepth() {
 /// Of one line of windows, a slab may have many lines of the image, of which
 /// wide dilations need few: those of fewer taps at a time, then.
 void ContractionPlanner::fitSlab() {
-  while (stages() && p.depthPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
+  while (p.stages() && p.depthPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
     p.depthPerBlock = (p.depthPerBlock + 1) / 2;
 }
 
@@ -259,7 +262,7 @@ ContractionPlan ContractionPlanner::plan() {
   p.depthPerBlock = c.extents[c.depth.front()];
   // Windows of several lines share what is staged; rows do not.
   isMatrix = p.lines == 1;
-  if (packed && !(stages() && isMatrix))
+  if (packed && !(p.stages() && isMatrix))
     cutEvenly();
   else
     cut();
@@ -446,6 +449,13 @@ ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
     return emitError() << "'multiplier' must be vectors, as " << target.name
                        << " has no tiles for "
                        << (c.isOfBytes() ? "bytes" : "bf16") << ", found amx";
+  bool extends = c.extendsBytes(target) && !plan->usesAmx();
+  if (extends != (plan->left == LeftAccess::Extended))
+    return emitError() << "'left' must " << (extends ? "" : "not ")
+                       << "be extended, as " << target.name << " has "
+                       << (extends ? "no instruction" : "instructions")
+                       << " for the factors, found "
+                       << stringifyLeftAccess(plan->left);
   if (c.group() == 2 && !target.hasBf16Dots())
     return emitError() << "panels must be without 'group', as " << target.name
                        << " multiplies no pairs of bf16, found group = 2";

@@ -29,7 +29,7 @@ bool canStage(const Contraction &c, LaneAnalysis &analysis) {
 bool hasVectors(const Contraction &c, const ContractionPlan &plan,
                 int64_t lanes) {
   LaneAnalysis analysis(c.kernel(), lanes);
-  if (plan.left == LeftAccess::Staged && !canStage(c, analysis))
+  if (plan.stages() && !canStage(c, analysis))
     return false;
   if (plan.right == RightAccess::Copied && !c.quantized &&
       !canPackColumns(c, analysis))

@@ -31,6 +31,20 @@ void multiplyByteTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                       llvm::ArrayRef<mlir::Value> columns, const Target &target,
                       llvm::MutableArrayRef<mlir::Value> sums);
 
+/// The same for rows whose bytes have been extended to 16 bits: those at even
+/// positions, and so far behind these those at odd ones.
+void multiplyExtendedTile(mlir::OpBuilder &b, mlir::Location loc,
+                          mlir::Value input, llvm::ArrayRef<mlir::Value> rowAt,
+                          int64_t oddOffset,
+                          llvm::ArrayRef<mlir::Value> columns,
+                          const Target &target,
+                          llvm::MutableArrayRef<mlir::Value> sums);
+
+/// The bytes at even and those at odd positions of a vector, as numbers of 16
+/// bits.
+std::array<mlir::Value, 2> extendBytes(mlir::OpBuilder &b, mlir::Location loc,
+                                       mlir::Value bytes, bool isUnsigned);
+
 /// The same for bf16: each row has a pair, each lane of the columns, too.
 void multiplyPairTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                       llvm::ArrayRef<mlir::Value> rowAt,
