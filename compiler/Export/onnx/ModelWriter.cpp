@@ -108,6 +108,14 @@ Tensor ModelWriter::constant(TypedAttr value, StringRef wanted) {
   return {name, cast<RankedTensorType>(value.getType())};
 }
 
+Tensor ModelWriter::reshapedConstant(Value of, TypedAttr value,
+                                     StringRef wanted) {
+  auto [known, isNew] = reshapedConstants.try_emplace({of, value.getType()});
+  if (isNew)
+    known->second = constant(value, wanted);
+  return known->second;
+}
+
 /// Whether the node of another op adds it.
 static bool isBias(Operation *op) {
   return isa<graph::AddOp>(op) &&

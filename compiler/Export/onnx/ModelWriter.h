@@ -34,6 +34,8 @@ public:
 
   Tensor tensor(mlir::Value value) override;
   Tensor constant(mlir::TypedAttr value, llvm::StringRef wanted) override;
+  Tensor reshapedConstant(mlir::Value of, mlir::TypedAttr value,
+                          llvm::StringRef wanted) override;
   ::onnx::NodeProto &addNode() override { return *current->add_node(); }
   std::string freshName(llvm::StringRef wanted) override {
     return names.fresh(wanted);
@@ -91,6 +93,7 @@ private:
   /// The names of values of regions that are written again.
   llvm::DenseMap<mlir::Value, std::string> renamed;
   llvm::DenseSet<mlir::Operation *> writtenConstants;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, Tensor> reshapedConstants;
   /// Where nodes go now: the model's graph, which has all constants, or one
   /// in it.
   ::onnx::GraphProto *current = nullptr;

@@ -102,7 +102,7 @@ Tensor NodeWriter::reshaped(Value value, ArrayRef<int64_t> shape,
   if (type.getShape() == shape)
     return sink.tensor(value);
   if (TypedAttr elements = constantAs(value, type.clone(shape)))
-    return sink.constant(elements, (name + "/" + role).str());
+    return sink.reshapedConstant(value, elements, (name + "/" + role).str());
   return reshape(sink.tensor(value), shape);
 }
 

@@ -57,6 +57,9 @@ public:
   virtual Tensor tensor(mlir::Value value) = 0;
   /// Adds a constant and gives its tensor.
   virtual Tensor constant(mlir::TypedAttr value, llvm::StringRef name) = 0;
+  /// The elements of the constant `of` in another shape, once for all readers.
+  virtual Tensor reshapedConstant(mlir::Value of, mlir::TypedAttr value,
+                                  llvm::StringRef name) = 0;
   virtual ::onnx::NodeProto &addNode() = 0;
   virtual std::string freshName(llvm::StringRef wanted) = 0;
   virtual void refuse(mlir::Operation *op, const llvm::Twine &why) = 0;
