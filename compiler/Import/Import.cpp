@@ -8,6 +8,7 @@
 #include "compiler/Import/Import.h"
 
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/ReplaceWeights.h"
 #include "compiler/Import/json/ImportJson.h"
 #include "compiler/Import/onnx/ImportOnnx.h"
 
@@ -80,11 +81,8 @@ OwningOpRef<ModuleOp> importMlir(StringRef path, const ImportOptions &options,
   return module;
 }
 
-} // namespace
-
-OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
-                                  MLIRContext &context) {
-  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (!file) {
@@ -101,6 +99,24 @@ OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
     break;
   }
   return importMlir(path, options, context);
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
+                                  MLIRContext &context) {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  if (options.loadWeights.empty())
+    return importFile(path, options, context);
+  llvm::StringSet<> weights;
+  ImportOptions naming = options;
+  if (!naming.weights)
+    naming.weights = &weights;
+  auto module = importFile(path, naming, context);
+  if (module &&
+      failed(replaceWeights(*module, *naming.weights, options.loadWeights)))
+    return nullptr;
+  return module;
 }
 
 } // namespace tinh

@@ -47,6 +47,8 @@ struct ImportOptions {
   TrainingInfo *training = nullptr;
   /// Gets the names of the model's weights; may be null. IR has none.
   llvm::StringSet<> *weights = nullptr;
+  /// A .safetensors file of other weights; empty: the model's own.
+  std::string loadWeights;
 };
 
 /// Reads the model in `path`, whose kind is told from its name (.onnx, .json,

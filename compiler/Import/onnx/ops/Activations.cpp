@@ -15,7 +15,7 @@ namespace {
 
 using Predicate = graph::ComparePredicate;
 
-template <typename OpTy> Results unary(NodeBuilder &b) {
+template <typename OpTy> Results activation(NodeBuilder &b) {
   return {b.create<OpTy>({b.input(0)})};
 }
 
@@ -140,11 +140,11 @@ ArrayRef<OpEntry> activationOps() {
       {"LeakyRelu", 6, 1, 1, leakyRelu},
       {"Mish", 18, 1, 1, mish},
       {"PRelu", 7, 2, 2, pRelu},
-      {"Relu", 6, 1, 1, unary<graph::ReluOp>},
+      {"Relu", 6, 1, 1, activation<graph::ReluOp>},
       {"Selu", 6, 1, 1, selu},
       {"Shrink", 9, 1, 1, shrink},
-      {"Sigmoid", 6, 1, 1, unary<graph::SigmoidOp>},
-      {"Softplus", 1, 1, 1, unary<graph::SoftplusOp>},
+      {"Sigmoid", 6, 1, 1, activation<graph::SigmoidOp>},
+      {"Softplus", 1, 1, 1, activation<graph::SoftplusOp>},
       {"Softsign", 1, 1, 1, softsign},
       {"SwiGLU", 28, 2, 2, swiglu},
       {"Swish", 24, 1, 1, swish},
