@@ -94,6 +94,8 @@ LogicalResult FunctionBuilder::addTrained(Operation &op) {
     addDropout(dropout);
     return success();
   }
+  if (auto dequantize = dyn_cast<graph::DequantizeOp>(op))
+    return addDequantize(dequantize);
   Operation *inner = nullptr;
   op.walk([&](graph::DropoutOp dropout) { inner = dropout; });
   if (inner)

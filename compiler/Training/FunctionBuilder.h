@@ -38,7 +38,7 @@ public:
         scope(backend) {}
 
   /// Copies the model. In training its batch norms normalise by their batch,
-  /// and its dropouts are random.
+  /// its dropouts are random, and gradients pass what is quantised.
   mlir::LogicalResult addModel(bool inTraining);
   Tensor addInput(llvm::StringRef inputName, mlir::Type type);
   Tensor addVariable(mlir::StringAttr variable, mlir::Type type);
@@ -52,6 +52,10 @@ public:
     resultNames.push_back(resultName.str());
   }
   mlir::OpBuilder &raw() { return trace.raw(); }
+  /// What `body` adds, on tensors or to raw(), goes to the end of `block`.
+  void record(mlir::Block &block, llvm::function_ref<void()> body) {
+    trace.record(block, body);
+  }
   /// Ends the function and puts it before @main.
   void finish();
 
@@ -63,6 +67,7 @@ private:
   mlir::LogicalResult addTrained(mlir::Operation &op);
   mlir::LogicalResult addNorm(graph::BatchNormOp norm);
   void addDropout(graph::DropoutOp op);
+  mlir::LogicalResult addDequantize(graph::DequantizeOp op);
   void declareGenerator();
   void nameArguments(mlir::func::FuncOp function);
   void dropPlaces(mlir::func::FuncOp function);

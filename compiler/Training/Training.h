@@ -37,6 +37,8 @@ struct TrainingOptions {
   /// Patterns of names, of which a weight that is trained fits one; none: all
   /// are trained, or those that the model's file says.
   std::vector<std::string> trainable;
+  /// Scales of quantised tensors are trained, too.
+  bool learnScales = false;
 };
 
 /// Makes weights of the model, in phase graph, variables: those that are

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Training/FunctionBuilder.h"
+#include "compiler/Training/StraightThrough.h"
 #include "compiler/Training/Training.h"
 #include "tinh/losses.h"
 #include "tinh/optim.h"
@@ -61,6 +62,9 @@ private:
   LogicalResult buildPredict();
   FailureOr<Tensor> addLoss(FunctionBuilder &function);
   LogicalResult update(FunctionBuilder &function, const Tensor &lossValue);
+  void updateParameter(const std::pair<StringAttr, Tensor> &parameter,
+                       const Tensor &gradient, const std::vector<Tensor> &state,
+                       const std::vector<Tensor> &common);
   FailureOr<SmallVector<Value>> findGradients(FunctionBuilder &function,
                                               const Tensor &lossValue,
                                               ArrayRef<Value> parameters);
@@ -74,6 +78,7 @@ private:
   Loss loss;
   optim::Rule rule;
   llvm::StringSet<> trainable;
+  llvm::StringSet<> scales;     ///< Of quantised tensors, among the variables.
   llvm::StringSet<> ofTheModel; ///< The names of its variables.
 };
 
@@ -117,6 +122,8 @@ TrainingBuilder::findGradients(FunctionBuilder &function,
                                ArrayRef<Value> parameters) {
   OpBuilder &builder = function.raw();
   Value output = function.value(lossValue);
+  if (failed(checkQuantized(*builder.getInsertionBlock(), output, parameters)))
+    return failure();
   auto type = cast<RankedTensorType>(output.getType());
   Value one = graph::ConstantOp::create(
       builder, main.getLoc(),
@@ -152,6 +159,18 @@ LogicalResult TrainingBuilder::reportNoGradient(StringAttr name,
                           << "; leave it out of what is trained";
 }
 
+/// A scale is positive, and stays so: a step halves it at most.
+void TrainingBuilder::updateParameter(
+    const std::pair<StringAttr, Tensor> &parameter, const Tensor &gradient,
+    const std::vector<Tensor> &state, const std::vector<Tensor> &common) {
+  const auto &[name, tensor] = parameter;
+  if (!scales.contains(name.getValue()))
+    return rule->update(tensor, gradient, state, common);
+  Tensor half = tensor * 0.5;
+  rule->update(tensor, gradient, state, common);
+  tensor.maximum_(half);
+}
+
 LogicalResult TrainingBuilder::update(FunctionBuilder &function,
                                       const Tensor &lossValue) {
   std::vector<std::pair<StringAttr, Tensor>> parameters;
@@ -184,7 +203,7 @@ LogicalResult TrainingBuilder::update(FunctionBuilder &function,
       state.push_back(declare(
           function, "optimizer." + parameter.first.getValue() + "." + spec.name,
           gradient.getType(), spec.initial));
-    rule->update(parameter.second, function.tensor(gradient), state, common);
+    updateParameter(parameter, function.tensor(gradient), state, common);
   }
   return success();
 }
@@ -245,6 +264,11 @@ LogicalResult TrainingBuilder::run() {
     if (variable.getTrainable())
       trainable.insert(variable.getName());
   }
+  for (BlockArgument argument : main.getArguments())
+    if (auto variable = main.getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), graph::names::kVariable);
+        variable && isScale(argument))
+      scales.insert(variable.getValue());
   if (main.getNumResults() == 0 ||
       !gradients::isDifferentiable(main.getResultTypes()[0]))
     return main.emitError("the model's first output, which the loss is about, "

@@ -13,6 +13,7 @@
 #include "compiler/Training/Training.h"
 
 #include "compiler/Support/TensorName.h"
+#include "compiler/Training/StraightThrough.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -103,9 +104,12 @@ std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
     return std::nullopt;
   if (isStatistic(op))
     return false;
+  bool isOfQuantization = isScale(op.getY());
+  if (isOfQuantization && !options.learnScales)
+    return std::nullopt;
   // Single numbers are more often parts of formulas than weights.
   bool isWeight = (weights.empty() || weights.contains(name)) &&
-                  (type.getRank() > 0 || !patterns.empty());
+                  (type.getRank() > 0 || !patterns.empty() || isOfQuantization);
   auto fits = [&](const llvm::GlobPattern &pattern) {
     return pattern.match(name);
   };
@@ -244,6 +248,8 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--optimizer=" + options.optimizer);
   for (const std::string &pattern : options.trainable)
     steps.commandLine.push_back("--trainable=" + pattern);
+  if (options.learnScales)
+    steps.commandLine.push_back("--learn-scales");
   return steps;
 }
 

@@ -80,6 +80,20 @@ bool isSplatOf(Value value, double expected, double tolerance) {
   return found && std::abs(*found - expected) <= tolerance * std::abs(expected);
 }
 
+bool isSameParameter(Value a, Value b) {
+  if (a == b)
+    return true;
+  if (!a || !b || a.getType() != b.getType())
+    return false;
+  auto x = a.getDefiningOp<graph::ConstantOp>();
+  auto y = b.getDefiningOp<graph::ConstantOp>();
+  if (x && y)
+    return x.getValue() == y.getValue();
+  auto from = a.getDefiningOp<graph::ReshapeOp>();
+  auto to = b.getDefiningOp<graph::ReshapeOp>();
+  return from && to && isSameParameter(from.getX(), to.getX());
+}
+
 Value createSplat(OpBuilder &builder, Location location, RankedTensorType type,
                   double value) {
   TypedAttr element;

@@ -34,6 +34,10 @@ std::optional<double> splatValue(mlir::Value value);
 /// Whether all elements are `expected`, up to a relative `tolerance`.
 bool isSplatOf(mlir::Value value, double expected, double tolerance = 0);
 
+/// Whether two values, either of which may be null, are the same one or equal
+/// constants, also behind reshapes.
+bool isSameParameter(mlir::Value a, mlir::Value b);
+
 /// A constant of `type` (of floats or integers) with all elements `value`.
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location location,
                         mlir::RankedTensorType type, double value);

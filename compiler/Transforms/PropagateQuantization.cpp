@@ -37,18 +37,10 @@ using namespace graph;
 // Parameters
 //===----------------------------------------------------------------------===//
 
-bool isSame(Value a, Value b) {
-  if (a == b)
-    return true;
-  auto x = a ? a.getDefiningOp<ConstantOp>() : ConstantOp();
-  auto y = b ? b.getDefiningOp<ConstantOp>() : ConstantOp();
-  return x && y && x.getValue() == y.getValue();
-}
-
 /// Whether two ops have one meaning of integers.
 template <typename Op1, typename Op2> bool haveSameScale(Op1 a, Op2 b) {
-  return isSame(a.getScale(), b.getScale()) &&
-         isSame(a.getZeroPoint(), b.getZeroPoint());
+  return isSameParameter(a.getScale(), b.getScale()) &&
+         isSameParameter(a.getZeroPoint(), b.getZeroPoint());
 }
 
 /// Whether one scale, and one zero point, is for all elements.
