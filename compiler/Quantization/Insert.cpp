@@ -62,21 +62,59 @@ QuantizedWeights quantizeWeights(const Layer &layer, ArrayRef<float> weights) {
           DenseElementsAttr::get(type.clone(shape), ArrayRef<float>(scales))};
 }
 
-Value createWeights(OpBuilder &builder, const Layer &layer,
-                    const QuantizedWeights &weights) {
-  Value original = layer.weights->get();
-  auto constant = [&](DenseElementsAttr value, StringRef role) -> Value {
-    return graph::ConstantOp::create(builder, locationFor(original, role),
-                                     value.getType(), value);
-  };
-  // Some engines want to be told that nothing is to be subtracted.
+static Value constantFor(OpBuilder &builder, Value original,
+                         DenseElementsAttr value, StringRef role) {
+  return graph::ConstantOp::create(builder, locationFor(original, role),
+                                   value.getType(), value);
+}
+
+namespace {
+struct ScaleAndZero {
+  Value scale, zeroPoint;
+};
+} // namespace
+
+/// Some engines want to be told that nothing is to be subtracted.
+static ScaleAndZero createScales(OpBuilder &builder, Value original,
+                                 const QuantizedWeights &weights) {
   Type i8 = weights.integers.getElementType();
   auto zeros =
       DenseElementsAttr::get(weights.scales.getType().clone(i8), int8_t(0));
+  return {constantFor(builder, original, weights.scales, "scale"),
+          constantFor(builder, original, zeros, "zero_point")};
+}
+
+Value createWeights(OpBuilder &builder, const Layer &layer,
+                    const QuantizedWeights &weights) {
+  Value original = layer.weights->get();
+  ScaleAndZero by = createScales(builder, original, weights);
   return graph::DequantizeOp::create(
       builder, locationFor(original, "dequantize"), original.getType(),
-      constant(weights.integers, "quantized"),
-      constant(weights.scales, "scale"), constant(zeros, "zero_point"));
+      constantFor(builder, original, weights.integers, "quantized"), by.scale,
+      by.zeroPoint);
+}
+
+/// The weights as one constant, and what makes bytes and floats again of it.
+static LogicalResult insertFloatWeights(const Layer &layer,
+                                        const QuantizedWeights &weights,
+                                        MappedFiles &files) {
+  OpBuilder builder(layer.op);
+  Value original = layer.weights->get(), floats = original;
+  if (!isa<graph::ConstantOp>(original.getDefiningOp())) {
+    auto elements = evaluate(original, files);
+    if (failed(elements))
+      return failure();
+    floats = createFloats(builder, original.getLoc(),
+                          tensorType(original).getShape(), *elements);
+  }
+  ScaleAndZero by = createScales(builder, original, weights);
+  Value integers = graph::QuantizeOp::create(
+      builder, locationFor(original, "quantize"), weights.integers.getType(),
+      floats, by.scale, by.zeroPoint);
+  layer.weights->set(graph::DequantizeOp::create(
+      builder, locationFor(original, "dequantize"), original.getType(),
+      integers, by.scale, by.zeroPoint));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +177,7 @@ static LogicalResult addToChannels(const Layer &layer,
 LogicalResult insertQuantization(ArrayRef<const Layer *> layers,
                                  ArrayRef<const LayerPlan *> plans,
                                  const RangeOf &ranges, const IRMapping &copy,
-                                 MappedFiles &files) {
+                                 bool floatWeights, MappedFiles &files) {
   std::vector<Layer> copies;
   for (const Layer *layer : layers)
     copies.push_back(copied(*layer, copy));
@@ -150,7 +188,10 @@ LogicalResult insertQuantization(ArrayRef<const Layer *> layers,
     insertBytes(copy.lookup(value), ranges.lookup(value), inputs);
   for (auto [layer, plan] : llvm::zip_equal(copies, plans)) {
     OpBuilder builder(layer.op);
-    layer.weights->set(createWeights(builder, layer, plan->weights));
+    if (!floatWeights)
+      layer.weights->set(createWeights(builder, layer, plan->weights));
+    else if (failed(insertFloatWeights(layer, plan->weights, files)))
+      return failure();
     if (!plan->correction.empty() &&
         failed(addToChannels(layer, plan->correction, files)))
       return failure();

@@ -35,13 +35,14 @@ struct LayerPlan {
   std::vector<float> correction;
 };
 
-/// Quantises layers of the copy that `copy` maps to. Fails, after a diagnostic,
-/// if a bias cannot be read.
+/// Quantises layers of the copy that `copy` maps to, their weights as bytes or
+/// as floats that bytes are made of. Fails, after a diagnostic, if a constant
+/// cannot be read.
 mlir::LogicalResult insertQuantization(llvm::ArrayRef<const Layer *> layers,
                                        llvm::ArrayRef<const LayerPlan *> plans,
                                        const RangeOf &ranges,
                                        const mlir::IRMapping &copy,
-                                       MappedFiles &files);
+                                       bool floatWeights, MappedFiles &files);
 
 } // namespace tinh::quantization
 

@@ -127,7 +127,8 @@ FailureOr<Prepared> prepareAlike(Prepared plain, const Model &model,
 //===----------------------------------------------------------------------===//
 
 OwningOpRef<ModuleOp> quantized(const Prepared &prepared,
-                                ArrayRef<size_t> chosen, MappedFiles &files) {
+                                ArrayRef<size_t> chosen, bool floatWeights,
+                                MappedFiles &files) {
   std::vector<const Layer *> layers;
   std::vector<const LayerPlan *> plans;
   for (size_t i : chosen) {
@@ -137,9 +138,10 @@ OwningOpRef<ModuleOp> quantized(const Prepared &prepared,
   IRMapping copy;
   OwningOpRef<ModuleOp> module(
       cast<ModuleOp>(ModuleOp(*prepared.module)->clone(copy)));
-  if (failed(insertQuantization(layers, plans, prepared.ranges, copy, files)))
+  if (failed(insertQuantization(layers, plans, prepared.ranges, copy,
+                                floatWeights, files)))
     return {};
-  // Nothing reads the weights of floats any more.
+  // Nothing reads the weights any more that others were made of.
   eraseDeadOps(mainFunction(*module).getBody().front());
   return module;
 }

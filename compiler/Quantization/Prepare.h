@@ -36,6 +36,7 @@ mlir::FailureOr<Prepared> prepareAlike(Prepared plain, const Model &model,
 /// The module with those layers quantised whose numbers are given.
 mlir::OwningOpRef<mlir::ModuleOp> quantized(const Prepared &prepared,
                                             llvm::ArrayRef<size_t> chosen,
+                                            bool floatWeights,
                                             MappedFiles &files);
 
 } // namespace tinh::quantization

@@ -35,6 +35,9 @@ struct QuantizeOptions {
   /// The share of decisions, largest elements of rows of the first output, that
   /// may become others; likewise.
   std::optional<double> maxDrop;
+  /// Weights stay floats, which the model makes bytes of, so that it can be
+  /// trained.
+  bool floatWeights = false;
 };
 
 /// The inputs of each run, in the order of the model's.

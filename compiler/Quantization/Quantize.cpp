@@ -106,7 +106,9 @@ LogicalResult Quantizer::keepNamed(ArrayRef<Layer> layers, StringRef text) {
 LogicalResult Quantizer::prepareLayers() {
   OwningOpRef<ModuleOp> copy(cast<ModuleOp>(ModuleOp(model.module)->clone()));
   auto found = prepare(std::move(copy), model, options.method, files);
-  if (succeeded(found))
+  // A model that is trained on keeps the weights that it was trained with:
+  // with others, the learning rate would be another.
+  if (succeeded(found) && !options.floatWeights)
     found = prepareAlike(std::move(*found), model, options.method, files,
                          report.equalized);
   if (failed(found))
@@ -122,7 +124,7 @@ FailureOr<Agreement> Quantizer::tryBuild(OwningOpRef<ModuleOp> &built) {
   for (size_t i = 0; i < report.layers.size(); ++i)
     if (report.layers[i].kept.empty())
       chosen.push_back(i);
-  built = quantized(prepared, chosen, files);
+  built = quantized(prepared, chosen, options.floatWeights, files);
   if (!built)
     return failure();
   auto found = Outputs::of({*built, model.samples, model.options});

@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -59,6 +60,8 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
   app.add_option("--trainable", arguments.training.trainable,
                  "a pattern, such as 'fc*': of the weights only those are "
                  "trained whose names fit one; others stay as they are");
+  app.add_flag("--learn-scales", arguments.training.learnScales,
+               "train the scales of quantised tensors, too");
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
@@ -86,6 +89,10 @@ void defineCode(CLI::App &app, Arguments &arguments) {
                  "what an arena and the variables may take together: 260MB, "
                  "248MiB, or 60% of what they take without it; values are "
                  "computed again where that takes less");
+  app.add_option("--load-weights", arguments.loadWeights,
+                 "a .safetensors file, such as the state of a training step: "
+                 "its tensors replace the model's weights of their names")
+      ->type_name("FILE.safetensors");
   app.add_flag("--loadable-weights", arguments.compile.loadableWeights,
                "carry what prepares the weights, so that the artifact can be "
                "loaded with others");
@@ -216,8 +223,9 @@ bool checkTraining(const Arguments &arguments, Phase from) {
   };
   if (!arguments.train)
     return (training.loss.empty() && training.optimizer.empty() &&
-            training.trainable.empty()) ||
-           fail("--loss, --optimizer and --trainable are about --train");
+            training.trainable.empty() && !training.learnScales) ||
+           fail("--loss, --optimizer, --trainable and --learn-scales are about "
+                "--train");
   if (from >= Phase::Differentiated)
     return fail("--train takes models in phase " +
                 phaseNames(Phase::Normalised) + ", not '" + arguments.from +
@@ -265,8 +273,11 @@ bool checkQuantize(const Arguments &arguments, Phase from, Phase to) {
     return false;
   };
   const transforms::Precision &precision = arguments.compile.phases.precision;
-  if (arguments.train || arguments.compile.loadableWeights)
-    return fail("is about inference with the weights that the model has");
+  if (arguments.compile.loadableWeights)
+    return fail("is about the weights that the model has");
+  if (arguments.train && (from != Phase::Graph || to != Phase::Library))
+    return fail("with --train writes a model beside the artifact, and does not "
+                "go with --from and --emit");
   if (!precision.type.empty() && precision.type != "f32")
     return fail("leaves in f32 what is not int8: it does not go with "
                 "--precision=" +
@@ -277,6 +288,15 @@ bool checkQuantize(const Arguments &arguments, Phase from, Phase to) {
   return (from < Phase::Differentiated && to >= Phase::Differentiated) ||
          fail("is about phase 'differentiated', which is not between '" +
               arguments.from + "' and '" + arguments.emit + "'");
+}
+
+/// Whether --load-weights comes with a model that has names for its weights.
+bool checkLoadWeights(const Arguments &arguments, Phase from) {
+  if (arguments.loadWeights.empty() || from == Phase::Graph)
+    return true;
+  llvm::errs() << "error: --load-weights takes models in phase 'graph', not '"
+               << arguments.from << "'\n";
+  return false;
 }
 
 /// Reads --memory-budget and checks that there is something to do about it.
@@ -337,6 +357,7 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
       !checkPrecision(arguments, job.from, job.to) ||
       !checkQuantize(arguments, job.from, job.to) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
+      !checkLoadWeights(arguments, job.from) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;
   if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
@@ -344,13 +365,28 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
                  << "' is the model itself\n";
     return exit_wrong_input;
   }
+  if (arguments.train && !arguments.quantize.empty() &&
+      llvm::sys::fs::equivalent(arguments.model,
+                                trainedModel(arguments.output))) {
+    llvm::errs() << "error: the quantised model that is trained would be "
+                    "written over '"
+                 << arguments.model << "'; call the output otherwise\n";
+    return exit_wrong_input;
+  }
   arguments.compile.weights = parseWeights(arguments.weights);
   job.model = arguments.model;
+  job.importing.loadWeights = arguments.loadWeights;
   job.output = arguments.output.empty() ? "-" : arguments.output;
   return exit_success;
 }
 
 } // namespace
+
+std::string trainedModel(llvm::StringRef artifact) {
+  SmallString<256> beside(artifact);
+  llvm::sys::path::replace_extension(beside, "onnx");
+  return beside.str().str();
+}
 
 std::optional<ExitCode> parseArguments(int argc, char **argv,
                                        Arguments &arguments, CompileJob &job) {

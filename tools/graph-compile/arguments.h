@@ -17,7 +17,7 @@ namespace tinh::tools {
 struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
   std::string target = "cpu";
-  std::string cacheDirectory, memoryBudget, quantize;
+  std::string cacheDirectory, memoryBudget, quantize, loadWeights;
   std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
   bool train = false;
@@ -31,6 +31,10 @@ struct Arguments {
 inline bool isFormat(llvm::StringRef emit) {
   return emit == "onnx" || emit == "json";
 }
+
+/// The quantised model of which --train and --quantize make a training step: it
+/// lies beside the artifact.
+std::string trainedModel(llvm::StringRef artifact);
 
 /// Reads the command line, and says in `job` which file becomes which. Gives
 /// the exit code if the tool has no more to do: if that was all, or if what is

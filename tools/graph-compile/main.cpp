@@ -72,6 +72,51 @@ static LogicalResult quantizeModule(ModuleOp module,
   return success();
 }
 
+/// Writes the model that --train and --quantize together are about: what was
+/// trained can only go where the same scales are.
+static ExitCode quantizeForTraining(const CompileJob &job,
+                                    const Arguments &arguments) {
+  QuantizeJob quantize{job, "--quantize", arguments.quantize, {}};
+  quantize.options.floatWeights = true;
+  quantize.files.output = trainedModel(job.output);
+  quantize.files.importing.training = nullptr;
+  CompileOptions options = arguments.compile;
+  options.phases = {};
+  options.phases.jobs = arguments.compile.phases.jobs;
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  DiagnosticPrinter diagnostics(&context, job.model);
+  quantization::QuantizeReport report;
+  CompileStatus status = watchCompilation(
+      quantize.files, options, context, [&](const CompileOptions &watched) {
+        return quantizeFile(quantize, watched, context, report);
+      });
+  if (status == CompileStatus::InternalError)
+    exitNow(exit_internal);
+  return status == CompileStatus::WrongInput ? exit_wrong_input : exit_success;
+}
+
+/// Sees to it that --quantize is done: to the model that is trained first of
+/// all, to others between phases.
+static ExitCode arrangeQuantization(Arguments &arguments, CompileJob &job) {
+  if (arguments.quantize.empty())
+    return exit_success;
+  if (!arguments.train) {
+    arguments.compile.phases.quantize = [&arguments](ModuleOp module) {
+      return quantizeModule(module, arguments);
+    };
+    return exit_success;
+  }
+  ExitCode code = quantizeForTraining(job, arguments);
+  job.model = trainedModel(job.output);
+  job.importing = {};
+  arguments.compile.modelDirectory =
+      llvm::sys::path::parent_path(job.model).str();
+  return code;
+}
+
 static ExitCode run(Arguments &arguments, CompileJob &job) {
   CompileOptions &options = arguments.compile;
   if (options.modelDirectory.empty())
@@ -81,10 +126,8 @@ static ExitCode run(Arguments &arguments, CompileJob &job) {
   std::optional<KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
-  if (!arguments.quantize.empty())
-    options.phases.quantize = [&arguments](ModuleOp module) {
-      return quantizeModule(module, arguments);
-    };
+  if (ExitCode code = arrangeQuantization(arguments, job); code != exit_success)
+    return code;
   TrainingInfo info;
   if (arguments.train) {
     job.importing.training = &info;

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
-#include "compiler/Export/Export.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
@@ -26,10 +25,9 @@ using namespace tinh::tools;
 namespace {
 
 struct Arguments {
-  std::string data;
-  CompileJob job;
+  std::string weights = "int8";
+  QuantizeJob job;
   CompileOptions compile;
-  quantization::QuantizeOptions quantize;
 };
 
 const std::map<std::string, quantization::Method> kMethods = {
@@ -39,29 +37,34 @@ const std::map<std::string, quantization::Method> kMethods = {
     {"mse", quantization::Method::Mse}};
 
 void define(CLI::App &app, Arguments &arguments) {
-  app.add_option("MODEL", arguments.job.model, "the model's file, in f32")
+  app.add_option("MODEL", arguments.job.files.model, "the model's file, in f32")
       ->required();
-  app.add_option("--data", arguments.data, kDataHelp)
+  app.add_option("--data", arguments.job.data, kDataHelp)
       ->type_name("FOLDER|FILE.npz")
       ->required();
-  app.add_option("-o,--output", arguments.job.output,
+  app.add_option("-o,--output", arguments.job.files.output,
                  "the file to write: ONNX, or a JSON graph if it is called "
                  ".json")
       ->required();
-  app.add_option("--method", arguments.quantize.method,
+  app.add_option("--method", arguments.job.options.method,
                  "how ranges of activations are chosen: minmax, percentile, "
                  "entropy or mse; mse if not given")
       ->transform(CLI::CheckedTransformer(kMethods))
       ->type_name("METHOD");
-  app.add_option("--keep", arguments.quantize.keep,
+  app.add_option("--weights", arguments.weights,
+                 "int8, or f32: floats that the model makes bytes of, so that "
+                 "graph-compile --train can train them")
+      ->check(CLI::IsMember({"int8", "f32"}))
+      ->capture_default_str();
+  app.add_option("--keep", arguments.job.options.keep,
                  "a pattern, such as '*fc*': layers whose names fit one stay "
                  "in f32")
       ->type_name("PATTERN");
-  app.add_option("--min-sqnr", arguments.quantize.minSqnr,
+  app.add_option("--min-sqnr", arguments.job.options.minSqnr,
                  "keep the layers that lose most in f32, until each output has "
                  "at least so many dB of signal to noise")
       ->type_name("DB");
-  app.add_option("--max-drop", arguments.quantize.maxDrop,
+  app.add_option("--max-drop", arguments.job.options.maxDrop,
                  "the same, until at most this share, such as 0.01, of the "
                  "first output's rows has another largest element")
       ->check(CLI::Range(0.0, 1.0))
@@ -69,33 +72,12 @@ void define(CLI::App &app, Arguments &arguments) {
   add_jobs(app, &arguments.compile.phases.jobs);
 }
 
-/// Quantises the model for the samples, and writes it.
-LogicalResult quantizeFile(const Arguments &arguments, MLIRContext &context,
-                           const CompileOptions &options,
-                           quantization::QuantizeReport &report) {
-  const CompileJob &job = arguments.job;
-  OwningOpRef<ModuleOp> module =
-      readModel(job.model, job.importing, Phase::Graph, context);
-  if (!module)
-    return failure();
-  CompileReport compilation;
-  if (failed(annotateModule(*module, Phase::Graph, options)) ||
-      failed(runPhases(*module, Phase::Graph, Phase::Normalised, options.phases,
-                       compilation)))
-    return failure();
-  auto quantized = quantizeFor(*module, "--data", arguments.data,
-                               arguments.quantize, options, report);
-  if (!quantized)
-    return failure();
-  bool isJson = StringRef(job.output).ends_with(".json");
-  return (isJson ? exportJson : exportOnnx)(*quantized, job.output,
-                                            {options.modelDirectory});
-}
-
 ExitCode run(Arguments &arguments) {
+  arguments.job.option = "--data";
+  arguments.job.options.floatWeights = arguments.weights == "f32";
   CompileOptions &options = arguments.compile;
   options.modelDirectory =
-      llvm::sys::path::parent_path(arguments.job.model).str();
+      llvm::sys::path::parent_path(arguments.job.files.model).str();
   options.reproducerDirectory = ".";
   std::optional<KernelCache> cache;
   if (std::string directory = KernelCache::defaultDirectory();
@@ -105,11 +87,12 @@ ExitCode run(Arguments &arguments) {
   registerDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
-  DiagnosticPrinter diagnostics(&context, arguments.job.model);
+  DiagnosticPrinter diagnostics(&context, arguments.job.files.model);
   quantization::QuantizeReport report;
   CompileStatus status = watchCompilation(
-      arguments.job, options, context, [&](const CompileOptions &watched) {
-        return quantizeFile(arguments, context, watched, report);
+      arguments.job.files, options, context,
+      [&](const CompileOptions &watched) {
+        return quantizeFile(arguments.job, watched, context, report);
       });
   if (status == CompileStatus::InternalError)
     exitNow(exit_internal);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "quantize_for.h"
 
+#include "compiler/Export/Export.h"
 #include "compiler/Pipelines/ElementTypes.h"
 #include "dialects/graph/Graph.h"
 #include "inputs.h"
@@ -71,6 +72,28 @@ OwningOpRef<ModuleOp> quantizeFor(ModuleOp module, const std::string &option,
     emitError(UnknownLoc::get(module.getContext()), error.what());
     return {};
   }
+}
+
+LogicalResult quantizeFile(const QuantizeJob &job,
+                           const CompileOptions &compile, MLIRContext &context,
+                           quantization::QuantizeReport &report) {
+  const CompileJob &files = job.files;
+  OwningOpRef<ModuleOp> module =
+      readModel(files.model, files.importing, Phase::Graph, context);
+  if (!module)
+    return failure();
+  CompileReport compilation;
+  if (failed(annotateModule(*module, Phase::Graph, compile)) ||
+      failed(runPhases(*module, Phase::Graph, Phase::Normalised, compile.phases,
+                       compilation)))
+    return failure();
+  auto quantized =
+      quantizeFor(*module, job.option, job.data, job.options, compile, report);
+  if (!quantized)
+    return failure();
+  bool isJson = StringRef(files.output).ends_with(".json");
+  return (isJson ? exportJson : exportOnnx)(*quantized, files.output,
+                                            {compile.modelDirectory});
 }
 
 } // namespace tinh::tools

@@ -25,6 +25,19 @@ mlir::OwningOpRef<mlir::ModuleOp> quantizeFor(
     const quantization::QuantizeOptions &options, const CompileOptions &compile,
     quantization::QuantizeReport &report);
 
+/// A model's file, and the one that is written.
+struct QuantizeJob {
+  CompileJob files;
+  std::string option, data; ///< What names the samples.
+  quantization::QuantizeOptions options;
+};
+
+/// Writes the quantised form of a model: ONNX, or a JSON graph by its name.
+mlir::LogicalResult quantizeFile(const QuantizeJob &job,
+                                 const CompileOptions &compile,
+                                 mlir::MLIRContext &context,
+                                 quantization::QuantizeReport &report);
+
 } // namespace tinh::tools
 
 #endif // TINH_GRAPH_QUANTIZE_QUANTIZE_FOR_H
