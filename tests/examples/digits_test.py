@@ -47,6 +47,19 @@ class DigitsTest(unittest.TestCase):
             self.assertLess(hits(), 900)
             run(EXAMPLES / "train_more", step, data, state)
             self.assertGreater(hits(state), 1750)
+            self.becomes_int8(out)
+
+    def becomes_int8(self, out):
+        said = run(sys.executable, "-B", DIGITS.parent / "int8.py", BIN, out)
+        rows = re.findall(r"^(\S.*\S) +([\d.]+) +([\d.]+) +([\d,]+)$", said, re.M)
+        accuracy = {name: float(percent) for name, percent, _, _ in rows}
+        size = {name: int(bytes.replace(",", "")) for name, _, _, bytes in rows}
+        self.assertEqual(len(rows), 4, said)
+        lost = accuracy["f32"] - accuracy["int8 after training"]
+        self.assertLessEqual(lost, 0.3, said)
+        for name in ("int8 trained", "int8 trained, with scales"):
+            self.assertGreaterEqual(accuracy[name], accuracy["f32"], said)
+            self.assertLess(size[name], 0.3 * size["f32"], said)
 
 
 if __name__ == "__main__":

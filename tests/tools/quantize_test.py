@@ -167,6 +167,31 @@ class Quantize(tool_test.ToolTest):
             },
         )
 
+    def test_weights_may_stay_floats(self):
+        """The same numbers, from weights that a training step can change."""
+        self.succeeds()
+        integers = run(self.output, self.x)
+        text = self.succeeds("--weights=f32")
+        self.assertIn(" 0 activations with channels made alike", text)
+        model = onnx.load(self.output)
+        onnx.checker.check_model(model, full_check=True)
+        tensors = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+        original = {
+            t.name: numpy_helper.to_array(t)
+            for t in onnx.load(self.model).graph.initializer
+        }
+        for name in ("w0", "w1", "w2", "w3"):
+            np.testing.assert_array_equal(tensors[name], original[name])
+        pairs = {}
+        for node in model.graph.node:
+            if node.input[0] in original and node.op_type == "QuantizeLinear":
+                pairs[node.output[0]] = list(node.input)[1:]
+        self.assertEqual(len(pairs), 4)
+        for node in model.graph.node:
+            if node.input[0] in pairs:  # One scale, not two that are equal.
+                self.assertEqual(list(node.input)[1:], pairs[node.input[0]])
+        self.assertGreater(sqnr(integers, run(self.output, self.x)), 15)
+
     def test_layers_of_the_artifact_multiply_bytes(self):
         self.succeeds()
         done = self.run_tool("graph-compile", self.output, "--emit=optimised")
@@ -211,7 +236,7 @@ class Quantize(tool_test.ToolTest):
 
         self.fails(compile("--quantize=absent.npz"), "--quantize", "absent.npz")
         for options in (
-            ["--train", "--loss=mse", "--optimizer=sgd"],
+            ["--loadable-weights"],
             ["--precision=bf16"],
             ["--target=cuda"],
             ["--emit=normalised"],
