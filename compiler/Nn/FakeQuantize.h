@@ -31,10 +31,9 @@ struct QuantizedGradients {
 QuantizedGradients straightThrough(const Tensor &x, const Quantizer &quantizer,
                                    const Tensor &dy, const eager::Call &call);
 
-/// The factor of the scale's gradient: 1 / √(N · high), N being the elements of
-/// x that share a scale. It makes steps of scales as large as those of weights.
-double learnedStepFactor(const Tensor &x, const Quantizer &quantizer,
-                         const eager::Call &call);
+/// The factor of the scale's gradient, 1 / √(numbers that share a scale ·
+/// high). It makes steps of scales as large as those of weights.
+double learnedStepFactor(int64_t numbers, double high);
 
 } // namespace tinh::nn
 

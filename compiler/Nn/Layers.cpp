@@ -37,7 +37,9 @@ void Linear::infer(const Shape &input) {
     set_shape(weight, {out, input[input.size() - 1]});
 }
 
-Tensor Linear::forward(const Tensor &x) { return linear(x, weight, bias); }
+Tensor Linear::forward(const Tensor &x) {
+  return linear(quantized_input(x), quantized_weight(weight), bias);
+}
 
 //===----------------------------------------------------------------------===//
 // Embedding

@@ -100,8 +100,9 @@ Conv1d::Conv1d(int64_t in, int64_t out, const IntArray &kernel,
                false) {}
 
 Tensor Conv1d::forward(const Tensor &x) {
-  return conv1d(padded(x), weight, bias, options.stride, options.padding,
-                options.dilation, options.groups);
+  return conv1d(quantized_input(padded(x)), quantized_weight(weight), bias,
+                options.stride, options.padding, options.dilation,
+                options.groups);
 }
 
 Conv2d::Conv2d(int64_t in, int64_t out, const IntArray &kernel,
@@ -110,8 +111,9 @@ Conv2d::Conv2d(int64_t in, int64_t out, const IntArray &kernel,
                false) {}
 
 Tensor Conv2d::forward(const Tensor &x) {
-  return conv2d(padded(x), weight, bias, options.stride, options.padding,
-                options.dilation, options.groups);
+  return conv2d(quantized_input(padded(x)), quantized_weight(weight), bias,
+                options.stride, options.padding, options.dilation,
+                options.groups);
 }
 
 ConvTranspose1d::ConvTranspose1d(int64_t in, int64_t out,
@@ -120,9 +122,9 @@ ConvTranspose1d::ConvTranspose1d(int64_t in, int64_t out,
     : ConvBase(in, out, kernel, 1, options, PaddingMode::Zeros, true) {}
 
 Tensor ConvTranspose1d::forward(const Tensor &x) {
-  return conv_transpose(x, weight, bias, options.stride, options.padding,
-                        options.output_padding, options.dilation,
-                        options.groups);
+  return conv_transpose(quantized_input(x), quantized_weight(weight), bias,
+                        options.stride, options.padding, options.output_padding,
+                        options.dilation, options.groups);
 }
 
 ConvTranspose2d::ConvTranspose2d(int64_t in, int64_t out,
@@ -131,9 +133,9 @@ ConvTranspose2d::ConvTranspose2d(int64_t in, int64_t out,
     : ConvBase(in, out, kernel, 2, options, PaddingMode::Zeros, true) {}
 
 Tensor ConvTranspose2d::forward(const Tensor &x) {
-  return conv_transpose(x, weight, bias, options.stride, options.padding,
-                        options.output_padding, options.dilation,
-                        options.groups);
+  return conv_transpose(quantized_input(x), quantized_weight(weight), bias,
+                        options.stride, options.padding, options.output_padding,
+                        options.dilation, options.groups);
 }
 
 } // namespace tinh::nn

@@ -182,7 +182,9 @@ SmallVector<Value> PairBuilder::buildGradient(Block &block) {
   Call call{"straight_through", At{}};
   nn::QuantizedGradients gradients =
       nn::straightThrough(x, quantizer, dy, call);
-  Tensor scale = mul(gradients.scale, learnedStepFactor(x, quantizer, call));
+  double factor =
+      nn::learnedStepFactor(x.numel() / quantizer.scale.numel(), pair.high);
+  Tensor scale = mul(gradients.scale, factor);
   return {function.value(gradients.x), function.value(scale)};
 }
 

@@ -19,6 +19,7 @@
 #include "tinh/nn/layers.h"
 #include "tinh/nn/module.h"
 #include "tinh/nn/norms.h"
+#include "tinh/nn/quantization.h"
 #include "tinh/nn/recurrent.h"
 #include "tinh/nn/windows.h"
 

@@ -9,12 +9,13 @@
 #define TINH_NN_LAYERS_H
 
 #include "tinh/nn/module.h"
+#include "tinh/nn/quantization.h"
 
 namespace tinh::nn {
 
 /// x · weightᵀ + bias over the last dimension. First values are PyTorch's: even
 /// in ±1/√in.
-class Linear : public Module {
+class Linear : public QuantizableLayer {
 public:
   Linear(int64_t in, int64_t out, bool has_bias = true);
   std::string type_name() const override { return "Linear"; }

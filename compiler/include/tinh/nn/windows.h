@@ -33,8 +33,10 @@ struct ConvTransposeOptions {
 };
 
 /// What all convolutions have. First values are PyTorch's: even in ±1/√fan in.
-class ConvBase : public Module {
+class ConvBase : public QuantizableLayer {
 public:
+  int64_t output_axis() const override { return isTransposed ? 1 : 0; }
+
   Tensor
       weight;  ///< [out, in / groups, kernel…]; transposed: in and out swapped.
   Tensor bias; ///< [out], or none.
