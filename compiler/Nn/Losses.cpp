@@ -13,6 +13,7 @@
 #include "compiler/Nn/Losses.h"
 
 #include "compiler/Nn/OptionReader.h"
+#include "tinh/autograd.h"
 
 using namespace tinh;
 using namespace tinh::eager;
@@ -135,6 +136,31 @@ Tensor tinh::kl_div(Operand x, Operand target, bool logTarget,
   return reduced(losses, reduction, call);
 }
 
+/// T² Σ p_teacher · (log p_teacher - log p_student), for each example.
+Tensor tinh::distillation_loss(Operand student, Operand teacher,
+                               const DistillationOptions &options) {
+  Call call{"distillation_loss", student.at};
+  auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
+  Tensor x = toTensor(student, call), t = toTensor(teacher, call);
+  if (is_grad_enabled()) // Where nothing is recorded, there is nothing to stop.
+    t = stop_gradient(op(t));
+  requireSameShape(x, t, call);
+  if (!(options.temperature > 0))
+    fail(call, "temperature is ", options.temperature, "; it must be above 0");
+  if (x.dim(call.at) == 0)
+    fail(call, "there are no classes in shape []");
+  int64_t axis = x.dim(call.at) == 1 ? 0 : 1;
+  auto logarithms = [&](const Tensor &logits) {
+    Tensor softened = div(op(logits), options.temperature);
+    return log_softmax(op(softened), axis);
+  };
+  Tensor losses = kl_div(op(logarithms(x)), op(logarithms(t)),
+                         /*log_target=*/true, Reduction::None);
+  losses = sum(op(losses), axis);
+  losses = mul(op(losses), options.temperature * options.temperature);
+  return reduced(losses, options.reduction, call);
+}
+
 //===----------------------------------------------------------------------===//
 // By name
 //===----------------------------------------------------------------------===//
@@ -226,6 +252,15 @@ static const std::vector<std::pair<std::string, Maker>> kLosses = {
            name, [at, logTarget, how = reductionOf(options)](auto &x, auto &t) {
              return kl_div({x, at}, {t, at}, logTarget, how);
            });
+     }},
+    {"distillation",
+     [](std::string name, OptionReader &options, At at) {
+       DistillationOptions all;
+       all.temperature = options.number("temperature", all.temperature);
+       all.reduction = reductionOf(options);
+       return Loss(name, [at, all](auto &x, auto &t) {
+         return distillation_loss({x, at}, {t, at}, all);
+       });
      }},
 };
 

@@ -8,6 +8,7 @@
 #include "compiler/Training/FunctionBuilder.h"
 
 #include "compiler/Eager/Function/TracedViews.h"
+#include "compiler/Training/Teacher.h"
 #include "compiler/Training/TrainingForm.h"
 
 using namespace mlir;
@@ -159,6 +160,17 @@ LogicalResult FunctionBuilder::addModel(bool inTraining) {
   for (Value result : main.front().getTerminator()->getOperands())
     outputs.push_back(tensor(mapping.lookup(result)));
   return success();
+}
+
+Tensor FunctionBuilder::addTeacher(func::FuncOp teacher) {
+  IRMapping of;
+  for (BlockArgument argument : teacher.getArguments()) {
+    auto index = studentArgument(teacher, argument.getArgNumber(), main);
+    of.map(argument, mapping.lookup(main.getArgument(*index)));
+  }
+  for (Operation &op : teacher.front().without_terminator())
+    raw().clone(op, of);
+  return tensor(of.lookup(teacher.front().getTerminator()->getOperand(0)));
 }
 
 //===----------------------------------------------------------------------===//

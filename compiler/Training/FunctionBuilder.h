@@ -40,6 +40,9 @@ public:
   /// Copies the model. In training its batch norms normalise by their batch,
   /// its dropouts are random, and gradients pass what is quantised.
   mlir::LogicalResult addModel(bool inTraining);
+  /// Copies `teacher`, which reads the inputs of the model; gives its first
+  /// output.
+  Tensor addTeacher(mlir::func::FuncOp teacher);
   Tensor addInput(llvm::StringRef inputName, mlir::Type type);
   Tensor addVariable(mlir::StringAttr variable, mlir::Type type);
   /// What the model's result, or a value made of it, is.

@@ -37,6 +37,9 @@ struct TrainingOptions {
   /// Patterns of names, of which a weight that is trained fits one; none: all
   /// are trained, or those that the model's file says.
   std::vector<std::string> trainable;
+  /// A model to learn from, and options: "teacher.onnx,temperature=4". Empty:
+  /// there is none.
+  std::string distill;
   /// Scales of quantised tensors are trained, too.
   bool learnScales = false;
 };

@@ -12,6 +12,7 @@
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Training/FunctionBuilder.h"
 #include "compiler/Training/StraightThrough.h"
+#include "compiler/Training/Teacher.h"
 #include "compiler/Training/Training.h"
 #include "tinh/losses.h"
 #include "tinh/optim.h"
@@ -42,7 +43,7 @@ std::pair<std::string, Options> parse(const std::string &text) {
 class TrainingBuilder {
 public:
   TrainingBuilder(func::FuncOp main, const TrainingOptions &options)
-      : main(main), module(main->getParentOfType<ModuleOp>()),
+      : main(main), module(main->getParentOfType<ModuleOp>()), options(options),
         loss(makeLoss(options.loss)), rule(makeRule(options.optimizer)) {}
 
   LogicalResult run();
@@ -61,6 +62,7 @@ private:
   LogicalResult buildEvaluate();
   LogicalResult buildPredict();
   FailureOr<Tensor> addLoss(FunctionBuilder &function);
+  Tensor addDistillation(FunctionBuilder &function);
   LogicalResult update(FunctionBuilder &function, const Tensor &lossValue);
   void updateParameter(const std::pair<StringAttr, Tensor> &parameter,
                        const Tensor &gradient, const std::vector<Tensor> &state,
@@ -75,8 +77,10 @@ private:
 
   func::FuncOp main;
   ModuleOp module;
+  const TrainingOptions &options;
   Loss loss;
   optim::Rule rule;
+  std::optional<Teacher> teacher;
   llvm::StringSet<> trainable;
   llvm::StringSet<> scales;     ///< Of quantised tensors, among the variables.
   llvm::StringSet<> ofTheModel; ///< The names of its variables.
@@ -98,6 +102,13 @@ FailureOr<Tensor> TrainingBuilder::addLoss(FunctionBuilder &function) {
     return value;
   return main.emitError() << "loss \"" << loss.name()
                           << "\" is not one number; choose another reduction";
+}
+
+/// What the model still has to learn of its teacher.
+Tensor TrainingBuilder::addDistillation(FunctionBuilder &function) {
+  Tensor taught = function.addTeacher(teacher->main());
+  return distillation_loss(function.outputs[0], taught,
+                           {.temperature = teacher->temperature});
 }
 
 /// A variable of the optimizer.
@@ -219,6 +230,9 @@ LogicalResult TrainingBuilder::buildStep() {
   FailureOr<Tensor> value = addLoss(function);
   if (failed(value))
     return failure();
+  if (teacher)
+    value = *value * (1 - teacher->weight) +
+            addDistillation(function) * teacher->weight;
   function.addResult("loss", *value);
   if (failed(update(function, *value)))
     return failure();
@@ -273,6 +287,12 @@ LogicalResult TrainingBuilder::run() {
       !gradients::isDifferentiable(main.getResultTypes()[0]))
     return main.emitError("the model's first output, which the loss is about, "
                           "is no tensor of floating-point numbers");
+  if (!options.distill.empty()) {
+    auto read = readTeacher(options.distill, main);
+    if (failed(read))
+      return failure();
+    teacher = std::move(*read);
+  }
   if (failed(buildStep()) || failed(buildEvaluate()) || failed(buildPredict()))
     return failure();
   main.erase();

@@ -248,6 +248,8 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--optimizer=" + options.optimizer);
   for (const std::string &pattern : options.trainable)
     steps.commandLine.push_back("--trainable=" + pattern);
+  if (!options.distill.empty())
+    steps.commandLine.push_back("--distill=" + options.distill);
   if (options.learnScales)
     steps.commandLine.push_back("--learn-scales");
   return steps;

@@ -72,6 +72,28 @@ TEST(Losses, TakeWeightsAsPyTorchDoes) {
   }
 }
 
+/// By hand, for two classes, of which p is the first one's probability.
+TEST(Losses, DistillsByTheDivergenceOfSoftenedProbabilities) {
+  auto first = [](double a, double b) { return 1 / (1 + std::exp(b - a)); };
+  Tensor student = requires_grad(tensor({{1.0, -2.0}, {0.5, 3.0}}));
+  Tensor teacher = requires_grad(tensor({{4.0, 0.0}, {-1.0, 1.0}}));
+  double expected = 0, slope = 0;
+  for (auto [s, t] : {std::pair(first(0.5, -1), first(2, 0)),
+                      std::pair(first(0.25, 1.5), first(-0.5, 0.5))}) {
+    expected +=
+        4 * (t * std::log(t / s) + (1 - t) * std::log((1 - t) / (1 - s)));
+    slope = slope == 0 ? 2 * (s - t) : slope;
+  }
+  Tensor loss = distillation_loss(student, teacher, {.temperature = 2});
+  EXPECT_NEAR(detach(loss).item<double>(), expected / 2, 1e-5);
+  backward(loss);
+  EXPECT_NEAR(grad_of(student).to_vector<double>()[0], slope / 2, 1e-5);
+  EXPECT_FALSE(grad_of(teacher).defined());
+  Loss named = losses::make("distillation", {{"temperature", 2.0}});
+  EXPECT_NEAR(detach(named(student, teacher)).item<double>(), expected / 2,
+              1e-5);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
@@ -126,6 +148,9 @@ TEST(Losses, SayWhatDoesNotFit) {
               "use cross_entropy");
   expectError([&] { huber_loss(x, x, 0); }, "above 0");
   expectError([&] { smooth_l1_loss(x, x, -1); }, "not be negative");
+  expectError([&] { distillation_loss(x, zeros({2, 4})); },
+              "does not broadcast");
+  expectError([&] { distillation_loss(x, x, {.temperature = 0}); }, "above 0");
 }
 
 TEST(Losses, SayWhichThereAre) {

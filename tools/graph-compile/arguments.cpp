@@ -60,6 +60,10 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
   app.add_option("--trainable", arguments.training.trainable,
                  "a pattern, such as 'fc*': of the weights only those are "
                  "trained whose names fit one; others stay as they are");
+  app.add_option("--distill", arguments.training.distill,
+                 "TEACHER.onnx[,temperature=4][,weight=0.5]: learn from the "
+                 "outputs of another model of the same inputs, too")
+      ->type_name("MODEL[,OPTION=VALUE…]");
   app.add_flag("--learn-scales", arguments.training.learnScales,
                "train the scales of quantised tensors, too");
 }
@@ -223,9 +227,10 @@ bool checkTraining(const Arguments &arguments, Phase from) {
   };
   if (!arguments.train)
     return (training.loss.empty() && training.optimizer.empty() &&
-            training.trainable.empty() && !training.learnScales) ||
-           fail("--loss, --optimizer, --trainable and --learn-scales are about "
-                "--train");
+            training.trainable.empty() && training.distill.empty() &&
+            !training.learnScales) ||
+           fail("--loss, --optimizer, --trainable, --distill and "
+                "--learn-scales are about --train");
   if (from >= Phase::Differentiated)
     return fail("--train takes models in phase " +
                 phaseNames(Phase::Normalised) + ", not '" + arguments.from +

@@ -83,6 +83,18 @@ binary_cross_entropy_with_logits(Operand logits, Operand target,
 Tensor kl_div(Operand x, Operand target, bool log_target = false,
               Reduction reduction = Reduction::Mean);
 
+struct DistillationOptions {
+  /// Above 1, what is less probable counts more.
+  double temperature = 4;
+  Reduction reduction = Reduction::Mean;
+};
+/// How far the student's probabilities are from the teacher's: the divergence
+/// temperature² · KL(softmax(teacher / temperature) ‖ softmax(student /
+/// temperature)) of logits [N, C, …], or [C]; the teacher gets no gradient.
+/// Mean is over examples, not elements.
+Tensor distillation_loss(Operand student, Operand teacher,
+                         const DistillationOptions &options = {});
+
 /// A loss with its options.
 class Loss {
 public:
@@ -121,8 +133,8 @@ namespace losses {
 
 /// "mse", "l1", "huber" (delta), "smooth_l1" (beta), "cross_entropy"
 /// (label_smoothing, ignore_index, probabilities: what targets are),
-/// "bce_with_logits", "nll" (ignore_index) or "kl_div" (log_target); all with
-/// `reduction`: "mean", "sum" or "none".
+/// "bce_with_logits", "nll" (ignore_index) "kl_div" (log_target) or
+/// "distillation" (temperature); all with `reduction`: "mean", "sum" or "none".
 Loss make(std::string_view name, const Options &options = {},
           At at = At::current());
 
