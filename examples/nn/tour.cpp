@@ -142,6 +142,31 @@ static void group() {
       std::cout << name << ' ' << tensor.shape() << '\n';
 }
 
+static void quantize() {
+  Tensor x = tinh::tensor({-1.3, 0.1, 0.26, 7.0});
+  std::cout << tinh::fake_quantize(x, 0.5, 0, {.quant_min = -8, .quant_max = 7})
+            << '\n';
+
+  tinh::Generator generator(1);
+  auto [points, labels] = clusters(generator);
+  auto net = nn::make<Net>();
+  net->initialize(generator);
+  nn::prepare_quantization(*net, {.learn_scales = true});
+  net(points);                    // Scales follow what is seen.
+  nn::set_observing(*net, false); // From now on they are learned.
+
+  optim::Optimizer optimizer(net->parameters(), optim::sgd({.lr = 0.05}));
+  for (int epoch = 0; epoch < 50; ++epoch) {
+    Tensor loss = tinh::cross_entropy(net(points), labels);
+    optimizer.zero_grad();
+    tinh::backward(loss);
+    optimizer.step();
+  }
+  net->eval();
+  Tensor right = net(points).argmax(1) == labels;
+  std::cout << (right.to(tinh::float32).mean() > 0.95) << '\n';
+}
+
 int main() {
   make();
   list();
@@ -150,4 +175,5 @@ int main() {
   lose();
   train();
   group();
+  quantize();
 }
