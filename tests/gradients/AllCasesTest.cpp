@@ -45,7 +45,6 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"shift_left", integers},
       {"shift_right", integers},
       {"quantize", discrete},
-      {"dequantize", integers},
       {"unpack_int4", integers},
       {"compare", discrete},
       {"isnan", discrete},

@@ -67,6 +67,14 @@ std::vector<GradientCase> elementwiseCases() {
        "2x3",
        "%y = graph.cast %0 : !t0 to !y",
        {.step = 0.125, .tolerance = 1e-6}},
+      {"dequantize",
+       {"2x1"},
+       "2x3",
+       R"(
+        %x = graph.constant dense<[[1, -2, 100], [-128, 127, 0]]> : tensor<2x3xi8>
+        %z = graph.constant dense<[[3], [-100]]> : tensor<2x1xi8>
+        %y = graph.dequantize %x scale %0 zero_point %z
+            : tensor<2x3xi8>, !t0, tensor<2x1xi8> -> !y)"},
       binary("add"),
       binary("sub"),
       binary("mul"),

@@ -275,6 +275,18 @@ template <typename Op> static void differentiateRemainder(Vjp<Op> &vjp) {
   });
 }
 
+/// (x - zero point) · scale: integers have no gradient, their scale has.
+static void differentiateDequantize(Vjp<graph::DequantizeOp> &vjp) {
+  vjp.give(1, [&] {
+    GraphOps &ops = vjp.ops;
+    Type i32 = IntegerType::get(vjp.op.getContext(), 32);
+    Value x = ops.cast(vjp.op.getX(), i32);
+    if (Value zero = vjp.op.getZeroPoint())
+      x = ops.sub(x, ops.cast(zero, i32));
+    return ops.mul(vjp.dy(), ops.cast(x, getElementTypeOrSelf(vjp.y())));
+  });
+}
+
 static void differentiateWhere(Vjp<graph::WhereOp> &vjp) {
   GraphOps &ops = vjp.ops;
   Value condition = vjp.op.getCondition(), zero = ops.scalarLike(vjp.y(), 0);
@@ -330,6 +342,7 @@ void attachElementwiseRules(MLIRContext *context) {
   attachRule<graph::ModOp, differentiateRemainder<graph::ModOp>>(context);
   attachRule<graph::FmodOp, differentiateRemainder<graph::FmodOp>>(context);
   attachRule<graph::WhereOp, differentiateWhere>(context);
+  attachRule<graph::DequantizeOp, differentiateDequantize>(context);
 }
 
 } // namespace tinh::gradients
