@@ -41,7 +41,7 @@ QuantizedGradients nn::straightThrough(const Tensor &x,
                                        const Tensor &dy, const Call &call) {
   auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
   auto limit = [&](double bound) {
-    return sub(Operand(bound, call.at), op(quantizer.zero_point));
+    return sub(Operand(bound, call.at), op(quantizer.zeroPoint));
   };
   Tensor quotient = div(op(x), op(quantizer.scale));
   Tensor rounded = round(op(quotient));
@@ -91,9 +91,9 @@ static Tensor quantised(const Tensor &x, const Quantizer &quantizer,
                         const Call &call) {
   auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
   Tensor quotient = div(op(x), op(quantizer.scale));
-  Tensor level = add(op(round(op(quotient))), op(quantizer.zero_point));
+  Tensor level = add(op(round(op(quotient))), op(quantizer.zeroPoint));
   level = clamp(op(level), quantizer.low, quantizer.high);
-  level = sub(op(level), op(quantizer.zero_point));
+  level = sub(op(level), op(quantizer.zeroPoint));
   return mul(op(level), op(quantizer.scale));
 }
 

@@ -16,7 +16,7 @@ namespace tinh::nn {
 /// How floats become integers q, which stand for (q - zero point) · scale. Both
 /// are floats here, and broadcast to what is quantised.
 struct Quantizer {
-  Tensor scale, zero_point;
+  Tensor scale, zeroPoint;
   double low, high; ///< The least and the largest integer.
 };
 

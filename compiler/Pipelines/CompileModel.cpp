@@ -64,6 +64,7 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   CompileJob job;
   job.model = request.model;
   job.output = request.output;
+  job.importing.loadWeights = request.loadWeights;
   for (const auto &[name, shape] : request.shapes)
     job.importing.shapes[name].assign(shape.begin(), shape.end());
   CompileOptions options = convert(request);
@@ -71,7 +72,9 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   if (const auto &training = request.training) {
     job.importing.training = &info;
     options.phases.training = training::trainingSteps(
-        {training->loss, training->optimizer, training->trainable}, info);
+        {training->loss, training->optimizer, training->trainable,
+         training->distill, training->learnScales},
+        info);
   }
   if (!request.memoryBudget.empty())
     options.phases.memoryBudget = parseMemoryBudget(request.memoryBudget);

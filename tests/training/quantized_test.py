@@ -159,6 +159,28 @@ class QuantizedTest(tool_test.ToolTest):
             halves += np.isclose(ratio, 0.5).sum()
         self.assertGreater(halves, 0)
 
+    def test_scales_of_integer_weights(self):
+        """There is nothing to round, and so no factor."""
+        levels = np.random.default_rng(1).integers(-128, 128, (DEPTH, COLUMNS))
+        self.weights["w"] = levels.astype(np.int8)
+        self.nodes = [
+            helper.make_node(
+                "DequantizeLinear", ["w", "w_scale", "w_zero"], ["w_d"], axis=1
+            ),
+            helper.make_node("MatMul", ["x", "w_d"], ["y"]),
+        ]
+        self.write()
+        step = ("--train", "--loss=mse,reduction=sum", "--optimizer=sgd,lr=1e-8")
+        done = self.run_tool("graph-compile", "model.onnx", *step, "-o", "step.so")
+        self.fails(done, "the model has no weights that could be trained")
+        self.compile("model.onnx", "step.so", *step, "--learn-scales")
+        state = self.train("step.so")
+        before = self.weights["w_scale"]
+        dy = 2 * (self.x @ (levels * before) - self.target)
+        gradient = (self.x.T @ dy * levels).sum(0)
+        self.assertNear(state["w_scale"], before - 1e-8 * gradient, 1e-5)
+        self.assertGreater(np.abs(state["w_scale"] / before - 1).max(), 1e-3)
+
     def test_four_bits(self):
         self.weights["w"] /= 10
         zero = helper.make_tensor("w_zero", TensorProto.INT4, [COLUMNS], [0] * COLUMNS)

@@ -49,6 +49,11 @@ struct TrainingRequest {
   /// Patterns, such as "fc*", of the names of the weights that are trained;
   /// none: all.
   std::vector<std::string> trainable;
+  /// A model to learn from, too, with options: "teacher.onnx,temperature=4".
+  /// Empty: none.
+  std::string distill = {};
+  /// Train the scales of quantised tensors, too.
+  bool learnScales = false;
 };
 
 /// What runs a model's kernels.
@@ -81,6 +86,9 @@ struct CompileRequest {
   std::string output;
   /// Shapes, in elements, of the inputs that the model leaves open, by name.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// A .safetensors file, such as the state of a training step, whose tensors
+  /// replace the model's weights of their names. Empty: the model's own.
+  std::string loadWeights;
   /// Make an artifact that trains, with functions train_step, evaluate and
   /// predict in place of the model itself.
   std::optional<TrainingRequest> training;
