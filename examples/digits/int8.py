@@ -102,6 +102,8 @@ def main():
     experiment.report("int8 trained", "trained.so")
     experiment.train("--learn-scales")
     experiment.report("int8 trained, with scales", "trained.so")
+    experiment.train("--distill=digits64.onnx")
+    experiment.report("int8 taught by f32", "trained.so")
 
 
 if __name__ == "__main__":
