@@ -25,9 +25,9 @@ struct QuantizedGradients {
 };
 
 /// The gradients of (q - zero point) · scale by x and the scale, for `dy`, its
-/// own: rounding is taken for the identity (straight-through). What is clipped
-/// passes nothing to x. That of the scale is
-/// the learned step size's (Esser et al., 2020), without its factor.
+/// own: rounding is taken for the identity (straight-through), and what is
+/// clipped passes nothing to x. That of the scale is the learned step size's
+/// (Esser et al., 2020), without its factor.
 QuantizedGradients straightThrough(const Tensor &x, const Quantizer &quantizer,
                                    const Tensor &dy, const eager::Call &call);
 
