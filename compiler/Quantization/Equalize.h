@@ -18,12 +18,14 @@
 #ifndef TINH_COMPILER_QUANTIZATION_EQUALIZE_H
 #define TINH_COMPILER_QUANTIZATION_EQUALIZE_H
 
+#include "compiler/Calibration/Probe.h"
 #include "compiler/Quantization/Layers.h"
-#include "compiler/Quantization/Probe.h"
 
 #include <optional>
 
 namespace tinh::quantization {
+
+using calibration::Model;
 
 /// Layers that read one value whose channels can be scaled.
 struct ChannelGroup {

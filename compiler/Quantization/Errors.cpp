@@ -97,7 +97,7 @@ FailureOr<std::vector<LayerError>> measureErrors(const Model &model,
     Range range = ranges.lookup(original.input->get());
     giveErrors(probe, layer, quantizedResult(probe, layer, plan, range));
   }
-  auto visit = [&](const Probe::Results &results) {
+  auto visit = [&](const Results &results) {
     for (auto [i, of] : llvm::enumerate(sums)) {
       add(of.squares, results[3 * i]);
       add(of.errors, results[3 * i + 1]);
@@ -128,7 +128,7 @@ FailureOr<Outputs> Outputs::of(const Model &model) {
   auto first = transforms::tensorType(end->getOperand(0));
   if (first.getRank() > 0)
     outputs.rowSize = static_cast<size_t>(first.getShape().back());
-  auto visit = [&](const Probe::Results &results) {
+  auto visit = [&](const Results &results) {
     outputs.values.push_back(results);
   };
   if (failed(probe.run(visit)))

@@ -38,7 +38,7 @@ public:
   bool haveDecisions() const { return rowSize > 1; }
 
 private:
-  std::vector<Probe::Results> values;
+  std::vector<Results> values;
   size_t rowSize = 1; ///< Of the first output.
 };
 

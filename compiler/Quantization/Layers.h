@@ -8,8 +8,7 @@
 #ifndef TINH_COMPILER_QUANTIZATION_LAYERS_H
 #define TINH_COMPILER_QUANTIZATION_LAYERS_H
 
-#include "compiler/Import/ExternalData.h"
-#include "dialects/graph/Graph.h"
+#include "compiler/Calibration/Constants.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -17,6 +16,9 @@
 #include <string>
 
 namespace tinh::quantization {
+
+using calibration::createFloats;
+using calibration::evaluate;
 
 /// A convolution or matrix product whose weights are constant.
 struct Layer {
@@ -47,16 +49,6 @@ bool readsBytes(mlir::OpOperand &use);
 
 /// The layer in a copy of its model.
 Layer copied(const Layer &layer, const mlir::IRMapping &copy);
-
-/// The elements of an expression of constants, as floats, or nothing after a
-/// diagnostic.
-mlir::FailureOr<std::vector<float>> evaluate(mlir::Value value,
-                                             MappedFiles &files);
-
-/// A constant with these elements.
-mlir::Value createFloats(mlir::OpBuilder &builder, mlir::Location location,
-                         llvm::ArrayRef<int64_t> shape,
-                         llvm::ArrayRef<float> values);
 
 /// Makes a bias another one: of a channel and what it was. Fails, after a
 /// diagnostic, if it cannot be read.

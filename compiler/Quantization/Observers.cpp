@@ -44,7 +44,7 @@ static FailureOr<RangeOf> observeLimits(const Model &model,
   RangeOf ranges;
   for (Value value : values)
     ranges[value] = {INFINITY, -INFINITY};
-  auto visit = [&](const Probe::Results &results) {
+  auto visit = [&](const Results &results) {
     for (auto [i, entry] : llvm::enumerate(ranges)) {
       // NaN stays, in either.
       double low = results[2 * i][0], high = results[2 * i + 1][0];
@@ -96,7 +96,7 @@ FailureOr<RangeOf> observeRanges(const Model &model, ArrayRef<Value> values,
     histograms.push_back({range, std::vector<double>(kBins)});
     probe.give(countInBins(probe.b, probe[value], range));
   }
-  auto visit = [&](const Probe::Results &results) {
+  auto visit = [&](const Results &results) {
     for (auto [histogram, counts] : llvm::zip_equal(histograms, results))
       for (auto [sum, count] : llvm::zip_equal(histogram.counts, counts))
         sum += count;
@@ -121,7 +121,7 @@ observeMagnitudes(const Model &model, ArrayRef<ChannelQuery> queries) {
     probe.give(reduceAll(probe.b, graph::ReduceKind::Max, magnitude, axis));
     found.emplace_back(tensorType(value).getDimSize(axis));
   }
-  auto visit = [&](const Probe::Results &results) {
+  auto visit = [&](const Results &results) {
     for (auto [most, result] : llvm::zip_equal(found, results))
       for (auto [a, b] : llvm::zip_equal(most, result))
         a = std::max(a, b);

@@ -13,12 +13,16 @@
 #ifndef TINH_COMPILER_QUANTIZATION_OBSERVERS_H
 #define TINH_COMPILER_QUANTIZATION_OBSERVERS_H
 
-#include "compiler/Quantization/Probe.h"
+#include "compiler/Calibration/Probe.h"
 #include "compiler/Quantization/Ranges.h"
 
 #include "llvm/ADT/MapVector.h"
 
 namespace tinh::quantization {
+
+using calibration::Model;
+using calibration::Probe;
+using calibration::Results;
 
 using RangeOf = llvm::MapVector<mlir::Value, Range>;
 

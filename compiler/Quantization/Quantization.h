@@ -16,15 +16,16 @@
 #ifndef TINH_COMPILER_QUANTIZATION_QUANTIZATION_H
 #define TINH_COMPILER_QUANTIZATION_QUANTIZATION_H
 
-#include "compiler/Pipelines/Compile.h"
+#include "compiler/Calibration/Probe.h"
 #include "compiler/Quantization/Ranges.h"
-#include "tinh/runtime.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tinh::quantization {
+
+using calibration::Samples;
 
 struct QuantizeOptions {
   Method method = Method::Mse;
@@ -39,9 +40,6 @@ struct QuantizeOptions {
   /// trained.
   bool floatWeights = false;
 };
-
-/// The inputs of each run, in the order of the model's.
-using Samples = std::vector<std::vector<tinh_buffer_t>>;
 
 /// A product with constant weights.
 struct LayerReport {

@@ -5,14 +5,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Quantization/Probe.h"
+#include "compiler/Calibration/Probe.h"
 
 #include "compiler/Support/Files.h"
 #include "tinh/runtime.hpp"
 
 using namespace mlir;
 
-namespace tinh::quantization {
+namespace tinh::calibration {
 
 static func::FuncOp mainOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>(graph::names::kMain);
@@ -46,38 +46,48 @@ void Probe::setResults() {
   main.setAllResultAttrs(names);
 }
 
-LogicalResult Probe::compile(StringRef path) {
-  CompileReport report;
-  CompileOptions options = model.options;
-  options.weights = CompileOptions::Weights::Embedded;
-  return success(succeeded(runPhases(*module, Phase::Normalised, Phase::Plan,
-                                     options.phases, report)) &&
-                 succeeded(writeArtifact(*module, path, options, report)));
+LogicalResult Probe::run(llvm::function_ref<void(const Results &)> visit) {
+  setResults();
+  return runOnSamples(*module, Phase::Normalised, model.samples, model.options,
+                      visit);
 }
 
-LogicalResult Probe::run(const std::function<void(const Results &)> &visit) {
-  setResults();
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compile(ModuleOp module, Phase from,
+                             CompileOptions options, StringRef path) {
+  CompileReport report;
+  options.weights = CompileOptions::Weights::Embedded;
+  return success(
+      succeeded(runPhases(module, from, Phase::Plan, options.phases, report)) &&
+      succeeded(writeArtifact(module, path, options, report)));
+}
+
+LogicalResult runOnSamples(ModuleOp module, Phase from, const Samples &samples,
+                           const CompileOptions &options,
+                           llvm::function_ref<void(const Results &)> visit) {
   Results values;
   std::vector<tinh_buffer_t> outputs;
-  for (Value result : results)
-    values.emplace_back(
-        cast<RankedTensorType>(result.getType()).getNumElements());
+  for (Type type : mainOf(module).getResultTypes())
+    values.emplace_back(cast<RankedTensorType>(type).getNumElements());
   for (std::vector<float> &value : values)
     outputs.push_back(buffer(value));
-  ScratchFile file("tinh-quantize");
-  if (failed(compile(file.name)))
+  ScratchFile file("tinh-calibrate");
+  if (failed(compile(module, from, options, file.name)))
     return failure();
   try {
     Module loaded(file.name);
     Context context(loaded);
-    for (const auto &inputs : model.samples) {
+    for (const auto &inputs : samples) {
       context.run(inputs, outputs);
       visit(values);
     }
   } catch (const Error &error) {
-    return emitError(model.location()) << error.what();
+    return emitError(UnknownLoc::get(module.getContext())) << error.what();
   }
   return success();
 }
 
-} // namespace tinh::quantization
+} // namespace tinh::calibration

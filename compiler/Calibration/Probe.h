@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_QUANTIZATION_PROBE_H
-#define TINH_COMPILER_QUANTIZATION_PROBE_H
+#ifndef TINH_COMPILER_CALIBRATION_PROBE_H
+#define TINH_COMPILER_CALIBRATION_PROBE_H
 
 #include "compiler/Pipelines/Compile.h"
 #include "dialects/graph/Graph.h"
@@ -16,14 +16,24 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
-#include <functional>
+namespace tinh::calibration {
 
-namespace tinh::quantization {
+/// The inputs of each run, in the order of the model's.
+using Samples = std::vector<std::vector<tinh_buffer_t>>;
+/// Elements of each result of a run.
+using Results = std::vector<std::vector<float>>;
+
+/// Compiles a module in phase `from` whose results are of f32, which changes
+/// it, runs it on all samples, and shows the results of each.
+mlir::LogicalResult
+runOnSamples(mlir::ModuleOp module, Phase from, const Samples &samples,
+             const CompileOptions &options,
+             llvm::function_ref<void(const Results &)> visit);
 
 /// A model in phase normalised, and what it is run on.
 struct Model {
   mlir::ModuleOp module;
-  const std::vector<std::vector<tinh_buffer_t>> &samples;
+  const Samples &samples;
   const CompileOptions &options;
 
   mlir::func::FuncOp main() const;
@@ -44,16 +54,14 @@ public:
   /// Adds a result.
   void give(mlir::Value value);
 
-  using Results = std::vector<std::vector<float>>;
   /// Compiles the copy, runs it on all samples, and shows the results of each.
-  mlir::LogicalResult run(const std::function<void(const Results &)> &visit);
+  mlir::LogicalResult run(llvm::function_ref<void(const Results &)> visit);
 
   mlir::IRMapping copy;
   /// Adds ops at the end of the copy.
   mlir::ImplicitLocOpBuilder b;
 
 private:
-  mlir::LogicalResult compile(llvm::StringRef path);
   void setResults();
 
   const Model &model;
@@ -61,6 +69,6 @@ private:
   llvm::SmallVector<mlir::Value> results;
 };
 
-} // namespace tinh::quantization
+} // namespace tinh::calibration
 
-#endif // TINH_COMPILER_QUANTIZATION_PROBE_H
+#endif // TINH_COMPILER_CALIBRATION_PROBE_H
