@@ -36,6 +36,16 @@ std::string freeName(const llvm::Twine &name, const llvm::StringSet<> &taken) {
   return result;
 }
 
+std::pair<std::string, Options> parseNamed(const std::string &text) {
+  auto [name, options] = StringRef(text).split(',');
+  return {name.str(), parse_options(options.str(), At{})};
+}
+
+Loss makeLoss(const std::string &text) {
+  auto [name, options] = parseNamed(text);
+  return losses::make(name, options, At{});
+}
+
 Tensor FunctionBuilder::addArgument(StringRef attribute,
                                     StringAttr argumentName, Type type) {
   arguments.push_back({raw().getStringAttr(attribute), argumentName});
@@ -171,6 +181,34 @@ Tensor FunctionBuilder::addTeacher(func::FuncOp teacher) {
   for (Operation &op : teacher.front().without_terminator())
     raw().clone(op, of);
   return tensor(of.lookup(teacher.front().getTerminator()->getOperand(0)));
+}
+
+//===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType typeOf(MLIRContext *context,
+                               const Loss::Target &target) {
+  return RankedTensorType::get(
+      SmallVector<int64_t>(target.shape.begin(), target.shape.end()),
+      elementType(context, target.dtype));
+}
+
+FailureOr<Tensor> FunctionBuilder::addLoss(const Loss &loss) {
+  auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);
+  Loss::Target like = loss.target(Shape(std::span(prediction.getShape())),
+                                  DType(dtypeOf(prediction.getElementType())));
+  llvm::StringSet<> inputs;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName))
+      inputs.insert(name.getValue());
+  Tensor target =
+      addInput(freeName("target", inputs), typeOf(main.getContext(), like));
+  Tensor value = loss(outputs[0], target);
+  if (value.shape().size() == 0)
+    return value;
+  return main.emitError() << "loss \"" << loss.name()
+                          << "\" is not one number; choose another reduction";
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,7 @@
 
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "tinh/autograd.h"
+#include "tinh/losses.h"
 #include "tinh/random.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -28,6 +29,12 @@ namespace tinh::training {
 
 /// `name`, or name.1, name.2 … where the model has it already.
 std::string freeName(const llvm::Twine &name, const llvm::StringSet<> &taken);
+
+/// "adam,lr=0.001" as a name and options; throws Error if it is neither.
+std::pair<std::string, Options> parseNamed(const std::string &text);
+/// The loss "cross_entropy,label_smoothing=0.1"; throws Error if there is none
+/// such.
+Loss makeLoss(const std::string &text);
 
 /// A function while it is built: the model's inputs, what it is compared with,
 /// and variables, as tensors.
@@ -43,10 +50,17 @@ public:
   /// Copies `teacher`, which reads the inputs of the model; gives its first
   /// output.
   Tensor addTeacher(mlir::func::FuncOp teacher);
+  /// The loss of the model's first output and an input of the function, which
+  /// is called target.
+  mlir::FailureOr<Tensor> addLoss(const Loss &loss);
   Tensor addInput(llvm::StringRef inputName, mlir::Type type);
   Tensor addVariable(mlir::StringAttr variable, mlir::Type type);
   /// What the model's result, or a value made of it, is.
   Tensor tensor(mlir::Value value);
+  /// What a value of the model is here.
+  mlir::Value copyOf(mlir::Value original) const {
+    return mapping.lookup(original);
+  }
   mlir::Value value(const Tensor &tensor) {
     return trace.read(*eager::TensorAccess::get(tensor));
   }

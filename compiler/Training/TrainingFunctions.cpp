@@ -24,21 +24,9 @@ namespace tinh::training {
 
 namespace {
 
-RankedTensorType typeOf(MLIRContext *context, const Loss::Target &target) {
-  return RankedTensorType::get(
-      SmallVector<int64_t>(target.shape.begin(), target.shape.end()),
-      elementType(context, target.dtype));
-}
-
 //===----------------------------------------------------------------------===//
 // Loss and optimizer
 //===----------------------------------------------------------------------===//
-
-/// "adam,lr=0.001" as a name and options.
-std::pair<std::string, Options> parse(const std::string &text) {
-  auto [name, options] = StringRef(text).split(',');
-  return {name.str(), parse_options(options.str(), At{})};
-}
 
 class TrainingBuilder {
 public:
@@ -49,19 +37,14 @@ public:
   LogicalResult run();
 
 private:
-  static Loss makeLoss(const std::string &text) {
-    auto [name, options] = parse(text);
-    return losses::make(name, options, At{});
-  }
   static optim::Rule makeRule(const std::string &text) {
-    auto [name, options] = parse(text);
+    auto [name, options] = parseNamed(text);
     return optim::make(name, options, At{});
   }
 
   LogicalResult buildStep();
   LogicalResult buildEvaluate();
   LogicalResult buildPredict();
-  FailureOr<Tensor> addLoss(FunctionBuilder &function);
   Tensor addDistillation(FunctionBuilder &function);
   LogicalResult update(FunctionBuilder &function, const Tensor &lossValue);
   void updateParameter(const std::pair<StringAttr, Tensor> &parameter,
@@ -85,24 +68,6 @@ private:
   llvm::StringSet<> scales;     ///< Of quantised tensors, among the variables.
   llvm::StringSet<> ofTheModel; ///< The names of its variables.
 };
-
-/// The prediction is the model's first output.
-FailureOr<Tensor> TrainingBuilder::addLoss(FunctionBuilder &function) {
-  auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);
-  Loss::Target like = loss.target(Shape(std::span(prediction.getShape())),
-                                  DType(dtypeOf(prediction.getElementType())));
-  llvm::StringSet<> inputs;
-  for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    if (auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName))
-      inputs.insert(name.getValue());
-  Tensor target = function.addInput(freeName("target", inputs),
-                                    typeOf(main.getContext(), like));
-  Tensor value = loss(function.outputs[0], target);
-  if (value.shape().size() == 0)
-    return value;
-  return main.emitError() << "loss \"" << loss.name()
-                          << "\" is not one number; choose another reduction";
-}
 
 /// What the model still has to learn of its teacher.
 Tensor TrainingBuilder::addDistillation(FunctionBuilder &function) {
@@ -227,7 +192,7 @@ LogicalResult TrainingBuilder::buildStep() {
   FunctionBuilder function(main, "train_step");
   if (failed(function.addModel(/*inTraining=*/true)))
     return failure();
-  FailureOr<Tensor> value = addLoss(function);
+  FailureOr<Tensor> value = function.addLoss(loss);
   if (failed(value))
     return failure();
   if (teacher)
@@ -250,7 +215,7 @@ LogicalResult TrainingBuilder::buildEvaluate() {
   FunctionBuilder function(main, "evaluate");
   if (failed(function.addModel(/*inTraining=*/false)))
     return failure();
-  FailureOr<Tensor> value = addLoss(function);
+  FailureOr<Tensor> value = function.addLoss(loss);
   if (failed(value))
     return failure();
   llvm::StringSet<> results;
