@@ -8,13 +8,9 @@
 #include "command_line.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
-#include "compiler/Pipelines/KernelCache.h"
-#include "compiler/Pipelines/Registration.h"
+#include "model_job.h"
 #include "print.h"
 #include "quantize_for.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "llvm/Support/Path.h"
 
 #include <csignal>
 
@@ -42,9 +38,7 @@ void define(CLI::App &app, Arguments &arguments) {
   app.add_option("--data", arguments.job.data, kDataHelp)
       ->type_name("FOLDER|FILE.npz")
       ->required();
-  app.add_option("-o,--output", arguments.job.files.output,
-                 "the file to write: ONNX, or a JSON graph if it is called "
-                 ".json")
+  app.add_option("-o,--output", arguments.job.files.output, kModelOutputHelp)
       ->required();
   app.add_option("--method", arguments.job.options.method,
                  "how ranges of activations are chosen: minmax, percentile, "
@@ -73,33 +67,18 @@ void define(CLI::App &app, Arguments &arguments) {
 }
 
 ExitCode run(Arguments &arguments) {
-  arguments.job.option = "--data";
-  arguments.job.options.floatWeights = arguments.weights == "f32";
-  CompileOptions &options = arguments.compile;
-  options.modelDirectory =
-      llvm::sys::path::parent_path(arguments.job.files.model).str();
-  options.reproducerDirectory = ".";
-  std::optional<KernelCache> cache;
-  if (std::string directory = KernelCache::defaultDirectory();
-      !directory.empty())
-    options.cache = &cache.emplace(directory);
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  DiagnosticPrinter diagnostics(&context, arguments.job.files.model);
+  QuantizeJob &job = arguments.job;
+  job.option = "--data";
+  job.options.floatWeights = arguments.weights == "f32";
   quantization::QuantizeReport report;
-  CompileStatus status = watchCompilation(
-      arguments.job.files, options, context,
-      [&](const CompileOptions &watched) {
-        return quantizeFile(arguments.job, watched, context, report);
-      });
-  if (status == CompileStatus::InternalError)
-    exitNow(exit_internal);
-  if (status == CompileStatus::WrongInput)
-    return exit_wrong_input;
-  printReport(report);
-  return exit_success;
+  ExitCode code =
+      runModelJob(job.files, arguments.compile,
+                  [&](MLIRContext &context, const CompileOptions &options) {
+                    return quantizeFile(job, options, context, report);
+                  });
+  if (code == exit_success)
+    printReport(report);
+  return code;
 }
 
 } // namespace

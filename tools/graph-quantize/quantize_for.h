@@ -9,14 +9,9 @@
 #define TINH_GRAPH_QUANTIZE_QUANTIZE_FOR_H
 
 #include "compiler/Quantization/Quantization.h"
+#include "model_samples.h"
 
 namespace tinh::tools {
-
-/// The help for what names the samples.
-inline constexpr char kDataHelp[] =
-    "samples: an .npz file with an array for each input, whose first dimension "
-    "is the samples; or a folder with a NAME.npy for each, or with folders of "
-    "these";
 
 /// The quantised form of `module`, in phase normalised, for the samples at
 /// `path`, which `option` names. Null after a diagnostic.
