@@ -26,7 +26,7 @@ if(NOT TINH_RUNTIME_ONLY)
   set_target_properties(tinh_compiler PROPERTIES
     INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
   tinh_install_library(tinh_compiler ${PROJECT_SOURCE_DIR}/compiler/include)
-  tinh_install_tools(graph-compile graph-quantize graph-compare graph-opt)
+  tinh_install_tools(graph-compile graph-prune graph-quantize graph-compare graph-opt)
 endif()
 
 install(EXPORT TinhTargets NAMESPACE tinh:: DESTINATION ${TINH_PACKAGE_DIR})

@@ -1,0 +1,484 @@
+//===- Coupling.cpp - What each op says of slots ----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function for each family of ops, in the table at the end; an op that is
+// not there keeps all that it reads and gives.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Pruning/Coupling.h"
+
+#include "compiler/Transforms/Constants.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tinh::pruning {
+
+using transforms::tensorType;
+
+namespace {
+
+int64_t rankOf(Value value) { return tensorType(value).getRank(); }
+
+/// Which of its dimensions each block of a reshape is cut along, by number.
+using Choices = llvm::DenseMap<Operation *, SmallVector<size_t>>;
+
+class Coupler {
+public:
+  Coupler(func::FuncOp main, Choices &choices)
+      : slots(main), main(main), choices(choices) {}
+
+  Slots run();
+
+private:
+  void coupleOp(Operation *op);
+  void keepAll(Operation *op);
+  void keep(Operation *op, Value value, int64_t axis);
+  void keepEnds();
+  /// Along all axes but those that `isKept`, which are.
+  void coupleAligned(Operation *op, Value x, Value y,
+                     llvm::function_ref<bool(int64_t)> isKept);
+
+  void coupleElementwise(Operation *op);
+  void coupleAlong(Operation *op, int64_t axis);
+  void coupleMatmul(graph::MatmulOp op);
+  void coupleConv(graph::ConvOp op);
+  void coupleGroups(graph::ConvOp op, int64_t channels, int64_t outputs);
+  void coupleConvTranspose(graph::ConvTransposeOp op);
+  void coupleWindows(Operation *op, graph::Layout layout);
+  void coupleBatchNorm(graph::BatchNormOp op);
+  void coupleLayerNorm(graph::LayerNormOp op);
+  void coupleReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdims,
+                       bool isSum);
+  void coupleTranspose(graph::TransposeOp op);
+  void coupleConcat(graph::ConcatOp op);
+  void coupleSlice(graph::SliceOp op);
+  void couplePad(graph::PadOp op);
+  void coupleGather(graph::GatherOp op);
+  void coupleReshape(graph::ReshapeOp op);
+  void coupleBlock(Dimension whole, ArrayRef<Dimension> parts, size_t &choice);
+  void coupleConstant(graph::ConstantOp op);
+
+  Slots slots;
+  func::FuncOp main;
+  Choices &choices;
+};
+
+std::string nameOf(Operation *op) {
+  StringRef node = graph::nodeName(op->getLoc());
+  std::string name = op->getName().getStringRef().str();
+  return node.empty() ? name : name + " '" + node.str() + "'";
+}
+
+void Coupler::keep(Operation *op, Value value, int64_t axis) {
+  slots.keep({value, axis}, "kept by " + nameOf(op));
+}
+
+void Coupler::keepAll(Operation *op) {
+  SmallVector<Value> values = graph::readValues(op);
+  llvm::append_range(values, op->getResults());
+  for (Value value : values)
+    for (int64_t axis = 0; axis < rankOf(value); ++axis)
+      slots.keep({value, axis}, nameOf(op) + " is not understood");
+}
+
+void Coupler::keepEnds() {
+  auto keepEnd = [&](Value value, StringRef what) {
+    for (int64_t axis = 0; axis < rankOf(value); ++axis)
+      slots.keep({value, axis}, what.str());
+  };
+  for (BlockArgument argument : main.getArguments())
+    keepEnd(argument, "an input of the model");
+  for (Value result : main.front().getTerminator()->getOperands())
+    keepEnd(result, "an output of the model");
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element, and along an axis
+//===----------------------------------------------------------------------===//
+
+void Coupler::coupleAligned(Operation *op, Value x, Value y,
+                            llvm::function_ref<bool(int64_t)> isKept) {
+  for (int64_t axis = 0; axis < rankOf(x); ++axis)
+    if (isKept(axis)) {
+      keep(op, x, axis);
+      keep(op, y, axis);
+    } else {
+      slots.couple({x, axis}, {y, axis});
+    }
+}
+
+/// Shapes are broadcast from their ends.
+void Coupler::coupleElementwise(Operation *op) {
+  Value y = op->getResult(0);
+  for (Value x : op->getOperands())
+    for (int64_t i = 1; i <= rankOf(x); ++i)
+      slots.couple({x, rankOf(x) - i}, {y, rankOf(y) - i});
+}
+
+/// What needs all elements along an axis: a softmax, a running sum.
+void Coupler::coupleAlong(Operation *op, int64_t axis) {
+  coupleAligned(op, op->getOperand(0), op->getResult(0),
+                [&](int64_t i) { return i == axis; });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+void Coupler::coupleMatmul(graph::MatmulOp op) {
+  Value a = op.getA(), b = op.getB(), y = op.getY();
+  MatmulAxes axes = axesOf(op);
+  slots.couple({a, axes.aDepth}, {b, axes.bDepth});
+  if (axes.aRows >= 0)
+    slots.couple({a, axes.aRows}, {y, axes.yRows});
+  if (axes.bColumns >= 0)
+    slots.couple({b, axes.bColumns}, {y, axes.yColumns});
+  int64_t inner = (axes.aRows >= 0) + (axes.bColumns >= 0);
+  for (Value x : {a, b})
+    for (int64_t i = 3; i <= rankOf(x); ++i)
+      slots.couple({x, rankOf(x) - i}, {y, rankOf(y) - (i - 2 + inner)});
+}
+
+/// The channels of each group are cut at the same positions, as one kernel
+/// reads them all; where each is a group of its own, that goes.
+void Coupler::coupleGroups(graph::ConvOp op, int64_t channels,
+                           int64_t outputs) {
+  Dimension x{op.getX(), channels}, y{op.getY(), outputs},
+      o{op.getWeights(), 0}, c{op.getWeights(), 1};
+  int64_t groups = static_cast<int64_t>(op.getGroups());
+  int64_t inputsOfGroup = x.extent() / groups,
+          outputsOfGroup = y.extent() / groups;
+  slots.couple(o, y);
+  for (int64_t i = 0; i < y.extent(); ++i)
+    if (isDepthwise(op))
+      slots.couple(y, i, x, i / outputsOfGroup);
+    else
+      slots.couple(y, i, y, i % outputsOfGroup);
+  if (!isDepthwise(op))
+    for (int64_t i = 0; i < x.extent(); ++i)
+      slots.couple(x, i, c, i % inputsOfGroup);
+}
+
+void Coupler::coupleConv(graph::ConvOp op) {
+  int64_t channels = channelAxis(op.getLayout(), op.getX());
+  slots.couple({op.getX(), 0}, {op.getY(), 0});
+  coupleGroups(op, channels, channels);
+  for (int64_t axis = 1; axis < rankOf(op.getX()); ++axis)
+    if (axis != channels) {
+      keep(op, op.getX(), axis);
+      keep(op, op.getY(), axis);
+    }
+  for (int64_t axis = 2; axis < rankOf(op.getWeights()); ++axis)
+    keep(op, op.getWeights(), axis);
+}
+
+void Coupler::coupleConvTranspose(graph::ConvTransposeOp op) {
+  if (op.getGroups() != 1)
+    return keepAll(op);
+  Value x = op.getX(), y = op.getY(), weights = op.getWeights();
+  int64_t channels = channelAxis(op.getLayout(), x);
+  slots.couple({x, channels}, {weights, 0});
+  slots.couple({y, channels}, {weights, 1});
+  slots.couple({x, 0}, {y, 0});
+  for (int64_t axis = 1; axis < rankOf(x); ++axis)
+    if (axis != channels) {
+      keep(op, x, axis);
+      keep(op, y, axis);
+    }
+  for (int64_t axis = 2; axis < rankOf(weights); ++axis)
+    keep(op, weights, axis);
+}
+
+void Coupler::coupleWindows(Operation *op, graph::Layout layout) {
+  Value x = op->getOperand(0);
+  coupleAligned(op, x, op->getResult(0), [&](int64_t axis) {
+    return axis != 0 && axis != channelAxis(layout, x);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Norms and reductions
+//===----------------------------------------------------------------------===//
+
+void Coupler::coupleBatchNorm(graph::BatchNormOp op) {
+  Value x = op.getX();
+  int64_t channels = channelAxis(op.getLayout(), x);
+  coupleAligned(op, x, op.getY(), [](int64_t) { return false; });
+  for (Value vector : op->getOperands().drop_front())
+    slots.couple({vector, 0}, {x, channels});
+}
+
+/// Its mean and variance are those of the channels that are left.
+void Coupler::coupleLayerNorm(graph::LayerNormOp op) {
+  Value x = op.getX();
+  coupleAligned(op, x, op.getY(), [](int64_t) { return false; });
+  for (Value vector : op->getOperands().drop_front())
+    for (int64_t i = 1; i <= rankOf(vector); ++i)
+      slots.couple({vector, rankOf(vector) - i}, {x, rankOf(x) - i});
+}
+
+/// A sum does without elements that are zero.
+void Coupler::coupleReduction(Operation *op, ArrayRef<int64_t> axes,
+                              bool keepdims, bool isSum) {
+  Value x = op->getOperand(0), y = op->getResult(0);
+  int64_t to = 0;
+  for (int64_t axis = 0; axis < rankOf(x); ++axis) {
+    bool isReduced = llvm::is_contained(axes, axis);
+    if (!isReduced)
+      slots.couple({x, axis}, {y, to});
+    else if (!isSum)
+      keep(op, x, axis);
+    to += !isReduced || keepdims;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Movement
+//===----------------------------------------------------------------------===//
+
+void Coupler::coupleTranspose(graph::TransposeOp op) {
+  for (auto [to, from] : llvm::enumerate(op.getPermutation()))
+    slots.couple({op.getX(), from}, {op.getY(), static_cast<int64_t>(to)});
+}
+
+void Coupler::coupleConcat(graph::ConcatOp op) {
+  int64_t at = 0, along = static_cast<int64_t>(op.getAxis());
+  Value y = op.getY();
+  for (Value x : op.getInputs()) {
+    for (int64_t axis = 0; axis < rankOf(x); ++axis)
+      if (axis != along)
+        slots.couple({x, axis}, {y, axis});
+    Dimension piece{x, along};
+    for (int64_t i = 0; i < piece.extent(); ++i)
+      slots.couple(piece, i, {y, along}, at + i);
+    at += piece.extent();
+  }
+}
+
+void Coupler::coupleSlice(graph::SliceOp op) {
+  for (int64_t axis = 0; axis < rankOf(op.getX()); ++axis) {
+    Dimension x{op.getX(), axis}, y{op.getY(), axis};
+    if (op.getSteps()[axis] != 1) {
+      keep(op, op.getX(), axis);
+      keep(op, op.getY(), axis);
+      continue;
+    }
+    for (int64_t i = 0; i < y.extent(); ++i)
+      slots.couple(y, i, x, op.getStarts()[axis] + i);
+  }
+}
+
+void Coupler::couplePad(graph::PadOp op) {
+  coupleAligned(op, op.getX(), op.getY(), [&](int64_t axis) {
+    return op.getLow()[axis] != 0 || op.getHigh()[axis] != 0;
+  });
+}
+
+void Coupler::coupleGather(graph::GatherOp op) {
+  Value x = op.getX(), indices = op.getIndices(), y = op.getY();
+  int64_t along = static_cast<int64_t>(op.getAxis()), more = rankOf(indices);
+  keep(op, x, along);
+  for (int64_t axis = 0; axis < rankOf(x); ++axis)
+    if (axis != along)
+      slots.couple({x, axis}, {y, axis < along ? axis : axis - 1 + more});
+  for (int64_t axis = 0; axis < more; ++axis)
+    slots.couple({indices, axis}, {y, along + axis});
+}
+
+/// `whole` has the elements of `parts`, row by row. It is cut along one of
+/// these: heads go as a whole, and of images that are flattened channels do.
+/// The first one that can be cut at all is chosen.
+void Coupler::coupleBlock(Dimension whole, ArrayRef<Dimension> parts,
+                          size_t &choice) {
+  int64_t inner = whole.extent();
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    inner /= part.extent();
+    if (number != choice)
+      slots.keep(part, "taken together with other dimensions", true);
+    else
+      for (int64_t i = 0; i < whole.extent(); ++i)
+        slots.couple(whole, i, part, i / inner % part.extent());
+  }
+  if (choice >= parts.size())
+    slots.keep(whole, "taken apart into dimensions that stay");
+}
+
+void Coupler::coupleReshape(graph::ReshapeOp op) {
+  auto dimensions = [](Value value, ArrayRef<int64_t> axes) {
+    SmallVector<Dimension> found;
+    for (int64_t axis : axes)
+      found.push_back({value, axis});
+    return found;
+  };
+  std::vector<ReshapeBlock> blocks = reshapeBlocks(op);
+  SmallVector<size_t> &chosen = choices[op];
+  chosen.resize(blocks.size(), 0);
+  for (auto [block, choice] : llvm::zip_equal(blocks, chosen)) {
+    auto from = dimensions(op.getX(), block.from),
+         to = dimensions(op.getY(), block.to);
+    if (from.size() == 1)
+      coupleBlock(from[0], to, choice);
+    else if (to.size() == 1)
+      coupleBlock(to[0], from, choice);
+    else
+      for (Dimension dimension : llvm::concat<Dimension>(from, to))
+        keep(op, dimension.value, dimension.axis);
+  }
+}
+
+/// Booleans have no bytes of their own.
+void Coupler::coupleConstant(graph::ConstantOp op) {
+  if (tensorType(op.getY()).getElementType().isInteger(1))
+    keepAll(op);
+}
+
+//===----------------------------------------------------------------------===//
+// All ops
+//===----------------------------------------------------------------------===//
+
+void Coupler::coupleOp(Operation *op) {
+  if (op->hasTrait<graph::ElementwiseOpTrait>())
+    return coupleElementwise(op);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<graph::BroadcastOp, graph::DropoutOp, graph::StopGradientOp>(
+          [&](Operation *op) { coupleElementwise(op); })
+      .Case<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::CumsumOp>(
+          [&](auto op) { coupleAlong(op, op.getAxis()); })
+      .Case<graph::ArgmaxOp, graph::ArgminOp>([&](auto op) {
+        coupleReduction(op, static_cast<int64_t>(op.getAxis()),
+                        op.getKeepdims(), /*isSum=*/false);
+      })
+      .Case([&](graph::ReduceOp op) {
+        coupleReduction(op, op.getAxes(), op.getKeepdims(),
+                        op.getKind() == graph::ReduceKind::Sum);
+      })
+      .Case([&](graph::VarianceOp op) {
+        coupleReduction(op, op.getAxes(), op.getKeepdims(), /*isSum=*/false);
+      })
+      .Case<graph::MaxPoolOp, graph::AvgPoolOp>(
+          [&](auto op) { coupleWindows(op, op.getLayout()); })
+      .Case([&](graph::LrnOp op) {
+        coupleAlong(op, channelAxis(op.getLayout(), op.getX()));
+      })
+      .Case([&](graph::MatmulOp op) { coupleMatmul(op); })
+      .Case([&](graph::ConvOp op) { coupleConv(op); })
+      .Case([&](graph::ConvTransposeOp op) { coupleConvTranspose(op); })
+      .Case([&](graph::BatchNormOp op) { coupleBatchNorm(op); })
+      .Case([&](graph::LayerNormOp op) { coupleLayerNorm(op); })
+      .Case([&](graph::TransposeOp op) { coupleTranspose(op); })
+      .Case([&](graph::ConcatOp op) { coupleConcat(op); })
+      .Case([&](graph::SliceOp op) { coupleSlice(op); })
+      .Case([&](graph::PadOp op) { couplePad(op); })
+      .Case([&](graph::GatherOp op) { coupleGather(op); })
+      .Case([&](graph::ReshapeOp op) { coupleReshape(op); })
+      .Case([&](graph::ConstantOp op) { coupleConstant(op); })
+      .Case([](func::ReturnOp) {})
+      .Default([&](Operation *op) { keepAll(op); });
+}
+
+Slots Coupler::run() {
+  keepEnds();
+  for (Operation &op : main.front())
+    coupleOp(&op);
+  return std::move(slots);
+}
+
+/// The dimension that a block of a reshape is cut along, if there is one.
+std::optional<Dimension> chosenOf(graph::ReshapeOp op,
+                                  const ReshapeBlock &block, size_t choice) {
+  bool isSplit = block.from.size() == 1;
+  ArrayRef<int64_t> parts = isSplit ? block.to : block.from;
+  if (choice >= parts.size() || (!isSplit && block.to.size() != 1))
+    return std::nullopt;
+  return Dimension{isSplit ? op.getY() : op.getX(), parts[choice]};
+}
+
+/// Takes the next dimension where one cannot be cut; whether there is any such.
+bool chooseOthers(const Slots &slots, Choices &choices) {
+  bool changed = false;
+  for (auto &[op, chosen] : choices) {
+    auto reshape = cast<graph::ReshapeOp>(op);
+    for (auto [block, choice] :
+         llvm::zip_equal(reshapeBlocks(reshape), chosen)) {
+      auto dimension = chosenOf(reshape, block, choice);
+      if (dimension && slots.areKept(*dimension)) {
+        ++choice;
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+} // namespace
+
+Slots coupleSlots(func::FuncOp main) {
+  Choices choices;
+  for (;;) {
+    Slots slots = Coupler(main, choices).run();
+    if (!chooseOthers(slots, choices))
+      return slots;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions of ops
+//===----------------------------------------------------------------------===//
+
+std::vector<ReshapeBlock> reshapeBlocks(graph::ReshapeOp reshape) {
+  ArrayRef<int64_t> from = tensorType(reshape.getX()).getShape(),
+                    to = tensorType(reshape.getY()).getShape();
+  if (llvm::is_contained(from, 0))
+    return {};
+  std::vector<ReshapeBlock> blocks;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    ReshapeBlock block;
+    int64_t left = 1, right = 1;
+    do {
+      bool takesLeft = i < from.size() && (left <= right || j == to.size());
+      int64_t &product = takesLeft ? left : right;
+      size_t &at = takesLeft ? i : j;
+      int64_t extent = (takesLeft ? from : to)[at];
+      product *= extent;
+      if (extent != 1)
+        (takesLeft ? block.from : block.to).push_back(at);
+      ++at;
+    } while (left != right);
+    if (!block.from.empty())
+      blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+MatmulAxes axesOf(graph::MatmulOp matmul) {
+  int64_t a = rankOf(matmul.getA()), b = rankOf(matmul.getB()),
+          y = rankOf(matmul.getY());
+  bool turnA = matmul.getTransposeA(), turnB = matmul.getTransposeB();
+  MatmulAxes axes;
+  axes.aRows = a == 1 ? -1 : a - 2 + turnA;
+  axes.aDepth = a == 1 ? 0 : a - 1 - turnA;
+  axes.bDepth = b == 1 ? 0 : b - 2 + turnB;
+  axes.bColumns = b == 1 ? -1 : b - 1 - turnB;
+  axes.yRows = a == 1 ? -1 : y - 1 - (b > 1);
+  axes.yColumns = b == 1 ? -1 : y - 1;
+  return axes;
+}
+
+int64_t channelAxis(graph::Layout layout, Value x) {
+  return layout == graph::Layout::ChannelsFirst ? 1 : rankOf(x) - 1;
+}
+
+bool isDepthwise(graph::ConvOp conv) {
+  return conv.getGroups() > 1 &&
+         tensorType(conv.getWeights()).getDimSize(1) == 1;
+}
+
+} // namespace tinh::pruning

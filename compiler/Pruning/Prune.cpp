@@ -1,0 +1,293 @@
+//===- Prune.cpp - A model becomes a smaller one ----------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Pruning/Apply.h"
+#include "compiler/Pruning/Costs.h"
+#include "compiler/Pruning/Coupling.h"
+#include "compiler/Pruning/Scores.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/GlobPattern.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tinh::pruning {
+
+namespace {
+
+/// Units of a group that are cut at once, so that what is left is a multiple.
+struct Step {
+  const Group *group;
+  std::vector<size_t> units;
+  double score; ///< Their mean, as a multiple of the group's.
+};
+
+class Pruner {
+public:
+  Pruner(ModuleOp module, const PruneOptions &options,
+         const CompileOptions &compile, PruneReport &report)
+      : module(module),
+        main(module.lookupSymbol<func::FuncOp>(graph::names::kMain)),
+        options(options), compile(compile), report(report),
+        files(compile.modelDirectory), slots(coupleSlots(main)),
+        layers(findLayers(main)) {}
+
+  OwningOpRef<ModuleOp> run();
+
+private:
+  LogicalResult findKept();
+  LogicalResult findGroups();
+  FailureOr<int64_t> multiple();
+  FailureOr<Scores> scores();
+  void addSteps(const Group &group, ArrayRef<double> scores, int64_t multiple);
+  LogicalResult planSteps();
+  /// The model after the first `count` steps.
+  Cut cutAfter(size_t count) const;
+  FailureOr<ModelCosts> costsOf(const Cut &cut);
+  bool isSmallEnough(const ModelCosts &costs) const;
+  FailureOr<size_t> findCount();
+  LogicalResult reportOutOfReach(const ModelCosts &least);
+  void reportLayers(const Cut &cut);
+  std::string whyKept(const Layer &layer) const;
+
+  LogicalResult fail(const Twine &message) const {
+    return emitError(UnknownLoc::get(module->getContext()), message);
+  }
+
+  ModuleOp module;
+  func::FuncOp main;
+  const PruneOptions &options;
+  const CompileOptions &compile;
+  PruneReport &report;
+  MappedFiles files;
+  Slots slots;
+  std::vector<Layer> layers;
+  llvm::DenseSet<Operation *> kept; ///< Layers that are asked for.
+  std::vector<Group> groups;
+  std::vector<Step> steps; ///< In the order in which they are cut.
+};
+
+//===----------------------------------------------------------------------===//
+// What can be cut
+//===----------------------------------------------------------------------===//
+
+/// The layers that a pattern names.
+LogicalResult Pruner::findKept() {
+  for (const std::string &text : options.keep) {
+    auto pattern = llvm::GlobPattern::create(text);
+    if (!pattern)
+      return fail("'" + text + "' is no pattern of names: " +
+                  llvm::toString(pattern.takeError()));
+    bool fits = false;
+    for (const Layer &layer : layers)
+      for (const auto &name : graph::namesOf(layer.op))
+        if (pattern->match(name.getKey())) {
+          kept.insert(layer.op);
+          fits = true;
+        }
+    if (!fits)
+      return fail("no product or convolution with constant weights fits '" +
+                  text + "'" +
+                  (layers.empty() ? Twine()
+                                  : "; the first one is called '" +
+                                        Twine(layers.front().name) + "'"));
+  }
+  return success();
+}
+
+LogicalResult Pruner::findGroups() {
+  groups = pruning::findGroups(slots, layers, [&](const Layer &layer) {
+    return kept.contains(layer.op);
+  });
+  if (!groups.empty())
+    return success();
+  std::string reasons;
+  for (const Layer &layer : layers)
+    if (reasons.empty())
+      reasons = ": the outputs of '" + layer.name + "' stay, " + whyKept(layer);
+  return fail("there is nothing to prune" +
+              (layers.empty()
+                   ? Twine(": no product or convolution has constant weights")
+                   : Twine(reasons)));
+}
+
+std::string Pruner::whyKept(const Layer &layer) const {
+  if (kept.contains(layer.op))
+    return "asked for";
+  const std::string *why = nullptr;
+  size_t first = slots.firstSlot(slots.numberOf(layer.outputs));
+  for (int64_t i = 0; i < layer.outputs.extent(); ++i) {
+    why = slots.whyKept(first + i);
+    if (!why)
+      return "";
+  }
+  return why ? *why : "";
+}
+
+//===----------------------------------------------------------------------===//
+// In which order
+//===----------------------------------------------------------------------===//
+
+FailureOr<int64_t> Pruner::multiple() {
+  if (options.multiple)
+    return *options.multiple;
+  auto name = module->getAttrOfType<StringAttr>(graph::names::kCpu);
+  auto target = cpu::lookupTarget(name ? name.getValue() : "native");
+  if (!target)
+    return fail(llvm::toString(target.takeError()));
+  return target->lanes();
+}
+
+FailureOr<Scores> Pruner::scores() {
+  return options.score == Score::Taylor
+             ? taylorScores(main, slots, groups, options, compile)
+             : magnitudes(main, slots, groups, files);
+}
+
+/// The units that are worth least go first. What is left of a width that is no
+/// multiple goes at first; the last multiple stays.
+void Pruner::addSteps(const Group &group, ArrayRef<double> scores,
+                      int64_t multiple) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order,
+                    [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  double sum = std::accumulate(scores.begin(), scores.end(), 0.0);
+  double mean = sum > 0 ? sum / static_cast<double>(scores.size()) : 1;
+  size_t size = multiple / std::gcd(multiple, group.width);
+  size_t count = order.size() % size ? order.size() % size : size;
+  for (size_t at = 0; at + count < order.size(); at += count, count = size) {
+    Step step{&group, {}, 0};
+    for (size_t unit : ArrayRef(order).slice(at, count)) {
+      step.units.push_back(unit);
+      step.score += scores[unit] / mean / static_cast<double>(count);
+    }
+    steps.push_back(std::move(step));
+  }
+}
+
+LogicalResult Pruner::planSteps() {
+  auto found = scores();
+  auto width = multiple();
+  if (failed(found) || failed(width))
+    return failure();
+  for (auto [group, values] : llvm::zip_equal(groups, *found))
+    addSteps(group, values, *width);
+  llvm::stable_sort(
+      steps, [](const Step &a, const Step &b) { return a.score < b.score; });
+  if (!steps.empty())
+    return success();
+  return fail("there is nothing to prune: no layer that can be cut is wider "
+              "than " +
+              Twine(*width) + ", the multiple that is left");
+}
+
+//===----------------------------------------------------------------------===//
+// How far
+//===----------------------------------------------------------------------===//
+
+Cut Pruner::cutAfter(size_t count) const {
+  Cut cut(slots);
+  for (const Step &step : ArrayRef(steps).take_front(count))
+    for (size_t unit : step.units)
+      cut.add(step.group->units[unit]);
+  return cut;
+}
+
+FailureOr<ModelCosts> Pruner::costsOf(const Cut &cut) {
+  ModelCosts costs;
+  costs.macs = multiplications(main, cut);
+  costs.bytes = weightBytes(main, cut);
+  OwningOpRef<ModuleOp> candidate = withCut(module, cut, files);
+  auto cycles = candidate ? estimateCycles(*candidate, compile)
+                          : FailureOr<double>(failure());
+  if (failed(cycles))
+    return failure();
+  costs.cycles = *cycles;
+  return costs;
+}
+
+bool Pruner::isSmallEnough(const ModelCosts &costs) const {
+  auto fits = [](std::optional<double> share, double after, double before) {
+    return !share || after <= *share * before;
+  };
+  const ModelCosts &before = report.before;
+  return fits(options.maxMacs, costs.macs, before.macs) &&
+         fits(options.maxTime, costs.cycles, before.cycles) &&
+         fits(options.maxBytes, costs.bytes, before.bytes);
+}
+
+LogicalResult Pruner::reportOutOfReach(const ModelCosts &least) {
+  const ModelCosts &before = report.before;
+  return fail(llvm::formatv(
+      "what is asked for is out of reach: without all that can be pruned, "
+      "{0:P1} of the multiplications, {1:P1} of the estimated time and {2:P1} "
+      "of the bytes are left",
+      least.macs / before.macs, least.cycles / before.cycles,
+      least.bytes / before.bytes));
+}
+
+/// The fewest steps that are enough, by bisection: each try is compiled as far
+/// as to know its plans.
+FailureOr<size_t> Pruner::findCount() {
+  auto most = costsOf(cutAfter(steps.size()));
+  if (failed(most))
+    return failure();
+  if (!isSmallEnough(*most))
+    return reportOutOfReach(*most);
+  report.after = *most;
+  size_t low = 0, high = steps.size();
+  while (low < high) {
+    size_t count = (low + high) / 2;
+    auto costs = costsOf(cutAfter(count));
+    if (failed(costs))
+      return failure();
+    if (isSmallEnough(*costs)) {
+      high = count;
+      report.after = *costs;
+    } else {
+      low = count + 1;
+    }
+  }
+  return high;
+}
+
+void Pruner::reportLayers(const Cut &cut) {
+  for (const Layer &layer : layers)
+    report.layers.push_back(
+        {layer.name, layer.op->getName().stripDialect().str(),
+         layer.inputs.extent(), layer.outputs.extent(),
+         cut.extent(layer.inputs), cut.extent(layer.outputs), whyKept(layer)});
+}
+
+OwningOpRef<ModuleOp> Pruner::run() {
+  if (failed(findKept()) || failed(findGroups()) || failed(planSteps()))
+    return {};
+  auto before = costsOf(Cut(slots));
+  if (failed(before))
+    return {};
+  report.before = *before;
+  auto count = findCount();
+  if (failed(count))
+    return {};
+  Cut cut = cutAfter(*count);
+  reportLayers(cut);
+  return withCut(module, cut, files);
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> prune(ModuleOp module, const PruneOptions &options,
+                            const CompileOptions &compile,
+                            PruneReport &report) {
+  return Pruner(module, options, compile, report).run();
+}
+
+} // namespace tinh::pruning
