@@ -9,6 +9,7 @@
 
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"
+#include "model_job.h"
 #include "quantize_for.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -24,7 +25,7 @@ namespace {
 // Options
 //===----------------------------------------------------------------------===//
 
-void defineModel(CLI::App &app, Arguments &arguments) {
+void defineModel(CLI::App &app, Arguments &arguments, CompileJob &job) {
   app.add_option("MODEL", arguments.model, "the model's file")->required();
   app.add_option("-o,--output", arguments.output, "the file to write");
   app.add_option("--emit", arguments.emit,
@@ -43,9 +44,7 @@ void defineModel(CLI::App &app, Arguments &arguments) {
   app.add_option("--model-dir", arguments.compile.modelDirectory,
                  "the folder that the model's references to files start from, "
                  "if it is not the model's own");
-  app.add_option("--shape", arguments.shapes,
-                 "NAME=1x3x224x224: an input's shape, where the model leaves "
-                 "it open");
+  addShapes(app, &job.importing);
 }
 
 void defineTraining(CLI::App &app, Arguments &arguments) {
@@ -149,22 +148,6 @@ void defineReports(CLI::App &app, Arguments &arguments) {
 //===----------------------------------------------------------------------===//
 // What they mean together
 //===----------------------------------------------------------------------===//
-
-/// NAME=1x3x224x224
-bool parseShape(llvm::StringRef text, ImportOptions &options) {
-  auto [name, shape] = text.rsplit('=');
-  SmallVector<int64_t> dims;
-  SmallVector<llvm::StringRef> parts;
-  shape.split(parts, 'x');
-  for (llvm::StringRef part : parts) {
-    int64_t extent;
-    if (part.getAsInteger(10, extent) || extent < 0)
-      return false;
-    dims.push_back(extent);
-  }
-  options.shapes[name] = dims;
-  return !name.empty();
-}
 
 /// Checks the arguments of an export.
 bool checkExport(const Arguments &arguments, Phase from) {
@@ -351,12 +334,6 @@ CompileOptions::Weights parseWeights(llvm::StringRef name) {
 
 /// Checks what is asked for, and fills in `job`.
 ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
-  for (const std::string &shape : arguments.shapes)
-    if (!parseShape(shape, job.importing)) {
-      llvm::errs() << "error: --shape " << shape
-                   << ": expected NAME=1x3x224x224\n";
-      return exit_usage;
-    }
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
       !checkPrecision(arguments, job.from, job.to) ||
@@ -398,7 +375,7 @@ std::optional<ExitCode> parseArguments(int argc, char **argv,
   arguments.cacheDirectory = KernelCache::defaultDirectory();
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
                "graph-run and programs on libtinh_runtime run.");
-  defineModel(app, arguments);
+  defineModel(app, arguments, job);
   defineTraining(app, arguments);
   defineCode(app, arguments);
   defineCuda(app, arguments);

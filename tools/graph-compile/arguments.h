@@ -18,7 +18,6 @@ struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
   std::string target = "cpu";
   std::string cacheDirectory, memoryBudget, quantize, loadWeights;
-  std::vector<std::string> shapes;
   bool report = false, timing = false, verbose = false, noCache = false;
   bool train = false;
   training::TrainingOptions training;

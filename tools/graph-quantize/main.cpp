@@ -63,6 +63,7 @@ void define(CLI::App &app, Arguments &arguments) {
                  "first output's rows has another largest element")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("SHARE");
+  addShapes(app, &arguments.job.files.importing);
   add_jobs(app, &arguments.compile.phases.jobs);
 }
 

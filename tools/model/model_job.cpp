@@ -19,6 +19,35 @@ using namespace mlir;
 
 namespace tinh::tools {
 
+/// NAME=1x3x224x224
+static bool parseShape(StringRef text, ImportOptions &options) {
+  auto [name, shape] = text.rsplit('=');
+  SmallVector<int64_t> dims;
+  SmallVector<StringRef> parts;
+  shape.split(parts, 'x');
+  for (StringRef part : parts) {
+    int64_t extent;
+    if (part.getAsInteger(10, extent) || extent < 0)
+      return false;
+    dims.push_back(extent);
+  }
+  options.shapes[name] = dims;
+  return !name.empty();
+}
+
+void addShapes(CLI::App &app, ImportOptions *options) {
+  app.add_option_function<std::vector<std::string>>(
+         "--shape",
+         [options](const std::vector<std::string> &shapes) {
+           for (const std::string &shape : shapes)
+             if (!parseShape(shape, *options))
+               throw CLI::ValidationError("--shape " + shape,
+                                          "expected NAME=1x3x224x224");
+         },
+         "NAME=1x3x224x224: an input's shape, where the model leaves it open")
+      ->type_name("NAME=SHAPE");
+}
+
 ExitCode runModelJob(
     const CompileJob &job, CompileOptions &options,
     const std::function<LogicalResult(MLIRContext &, const CompileOptions &)>

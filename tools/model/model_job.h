@@ -21,6 +21,9 @@ namespace tinh::tools {
 inline constexpr char kModelOutputHelp[] =
     "the file to write: ONNX, or a JSON graph if it is called .json";
 
+/// --shape: the inputs' shapes that a model leaves open.
+void addShapes(CLI::App &app, ImportOptions *options);
+
 /// Does `work`, which reads the job's model and may compile it, with the usual
 /// cache and messages. Ends the program after an internal error.
 ExitCode runModelJob(const CompileJob &job, CompileOptions &options,
