@@ -54,8 +54,7 @@ private:
   void coupleWindows(Operation *op, graph::Layout layout);
   void coupleBatchNorm(graph::BatchNormOp op);
   void coupleLayerNorm(graph::LayerNormOp op);
-  void coupleReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdims,
-                       bool isSum);
+  void coupleReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdims);
   void coupleTranspose(graph::TransposeOp op);
   void coupleConcat(graph::ConcatOp op);
   void coupleSlice(graph::SliceOp op);
@@ -224,17 +223,16 @@ void Coupler::coupleLayerNorm(graph::LayerNormOp op) {
       slots.couple({vector, rankOf(vector) - i}, {x, rankOf(x) - i});
 }
 
-/// A sum does without elements that are zero.
 void Coupler::coupleReduction(Operation *op, ArrayRef<int64_t> axes,
-                              bool keepdims, bool isSum) {
+                              bool keepdims) {
   Value x = op->getOperand(0), y = op->getResult(0);
   int64_t to = 0;
   for (int64_t axis = 0; axis < rankOf(x); ++axis) {
     bool isReduced = llvm::is_contained(axes, axis);
-    if (!isReduced)
-      slots.couple({x, axis}, {y, to});
-    else if (!isSum)
+    if (isReduced)
       keep(op, x, axis);
+    else
+      slots.couple({x, axis}, {y, to});
     to += !isReduced || keepdims;
   }
 }
@@ -353,15 +351,10 @@ void Coupler::coupleOp(Operation *op) {
           [&](auto op) { coupleAlong(op, op.getAxis()); })
       .Case<graph::ArgmaxOp, graph::ArgminOp>([&](auto op) {
         coupleReduction(op, static_cast<int64_t>(op.getAxis()),
-                        op.getKeepdims(), /*isSum=*/false);
+                        op.getKeepdims());
       })
-      .Case([&](graph::ReduceOp op) {
-        coupleReduction(op, op.getAxes(), op.getKeepdims(),
-                        op.getKind() == graph::ReduceKind::Sum);
-      })
-      .Case([&](graph::VarianceOp op) {
-        coupleReduction(op, op.getAxes(), op.getKeepdims(), /*isSum=*/false);
-      })
+      .Case<graph::ReduceOp, graph::VarianceOp>(
+          [&](auto op) { coupleReduction(op, op.getAxes(), op.getKeepdims()); })
       .Case<graph::MaxPoolOp, graph::AvgPoolOp>(
           [&](auto op) { coupleWindows(op, op.getLayout()); })
       .Case([&](graph::LrnOp op) {

@@ -48,12 +48,14 @@ private:
   FailureOr<Scores> scores();
   void addSteps(const Group &group, ArrayRef<double> scores, int64_t multiple);
   LogicalResult planSteps();
-  /// The model after the first `count` steps.
-  Cut cutAfter(size_t count) const;
+  /// What is gone after the steps that are `taken`.
+  Cut cutAfter(const std::vector<bool> &taken) const;
+  FailureOr<double> cyclesOf(const Cut &cut);
   FailureOr<ModelCosts> costsOf(const Cut &cut);
-  bool isSmallEnough(const ModelCosts &costs) const;
-  FailureOr<size_t> findCount();
-  LogicalResult reportOutOfReach(const ModelCosts &least);
+  FailureOr<bool> isSmallEnough(const Cut &cut);
+  FailureOr<std::vector<bool>> findSteps();
+  LogicalResult giveBack(std::vector<bool> &taken);
+  LogicalResult reportOutOfReach(const Cut &all);
   void reportLayers(const Cut &cut);
   std::string whyKept(const Layer &layer) const;
 
@@ -193,70 +195,101 @@ LogicalResult Pruner::planSteps() {
 // How far
 //===----------------------------------------------------------------------===//
 
-Cut Pruner::cutAfter(size_t count) const {
+Cut Pruner::cutAfter(const std::vector<bool> &taken) const {
   Cut cut(slots);
-  for (const Step &step : ArrayRef(steps).take_front(count))
-    for (size_t unit : step.units)
-      cut.add(step.group->units[unit]);
+  for (auto [step, isTaken] : llvm::zip_equal(steps, taken))
+    if (isTaken)
+      for (size_t unit : step.units)
+        cut.add(step.group->units[unit]);
   return cut;
 }
 
-FailureOr<ModelCosts> Pruner::costsOf(const Cut &cut) {
-  ModelCosts costs;
-  costs.macs = multiplications(main, cut);
-  costs.bytes = weightBytes(main, cut);
+/// Compiles what is left as far as to know its plans.
+FailureOr<double> Pruner::cyclesOf(const Cut &cut) {
   OwningOpRef<ModuleOp> candidate = withCut(module, cut, files);
-  auto cycles = candidate ? estimateCycles(*candidate, compile)
-                          : FailureOr<double>(failure());
-  if (failed(cycles))
-    return failure();
-  costs.cycles = *cycles;
-  return costs;
+  return candidate ? estimateCycles(*candidate, compile)
+                   : FailureOr<double>(failure());
 }
 
-bool Pruner::isSmallEnough(const ModelCosts &costs) const {
+FailureOr<ModelCosts> Pruner::costsOf(const Cut &cut) {
+  auto cycles = cyclesOf(cut);
+  if (failed(cycles))
+    return failure();
+  return ModelCosts{multiplications(main, cut), weightBytes(main, cut),
+                    *cycles};
+}
+
+FailureOr<bool> Pruner::isSmallEnough(const Cut &cut) {
   auto fits = [](std::optional<double> share, double after, double before) {
     return !share || after <= *share * before;
   };
   const ModelCosts &before = report.before;
-  return fits(options.maxMacs, costs.macs, before.macs) &&
-         fits(options.maxTime, costs.cycles, before.cycles) &&
-         fits(options.maxBytes, costs.bytes, before.bytes);
+  if (!fits(options.maxMacs, multiplications(main, cut), before.macs) ||
+      !fits(options.maxBytes, weightBytes(main, cut), before.bytes))
+    return false;
+  if (!options.maxTime)
+    return true;
+  auto cycles = cyclesOf(cut);
+  if (failed(cycles))
+    return failure();
+  return fits(options.maxTime, *cycles, before.cycles);
 }
 
-LogicalResult Pruner::reportOutOfReach(const ModelCosts &least) {
+LogicalResult Pruner::reportOutOfReach(const Cut &all) {
+  auto least = costsOf(all);
+  if (failed(least))
+    return failure();
   const ModelCosts &before = report.before;
   return fail(llvm::formatv(
       "what is asked for is out of reach: without all that can be pruned, "
       "{0:P1} of the multiplications, {1:P1} of the estimated time and {2:P1} "
       "of the bytes are left",
-      least.macs / before.macs, least.cycles / before.cycles,
-      least.bytes / before.bytes));
+      least->macs / before.macs, least->cycles / before.cycles,
+      least->bytes / before.bytes));
 }
 
-/// The fewest steps that are enough, by bisection: each try is compiled as far
-/// as to know its plans.
-FailureOr<size_t> Pruner::findCount() {
-  auto most = costsOf(cutAfter(steps.size()));
-  if (failed(most))
-    return failure();
-  if (!isSmallEnough(*most))
-    return reportOutOfReach(*most);
-  report.after = *most;
-  size_t low = 0, high = steps.size();
-  while (low < high) {
-    size_t count = (low + high) / 2;
-    auto costs = costsOf(cutAfter(count));
-    if (failed(costs))
+/// Takes steps back, the last one first, that are not needed: the last one that
+/// is may be a large one. Steps of a group stay in their order. Each try may
+/// compile the model, so a few in vain are the end.
+LogicalResult Pruner::giveBack(std::vector<bool> &taken) {
+  constexpr size_t kTriesInVain = 8;
+  llvm::DenseSet<const Group *> done;
+  for (size_t i = taken.size(); i-- > 0 && done.size() < kTriesInVain;) {
+    if (!taken[i] || done.contains(steps[i].group))
+      continue;
+    taken[i] = false;
+    auto isEnough = isSmallEnough(cutAfter(taken));
+    if (failed(isEnough))
       return failure();
-    if (isSmallEnough(*costs)) {
-      high = count;
-      report.after = *costs;
-    } else {
-      low = count + 1;
-    }
+    if (*isEnough)
+      continue;
+    taken[i] = true;
+    done.insert(steps[i].group);
   }
-  return high;
+  return success();
+}
+
+/// As few steps as are enough, by bisection.
+FailureOr<std::vector<bool>> Pruner::findSteps() {
+  auto firstSteps = [&](size_t count) {
+    std::vector<bool> taken(steps.size(), false);
+    std::fill_n(taken.begin(), count, true);
+    return taken;
+  };
+  size_t low = 0, high = steps.size();
+  for (size_t count = high; low < high; count = (low + high) / 2) {
+    Cut cut = cutAfter(firstSteps(count));
+    auto isEnough = isSmallEnough(cut);
+    if (failed(isEnough))
+      return failure();
+    if (!*isEnough && count == steps.size())
+      return reportOutOfReach(cut);
+    (*isEnough ? high : low) = *isEnough ? count : count + 1;
+  }
+  std::vector<bool> taken = firstSteps(high);
+  if (failed(giveBack(taken)))
+    return failure();
+  return taken;
 }
 
 void Pruner::reportLayers(const Cut &cut) {
@@ -274,10 +307,14 @@ OwningOpRef<ModuleOp> Pruner::run() {
   if (failed(before))
     return {};
   report.before = *before;
-  auto count = findCount();
-  if (failed(count))
+  auto taken = findSteps();
+  if (failed(taken))
     return {};
-  Cut cut = cutAfter(*count);
+  Cut cut = cutAfter(*taken);
+  auto after = costsOf(cut);
+  if (failed(after))
+    return {};
+  report.after = *after;
   reportLayers(cut);
   return withCut(module, cut, files);
 }

@@ -12,10 +12,10 @@ import unittest
 
 import numpy as np
 import onnx
-import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 
 import tool_test
+from onnx_models import run, write
 
 RANDOM = None  # setUp makes it.
 METHODS = ("minmax", "percentile", "entropy", "mse")
@@ -23,23 +23,6 @@ METHODS = ("minmax", "percentile", "entropy", "mse")
 
 def draw(*shape):
     return RANDOM.standard_normal(shape).astype(np.float32)
-
-
-def write(path, nodes, weights, inputs, outputs):
-    """An ONNX model of nodes (op, inputs, output, attributes)."""
-    info = lambda tensors: [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-        for name, shape in tensors.items()
-    ]
-    made = [
-        helper.make_node(op, reads, [output], name=output, **attributes)
-        for op, reads, output, attributes in nodes
-    ]
-    constants = [numpy_helper.from_array(a, name) for name, a in weights.items()]
-    graph = helper.make_graph(made, "main", info(inputs), info(outputs), constants)
-    opset = [helper.make_opsetid("", 20)]
-    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=10), path)
-    return path
 
 
 def residual(path, channels=16):
@@ -82,18 +65,6 @@ def normalised(path, outlier):
     ]
     weights = {"scale": scale, "bias": draw(32), "w": draw(32, 32)}
     return write(path, nodes, weights, {"x": [4, 32]}, {"y": [4, 32]})
-
-
-def run(path, x):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        str(path), options, providers=["CPUExecutionProvider"]
-    )
-    name = session.get_inputs()[0].name
-    batch = session.get_inputs()[0].shape[0]
-    parts = np.split(x, len(x) // batch)
-    return np.concatenate([session.run(None, {name: part})[0] for part in parts])
 
 
 def sqnr(expected, found):

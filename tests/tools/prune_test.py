@@ -1,0 +1,560 @@
+#!/usr/bin/env python3
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""graph-prune: smaller models, and what it says where there is no way.
+
+usage: PYTHONPATH=tests/support prune_test.py BIN_DIR
+"""
+
+import re
+import unittest
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+import tool_test
+from onnx_models import run, write
+
+RANDOM = None  # setUp makes it.
+PADS = {"pads": [1, 1, 1, 1]}
+
+
+def draw(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def constants(model):
+    return {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+
+
+class Network:
+    """An ONNX model of one input that is built node by node."""
+
+    def __init__(self, shape=(2, 3, 8, 8)):
+        self.nodes, self.weights = [], {}
+        self.shapes = {"x": shape}
+
+    def add(self, op, inputs, shape, **attributes):
+        output = f"t{len(self.nodes)}"
+        self.nodes.append((op, inputs, output, attributes))
+        self.shapes[output] = tuple(shape)
+        return output
+
+    def weight(self, *shape, scale=1.0):
+        name = f"w{len(self.weights)}"
+        self.weights[name] = draw(*shape) * np.float32(scale)
+        return name
+
+    def integers(self, *values):
+        name = f"w{len(self.weights)}"
+        self.weights[name] = np.array(values, np.int64)
+        return name
+
+    def conv(self, x, outputs, kernel=3, group=1):
+        n, c, *size = self.shapes[x]
+        fan = c // group * kernel**2
+        w = self.weight(outputs, c // group, kernel, kernel, scale=fan**-0.5)
+        pads = {"pads": [kernel // 2] * 4, "group": group}
+        return self.add("Conv", [x, w, self.weight(outputs)], (n, outputs, *size), **pads)
+
+    def norm(self, x):
+        c = self.shapes[x][1]
+        vectors = [self.weight(c) for _ in range(4)]
+        self.weights[vectors[3]] = np.abs(self.weights[vectors[3]]) + np.float32(0.5)
+        return self.add("BatchNormalization", [x, *vectors], self.shapes[x])
+
+    def same(self, op, *inputs):
+        return self.add(op, list(inputs), self.shapes[inputs[0]])
+
+    def pool(self, x, op="MaxPool"):
+        n, c, *size = self.shapes[x]
+        window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+        return self.add(op, [x], (n, c, *[s // 2 for s in size]), **window)
+
+    def concat(self, *inputs):
+        n, _, *size = self.shapes[inputs[0]]
+        channels = sum(self.shapes[x][1] for x in inputs)
+        return self.add("Concat", list(inputs), (n, channels, *size), axis=1)
+
+    def slice(self, x, begin, end):
+        n, _, *size = self.shapes[x]
+        bounds = [self.integers(v) for v in (begin, end, 1)]
+        return self.add("Slice", [x, *bounds], (n, end - begin, *size))
+
+    def flatten(self, x):
+        n, *rest = self.shapes[x]
+        return self.add("Flatten", [x], (n, int(np.prod(rest))))
+
+    def dense(self, x, outputs):
+        n, k = self.shapes[x]
+        w, b = self.weight(outputs, k, scale=k**-0.5), self.weight(outputs)
+        return self.add("Gemm", [x, w, b], (n, outputs), transB=1)
+
+    def transposed(self, x, permutation):
+        shape = [self.shapes[x][i] for i in permutation]
+        return self.add("Transpose", [x], shape, perm=permutation)
+
+    def reshaped(self, x, *shape):
+        return self.add("Reshape", [x, self.integers(*shape)], shape)
+
+    def product(self, a, b):
+        shape = (*self.shapes[a][:-1], self.shapes[b][-1])
+        return self.add("MatMul", [a, b], shape)
+
+    def squeeze(self, x):
+        """Channels weighted by what they all are on average."""
+        n, c, *_ = self.shapes[x]
+        mean = self.add("GlobalAveragePool", [x], (n, c, 1, 1))
+        less = self.same("Relu", self.conv(mean, max(c // 2, 2), 1))
+        return self.same("Mul", x, self.same("Sigmoid", self.conv(less, c, 1)))
+
+    def attention(self, x, heads):
+        """Of [batch, length, width]."""
+        n, length, width = self.shapes[x]
+
+        def project(turn):
+            w = self.weight(width, width, scale=width**-0.5)
+            self.shapes[w] = (width, width)
+            split = self.reshaped(self.product(x, w), n, length, heads, width // heads)
+            return self.transposed(split, turn)
+
+        query, key = project([0, 2, 1, 3]), project([0, 2, 3, 1])
+        scores = self.same("Softmax", self.product(query, key))
+        mixed = self.product(scores, project([0, 2, 1, 3]))
+        merged = self.reshaped(self.transposed(mixed, [0, 2, 1, 3]), n, length, width)
+        w = self.weight(width, width, scale=width**-0.5)
+        self.shapes[w] = (width, width)
+        return self.product(merged, w)
+
+    def write(self, path, last):
+        nodes = self.nodes[:-1] + [(*self.nodes[-1][:2], "y", self.nodes[-1][3])]
+        assert last == self.nodes[-1][2]
+        return write(
+            path, nodes, self.weights,
+            {"x": self.shapes["x"]}, {"y": self.shapes[last]},
+        )  # fmt: skip
+
+
+def residual(path):
+    """Convolutions with batch norms, a residual sum, a pool and a product."""
+    net = Network()
+    stem = net.same("Relu", net.norm(net.conv("x", 32)))
+    inner = net.same("Relu", net.norm(net.conv(stem, 48)))
+    sum = net.same("Add", net.norm(net.conv(inner, 32)), stem)
+    pooled = net.pool(net.same("Relu", sum))
+    return net.write(path, net.dense(net.flatten(pooled), 10))
+
+
+def random_network(path, seed):
+    """All that couples channels, in any order."""
+    choose = np.random.default_rng(seed)
+    net = Network()
+    values = [net.same("Relu", net.conv("x", 12))]
+
+    def pick(like=None):
+        fit = [
+            v for v in values
+            if like is None or net.shapes[v][2:] == net.shapes[like][2:]
+        ]  # fmt: skip
+        return fit[choose.integers(len(fit))]
+
+    def alike(x):
+        return [v for v in values if v != x and net.shapes[v] == net.shapes[x]]
+
+    def conv(x):
+        return net.conv(x, int(choose.choice([8, 12, 16])), int(choose.choice([1, 3])))
+
+    def add(x):
+        others = alike(x)
+        other = others[choose.integers(len(others))] if others else net.conv(x, net.shapes[x][1])
+        return net.same("Add", x, other)
+
+    def grouped(x):
+        return net.conv(x, net.shapes[x][1], 3, group=2)
+
+    def depthwise(x):
+        channels = net.shapes[x][1]
+        return net.conv(x, channels * int(choose.integers(1, 3)), 3, group=channels)
+
+    def shuffled(x):
+        n, c, *size = net.shapes[x]
+        split = net.reshaped(x, n, 2, c // 2, *size)
+        return net.reshaped(net.transposed(split, [0, 2, 1, 3, 4]), n, c, *size)
+
+    def upsampled(x):
+        n, c, h, w = net.shapes[x]
+        weights = net.weight(c, 8, 2, 2, scale=0.2)
+        strides = {"strides": [2, 2]}
+        return net.add("ConvTranspose", [x, weights], (n, 8, 2 * h, 2 * w), **strides)
+
+    steps = [
+        conv, conv, add, add, grouped, depthwise, shuffled, upsampled,
+        net.squeeze, net.norm, net.norm,
+        lambda x: net.same("Relu", x),
+        lambda x: net.same("Sigmoid", x),
+        lambda x: net.pool(x, choose.choice(["MaxPool", "AveragePool"])) if net.shapes[x][2] > 2 else x,
+        lambda x: net.concat(x, pick(like=x)),
+        lambda x: net.slice(x, 2, net.shapes[x][1] - 1),
+        lambda x: net.slice(x, 0, net.shapes[x][1] // 2 // 2 * 2),
+    ]  # fmt: skip
+    for _ in range(12):
+        x = pick()
+        if net.shapes[x][1] % 4 == 0 and net.shapes[x][1] >= 8:
+            values.append(steps[choose.integers(len(steps))](x))
+        else:
+            values.append(net.conv(x, 12))
+    for x in values[-4:]:
+        n, c, *_ = net.shapes[x]
+        values.append(net.flatten(net.add("GlobalAveragePool", [x], (n, c, 1, 1))))
+    both = net.add("Concat", values[-4:], (2, sum(net.shapes[v][1] for v in values[-4:])), axis=1)
+    return net.write(path, net.dense(net.same("Relu", net.dense(both, 16)), 5))
+
+
+def zeroed(model, pruned, path):
+    """The model with zeros for all weights that are gone: elements are told apart
+    by their values, which are random."""
+    model, left = onnx.load(model), constants(onnx.load(pruned))
+    variances = {n.input[4] for n in model.graph.node if n.op_type == "BatchNormalization"}
+    for tensor in model.graph.initializer:
+        value = numpy_helper.to_array(tensor)
+        # Weights that no output depends on are not there at all.
+        isCut = tensor.name in left and tensor.name not in variances
+        if value.dtype == np.float32 and isCut:
+            value = np.where(np.isin(value, left[tensor.name]), value, np.float32(0))
+            tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
+    onnx.save(model, path)
+    return path
+
+
+class Prune(tool_test.ToolTest):
+    def setUp(self):
+        super().setUp()
+        global RANDOM
+        RANDOM = np.random.default_rng(3)  # The same whatever ran before.
+        self.output = self.folder / "small.onnx"
+
+    def prune(self, model, *arguments):
+        options = ["-o", self.output, *arguments]
+        if not any(str(a).startswith("--max") for a in arguments):
+            options.append("--max-macs=0.5")
+        return self.run_tool("graph-prune", model, *options)
+
+    def succeeds(self, *arguments):
+        done = self.prune(*arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        onnx.checker.check_model(onnx.load(self.output), full_check=True)
+        return done.stdout
+
+    def share(self, text, what):
+        return float(re.search(rf"^{what} .* ([\d.]+)%$", text, re.M)[1]) / 100
+
+    def outputs_left(self, text):
+        """By layer: how many outputs there were, and are."""
+        found = {}
+        for line in re.findall(r"^\S+ +(?:conv|matmul) .*", text, re.M):
+            name, _, _, outputs, *_ = re.split("  +", line)
+            widths = [int(width) for width in outputs.split(" → ")]
+            found[name] = (widths[0], widths[-1])
+        return found
+
+    def assertEqualsZeroed(self, model, message=None):
+        shape = [d.dim_value for d in onnx.load(model).graph.input[0].type.tensor_type.shape.dim]
+        x = draw(*shape)
+        expected = run(zeroed(model, self.output, self.folder / "zeroed.onnx"), x)
+        found = run(self.output, x)
+        self.assertGreater(np.abs(expected).max(), 0, message)
+        np.testing.assert_allclose(
+            found, expected, atol=2e-5 * np.abs(expected).max(), err_msg=str(message)
+        )
+        return x, found
+
+    #===- What it makes -----------------------------------------------------===#
+
+    def test_equals_the_model_with_zeros(self):
+        model = residual(self.folder / "model.onnx")
+        text = self.succeeds(model, "--multiple=8")
+        self.assertLessEqual(self.share(text, "multiplications"), 0.5)
+        x, found = self.assertEqualsZeroed(model)
+        self.compile(self.output, "small.so")
+        np.save(self.folder / "x.npy", x)
+        done = self.run_tool(
+            "graph-run", "small.so", "--input", f"x={self.folder / 'x.npy'}",
+            "--output-dir", "out",
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ours = np.load(self.folder / "out" / "y.npy")
+        np.testing.assert_allclose(ours, found, atol=1e-4 * np.abs(found).max())
+
+    def test_random_networks(self):
+        cut = 0
+        for seed in range(40):
+            model = random_network(self.folder / "model.onnx", seed)
+            done = self.prune(model, "--max-bytes=0.6", f"--multiple={1 + seed % 4}")
+            if done.returncode:
+                self.fails(done, "out of reach")
+                continue
+            self.assertEqual(done.stderr, "", seed)
+            self.assertEqualsZeroed(model, f"seed {seed}")
+            cut += 1
+        self.assertGreater(cut, 30)
+
+    def test_sums_keep_the_same_channels(self):
+        text = self.succeeds(residual(self.folder / "model.onnx"), "--multiple=8")
+        left = self.outputs_left(text)
+        self.assertEqual(left["t0"], left["t6"])
+        self.assertLess(left["t0"][1], 32)
+
+    def test_names_and_batch_norms_stay(self):
+        model = residual(self.folder / "model.onnx")
+        self.succeeds(model)
+        before, after = onnx.load(model), onnx.load(self.output)
+        self.assertLessEqual(set(constants(before)), set(constants(after)))
+        ops = [n.op_type for n in after.graph.node]
+        self.assertEqual(ops.count("BatchNormalization"), 3)
+        self.assertLessEqual(
+            {n.name for n in before.graph.node if n.op_type == "Conv"},
+            {n.name for n in after.graph.node},
+        )
+
+    def test_multiples(self):
+        model = residual(self.folder / "model.onnx")
+        for multiple in (1, 4, 8, 16):
+            text = self.succeeds(model, f"--multiple={multiple}", "--max-bytes=0.55")
+            for name, (all, left) in self.outputs_left(text).items():
+                if all != left:
+                    self.assertEqual(left % multiple, 0, name)
+                    self.assertGreaterEqual(left, multiple, name)
+
+    def test_widths_that_are_no_multiple(self):
+        net = Network()
+        inner = net.same("Relu", net.conv("x", 30))
+        model = net.write(self.folder / "model.onnx", net.conv(inner, 4))
+        text = self.succeeds(model, "--multiple=8", "--max-macs=0.99")
+        self.assertEqual(self.outputs_left(text)["t0"], (30, 24))
+
+    def test_the_least_goes_first(self):
+        net = Network()
+        inner = net.same("Relu", net.conv("x", 16))
+        model = net.write(self.folder / "model.onnx", net.conv(inner, 4))
+        weights = constants(onnx.load(model))
+        norms = sum(
+            (np.square(weights[name]).sum(axes))
+            for name, axes in (("w0", (1, 2, 3)), ("w1", ()), ("w2", (0, 2, 3)))
+        )
+        self.succeeds(model, "--multiple=4")
+        best = np.sort(np.argsort(norms)[8:])
+        np.testing.assert_array_equal(
+            constants(onnx.load(self.output))["w0"], weights["w0"][best]
+        )
+
+    def test_heads_go_as_a_whole(self):
+        net = Network((2, 6, 32))
+        model = net.write(self.folder / "model.onnx", net.attention("x", 4))
+        self.succeeds(model, "--max-bytes=0.5")
+        self.assertEqualsZeroed(model)
+        left = constants(onnx.load(self.output))
+        before = constants(onnx.load(model))
+        kept = np.isin(before["w0"], left["w0"]).all(0).reshape(4, 8)
+        self.assertEqual(sorted(kept.sum(1)), [0, 0, 8, 8])
+
+    def test_heads_behind_a_dimension_that_stays(self):
+        """Queries, keys and values of one product: [batch, length, 3, heads, width]
+        is cut along the heads, as all three are read."""
+        net = Network((2, 6, 32))
+        w = net.weight(32, 96, scale=0.2)
+        net.shapes[w] = (32, 96)
+        split = net.reshaped(net.product("x", w), 2, 6, 3, 4, 8)
+        parts = []
+        for i in range(3):
+            index = net.integers(i)
+            net.weights[index] = np.array(i, np.int64)
+            part = net.add("Gather", [split, index], (2, 6, 4, 8), axis=2)
+            parts.append(net.transposed(part, [0, 2, 3, 1] if i == 1 else [0, 2, 1, 3]))
+        scores = net.same("Softmax", net.product(parts[0], parts[1]))
+        mixed = net.transposed(net.product(scores, parts[2]), [0, 2, 1, 3])
+        w = net.weight(32, 5)
+        net.shapes[w] = (32, 5)
+        model = net.write(
+            self.folder / "model.onnx", net.product(net.reshaped(mixed, 2, 6, 32), w)
+        )
+        text = self.succeeds(model, "--max-bytes=0.6")
+        self.assertEqual(self.outputs_left(text)["t0"], (96, 48))
+        self.assertEqualsZeroed(model)
+
+    def test_images_that_are_flattened_channels_last(self):
+        net = Network()
+        inner = net.transposed(net.same("Relu", net.conv("x", 16)), [0, 2, 3, 1])
+        model = net.write(
+            self.folder / "model.onnx", net.dense(net.reshaped(inner, 2, 1024), 10)
+        )
+        text = self.succeeds(model, "--multiple=4")
+        self.assertEqual(self.outputs_left(text)["t0"], (16, 8))
+        self.assertEqualsZeroed(model)
+
+    def test_time_and_bytes(self):
+        model = residual(self.folder / "model.onnx")
+        for option, what in (("time", "estimated cycles"), ("bytes", "weights, bytes")):
+            text = self.succeeds(model, f"--max-{option}=0.7", "--multiple=4")
+            self.assertLessEqual(self.share(text, what), 0.7)
+            self.assertGreater(self.share(text, what), 0.5)
+
+    def test_gives_the_same_file_again(self):
+        model = residual(self.folder / "model.onnx")
+        self.succeeds(model)
+        once = self.output.read_bytes()
+        self.succeeds(model)
+        self.assertEqual(self.output.read_bytes(), once)
+
+    def test_writes_json(self):
+        self.output = self.folder / "small.json"
+        done = self.prune(residual(self.folder / "model.onnx"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.compile(self.output, "small.so")
+
+    def test_trains_on(self):
+        net = Network()
+        inner = net.same("Relu", net.norm(net.conv("x", 32)))
+        last = net.dense(net.flatten(net.pool(inner)), 4)
+        model = net.write(self.folder / "model.onnx", last)
+        self.succeeds(model)
+        options = ["--train", "--loss=cross_entropy", "--optimizer=adam,lr=0.01"]
+        self.compile(self.output, "step.so", *options)
+        np.save(self.folder / "x.npy", draw(16, 3, 8, 8))
+        np.save(self.folder / "y.npy", RANDOM.integers(0, 4, 16))
+        done = self.run_tool(
+            "graph-run", "step.so", "--train", "--data", "x.npy,y.npy", "--epochs", 20
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        losses = [float(loss) for loss in re.findall(r"loss ([\d.e-]+)", done.stdout)]
+        self.assertLess(losses[-1], losses[0] / 2)
+
+    #===- Gradients ----------------------------------------------------------===#
+
+    def test_taylor_finds_what_does_not_matter(self):
+        """Large weights of channels that nothing reads have no gradient."""
+        net = Network()
+        inner = net.same("Relu", net.conv("x", 16))
+        last = net.dense(net.flatten(net.conv(inner, 4)), 4)
+        idle = [1, 4, 5, 9, 10, 11, 14, 15]
+        net.weights["w0"][idle] *= 10
+        net.weights["w2"][:, idle] = 0
+        model = net.write(self.folder / "model.onnx", last)
+        data = self.folder / "data.npz"
+        np.savez(data, x=draw(8, 3, 8, 8), target=RANDOM.integers(0, 4, 8))
+        options = ["--keep=t2", "--multiple=8", "--max-bytes=0.9"]
+        gradients = ["--score=taylor", "--loss=cross_entropy", "--data", data]
+        x = draw(4, 3, 8, 8)
+        self.succeeds(model, *options, *gradients)
+        np.testing.assert_allclose(run(self.output, x), run(model, x), atol=1e-5)
+        self.succeeds(model, *options)
+        self.assertGreater(np.abs(run(self.output, x) - run(model, x)).max(), 0.1)
+
+    def test_wrong_targets(self):
+        model = residual(self.folder / "model.onnx")
+        data = self.folder / "data.npz"
+
+        def refuses(*parts, loss="cross_entropy", **arrays):
+            np.savez(data, **arrays)
+            options = ["--score=taylor", f"--loss={loss}", "--data", data]
+            self.fails(self.prune(model, *options), *parts)
+            self.assertFalse(self.output.exists())
+
+        x, target = draw(8, 3, 8, 8), RANDOM.integers(0, 10, 8)
+        refuses("no array 'target'", "it has x", x=x)
+        refuses("8x1", "expects N", x=x, target=target[:, None])
+        refuses("dtype f32", "expects i64", x=x, target=target.astype(np.float32))
+        refuses("expects Nx10", loss="mse", x=x, target=draw(8, 11))
+        refuses("\"best\"", loss="best", x=x, target=target)
+        refuses("not one number", loss="mse,reduction=none", x=x, target=draw(8, 10))
+        x[5, 0, 0, 0] = np.nan
+        refuses("NaN in sample 5", x=x, target=target)
+
+    #===- What stays ---------------------------------------------------------===#
+
+    def test_keep(self):
+        model = residual(self.folder / "model.onnx")
+        text = self.succeeds(model, "--keep=t3", "--max-macs=0.9")
+        self.assertEqual(self.outputs_left(text)["t3"], (48, 48))
+        self.assertIn("outputs stay: asked for", text)
+        self.fails(self.prune(model, "--keep=fc*"), "fits 'fc*'", "'t0'")
+        self.fails(self.prune(model, "--keep=["), "'[' is no pattern")
+
+    def test_says_what_stays(self):
+        """A softmax needs all of its elements, and what reads them in another
+        order than any that is known does."""
+        net = Network((4, 16))
+        first = net.add("Softmax", [net.dense("x", 32)], (4, 32), axis=1)
+        second = net.same("Relu", net.dense(first, 32))
+        index = net.weight(4, 32)
+        net.weights[index] = RANDOM.integers(0, 32, (4, 32))
+        mixed = net.add("GatherElements", [second, index], (4, 32), axis=1)
+        last = net.dense(net.same("Relu", net.dense(mixed, 64)), 4)
+        text = self.succeeds(
+            net.write(self.folder / "model.onnx", last), "--max-macs=0.8"
+        )
+        self.assertIn("kept by graph.softmax 't1'", text)
+        self.assertIn("graph.gather_elements 't4' is not understood", text)
+        self.assertEqual(
+            list(self.outputs_left(text).values()),
+            [(32, 32), (32, 32), (64, 32), (4, 4)],
+        )
+
+    #===- 2:4 ----------------------------------------------------------------===#
+
+    def test_report(self):
+        net = Network((4, 16))
+        model = net.write(self.folder / "model.onnx", net.dense("x", 8))
+        squares = np.sort(net.weights["w0"].reshape(8, 4, 4) ** 2, -1)
+        energy = 100 * squares[..., 2:].sum() / squares.sum()
+        done = self.run_tool("graph-prune", model, "--report=2:4")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, rf"matmul +{energy:.1f}% +512 +272\n")
+        self.assertEqual(list(self.folder.iterdir()), [model])
+
+    #===- Wrong models and options ------------------------------------------===#
+
+    def test_out_of_reach(self):
+        done = self.prune(residual(self.folder / "model.onnx"), "--max-macs=0.01")
+        self.fails(done, "out of reach", "% of the multiplications")
+
+    def test_nothing_to_prune(self):
+        net = Network((4, 16))
+        done = self.prune(net.write(self.folder / "one.onnx", net.dense("x", 32)))
+        self.fails(done, "nothing to prune", "'y' stay, an output of the model")
+        net = Network((4, 16))
+        done = self.prune(net.write(self.folder / "none.onnx", net.same("Relu", "x")))
+        self.fails(done, "nothing to prune", "constant weights")
+        net = Network((4, 16))
+        last = net.dense(net.same("Relu", net.dense("x", 8)), 4)
+        done = self.prune(net.write(self.folder / "thin.onnx", last), "--multiple=8")
+        self.fails(done, "nothing to prune", "wider than 8")
+
+    def test_open_shapes(self):
+        model = onnx.load(residual(self.folder / "model.onnx"))
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+        path = self.folder / "open.onnx"
+        onnx.save(model, path)
+        self.fails(self.prune(path), "x", "--shape")
+        self.succeeds(path, "--shape", "x=4x3x8x8")
+
+    def test_usage(self):
+        model = residual(self.folder / "model.onnx")
+        for options in (
+            [],
+            ["--max-macs=0.5"],
+            ["-o", self.output],
+            ["-o", self.output, "--max-macs=1.5"],
+            ["-o", self.output, "--max-macs=0.5", "--score=taylor"],
+            ["-o", self.output, "--max-macs=0.5", "--loss=mse"],
+            ["-o", self.output, "--max-macs=0.5", "--multiple=0"],
+            ["-o", self.output, "--report=2:4"],
+        ):
+            done = self.run_tool("graph-prune", model, *options)
+            self.assertEqual(done.returncode, 2, options)
+        self.assertFalse(self.output.exists())
+
+
+if __name__ == "__main__":
+    tool_test.main()
