@@ -24,6 +24,21 @@ def run(*command):
     return done.stdout
 
 
+def compile(out, kind=""):
+    """What classifies one image, and what trains on batches."""
+    model, step = out / "digits.so", out / "step.so"
+    run(BIN / "graph-compile", out / f"digits{kind}.onnx", "--loadable-weights",
+        "-o", model)  # fmt: skip
+    run(BIN / "graph-compile", out / f"digits64{kind}.onnx", "--train",
+        "--loss=cross_entropy", "--optimizer=adam,lr=0.002", "-o", step)  # fmt: skip
+    return model, step
+
+
+def hits(model, data, *weights):
+    said = run(EXAMPLES / "classify_digits", model, data, *weights)
+    return int(said.split()[0])
+
+
 class DigitsTest(unittest.TestCase):
     def test_trains_compiles_classifies_and_trains_on(self):
         with tempfile.TemporaryDirectory() as name:
@@ -33,20 +48,11 @@ class DigitsTest(unittest.TestCase):
             self.assertGreaterEqual(accuracy, 0.98)
             self.assertEqual(len((out / "log.csv").read_text().splitlines()), 31)
 
-            model, step = out / "digits.so", out / "step.so"
-            run(BIN / "graph-compile", out / "digits.onnx", "--loadable-weights",
-                "-o", model)  # fmt: skip
-            run(BIN / "graph-compile", out / "digits64.onnx", "--train",
-                "--loss=cross_entropy", "--optimizer=adam,lr=0.002", "-o", step)  # fmt: skip
+            model, step = compile(out)
             data, state = out / "inverted.safetensors", out / "state.safetensors"
-
-            def hits(*weights):
-                said = run(EXAMPLES / "classify_digits", model, data, *weights)
-                return int(said.split()[0])
-
-            self.assertLess(hits(), 900)
+            self.assertLess(hits(model, data), 900)
             run(EXAMPLES / "train_more", step, data, state)
-            self.assertGreater(hits(state), 1750)
+            self.assertGreater(hits(model, data, state), 1750)
             self.becomes_int8(out)
 
     def becomes_int8(self, out):
@@ -60,6 +66,21 @@ class DigitsTest(unittest.TestCase):
         for name in list(accuracy)[2:]:
             self.assertGreaterEqual(accuracy[name], accuracy["f32"], said)
             self.assertLess(size[name], 0.3 * size["f32"], said)
+
+    def test_trains_what_is_pruned(self):
+        """A quarter of the multiplications is left; batches of one and of 64 are
+        cut alike, so that one reads what the other has learnt."""
+        with tempfile.TemporaryDirectory() as name:
+            out = pathlib.Path(name)
+            run(EXAMPLES / "digits_train", DIGITS, out, 10)
+            for batch in ("digits", "digits64"):
+                run(BIN / "graph-prune", out / f"{batch}.onnx", "--max-macs=0.25",
+                    "--multiple=4", "-o", out / f"{batch}-pruned.onnx")  # fmt: skip
+            model, step = compile(out, "-pruned")
+            data, state = out / "inverted.safetensors", out / "state.safetensors"
+            self.assertLess(hits(model, data), 900)
+            run(EXAMPLES / "train_more", step, data, state)
+            self.assertGreater(hits(model, data, state), 1750)
 
 
 if __name__ == "__main__":

@@ -36,3 +36,113 @@ def run(path, x):
     batch = session.get_inputs()[0].shape[0]
     parts = np.split(x, len(x) // batch)
     return np.concatenate([session.run(None, {name: part})[0] for part in parts])
+
+
+class Network:
+    """An ONNX model of one input that is built node by node. `draw` gives random
+    floats of a shape."""
+
+    def __init__(self, draw, shape):
+        self.draw = draw
+        self.nodes, self.weights = [], {}
+        self.shapes = {"x": shape}
+
+    def add(self, op, inputs, shape, **attributes):
+        output = f"t{len(self.nodes)}"
+        self.nodes.append((op, inputs, output, attributes))
+        self.shapes[output] = tuple(shape)
+        return output
+
+    def weight(self, *shape, scale=1.0):
+        name = f"w{len(self.weights)}"
+        self.weights[name] = self.draw(*shape) * np.float32(scale)
+        return name
+
+    def integers(self, *values):
+        name = f"w{len(self.weights)}"
+        self.weights[name] = np.array(values, np.int64)
+        return name
+
+    def conv(self, x, outputs, kernel=3, group=1):
+        n, c, *size = self.shapes[x]
+        fan = c // group * kernel**2
+        w = self.weight(outputs, c // group, kernel, kernel, scale=fan**-0.5)
+        pads = {"pads": [kernel // 2] * 4, "group": group}
+        return self.add("Conv", [x, w, self.weight(outputs)], (n, outputs, *size), **pads)
+
+    def norm(self, x):
+        c = self.shapes[x][1]
+        vectors = [self.weight(c) for _ in range(4)]
+        self.weights[vectors[3]] = np.abs(self.weights[vectors[3]]) + np.float32(0.5)
+        return self.add("BatchNormalization", [x, *vectors], self.shapes[x])
+
+    def same(self, op, *inputs):
+        return self.add(op, list(inputs), self.shapes[inputs[0]])
+
+    def pool(self, x, op="MaxPool"):
+        n, c, *size = self.shapes[x]
+        window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+        return self.add(op, [x], (n, c, *[s // 2 for s in size]), **window)
+
+    def concat(self, *inputs):
+        n, _, *size = self.shapes[inputs[0]]
+        channels = sum(self.shapes[x][1] for x in inputs)
+        return self.add("Concat", list(inputs), (n, channels, *size), axis=1)
+
+    def slice(self, x, begin, end):
+        n, _, *size = self.shapes[x]
+        bounds = [self.integers(v) for v in (begin, end, 1)]
+        return self.add("Slice", [x, *bounds], (n, end - begin, *size))
+
+    def flatten(self, x):
+        n, *rest = self.shapes[x]
+        return self.add("Flatten", [x], (n, int(np.prod(rest))))
+
+    def dense(self, x, outputs):
+        n, k = self.shapes[x]
+        w, b = self.weight(outputs, k, scale=k**-0.5), self.weight(outputs)
+        return self.add("Gemm", [x, w, b], (n, outputs), transB=1)
+
+    def transposed(self, x, permutation):
+        shape = [self.shapes[x][i] for i in permutation]
+        return self.add("Transpose", [x], shape, perm=permutation)
+
+    def reshaped(self, x, *shape):
+        return self.add("Reshape", [x, self.integers(*shape)], shape)
+
+    def product(self, a, b):
+        shape = (*self.shapes[a][:-1], self.shapes[b][-1])
+        return self.add("MatMul", [a, b], shape)
+
+    def squeeze(self, x):
+        """Channels weighted by what they all are on average."""
+        n, c, *_ = self.shapes[x]
+        mean = self.add("GlobalAveragePool", [x], (n, c, 1, 1))
+        less = self.same("Relu", self.conv(mean, max(c // 2, 2), 1))
+        return self.same("Mul", x, self.same("Sigmoid", self.conv(less, c, 1)))
+
+    def attention(self, x, heads):
+        """Of [batch, length, width]."""
+        n, length, width = self.shapes[x]
+
+        def project(turn):
+            w = self.weight(width, width, scale=width**-0.5)
+            self.shapes[w] = (width, width)
+            split = self.reshaped(self.product(x, w), n, length, heads, width // heads)
+            return self.transposed(split, turn)
+
+        query, key = project([0, 2, 1, 3]), project([0, 2, 3, 1])
+        scores = self.same("Softmax", self.product(query, key))
+        mixed = self.product(scores, project([0, 2, 1, 3]))
+        merged = self.reshaped(self.transposed(mixed, [0, 2, 1, 3]), n, length, width)
+        w = self.weight(width, width, scale=width**-0.5)
+        self.shapes[w] = (width, width)
+        return self.product(merged, w)
+
+    def write(self, path, last):
+        nodes = self.nodes[:-1] + [(*self.nodes[-1][:2], "y", self.nodes[-1][3])]
+        assert last == self.nodes[-1][2]
+        return write(
+            path, nodes, self.weights,
+            {"x": self.shapes["x"]}, {"y": self.shapes[last]},
+        )  # fmt: skip

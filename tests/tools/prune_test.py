@@ -15,7 +15,7 @@ import onnx
 from onnx import numpy_helper
 
 import tool_test
-from onnx_models import run, write
+from onnx_models import Network, run
 
 RANDOM = None  # setUp makes it.
 PADS = {"pads": [1, 1, 1, 1]}
@@ -29,117 +29,13 @@ def constants(model):
     return {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
 
 
-class Network:
-    """An ONNX model of one input that is built node by node."""
-
-    def __init__(self, shape=(2, 3, 8, 8)):
-        self.nodes, self.weights = [], {}
-        self.shapes = {"x": shape}
-
-    def add(self, op, inputs, shape, **attributes):
-        output = f"t{len(self.nodes)}"
-        self.nodes.append((op, inputs, output, attributes))
-        self.shapes[output] = tuple(shape)
-        return output
-
-    def weight(self, *shape, scale=1.0):
-        name = f"w{len(self.weights)}"
-        self.weights[name] = draw(*shape) * np.float32(scale)
-        return name
-
-    def integers(self, *values):
-        name = f"w{len(self.weights)}"
-        self.weights[name] = np.array(values, np.int64)
-        return name
-
-    def conv(self, x, outputs, kernel=3, group=1):
-        n, c, *size = self.shapes[x]
-        fan = c // group * kernel**2
-        w = self.weight(outputs, c // group, kernel, kernel, scale=fan**-0.5)
-        pads = {"pads": [kernel // 2] * 4, "group": group}
-        return self.add("Conv", [x, w, self.weight(outputs)], (n, outputs, *size), **pads)
-
-    def norm(self, x):
-        c = self.shapes[x][1]
-        vectors = [self.weight(c) for _ in range(4)]
-        self.weights[vectors[3]] = np.abs(self.weights[vectors[3]]) + np.float32(0.5)
-        return self.add("BatchNormalization", [x, *vectors], self.shapes[x])
-
-    def same(self, op, *inputs):
-        return self.add(op, list(inputs), self.shapes[inputs[0]])
-
-    def pool(self, x, op="MaxPool"):
-        n, c, *size = self.shapes[x]
-        window = {"kernel_shape": [2, 2], "strides": [2, 2]}
-        return self.add(op, [x], (n, c, *[s // 2 for s in size]), **window)
-
-    def concat(self, *inputs):
-        n, _, *size = self.shapes[inputs[0]]
-        channels = sum(self.shapes[x][1] for x in inputs)
-        return self.add("Concat", list(inputs), (n, channels, *size), axis=1)
-
-    def slice(self, x, begin, end):
-        n, _, *size = self.shapes[x]
-        bounds = [self.integers(v) for v in (begin, end, 1)]
-        return self.add("Slice", [x, *bounds], (n, end - begin, *size))
-
-    def flatten(self, x):
-        n, *rest = self.shapes[x]
-        return self.add("Flatten", [x], (n, int(np.prod(rest))))
-
-    def dense(self, x, outputs):
-        n, k = self.shapes[x]
-        w, b = self.weight(outputs, k, scale=k**-0.5), self.weight(outputs)
-        return self.add("Gemm", [x, w, b], (n, outputs), transB=1)
-
-    def transposed(self, x, permutation):
-        shape = [self.shapes[x][i] for i in permutation]
-        return self.add("Transpose", [x], shape, perm=permutation)
-
-    def reshaped(self, x, *shape):
-        return self.add("Reshape", [x, self.integers(*shape)], shape)
-
-    def product(self, a, b):
-        shape = (*self.shapes[a][:-1], self.shapes[b][-1])
-        return self.add("MatMul", [a, b], shape)
-
-    def squeeze(self, x):
-        """Channels weighted by what they all are on average."""
-        n, c, *_ = self.shapes[x]
-        mean = self.add("GlobalAveragePool", [x], (n, c, 1, 1))
-        less = self.same("Relu", self.conv(mean, max(c // 2, 2), 1))
-        return self.same("Mul", x, self.same("Sigmoid", self.conv(less, c, 1)))
-
-    def attention(self, x, heads):
-        """Of [batch, length, width]."""
-        n, length, width = self.shapes[x]
-
-        def project(turn):
-            w = self.weight(width, width, scale=width**-0.5)
-            self.shapes[w] = (width, width)
-            split = self.reshaped(self.product(x, w), n, length, heads, width // heads)
-            return self.transposed(split, turn)
-
-        query, key = project([0, 2, 1, 3]), project([0, 2, 3, 1])
-        scores = self.same("Softmax", self.product(query, key))
-        mixed = self.product(scores, project([0, 2, 1, 3]))
-        merged = self.reshaped(self.transposed(mixed, [0, 2, 1, 3]), n, length, width)
-        w = self.weight(width, width, scale=width**-0.5)
-        self.shapes[w] = (width, width)
-        return self.product(merged, w)
-
-    def write(self, path, last):
-        nodes = self.nodes[:-1] + [(*self.nodes[-1][:2], "y", self.nodes[-1][3])]
-        assert last == self.nodes[-1][2]
-        return write(
-            path, nodes, self.weights,
-            {"x": self.shapes["x"]}, {"y": self.shapes[last]},
-        )  # fmt: skip
+def network(shape=(2, 3, 8, 8)):
+    return Network(draw, shape)
 
 
 def residual(path):
     """Convolutions with batch norms, a residual sum, a pool and a product."""
-    net = Network()
+    net = network()
     stem = net.same("Relu", net.norm(net.conv("x", 32)))
     inner = net.same("Relu", net.norm(net.conv(stem, 48)))
     sum = net.same("Add", net.norm(net.conv(inner, 32)), stem)
@@ -150,7 +46,7 @@ def residual(path):
 def random_network(path, seed):
     """All that couples channels, in any order."""
     choose = np.random.default_rng(seed)
-    net = Network()
+    net = network()
     values = [net.same("Relu", net.conv("x", 12))]
 
     def pick(like=None):
@@ -328,14 +224,14 @@ class Prune(tool_test.ToolTest):
                     self.assertGreaterEqual(left, multiple, name)
 
     def test_widths_that_are_no_multiple(self):
-        net = Network()
+        net = network()
         inner = net.same("Relu", net.conv("x", 30))
         model = net.write(self.folder / "model.onnx", net.conv(inner, 4))
         text = self.succeeds(model, "--multiple=8", "--max-macs=0.99")
         self.assertEqual(self.outputs_left(text)["t0"], (30, 24))
 
     def test_the_least_goes_first(self):
-        net = Network()
+        net = network()
         inner = net.same("Relu", net.conv("x", 16))
         model = net.write(self.folder / "model.onnx", net.conv(inner, 4))
         weights = constants(onnx.load(model))
@@ -350,7 +246,7 @@ class Prune(tool_test.ToolTest):
         )
 
     def test_heads_go_as_a_whole(self):
-        net = Network((2, 6, 32))
+        net = network((2, 6, 32))
         model = net.write(self.folder / "model.onnx", net.attention("x", 4))
         self.succeeds(model, "--max-bytes=0.5")
         self.assertEqualsZeroed(model)
@@ -362,7 +258,7 @@ class Prune(tool_test.ToolTest):
     def test_heads_behind_a_dimension_that_stays(self):
         """Queries, keys and values of one product: [batch, length, 3, heads, width]
         is cut along the heads, as all three are read."""
-        net = Network((2, 6, 32))
+        net = network((2, 6, 32))
         w = net.weight(32, 96, scale=0.2)
         net.shapes[w] = (32, 96)
         split = net.reshaped(net.product("x", w), 2, 6, 3, 4, 8)
@@ -384,7 +280,7 @@ class Prune(tool_test.ToolTest):
         self.assertEqualsZeroed(model)
 
     def test_images_that_are_flattened_channels_last(self):
-        net = Network()
+        net = network()
         inner = net.transposed(net.same("Relu", net.conv("x", 16)), [0, 2, 3, 1])
         model = net.write(
             self.folder / "model.onnx", net.dense(net.reshaped(inner, 2, 1024), 10)
@@ -414,7 +310,7 @@ class Prune(tool_test.ToolTest):
         self.compile(self.output, "small.so")
 
     def test_trains_on(self):
-        net = Network()
+        net = network()
         inner = net.same("Relu", net.norm(net.conv("x", 32)))
         last = net.dense(net.flatten(net.pool(inner)), 4)
         model = net.write(self.folder / "model.onnx", last)
@@ -434,7 +330,7 @@ class Prune(tool_test.ToolTest):
 
     def test_taylor_finds_what_does_not_matter(self):
         """Large weights of channels that nothing reads have no gradient."""
-        net = Network()
+        net = network()
         inner = net.same("Relu", net.conv("x", 16))
         last = net.dense(net.flatten(net.conv(inner, 4)), 4)
         idle = [1, 4, 5, 9, 10, 11, 14, 15]
@@ -484,7 +380,7 @@ class Prune(tool_test.ToolTest):
     def test_says_what_stays(self):
         """A softmax needs all of its elements, and what reads them in another
         order than any that is known does."""
-        net = Network((4, 16))
+        net = network((4, 16))
         first = net.add("Softmax", [net.dense("x", 32)], (4, 32), axis=1)
         second = net.same("Relu", net.dense(first, 32))
         index = net.weight(4, 32)
@@ -504,7 +400,7 @@ class Prune(tool_test.ToolTest):
     #===- 2:4 ----------------------------------------------------------------===#
 
     def test_report(self):
-        net = Network((4, 16))
+        net = network((4, 16))
         model = net.write(self.folder / "model.onnx", net.dense("x", 8))
         squares = np.sort(net.weights["w0"].reshape(8, 4, 4) ** 2, -1)
         energy = 100 * squares[..., 2:].sum() / squares.sum()
@@ -520,13 +416,13 @@ class Prune(tool_test.ToolTest):
         self.fails(done, "out of reach", "% of the multiplications")
 
     def test_nothing_to_prune(self):
-        net = Network((4, 16))
+        net = network((4, 16))
         done = self.prune(net.write(self.folder / "one.onnx", net.dense("x", 32)))
         self.fails(done, "nothing to prune", "'y' stay, an output of the model")
-        net = Network((4, 16))
+        net = network((4, 16))
         done = self.prune(net.write(self.folder / "none.onnx", net.same("Relu", "x")))
         self.fails(done, "nothing to prune", "constant weights")
-        net = Network((4, 16))
+        net = network((4, 16))
         last = net.dense(net.same("Relu", net.dense("x", 8)), 4)
         done = self.prune(net.write(self.folder / "thin.onnx", last), "--multiple=8")
         self.fails(done, "nothing to prune", "wider than 8")
