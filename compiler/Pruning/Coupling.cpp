@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pruning/Coupling.h"
 
+#include "compiler/Pruning/Reshapes.h"
 #include "compiler/Transforms/Constants.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -26,13 +27,10 @@ namespace {
 
 int64_t rankOf(Value value) { return tensorType(value).getRank(); }
 
-/// Which of its dimensions each block of a reshape is cut along, by number.
-using Choices = llvm::DenseMap<Operation *, SmallVector<size_t>>;
-
 class Coupler {
 public:
-  Coupler(func::FuncOp main, Choices &choices)
-      : slots(main), main(main), choices(choices) {}
+  Coupler(func::FuncOp main, const Reshapes &reshapes)
+      : slots(main), main(main), reshapes(reshapes) {}
 
   Slots run();
 
@@ -60,20 +58,13 @@ private:
   void coupleSlice(graph::SliceOp op);
   void couplePad(graph::PadOp op);
   void coupleGather(graph::GatherOp op);
-  void coupleReshape(graph::ReshapeOp op);
-  void coupleBlock(Dimension whole, ArrayRef<Dimension> parts, size_t &choice);
+  void coupleGatherNd(graph::GatherNdOp op);
   void coupleConstant(graph::ConstantOp op);
 
   Slots slots;
   func::FuncOp main;
-  Choices &choices;
+  const Reshapes &reshapes;
 };
-
-std::string nameOf(Operation *op) {
-  StringRef node = graph::nodeName(op->getLoc());
-  std::string name = op->getName().getStringRef().str();
-  return node.empty() ? name : name + " '" + node.str() + "'";
-}
 
 void Coupler::keep(Operation *op, Value value, int64_t axis) {
   slots.keep({value, axis}, "kept by " + nameOf(op));
@@ -290,45 +281,20 @@ void Coupler::coupleGather(graph::GatherOp op) {
     slots.couple({indices, axis}, {y, along + axis});
 }
 
-/// `whole` has the elements of `parts`, row by row. It is cut along one of
-/// these: heads go as a whole, and of images that are flattened channels do.
-/// The first one that can be cut at all is chosen.
-void Coupler::coupleBlock(Dimension whole, ArrayRef<Dimension> parts,
-                          size_t &choice) {
-  int64_t inner = whole.extent();
-  for (auto [number, part] : llvm::enumerate(parts)) {
-    inner /= part.extent();
-    if (number != choice)
-      slots.keep(part, "taken together with other dimensions", true);
+/// The dimensions that tuples of indices leave.
+void Coupler::coupleGatherNd(graph::GatherNdOp op) {
+  Value x = op.getX(), indices = op.getIndices(), y = op.getY();
+  int64_t indexed = static_cast<int64_t>(op.getBatchDims()) +
+                    tensorType(indices).getShape().back();
+  for (int64_t axis = 0; axis < rankOf(indices); ++axis)
+    keep(op, indices, axis);
+  for (int64_t axis = 0; axis + 1 < rankOf(indices); ++axis)
+    keep(op, y, axis);
+  for (int64_t axis = 0; axis < rankOf(x); ++axis)
+    if (axis < indexed)
+      keep(op, x, axis);
     else
-      for (int64_t i = 0; i < whole.extent(); ++i)
-        slots.couple(whole, i, part, i / inner % part.extent());
-  }
-  if (choice >= parts.size())
-    slots.keep(whole, "taken apart into dimensions that stay");
-}
-
-void Coupler::coupleReshape(graph::ReshapeOp op) {
-  auto dimensions = [](Value value, ArrayRef<int64_t> axes) {
-    SmallVector<Dimension> found;
-    for (int64_t axis : axes)
-      found.push_back({value, axis});
-    return found;
-  };
-  std::vector<ReshapeBlock> blocks = reshapeBlocks(op);
-  SmallVector<size_t> &chosen = choices[op];
-  chosen.resize(blocks.size(), 0);
-  for (auto [block, choice] : llvm::zip_equal(blocks, chosen)) {
-    auto from = dimensions(op.getX(), block.from),
-         to = dimensions(op.getY(), block.to);
-    if (from.size() == 1)
-      coupleBlock(from[0], to, choice);
-    else if (to.size() == 1)
-      coupleBlock(to[0], from, choice);
-    else
-      for (Dimension dimension : llvm::concat<Dimension>(from, to))
-        keep(op, dimension.value, dimension.axis);
-  }
+      slots.couple({x, axis}, {y, rankOf(y) - rankOf(x) + axis});
 }
 
 /// Booleans have no bytes of their own.
@@ -370,7 +336,8 @@ void Coupler::coupleOp(Operation *op) {
       .Case([&](graph::SliceOp op) { coupleSlice(op); })
       .Case([&](graph::PadOp op) { couplePad(op); })
       .Case([&](graph::GatherOp op) { coupleGather(op); })
-      .Case([&](graph::ReshapeOp op) { coupleReshape(op); })
+      .Case([&](graph::GatherNdOp op) { coupleGatherNd(op); })
+      .Case([&](graph::ReshapeOp op) { reshapes.couple(op, slots); })
       .Case([&](graph::ConstantOp op) { coupleConstant(op); })
       .Case([](func::ReturnOp) {})
       .Default([&](Operation *op) { keepAll(op); });
@@ -383,73 +350,22 @@ Slots Coupler::run() {
   return std::move(slots);
 }
 
-/// The dimension that a block of a reshape is cut along, if there is one.
-std::optional<Dimension> chosenOf(graph::ReshapeOp op,
-                                  const ReshapeBlock &block, size_t choice) {
-  bool isSplit = block.from.size() == 1;
-  ArrayRef<int64_t> parts = isSplit ? block.to : block.from;
-  if (choice >= parts.size() || (!isSplit && block.to.size() != 1))
-    return std::nullopt;
-  return Dimension{isSplit ? op.getY() : op.getX(), parts[choice]};
-}
-
-/// Takes the next dimension where one cannot be cut; whether there is any such.
-bool chooseOthers(const Slots &slots, Choices &choices) {
-  bool changed = false;
-  for (auto &[op, chosen] : choices) {
-    auto reshape = cast<graph::ReshapeOp>(op);
-    for (auto [block, choice] :
-         llvm::zip_equal(reshapeBlocks(reshape), chosen)) {
-      auto dimension = chosenOf(reshape, block, choice);
-      if (dimension && slots.areKept(*dimension)) {
-        ++choice;
-        changed = true;
-      }
-    }
-  }
-  return changed;
-}
-
 } // namespace
 
+std::string nameOf(Operation *op) {
+  StringRef node = graph::nodeName(op->getLoc());
+  std::string name = op->getName().getStringRef().str();
+  return node.empty() ? name : name + " '" + node.str() + "'";
+}
+
 Slots coupleSlots(func::FuncOp main) {
-  Choices choices;
-  for (;;) {
-    Slots slots = Coupler(main, choices).run();
-    if (!chooseOthers(slots, choices))
-      return slots;
-  }
+  Reshapes reshapes(main);
+  return reshapes.choose([&] { return Coupler(main, reshapes).run(); });
 }
 
 //===----------------------------------------------------------------------===//
 // Dimensions of ops
 //===----------------------------------------------------------------------===//
-
-std::vector<ReshapeBlock> reshapeBlocks(graph::ReshapeOp reshape) {
-  ArrayRef<int64_t> from = tensorType(reshape.getX()).getShape(),
-                    to = tensorType(reshape.getY()).getShape();
-  if (llvm::is_contained(from, 0))
-    return {};
-  std::vector<ReshapeBlock> blocks;
-  size_t i = 0, j = 0;
-  while (i < from.size() || j < to.size()) {
-    ReshapeBlock block;
-    int64_t left = 1, right = 1;
-    do {
-      bool takesLeft = i < from.size() && (left <= right || j == to.size());
-      int64_t &product = takesLeft ? left : right;
-      size_t &at = takesLeft ? i : j;
-      int64_t extent = (takesLeft ? from : to)[at];
-      product *= extent;
-      if (extent != 1)
-        (takesLeft ? block.from : block.to).push_back(at);
-      ++at;
-    } while (left != right);
-    if (!block.from.empty())
-      blocks.push_back(std::move(block));
-  }
-  return blocks;
-}
 
 MatmulAxes axesOf(graph::MatmulOp matmul) {
   int64_t a = rankOf(matmul.getA()), b = rankOf(matmul.getB()),

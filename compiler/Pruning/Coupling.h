@@ -16,12 +16,8 @@ namespace tinh::pruning {
 /// and which stay.
 Slots coupleSlots(mlir::func::FuncOp main);
 
-/// A reshape takes some dimensions apart into others, or together: dimensions
-/// whose products of extents are equal.
-struct ReshapeBlock {
-  llvm::SmallVector<int64_t> from, to; ///< Axes of more than one element.
-};
-std::vector<ReshapeBlock> reshapeBlocks(graph::ReshapeOp reshape);
+/// What messages call an op: its name and its node's.
+std::string nameOf(mlir::Operation *op);
 
 /// The operands of a product as positions of its dimensions: rows, depth and
 /// columns are axes, or -1 where a factor of rank 1 has none.

@@ -69,16 +69,13 @@ std::vector<Layer> findLayers(func::FuncOp main) {
 
 namespace {
 
-/// Whether it is of a matrix or of more dimensions, whose extents decide how
-/// fast it is read.
-bool isOfWeights(Dimension dimension) {
-  return dimension.value.getDefiningOp<graph::ConstantOp>() &&
-         tensorType(dimension.value).getRank() > 1;
-}
-
 class GroupFinder {
 public:
-  GroupFinder(const Slots &slots) : slots(slots) {}
+  GroupFinder(const Slots &slots, ArrayRef<Layer> layers) : slots(slots) {
+    for (const Layer &layer : layers)
+      for (Dimension dimension : {layer.inputs, layer.outputs})
+        ofLayers.insert(slots.numberOf(dimension));
+  }
   std::vector<Group> run(const llvm::DenseSet<size_t> &kept);
 
 private:
@@ -86,13 +83,13 @@ private:
   struct Class {
     Unit unit;
     std::map<size_t, int64_t> dimensions; ///< How many slots of each.
-    bool hasWeights = false;
   };
   llvm::MapVector<size_t, Class>
   findClasses(const llvm::DenseSet<size_t> &kept) const;
   int64_t widthOf(const Class &found) const;
 
   const Slots &slots;
+  llvm::DenseSet<size_t> ofLayers; ///< Dimensions of what products read.
 };
 
 llvm::MapVector<size_t, GroupFinder::Class>
@@ -106,15 +103,15 @@ GroupFinder::findClasses(const llvm::DenseSet<size_t> &kept) const {
       Class &found = classes[root];
       found.unit.slots.push_back(slot);
       ++found.dimensions[number];
-      found.hasWeights |= isOfWeights(dimension);
     }
   return classes;
 }
 
+/// 0 if no layer has part in it.
 int64_t GroupFinder::widthOf(const Class &found) const {
   int64_t width = 0;
   for (auto [number, count] : found.dimensions)
-    if (isOfWeights(slots.dimensions()[number]))
+    if (ofLayers.contains(number))
       width = std::gcd(width, count);
   return width;
 }
@@ -124,14 +121,15 @@ std::vector<Group> GroupFinder::run(const llvm::DenseSet<size_t> &kept) {
                   std::map<std::vector<size_t>, unsigned>>
       groups;
   for (auto &[root, found] : findClasses(kept)) {
-    if (!found.hasWeights)
+    int64_t width = widthOf(found);
+    if (width == 0)
       continue;
     std::vector<size_t> dimensions;
     for (auto [number, count] : found.dimensions)
       dimensions.push_back(number);
     Group &group = groups[dimensions];
     group.dimensions = dimensions;
-    group.width = widthOf(found);
+    group.width = width;
     group.units.push_back(found.unit);
   }
   std::vector<Group> all;
@@ -151,7 +149,7 @@ std::vector<Group> findGroups(const Slots &slots, ArrayRef<Layer> layers,
       for (int64_t i = 0; i < layer.outputs.extent(); ++i)
         kept.insert(
             slots.classOf(slots.firstSlot(slots.numberOf(layer.outputs)) + i));
-  return GroupFinder(slots).run(kept);
+  return GroupFinder(slots, layers).run(kept);
 }
 
 //===----------------------------------------------------------------------===//

@@ -37,13 +37,13 @@ struct Unit {
 struct Group {
   std::vector<size_t> dimensions; ///< By number.
   std::vector<Unit> units;
-  /// How many slots of each dimension of weights go with a unit: a common
+  /// How many slots of each dimension of layers go with a unit: a common
   /// divisor.
   int64_t width = 1;
 };
 
-/// The groups of units that weights have part in, but not those of layers that
-/// `isKept`.
+/// The groups of units that layers have part in. The outputs of layers that
+/// `isKept` are of none.
 std::vector<Group> findGroups(const Slots &slots, llvm::ArrayRef<Layer> layers,
                               llvm::function_ref<bool(const Layer &)> isKept);
 

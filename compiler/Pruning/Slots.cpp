@@ -91,9 +91,9 @@ const std::string *Slots::whyKept(size_t slot, bool withChoices) const {
   return withChoices && found.choice >= 0 ? &texts[found.choice] : nullptr;
 }
 
-bool Slots::areKept(Dimension dimension) const {
+bool Slots::areKept(Dimension dimension, bool withChoices) const {
   for (int64_t i = 0; i < dimension.extent(); ++i)
-    if (!whyKept(slotOf(dimension, i), /*withChoices=*/false))
+    if (!whyKept(slotOf(dimension, i), withChoices))
       return false;
   return true;
 }

@@ -60,8 +60,8 @@ public:
   size_t classOf(size_t slot) const;
   /// Why a class is kept; null if it is not.
   const std::string *whyKept(size_t slot, bool withChoices = true) const;
-  /// Whether all slots of a dimension are kept, whatever is chosen.
-  bool areKept(Dimension dimension) const;
+  /// Whether all slots of a dimension are kept.
+  bool areKept(Dimension dimension, bool withChoices = false) const;
 
 private:
   struct Reasons {

@@ -114,6 +114,18 @@ class Network:
         shape = (*self.shapes[a][:-1], self.shapes[b][-1])
         return self.add("MatMul", [a, b], shape)
 
+    def matrix(self, rows, columns):
+        name = self.weight(rows, columns, scale=rows**-0.5)
+        self.shapes[name] = (rows, columns)
+        return name
+
+    def shuffled(self, x):
+        """Channels of two halves in turns."""
+        n, c, *size = self.shapes[x]
+        split = self.reshaped(x, n, 2, c // 2, *size)
+        turned = self.transposed(split, [0, 2, 1, 3, 4])
+        return self.reshaped(turned, n, c, *size)
+
     def squeeze(self, x):
         """Channels weighted by what they all are on average."""
         n, c, *_ = self.shapes[x]
@@ -126,18 +138,15 @@ class Network:
         n, length, width = self.shapes[x]
 
         def project(turn):
-            w = self.weight(width, width, scale=width**-0.5)
-            self.shapes[w] = (width, width)
-            split = self.reshaped(self.product(x, w), n, length, heads, width // heads)
+            all = self.product(x, self.matrix(width, width))
+            split = self.reshaped(all, n, length, heads, width // heads)
             return self.transposed(split, turn)
 
         query, key = project([0, 2, 1, 3]), project([0, 2, 3, 1])
         scores = self.same("Softmax", self.product(query, key))
         mixed = self.product(scores, project([0, 2, 1, 3]))
         merged = self.reshaped(self.transposed(mixed, [0, 2, 1, 3]), n, length, width)
-        w = self.weight(width, width, scale=width**-0.5)
-        self.shapes[w] = (width, width)
-        return self.product(merged, w)
+        return self.product(merged, self.matrix(width, width))
 
     def write(self, path, last):
         nodes = self.nodes[:-1] + [(*self.nodes[-1][:2], "y", self.nodes[-1][3])]

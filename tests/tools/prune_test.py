@@ -74,11 +74,6 @@ def random_network(path, seed):
         channels = net.shapes[x][1]
         return net.conv(x, channels * int(choose.integers(1, 3)), 3, group=channels)
 
-    def shuffled(x):
-        n, c, *size = net.shapes[x]
-        split = net.reshaped(x, n, 2, c // 2, *size)
-        return net.reshaped(net.transposed(split, [0, 2, 1, 3, 4]), n, c, *size)
-
     def upsampled(x):
         n, c, h, w = net.shapes[x]
         weights = net.weight(c, 8, 2, 2, scale=0.2)
@@ -86,8 +81,8 @@ def random_network(path, seed):
         return net.add("ConvTranspose", [x, weights], (n, 8, 2 * h, 2 * w), **strides)
 
     steps = [
-        conv, conv, add, add, grouped, depthwise, shuffled, upsampled,
-        net.squeeze, net.norm, net.norm,
+        conv, conv, add, add, grouped, depthwise, upsampled,
+        net.shuffled, net.squeeze, net.norm, net.norm,
         lambda x: net.same("Relu", x),
         lambda x: net.same("Sigmoid", x),
         lambda x: net.pool(x, choose.choice(["MaxPool", "AveragePool"])) if net.shapes[x][2] > 2 else x,
@@ -259,9 +254,7 @@ class Prune(tool_test.ToolTest):
         """Queries, keys and values of one product: [batch, length, 3, heads, width]
         is cut along the heads, as all three are read."""
         net = network((2, 6, 32))
-        w = net.weight(32, 96, scale=0.2)
-        net.shapes[w] = (32, 96)
-        split = net.reshaped(net.product("x", w), 2, 6, 3, 4, 8)
+        split = net.reshaped(net.product("x", net.matrix(32, 96)), 2, 6, 3, 4, 8)
         parts = []
         for i in range(3):
             index = net.integers(i)
@@ -270,11 +263,8 @@ class Prune(tool_test.ToolTest):
             parts.append(net.transposed(part, [0, 2, 3, 1] if i == 1 else [0, 2, 1, 3]))
         scores = net.same("Softmax", net.product(parts[0], parts[1]))
         mixed = net.transposed(net.product(scores, parts[2]), [0, 2, 1, 3])
-        w = net.weight(32, 5)
-        net.shapes[w] = (32, 5)
-        model = net.write(
-            self.folder / "model.onnx", net.product(net.reshaped(mixed, 2, 6, 32), w)
-        )
+        last = net.product(net.reshaped(mixed, 2, 6, 32), net.matrix(32, 5))
+        model = net.write(self.folder / "model.onnx", last)
         text = self.succeeds(model, "--max-bytes=0.6")
         self.assertEqual(self.outputs_left(text)["t0"], (96, 48))
         self.assertEqualsZeroed(model)
@@ -287,6 +277,31 @@ class Prune(tool_test.ToolTest):
         )
         text = self.succeeds(model, "--multiple=4")
         self.assertEqual(self.outputs_left(text)["t0"], (16, 8))
+        self.assertEqualsZeroed(model)
+
+    def test_channels_that_are_shuffled(self):
+        """Taken apart into two by eight, and together as eight by two."""
+        net = network()
+        mixed = net.shuffled(net.same("Relu", net.conv("x", 16)))
+        model = net.write(self.folder / "model.onnx", net.conv(mixed, 4))
+        text = self.succeeds(model, "--multiple=4")
+        self.assertEqual(self.outputs_left(text)["t0"], (16, 8))
+        self.assertEqualsZeroed(model)
+
+    def test_tables_of_positions(self):
+        """Heads, with a bias for each that is picked by indices."""
+        net = network((2, 6, 32))
+        heads = net.reshaped(net.product("x", net.matrix(32, 32)), 2, 6, 4, 8)
+        heads = net.transposed(heads, [0, 2, 1, 3])
+        indices = net.integers(*RANDOM.integers(0, 9, 6))
+        net.weights[indices] = net.weights[indices][:, None]
+        bias = net.add("GatherND", [net.weight(9, 4), indices], (6, 4))
+        bias = net.reshaped(net.transposed(bias, [1, 0]), 4, 6, 1)
+        merged = net.transposed(net.same("Add", heads, bias), [0, 2, 1, 3])
+        last = net.product(net.reshaped(merged, 2, 6, 32), net.matrix(32, 5))
+        model = net.write(self.folder / "model.onnx", last)
+        text = self.succeeds(model, "--max-bytes=0.6")
+        self.assertEqual(self.outputs_left(text)["t0"], (32, 16))
         self.assertEqualsZeroed(model)
 
     def test_time_and_bytes(self):
