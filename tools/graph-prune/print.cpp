@@ -49,11 +49,10 @@ void printReport(const pruning::PruneReport &report) {
                {"op", Align::left},
                {"inputs", Align::right},
                {"outputs", Align::right},
-               {"", Align::left}});
+               {"why outputs stay", Align::left}});
   for (const pruning::LayerReport &layer : report.layers)
     table.add({layer.name, layer.op, changeText(layer.inputs, layer.inputsLeft),
-               changeText(layer.outputs, layer.outputsLeft),
-               layer.kept.empty() ? "" : "outputs stay: " + layer.kept});
+               changeText(layer.outputs, layer.outputsLeft), layer.kept});
   llvm::outs() << table.text() << "\n"
                << costsTable(report.before, report.after);
 }
