@@ -32,6 +32,14 @@ graph::ConstantOp constantBehind(Value value) {
   return dyn_cast_or_null<graph::ConstantOp>(op);
 }
 
+func::FuncOp findMain(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  if (!main)
+    module.emitError("only a model with a function @main can be pruned; this "
+                     "module has functions of its own");
+  return main;
+}
+
 static std::optional<Layer> layerOf(Operation *op) {
   std::string name = graph::nodeName(op->getLoc()).str();
   if (auto conv = dyn_cast<graph::ConvOp>(op))

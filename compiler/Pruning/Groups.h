@@ -28,6 +28,9 @@ struct Layer {
 /// `value`, or what it is made of by reordering, if that is a constant.
 graph::ConstantOp constantBehind(mlir::Value value);
 
+/// The function that is pruned; null after a diagnostic if there is none.
+mlir::func::FuncOp findMain(mlir::ModuleOp module);
+
 std::vector<Layer> findLayers(mlir::func::FuncOp main);
 
 struct Unit {

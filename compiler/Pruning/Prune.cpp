@@ -31,17 +31,16 @@ struct Step {
 
 class Pruner {
 public:
-  Pruner(ModuleOp module, const PruneOptions &options,
+  Pruner(func::FuncOp main, const PruneOptions &options,
          const CompileOptions &compile, PruneReport &report)
-      : module(module),
-        main(module.lookupSymbol<func::FuncOp>(graph::names::kMain)),
-        options(options), compile(compile), report(report),
-        files(compile.modelDirectory), slots(coupleSlots(main)),
-        layers(findLayers(main)) {}
+      : module(main->getParentOfType<ModuleOp>()), main(main), options(options),
+        compile(compile), report(report), files(compile.modelDirectory),
+        slots(coupleSlots(main)), layers(findLayers(main)) {}
 
   OwningOpRef<ModuleOp> run();
 
 private:
+  LogicalResult checkFloats();
   LogicalResult findKept();
   LogicalResult findGroups();
   FailureOr<int64_t> multiple();
@@ -79,6 +78,17 @@ private:
 //===----------------------------------------------------------------------===//
 // What can be cut
 //===----------------------------------------------------------------------===//
+
+LogicalResult Pruner::checkFloats() {
+  WalkResult found = main.walk([&](Operation *op) {
+    if (!isa<graph::QuantizeOp, graph::DequantizeOp>(op))
+      return WalkResult::advance();
+    op->emitError("the model is quantised: prune the one in f32 that it was "
+                  "made of, and quantise what is left");
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
 
 /// The layers that a pattern names.
 LogicalResult Pruner::findKept() {
@@ -301,7 +311,8 @@ void Pruner::reportLayers(const Cut &cut) {
 }
 
 OwningOpRef<ModuleOp> Pruner::run() {
-  if (failed(findKept()) || failed(findGroups()) || failed(planSteps()))
+  if (failed(checkFloats()) || failed(findKept()) || failed(findGroups()) ||
+      failed(planSteps()))
     return {};
   auto before = costsOf(Cut(slots));
   if (failed(before))
@@ -324,7 +335,10 @@ OwningOpRef<ModuleOp> Pruner::run() {
 OwningOpRef<ModuleOp> prune(ModuleOp module, const PruneOptions &options,
                             const CompileOptions &compile,
                             PruneReport &report) {
-  return Pruner(module, options, compile, report).run();
+  func::FuncOp main = findMain(module);
+  if (!main)
+    return {};
+  return Pruner(main, options, compile, report).run();
 }
 
 } // namespace tinh::pruning

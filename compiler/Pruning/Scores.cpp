@@ -64,6 +64,8 @@ Scores sumOf(ArrayRef<Group> groups, ArrayRef<double> bySlot) {
 /// Adds the square of each element to all of its slots.
 void addSquares(const Slots &slots, Value weights, ArrayRef<float> elements,
                 std::vector<double> &bySlot) {
+  if (elements.empty())
+    return;
   ArrayRef<int64_t> shape = tensorType(weights).getShape();
   int64_t inner = static_cast<int64_t>(elements.size());
   for (auto [axis, extent] : llvm::enumerate(shape)) {

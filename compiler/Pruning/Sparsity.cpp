@@ -60,7 +60,9 @@ FailureOr<std::vector<SparsityReport>>
 reportSparsity(ModuleOp module, const std::string &modelDirectory) {
   MappedFiles files(modelDirectory);
   std::vector<SparsityReport> report;
-  auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
+  func::FuncOp main = findMain(module);
+  if (!main)
+    return failure();
   for (const Layer &layer : findLayers(main)) {
     Value weights = layer.inputs.value;
     auto elements = calibration::evaluate(weights, files);

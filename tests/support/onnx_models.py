@@ -155,3 +155,63 @@ class Network:
             path, nodes, self.weights,
             {"x": self.shapes["x"]}, {"y": self.shapes[last]},
         )  # fmt: skip
+
+
+def random_network(path, draw, seed):
+    """All that couples channels, in an order that depends on `seed`."""
+    choose = np.random.default_rng(seed)
+    net = Network(draw, (2, 3, 8, 8))
+    values = [net.same("Relu", net.conv("x", 12))]
+
+    def pick(like=None):
+        fit = [
+            v for v in values
+            if like is None or net.shapes[v][2:] == net.shapes[like][2:]
+        ]  # fmt: skip
+        return fit[choose.integers(len(fit))]
+
+    def alike(x):
+        return [v for v in values if v != x and net.shapes[v] == net.shapes[x]]
+
+    def conv(x):
+        return net.conv(x, int(choose.choice([8, 12, 16])), int(choose.choice([1, 3])))
+
+    def add(x):
+        others = alike(x)
+        other = others[choose.integers(len(others))] if others else net.conv(x, net.shapes[x][1])
+        return net.same("Add", x, other)
+
+    def grouped(x):
+        return net.conv(x, net.shapes[x][1], 3, group=2)
+
+    def depthwise(x):
+        channels = net.shapes[x][1]
+        return net.conv(x, channels * int(choose.integers(1, 3)), 3, group=channels)
+
+    def upsampled(x):
+        n, c, h, w = net.shapes[x]
+        weights = net.weight(c, 8, 2, 2, scale=0.2)
+        strides = {"strides": [2, 2]}
+        return net.add("ConvTranspose", [x, weights], (n, 8, 2 * h, 2 * w), **strides)
+
+    steps = [
+        conv, conv, add, add, grouped, depthwise, upsampled,
+        net.shuffled, net.squeeze, net.norm, net.norm,
+        lambda x: net.same("Relu", x),
+        lambda x: net.same("Sigmoid", x),
+        lambda x: net.pool(x, choose.choice(["MaxPool", "AveragePool"])) if net.shapes[x][2] > 2 else x,
+        lambda x: net.concat(x, pick(like=x)),
+        lambda x: net.slice(x, 2, net.shapes[x][1] - 1),
+        lambda x: net.slice(x, 0, net.shapes[x][1] // 2 // 2 * 2),
+    ]  # fmt: skip
+    for _ in range(12):
+        x = pick()
+        if net.shapes[x][1] % 4 == 0 and net.shapes[x][1] >= 8:
+            values.append(steps[choose.integers(len(steps))](x))
+        else:
+            values.append(net.conv(x, 12))
+    for x in values[-4:]:
+        n, c, *_ = net.shapes[x]
+        values.append(net.flatten(net.add("GlobalAveragePool", [x], (n, c, 1, 1))))
+    both = net.add("Concat", values[-4:], (2, sum(net.shapes[v][1] for v in values[-4:])), axis=1)
+    return net.write(path, net.dense(net.same("Relu", net.dense(both, 16)), 5))

@@ -15,7 +15,7 @@ import onnx
 from onnx import numpy_helper
 
 import tool_test
-from onnx_models import Network, run
+from onnx_models import Network, random_network, run
 
 RANDOM = None  # setUp makes it.
 PADS = {"pads": [1, 1, 1, 1]}
@@ -41,66 +41,6 @@ def residual(path):
     sum = net.same("Add", net.norm(net.conv(inner, 32)), stem)
     pooled = net.pool(net.same("Relu", sum))
     return net.write(path, net.dense(net.flatten(pooled), 10))
-
-
-def random_network(path, seed):
-    """All that couples channels, in any order."""
-    choose = np.random.default_rng(seed)
-    net = network()
-    values = [net.same("Relu", net.conv("x", 12))]
-
-    def pick(like=None):
-        fit = [
-            v for v in values
-            if like is None or net.shapes[v][2:] == net.shapes[like][2:]
-        ]  # fmt: skip
-        return fit[choose.integers(len(fit))]
-
-    def alike(x):
-        return [v for v in values if v != x and net.shapes[v] == net.shapes[x]]
-
-    def conv(x):
-        return net.conv(x, int(choose.choice([8, 12, 16])), int(choose.choice([1, 3])))
-
-    def add(x):
-        others = alike(x)
-        other = others[choose.integers(len(others))] if others else net.conv(x, net.shapes[x][1])
-        return net.same("Add", x, other)
-
-    def grouped(x):
-        return net.conv(x, net.shapes[x][1], 3, group=2)
-
-    def depthwise(x):
-        channels = net.shapes[x][1]
-        return net.conv(x, channels * int(choose.integers(1, 3)), 3, group=channels)
-
-    def upsampled(x):
-        n, c, h, w = net.shapes[x]
-        weights = net.weight(c, 8, 2, 2, scale=0.2)
-        strides = {"strides": [2, 2]}
-        return net.add("ConvTranspose", [x, weights], (n, 8, 2 * h, 2 * w), **strides)
-
-    steps = [
-        conv, conv, add, add, grouped, depthwise, upsampled,
-        net.shuffled, net.squeeze, net.norm, net.norm,
-        lambda x: net.same("Relu", x),
-        lambda x: net.same("Sigmoid", x),
-        lambda x: net.pool(x, choose.choice(["MaxPool", "AveragePool"])) if net.shapes[x][2] > 2 else x,
-        lambda x: net.concat(x, pick(like=x)),
-        lambda x: net.slice(x, 2, net.shapes[x][1] - 1),
-        lambda x: net.slice(x, 0, net.shapes[x][1] // 2 // 2 * 2),
-    ]  # fmt: skip
-    for _ in range(12):
-        x = pick()
-        if net.shapes[x][1] % 4 == 0 and net.shapes[x][1] >= 8:
-            values.append(steps[choose.integers(len(steps))](x))
-        else:
-            values.append(net.conv(x, 12))
-    for x in values[-4:]:
-        n, c, *_ = net.shapes[x]
-        values.append(net.flatten(net.add("GlobalAveragePool", [x], (n, c, 1, 1))))
-    both = net.add("Concat", values[-4:], (2, sum(net.shapes[v][1] for v in values[-4:])), axis=1)
-    return net.write(path, net.dense(net.same("Relu", net.dense(both, 16)), 5))
 
 
 def zeroed(model, pruned, path):
@@ -181,7 +121,7 @@ class Prune(tool_test.ToolTest):
     def test_random_networks(self):
         cut = 0
         for seed in range(40):
-            model = random_network(self.folder / "model.onnx", seed)
+            model = random_network(self.folder / "model.onnx", draw, seed)
             done = self.prune(model, "--max-bytes=0.6", f"--multiple={1 + seed % 4}")
             if done.returncode:
                 self.fails(done, "out of reach")
@@ -362,6 +302,29 @@ class Prune(tool_test.ToolTest):
         self.succeeds(model, *options)
         self.assertGreater(np.abs(run(self.output, x) - run(model, x)).max(), 0.1)
 
+    def test_taylor_scores(self):
+        """The sums of |gradient · weight| over two batches, as NumPy has them."""
+        net = network((4, 6))
+        last = net.dense(net.same("Relu", net.dense("x", 16)), 3)
+        model = net.write(self.folder / "model.onnx", last)
+        x, target = draw(8, 6), draw(8, 3)
+        data = self.folder / "data.npz"
+        np.savez(data, x=x, target=target)
+        gradients = ["--score=taylor", "--loss=mse", "--data", data]
+        self.succeeds(model, "--multiple=8", *gradients)
+        w0, b0, w1, b1 = (net.weights[f"w{i}"] for i in range(4))
+        scores = np.zeros(16)
+        for batch, wanted in zip(np.split(x, 2), np.split(target, 2)):
+            hidden = np.maximum(batch @ w0.T + b0, 0)
+            dy = 2 * (hidden @ w1.T + b1 - wanted) / wanted.size
+            dh = dy @ w1 * (hidden > 0)
+            scores += np.abs(dh.T @ batch * w0).sum(1)
+            scores += np.abs(dh.sum(0) * b0)
+            scores += np.abs(dy.T @ hidden * w1).sum(0)
+        best = np.sort(np.argsort(scores)[8:])
+        left = constants(onnx.load(self.output))
+        np.testing.assert_array_equal(left["w0"], w0[best])
+
     def test_wrong_targets(self):
         model = residual(self.folder / "model.onnx")
         data = self.folder / "data.npz"
@@ -441,6 +404,27 @@ class Prune(tool_test.ToolTest):
         last = net.dense(net.same("Relu", net.dense("x", 8)), 4)
         done = self.prune(net.write(self.folder / "thin.onnx", last), "--multiple=8")
         self.fails(done, "nothing to prune", "wider than 8")
+
+    def test_a_model_that_is_quantised(self):
+        """It can be quantised afterwards."""
+        model = residual(self.folder / "model.onnx")
+        self.succeeds(model)
+        data, int8 = self.folder / "data.npz", self.folder / "int8.onnx"
+        np.savez(data, x=draw(8, 3, 8, 8))
+        done = self.run_tool("graph-quantize", self.output, "--data", data, "-o", int8)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("4 of 4 layers in int8", done.stdout)
+        self.fails(self.prune(int8), "is quantised", "in f32")
+
+    def test_functions_without_main(self):
+        path = self.folder / "two.mlir"
+        type = "tensor<4xf32>"
+        path.write_text(
+            f'func.func @f(%x: {type} {{graph.name = "x"}}) -> ({type} '
+            f'{{graph.name = "y"}}) {{ return %x : {type} }}'
+        )
+        self.fails(self.prune(path), "@main can be pruned")
+        self.fails(self.run_tool("graph-prune", path, "--report=2:4"), "@main")
 
     def test_open_shapes(self):
         model = onnx.load(residual(self.folder / "model.onnx"))

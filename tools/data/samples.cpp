@@ -160,7 +160,7 @@ void check_numbers(const std::string &option, const SampleArray &sample) {
       sample.array.dims.empty() ? 1 : static_cast<size_t>(sample.array.dims[0]);
   throw UserError(option + ": '" + sample.name + "' has a NaN in sample " +
                   std::to_string(at / (elements / samples)) +
-                  "; no range of integers follows from it");
+                  "; nothing can be learnt from it");
 }
 
 } // namespace
