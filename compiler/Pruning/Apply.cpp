@@ -101,9 +101,10 @@ LogicalResult Cutter::cutConstant(graph::ConstantOp op) {
 void Cutter::cutSlice(graph::SliceOp op) {
   SmallVector<int64_t> starts, sizes = cut.shape(op.getY());
   for (auto [axis, start] : llvm::enumerate(op.getStarts()))
-    starts.push_back(op.getSteps()[axis] == 1
-                         ? cut.leftOf({op.getX(), (int64_t)axis}, start)
-                         : start);
+    starts.push_back(
+        op.getSteps()[axis] == 1
+            ? cut.leftOf({op.getX(), static_cast<int64_t>(axis)}, start)
+            : start);
   auto copied = cast<graph::SliceOp>(copy.lookup(op.getOperation()));
   copied.setStarts(starts);
   copied.setSizes(sizes);

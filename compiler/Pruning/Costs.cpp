@@ -40,6 +40,10 @@ double multiplications(func::FuncOp main, const Cut &cut) {
       sum += elements(cut, matmul.getY()) *
              static_cast<double>(
                  cut.extent({matmul.getB(), axesOf(matmul).bDepth}));
+    if (auto attention = dyn_cast<graph::AttentionOp>(op))
+      sum += (elements(cut, attention.getQuery()) +
+              elements(cut, attention.getY())) *
+             static_cast<double>(cut.extent({attention.getKey(), 2}));
   }
   return sum;
 }

@@ -53,6 +53,7 @@ private:
   void coupleBatchNorm(graph::BatchNormOp op);
   void coupleLayerNorm(graph::LayerNormOp op);
   void coupleReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdims);
+  void coupleAttention(graph::AttentionOp op);
   void coupleTranspose(graph::TransposeOp op);
   void coupleConcat(graph::ConcatOp op);
   void coupleSlice(graph::SliceOp op);
@@ -228,6 +229,28 @@ void Coupler::coupleReduction(Operation *op, ArrayRef<int64_t> axes,
   }
 }
 
+/// Operands are [batch, heads, length, width]. Several heads of the query may
+/// read one of the keys, which goes with all of them.
+void Coupler::coupleAttention(graph::AttentionOp op) {
+  Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
+  Dimension heads{query, 1}, keyHeads{key, 1};
+  int64_t readers = heads.extent() / keyHeads.extent();
+  for (int64_t i = 0; i < heads.extent(); ++i)
+    slots.couple(heads, i, keyHeads, i / readers);
+  slots.couple(keyHeads, {value, 1});
+  slots.couple(heads, {op.getY(), 1});
+  slots.couple({query, 3}, {key, 3});
+  slots.couple({value, 3}, {op.getY(), 3});
+  SmallVector<Value> all(op->getOperands());
+  all.push_back(op.getY());
+  for (Value x : all)
+    for (int64_t i = 1; i <= rankOf(x); ++i)
+      if (i == 2 || i == 4 || (i == 1 && x == op.getMask()))
+        keep(op, x, rankOf(x) - i);
+      else if (i == 3 && x == op.getMask())
+        slots.couple({x, rankOf(x) - i}, heads);
+}
+
 //===----------------------------------------------------------------------===//
 // Movement
 //===----------------------------------------------------------------------===//
@@ -331,6 +354,7 @@ void Coupler::coupleOp(Operation *op) {
       .Case([&](graph::ConvTransposeOp op) { coupleConvTranspose(op); })
       .Case([&](graph::BatchNormOp op) { coupleBatchNorm(op); })
       .Case([&](graph::LayerNormOp op) { coupleLayerNorm(op); })
+      .Case([&](graph::AttentionOp op) { coupleAttention(op); })
       .Case([&](graph::TransposeOp op) { coupleTranspose(op); })
       .Case([&](graph::ConcatOp op) { coupleConcat(op); })
       .Case([&](graph::SliceOp op) { coupleSlice(op); })

@@ -33,8 +33,9 @@ void Reshapes::findBlocks(graph::ReshapeOp op) {
     int64_t left = 1, right = 1;
     do {
       bool takesLeft = i < from.size() && (left <= right || j == to.size());
-      Dimension dimension = takesLeft ? Dimension{op.getX(), int64_t(i++)}
-                                      : Dimension{op.getY(), int64_t(j++)};
+      Dimension dimension =
+          takesLeft ? Dimension{op.getX(), static_cast<int64_t>(i++)}
+                    : Dimension{op.getY(), static_cast<int64_t>(j++)};
       (takesLeft ? left : right) *= dimension.extent();
       if (dimension.extent() != 1)
         (takesLeft ? block.from : block.to).push_back(dimension);

@@ -70,8 +70,8 @@ void addSquares(const Slots &slots, Value weights, ArrayRef<float> elements,
   int64_t inner = static_cast<int64_t>(elements.size());
   for (auto [axis, extent] : llvm::enumerate(shape)) {
     inner /= extent;
-    double *sums =
-        &bySlot[slots.firstSlot(slots.numberOf({weights, (int64_t)axis}))];
+    double *sums = &bySlot[slots.firstSlot(
+        slots.numberOf({weights, static_cast<int64_t>(axis)}))];
     for (auto [i, element] : llvm::enumerate(elements))
       sums[static_cast<int64_t>(i) / inner % extent] +=
           static_cast<double>(element) * element;

@@ -209,6 +209,44 @@ class Prune(tool_test.ToolTest):
         self.assertEqual(self.outputs_left(text)["t0"], (96, 48))
         self.assertEqualsZeroed(model)
 
+    def test_attention_with_shared_keys(self):
+        """A head of the keys goes with the two that read it."""
+        heads = {"q": 8, "k": 4, "v": 4}
+        lines = []
+        for name, count in heads.items():
+            flat, split = f"2x6x{8 * count}xf32", f"2x6x{count}x8xf32"
+            lines += [
+                f"%w{name} = graph.constant dense<0.1> : tensor<64x{8 * count}xf32>",
+                f"%f{name} = graph.matmul %x, %w{name} : tensor<2x6x64xf32>, "
+                f'tensor<64x{8 * count}xf32> -> tensor<{flat}> loc("{name}")',
+                f"%s{name} = graph.reshape %f{name} : tensor<{flat}> to tensor<{split}>",
+                f"%{name} = graph.transpose %s{name} [0, 2, 1, 3] : tensor<{split}> "
+                f"-> tensor<2x{count}x6x8xf32>",
+            ]
+        path = self.folder / "model.mlir"
+        path.write_text(
+            'func.func @main(%x: tensor<2x6x64xf32> {graph.name = "x"}) -> '
+            '(tensor<2x6x5xf32> {graph.name = "y"}) {\n' + "\n".join(lines) + """
+            %a = graph.attention %q, %k, %v scale 1.0 : tensor<2x8x6x8xf32>,
+                tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+            %t = graph.transpose %a [0, 2, 1, 3] : tensor<2x8x6x8xf32>
+                -> tensor<2x6x8x8xf32>
+            %m = graph.reshape %t : tensor<2x6x8x8xf32> to tensor<2x6x64xf32>
+            %w = graph.constant dense<0.5> : tensor<64x5xf32>
+            %y = graph.matmul %m, %w : tensor<2x6x64xf32>, tensor<64x5xf32>
+                -> tensor<2x6x5xf32> loc("last")
+            return %y : tensor<2x6x5xf32>
+            }"""
+        )
+        self.output = self.folder / "small.json"
+        done = self.prune(path, "--max-bytes=0.6", "--multiple=8")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(
+            self.outputs_left(done.stdout),
+            {"q": (64, 32), "k": (32, 16), "v": (32, 16), "last": (5, 5)},
+        )
+        self.compile(self.output, "small.so")
+
     def test_images_that_are_flattened_channels_last(self):
         net = network()
         inner = net.transposed(net.same("Relu", net.conv("x", 16)), [0, 2, 3, 1])
