@@ -32,7 +32,8 @@ public:
         fromColumn(kernel.size(b, 2)), toRow(kernel.size(b, 3)),
         toColumn(kernel.size(b, 4)),
         squares{kernel.memory(0), kernel.memory(1), fromColumn, toRow,
-                VectorType::get({side}, memoryType(element))} {}
+                VectorType::get({side}, memoryType(element)),
+                memoryType(element)} {}
 
   void emit();
 

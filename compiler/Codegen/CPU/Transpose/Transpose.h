@@ -25,11 +25,20 @@ struct TransposedDimension {
 
 struct Transpose {
   mlir::func::FuncOp kernel;
-  mlir::Type element;
+  mlir::Type source, element; // Of the operand, and of the result.
+  /// Neighbours that stay so, and are moved as one element.
+  int64_t together = 1;
   /// All but the next two.
   llvm::SmallVector<TransposedDimension> outer;
   TransposedDimension columns; // Contiguous in the operand,
   TransposedDimension rows;    // and in the result.
+
+  /// Whether the result has few rows, whose elements lie between one another: no
+  /// squares, but vectors of it.
+  bool interleaves() const {
+    return together == 1 && columns.to == rows.extent &&
+           (rows.extent == 2 || rows.extent == 4);
+  }
 };
 
 /// Squares that are turned in registers. Rows of one lie `fromStep` elements
@@ -37,7 +46,16 @@ struct Transpose {
 struct Squares {
   mlir::Value source, result;
   mlir::OpFoldResult fromStep, toStep;
-  mlir::VectorType type; // Of a row or a column.
+  mlir::VectorType type; // Of a row or a column of the result.
+  mlir::Type element;    // Of the source.
+  int64_t together = 1;  // Elements that are moved as one.
+
+  mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, mlir::Value at,
+                   int64_t count) const;
+  void store(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
+             mlir::Value at, int64_t count) const;
+  /// Of a row or a column as it is turned.
+  mlir::VectorType turned() const;
 };
 /// Turns the square whose first elements lie at `from` and `to`, or its first
 /// `rows` and `columns`.
@@ -55,6 +73,12 @@ struct TransposePlan : Division {
   int64_t rowBlocks;
   int64_t units;
 };
+
+/// Stores so many `rows` of the columns of a square with their elements between
+/// one another.
+void emitInterleaved(mlir::OpBuilder &b, mlir::Location loc,
+                     const Squares &squares, mlir::Value from, mlir::Value to,
+                     int64_t rows, int64_t columns);
 
 struct TransposeStrategy {
   using Plan = TransposePlanAttr;

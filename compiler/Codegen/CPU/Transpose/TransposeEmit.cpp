@@ -47,31 +47,82 @@ static Value times(Pull &scalar, OpFoldResult step, int64_t count) {
   return scalar.mul(cast<Value>(step), count);
 }
 
+VectorType Squares::turned() const {
+  if (together == 1)
+    return type;
+  return VectorType::get({type.getNumElements() / together},
+                         IntegerType::get(type.getContext(),
+                                          together *
+                                              type.getElementTypeBitWidth()));
+}
+
+/// The first `count` elements of a row, as the result has them.
+Value Squares::load(OpBuilder &b, Location loc, Value at, int64_t count) const {
+  VectorType from = VectorType::get(type.getShape(), element);
+  Value value;
+  if (Value mask = firstLanes(b, loc, count * together, type.getNumElements()))
+    value = vector::MaskedLoadOp::create(
+        b, loc, from, source, at, mask,
+        arith::ConstantOp::create(b, loc, from, b.getZeroAttr(from)));
+  else
+    value = vector::LoadOp::create(b, loc, from, source, at);
+  if (element != type.getElementType())
+    value = element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth()
+                ? arith::TruncFOp::create(b, loc, type, value).getResult()
+                : arith::ExtFOp::create(b, loc, type, value).getResult();
+  return together == 1
+             ? value
+             : vector::BitCastOp::create(b, loc, turned(), value).getResult();
+}
+
+/// The first `count` elements of a column.
+void Squares::store(OpBuilder &b, Location loc, Value value, Value at,
+                    int64_t count) const {
+  if (together > 1)
+    value = vector::BitCastOp::create(b, loc, type, value);
+  if (Value mask = firstLanes(b, loc, count * together, type.getNumElements()))
+    vector::MaskedStoreOp::create(b, loc, result, at, mask, value);
+  else
+    vector::StoreOp::create(b, loc, value, result, at);
+}
+
 void emitSquare(OpBuilder &b, Location loc, const Squares &s, Value from,
                 Value to, int64_t rows, int64_t columns) {
   Pull scalar(b, loc, 1);
-  int64_t side = s.type.getNumElements();
-  Value zero = arith::ConstantOp::create(b, loc, s.type, b.getZeroAttr(s.type));
-  SmallVector<Value> square(side, zero);
-  Value loaded = firstLanes(b, loc, columns, side),
-        stored = firstLanes(b, loc, rows, side);
-  for (int64_t i = 0; i < rows; ++i) {
-    Value at = scalar.add(from, times(scalar, s.fromStep, i));
-    square[i] =
-        loaded
-            ? vector::MaskedLoadOp::create(b, loc, s.type, s.source, at, loaded,
-                                           zero)
-                  .getResult()
-            : vector::LoadOp::create(b, loc, s.type, s.source, at).getResult();
-  }
+  VectorType type = s.turned();
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  SmallVector<Value> square(type.getNumElements(), zero);
+  for (int64_t i = 0; i < rows; ++i)
+    square[i] = s.load(
+        b, loc, scalar.add(from, times(scalar, s.fromStep, i)), columns);
   turnSquare(b, loc, square);
-  for (int64_t i = 0; i < columns; ++i) {
-    Value at = scalar.add(to, times(scalar, s.toStep, i));
-    if (stored)
-      vector::MaskedStoreOp::create(b, loc, s.result, at, stored, square[i]);
-    else
-      vector::StoreOp::create(b, loc, square[i], s.result, at);
-  }
+  for (int64_t i = 0; i < columns; ++i)
+    s.store(b, loc, square[i], scalar.add(to, times(scalar, s.toStep, i)),
+            rows);
+}
+
+/// x[0], y[0], x[1], y[1] …
+static Value interleave(OpBuilder &b, Location loc, Value x, Value y) {
+  int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < lanes; ++i)
+    order.append({i, lanes + i});
+  return vector::ShuffleOp::create(b, loc, x, y, order);
+}
+
+void emitInterleaved(OpBuilder &b, Location loc, const Squares &s, Value from,
+                     Value to, int64_t rows, int64_t columns) {
+  Pull scalar(b, loc, 1);
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < rows; ++i)
+    parts.push_back(s.load(
+        b, loc, scalar.add(from, times(scalar, s.fromStep, i)), columns));
+  for (; parts.size() > 1; parts.resize(parts.size() / 2))
+    for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
+      parts[i] = interleave(b, loc, parts[i], parts[half + i]);
+  Squares all = s;
+  all.type = cast<VectorType>(parts[0].getType());
+  all.store(b, loc, parts[0], to, rows * columns);
 }
 
 namespace {
@@ -83,7 +134,8 @@ public:
       : t(t), plan(plan), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
         squares{kernel.function.getArgument(0), kernel.function.getArgument(1),
                 b.getIndexAttr(t.rows.from), b.getIndexAttr(t.columns.to),
-                VectorType::get({plan.side}, t.element)} {}
+                VectorType::get({plan.side * t.together}, t.element), t.source,
+                t.together} {}
 
   void emitUnit(Value unit);
 
@@ -107,6 +159,8 @@ private:
 /// The squares that hold rows [row, rowEnd) of a block of columns.
 void TransposeEmitter::emitColumns(Value from, Value to, Value row,
                                    Value rowEnd, int64_t columns) {
+  if (t.interleaves())
+    return emitInterleaved(b, loc, squares, from, to, t.rows.extent, columns);
   int64_t tail = t.rows.extent % plan.side;
   Value whole = scalar.index(t.rows.extent - tail);
   auto emitRows = [&](Value first, int64_t count) {
@@ -133,7 +187,7 @@ void TransposeEmitter::emitUnit(Value unit) {
     to = scalar.add(to, scalar.mul(index, dim.to));
   }
   Value column = scalar.mul(block, plan.side);
-  from = scalar.add(from, column);
+  from = scalar.add(from, scalar.mul(column, t.columns.from));
   to = scalar.add(to, scalar.mul(column, t.columns.to));
   Value rowEnd = scalar.minimum(
       scalar.add(row, scalar.index(plan.rowsPerBlock)), t.rows.extent);

@@ -28,7 +28,8 @@ SmallVector<TransposePlanAttr> TransposeStrategy::plans(const Transpose &t,
   constexpr int64_t kRowsPerBlock = 512, kChunkElements = 16384,
                     kMostChunks = 48;
   TransposePlan plan;
-  plan.side = squareSide(graph::elementSize(t.element), target.vectorBytes);
+  plan.side = squareSide(t.together * graph::elementSize(t.element),
+                         target.vectorBytes);
   plan.rowsPerBlock = kRowsPerBlock;
   plan.unitsPerChunk = 1;
   follow(t, plan);
@@ -63,8 +64,13 @@ double TransposeStrategy::cost(const Transpose &t, const TransposePlan &plan,
   double elements = t.columns.extent * t.rows.extent;
   for (const TransposedDimension &dim : t.outer)
     elements *= dim.extent;
-  double each = copyCycles(*target.machine, graph::elementSize(t.element),
-                           CopyOrder::Columns);
+  elements *= t.together;
+  double each = copyCycles(*target.machine,
+                           t.together * graph::elementSize(t.element),
+                           CopyOrder::Columns) /
+                t.together;
+  if (t.interleaves())
+    each = 2 * copyCycles(*target.machine, graph::elementSize(t.element));
   return elements * each + trafficCycles(t.kernel, target) +
          dispatchCycles(target, 1);
 }
