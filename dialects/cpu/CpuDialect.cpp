@@ -175,6 +175,11 @@ PanelsAttr PanelsAttr::withWidth(int64_t width) const {
              getElement(), getGroup());
 }
 
+PanelsAttr PanelsAttr::withGroup(int64_t group) const {
+  return get(getContext(), getOf(), getShape(), getOrder(), getBatch(),
+             getWidth(), getElement(), group);
+}
+
 PanelsAttr PanelsAttr::ofPlain() const {
   return get(getContext(), getPlain(), {}, getOrder(), getBatch(), getWidth(),
              getElement(), getGroup());

@@ -186,9 +186,10 @@ def Cpu_Panels : AttrDef<Cpu_Dialect, "Panels"> {
     /// elements that are none.
     bool isPadded() const;
     /// The same for other elements, which are packed as they are; for another
-    /// width; and for what has been reshaped.
+    /// width; for other groups; and for what has been reshaped.
     PanelsAttr withElement(::mlir::Type element) const;
     PanelsAttr withWidth(int64_t width) const;
+    PanelsAttr withGroup(int64_t group) const;
     PanelsAttr ofPlain() const;
   }];
 }

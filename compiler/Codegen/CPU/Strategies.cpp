@@ -59,7 +59,7 @@ LogicalResult splitKernels(ModuleOp module, const Target &target,
         if (strategy->split)
           if (auto part = strategy->split(dispatched, target))
             return {dispatch, part};
-        visit(dispatch, kernel, plan);
+        visit(dispatched, plan);
         return {};
       });
 }

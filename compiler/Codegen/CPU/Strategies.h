@@ -40,8 +40,8 @@ StrategyTable<Device> strategies();
 
 /// What is to be known of a kernel that is not split: its dispatch, and the
 /// plan that it would have as it is.
-using VisitKernel = llvm::function_ref<void(
-    graph::DispatchOp, mlir::func::FuncOp kernel, mlir::Attribute plan)>;
+using VisitKernel =
+    llvm::function_ref<void(DispatchedKernel, mlir::Attribute plan)>;
 /// Splits the kernel functions of a module whose strategies want that, and
 /// visits those that remain, but for those that have a plan.
 mlir::LogicalResult splitKernels(mlir::ModuleOp module, const Target &target,

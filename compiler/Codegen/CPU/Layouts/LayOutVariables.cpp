@@ -118,7 +118,9 @@ SmallVector<WeightsReader, 0> VariableLayouts::candidates(StringAttr variable) {
     auto product = productOf(use);
     if (!product)
       return;
-    product->layout = product->layout.withElement(element);
+    // Groups are made of what is cast: rows that change every step are stored
+    // in the order in which products compute them.
+    product->layout = product->layout.withElement(element).withGroup(1);
     auto isSame = [&](const WeightsReader &known) {
       return known.layout == product->layout;
     };
@@ -167,7 +169,7 @@ void VariableLayouts::addValue(Proposal &proposal, Value value) {
     PanelsAttr layout = proposal.layoutOf(cast.getResult(0));
     auto wants = [&](OpOperand &reader) {
       auto product = productOf(reader);
-      return product && product->canRead(layout);
+      return product && product->canRegroup(layout);
     };
     if (!llvm::any_of(cast.getResult(0).getUses(), wants) ||
         !addUpdate(proposal, cast))

@@ -27,6 +27,8 @@
 // in them.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Blocks.h"
+#include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/Layouts/Layouts.h"
 #include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
@@ -189,6 +191,19 @@ static Value inlineKernel(OpBuilder &b, func::FuncOp kernel, Value source) {
   return mapping.lookup(body.getTerminator()->getOperand(0));
 }
 
+/// Whether weights that are no constants are to be packed before.
+static bool isWorthPacking(WeightsReader &reader, const Target &target) {
+  const Contraction &c = reader.contraction;
+  if (reader.layout.getGroup() == 1 || c.isOfBytes())
+    return isWorthPackingBefore(c, target);
+  // Twice what it takes in vectors, as pairs come together.
+  double each = 2 * copyCycles(*target.machine, c.factorBytes());
+  double packing = each * reader.layout.getPacked().getNumElements() +
+                   dispatchCycles(target, /*chunks=*/1);
+  return estimate(reader, reader.layout, target).cycles + packing <
+         strategies().cheapest(reader.kernel, target)->cost();
+}
+
 /// Packs the weights of a product, and does what moves them, if anything does.
 void WeightPacker::pack(WeightsReader &reader) {
   const Contraction &c = reader.contraction;
@@ -197,7 +212,7 @@ void WeightPacker::pack(WeightsReader &reader) {
   if (!isOfConstants(source)) {
     if (source.hasOneUse())
       movement = asMovement(*symbols, source.getDefiningOp());
-    if (!isWorthPackingBefore(c, target) && !(movement && isWorthTiling(c)))
+    if (!isWorthPacking(reader, target) && !(movement && isWorthTiling(c)))
       return;
   }
   if (movement)
@@ -230,13 +245,14 @@ void WeightPacker::packWindows(graph::DispatchOp dispatch) {
 }
 
 LogicalResult WeightPacker::run(bool remarks) {
-  auto visit = [&](graph::DispatchOp dispatch, func::FuncOp kernel,
-                   Attribute plan) {
+  auto visit = [&](DispatchedKernel dispatched, Attribute plan) {
+    auto [_, kernel, dispatch] = dispatched;
     auto w = WindowsStrategy::match(kernel);
     if (w && !WindowsStrategy::plans(*w, target).empty())
       windows.push_back(dispatch);
+    bool isTurned = turnLeftFactor(dispatched, target);
     // Outer products read both factors where they lie.
-    if (isa<OuterProductsPlanAttr>(plan))
+    if (isa<OuterProductsPlanAttr>(plan) && !isTurned)
       return;
     if (auto reader = findReader(dispatch, kernel, target))
       readers.push_back(*reader);

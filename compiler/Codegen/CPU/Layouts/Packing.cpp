@@ -140,13 +140,26 @@ static SmallVector<int64_t> packedDims(PanelsAttr p, int64_t dim) {
   return dims;
 }
 
+/// Panels with groups of neighbours along k side by side.
+static Value groupPanels(OpBuilder &b, Location loc, Value packed,
+                         PanelsAttr to) {
+  int64_t rank = cast<RankedTensorType>(packed.getType()).getRank();
+  Value divided =
+      divideDimension(b, loc, packed, rank - 2, to.getGroups());
+  return permute(b, loc, divided, orderWithLast(rank + 1, rank - 1));
+}
+
 /// Whole panels of one dimension as whole panels of another are squares that
-/// are turned.
+/// are turned, of groups where those of the result lie side by side in a panel.
 static Value turnPanels(OpBuilder &b, Location loc, Value packed,
                         PanelsAttr from, PanelsAttr to) {
   // The dimension of the new panels becomes two.
   int64_t split = packedDims(from, to.getLane())[0];
   Value source = divideDimension(b, loc, packed, split, to.getPanels());
+  int64_t last = cast<RankedTensorType>(source.getType()).getRank() - 1;
+  if (to.getGroup() > 1)
+    source = divideDimension(b, loc, source, last,
+                             from.getWidth() / to.getGroup());
   auto behindSplit = [&](int64_t dim) { return dim + (dim > split); };
   // That of the old ones becomes one.
   SmallVector<int64_t> order;
@@ -165,17 +178,27 @@ static Value turnPanels(OpBuilder &b, Location loc, Value packed,
       order.push_back(part);
     }
   }
+  if (to.getGroup() > 1) {
+    groups.push_back({static_cast<int64_t>(order.size())});
+    order.push_back(last + 1);
+  }
   return tensor::CollapseShapeOp::create(b, loc, permute(b, loc, source, order),
                                          groups);
 }
 
 Value repackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr from,
                    PanelsAttr to) {
-  bool canTurn =
+  bool isSame =
       from.getGroup() == 1 && from.getPlain() == to.getPlain() &&
-      from.getLane() != to.getLane() && !from.isPadded() && !to.isPadded() &&
       from.getPacked().getElementType() == to.getPacked().getElementType();
-  if (canTurn)
+  if (isSame && to.withGroup(1) == from &&
+      to.getGroups() * to.getGroup() == to.getPlain().getDimSize(to.getGrouped()))
+    return groupPanels(b, loc, packed, to);
+  bool hasGroups = to.getGroup() == 1 ||
+                   (from.getLane() == to.getGrouped() &&
+                    from.getWidth() % to.getGroup() == 0);
+  if (isSame && hasGroups && from.getLane() != to.getLane() &&
+      !from.isPadded() && !to.isPadded())
     return turnPanels(b, loc, packed, from, to);
   return packPanels(b, loc, unpackPanels(b, loc, packed, from), to);
 }

@@ -34,6 +34,10 @@ struct WeightsReader {
   bool canRead(PanelsAttr other) const {
     return layout.withWidth(other.getWidth()) == other;
   }
+  /// Whether those are what it wants but for groups.
+  bool canRegroup(PanelsAttr other) const {
+    return layout.withWidth(other.getWidth()).withGroup(1) == other;
+  }
 };
 /// The product that the kernel of `dispatch` is, if it can read panels.
 std::optional<WeightsReader> findReader(graph::DispatchOp dispatch,
@@ -49,6 +53,10 @@ void packQuantizedWeights(mlir::SymbolTable &symbols,
 /// Lets the product in `kernel` read its weights in panels.
 void readPanels(mlir::OpBuilder &b, mlir::func::FuncOp kernel,
                 const Contraction &contraction, PanelsAttr panels);
+
+/// Lets a kernel of its own turn the left factor of a product of bf16 that lies
+/// across the depth, if pairs save more; says whether it does.
+bool turnLeftFactor(DispatchedKernel dispatched, const Target &target);
 
 /// Whether `kernel` makes each element of its one result of one of its one
 /// operand.

@@ -68,7 +68,7 @@ static void mergeNeighbours(Transpose &t,
   const TransposedDimension &last = dims.back();
   int64_t bytes = last.extent * graph::elementSize(t.element);
   if (dims.size() < 3 || last.from != 1 || last.to != 1 ||
-      t.source != t.element || (bytes != 4 && bytes != 8))
+      (bytes != 4 && bytes != 8))
     return;
   t.together = last.extent;
   dims.pop_back();
