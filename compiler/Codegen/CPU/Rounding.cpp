@@ -140,8 +140,8 @@ struct RoundInIntegers : OpRewritePattern<arith::TruncFOp> {
     Value rounded = arith::AddIOp::create(
         b, arith::AddIOp::create(b, bits, constant(0x7fff)), isOdd);
     Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
-    rounded = arith::OrIOp::create(b, rounded,
-                                   arith::ExtSIOp::create(b, i32, isNan));
+    rounded =
+        arith::OrIOp::create(b, rounded, arith::ExtSIOp::create(b, i32, isNan));
     rounded = arith::ShRUIOp::create(b, rounded, sixteen);
     rounded = arith::TruncIOp::create(b, i16, rounded);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, to, rounded);

@@ -288,8 +288,8 @@ Value Scalars::convertWithin(Value x, Type to) {
   Operation *op = converted.getDefiningOp();
   if (converted != x && isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op))
     op->setAttr("fastmath",
-                arith::FastMathFlagsAttr::get(
-                    op->getContext(), arith::FastMathFlags::contract));
+                arith::FastMathFlagsAttr::get(op->getContext(),
+                                              arith::FastMathFlags::contract));
   return converted;
 }
 

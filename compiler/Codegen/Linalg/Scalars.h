@@ -76,8 +76,8 @@ public:
   /// C's conversion; signedness of the source from `isUnsigned`, of the target
   /// from `toUnsigned`.
   Value convert(Value x, Type to, bool toUnsigned = false);
-  /// The same between floats where an op computes in wider ones than it has: the
-  /// next op of a kernel may take what has not been rounded yet.
+  /// The same between floats where an op computes in wider ones than it has:
+  /// the next op of a kernel may take what has not been rounded yet.
   Value convertWithin(Value x, Type to);
   /// An index as a value of `to`.
   Value fromIndex(Value x, Type to);

@@ -30,11 +30,12 @@
 // EMIT:           vector.maskedload %arg1
 
 // An input of 16 bits is converted on its way to a slab, which stays in the
-// cache: a third of k at a time. Few chunks convert the same rows.
+// cache: a third of k at a time. Few chunks convert the same rows. Panels of 16 bits
+// that 43 tiles read are converted once for them.
 // CHECK-LABEL: func.func private @matmul_3_pack(
 // CHECK:       func.func private @matmul_3(
 // CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<1024x512xf16>, order = [0, 1], batch = 0, width = 32>}
-// CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}depth = 344, left = staged, right = packed>
+// CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}depth = 344, left = staged, right = copied>
 // EMIT-LABEL: func.func @matmul_3(
 // EMIT:         arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
 // EMIT:         scf.for {{.*}} to %c344 step %c4 iter_args(

@@ -533,3 +533,67 @@ module attributes {graph.cpu = "skylake-avx512"} {
     return %y : tensor<32x32xi32>
   }
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
+module attributes {graph.cpu = "x86-64-v4"} {
+  // expected-error @+1 {{panels must be without 'group', as x86-64-v4 multiplies no pairs of bf16, found group = 2}}
+  func.func private @k(%x: tensor<32x32xbf16>, %v: tensor<1x16x32x2xbf16> {cpu.layout = #cpu.panels<of = tensor<32x32xbf16>, order = [0, 1], batch = 0, width = 32, group = 2>}) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [8, 32], block = [1, 1, 1], depth = 32, left = in_place, right = packed>} {
+    %groups = tensor.empty() : tensor<16x2x1x32xbf16>
+    %lines = linalg.generic {indexing_maps = [affine_map<(g, l, p, c) -> (p, g, c, l)>, #plain], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+        ins(%v : tensor<1x16x32x2xbf16>) outs(%groups : tensor<16x2x1x32xbf16>) {
+    ^bb0(%p: bf16, %q: bf16):
+      linalg.yield %p : bf16
+    } -> tensor<16x2x1x32xbf16>
+    %w = tensor.collapse_shape %lines [[0, 1], [2, 3]] : tensor<16x2x1x32xbf16> into tensor<32x32xbf16>
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xbf16>, tensor<32x32xbf16>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: bf16, %q: bf16, %s: f32):
+      %a = arith.extf %p : bf16 to f32
+      %b = arith.extf %q : bf16 to f32
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
+module attributes {graph.cpu = "znver5"} {
+  // expected-error @+1 {{'multiplier' must be vectors, as znver5 has no tiles for bf16, found amx}}
+  func.func private @k(%x: tensor<32x32xbf16>, %v: tensor<1x16x32x2xbf16> {cpu.layout = #cpu.panels<of = tensor<32x32xbf16>, order = [0, 1], batch = 0, width = 32, group = 2>}) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [8, 32], block = [1, 1, 1], depth = 32, left = in_place, right = packed, multiplier = amx>} {
+    %groups = tensor.empty() : tensor<16x2x1x32xbf16>
+    %lines = linalg.generic {indexing_maps = [affine_map<(g, l, p, c) -> (p, g, c, l)>, #plain], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+        ins(%v : tensor<1x16x32x2xbf16>) outs(%groups : tensor<16x2x1x32xbf16>) {
+    ^bb0(%p: bf16, %q: bf16):
+      linalg.yield %p : bf16
+    } -> tensor<16x2x1x32xbf16>
+    %w = tensor.collapse_shape %lines [[0, 1], [2, 3]] : tensor<16x2x1x32xbf16> into tensor<32x32xbf16>
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<32x32xf32>
+    %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xbf16>, tensor<32x32xbf16>) outs(%init : tensor<32x32xf32>) {
+    ^bb0(%p: bf16, %q: bf16, %s: f32):
+      %a = arith.extf %p : bf16 to f32
+      %b = arith.extf %q : bf16 to f32
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %s, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<32x32xf32>
+    return %y : tensor<32x32xf32>
+  }
+}

@@ -5,7 +5,7 @@
 // Register tiles: the accumulators are values of the loop over k, and the bias is
 // added to them before the one store of each.
 // CHECK-LABEL: func.func @matmul_add_0(
-// CHECK-SAME:    memref<512xf32>, %{{.*}}: memref<512xf32>, %{{.*}}: memref<16xf32>, %{{.*}}: memref<256xf32>, %{{.*}}: memref<{{.*}}xi8>, %{{.*}}: index, %{{.*}}: index
+// CHECK-SAME:    memref<512xf32>, %{{.*}}: memref<512xf32>, %{{.*}}: memref<16xf32>, %{{.*}}: memref<256xf32> {llvm.noalias}, %{{.*}}: memref<{{.*}}xi8>, %{{.*}}: index, %{{.*}}: index
 // CHECK:         scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>
 // CHECK:           vector.fma
 // CHECK:         arith.addf {{.*}} : vector<16xf32>

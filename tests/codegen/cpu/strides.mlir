@@ -17,10 +17,10 @@
 
 // Memory is as long as it is from the first element to the last. Each row begins
 // 72 elements after the one before, and each square of 16.
-// CODE-LABEL: func.func @matmul_0(%{{.*}}: memref<2560xf32>, %{{.*}}: memref<1280xf32>, %{{.*}}: memref<4568xf32>,
+// CODE-LABEL: func.func @matmul_0(%{{.*}}: memref<2560xf32>, %{{.*}}: memref<1280xf32>, %{{.*}}: memref<4568xf32> {llvm.noalias},
 // CODE: arith.muli %{{.*}}, %c72
 // CODE: vector.store %{{.*}} : memref<4568xf32>, vector<16xf32>
-// CODE-LABEL: func.func @transpose_0(%{{.*}}: memref<2560xf32>, %{{.*}}: memref<4576xf32>,
+// CODE-LABEL: func.func @transpose_0(%{{.*}}: memref<2560xf32>, %{{.*}}: memref<4576xf32> {llvm.noalias},
 // CODE: arith.muli %{{.*}}, %c1152
 // CODE: vector.store %{{.*}} : memref<4576xf32>, vector<16xf32>
 // CODE-LABEL: func.func @matmul_1(%{{.*}}: memref<4568xf32>,

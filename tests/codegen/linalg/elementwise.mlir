@@ -15,7 +15,7 @@ func.func @main(%a: tensor<4x1x5xf32>, %b: tensor<3x1xf32>) -> tensor<4x3x5xf32>
 
 // -----
 
-// Narrow floats are computed in f32.
+// Narrow floats are computed in f32, which the next op of a kernel may take.
 
 // CHECK-LABEL: func.func private
 // CHECK: ^bb0(%[[X:.*]]: f16, %{{.*}}: f16):
@@ -129,7 +129,7 @@ func.func @main(%a: tensor<5xf32>) -> tensor<5xui8> {
 
 // -----
 
-// From f64 to half precision by way of f32.
+// From f64 to half precision by way of f32: a cast rounds.
 
 // CHECK-LABEL: func.func private
 // CHECK: %[[S:.*]] = arith.truncf %{{.*}} : f64 to f32

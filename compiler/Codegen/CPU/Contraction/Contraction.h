@@ -61,13 +61,22 @@ struct Contraction : Product {
   int64_t factorBytes() const {
     return group() > 1 ? kGroupBytes / group() : elementBytes();
   }
+  /// Whether the panels hold narrower floats, of which FMAs take f32.
+  bool hasNarrowPanels() const {
+    return packed && !quantized && group() == 1 &&
+           mlir::getElementTypeOrSelf(right.value) != element();
+  }
+  /// Whether they hold what is to become floats, maybe in scratch memory.
+  bool isUnpacked() const { return quantized || hasNarrowPanels(); }
   /// Elements of the panels' memory that so many weights take.
   int64_t inPanels(int64_t weights) const {
     return quantized ? weights * quantized->bits / 8 : weights;
   }
   /// The bytes of a weight in memory.
   double weightBytes() const {
-    return quantized ? quantized->bits / 8.0 : double(factorBytes());
+    if (quantized)
+      return quantized->bits / 8.0;
+    return hasNarrowPanels() ? 2 : double(factorBytes());
   }
   /// Steps of k that tiles do at a time.
   int64_t stepsTogether() const {

@@ -57,11 +57,12 @@ static double productCycles(const Contraction &c, const ContractionPlan &p,
   double cycles = tileCycles(tiles * whole, p.tileRows, vectors, depth, target);
   if (tail)
     cycles += tileCycles(tiles, tail, vectors, depth, target);
-  // To make floats of integers goes on beside FMAs, of which these cycles for a
-  // vector of columns were seen on Zen 5.
-  constexpr double kUnpack = 0.12;
-  if (c.quantized && p.right == RightAccess::Packed)
-    cycles += kUnpack * p.outer * p.lines * p.tiles * columns * depth;
+  // To make f32 of what panels hold goes on beside FMAs, of which these cycles
+  // for a vector of columns were seen on Zen 5.
+  constexpr double kUnpack = 0.12, kWiden = 0.4;
+  if (c.isUnpacked() && p.right == RightAccess::Packed)
+    cycles += (c.quantized ? kUnpack : kWiden) * p.outer * p.lines * p.tiles *
+              columns * depth;
   return cycles;
 }
 

@@ -80,7 +80,7 @@ void divide(const Contraction &c, ContractionPlan &p, int64_t scratchOffset) {
     p.scratch += oddBytesOffset(c, p);
   p.weightsOffset = p.scratch;
   if (p.right == RightAccess::Copied)
-    p.scratch += alignBytes((c.quantized ? 1 : p.panelsPerGroup) *
+    p.scratch += alignBytes((c.isUnpacked() ? 1 : p.panelsPerGroup) *
                             (c.extentOf(c.depth) / extent) * p.depthPerBlock *
                             p.panelWidth * c.factorBytes());
   p.sumsOffset = p.scratch;

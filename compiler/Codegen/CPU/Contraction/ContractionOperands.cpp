@@ -156,8 +156,23 @@ void ContractionOperands::findPanels(const Indices &dims) {
   firstPanel = scalar.mul(firstPanel, -plan.panels);
 }
 
-/// Makes floats of `count` outermost iterations over k of a panel of integers,
-/// in scratch memory, where tiles find the panel then.
+/// Makes f32 of so many elements from `at` on.
+void ContractionOperands::widenPanel(Value at, int64_t size, Value memory) {
+  auto type = VectorType::get({lanes}, getElementTypeOrSelf(c.right.value));
+  (void)loop(size, plan.panelWidth, [&](Value row) {
+    for (int64_t v = 0; v < plan.panelWidth; v += lanes) {
+      Value to = scalar.add(row, scalar.index(v));
+      Value narrow = vector::LoadOp::create(b, loc, type, weights.memref,
+                                            scalar.add(at, to));
+      Value wide = arith::ExtFOp::create(b, loc, vectorType(), narrow);
+      vector::StoreOp::create(b, loc, wide, memory, to);
+    }
+    return success();
+  });
+}
+
+/// Makes f32 of `count` outermost iterations over k of a panel, in scratch
+/// memory, where tiles find the panel then.
 LogicalResult ContractionOperands::unpackPanel(const Indices &dims, Value panel,
                                                int64_t count) {
   findPanels(dims);
@@ -165,10 +180,14 @@ LogicalResult ContractionOperands::unpackPanel(const Indices &dims, Value panel,
   Buffer floats = kernel.scratchBuffer(
       b, plan.weightsOffset, plan.depthPerBlock * steps * plan.panelWidth,
       element);
-  QuantizedWeightsEmitter words(*this, c, plan, target, weights, panel,
-                                vectors);
-  if (failed(words.unpack(dims, panelAt(panel), count, floats.memref)))
-    return failure();
+  if (c.quantized) {
+    QuantizedWeightsEmitter words(*this, c, plan, target, weights, panel,
+                                  vectors);
+    if (failed(words.unpack(dims, panelAt(panel), count, floats.memref)))
+      return failure();
+  } else {
+    widenPanel(panelAt(panel), count * steps * plan.panelWidth, floats.memref);
+  }
   weights = {floats.memref, panelStrides(), {}};
   weightsAt = firstPanel = scalar.index(0);
   panelStride = 0;

@@ -41,9 +41,9 @@ protected:
   /// `dims` on.
   llvm::LogicalResult findWeights(const Indices &dims, const Block &block,
                                   int64_t count);
-  /// Whether tiles read copies, as floats, of panels of integers.
+  /// Whether tiles read copies, as f32, of panels of integers or narrow floats.
   bool unpacksPanels() const {
-    return c.quantized && plan.right == RightAccess::Copied;
+    return c.isUnpacked() && plan.right == RightAccess::Copied;
   }
   llvm::LogicalResult unpackPanel(const Indices &dims, Value panel,
                                   int64_t count);
@@ -66,6 +66,7 @@ private:
   void clearLastGroups(const Slab &slab, Value from);
   void extendSlab();
   void findPanels(const Indices &dims);
+  void widenPanel(Value at, int64_t size, Value memory);
   llvm::LogicalResult packRight(Indices dims, const Block &block,
                                 int64_t count);
   llvm::LogicalResult packRow(Indices dims, const Buffer &packing, Value panel,

@@ -57,7 +57,7 @@ public:
   }
 
   ContractionPlan plan();
-  /// Integers in panels become floats in scratch memory first.
+  /// What panels hold becomes f32 in scratch memory first.
   void unpackFirst() { unpacks = true; }
   /// Whether weights that are not packed had better be, by a kernel before.
   bool packsBefore();
@@ -329,7 +329,7 @@ static LogicalResult checkAccess(const Contraction &c, const ContractionPlan &p,
   if (p.right != RightAccess::Packed && c.group() > 1)
     return emitError() << "'right' must be packed, as the factors are "
                           "multiplied in groups";
-  if (p.right != RightAccess::Packed && !c.quantized)
+  if (p.right != RightAccess::Packed && !c.isUnpacked())
     return success();
   if (!c.packed)
     return emitError() << "'right' must be copied or in_place, as no operand "
@@ -422,7 +422,7 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
   if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
     return {};
   SmallVector<ContractionPlanAttr> plans{plan.attribute(c.op->getContext())};
-  if (c.quantized) {
+  if (c.isUnpacked()) {
     ContractionPlanner planner(c, target, /*packed=*/true);
     planner.unpackFirst();
     plans.push_back(planner.plan().attribute(c.op->getContext()));

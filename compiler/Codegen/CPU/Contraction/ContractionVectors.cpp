@@ -31,7 +31,7 @@ bool hasVectors(const Contraction &c, const ContractionPlan &plan,
   LaneAnalysis analysis(c.kernel(), lanes);
   if (plan.stages() && !canStage(c, analysis))
     return false;
-  if (plan.right == RightAccess::Copied && !c.quantized &&
+  if (plan.right == RightAccess::Copied && !c.isUnpacked() &&
       !canPackColumns(c, analysis))
     return false;
   analysis.registers[c.result] = analysis.inRegisters();

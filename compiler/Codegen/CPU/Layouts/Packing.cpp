@@ -144,8 +144,7 @@ static SmallVector<int64_t> packedDims(PanelsAttr p, int64_t dim) {
 static Value groupPanels(OpBuilder &b, Location loc, Value packed,
                          PanelsAttr to) {
   int64_t rank = cast<RankedTensorType>(packed.getType()).getRank();
-  Value divided =
-      divideDimension(b, loc, packed, rank - 2, to.getGroups());
+  Value divided = divideDimension(b, loc, packed, rank - 2, to.getGroups());
   return permute(b, loc, divided, orderWithLast(rank + 1, rank - 1));
 }
 
@@ -158,8 +157,8 @@ static Value turnPanels(OpBuilder &b, Location loc, Value packed,
   Value source = divideDimension(b, loc, packed, split, to.getPanels());
   int64_t last = cast<RankedTensorType>(source.getType()).getRank() - 1;
   if (to.getGroup() > 1)
-    source = divideDimension(b, loc, source, last,
-                             from.getWidth() / to.getGroup());
+    source =
+        divideDimension(b, loc, source, last, from.getWidth() / to.getGroup());
   auto behindSplit = [&](int64_t dim) { return dim + (dim > split); };
   // That of the old ones becomes one.
   SmallVector<int64_t> order;
@@ -192,11 +191,11 @@ Value repackPanels(OpBuilder &b, Location loc, Value packed, PanelsAttr from,
       from.getGroup() == 1 && from.getPlain() == to.getPlain() &&
       from.getPacked().getElementType() == to.getPacked().getElementType();
   if (isSame && to.withGroup(1) == from &&
-      to.getGroups() * to.getGroup() == to.getPlain().getDimSize(to.getGrouped()))
+      to.getGroups() * to.getGroup() ==
+          to.getPlain().getDimSize(to.getGrouped()))
     return groupPanels(b, loc, packed, to);
-  bool hasGroups = to.getGroup() == 1 ||
-                   (from.getLane() == to.getGrouped() &&
-                    from.getWidth() % to.getGroup() == 0);
+  bool hasGroups = to.getGroup() == 1 || (from.getLane() == to.getGrouped() &&
+                                          from.getWidth() % to.getGroup() == 0);
   if (isSame && hasGroups && from.getLane() != to.getLane() &&
       !from.isPadded() && !to.isPadded())
     return turnPanels(b, loc, packed, from, to);

@@ -64,7 +64,8 @@ static std::optional<double> cyclesIfTurned(func::FuncOp kernel,
   const Machine &machine = *target.machine;
   int64_t bytes = graph::elementSize(type.getElementType());
   return strategies().cheapest(*trial, target)->cost() +
-         type.getNumElements() * copyCycles(machine, bytes, CopyOrder::Columns) +
+         type.getNumElements() *
+             copyCycles(machine, bytes, CopyOrder::Columns) +
          panels.getPacked().getNumElements() * 2 * copyCycles(machine, bytes) +
          2 * dispatchCycles(target, /*chunks=*/1);
 }

@@ -31,7 +31,10 @@ public:
         side(side), columns(kernel.size(b, 0)), fromRow(kernel.size(b, 1)),
         fromColumn(kernel.size(b, 2)), toRow(kernel.size(b, 3)),
         toColumn(kernel.size(b, 4)),
-        squares{kernel.memory(0), kernel.memory(1), fromColumn, toRow,
+        squares{kernel.memory(0),
+                kernel.memory(1),
+                fromColumn,
+                toRow,
                 VectorType::get({side}, memoryType(element)),
                 memoryType(element)} {}
 

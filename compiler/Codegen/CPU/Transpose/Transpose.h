@@ -33,8 +33,8 @@ struct Transpose {
   TransposedDimension columns; // Contiguous in the operand,
   TransposedDimension rows;    // and in the result.
 
-  /// Whether the result has few rows, whose elements lie between one another: no
-  /// squares, but vectors of it.
+  /// Whether the result has few rows, whose elements lie between one another:
+  /// no squares, but vectors of it.
   bool interleaves() const {
     return together == 1 && columns.to == rows.extent &&
            (rows.extent == 2 || rows.extent == 4);

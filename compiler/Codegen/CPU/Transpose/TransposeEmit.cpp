@@ -50,10 +50,10 @@ static Value times(Pull &scalar, OpFoldResult step, int64_t count) {
 VectorType Squares::turned() const {
   if (together == 1)
     return type;
-  return VectorType::get({type.getNumElements() / together},
-                         IntegerType::get(type.getContext(),
-                                          together *
-                                              type.getElementTypeBitWidth()));
+  return VectorType::get(
+      {type.getNumElements() / together},
+      IntegerType::get(type.getContext(),
+                       together * type.getElementTypeBitWidth()));
 }
 
 /// The first `count` elements of a row, as the result has them.
@@ -93,8 +93,8 @@ void emitSquare(OpBuilder &b, Location loc, const Squares &s, Value from,
   Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
   SmallVector<Value> square(type.getNumElements(), zero);
   for (int64_t i = 0; i < rows; ++i)
-    square[i] = s.load(
-        b, loc, scalar.add(from, times(scalar, s.fromStep, i)), columns);
+    square[i] =
+        s.load(b, loc, scalar.add(from, times(scalar, s.fromStep, i)), columns);
   turnSquare(b, loc, square);
   for (int64_t i = 0; i < columns; ++i)
     s.store(b, loc, square[i], scalar.add(to, times(scalar, s.toStep, i)),
@@ -132,9 +132,12 @@ public:
   TransposeEmitter(EmittedKernel &kernel, const Transpose &t,
                    const TransposePlan &plan, OpBuilder &b)
       : t(t), plan(plan), b(b), loc(kernel.source.getLoc()), scalar(b, loc, 1),
-        squares{kernel.function.getArgument(0), kernel.function.getArgument(1),
-                b.getIndexAttr(t.rows.from), b.getIndexAttr(t.columns.to),
-                VectorType::get({plan.side * t.together}, t.element), t.source,
+        squares{kernel.function.getArgument(0),
+                kernel.function.getArgument(1),
+                b.getIndexAttr(t.rows.from),
+                b.getIndexAttr(t.columns.to),
+                VectorType::get({plan.side * t.together}, t.element),
+                t.source,
                 t.together} {}
 
   void emitUnit(Value unit);

@@ -34,7 +34,8 @@ static Value beforeConversion(Value value) {
       !llvm::all_of(op.getIndexingMapsArray(),
                     [](AffineMap map) { return map.isIdentity(); }))
     return value;
-  Operation *made = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  Operation *made =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
   bool converts = isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(made) &&
                   made->getOperand(0) == op.getBody()->getArgument(0);
   return converts ? op.getDpsInputs()[0] : value;

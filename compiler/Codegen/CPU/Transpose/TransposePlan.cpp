@@ -65,10 +65,10 @@ double TransposeStrategy::cost(const Transpose &t, const TransposePlan &plan,
   for (const TransposedDimension &dim : t.outer)
     elements *= dim.extent;
   elements *= t.together;
-  double each = copyCycles(*target.machine,
-                           t.together * graph::elementSize(t.element),
-                           CopyOrder::Columns) /
-                t.together;
+  double each =
+      copyCycles(*target.machine, t.together * graph::elementSize(t.element),
+                 CopyOrder::Columns) /
+      t.together;
   if (t.interleaves())
     each = 2 * copyCycles(*target.machine, graph::elementSize(t.element));
   return elements * each + trafficCycles(t.kernel, target) +
