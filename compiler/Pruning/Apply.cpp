@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pruning/Apply.h"
 
+#include "compiler/Import/GraphBuilder.h"
 #include "compiler/Pruning/Coupling.h"
 #include "compiler/Transforms/Constants.h"
 
@@ -29,7 +30,11 @@ public:
   LogicalResult run(func::FuncOp main);
 
 private:
-  FailureOr<DenseElementsAttr> cutElements(graph::ConstantOp op);
+  std::vector<char> elementsLeft(graph::ConstantOp op,
+                                 ArrayRef<char> bytes) const;
+  TypedAttr cutDense(graph::ConstantOp op, DenseElementsAttr value) const;
+  FailureOr<TypedAttr> cutExternal(graph::ConstantOp op,
+                                   graph::ExternalAttr value);
   LogicalResult cutConstant(graph::ConstantOp op);
   void cutAttributes(Operation *op);
   void cutSlice(graph::SliceOp op);
@@ -58,38 +63,49 @@ std::vector<char> take(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
   return kept;
 }
 
-FailureOr<ArrayRef<char>> bytesOf(graph::ConstantOp op, MappedFiles &files) {
-  TypedAttr value = graph::elementsOf(op.getValue());
-  auto external = dyn_cast<graph::ExternalAttr>(value);
-  if (!external)
-    return cast<DenseElementsAttr>(value).getRawData();
-  auto bytes = files.read(external);
-  if (!bytes)
-    return op.emitError(llvm::toString(bytes.takeError()));
-  return *bytes;
-}
-
-FailureOr<DenseElementsAttr> Cutter::cutElements(graph::ConstantOp op) {
+std::vector<char> Cutter::elementsLeft(graph::ConstantOp op,
+                                       ArrayRef<char> bytes) const {
   auto type = tensorType(op.getY());
-  auto newType = type.clone(cut.shape(op.getY()));
-  if (auto splat =
-          dyn_cast<SplatElementsAttr>(graph::elementsOf(op.getValue())))
-    return splat.resizeSplat(newType);
-  auto bytes = bytesOf(op, files);
-  if (failed(bytes))
-    return failure();
   std::vector<std::vector<int64_t>> left;
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
     left.push_back(cut.left({op.getY(), axis}));
-  std::vector<char> kept = take(*bytes, type.getShape(), left,
-                                graph::elementSize(type.getElementType()));
-  return DenseElementsAttr::getFromRawBuffer(newType, kept);
+  return take(bytes, type.getShape(), left,
+              graph::elementSize(type.getElementType()));
+}
+
+TypedAttr Cutter::cutDense(graph::ConstantOp op,
+                           DenseElementsAttr value) const {
+  auto type = value.getType().clone(cut.shape(op.getY()));
+  return value.isSplat() ? value.resizeSplat(type)
+                         : DenseElementsAttr::getFromRawBuffer(
+                               type, elementsLeft(op, value.getRawData()));
+}
+
+/// Where nothing but equal elements is left, as of a norm that was not trained,
+/// it stays a constant in the file: weights are those that files have.
+FailureOr<TypedAttr> Cutter::cutExternal(graph::ConstantOp op,
+                                         graph::ExternalAttr value) {
+  auto bytes = files.read(value);
+  if (!bytes)
+    return op.emitError(llvm::toString(bytes.takeError()));
+  auto type = tensorType(op.getY()).clone(cut.shape(op.getY()));
+  std::vector<char> left = elementsLeft(op, *bytes);
+  if (left.size() > kMaxInlineBytes &&
+      bytes->take_front(left.size()) == ArrayRef(left))
+    return TypedAttr(graph::ExternalAttr::get(type.getContext(), type,
+                                              value.getFile(),
+                                              value.getOffset(), left.size()));
+  return TypedAttr(DenseElementsAttr::getFromRawBuffer(type, left));
 }
 
 LogicalResult Cutter::cutConstant(graph::ConstantOp op) {
   if (!cut.isCut(op.getY()))
     return success();
-  auto elements = cutElements(op);
+  TypedAttr value = graph::elementsOf(op.getValue());
+  auto external = dyn_cast<graph::ExternalAttr>(value);
+  FailureOr<TypedAttr> elements =
+      external ? cutExternal(op, external)
+               : FailureOr(cutDense(op, cast<DenseElementsAttr>(value)));
   if (failed(elements))
     return failure();
   cast<graph::ConstantOp>(copy.lookup(op.getOperation()))

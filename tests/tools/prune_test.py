@@ -149,6 +149,13 @@ class Prune(tool_test.ToolTest):
             {n.name for n in after.graph.node},
         )
 
+    def test_equal_weights_keep_their_names(self):
+        net = network()
+        wide = net.norm(net.conv("x", 1024, 1))
+        net.weights["w2"][:] = 1  # The scale, as it is before it is trained.
+        self.succeeds(net.write(self.folder / "model.onnx", net.conv(wide, 4, 1)))
+        self.assertEqual(constants(onnx.load(self.output))["w2"].shape, (512,))
+
     def test_multiples(self):
         model = residual(self.folder / "model.onnx")
         for multiple in (1, 4, 8, 16):

@@ -68,14 +68,9 @@ void ModelWriter::addRepeated(StringRef name, DenseElementsAttr value) {
   tensor.set_raw_data(bytes);
 }
 
-/// Below that, ones and zeros may be what norms and biases begin with, which
-/// are trained under the names of initializers.
-static constexpr int64_t kMinRepeatedBytes = 64 << 10;
-
 void ModelWriter::addConstant(StringRef name, TypedAttr value) {
   auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (dense && dense.isSplat() &&
-      graph::tensorSize(value.getType()) >= kMinRepeatedBytes)
+  if (dense && dense.isSplat() && isLarge(value))
     addRepeated(name, dense);
   else
     addInitializer(name, value);
