@@ -58,7 +58,7 @@ def Cpu_RightAccess : Cpu_Access<"RightAccess", "where a product finds its right
   ]>;
 
 def Cpu_Multiplier : Cpu_Access<"Multiplier", "what multiplies and adds", [
-    I32EnumAttrCase<"Vectors", 0, "vectors">, // FMAs, or dot products of bytes.
+    I32EnumAttrCase<"Vectors", 0, "vectors">, // FMAs, or dot products of groups.
     I32EnumAttrCase<"Amx", 1, "amx">          // Tiles of 16 rows by 16 columns.
   ]>;
 
@@ -70,7 +70,7 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
     factor has. A chunk computes `block` lines × tiles × panels, where a line is
     what the last loop over rows runs along. `depth` iterations of the outermost
     loop that is summed over are done at a time; sums wait in scratch memory
-    in between. With the `multiplier` amx, products of bytes are summed in up to
+    in between. With the `multiplier` amx, products of groups are summed in up to
     four tiles of AMX, and go to registers by way of scratch memory. Where there
     is no instruction for bytes, `left` is extended: the staged bytes at even
     positions have 16 bits each, and so have, behind them, those at odd ones.
