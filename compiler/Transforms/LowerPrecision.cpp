@@ -133,6 +133,7 @@ private:
 
   // Their change.
   void lower(Operation *op);
+  bool keepsParameter(Operation *op);
   void limitMask(AttentionOp op);
   void computeLow(Operation *op);
   void roundResult(Operation *op);
@@ -141,8 +142,8 @@ private:
     Type type = tensorType(value).clone(element);
     return CastOp::create(builder, value.getLoc(), type, value);
   }
-  /// `value`, which was rounded, for readers of `element`.
-  CastOp castBack(OpBuilder &builder, Value value, Type element) {
+  /// The same, where what reads the value in its kernel may read it as it was.
+  CastOp castWithin(OpBuilder &builder, Value value, Type element) {
     Type type = tensorType(value).clone(element);
     return CastOp::create(builder, value.getLoc(), type, value,
                           /*contract=*/true);
@@ -168,6 +169,14 @@ private:
 };
 
 } // namespace
+
+static double roundedTo(FloatType type, double number) {
+  APFloat value(number);
+  bool losesInfo;
+  value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return value.convertToDouble();
+}
 
 void PrecisionLowering::findParameters(Operation *op) {
   if (isa<ConstantOp>(op) ||
@@ -242,7 +251,7 @@ void PrecisionLowering::computeLow(Operation *op) {
   result.setType(tensorType(result).clone(low));
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  CastOp back = castBack(builder, result, full);
+  CastOp back = castWithin(builder, result, full);
   result.replaceAllUsesExcept(back, back);
 }
 
@@ -250,8 +259,8 @@ void PrecisionLowering::roundResult(Operation *op) {
   Value result = op->getResult(0);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  Value down = castTo(builder, result, low);
-  Value back = castBack(builder, down, tensorType(result).getElementType());
+  Value down = castWithin(builder, result, low);
+  Value back = castWithin(builder, down, tensorType(result).getElementType());
   result.replaceAllUsesExcept(back, down.getDefiningOp());
 }
 
@@ -302,11 +311,27 @@ bool PrecisionLowering::isReadInFull(Operation *op) {
                        [&](Operation *user) { return lowered.contains(user); });
 }
 
+/// Whether a parameter costs little as it is, such as a bias, and would lose
+/// digits for all that it is added to.
+bool PrecisionLowering::keepsParameter(Operation *op) {
+  constexpr int64_t kReadings = 8; // Of each element, at least.
+  int64_t results = tensorType(op->getResult(0)).getNumElements();
+  return classOf(op) == PrecisionClass::Follows &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           if (!parameters.contains(operand) || !isFull(operand))
+             return false;
+           std::optional<double> number = splatValue(operand);
+           bool isExact = number && roundedTo(low, *number) == *number;
+           return !isExact &&
+                  tensorType(operand).getNumElements() * kReadings <= results;
+         });
+}
+
 void PrecisionLowering::lower(Operation *op) {
   if (auto attention = dyn_cast<AttentionOp>(op))
     limitMask(attention);
   bool isRounded = classOf(op) == PrecisionClass::Rounded && !readsConstant(op);
-  return isRounded ? roundResult(op) : computeLow(op);
+  return isRounded || keepsParameter(op) ? roundResult(op) : computeLow(op);
 }
 
 int64_t PrecisionLowering::run() {

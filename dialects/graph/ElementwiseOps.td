@@ -92,8 +92,8 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
     `x != 0`, i1 to anything is 0 or 1, wider to narrower integers wrap.
     Float to integer outside the target's range is unspecified.
 
-    With `contract`, to a wider float, the result may be what `x` was before it
-    was rounded to its type, where one kernel computes both.
+    With `contract`, from float to float, a kernel rounds where it stores the
+    result: a cast to a narrower float and one back may give `x` within it.
 
     Example: `%y = graph.cast %x : tensor<2xi64> to tensor<2xf32>`
   }];

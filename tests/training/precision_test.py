@@ -92,7 +92,7 @@ class PrecisionTest(tool_test.ToolTest):
         network = Network()
         p = network.p
         h = rounded(network.x) @ rounded(p["fc1.weight"])
-        h = rounded(np.maximum(h + rounded(p["fc1.bias"]), 0))
+        h = rounded(np.maximum(h + p["fc1.bias"], 0))
         y = h @ rounded(p["fc2.weight"]) + p["fc2.bias"]
         options = ["--loss=mse", "--optimizer=sgd,lr=0.1", MIXED]
         for cpu in CPUS:
