@@ -48,8 +48,13 @@ static bool isOf(Value value, FloatType type) {
     return llvm::all_of(values, [&](Value x) { return isOf(x, type); });
   };
   Operation *op = value.getDefiningOp();
-  if (auto wide = dyn_cast_or_null<arith::ExtFOp>(op))
-    return getElementTypeOrSelf(wide.getIn()) == type;
+  if (auto wide = dyn_cast_or_null<arith::ExtFOp>(op)) {
+    // What may be left out has not rounded yet.
+    auto rounding = wide.getIn().getDefiningOp<arith::TruncFOp>();
+    return rounding && rounding.getFastmath()
+               ? isOf(rounding.getIn(), type)
+               : getElementTypeOrSelf(wide.getIn()) == type;
+  }
   if (auto choice = dyn_cast_or_null<arith::SelectOp>(op))
     return areOf({choice.getTrueValue(), choice.getFalseValue()});
   return isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,

@@ -25,6 +25,12 @@
 // CHECK: llvm.fmul
 // CHECK: llvm.fptrunc {{.*}} : vector<16xf32> to vector<16xbf16>
 
+// A larger of two numbers is as rounded as these: not at all, before the cast.
+// CHECK-LABEL: llvm.func internal @add_relu_cast_0.body
+// CHECK: llvm.fadd {{.*}} : vector<16xf32>
+// CHECK: llvm.fptrunc {{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK: llvm.return
+
 // INTEGERS-LABEL: llvm.func internal @add_max_min_0.body
 // INTEGERS-NOT: llvm.fptrunc
 // INTEGERS: llvm.lshr
@@ -35,7 +41,8 @@
 
 func.func @main(%x: tensor<32xbf16> {graph.name = "x"}, %b: tensor<32xbf16> {graph.name = "b"},
                 %f: tensor<32xf32> {graph.name = "f"})
-    -> (tensor<32xbf16> {graph.name = "y"}, tensor<32xbf16> {graph.name = "z"}, tensor<32xbf16> {graph.name = "u"}) {
+    -> (tensor<32xbf16> {graph.name = "y"}, tensor<32xbf16> {graph.name = "z"}, tensor<32xbf16> {graph.name = "u"},
+        tensor<32xf32> {graph.name = "v"}) {
   %low = graph.constant dense<0.0> : tensor<bf16>
   %high = graph.constant dense<6.0> : tensor<bf16>
   %0 = graph.add %x, %b : tensor<32xbf16>, tensor<32xbf16> -> tensor<32xbf16>
@@ -46,5 +53,8 @@ func.func @main(%x: tensor<32xbf16> {graph.name = "x"}, %b: tensor<32xbf16> {gra
   %5 = graph.where %4, %x, %low : tensor<32xi1>, tensor<32xbf16>, tensor<bf16> -> tensor<32xbf16>
   %6 = graph.cast %f : tensor<32xf32> to tensor<32xbf16>
   %7 = graph.mul %6, %6 : tensor<32xbf16>, tensor<32xbf16> -> tensor<32xbf16>
-  return %2, %5, %7 : tensor<32xbf16>, tensor<32xbf16>, tensor<32xbf16>
+  %8 = graph.add %x, %x : tensor<32xbf16>, tensor<32xbf16> -> tensor<32xbf16>
+  %9 = graph.relu %8 : tensor<32xbf16>
+  %10 = graph.cast %9 : tensor<32xbf16> to tensor<32xf32>
+  return %2, %5, %7, %10 : tensor<32xbf16>, tensor<32xbf16>, tensor<32xbf16>, tensor<32xf32>
 }
