@@ -230,6 +230,24 @@ class Quantize(tool_test.ToolTest):
             self.succeeds(data=data)
             self.assertEqual(self.output.read_bytes(), once, data)
 
+    def test_inputs_of_other_lengths(self):
+        """A sequence and its state: what belongs to a run, whole."""
+        nodes = [
+            ("MatMul", ["x", "w"], "product", {}),
+            ("Add", ["product", "h"], "y", {}),
+        ]
+        model = write(self.folder / "steps.onnx", nodes, {"w": draw(8, 8)},
+                      {"x": [5, 8], "h": [1, 8]}, {"y": [5, 8]})  # fmt: skip
+        np.savez(self.folder / "data.npz", x=draw(15, 8), h=draw(3, 8))
+        self.assertIn("1 of 1 layers in int8", self.succeeds(model=model))
+        self.output.unlink()
+        for x, h, parts in (
+            (15, 2, ["has 2 samples", "the one before it 3"]),
+            (14, 3, ["has 14 rows, and each run takes 5"]),
+        ):
+            np.savez(self.folder / "wrong.npz", x=draw(x, 8), h=draw(h, 8))
+            self.refuses(*parts, model=model)
+
     def test_a_channel_of_large_numbers(self):
         """One scale for all channels leaves the others few levels."""
         x = draw(64, 32)

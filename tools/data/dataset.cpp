@@ -54,6 +54,10 @@ read_files(const std::string &option, const std::string &files,
 
 Dataset::Dataset(const std::string &option, std::vector<SampleArray> read,
                  const std::vector<tinh_tensor_info_t> &inputs) {
+  are_runs = std::any_of(inputs.begin(), inputs.end(), [&](const auto &input) {
+    return input.rank > 0 && inputs[0].rank > 0 &&
+           input.dims[0] != inputs[0].dims[0];
+  });
   for (size_t i = 0; i < inputs.size(); ++i) {
     check(option, read[i].name, inputs[i], read[i].array);
     row_sizes.push_back(inputs[i].size / batch);
@@ -90,6 +94,13 @@ void Dataset::check(const std::string &option, const std::string &file,
   }
   auto count = static_cast<uint64_t>(array.dims[0]);
   auto size = static_cast<uint64_t>(input.dims[0]);
+  if (are_runs) {
+    if (count % size)
+      throw UserError(where + "has " + std::to_string(count) +
+                      " rows, and each run takes " + std::to_string(size));
+    count /= size;
+    size = 1;
+  }
   if (arrays.empty()) {
     samples = count;
     batch = size;

@@ -34,6 +34,8 @@ std::vector<SampleArray>
 read_files(const std::string &option, const std::string &files,
            const std::vector<tinh_tensor_info_t> &inputs);
 
+/// What a model takes run by run: batches of samples, which are rows of all
+/// inputs. If inputs have other numbers of rows, all of a run is a sample.
 class Dataset {
 public:
   /// Throws UserError if the arrays, one for each of `inputs`, do not fit them.
@@ -66,6 +68,7 @@ private:
   void check(const std::string &option, const std::string &file,
              const tinh_tensor_info_t &input, const NpyArray &array);
 
+  bool are_runs = false; ///< Samples.
   uint64_t samples = 0, batch = 0;
   std::vector<NpyArray> arrays;
   std::vector<uint64_t> row_sizes; ///< Bytes of a sample in each.
