@@ -1,15 +1,15 @@
 // RUN: graph-opt %s --split-input-file --lower-precision | FileCheck %s
 
-// Products take bf16, and what follows them stays in it. Weights are cast where
-// they come from; the function's results are what they were.
+// Products take bf16, and what follows them stays in it, but for small parameters.
+// Weights are cast where they come from; the function's results are what they were.
 // CHECK-LABEL: func.func @layers
 // CHECK-SAME: %[[X:.*]]: tensor<8x4xf32> {{.*}}, %[[W:.*]]: tensor<4x6xf32> {{.*}}, %[[B:.*]]: tensor<6xf32> {{.*}}, %[[V:.*]]: tensor<6x2xf32>
 // CHECK-DAG: graph.cast %[[X]] : tensor<8x4xf32> to tensor<8x4xbf16>
 // CHECK-DAG: graph.cast %[[W]] : tensor<4x6xf32> to tensor<4x6xbf16>
-// CHECK-DAG: graph.cast %[[B]] : tensor<6xf32> to tensor<6xbf16>
 // CHECK-DAG: graph.cast %[[V]] : tensor<6x2xf32> to tensor<6x2xbf16>
 // CHECK: graph.matmul {{.*}} : tensor<8x4xbf16>, tensor<4x6xbf16> -> tensor<8x6xbf16>
-// CHECK: graph.add {{.*}} : tensor<8x6xbf16>, tensor<6xbf16> -> tensor<8x6xbf16>
+// CHECK: %[[S:.*]] = graph.add {{.*}}, %[[B]] : tensor<8x6xf32>, tensor<6xf32> -> tensor<8x6xf32>
+// CHECK: graph.cast %[[S]] contract : tensor<8x6xf32> to tensor<8x6xbf16>
 // CHECK: %[[H:.*]] = graph.relu {{.*}} : tensor<8x6xbf16>
 // CHECK: %[[Y:.*]] = graph.matmul %[[H]], {{.*}} : tensor<8x6xbf16>, tensor<6x2xbf16> -> tensor<8x2xbf16>
 // CHECK: %[[R:.*]] = graph.cast %[[Y]] contract : tensor<8x2xbf16> to tensor<8x2xf32>
@@ -31,7 +31,7 @@ func.func @layers(%x: tensor<8x4xf32> {graph.name = "x"}, %w: tensor<4x6xf32> {g
 // CHECK: %[[C:.*]] = graph.conv {{.*}} -> tensor<2x3x5x5xbf16>
 // CHECK: %[[D:.*]] = graph.cast %[[C]] contract : {{.*}} to tensor<2x3x5x5xf32>
 // CHECK: %[[N:.*]] = graph.batch_norm %[[D]], %{{.*}} : tensor<2x3x5x5xf32>, tensor<3xf32>
-// CHECK: graph.cast %[[N]] : {{.*}} to tensor<2x3x5x5xbf16>
+// CHECK: graph.cast %[[N]] contract : {{.*}} to tensor<2x3x5x5xbf16>
 // CHECK: graph.conv {{.*}} : tensor<2x3x5x5xbf16>
 // CHECK: graph.reduce mean {{.*}} axes [2, 3] : tensor<2x3x3x3xf32> -> tensor<2x3xf32>
 func.func @norm(%x: tensor<2x1x5x5xf32>, %w: tensor<3x1x3x3xf32> {graph.variable = "w"},
