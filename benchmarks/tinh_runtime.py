@@ -176,10 +176,16 @@ class Model:
 
         return run, results
 
-    def state_size(self):
+    def _module_info(self):
         info = ModuleInfo()
         self._check(self._lib.tinh_module_info(self._module, c.byref(info)))
-        return info.state_size
+        return info
+
+    def state_size(self):
+        return self._module_info().state_size
+
+    def weights_size(self):
+        return self._module_info().weights_size
 
     def _variable(self, name):
         index = c.c_uint32()

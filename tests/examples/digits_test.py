@@ -39,6 +39,15 @@ def hits(model, data, *weights):
     return int(said.split()[0])
 
 
+def compressed_forms(table):
+    """By form: accuracy, bytes of weights, bytes of the arena."""
+    rows = re.findall(
+        r"^(.*\S) +([\d.]+) +[\d.]+ +([\d,]+) +([\d,]+) +[\d.]+$", table, re.M
+    )
+    number = lambda text: float(text.replace(",", ""))
+    return {form: tuple(map(number, row)) for form, *row in rows}
+
+
 class DigitsTest(unittest.TestCase):
     def test_trains_compiles_classifies_and_trains_on(self):
         with tempfile.TemporaryDirectory() as name:
@@ -54,6 +63,7 @@ class DigitsTest(unittest.TestCase):
             run(EXAMPLES / "train_more", step, data, state)
             self.assertGreater(hits(model, data, state), 1750)
             self.becomes_int8(out)
+            self.is_compressed(out)
 
     def becomes_int8(self, out):
         said = run(sys.executable, "-B", DIGITS.parent / "int8.py", BIN, out)
@@ -66,6 +76,32 @@ class DigitsTest(unittest.TestCase):
         for name in list(accuracy)[2:]:
             self.assertGreaterEqual(accuracy[name], accuracy["f32"], said)
             self.assertLess(size[name], 0.3 * size["f32"], said)
+
+    def is_compressed(self, out):
+        """Experiment 11 of docs/static-vs-dynamic.md, in short, but for times."""
+        program = DIGITS.parent.parent / "static-vs-dynamic" / "compress.py"
+        said = run(sys.executable, "-B", program, BIN, out, "--small")
+        digits, resnet = re.split(r"^.* accuracy .*\n", said, flags=re.M)[1:]
+        for table, least in ((digits, 98.8), (resnet, 96)):
+            forms = compressed_forms(table)
+            self.assertEqual(len(forms), 7, said)
+            self.check_accuracies({f: row[0] for f, row in forms.items()}, least, said)
+            self.check_bytes({f: row[1:] for f, row in forms.items()}, said)
+
+    def check_accuracies(self, accuracy, least, said):
+        untrained = accuracy.pop("pruned")
+        self.assertGreater(accuracy["pruned, trained on"], untrained, said)
+        self.assertGreaterEqual(accuracy["f32"], least, said)
+        for percent in accuracy.values():
+            self.assertGreater(percent, accuracy["f32"] - 5, said)
+
+    def check_bytes(self, sizes, said):
+        """Of weights and arenas, beside those of f32."""
+        pairs = (("bf16", "f32", 0.52), ("int8", "f32", 0.27), ("pruned", "f32", 0.8),
+                 ("pruned, trained on, int8", "pruned", 0.27))  # fmt: skip
+        for smaller, larger, share in pairs:
+            for few, many in zip(sizes[smaller], sizes[larger], strict=True):
+                self.assertLess(few, share * many, said)
 
     def test_trains_what_is_pruned(self):
         """A quarter of the multiplications is left; batches of one and of 64 are
