@@ -35,6 +35,11 @@ EXPECTATIONS = [
         ],
     ),
     (
+        "unsupported",
+        "there are no products and no convolutions of bf16 on CPUs",
+        ["matmul_bf16*", "conv_bf16*"],
+    ),
+    (
         "crashed",
         "the smallest integer divided by -1 ends the process",
         ["div_min"],
