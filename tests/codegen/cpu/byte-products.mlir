@@ -1,4 +1,5 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s
+// RUN: sed s/icelake-server/x86-64-v3/ %s | graph-opt --lower-kernels --lay-out-weights --choose-strategies --outline-constants | FileCheck %s --check-prefix=EXTENDED
 // RUN: graph-compile %s --from=fused --emit=llvm --cpu=icelake-server -o - | FileCheck %s --check-prefix=VNNI
 // RUN: graph-compile %s --from=fused --emit=llvm --cpu=x86-64-v3 -o - | FileCheck %s --check-prefix=PAIRS
 
@@ -7,6 +8,10 @@
 // CHECK-SAME:    %arg1: tensor<2x8x32x4xi8> {cpu.layout = #cpu.panels<of = tensor<30x40xi8>, order = [0, 1], batch = 0, width = 32, group = 4>}
 // Groups of a row of 30 bytes go beyond the last one: it is copied first.
 // CHECK-SAME:    left = staged, right = packed
+
+// Without an instruction for bytes, rows are extended once for all panels.
+// EXTENDED:    func.func private @matmul_0(
+// EXTENDED-SAME: left = extended, right = packed
 
 // VNNI: llvm.x86.avx512.vpdpbusd.512
 // PAIRS: llvm.x86.avx2.pmadd.wd
