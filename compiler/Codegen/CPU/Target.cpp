@@ -129,7 +129,10 @@ Expected<Target> lookupTarget(StringRef name) {
     target.vectorBytes = 64;
     target.vectorRegisters = 32;
   }
-  target.machine = &machineFor(cpu, target.vectorBytes);
+  // A virtual machine may say that it is an older CPU, with AMX nevertheless.
+  bool hasTiles = target.featureBits & TINH_CPU_AMX_TILE;
+  target.machine =
+      &machineFor(hasTiles ? "sapphirerapids" : cpu, target.vectorBytes);
   return target;
 }
 
