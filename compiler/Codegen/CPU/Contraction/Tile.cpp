@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 
+#include "compiler/Codegen/Kernel/LaneAnalysis.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -85,19 +87,48 @@ FailureOr<LaneValue> TileEmitter::pullAs(Type type, Pull &pull, Value factor,
   return LaneValue{converted, pulled->uniform, {}};
 }
 
+/// Whether an operand's elements are moved to `factor`, and nothing else.
+static bool isMoved(Value factor) {
+  while (Operation *op = factor.getDefiningOp()) {
+    if (isa<linalg::LinalgOp>(op) || op->getNumOperands() == 0)
+      return false;
+    factor = op->getOperand(0);
+  }
+  return true;
+}
+
+/// Elements that are staged at a time, of so many in a line: where they are
+/// only moved, a vector of bytes or of bf16 has more than one of sums.
+int64_t TileEmitter::lanesOfStage(Value factor, Type type, int64_t count) {
+  int64_t bits = lanes * element.getIntOrFloatBitWidth(),
+          wide = bits / type.getIntOrFloatBitWidth();
+  if (count % wide != 0 || type != getElementTypeOrSelf(factor) ||
+      !isMoved(factor))
+    return lanes;
+  LaneAnalysis analysis(kernel.source, wide);
+  int64_t rank = cast<RankedTensorType>(factor.getType()).getRank();
+  return analysis.computes(factor, analysis.indicesAlong(rank, rank - 1))
+             ? wide
+             : lanes;
+}
+
 /// Copies `count` elements from `start` on, along the last dimension.
 LogicalResult TileEmitter::stageLine(Value factor, const Buffer &slab,
                                      const Indices &start, Value count) {
   Type type = cast<MemRefType>(slab.memref.getType()).getElementType();
   std::optional<int64_t> known = getConstantIntValue(count);
-  int64_t width = known == 1 ? 1 : lanes;
+  bool isFirst = known && getConstantIntValue(start.back().base) == 0;
+  int64_t width = known == 1 ? 1
+                  : isFirst  ? lanesOfStage(factor, type, *known)
+                             : lanes;
+  int64_t alignment = isFirst ? kOfZero : start.back().alignment;
   auto copy = [&](Value iv, Value mask) -> LogicalResult {
     Pull pull(b, loc, width);
     pull.buffers = buffers;
     pull.mask = mask;
     Indices at = start;
     at.back() = {scalar.add(start.back().base, iv), width > 1 ? 1 : 0,
-                 std::gcd(start.back().alignment, width)};
+                 std::gcd(alignment, width)};
     auto value = pullAs(type, pull, factor, at);
     if (failed(value))
       return failure();

@@ -118,6 +118,7 @@ protected:
   Value sums; // Memory for those that wait.
 
 private:
+  int64_t lanesOfStage(Value factor, mlir::Type type, int64_t count);
   llvm::LogicalResult stageLine(Value factor, const Buffer &slab,
                                 const Indices &start, Value count);
 };
