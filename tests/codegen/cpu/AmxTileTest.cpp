@@ -43,11 +43,26 @@ namespace {
 struct Shape {
   int64_t rows, panels, depth, leftStride;
   int64_t group; // Elements of four bytes.
+  int64_t lines = 1, lineStride = 0;
 
   int64_t panelSize() const { return depth * kAmxColumns; }
-  int64_t leftSize() const { return (rows - 1) * leftStride + depth; }
+  int64_t leftSize() const {
+    return (lines - 1) * lineStride + (rows - 1) * leftStride + depth;
+  }
   int64_t sumsSize() const {
-    return llvm::alignTo(rows, kAmxRows) * panels * kAmxColumns;
+    return block().rowTiles() * kAmxRows * panels * kAmxColumns;
+  }
+  /// The block without its operands.
+  AmxBlock block() const {
+    AmxBlock block;
+    block.leftStride = leftStride;
+    block.lineStride = lineStride;
+    block.panelStride = panelSize();
+    block.rows = rows;
+    block.lines = lines;
+    block.panels = panels;
+    block.stepBytes = amxStepBytes(4 / group * depth);
+    return block;
   }
 };
 
@@ -105,14 +120,10 @@ std::string blockFunction(const Shape &shape, bool isFloat, bool leftSigned) {
           {}));
   b.setInsertionPointToEnd(function.addEntryBlock());
   int64_t bytes = 4 / shape.group * shape.depth;
-  AmxBlock block{.left = function.getArgument(0),
-                 .leftStride = shape.leftStride,
-                 .right = function.getArgument(1),
-                 .panelStride = shape.panelSize(),
-                 .rows = shape.rows,
-                 .panels = shape.panels,
-                 .stepBytes = amxStepBytes(bytes),
-                 .leftSigned = leftSigned};
+  AmxBlock block = shape.block();
+  block.left = function.getArgument(0);
+  block.right = function.getArgument(1);
+  block.leftSigned = leftSigned;
   emitInHalves(b, loc, block, bytes / block.stepBytes, function.getArgument(2));
   func::ReturnOp::create(b, loc);
   lower(*module);
@@ -148,15 +159,15 @@ private:
   size_t size;
 };
 
-/// Calls `check` for the row, column and place in memory of each sum.
+/// Calls `check` for where each sum's row begins in the left factor, for its
+/// column and its place in memory.
 void forEachSum(const Shape &shape,
                 llvm::function_ref<void(int64_t, int64_t, size_t)> check) {
-  AmxBlock block;
-  block.rows = shape.rows;
+  AmxBlock block = shape.block();
   for (int64_t tile = 0; tile < block.rowTiles(); ++tile)
     for (int64_t r = 0; r < block.rowsOfTile(); ++r)
       for (int64_t n = 0; n < shape.panels * kAmxColumns; ++n)
-        check(block.firstRow(tile) + r, n,
+        check(block.leftOffset(tile) + r * shape.leftStride, n,
               (tile * kAmxRows + r) * shape.panels * kAmxColumns + n);
 }
 
@@ -167,9 +178,12 @@ size_t rightAt(const Shape &shape, int64_t k, int64_t column) {
          (k / shape.group * kAmxColumns + n) * shape.group + k % shape.group;
 }
 
-constexpr Shape kByteShapes[] = {{32, 2, 192, 200, 4}, {20, 2, 64, 64, 4},
-                                 {16, 1, 96, 96, 4},   {5, 2, 36, 50, 4},
-                                 {31, 1, 128, 128, 4}, {1, 1, 4, 4, 4}};
+constexpr Shape kByteShapes[] = {
+    {32, 2, 192, 200, 4},       {20, 2, 64, 64, 4},
+    {16, 1, 96, 96, 4},         {5, 2, 36, 50, 4},
+    {31, 1, 128, 128, 4},       {1, 1, 4, 4, 4},
+    {28, 2, 64, 64, 4},         {7, 2, 64, 64, 4, 2, 576},
+    {14, 1, 32, 64, 4, 4, 1024}};
 
 template <typename Left> void checkBytes() {
   for (const Shape &shape : kByteShapes) {
@@ -181,11 +195,11 @@ template <typename Left> void checkBytes() {
       Values<int32_t> out(shape.sumsSize());
       IrFunction(ir, way)(AtTheEnd(left).data, AtTheEnd(right).data,
                           out.data());
-      forEachSum(shape, [&](int64_t m, int64_t n, size_t at) {
+      forEachSum(shape, [&](int64_t leftAt, int64_t n, size_t at) {
         int32_t sum = 0;
         for (int64_t k = 0; k < shape.depth; ++k)
-          sum += left[m * shape.leftStride + k] * right[rightAt(shape, k, n)];
-        ASSERT_EQ(out[at], sum) << shape.rows << ": " << m << ", " << n;
+          sum += left[leftAt + k] * right[rightAt(shape, k, n)];
+        ASSERT_EQ(out[at], sum) << shape.rows << ": " << leftAt << ", " << n;
       });
     }
   }
@@ -217,14 +231,13 @@ TEST(AmxTileTest, MultipliesBf16) {
       Values<float> out(shape.sumsSize());
       IrFunction(ir, way)(AtTheEnd(left).data, AtTheEnd(right).data,
                           out.data());
-      forEachSum(shape, [&](int64_t m, int64_t n, size_t at) {
-        float sum = addInSteps(shape, amxStepBytes(2 * shape.depth) / 2,
-                               &left[m * shape.leftStride], [&](int64_t k) {
-                                 return right[rightAt(shape, k, n)];
-                               });
+      forEachSum(shape, [&](int64_t leftAt, int64_t n, size_t at) {
+        float sum =
+            addInSteps(shape, amxStepBytes(2 * shape.depth) / 2, &left[leftAt],
+                       [&](int64_t k) { return right[rightAt(shape, k, n)]; });
         ASSERT_EQ(std::bit_cast<uint32_t>(out[at]),
                   std::bit_cast<uint32_t>(sum))
-            << shape.rows << ": " << m << ", " << n;
+            << shape.rows << ": " << leftAt << ", " << n;
       });
     }
   }

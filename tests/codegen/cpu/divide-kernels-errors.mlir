@@ -408,6 +408,39 @@ module attributes {graph.cpu = "sapphirerapids"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 #plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
+module attributes {graph.cpu = "sapphirerapids"} {
+  // expected-error @+1 {{'rows of tile' must be a multiple of 32, found 48}}
+  func.func private @k(%x: tensor<32x32xi8>, %v: tensor<1x8x32x4xi8> {cpu.layout = #cpu.panels<of = tensor<32x32xi8>, order = [0, 1], batch = 0, width = 32, group = 4>}) -> tensor<32x32xi32> attributes {graph.plan = #cpu.contraction<tile = [48, 32], block = [1, 1, 1], depth = 32, left = in_place, right = packed, multiplier = amx>} {
+    %groups = tensor.empty() : tensor<8x4x1x32xi8>
+    %lines = linalg.generic {indexing_maps = [affine_map<(g, l, p, c) -> (p, g, c, l)>, #plain], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+        ins(%v : tensor<1x8x32x4xi8>) outs(%groups : tensor<8x4x1x32xi8>) {
+    ^bb0(%p: i8, %q: i8):
+      linalg.yield %p : i8
+    } -> tensor<8x4x1x32xi8>
+    %merged = tensor.collapse_shape %lines [[0, 1], [2], [3]] : tensor<8x4x1x32xi8> into tensor<32x1x32xi8>
+    %w = tensor.collapse_shape %merged [[0], [1, 2]] : tensor<32x1x32xi8> into tensor<32x32xi8>
+    %zero = arith.constant 0 : i32
+    %empty = tensor.empty() : tensor<32x32xi32>
+    %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<32x32xi32>) -> tensor<32x32xi32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xi8>, tensor<32x32xi8>) outs(%init : tensor<32x32xi32>) {
+    ^bb0(%p: i8, %q: i8, %s: i32):
+      %a = arith.extui %p : i8 to i32
+      %b = arith.extsi %q : i8 to i32
+      %0 = arith.muli %a, %b : i32
+      %1 = arith.addi %s, %0 : i32
+      linalg.yield %1 : i32
+    } -> tensor<32x32xi32>
+    return %y : tensor<32x32xi32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
 module attributes {graph.cpu = "icelake-server"} {
   // expected-error @+1 {{'depth' must be a multiple of 4, found 6}}
   func.func private @k(%x: tensor<32x32xi8>, %v: tensor<1x8x32x4xi8> {cpu.layout = #cpu.panels<of = tensor<32x32xi8>, order = [0, 1], batch = 0, width = 32, group = 4>}) -> tensor<32x32xi32> attributes {graph.plan = #cpu.contraction<tile = [8, 32], block = [1, 1, 1], depth = 6, left = in_place, right = packed>} {

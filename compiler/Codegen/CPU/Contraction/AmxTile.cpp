@@ -139,14 +139,15 @@ static StringRef productOf(const AmxBlock &block) {
 SmallVector<Value> AmxEmitter::multiplyStep(Value leftAt, Value rightAt,
                                             ValueRange sums) {
   int64_t rows = block.rowsOfTile(), bytes = block.stepBytes;
+  if (block.beforeStep)
+    block.beforeStep(rightAt);
   Values columns;
   Value left;
   return forSums([&](int64_t row, int64_t panel) {
     if (panel == 0)
-      left = load(
-          rows, bytes,
-          pointer(block.left, leftAt, block.firstRow(row) * block.leftStride),
-          bytesOf(block.left) * block.leftStride);
+      left =
+          load(rows, bytes, pointer(block.left, leftAt, block.leftOffset(row)),
+               bytesOf(block.left) * block.leftStride);
     if (row == 0)
       columns.push_back(
           load(bytes / kGroupBytes, kRowBytes,

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of up to 32 rows by two panels of 16 columns: sums of i32 or f32 in up
-// to four tiles, which stay in registers over a product's depth. There are
-// eight tiles, LLVM tells the CPU their shapes at the start of a function, and
-// calls lose them: so all blocks of a function have one shape of each factor,
-// and nothing is called between products.
+// Blocks of up to 32 rows, of one line or of several, by two panels of 16
+// columns: sums of i32 or f32 in up to four tiles, which stay in registers over
+// a product's depth. There are eight tiles, LLVM tells the CPU their shapes at
+// the start of a function, and calls lose them: so all blocks of a function
+// have one shape of each factor, and nothing is called between products.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_CONTRACTION_AMXTILE_H
@@ -19,9 +19,13 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <functional>
+
 namespace tinh::cpu {
 
 constexpr int64_t kAmxRows = 16, kAmxColumns = 16;
+/// Tiles of sums, which leave one for rows and two for columns.
+constexpr int64_t kAmxSums = 4;
 
 /// Bytes of a row of the left factor that one instruction takes, where it has
 /// `depthBytes`, groups of four: as many as steps of one length allow.
@@ -29,10 +33,10 @@ int64_t amxStepBytes(int64_t depthBytes);
 
 /// One block of a product, of i8 or of bf16.
 struct AmxBlock {
-  /// Memory of one dimension: rows that lie as they are read, so many elements
-  /// apart.
+  /// Memory of one dimension: rows of a line lie as they are read, so many
+  /// elements apart, and so do lines.
   mlir::Value left;
-  int64_t leftStride;
+  int64_t leftStride, lineStride = 0;
   /// Panels, `[depth / group][16][group]`, where a group has four bytes; a
   /// panel begins so many elements after the one before. They may be parts of
   /// wider ones, whose groups have `columns` columns.
@@ -40,24 +44,32 @@ struct AmxBlock {
   int64_t panelStride;
   int64_t columns = kAmxColumns;
 
-  int64_t rows = 2 * kAmxRows, panels = 2;
-  int64_t stepBytes = 64;                     // Of amxStepBytes.
-  bool leftSigned = true, rightSigned = true; // Integers.
+  int64_t rows = 2 * kAmxRows, lines = 1, panels = 2; // Rows of a line.
+  int64_t stepBytes = 64;                             // Of amxStepBytes.
+  bool leftSigned = true, rightSigned = true;         // Integers.
+  /// Emits what is done with each step, which reads the right factor here.
+  std::function<void(mlir::Value rightAt)> beforeStep;
 
-  /// Tiles that rows are in. With more than 16 rows all tiles have 16, so that
-  /// the last one may begin with rows of the one before.
-  int64_t rowTiles() const { return llvm::divideCeil(rows, kAmxRows); }
-  int64_t rowsOfTile() const { return std::min(rows, kAmxRows); }
-  int64_t firstRow(int64_t tile) const {
-    return std::min(tile * kAmxRows, rows - rowsOfTile());
+  /// Tiles that rows are in, a line's side by side. They have as many rows, so
+  /// that the last one of a line may begin with a row of the one before.
+  int64_t tilesOfLine() const { return llvm::divideCeil(rows, kAmxRows); }
+  int64_t rowTiles() const { return lines * tilesOfLine(); }
+  int64_t rowsOfTile() const { return llvm::divideCeil(rows, tilesOfLine()); }
+  int64_t firstRow(int64_t tileOfLine) const {
+    return std::min(tileOfLine * rowsOfTile(), rows - rowsOfTile());
+  }
+  /// Elements of the left factor from the first row to this tile's.
+  int64_t leftOffset(int64_t tile) const {
+    return tile / tilesOfLine() * lineStride +
+           firstRow(tile % tilesOfLine()) * leftStride;
   }
   /// Elements of the left factor that one step takes; the right one has
   /// `columns` times as many.
   int64_t stepElements() const;
 };
 
-/// Emits a block. Sums wait in memory of one dimension as `[row tile][row of
-/// it][panel][16]`: rows that two tiles have are there twice.
+/// Emits a block. Sums wait in memory of one dimension as `[row tile][16 rows]
+/// [panel][16]`: rows that two tiles have are there twice.
 class AmxEmitter {
 public:
   AmxEmitter(mlir::OpBuilder &b, mlir::Location loc, const AmxBlock &block)

@@ -82,7 +82,7 @@ struct Contraction : Product {
   int64_t stepsTogether() const {
     return quantized ? quantized->perWord() : group();
   }
-  /// Of the last loop over k, whole groups: what tiles of AMX go through.
+  /// Of the last loop over k, whole groups.
   int64_t lastDepthBytes() const {
     return kGroupBytes * llvm::divideCeil(extents[depth.back()], group());
   }
@@ -108,6 +108,7 @@ Match<Contraction> matchContractionStage(mlir::linalg::GenericOp op);
 /// How a product is cut: what its plan says, and what follows from that.
 struct ContractionPlan : Division {
   int64_t tileRows, panelWidth; // Of a register tile.
+  int64_t tileLines = 1;        // Each of so many rows; of AMX maybe several.
   int64_t linesPerBlock, tilesPerBlock, panelsPerGroup;
   /// Iterations of the outermost loop over k that are summed at a time. Sums
   /// wait in scratch memory in between.
@@ -149,6 +150,17 @@ int64_t outerProducts(const Contraction &contraction);
 llvm::SmallVector<int64_t> slabOf(const Contraction &contraction,
                                   const ContractionPlan &plan);
 int64_t slabBytes(const Contraction &contraction, llvm::ArrayRef<int64_t> slab);
+/// What tiles of AMX go through one step after the other: so many bytes of each
+/// row, along the innermost loops over k that lie side by side in it.
+struct TileDepth {
+  size_t level; // The first one of these loops.
+  int64_t bytes;
+};
+TileDepth tileDepth(const Contraction &contraction,
+                    llvm::function_ref<int64_t(unsigned loop)> leftStride);
+/// The same where the left factor lies as the plan says.
+TileDepth tileDepth(const Contraction &contraction,
+                    const ContractionPlan &plan);
 /// How far numbers of 16 bits for bytes at odd positions lie behind those for
 /// even ones, in a slab of extended bytes.
 int64_t oddBytesOffset(const Contraction &contraction,
@@ -162,6 +174,10 @@ int64_t panelWidth(const Contraction &contraction, const Target &target);
 /// The plan of least cost; with `packed`, of weights in panels.
 ContractionPlan planContraction(const Contraction &contraction,
                                 const Target &target, bool packed);
+/// Cycles to multiply a register tile of AMX of so many lines by a panel, all
+/// of the depth.
+double amxCycles(const Contraction &contraction, const ContractionPlan &plan,
+                 int64_t lines, const Target &target);
 /// Instructions that a line's tiles take for a step of k.
 int64_t stepCost(const Contraction &contraction, const ContractionPlan &plan,
                  const Target &target);

@@ -22,32 +22,40 @@ static double stepCycles(const Contraction &c, const Target &target) {
   return c.extendsBytes(target) ? 2 : 1;
 }
 
-/// To multiply a tile of rows by a panel with AMX, all of the depth.
-static double amxCycles(const Contraction &c, const ContractionPlan &p,
-                        const Target &target) {
+double amxCycles(const Contraction &c, const ContractionPlan &p, int64_t lines,
+                 const Target &target) {
   const Machine &machine = *target.machine;
-  int64_t last = c.lastDepthBytes(), step = amxStepBytes(last);
+  AmxBlock block;
+  block.rows = p.tileRows;
+  block.lines = lines;
+  block.panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
+  auto [level, bytes] = tileDepth(c, p);
+  int64_t step = amxStepBytes(bytes);
   double steps =
-      double(c.extentOf(c.depth)) / c.extents[c.depth.back()] * (last / step);
-  double rowTiles = llvm::divideCeil(p.tileRows, kAmxRows),
-         panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
-  double rows = std::min(p.tileRows, kAmxRows);
-  double multiply = rowTiles * panels * rows / machine.tileRowsPerCycle,
-         loads =
-             (rowTiles * rows + panels * (step / Contraction::kGroupBytes)) /
-             machine.loadsPerCycle;
+      double(c.extentOf(ArrayRef(c.depth).take_front(level))) * (bytes / step);
+  double rows = block.rowTiles() * block.rowsOfTile(), panels = block.panels;
+  double columns = panels * step / Contraction::kGroupBytes;
+  double multiply = panels * rows / machine.tileRowsPerCycle,
+         loads = (rows + columns) / machine.loadsPerCycle;
+  // A panel that the first level does not keep comes from the second one.
+  constexpr double kRow = 64;
+  if (steps * columns * kRow > machine.l1.bytes / 2.0)
+    loads = std::max(loads, columns * kRow / machine.l2.bytesPerCycle);
   // Sums are stored and loaded again.
-  double sums = rowTiles * panels * rows *
-                (1 / machine.storesPerCycle + 1 / machine.loadsPerCycle);
+  double sums =
+      panels * rows * (1 / machine.storesPerCycle + 1 / machine.loadsPerCycle);
   return steps * std::max(multiply, loads) + sums;
 }
 
 /// To multiply from factors that are where the tiles find them.
 static double productCycles(const Contraction &c, const ContractionPlan &p,
                             const Target &target) {
-  if (p.usesAmx())
-    return double(p.outer) * p.lines * p.tiles * p.panels *
-           amxCycles(c, p, target);
+  if (p.usesAmx()) {
+    int64_t whole = p.lines / p.tileLines, left = p.lines % p.tileLines;
+    return double(p.outer) * p.tiles * p.panels *
+           (whole * amxCycles(c, p, p.tileLines, target) +
+            left * amxCycles(c, p, 1, target));
+  }
   int64_t lanes = c.lanes(target), vectors = p.panelWidth / lanes;
   double columns = llvm::divideCeil(c.columns(), lanes);
   double depth = c.steps() * stepCycles(c, target);
@@ -104,7 +112,8 @@ static double operandCycles(const Contraction &c, const ContractionPlan &p,
   double panel = double(p.panelWidth) * p.depthPerBlock *
                  (depth / c.extents[c.depth.front()]) * inTiles;
   if (panel > machine.l1.bytes / 2)
-    cycles += machine.readCycles(right * p.tiles * p.lines, panel) / 2;
+    cycles +=
+        machine.readCycles(right * p.tiles * p.lines / p.tileLines, panel) / 2;
   return cycles;
 }
 

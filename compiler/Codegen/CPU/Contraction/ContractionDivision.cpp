@@ -8,6 +8,8 @@
 #include "compiler/Codegen/CPU/Contraction/AmxTile.h"
 #include "compiler/Codegen/CPU/Contraction/Contraction.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 
 namespace tinh::cpu {
@@ -42,6 +44,31 @@ static SmallVector<int64_t> slabShape(const Contraction &c,
 
 int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
   return ShapedType::getNumElements(slab) * c.factorBytes();
+}
+
+TileDepth tileDepth(const Contraction &c,
+                    llvm::function_ref<int64_t(unsigned)> leftStride) {
+  TileDepth depth{c.depth.size() - 1, c.lastDepthBytes()};
+  while (depth.level > 0 &&
+         leftStride(c.depth[depth.level - 1]) * c.factorBytes() == depth.bytes)
+    depth.bytes *= c.extents[c.depth[--depth.level]];
+  return depth;
+}
+
+TileDepth tileDepth(const Contraction &c, const ContractionPlan &p) {
+  SmallVector<int64_t> slab = slabShape(c, p.tileLines, p.tileRows,
+                                        c.extents[c.depth.front()]),
+                       strides;
+  if (p.stages())
+    strides = computeStrides(slab);
+  else
+    strides = *stridesInArgument(c.left.value);
+  return tileDepth(c, [&](unsigned loop) {
+    int64_t stride = 0;
+    for (auto [expr, each] : llvm::zip(c.left.map.getResults(), strides))
+      stride += each * loopCoefficient(expr, loop, c.extents.size());
+    return stride;
+  });
 }
 
 int64_t oddBytesOffset(const Contraction &c, const ContractionPlan &p) {
@@ -85,8 +112,8 @@ void divide(const Contraction &c, ContractionPlan &p, int64_t scratchOffset) {
                             p.panelWidth * c.factorBytes());
   p.sumsOffset = p.scratch;
   if (p.usesAmx())
-    p.scratch +=
-        alignBytes(llvm::alignTo(p.tileRows, kAmxRows) * p.panelWidth * bytes);
+    p.scratch += alignBytes(p.tileLines * llvm::alignTo(p.tileRows, kAmxRows) *
+                            p.panelWidth * bytes);
   else if (p.depthPerBlock < extent)
     p.scratch += alignBytes(p.sumsPerBlock() * bytes);
 }

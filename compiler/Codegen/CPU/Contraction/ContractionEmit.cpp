@@ -18,6 +18,7 @@
 
 #include "dialects/graph/Graph.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -66,15 +67,64 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
     multiplyTile(b, loc, input.memref, rowAt, columns, sums);
 }
 
+/// How many elements of the weights a cache line has.
+int64_t ContractionEmitter::inLine() {
+  constexpr int64_t kLine = 64;
+  auto type = cast<MemRefType>(weights.memref.getType()).getElementType();
+  return 8 * kLine / type.getIntOrFloatBitWidth();
+}
+
+/// Weights come from beyond the second-level cache when they are read first.
+/// While all rows are multiplied by a panel, those of the next one are brought
+/// there, by each of the tiles of rows a part of them.
+ContractionEmitter::Prefetch
+ContractionEmitter::prefetchOf(const Indices &dims, int64_t stepElements) {
+  int64_t tiles = plan.tiles * llvm::divideCeil(plan.lines, plan.tileLines),
+          lines = stepElements / inLine();
+  if (plan.right != RightAccess::Packed || c.quantized || tiles == 1 || !lines)
+    return {};
+  auto quotient = [&](Value value, int64_t divisor) {
+    return b.createOrFold<arith::DivUIOp>(loc, value, scalar.index(divisor));
+  };
+  Value tile = quotient(dims[c.left.loops.back()].base, plan.tileRows);
+  if (auto loop = lineLoop()) {
+    Value line = quotient(dims[*loop].base, plan.tileLines);
+    tile = scalar.add(tile, scalar.mul(line, plan.tiles));
+  }
+  Prefetch next;
+  next.lines = llvm::divideCeil(lines, tiles);
+  Value first =
+      minimum(scalar.mul(tile, next.lines), scalar.index(lines - next.lines));
+  bool hasAllRows =
+      plan.linesPerBlock == plan.lines && plan.tilesPerBlock == plan.tiles;
+  int64_t panels = hasAllRows ? 1 : plan.panelsPerGroup;
+  Value behind = scalar.index(panels * c.steps() * c.group() * plan.panelWidth);
+  next.offset = scalar.add(scalar.mul(first, inLine()), behind);
+  return next;
+}
+
+void ContractionEmitter::prefetch(const Prefetch &next, Value weightsAt) {
+  if (!next.lines)
+    return;
+  Value from = scalar.add(weightsAt, next.offset);
+  for (int64_t line = 0; line < next.lines; ++line) {
+    Value at = scalar.add(from, scalar.index(line * inLine()));
+    memref::PrefetchOp::create(b, loc, weights.memref, at, /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+  }
+}
+
 /// Adds the products over the loops over k from `level` on, `count` iterations
 /// of that one, of the last one in groups.
 FailureOr<SmallVector<Value>>
-ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
-                                int64_t count, int64_t rows, ValueRange sums) {
+ContractionEmitter::addProducts(const Indices &dims, size_t level,
+                                Value inputAt, Value weightsAt, int64_t count,
+                                int64_t rows, ValueRange sums) {
   int64_t inStep = inputStride(c.depth[level]), step = weights.strides[level];
   if (level + 1 < c.depth.size())
     return buildLoop(b, loc, count, 1, sums, [&](Value iv, ValueRange values) {
-      return addProducts(level + 1, scalar.add(inputAt, scalar.mul(iv, inStep)),
+      return addProducts(dims, level + 1,
+                         scalar.add(inputAt, scalar.mul(iv, inStep)),
                          scalar.add(weightsAt, scalar.mul(iv, step)),
                          c.extents[c.depth[level + 1]], rows, values);
     });
@@ -87,11 +137,13 @@ ContractionEmitter::addProducts(size_t level, Value inputAt, Value weightsAt,
   // LLVM adds integers in another order, which takes more registers.
   if (plan.left == LeftAccess::Extended)
     unroll = 1;
+  Prefetch next = prefetchOf(dims, unroll * step);
   return buildLoop(b, loc, count, unroll, sums,
                    [&](Value iv, ValueRange values) -> FailureOr<Values> {
                      Values sums(values);
                      Value x = scalar.add(inputAt, scalar.mul(iv, inStep));
                      Value w = scalar.add(weightsAt, scalar.mul(iv, step));
+                     prefetch(next, w);
                      for (int64_t u = 0; u < unroll; ++u)
                        multiply(scalar.add(x, scalar.index(u * inStep)),
                                 scalar.add(w, scalar.index(u * step)), rows,
@@ -116,7 +168,7 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
   auto products =
       hasWords
           ? words.addBlocks(dims, input, *at, panelAt(panel), count, rows, sums)
-          : addProducts(0, *at, panelAt(panel), count, rows, sums);
+          : addProducts(dims, 0, *at, panelAt(panel), count, rows, sums);
   masks.clear();
   return products;
 }
@@ -264,6 +316,30 @@ LogicalResult ContractionEmitter::forPanels(const Block &block, Body body) {
   });
 }
 
+/// Emits the body for all lines of the block, as many at a time as a register
+/// tile has, and then those that are left.
+LogicalResult ContractionEmitter::emitLines(
+    Indices &dims, const Block &block,
+    llvm::function_ref<LogicalResult(int64_t)> emitTiles) {
+  auto emit = [&](Value from, Value to, int64_t lines) {
+    return loop(from, to, lines, [&](Value line) {
+      if (auto loop = lineLoop())
+        dims[*loop].base = line;
+      return emitTiles(lines);
+    });
+  };
+  int64_t together = plan.tileLines;
+  if (together == 1)
+    return emit(block.line, block.lineEnd, 1);
+  Value whole = wholeVectors(sub(block.lineEnd, block.line), together);
+  whole = scalar.add(block.line, whole);
+  if (failed(emit(block.line, whole, together)))
+    return failure();
+  bool isWhole = plan.linesPerBlock % together == 0 &&
+                 plan.lines % plan.linesPerBlock % together == 0;
+  return isWhole ? success() : emit(whole, block.lineEnd, 1);
+}
+
 LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
                                             const Depth &depth) {
   if (failed(findInput(dims, block)) ||
@@ -271,12 +347,12 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
     return failure();
   int64_t inner = c.extents[c.left.loops.back()];
   int64_t whole = inner / plan.tileRows, tail = inner % plan.tileRows;
-  auto emitLine = [&](Value panel) -> LogicalResult {
+  auto emitTiles = [&](Value panel, int64_t lines) -> LogicalResult {
     Value wholeEnd = minimum(block.tileEnd, scalar.index(whole));
     if (whole && failed(loop(block.tile, wholeEnd, 1, [&](Value tile) {
           dims[c.left.loops.back()].base = scalar.mul(tile, plan.tileRows);
           return plan.usesAmx()
-                     ? emitAmxTile(dims, panel, 0, plan.tileRows)
+                     ? emitAmxTile(dims, panel, lines, 0, plan.tileRows)
                      : emitTile(dims, block, panel, plan.tileRows, depth);
         })))
       return failure();
@@ -289,19 +365,17 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
       if (!plan.usesAmx())
         return emitTile(dims, block, panel, tail, depth);
       if (plan.stages())
-        return emitAmxTile(dims, panel, 0, tail);
+        return emitAmxTile(dims, panel, lines, 0, tail);
       row = scalar.index(inner - plan.tileRows);
-      return emitAmxTile(dims, panel, plan.tileRows - tail, plan.tileRows);
+      return emitAmxTile(dims, panel, lines, plan.tileRows - tail,
+                         plan.tileRows);
     });
   };
   return forPanels(block, [&](Value panel) -> LogicalResult {
     if (unpacksPanels() && failed(unpackPanel(dims, panel, depth.count)))
       return failure();
-    return loop(block.line, block.lineEnd, 1, [&](Value line) {
-      if (auto lines = lineLoop())
-        dims[*lines].base = line;
-      return emitLine(panel);
-    });
+    return emitLines(dims, block,
+                     [&](int64_t lines) { return emitTiles(panel, lines); });
   });
 }
 

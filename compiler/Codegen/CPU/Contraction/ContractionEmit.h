@@ -40,6 +40,16 @@ private:
     bool isLast;
   };
 
+  /// What each step of a tile brings to the second-level cache: so many lines
+  /// that lie so many elements behind the weights that it reads.
+  struct Prefetch {
+    int64_t lines = 0;
+    Value offset;
+  };
+  int64_t inLine();
+  Prefetch prefetchOf(const Indices &dims, int64_t stepElements);
+  void prefetch(const Prefetch &next, Value weightsAt);
+
   // Sums (ContractionEmit.cpp).
   llvm::LogicalResult emitBlock(Indices dims, const Block &block);
   llvm::LogicalResult forPanels(const Block &block, Body body);
@@ -51,16 +61,21 @@ private:
   mlir::FailureOr<Values> emitProduct(const Indices &dims, Value panel,
                                       int64_t rows, int64_t count,
                                       mlir::ValueRange sums);
-  mlir::FailureOr<Values> addProducts(size_t level, Value inputAt,
-                                      Value weightsAt, int64_t count,
-                                      int64_t rows, mlir::ValueRange sums);
+  mlir::FailureOr<Values> addProducts(const Indices &dims, size_t level,
+                                      Value inputAt, Value weightsAt,
+                                      int64_t count, int64_t rows,
+                                      mlir::ValueRange sums);
   Value loadColumns(Value rowAt, int64_t v);
   void multiply(Value inputAt, Value weightsAt, int64_t rows, Values &sums);
 
   // Tiles of AMX (ContractionEmitAmx.cpp).
-  llvm::LogicalResult emitAmxTile(Indices dims, Value panel, int64_t firstNew,
-                                  int64_t rows);
-  mlir::FailureOr<Values> addTileProducts(AmxEmitter &tiles, size_t level,
+  llvm::LogicalResult
+  emitLines(Indices &dims, const Block &block,
+            llvm::function_ref<llvm::LogicalResult(int64_t lines)> emitTiles);
+  llvm::LogicalResult emitAmxTile(Indices dims, Value panel, int64_t lines,
+                                  int64_t firstNew, int64_t end);
+  mlir::FailureOr<Values> addTileProducts(AmxEmitter &tiles,
+                                          const TileDepth &depth, size_t level,
                                           Value inputAt, Value weightsAt,
                                           mlir::ValueRange sums);
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A register tile is up to two tiles of 16 rows by two of 16 columns. All of a
-// kernel have the same rows, as the CPU is told their shapes once: of a line's
-// last rows, a tile has those before again, or what lies behind them in the
-// slab. They are not stored.
+// A register tile is up to two tiles of 16 rows, of one line or of two, by two
+// of 16 columns. All of a kernel have the same rows, as the CPU is told their
+// shapes once: of a line's last rows, a tile has those before again, or what
+// lies behind them in the slab. They are not stored.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
@@ -20,25 +20,26 @@ namespace tinh::cpu {
 
 /// Adds the products over the loops over k from `level` on.
 FailureOr<SmallVector<Value>>
-ContractionEmitter::addTileProducts(AmxEmitter &tiles, size_t level,
-                                    Value inputAt, Value weightsAt,
-                                    ValueRange sums) {
-  int64_t extent = c.extents[c.depth[level]];
-  if (level + 1 == c.depth.size())
+ContractionEmitter::addTileProducts(AmxEmitter &tiles, const TileDepth &depth,
+                                    size_t level, Value inputAt,
+                                    Value weightsAt, ValueRange sums) {
+  if (level == depth.level)
     return tiles.multiply(inputAt, weightsAt,
-                          c.lastDepthBytes() / amxStepBytes(c.lastDepthBytes()),
-                          sums);
+                          depth.bytes / amxStepBytes(depth.bytes), sums);
+  int64_t extent = c.extents[c.depth[level]];
   int64_t inStep = inputStride(c.depth[level]), step = weights.strides[level];
   return buildLoop(b, loc, extent, 1, sums, [&](Value iv, ValueRange values) {
-    return addTileProducts(tiles, level + 1,
+    return addTileProducts(tiles, depth, level + 1,
                            scalar.add(inputAt, scalar.mul(iv, inStep)),
                            scalar.add(weightsAt, scalar.mul(iv, step)), values);
   });
 }
 
-/// The rows of a tile from `firstNew` to before `end`, of one panel.
+/// The rows of a tile from `firstNew` to before `end` of each of so many lines,
+/// of one panel.
 LogicalResult ContractionEmitter::emitAmxTile(Indices dims, Value panel,
-                                              int64_t firstNew, int64_t end) {
+                                              int64_t lines, int64_t firstNew,
+                                              int64_t end) {
   auto at = inputAt(dims);
   if (failed(at))
     return failure();
@@ -49,30 +50,43 @@ LogicalResult ContractionEmitter::emitAmxTile(Indices dims, Value panel,
   block.columns = plan.panelWidth;
   block.panelStride = kAmxColumns * c.group();
   block.rows = plan.tileRows;
+  block.lines = lines;
+  if (auto line = lineLoop())
+    block.lineStride = inputStride(*line);
   block.panels = vectors;
-  block.stepBytes = amxStepBytes(c.lastDepthBytes());
+  TileDepth depth =
+      tileDepth(c, [&](unsigned loop) { return inputStride(loop); });
+  block.stepBytes = amxStepBytes(depth.bytes);
   block.leftSigned = false;
+  Prefetch next = prefetchOf(dims, block.stepElements() * plan.panelWidth);
+  block.beforeStep = [&](Value rightAt) { prefetch(next, rightAt); };
   AmxEmitter tiles(b, loc, block);
   auto products =
-      addTileProducts(tiles, 0, *at, panelAt(panel), tiles.zeroSums());
+      addTileProducts(tiles, depth, 0, *at, panelAt(panel), tiles.zeroSums());
   if (failed(products))
     return failure();
   int64_t width = vectors * lanes;
   sums = kernel
              .scratchBuffer(b, plan.sumsOffset,
-                            llvm::alignTo(plan.tileRows, kAmxRows) * width,
-                            element)
+                            block.rowTiles() * kAmxRows * width, element)
              .memref;
   tiles.storeSums(*products, sums, scalar.index(0));
   Value first = dims[c.left.loops.back()].base;
+  std::optional<unsigned> lineDim = lineLoop();
+  Value firstLine = lineDim ? dims[*lineDim].base : Value();
   for (int64_t tile = 0; tile < block.rowTiles(); ++tile) {
+    int64_t line = tile / block.tilesOfLine(),
+            tileOfLine = tile % block.tilesOfLine(),
+            firstRow = block.firstRow(tileOfLine);
     // Rows that the tile before has not had.
-    int64_t begin = std::max(firstNew, tile * kAmxRows),
-            behind = std::min(end, block.firstRow(tile) + kAmxRows);
+    int64_t begin = std::max(firstNew, tileOfLine * block.rowsOfTile()),
+            behind = std::min(end, firstRow + block.rowsOfTile());
     if (begin >= behind)
       continue;
+    if (lineDim)
+      dims[*lineDim].base = scalar.add(firstLine, scalar.index(line));
     // Where row 0 would lie.
-    int64_t origin = (tile * kAmxRows - block.firstRow(tile)) * width;
+    int64_t origin = (tile * kAmxRows - firstRow) * width;
     LogicalResult rows =
         loop(scalar.index(begin), scalar.index(behind), 1, [&](Value row) {
           Value at = scalar.add(scalar.mul(row, width), scalar.index(origin));

@@ -64,6 +64,7 @@ public:
 
 private:
   void chooseTiles();
+  void chooseAmxTiles();
   void chooseOperands();
   void cutEvenly();
   void cut();
@@ -109,12 +110,34 @@ void ContractionPlanner::chooseTiles() {
   if (c.extendsBytes(target)) // Columns and rows have two halves.
     registers -= vectors + 3;
   int64_t most = mostTileRows(hasBlocks ? 2 * vectors : vectors, registers);
-  p.tileRows = p.usesAmx()
-                   ? std::min(inner, 2 * kAmxRows)
-                   : chooseTileRows(inner, vectors, most, /*isFull=*/false);
-  p.tiles = llvm::divideCeil(inner, p.tileRows);
+  p.tileRows = chooseTileRows(inner, vectors, most, /*isFull=*/false);
   p.lines = c.lines();
   p.outer = outerProducts(c);
+  if (p.usesAmx())
+    chooseAmxTiles();
+  p.tiles = llvm::divideCeil(inner, p.tileRows);
+}
+
+/// Tiles of AMX that the rows of a register tile may be in.
+static int64_t mostRowTiles(const ContractionPlan &p) {
+  int64_t panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
+  return std::max<int64_t>(kAmxSums / panels, 1);
+}
+
+/// As many rows as make all tiles of a line cost least; short lines together.
+void ContractionPlanner::chooseAmxTiles() {
+  int64_t most = mostRowTiles(p);
+  auto cycles = [&](int64_t rows) {
+    p.tileRows = rows;
+    return llvm::divideCeil(inner, rows) * amxCycles(c, p, 1, target);
+  };
+  int64_t best = std::min(inner, most * kAmxRows);
+  for (int64_t rows = best - 1; rows > 0; --rows)
+    if (cycles(rows) < cycles(best))
+      best = rows;
+  p.tileRows = best;
+  if (inner <= kAmxRows)
+    p.tileLines = std::min(p.lines, most);
 }
 
 /// Whether a factor that is read where it lies has vectors along `loop`.
@@ -163,7 +186,9 @@ void ContractionPlanner::chooseOperands() {
 
 void ContractionPlanner::setBlocks(int64_t lineBlocks, int64_t tileBlocks,
                                    int64_t groups) {
-  p.linesPerBlock = llvm::divideCeil(p.lines, lineBlocks);
+  p.linesPerBlock = std::min<int64_t>(
+      llvm::alignTo(llvm::divideCeil(p.lines, lineBlocks), p.tileLines),
+      p.lines);
   p.tilesPerBlock = llvm::divideCeil(p.tiles, tileBlocks);
   p.panelsPerGroup = llvm::divideCeil(p.panels, groups);
 }
@@ -180,15 +205,18 @@ void ContractionPlanner::cutEvenly() {
   // small ones stay in the cache whatever is divided.
   if (hasLargeWeights())
     split(groups, p.panels);
-  split(lineBlocks, p.lines);
+  if (!hasLargeWeights() || 2 * p.outer * groups < wantedChunks())
+    split(lineBlocks, p.lines);
   // Tiles of one line share a slab.
   if (!p.stages())
     split(tileBlocks, p.tiles);
   if (!hasLargeWeights())
     split(groups, p.panels);
   setBlocks(lineBlocks, tileBlocks, groups);
-  while (p.stages() && p.linesPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
-    p.linesPerBlock = (p.linesPerBlock + 1) / 2;
+  while (p.stages() && p.linesPerBlock > p.tileLines &&
+         slabBytes(c, slab()) > kMostSlab)
+    p.linesPerBlock =
+        llvm::alignTo(llvm::divideCeil(p.linesPerBlock, 2), p.tileLines);
 }
 
 ProductSizes ContractionPlanner::sizes() const {
@@ -257,8 +285,8 @@ void ContractionPlanner::fitSlab() {
 }
 
 ContractionPlan ContractionPlanner::plan() {
-  chooseTiles();
   chooseOperands();
+  chooseTiles();
   p.depthPerBlock = c.extents[c.depth.front()];
   // Windows of several lines share what is staged; rows do not.
   isMatrix = p.lines == 1;
@@ -312,7 +340,7 @@ ContractionPlanAttr ContractionPlan::attribute(MLIRContext *context) const {
     return DenseI64ArrayAttr::get(context, numbers);
   };
   return ContractionPlanAttr::get(
-      context, list({tileRows, panelWidth}),
+      context, list({tileRows * tileLines, panelWidth}),
       list({linesPerBlock, tilesPerBlock, panelsPerGroup}), depthPerBlock, left,
       right, multiplier);
 }
@@ -349,12 +377,19 @@ static LogicalResult checkAmx(const Contraction &c, const ContractionPlan &p,
   if (c.group() == 1)
     return emitError() << "'multiplier' must be vectors, as tiles multiply "
                           "groups of four bytes, found amx";
-  int64_t depth = c.extents[c.depth.front()];
-  return checkNumbers(
-      emitError,
-      {{"rows of tile", p.tileRows, within(1, 2 * kAmxRows)},
-       {"columns of tile", p.panelWidth, within(kAmxColumns, 2 * kAmxColumns)},
-       {"depth", p.depthPerBlock, within(depth, depth)}});
+  if (failed(checkNumbers(emitError, {{"columns of tile", p.panelWidth,
+                                       within(kAmxColumns, 2 * kAmxColumns)}})))
+    return failure();
+  AmxBlock block;
+  block.rows = p.tileRows;
+  block.lines = p.tileLines;
+  int64_t depth = c.extents[c.depth.front()], most = mostRowTiles(p);
+  if (block.rowTiles() > most)
+    return emitError() << "the rows of the tile must fit into " << most
+                       << " tiles of " << kAmxRows << " rows of one line, "
+                       << "found " << p.tileRows * p.tileLines << " rows";
+  return checkNumbers(emitError,
+                      {{"depth", p.depthPerBlock, within(depth, depth)}});
 }
 
 static LogicalResult checkPlan(const Contraction &c, const ContractionPlan &p,
@@ -387,7 +422,18 @@ FailureOr<ContractionPlan> expandPlan(const Contraction &c,
                                       EmitError emitError,
                                       int64_t scratchOffset) {
   ContractionPlan p;
+  p.multiplier = plan.getMultiplier();
   p.tileRows = plan.getTileRows();
+  int64_t line = c.rowsOfLine();
+  if (p.usesAmx() && p.tileRows > line) {
+    if (failed(checkNumbers(
+            emitError,
+            {{"rows of tile", p.tileRows, graph::multipleOf(line)},
+             {"rows of tile", p.tileRows, within(1, line * c.lines())}})))
+      return failure();
+    p.tileLines = p.tileRows / line;
+    p.tileRows = line;
+  }
   p.panelWidth = plan.getTileColumns();
   p.linesPerBlock = plan.getLinesPerBlock();
   p.tilesPerBlock = plan.getTilesPerBlock();
@@ -395,7 +441,6 @@ FailureOr<ContractionPlan> expandPlan(const Contraction &c,
   p.depthPerBlock = plan.getDepth();
   p.left = plan.getLeft();
   p.right = plan.getRight();
-  p.multiplier = plan.getMultiplier();
   if (failed(checkPlan(c, p, emitError)))
     return failure();
   divide(c, p, scratchOffset);
@@ -421,18 +466,21 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
   int64_t lanes = c.lanes(target);
   if (!hasVectors(c, plan, lanes) || !hasWholeVectors(c.result, lanes))
     return {};
-  SmallVector<ContractionPlanAttr> plans{plan.attribute(c.op->getContext())};
+  SmallVector<ContractionPlanAttr> plans;
+  // Of plans that wait for memory alike, the first one is taken.
+  if (hasTilesFor(c, target)) {
+    ContractionPlan tiles =
+        ContractionPlanner(c, target, c.packed.has_value(), Multiplier::Amx)
+            .plan();
+    bool isWhole = tiles.depthPerBlock == c.extents[c.depth.front()];
+    if (isWhole && tiles.panelWidth <= 2 * kAmxColumns)
+      plans.push_back(tiles.attribute(c.op->getContext()));
+  }
+  plans.push_back(plan.attribute(c.op->getContext()));
   if (c.isUnpacked()) {
     ContractionPlanner planner(c, target, /*packed=*/true);
     planner.unpackFirst();
     plans.push_back(planner.plan().attribute(c.op->getContext()));
-  }
-  if (hasTilesFor(c, target)) {
-    plan = ContractionPlanner(c, target, c.packed.has_value(), Multiplier::Amx)
-               .plan();
-    bool isWhole = plan.depthPerBlock == c.extents[c.depth.front()];
-    if (isWhole && plan.panelWidth <= 2 * kAmxColumns)
-      plans.push_back(plan.attribute(c.op->getContext()));
   }
   return plans;
 }
