@@ -43,7 +43,7 @@ LogicalResult ContractionPlanAttr::verify(EmitError emitError,
 LogicalResult OuterProductsPlanAttr::verify(EmitError emitError, LanesOf,
                                             DenseI64ArrayAttr tile, int64_t,
                                             DenseI64ArrayAttr block, int64_t,
-                                            int64_t) {
+                                            int64_t, Multiplier) {
   return checkNumbers(emitError,
                       {{"tile", tile, "rows, columns", tileColumns()},
                        {"block", block, "rows, lanes", atLeast(1)}});

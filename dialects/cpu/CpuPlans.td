@@ -71,7 +71,8 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
     what the last loop over rows runs along. `depth` iterations of the outermost
     loop that is summed over are done at a time; sums wait in scratch memory
     in between. With the `multiplier` amx, products of groups are summed in up to
-    four tiles of AMX, and go to registers by way of scratch memory. Where there
+    four tiles of AMX, and go to registers by way of scratch memory; a register
+    tile may have the rows of several short lines then. Where there
     is no instruction for bytes, `left` is extended: the staged bytes at even
     positions have 16 bits each, and so have, behind them, those at odd ones.
 
@@ -105,14 +106,17 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
     iterations of the `level`-th loop that is summed over, with all of those
     within it, go through slabs of both factors. A register tile has `tile` rows
     by columns, whole vectors of the factor that `lanes` names. Rows are the
-    elements of `taps` neighbouring taps.
+    elements of `taps` neighbouring taps. With the `multiplier` amx, the slabs
+    have pairs of bf16 of what is summed over, and tiles of AMX multiply them.
 
     Example: `#cpu.outer_products<lanes = plain, tile = [12, 32], taps = 1, block = [64, 128], level = 1, sums = 16>`
   }];
   let parameters = (ins "::tinh::cpu::LanesOf":$lanes,
                         "::mlir::DenseI64ArrayAttr":$tile, "int64_t":$taps,
                         "::mlir::DenseI64ArrayAttr":$block, "int64_t":$level,
-                        "int64_t":$sums);
+                        "int64_t":$sums,
+                        DefaultValuedParameter<"::tinh::cpu::Multiplier",
+                                               "::tinh::cpu::Multiplier::Vectors">:$multiplier);
   let extraClassDeclaration = [{
     int64_t getTileRows() const { return getTile()[0]; }
     int64_t getTileColumns() const { return getTile()[1]; }

@@ -10,6 +10,7 @@ import numpy as np
 
 from op_cases.cases import case, draw, ints, swap_last
 from op_cases.contractions import conv
+from op_cases.gradients import conv_weight_gradient, windows
 
 
 def eighths(*shape):
@@ -114,4 +115,44 @@ for x, w, stride, pad, dilation, groups in [
         eighths(*x),
         eighths(*w),
         convolve(np.zeros(x), np.zeros(w)).shape,
+    )
+
+# Sums over positions: with planes of a stride and dilated taps, of rows and columns
+# that fill no tile, several images and parts of a long one.
+for channels, outputs, batch, extents, kernel, strides, pad, dilations in [
+    (32, 48, 2, (9, 8), (3, 3), (1, 1), 1, (1, 1)),
+    (70, 35, 2, (9, 8), (3, 3), (1, 1), 1, (1, 1)),
+    (64, 33, 9, (7, 7), (3, 3), (1, 1), 1, (1, 1)),
+    (40, 33, 2, (15, 17), (3, 3), (2, 2), 1, (1, 1)),
+    (64, 40, 3, (14, 11), (3, 3), (2, 1), 2, (2, 2)),
+    (17, 64, 1, (13, 9), (4, 2), (3, 2), 0, (1, 3)),
+    (20, 36, 2, (700,), (5,), (1,), 2, (1,)),
+    (33, 150, 4, (40, 41), (2, 3), (1, 1), 1, (1, 1)),
+]:
+    padding = [pad] * 2 * len(extents)
+    counts, _ = windows(extents, kernel, strides, padding, dilations)
+    x, dy = (
+        eighths(batch, *sizes) for sizes in ((*extents, channels), (*counts, outputs))
+    )
+    a, b, y = (
+        f"tensor<{shape_text(s)}xbf16>"
+        for s in (x.shape, dy.shape, (outputs, channels, *kernel))
+    )
+
+    def reference(x, dy, k=kernel, s=strides, p=padding, d=dilations):
+        first = (np.moveaxis(x, -1, 1), np.moveaxis(dy, -1, 1))
+        return rounded(conv_weight_gradient(*first, k, s, p, d))
+
+    case(
+        f"dw_bf16{channels, outputs, *extents}",
+        f"%a = graph.cast %0 : t0 to {a}\n"
+        f"  %b = graph.cast %1 : t1 to {b}\n"
+        f"  %c = graph.conv_weight_gradient %a, %b kernel {ints(kernel)} "
+        f"strides {ints(strides)} padding {ints(padding)} "
+        f"dilations {ints(dilations)} groups 1 channels_last : {a}, {b} -> {y}\n"
+        f"  %y = graph.cast %c : {y} to ty",
+        reference,
+        x,
+        dy,
+        tol=0,
     )

@@ -33,6 +33,21 @@ def windows(extents, kernel, strides, padding, dilations):
     return tuple(counts), places
 
 
+def conv_weight_gradient(x, dy, kernel, strides, padding, dilations, groups=1):
+    """The gradient in f64 of tensors with channels first."""
+    extents, outputs = x.shape[2:], dy.shape[1]
+    counts, places = windows(extents, kernel, strides, padding, dilations)
+    images = x.reshape(len(x), groups, -1, *extents).astype(np.float64)
+    gradients = dy.reshape(len(x), groups, -1, *counts).astype(np.float64)
+    dw = np.zeros((groups, outputs // groups, x.shape[1] // groups, *kernel))
+    every = (slice(None),) * 3
+    for at, tap, place in places():
+        dw[every + tap] += np.einsum(
+            "ngo,ngc->goc", gradients[every + at], images[every + place]
+        )
+    return dw.reshape(outputs, -1, *kernel)
+
+
 def conv_weight_gradient_cases(
     name,
     channels,
@@ -48,7 +63,7 @@ def conv_weight_gradient_cases(
     tol=1e-4,
 ):
     """The same gradient in both layouts."""
-    counts, places = windows(extents, kernel, strides, padding, dilations)
+    counts, _ = windows(extents, kernel, strides, padding, dilations)
     x = draw(batch, channels, *extents, dt=dt)
     dy = draw(batch, outputs, *counts, dt=dt)
     text = (
@@ -58,15 +73,8 @@ def conv_weight_gradient_cases(
     )
 
     def reference(x, dy):
-        images = x.reshape(len(x), groups, -1, *extents).astype(np.float64)
-        gradients = dy.reshape(len(x), groups, -1, *counts).astype(np.float64)
-        dw = np.zeros((groups, outputs // groups, channels // groups, *kernel))
-        every = (slice(None),) * 3
-        for at, tap, place in places():
-            dw[every + tap] += np.einsum(
-                "ngo,ngc->goc", gradients[every + at], images[every + place]
-            )
-        return dw.reshape(outputs, -1, *kernel).astype(dt)
+        dw = conv_weight_gradient(x, dy, kernel, strides, padding, dilations, groups)
+        return dw.astype(dt)
 
     def reference_last(x, dy):
         return reference(channels_first(x), channels_first(dy))

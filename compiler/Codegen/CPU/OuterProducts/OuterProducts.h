@@ -30,8 +30,26 @@ namespace tinh::cpu {
 struct OuterProducts : Product {
   Loops taps; ///< The left factor's others, along which it slides.
 };
+/// Whether tiles of AMX can multiply the factors.
+bool hasTilesFor(const OuterProducts &products, const Target &target);
 /// Whether the last result of `map` is this loop alone.
 bool isLast(mlir::AffineMap map, unsigned loop);
+
+/// Where AMX finds what is summed over: at equal positions in both factors, of
+/// which two are a pair. Positions go through all dimensions but the last, so
+/// that of one tap the sliding factor's lie at one distance from the plain
+/// one's; where no element is, the plain factor has zeros. If the sliding
+/// factor moves by several steps, its elements lie in as many planes.
+struct PairSlabs {
+  // For each dimension: the sliding factor's step, positions of a plane, and
+  // how far these lie apart.
+  llvm::SmallVector<int64_t> steps, extents, pitches;
+  /// The iterations of the loop that is summed over, or of the batch.
+  llvm::SmallVector<int64_t> ranges;
+  int64_t planes, planeSize; // Positions.
+  int64_t depth;             // Positions that are summed over.
+  int64_t rowPositions;      // From a row of the turned slab to the next one.
+};
 
 /// How outer products are cut: what their plan says, and what follows from it.
 struct OuterProductsPlan : Division {
@@ -44,6 +62,7 @@ struct OuterProductsPlan : Division {
   /// What is summed at a time: all of the loops after `level`, and some of it.
   size_t level;
   int64_t sumsPerBlock;
+  Multiplier multiplier = Multiplier::Vectors;
 
   int64_t rowBlocks, laneBlocks;
   /// The sums of a block: [taps, rows, lanes], rounded up to tiles.
@@ -51,7 +70,12 @@ struct OuterProductsPlan : Division {
   /// Both factors' parts of that, in scratch memory.
   llvm::SmallVector<int64_t> slidingSlab, plainSlab;
   int64_t slidingOffset, plainOffset;
+  /// With AMX, how pairs lie in both slabs, and where those of the sliding
+  /// factor are before they are turned.
+  PairSlabs pairs;
+  int64_t unturnedOffset;
 
+  bool usesAmx() const { return multiplier == Multiplier::Amx; }
   OuterProductsPlanAttr attribute(mlir::MLIRContext *context) const;
 };
 /// With at least `enoughChunks` where there is work for them.

@@ -13,9 +13,8 @@
 // indices and put them back. In the end what follows is computed from the sums.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
+#include "compiler/Codegen/CPU/OuterProducts/OuterProductsEmit.h"
 
-#include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/Kernel/Forms/Product.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,57 +25,6 @@
 using namespace mlir;
 
 namespace tinh::cpu {
-
-namespace {
-
-class OuterProductsEmitter : TileEmitter {
-public:
-  OuterProductsEmitter(EmittedKernel &kernel, const OuterProducts &p,
-                       const OuterProductsPlan &plan, const Target &target,
-                       OpBuilder &b, const DenseMap<Value, Buffer> &buffers)
-      : TileEmitter(kernel, b, p.element(),
-                    target.vectorBytes / p.elementBytes(), buffers),
-        p(p), plan(plan), vectors(plan.tileColumns / lanes),
-        rows(plan.lanesSlide ? p.right : p.left),
-        columns(plan.lanesSlide ? p.left : p.right) {}
-
-  LogicalResult emitChunk(Value chunk);
-
-private:
-  int64_t tapsOfSums() const { return p.extentOf(p.taps) / plan.tapsPerRow; }
-  ArrayRef<unsigned> outerTaps() const {
-    return ArrayRef(p.taps).drop_back(plan.tapsPerRow > 1);
-  }
-
-  LogicalResult addSums(size_t level);
-  LogicalResult stageFactor(const Factor &factor, Value count);
-  LogicalResult multiplyBlock(Value sumsEnd);
-  LogicalResult emitTile(Value slidingAt, Value sumsAt, Value row, Value column,
-                         Value sumsEnd);
-  FailureOr<Values> multiply(size_t level, Value rowsAt, Value columnsAt,
-                             Value sumsEnd, ValueRange state);
-  /// Its part in scratch memory.
-  Slab &slabOf(const Factor &factor) {
-    return &factor == &p.left ? slidingSlab : plainSlab;
-  }
-  bool storesVectors() const;
-  LogicalResult store();
-  LogicalResult storeVectors();
-  LogicalResult storeLine(Value line, Value firstColumn);
-  LogicalResult storeElements();
-  LogicalResult eachTap(size_t level, Value plane, Value row, Body body);
-
-  const OuterProducts &p;
-  const OuterProductsPlan &plan;
-  int64_t vectors;
-  const Factor &rows, &columns;
-
-  Indices dims; // Of the loops, at the code being emitted.
-  Slab slidingSlab, plainSlab;
-  Value rowCount, columnCount; // Of the chunk.
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Factors
@@ -112,6 +60,8 @@ LogicalResult OuterProductsEmitter::addSums(size_t level) {
     dims[dim].base = iv;
     for (unsigned inner : ArrayRef(p.depth).drop_front(level + 1))
       dims[inner].base = scalar.index(0);
+    if (plan.usesAmx())
+      return failed(stageFactors()) ? failure() : multiplyTiles();
     if (failed(stageFactor(rows, rowCount)) ||
         failed(stageFactor(columns, columnCount)))
       return failure();
@@ -344,11 +294,20 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
   for (unsigned dim : llvm::reverse(p.batch))
     dims[dim].base = scalar.takeDigit(rest, p.extents[dim]);
 
-  auto slab = [&](int64_t offset, ArrayRef<int64_t> shape) {
-    return Slab{kernel.scratchBuffer(b, offset, shape, p.element()), shape};
+  auto slab = [&](int64_t offset, ArrayRef<int64_t> shape, Type type) {
+    return Slab{kernel.scratchBuffer(b, offset, shape, type), shape};
   };
-  slidingSlab = slab(plan.slidingOffset, plan.slidingSlab);
-  plainSlab = slab(plan.plainOffset, plan.plainSlab);
+  if (plan.usesAmx()) {
+    Type type = b.getBF16Type();
+    slidingSlab = slab(plan.slidingOffset,
+                       {plan.paddedRows * plan.pairs.rowPositions}, type);
+    plainSlab =
+        slab(plan.plainOffset, {plan.pairs.depth * plan.paddedLanes}, type);
+    clearPairs();
+  } else {
+    slidingSlab = slab(plan.slidingOffset, plan.slidingSlab, element);
+    plainSlab = slab(plan.plainOffset, plan.plainSlab, element);
+  }
   clearSums(plan.sumsOffset, tapsOfSums() * plan.paddedRows * plan.paddedLanes);
   return failed(addSums(0)) ? failure() : store();
 }

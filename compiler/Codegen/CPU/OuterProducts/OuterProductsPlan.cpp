@@ -9,8 +9,11 @@
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
+#include "compiler/Codegen/CPU/Contraction/AmxTile.h"
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 
@@ -130,6 +133,105 @@ static SmallVector<int64_t> slabShape(const OuterProducts &p,
   return shape;
 }
 
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+/// The loop that each dimension of the plain factor but its last is indexed by,
+/// where the sliding one moves along the same dimension with it, and with no
+/// other but taps.
+static std::optional<Loops> loopsOfPositions(const OuterProducts &p) {
+  unsigned rank = p.right.map.getNumResults(), loops = p.extents.size();
+  if (p.left.map.getNumResults() != rank)
+    return std::nullopt;
+  Loops positions;
+  for (unsigned i = 0; i + 1 < rank; ++i) {
+    auto position = dyn_cast<AffineDimExpr>(p.right.map.getResult(i));
+    if (!position)
+      return std::nullopt;
+    positions.push_back(position.getPosition());
+    for (unsigned loop = 0; loop < loops; ++loop) {
+      int64_t step = loopCoefficient(p.left.map.getResult(i), loop, loops);
+      bool isTap = llvm::is_contained(p.taps, loop);
+      if (step < 0 || (loop == positions.back() ? step == 0 : step && !isTap))
+        return std::nullopt;
+    }
+  }
+  return positions;
+}
+
+bool hasTilesFor(const OuterProducts &p, const Target &target) {
+  return target.hasBf16Tiles() && p.element().isF32() &&
+         getElementTypeOrSelf(p.left.value).isBF16() &&
+         getElementTypeOrSelf(p.right.value).isBF16() &&
+         p.extents[p.left.loops.front()] >= kAmxRows &&
+         p.extents[p.right.loops.front()] >= kAmxColumns &&
+         loopsOfPositions(p).has_value();
+}
+
+/// The iterations of a loop that a block of sums has.
+static int64_t rangeOf(const OuterProducts &p, const OuterProductsPlan &plan,
+                       unsigned loop) {
+  const auto *level = llvm::find(p.depth, loop);
+  if (level == p.depth.end() || level - p.depth.begin() < int64_t(plan.level))
+    return 1;
+  return level - p.depth.begin() == int64_t(plan.level) ? plan.sumsPerBlock
+                                                        : p.extents[loop];
+}
+
+/// A tile of AMX goes through so many positions at a time.
+static constexpr int64_t kStepPositions = 32;
+
+static PairSlabs pairSlabs(const OuterProducts &p,
+                           const OuterProductsPlan &plan) {
+  PairSlabs slabs;
+  Loops loops = *loopsOfPositions(p);
+  slabs.planes = 1;
+  for (auto [i, loop] : llvm::enumerate(loops)) {
+    AffineExpr expr = p.left.map.getResult(i);
+    int64_t range = rangeOf(p, plan, loop);
+    int64_t step =
+        range > 1 ? loopCoefficient(expr, loop, p.extents.size()) : 1;
+    slabs.ranges.push_back(range);
+    slabs.steps.push_back(step);
+    slabs.planes *= step;
+    slabs.extents.push_back(llvm::divideCeil(plan.slidingSlab[i], step));
+  }
+  if (!slabs.extents.empty()) // No pair has positions of two lines.
+    slabs.extents.back() = llvm::alignTo(slabs.extents.back(), 2);
+  slabs.pitches = computeStrides(slabs.extents);
+  slabs.planeSize = llvm::product_of(slabs.extents);
+  int64_t last = 0, shift = 0;
+  for (auto [i, range] : llvm::enumerate(slabs.ranges)) {
+    last += (range - 1) * slabs.pitches[i];
+    int64_t tap = plan.slidingSlab[i] - 1 - (range - 1) * slabs.steps[i];
+    shift += tap / slabs.steps[i] * slabs.pitches[i];
+  }
+  slabs.depth = llvm::alignTo(last + 1, kStepPositions);
+  int64_t row = (slabs.planes - 1) * slabs.planeSize +
+                std::max<int64_t>(slabs.planeSize, shift + slabs.depth);
+  slabs.rowPositions = rowStride(llvm::alignTo(row, kStepPositions), 2);
+  return slabs;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows from a plan
+//===----------------------------------------------------------------------===//
+
+/// Scratch memory for pairs, which lie turned, as they were, and of the plain
+/// factor.
+static void followPairs(const OuterProducts &p, OuterProductsPlan &plan) {
+  constexpr int64_t kBytes = 2;
+  plan.pairs = pairSlabs(p, plan);
+  plan.plainOffset =
+      alignBytes(plan.paddedRows * plan.pairs.rowPositions * kBytes);
+  plan.unturnedOffset =
+      plan.plainOffset +
+      alignBytes(plan.pairs.depth * plan.paddedLanes * kBytes);
+  plan.sumsOffset = plan.unturnedOffset + alignBytes(plan.pairs.rowPositions *
+                                                     plan.paddedRows * kBytes);
+}
+
 /// Fills in what follows from the decisions of `plan`.
 static void follow(const OuterProducts &p, OuterProductsPlan &plan) {
   const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
@@ -156,6 +258,8 @@ static void follow(const OuterProducts &p, OuterProductsPlan &plan) {
   plan.slidingOffset = 0;
   plan.plainOffset = slabBytes(plan.slidingSlab);
   plan.sumsOffset = plan.plainOffset + slabBytes(plan.plainSlab);
+  if (plan.usesAmx())
+    followPairs(p, plan);
   plan.scratch = alignBytes(plan.sumsOffset +
                             p.extentOf(p.taps) / plan.tapsPerRow *
                                 plan.paddedRows * plan.paddedLanes * bytes);
@@ -172,6 +276,23 @@ OuterProductsPlan planOuterProducts(const OuterProducts &p,
   return plan;
 }
 
+/// The same for tiles of AMX, whose rows are the sliding factor's.
+static OuterProductsPlan planTiles(const OuterProducts &p,
+                                   const Target &target) {
+  OuterProductsPlan plan;
+  plan.multiplier = Multiplier::Amx;
+  plan.lanesSlide = false;
+  plan.tapsPerRow = 1;
+  chooseBlocks(p, target, /*enoughChunks=*/8, plan);
+  plan.tileRows = plan.rowsPerBlock > kAmxRows ? 2 * kAmxRows : kAmxRows;
+  chooseSums(p, plan);
+  int64_t sums = p.extents[p.depth[plan.level]];
+  while (sums % plan.sumsPerBlock != 0)
+    --plan.sumsPerBlock;
+  follow(p, plan);
+  return plan;
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
@@ -183,7 +304,7 @@ OuterProductsPlanAttr OuterProductsPlan::attribute(MLIRContext *context) const {
   return OuterProductsPlanAttr::get(
       context, lanesSlide ? LanesOf::Sliding : LanesOf::Plain,
       list({tileRows, tileColumns}), tapsPerRow,
-      list({rowsPerBlock, lanesPerBlock}), level, sumsPerBlock);
+      list({rowsPerBlock, lanesPerBlock}), level, sumsPerBlock, multiplier);
 }
 
 /// Whether the taps of a row lie side by side, and none is cut.
@@ -203,6 +324,27 @@ static LogicalResult checkTaps(const OuterProducts &p,
       emitError, {{"rows of block", plan.rowsPerBlock, within(rows, rows)}});
 }
 
+static LogicalResult checkTiles(const OuterProducts &p,
+                                const OuterProductsPlan &plan,
+                                const Target &target, EmitError emitError) {
+  if (!hasTilesFor(p, target))
+    return emitError() << "'multiplier' must be vectors, as " << target.name
+                       << " has no tiles for the factors, or these no 16 rows "
+                          "and columns of bf16 at equal positions, found amx";
+  if (plan.lanesSlide || plan.tapsPerRow > 1)
+    return emitError() << "'lanes' must be plain and 'taps' 1, as tiles find "
+                          "each tap at a distance in the factor of the rows";
+  int64_t sums = p.extents[p.depth[plan.level]];
+  if (plan.tileRows % kAmxRows || plan.tileRows > 2 * kAmxRows ||
+      plan.tileColumns > 2 * kAmxColumns)
+    return emitError() << "'tile' must be one or two tiles of 16 rows by 16 "
+                          "columns each way";
+  if (sums % plan.sumsPerBlock)
+    return emitError() << "'sums' must divide " << sums << ", found "
+                       << plan.sumsPerBlock;
+  return success();
+}
+
 static LogicalResult checkPlan(const OuterProducts &p,
                                const OuterProductsPlan &plan,
                                EmitError emitError) {
@@ -217,7 +359,8 @@ static LogicalResult checkPlan(const OuterProducts &p,
           emitError,
           {{"rows of block", plan.rowsPerBlock, within(1, rows)},
            {"lanes of block", plan.lanesPerBlock, within(1, lanes)},
-           {"rows of tile", plan.tileRows, within(1, plan.rowsPerBlock)},
+           {"rows of tile", plan.tileRows,
+            within(1, plan.usesAmx() ? 2 * kAmxRows : plan.rowsPerBlock)},
            {"level", level, within(0, levels - 1)}})))
     return failure();
   if (plan.lanesPerBlock < lanes && plan.lanesPerBlock % plan.tileColumns)
@@ -244,7 +387,11 @@ OuterProductsStrategy::plans(const OuterProducts &p, const Target &target) {
   int64_t lanes = target.vectorBytes / p.elementBytes();
   if (!hasWholeVectors(p.result, lanes) || !canStage(p, lanes))
     return {};
-  return {planOuterProducts(p, target).attribute(p.op->getContext())};
+  SmallVector<OuterProductsPlanAttr> plans;
+  if (hasTilesFor(p, target))
+    plans.push_back(planTiles(p, target).attribute(p.op->getContext()));
+  plans.push_back(planOuterProducts(p, target).attribute(p.op->getContext()));
+  return plans;
 }
 
 FailureOr<OuterProductsPlan>
@@ -260,7 +407,9 @@ OuterProductsStrategy::expand(const OuterProducts &p,
   plan.lanesPerBlock = attribute.getLanesPerBlock();
   plan.level = attribute.getLevel();
   plan.sumsPerBlock = attribute.getSums();
+  plan.multiplier = attribute.getMultiplier();
   if (failed(checkPlan(p, plan, emitError)) ||
+      (plan.usesAmx() && failed(checkTiles(p, plan, target, emitError))) ||
       failed(checkColumns(p, plan.tileColumns, target, emitError)))
     return failure();
   if (!canStage(p, target.vectorBytes / p.elementBytes()))
@@ -271,22 +420,60 @@ OuterProductsStrategy::expand(const OuterProducts &p,
   return plan;
 }
 
-double OuterProductsStrategy::cost(const OuterProducts &p,
-                                   const OuterProductsPlan &plan,
-                                   const Target &target) {
-  auto kernel = p.kernel();
+/// To multiply by tiles of AMX, with what brings both factors to pairs.
+static double amxCycles(const OuterProducts &p, const OuterProductsPlan &plan,
+                        const Target &target) {
   const Machine &machine = *target.machine;
+  double rows = plan.paddedRows, lanes = plan.paddedLanes;
+  double blocks = double(p.extentOf(p.depth)) * p.extentOf(p.batch);
+  for (int64_t range : plan.pairs.ranges)
+    blocks /= range;
+  blocks *= double(plan.chunks) / p.extentOf(p.batch);
+  double tiles = rows / plan.tileRows * lanes / plan.tileColumns;
+  int64_t panels = plan.tileColumns / kAmxColumns;
+  double steps = double(plan.pairs.depth) / kStepPositions;
+  // Both factors' parts of a tile come from the second level.
+  constexpr double kRow = 64;
+  double step = std::max(plan.tileRows * panels / machine.tileRowsPerCycle,
+                         kRow * (plan.tileRows + plan.tileColumns) /
+                             machine.l2.bytesPerCycle);
+  double sums = plan.tileRows * panels *
+                (1 / machine.loadsPerCycle + 1 / machine.storesPerCycle);
+  double multiply = p.extentOf(p.taps) * tiles * (steps * step + sums);
+  // Pairs are loaded, put between one another and stored; those of rows are
+  // turned then.
+  double each = copyCycles(machine, 2),
+         turned = copyCycles(machine, 4, CopyOrder::Columns);
+  double copied =
+      plan.pairs.depth * lanes * 3 * each +
+      double(plan.pairs.rowPositions) * rows * (3 * each + turned / 2);
+  return blocks * (multiply + copied);
+}
+
+/// To multiply by vectors, with what copies both factors.
+static double vectorCycles(const OuterProducts &p,
+                           const OuterProductsPlan &plan,
+                           const Target &target) {
   int64_t lanes = target.vectorBytes / p.elementBytes();
   double tiles = double(plan.paddedRows / plan.tileRows) *
                  (plan.paddedLanes / plan.tileColumns) * plan.chunks *
                  p.extentOf(p.taps) / plan.tapsPerRow;
-  double cycles = tileCycles(tiles, plan.tileRows, plan.tileColumns / lanes,
-                             p.extentOf(p.depth), target);
   // Both factors are copied for each block.
-  double each = copyCycles(machine, p.elementBytes());
   double copied = double(p.extentOf(p.depth)) *
                   (plan.paddedRows + plan.paddedLanes) * plan.chunks;
-  return cycles + 2 * each * copied + trafficCycles(kernel, target) +
+  return tileCycles(tiles, plan.tileRows, plan.tileColumns / lanes,
+                    p.extentOf(p.depth), target) +
+         2 * copyCycles(*target.machine, p.elementBytes()) * copied;
+}
+
+double OuterProductsStrategy::cost(const OuterProducts &p,
+                                   const OuterProductsPlan &plan,
+                                   const Target &target) {
+  auto kernel = p.kernel();
+  int64_t lanes = target.vectorBytes / p.elementBytes();
+  double cycles = plan.usesAmx() ? amxCycles(p, plan, target)
+                                 : vectorCycles(p, plan, target);
+  return cycles + trafficCycles(kernel, target) +
          elementwiseCycles(kernel, opsOfProduct(p.op->getResult(0), p.result),
                            {lanes}, target) +
          dispatchCycles(target, plan.chunks);
