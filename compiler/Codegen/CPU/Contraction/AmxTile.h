@@ -47,7 +47,8 @@ struct AmxBlock {
   int64_t rows = 2 * kAmxRows, lines = 1, panels = 2; // Rows of a line.
   int64_t stepBytes = 64;                             // Of amxStepBytes.
   bool leftSigned = true, rightSigned = true;         // Integers.
-  /// How many elements rows of sums are apart in memory; 0: panels side by side.
+  /// How many elements rows of sums are apart in memory; 0: panels side by
+  /// side.
   int64_t sumStride = 0;
   /// Emits what is done with each step, which reads the right factor here.
   std::function<void(mlir::Value rightAt)> beforeStep;
@@ -70,8 +71,9 @@ struct AmxBlock {
   int64_t stepElements() const;
 };
 
-/// Emits a block. Unless the block says otherwise, sums wait in memory of one dimension as `[row tile][16 rows]
-/// [panel][16]`: rows that two tiles have are there twice.
+/// Emits a block. Unless the block says otherwise, sums wait in memory of one
+/// dimension as `[row tile][16 rows] [panel][16]`: rows that two tiles have are
+/// there twice.
 class AmxEmitter {
 public:
   AmxEmitter(mlir::OpBuilder &b, mlir::Location loc, const AmxBlock &block)

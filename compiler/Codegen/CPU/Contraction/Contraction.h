@@ -150,6 +150,8 @@ int64_t outerProducts(const Contraction &contraction);
 llvm::SmallVector<int64_t> slabOf(const Contraction &contraction,
                                   const ContractionPlan &plan);
 int64_t slabBytes(const Contraction &contraction, llvm::ArrayRef<int64_t> slab);
+/// Tiles of AMX that the rows of a register tile may be in.
+int64_t mostRowTiles(const ContractionPlan &plan);
 /// What tiles of AMX go through one step after the other: so many bytes of each
 /// row, along the innermost loops over k that lie side by side in it.
 struct TileDepth {
@@ -198,6 +200,14 @@ mlir::FailureOr<ContractionPlan> expandStagePlan(const Contraction &contraction,
                                                  int64_t scratchOffset,
                                                  EmitError emitError);
 
+/// Whether a factor that is read where it lies has vectors along `loop`.
+bool hasVectors(const Factor &factor, unsigned loop);
+/// Whether a factor can be read where it lies: whole groups of it.
+bool isInPlace(const Contraction &contraction, const Factor &factor);
+/// Whether the weights can be read where they lie.
+bool hasVectorsInPlace(const Contraction &contraction);
+/// Whether the CPU's tiles can multiply the factors.
+bool hasTilesFor(const Contraction &contraction, const Target &target);
 /// Whether vectors of the right factor's columns can be copied.
 bool canPackColumns(const Contraction &contraction, LaneAnalysis &analysis);
 /// Whether vectors of the left factor can.

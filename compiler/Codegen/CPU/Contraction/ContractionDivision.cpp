@@ -46,6 +46,11 @@ int64_t slabBytes(const Contraction &c, ArrayRef<int64_t> slab) {
   return ShapedType::getNumElements(slab) * c.factorBytes();
 }
 
+int64_t mostRowTiles(const ContractionPlan &p) {
+  int64_t panels = llvm::divideCeil(p.panelWidth, kAmxColumns);
+  return std::max<int64_t>(kAmxSums / panels, 1);
+}
+
 TileDepth tileDepth(const Contraction &c,
                     llvm::function_ref<int64_t(unsigned)> leftStride) {
   TileDepth depth{c.depth.size() - 1, c.lastDepthBytes()};

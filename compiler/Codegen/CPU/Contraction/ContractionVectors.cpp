@@ -11,6 +11,28 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
+bool hasVectors(const Factor &factor, unsigned loop) {
+  return factor.access->steps[loop] == 1;
+}
+
+bool isInPlace(const Contraction &c, const Factor &factor) {
+  unsigned last = c.depth.back();
+  return stridesInArgument(factor.value) &&
+         getElementTypeOrSelf(factor.value) == c.factorElement() &&
+         (c.group() == 1 ||
+          (c.extents[last] % c.group() == 0 && hasVectors(factor, last)));
+}
+
+bool hasVectorsInPlace(const Contraction &c) {
+  return c.right.map.isProjectedPermutation() && c.group() == 1 &&
+         isInPlace(c, c.right) && hasVectors(c.right, c.column());
+}
+
+bool hasTilesFor(const Contraction &c, const Target &target) {
+  return c.group() > 1 &&
+         (c.isOfBytes() ? target.hasByteTiles() : target.hasBf16Tiles());
+}
+
 bool canPackColumns(const Contraction &c, LaneAnalysis &analysis) {
   return analysis.computes(c.right.value, c.right.map,
                            analysis.indicesAlong(c.extents.size(), c.column()));
