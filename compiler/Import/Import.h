@@ -33,8 +33,9 @@ struct TrainingInfo {
   /// file has none.
   std::string loss, optimizer;
   std::vector<std::string> trainable;
-  /// Of products and convolutions, and patterns of what stays in f32.
-  std::string precision;
+  /// Of products and convolutions, with what the loss is multiplied by for it,
+  /// and patterns of what stays in f32.
+  std::string precision, lossScale;
   std::vector<std::string> keepF32;
 };
 

@@ -73,7 +73,7 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
     job.importing.training = &info;
     options.phases.training = training::trainingSteps(
         {training->loss, training->optimizer, training->trainable,
-         training->distill, training->learnScales},
+         training->distill, training->learnScales, training->lossScale},
         info);
   }
   if (!request.memoryBudget.empty())

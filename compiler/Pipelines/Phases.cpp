@@ -153,16 +153,19 @@ static bool isValid(ModuleOp module) {
   return succeeded(verify(module));
 }
 
-/// Before the model is copied into the functions of training, so that all of
-/// them compute alike, and gradients follow by the rule of casts. The loss and
-/// the updates are added later, in f32.
-static LogicalResult setPrecision(ModuleOp module,
-                                  const PhaseOptions &options) {
+/// The precision is set before the model is copied into the functions of
+/// training, so that all of them compute alike, and gradients follow by the
+/// rule of casts. The loss and the updates are added later, in f32.
+static LogicalResult lowerAndDifferentiate(ModuleOp module,
+                                           const PhaseOptions &options) {
+  const auto &training = options.training;
   FailureOr<transforms::Precision> precision = options.precision;
-  if (options.training)
-    precision = options.training->precision(module, options.precision);
-  return success(succeeded(precision) &&
-                 succeeded(transforms::lowerPrecision(module, *precision)));
+  if (training)
+    precision = training->precision(module, options.precision);
+  if (failed(precision) ||
+      failed(transforms::lowerPrecision(module, *precision)))
+    return failure();
+  return training ? training->differentiate(module, *precision) : success();
 }
 
 /// What comes before the passes to `phase`.
@@ -175,8 +178,7 @@ static LogicalResult beginPhase(ModuleOp module, Phase phase,
     return success();
   if (options.quantize && failed(options.quantize(module)))
     return failure();
-  return success(succeeded(setPrecision(module, options)) &&
-                 (!training || succeeded(training->differentiate(module))));
+  return lowerAndDifferentiate(module, options);
 }
 
 static LogicalResult runPhase(ModuleOp module, Phase phase,

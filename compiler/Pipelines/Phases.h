@@ -51,8 +51,11 @@ struct TrainingSteps {
   std::function<mlir::FailureOr<transforms::Precision>(
       mlir::ModuleOp, transforms::Precision asked)>
       precision;
-  /// In phase normalised: makes the functions of training of @main.
-  std::function<mlir::LogicalResult(mlir::ModuleOp)> differentiate;
+  /// In phase normalised, with products in that precision: makes the functions
+  /// of training of @main.
+  std::function<mlir::LogicalResult(mlir::ModuleOp,
+                                    const transforms::Precision &)>
+      differentiate;
   /// The options of graph-compile that say so.
   std::vector<std::string> commandLine;
 };

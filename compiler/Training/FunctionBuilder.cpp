@@ -212,6 +212,34 @@ FailureOr<Tensor> FunctionBuilder::addLoss(const Loss &loss) {
 }
 
 //===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// A choice comes right after what it is about, and all that is computed of
+/// that reads the choice: kernels have one result, and what is in memory then
+/// is the next value alone.
+void FunctionBuilder::keepVariablesUnless(const Tensor &condition) {
+  Value holds = value(condition);
+  OpBuilder::InsertionGuard guard(raw());
+  for (const eager::Trace::Argument &argument : trace.arguments()) {
+    if (!argument.isChanged() || argument.generator.state)
+      continue;
+    Value next = argument.memory->value;
+    Operation *last = holds.getDefiningOp();
+    if (Operation *op = next.getDefiningOp(); op && last->isBeforeInBlock(op))
+      last = op;
+    raw().setInsertionPointAfter(last);
+    auto choice = graph::WhereOp::create(raw(), next.getLoc(), holds, next,
+                                         argument.initial);
+    next.replaceUsesWithIf(choice, [&](OpOperand &use) {
+      return choice->isBeforeInBlock(
+          choice->getBlock()->findAncestorOpInBlock(*use.getOwner()));
+    });
+    argument.memory->value = choice;
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The end
 //===----------------------------------------------------------------------===//
 

@@ -64,6 +64,9 @@ public:
   mlir::Value value(const Tensor &tensor) {
     return trace.read(*eager::TensorAccess::get(tensor));
   }
+  /// Where `condition`, of rank 0, does not hold, variables keep the values
+  /// that the function was given for them, but for the random generator.
+  void keepVariablesUnless(const Tensor &condition);
   void addResult(llvm::StringRef resultName, const Tensor &tensor) {
     results.push_back(tensor);
     resultNames.push_back(resultName.str());

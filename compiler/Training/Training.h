@@ -42,6 +42,10 @@ struct TrainingOptions {
   std::string distill;
   /// Scales of quantised tensors are trained, too.
   bool learnScales = false;
+  /// What the loss is multiplied by for gradients in f16: a number, or dynamic
+  /// with options, "dynamic,growth_interval=1000". Empty: what the model's file
+  /// says, or dynamic; in other precisions nothing.
+  std::string lossScale;
 };
 
 /// Makes weights of the model, in phase graph, variables: those that are

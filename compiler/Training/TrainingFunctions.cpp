@@ -14,6 +14,7 @@
 #include "compiler/Training/StraightThrough.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/Training.h"
+#include "tinh/loss_scale.h"
 #include "tinh/losses.h"
 #include "tinh/optim.h"
 #include "tinh/runtime.hpp"
@@ -32,7 +33,8 @@ class TrainingBuilder {
 public:
   TrainingBuilder(func::FuncOp main, const TrainingOptions &options)
       : main(main), module(main->getParentOfType<ModuleOp>()), options(options),
-        loss(makeLoss(options.loss)), rule(makeRule(options.optimizer)) {}
+        loss(makeLoss(options.loss)), rule(makeRule(options.optimizer)),
+        lossScale(makeLossScale(options.lossScale)) {}
 
   LogicalResult run();
 
@@ -42,20 +44,41 @@ private:
     return optim::make(name, options, At{});
   }
 
+  static std::optional<optim::LossScale>
+  makeLossScale(const std::string &text) {
+    if (text.empty())
+      return std::nullopt;
+    auto [name, options] = parseNamed(text);
+    return optim::LossScale::make(name, options, At{});
+  }
+
+  /// A parameter, and the gradient of the loss by it.
+  struct Parameter {
+    StringAttr name;
+    Tensor tensor, gradient;
+  };
+
   LogicalResult buildStep();
   LogicalResult buildEvaluate();
   LogicalResult buildPredict();
   Tensor addDistillation(FunctionBuilder &function);
   LogicalResult update(FunctionBuilder &function, const Tensor &lossValue);
-  void updateParameter(const std::pair<StringAttr, Tensor> &parameter,
-                       const Tensor &gradient, const std::vector<Tensor> &state,
+  LogicalResult updateScaled(FunctionBuilder &function,
+                             const Tensor &lossValue);
+  LogicalResult checkMasters(ArrayRef<Parameter> parameters);
+  void updateParameters(FunctionBuilder &function,
+                        ArrayRef<Parameter> parameters);
+  void updateParameter(const Parameter &parameter,
+                       const std::vector<Tensor> &state,
                        const std::vector<Tensor> &common);
-  FailureOr<SmallVector<Value>> findGradients(FunctionBuilder &function,
-                                              const Tensor &lossValue,
-                                              ArrayRef<Value> parameters);
+  FailureOr<SmallVector<Parameter>> findGradients(FunctionBuilder &function,
+                                                  const Tensor &lossValue,
+                                                  Value lossGradient);
   LogicalResult reportNoGradient(StringAttr name, Value parameter, Value loss);
   Tensor declare(FunctionBuilder &function, const llvm::Twine &name, Type type,
                  double initial);
+  Tensor declare(FunctionBuilder &function, const llvm::Twine &name,
+                 DenseElementsAttr initial);
   void addOutputs(FunctionBuilder &function);
 
   func::FuncOp main;
@@ -63,6 +86,7 @@ private:
   const TrainingOptions &options;
   Loss loss;
   optim::Rule rule;
+  std::optional<optim::LossScale> lossScale;
   std::optional<Teacher> teacher;
   llvm::StringSet<> trainable;
   llvm::StringSet<> scales;     ///< Of quantised tensors, among the variables.
@@ -82,30 +106,49 @@ Tensor TrainingBuilder::declare(FunctionBuilder &function,
                                 double initial) {
   OpBuilder builder(main);
   auto tensor = cast<RankedTensorType>(type);
-  StringAttr attribute = builder.getStringAttr(freeName(name, ofTheModel));
-  graph::VariableOp::create(
-      builder, main.getLoc(), attribute,
+  return declare(
+      function, name,
       DenseElementsAttr::get(
-          tensor, builder.getFloatAttr(tensor.getElementType(), initial)),
-      UnitAttr());
-  return function.addVariable(attribute, type);
+          tensor, builder.getFloatAttr(tensor.getElementType(), initial)));
 }
 
-/// Gradients of the loss by all parameters, each of which it depends on.
-FailureOr<SmallVector<Value>>
+Tensor TrainingBuilder::declare(FunctionBuilder &function,
+                                const llvm::Twine &name,
+                                DenseElementsAttr initial) {
+  OpBuilder builder(main);
+  StringAttr attribute = builder.getStringAttr(freeName(name, ofTheModel));
+  graph::VariableOp::create(builder, main.getLoc(), attribute, initial,
+                            UnitAttr());
+  return function.addVariable(attribute, initial.getType());
+}
+
+/// Gradients of the loss, by which its own is `lossGradient`, by all
+/// parameters, each of which it depends on.
+FailureOr<SmallVector<TrainingBuilder::Parameter>>
 TrainingBuilder::findGradients(FunctionBuilder &function,
-                               const Tensor &lossValue,
-                               ArrayRef<Value> parameters) {
+                               const Tensor &lossValue, Value lossGradient) {
+  SmallVector<Parameter> parameters;
+  SmallVector<Value> values;
+  for (auto &[name, tensor] : function.variables)
+    if (trainable.contains(name.getValue())) {
+      parameters.push_back({name, tensor, {}});
+      values.push_back(function.value(tensor));
+    }
   OpBuilder &builder = function.raw();
   Value output = function.value(lossValue);
-  if (failed(checkQuantized(*builder.getInsertionBlock(), output, parameters)))
+  if (failed(checkQuantized(*builder.getInsertionBlock(), output, values)))
     return failure();
-  auto type = cast<RankedTensorType>(output.getType());
-  Value one = graph::ConstantOp::create(
-      builder, main.getLoc(),
-      DenseElementsAttr::get(type,
-                             builder.getFloatAttr(type.getElementType(), 1)));
-  return gradients::buildGradients(builder, output, one, parameters);
+  auto gradients =
+      gradients::buildGradients(builder, output, lossGradient, values);
+  if (failed(gradients))
+    return failure();
+  for (auto [parameter, value, gradient] :
+       llvm::zip_equal(parameters, values, *gradients)) {
+    if (!gradient)
+      return reportNoGradient(parameter.name, value, output);
+    parameter.gradient = function.tensor(gradient);
+  }
+  return parameters;
 }
 
 /// Says why there is none: what computes the loss does not read the parameter,
@@ -136,10 +179,10 @@ LogicalResult TrainingBuilder::reportNoGradient(StringAttr name,
 }
 
 /// A scale is positive, and stays so: a step halves it at most.
-void TrainingBuilder::updateParameter(
-    const std::pair<StringAttr, Tensor> &parameter, const Tensor &gradient,
-    const std::vector<Tensor> &state, const std::vector<Tensor> &common) {
-  const auto &[name, tensor] = parameter;
+void TrainingBuilder::updateParameter(const Parameter &parameter,
+                                      const std::vector<Tensor> &state,
+                                      const std::vector<Tensor> &common) {
+  const auto &[name, tensor, gradient] = parameter;
   if (!scales.contains(name.getValue()))
     return rule->update(tensor, gradient, state, common);
   Tensor half = tensor * 0.5;
@@ -147,25 +190,11 @@ void TrainingBuilder::updateParameter(
   tensor.maximum_(half);
 }
 
-LogicalResult TrainingBuilder::update(FunctionBuilder &function,
-                                      const Tensor &lossValue) {
-  std::vector<std::pair<StringAttr, Tensor>> parameters;
-  SmallVector<Value> values;
-  bool isDouble = false;
-  for (auto &[name, tensor] : function.variables)
-    if (trainable.contains(name.getValue())) {
-      parameters.emplace_back(name, tensor);
-      values.push_back(function.value(tensor));
-      isDouble |= tensor.dtype() == float64;
-    }
-  auto gradients = findGradients(function, lossValue, values);
-  if (failed(gradients))
-    return failure();
-  for (auto [parameter, value, gradient] :
-       llvm::zip_equal(parameters, values, *gradients))
-    if (!gradient)
-      return reportNoGradient(parameter.first, value,
-                              function.value(lossValue));
+void TrainingBuilder::updateParameters(FunctionBuilder &function,
+                                       ArrayRef<Parameter> parameters) {
+  bool isDouble = llvm::any_of(parameters, [](const Parameter &parameter) {
+    return parameter.tensor.dtype() == float64;
+  });
   OpBuilder &builder = function.raw();
   auto scalar = RankedTensorType::get({}, isDouble ? builder.getF64Type()
                                                    : builder.getF32Type());
@@ -173,14 +202,77 @@ LogicalResult TrainingBuilder::update(FunctionBuilder &function,
   Tensor step = declare(function, "optimizer.step", scalar, 0);
   step += 1;
   std::vector<Tensor> common = rule->prepare(lr, step);
-  for (auto [parameter, gradient] : llvm::zip_equal(parameters, *gradients)) {
+  for (const Parameter &parameter : parameters) {
     std::vector<Tensor> state;
     for (const optim::StateSpec &spec : rule->state())
       state.push_back(declare(
-          function, "optimizer." + parameter.first.getValue() + "." + spec.name,
-          gradient.getType(), spec.initial));
-    updateParameter(parameter, function.tensor(gradient), state, common);
+          function, "optimizer." + parameter.name.getValue() + "." + spec.name,
+          function.value(parameter.gradient).getType(), spec.initial));
+    updateParameter(parameter, state, common);
   }
+}
+
+LogicalResult TrainingBuilder::update(FunctionBuilder &function,
+                                      const Tensor &lossValue) {
+  OpBuilder &builder = function.raw();
+  auto type = cast<RankedTensorType>(function.value(lossValue).getType());
+  Value one = graph::ConstantOp::create(
+      builder, main.getLoc(),
+      DenseElementsAttr::get(type,
+                             builder.getFloatAttr(type.getElementType(), 1)));
+  auto parameters = findGradients(function, lossValue, one);
+  if (failed(parameters))
+    return failure();
+  updateParameters(function, *parameters);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients in f16
+//===----------------------------------------------------------------------===//
+
+/// Gradients are divided by the scale in the type of the parameter.
+LogicalResult TrainingBuilder::checkMasters(ArrayRef<Parameter> parameters) {
+  for (const auto &[name, tensor, gradient] : parameters)
+    if (tensor.dtype() != float32 && tensor.dtype() != float64)
+      return main.emitError()
+             << "parameter " << name << " is "
+             << elementType(main.getContext(), tensor.dtype())
+             << " in the model, and training in f16 needs parameters in f32, "
+                "which updates that f16 would lose add up in; convert it, or "
+                "leave it out of what is trained";
+  return success();
+}
+
+/// The gradient of the loss is the scale. If a gradient is not finite then,
+/// only the scale changes.
+LogicalResult TrainingBuilder::updateScaled(FunctionBuilder &function,
+                                            const Tensor &lossValue) {
+  OpBuilder builder(main);
+  Tensor scale = declare(function, "loss_scale",
+                         RankedTensorType::get({}, builder.getF32Type()),
+                         lossScale->initial());
+  auto found = findGradients(function, lossValue,
+                             function.value(scale.to(lossValue.dtype())));
+  if (failed(found) || failed(checkMasters(*found)))
+    return failure();
+  std::vector<Tensor> gradients;
+  for (const Parameter &parameter : *found)
+    gradients.push_back(parameter.gradient);
+  Tensor finite = optim::all_finite(gradients);
+  Tensor inverse = reciprocal(scale);
+  for (Parameter &parameter : *found)
+    parameter.gradient =
+        parameter.gradient * inverse.to(parameter.gradient.dtype());
+  updateParameters(function, *found);
+  function.keepVariablesUnless(finite);
+  if (!lossScale->is_dynamic())
+    return success();
+  Tensor tracker =
+      declare(function, "loss_scale.growth_tracker",
+              DenseElementsAttr::get(
+                  RankedTensorType::get({}, builder.getI32Type()), int32_t(0)));
+  lossScale->update(scale, tracker, finite);
   return success();
 }
 
@@ -199,7 +291,8 @@ LogicalResult TrainingBuilder::buildStep() {
     value = *value * (1 - teacher->weight) +
             addDistillation(function) * teacher->weight;
   function.addResult("loss", *value);
-  if (failed(update(function, *value)))
+  if (failed(lossScale ? updateScaled(function, *value)
+                       : update(function, *value)))
     return failure();
   function.finish();
   return success();

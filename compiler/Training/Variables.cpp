@@ -208,22 +208,33 @@ complete(ModuleOp module, TrainingOptions options, const TrainingInfo &info) {
   return options;
 }
 
-/// What `asked` leaves open is what the model's file says. Gradients that f32
-/// can hold vanish in f16.
-static FailureOr<transforms::Precision>
-precisionFor(ModuleOp module, transforms::Precision asked,
-             const TrainingInfo &info) {
+/// What `asked` leaves open is what the model's file says.
+static transforms::Precision complete(transforms::Precision asked,
+                                      const TrainingInfo &info) {
   if (asked.type.empty())
     asked.type = info.precision;
   if (asked.keepF32.empty())
     asked.keepF32 = info.keepF32;
-  if (asked.type == "f16")
-    return emitError(
-        UnknownLoc::get(module.getContext()),
-        "a model cannot be trained in the precision \"f16\": its range is so "
-        "small that losses would have to be scaled; bf16 has that of f32, take "
-        "it instead");
   return asked;
+}
+
+/// The loss scale with which a model is trained in a precision; empty: none. A
+/// file may have one for a precision that the command line replaces.
+static FailureOr<std::string> lossScaleFor(ModuleOp module,
+                                           const std::string &precision,
+                                           const TrainingOptions &options,
+                                           const TrainingInfo &info) {
+  bool isOfFile = options.lossScale.empty();
+  const std::string &scale = isOfFile ? info.lossScale : options.lossScale;
+  if (precision == "f16")
+    return scale.empty() ? "dynamic" : scale;
+  if (scale.empty() || (isOfFile && info.precision == "f16"))
+    return std::string();
+  return emitError(UnknownLoc::get(module.getContext()))
+         << "the loss scale \"" << scale
+         << "\" is for gradients in f16, and the model is trained in "
+         << (precision.empty() ? "f32" : precision)
+         << ", whose range needs none; leave it out, or take --precision=f16";
 }
 
 TrainingSteps trainingSteps(const TrainingOptions &options,
@@ -234,12 +245,24 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     return success(succeeded(all) &&
                    succeeded(declareVariables(module, *all, info.weights)));
   };
-  steps.precision = [&info](ModuleOp module, transforms::Precision asked) {
-    return precisionFor(module, std::move(asked), info);
+  steps.precision =
+      [options,
+       &info](ModuleOp module,
+              transforms::Precision asked) -> FailureOr<transforms::Precision> {
+    transforms::Precision precision = complete(std::move(asked), info);
+    if (failed(lossScaleFor(module, precision.type, options, info)))
+      return failure();
+    return precision;
   };
-  steps.differentiate = [options, &info](ModuleOp module) {
+  steps.differentiate = [options,
+                         &info](ModuleOp module,
+                                const transforms::Precision &precision) {
     auto all = complete(module, options, info);
-    return success(succeeded(all) && succeeded(differentiate(module, *all)));
+    auto scale = lossScaleFor(module, precision.type, options, info);
+    if (failed(all) || failed(scale))
+      return failure();
+    all->lossScale = *scale;
+    return differentiate(module, *all);
   };
   steps.commandLine = {"--train"};
   if (!options.loss.empty())
@@ -252,6 +275,8 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--distill=" + options.distill);
   if (options.learnScales)
     steps.commandLine.push_back("--learn-scales");
+  if (!options.lossScale.empty())
+    steps.commandLine.push_back("--loss-scale=" + options.lossScale);
   return steps;
 }
 

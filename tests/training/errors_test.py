@@ -147,14 +147,13 @@ class ErrorsTest(tool_test.ToolTest):
     def test_precision(self):
         train = ["--train", "--loss=mse", "--optimizer=sgd"]
         for name, parts in (
-            ("f16", ('cannot be trained in the precision "f16"', "scaled", "bf16")),
             ("f8", ('there is no precision "f8"; there are f32, bf16 and f16',)),
             # The only op is an element-wise one.
             ("bf16", ('"bf16" changes nothing', "no products or convolutions")),
         ):
             self.fails(self.train(*train, f"--precision={name}"), *parts)
         said = {"precision": "f16"}
-        self.fails(self.train(*train, training=said), 'the precision "f16"')
+        self.fails(self.train(*train, training=said), '"f16" changes nothing')
         for patterns, message in (
             ("mul,conv*", 'no op and no node of the model fits "conv*"'),
             ("[", 'the pattern "[" of what is kept in f32 is malformed'),
@@ -164,6 +163,46 @@ class ErrorsTest(tool_test.ToolTest):
             self.fails(self.train(*options), message)
         done = self.train(*train, "--keep-f32=mul")
         self.fails(done, "all of the model is f32; what is kept")
+
+    def test_loss_scale(self):
+        nodes = [{"op": "matmul", "inputs": ["x", "w"], "outputs": ["y"]}]
+        half = ("--precision=f16",)
+        for scale, message in (
+            ("static", 'there is no loss scale "static"; there are dynamic and powers'),
+            ("1000", "the scale is 1000; it must be a power of two from 2^-126"),
+            ("-2", "the scale is -2; it must be a power of two"),
+            ("inf", "the scale is inf; it must be a power of two"),
+            ("1024,growth_interval=3", "1024 is fixed and has no option"),
+            ("dynamic,init_scale=3", "init_scale is 3; it must be a power of two"),
+            ("dynamic,growth_factor=1", "growth_factor is 1; it must be a power"),
+            ("dynamic,backoff_factor=2", "of two below 1"),
+            ("dynamic,growth_interval=0", "growth_interval is 0; it must be from 1"),
+            ("dynamic,growth_interval=x", 'growth_interval is "x"; it must be an'),
+            ("dynamic,factor=2", 'dynamic has no option "factor"; it has init_scale'),
+        ):
+            options = ("--train", "--loss=mse", "--optimizer=sgd", *half)
+            done = self.train(*options, f"--loss-scale={scale}", nodes=nodes)
+            self.fails(done, "model.json: error: ", message)
+        train = ("--train", "--loss=mse", "--optimizer=sgd", "--loss-scale=8")
+        for precision in ("f32", "bf16"):
+            done = self.train(*train, f"--precision={precision}", nodes=nodes)
+            self.fails(done, 'the loss scale "8" is for gradients in f16', precision)
+        self.fails(self.train(*train, nodes=nodes), "is trained in f32, whose range")
+        said = {"precision": "bf16", "loss_scale": 8}
+        self.fails(self.train(*train[:-1], training=said), "is trained in bf16")
+
+    def test_weights_in_f16(self):
+        """What f16 loses in an update it would lose here, too."""
+        nodes = [
+            {"op": "cast", "inputs": ["w"], "outputs": ["u"]},
+            {"op": "cast", "inputs": ["x"], "outputs": ["z"]},
+            {"op": "matmul", "inputs": ["z", "u"], "outputs": ["y"]},
+        ]
+        for node in nodes[:2]:
+            node["attributes"] = {"dtype": "f32"}
+        train = ("--train", "--loss=mse", "--optimizer=sgd", "--precision=f16")
+        done = self.train(*train, nodes=nodes, dtype="f16")
+        self.fails(done, "parameter \"w\" is 'f16'", "training in f16 needs", "convert it")
 
     def test_memory_budget(self):
         train = ("--train", "--loss=mse", "--optimizer=sgd")
@@ -189,6 +228,8 @@ class ErrorsTest(tool_test.ToolTest):
             ({"loss": {"name": "mse", "x": [1]}}, '"training": "loss" is not an'),
             ({"precision": 1}, '"training": "precision" is not a string'),
             ({"keep_f32": "fc"}, '"training": "keep_f32" is not a list'),
+            ({"loss_scale": "dynamic"}, '"loss_scale" is neither a number nor'),
+            ({"loss_scale": {"init_scale": 1}}, '"loss_scale" is neither a number'),
             ({"trainable": "fc*"}, '"training": "trainable" is not a list'),
         ):
             self.fails(self.train(training=training), message)
@@ -197,6 +238,11 @@ class ErrorsTest(tool_test.ToolTest):
         for options, message in (
             (["--loss=mse"], "are about --train"),
             (["--trainable=w"], "are about --train"),
+            (["--loss-scale=8"], "are about --train"),
+            (
+                ["--train", "--loss-scale=8", "--emit=normalised"],
+                "--loss-scale are about phase 'differentiated'",
+            ),
             (["--precision=bf16", "--emit=graph"], "about phase 'differentiated'"),
             (["--keep-f32=mul", "--from=fused"], "about phase 'differentiated'"),
             (

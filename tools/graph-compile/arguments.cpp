@@ -65,6 +65,11 @@ void defineTraining(CLI::App &app, Arguments &arguments) {
       ->type_name("MODEL[,OPTION=VALUE…]");
   app.add_flag("--learn-scales", arguments.training.learnScales,
                "train the scales of quantised tensors, too");
+  app.add_option("--loss-scale", arguments.training.lossScale,
+                 "dynamic[,OPTION=VALUE…] or a power of two: what the loss is "
+                 "multiplied by with --precision=f16, so that gradients do not "
+                 "vanish; dynamic if not given")
+      ->type_name("dynamic[,OPTION=VALUE…]|NUMBER");
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
@@ -211,9 +216,9 @@ bool checkTraining(const Arguments &arguments, Phase from) {
   if (!arguments.train)
     return (training.loss.empty() && training.optimizer.empty() &&
             training.trainable.empty() && training.distill.empty() &&
-            !training.learnScales) ||
-           fail("--loss, --optimizer, --trainable, --distill and "
-                "--learn-scales are about --train");
+            !training.learnScales && training.lossScale.empty()) ||
+           fail("--loss, --optimizer, --trainable, --distill, --learn-scales "
+                "and --loss-scale are about --train");
   if (from >= Phase::Differentiated)
     return fail("--train takes models in phase " +
                 phaseNames(Phase::Normalised) + ", not '" + arguments.from +
@@ -240,14 +245,16 @@ bool checkLoadableWeights(const Arguments &arguments, Phase from) {
          fail("is about artifacts, not --emit=" + arguments.emit);
 }
 
-/// Whether there is something to do about --precision and --keep-f32.
+/// Whether there is something to do about --precision, --keep-f32 and
+/// --loss-scale.
 bool checkPrecision(const Arguments &arguments, Phase from, Phase to) {
   const transforms::Precision &precision = arguments.compile.phases.precision;
-  if ((precision.type.empty() && precision.keepF32.empty()) ||
+  if ((precision.type.empty() && precision.keepF32.empty() &&
+       arguments.training.lossScale.empty()) ||
       (from < Phase::Differentiated && to >= Phase::Differentiated))
     return true;
-  llvm::errs() << "error: --precision and --keep-f32 are about phase "
-                  "'differentiated', which is not between '"
+  llvm::errs() << "error: --precision, --keep-f32 and --loss-scale are about "
+                  "phase 'differentiated', which is not between '"
                << arguments.from << "' and '" << arguments.emit << "'\n";
   return false;
 }

@@ -27,6 +27,11 @@ static std::optional<std::string> readNamed(const Json &value) {
   return text;
 }
 
+/// 1024, or {"name": "dynamic", "growth_interval": 1000} as the option has it.
+static std::optional<std::string> readLossScale(const Json &value) {
+  return value.is_number() ? value.dump() : readNamed(value);
+}
+
 static bool readPatterns(const Json &list, std::vector<std::string> &patterns) {
   if (!list.is_array() || list.empty())
     return false;
@@ -51,7 +56,7 @@ bool readTraining(const Json &root, TrainingInfo &training,
     return fail("expected an object with \"loss\" and \"optimizer\"");
   std::string unknown =
       unknownKey(*value, {"loss", "optimizer", "trainable", "precision",
-                          "keep_f32", "comment"});
+                          "loss_scale", "keep_f32", "comment"});
   if (!unknown.empty())
     return fail("unknown key \"" + unknown + "\"");
   for (auto [key, text] : {std::pair("loss", &training.loss),
@@ -65,6 +70,13 @@ bool readTraining(const Json &root, TrainingInfo &training,
                   "\" is not an object with a \"name\" and options that are "
                   "numbers, booleans or strings");
     *text = *read;
+  }
+  if (const Json *scale = find(*value, "loss_scale")) {
+    auto read = readLossScale(*scale);
+    if (!read)
+      return fail("\"loss_scale\" is neither a number nor an object with a "
+                  "\"name\" and options");
+    training.lossScale = *read;
   }
   for (auto [key, list] : {std::pair("trainable", &training.trainable),
                            std::pair("keep_f32", &training.keepF32)}) {

@@ -54,6 +54,10 @@ struct TrainingRequest {
   std::string distill = {};
   /// Train the scales of quantised tensors, too.
   bool learnScales = false;
+  /// What the loss is multiplied by for gradients in f16: a power of two,
+  /// "1024", or "dynamic" with options, "dynamic,growth_interval=1000". Empty:
+  /// what the model's file gives, or dynamic; in other precisions nothing.
+  std::string lossScale = {};
 };
 
 /// What runs a model's kernels.
