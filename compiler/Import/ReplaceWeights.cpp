@@ -21,7 +21,8 @@ namespace {
 /// Whether a training step keeps such a variable for itself
 /// (compiler/Training).
 bool isStateOfTraining(StringRef name) {
-  return name.starts_with("optimizer.") || name.starts_with("random.generator");
+  return name.starts_with("optimizer.") || name.starts_with("loss_scale") ||
+         name.starts_with("random.generator");
 }
 
 class WeightReplacer {

@@ -70,16 +70,17 @@ class EmulatedModelsTest(cuda_test.CudaTest):
         self.check(cuda_models.lstm())
 
 
-@cuda_test.needs_libdevice
 class EmulatedTrainingTest(cuda_test.CudaTest):
-    def check(self, model, optimizer, rows=None):
-        options = ("--train", "--loss=cross_entropy", f"--optimizer={optimizer}")
+    def check(self, model, optimizer, *options, loss="cross_entropy", rows=None):
+        options += ("--train", f"--loss={loss}", f"--optimizer={optimizer}")
         shape = model["inputs"][0]["shape"]
         rows = rows or shape[0]
         random = np.random.default_rng(5)
         x, target = self.folder / "x.npy", self.folder / "target.npy"
         np.save(x, random.normal(size=shape).astype(np.float32))
-        np.save(target, random.integers(0, 10, rows))
+        labels = random.integers(0, 10, rows)
+        one_hot = np.eye(10, dtype=np.float32)[labels]
+        np.save(target, labels if loss == "cross_entropy" else one_hot)
         arguments = ("--function", "train_step", "--input", f"x={x}")
         arguments += ("--input", f"target={target}", "--runs", "4")
         results = {}
@@ -90,12 +91,21 @@ class EmulatedTrainingTest(cuda_test.CudaTest):
             )
         self.compare(results["cuda"], results["cpu"], "four steps")
 
+    @cuda_test.needs_libdevice
     def test_mlp(self):
         self.check(cuda_models.mlp(), "adam,lr=0.01")
 
+    @cuda_test.needs_libdevice
     def test_lenet(self):
         self.check(cuda_models.lenet(), "sgd,lr=0.1,momentum=0.9")
 
+    def test_f16(self):
+        """Two scales are too large, and these steps change nothing else."""
+        scale = f"--loss-scale=dynamic,init_scale={2**17}"
+        options = ("sgd,lr=0.1,momentum=0.9", "--precision=f16", scale)
+        self.check(cuda_models.lenet(), *options, loss="mse")
+
+    @cuda_test.needs_libdevice
     def test_lstm(self):
         self.check(cuda_models.lstm(), "adam,lr=0.01", rows=4)
 

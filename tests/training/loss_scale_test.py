@@ -235,6 +235,8 @@ class LossScaleTest(tool_test.ToolTest):
             *((name, "F32") for name in weights),
         ):
             self.assertEqual(header[name]["dtype"], dtype, name)
+        # Weights are taken from such a file, and the scale is none.
+        self.compile("network.json", "main.so", "--load-weights=parts.safetensors")
 
     def test_memory_budget(self):
         weights, x, labels = cnn.make()
