@@ -116,7 +116,32 @@ void Optimizer::separateClocks(Group &group, const std::vector<Tensor> &grads) {
   }
 }
 
-void Optimizer::stepGroup(Group &group, At at) {
+namespace {
+
+/// Tensors before they change, which is undone where a condition, if there is
+/// one, does not hold.
+class Undo {
+public:
+  Undo(const Tensor &condition, std::vector<Tensor> all)
+      : condition(condition), tensors(std::move(all)) {
+    if (condition.defined())
+      for (const Tensor &tensor : tensors)
+        before.push_back(tensor.clone());
+  }
+  void finish() const {
+    for (size_t i = 0; i < before.size(); ++i)
+      tensors[i].copy_(where(condition, tensors[i], before[i]));
+  }
+
+private:
+  const Tensor &condition;
+  std::vector<Tensor> tensors, before;
+};
+
+} // namespace
+
+/// Without a condition the step is done.
+void Optimizer::stepGroup(Group &group, const Tensor &condition, At at) {
   std::vector<Tensor> grads;
   for (const Slot &slot : group.slots)
     grads.push_back(grad_of(slot.parameter, at));
@@ -128,18 +153,33 @@ void Optimizer::stepGroup(Group &group, At at) {
       continue;
     if (common[slot.clock].empty()) {
       const Tensor &clock = group.clocks[slot.clock];
+      Undo undo(condition, {clock});
       clock.add_(1);
+      undo.finish();
       common[slot.clock] = group.rule->prepare(group.lr, clock);
     }
+    std::vector<Tensor> changed = slot.state;
+    changed.push_back(slot.parameter);
+    Undo undo(condition, std::move(changed));
     group.rule->update(slot.parameter, grads[i], slot.state,
                        common[slot.clock]);
+    undo.finish();
   }
 }
 
 void Optimizer::step(At at) {
   NoGrad guard;
   for (Group &group : groups)
-    stepGroup(group, at);
+    stepGroup(group, {}, at);
+}
+
+void Optimizer::step_if(const Tensor &condition, At at) {
+  NoGrad guard;
+  if (condition.dtype(at) != boolean || condition.dim(at) != 0)
+    fail({"Optimizer::step_if", at}, "the condition is ", condition.dtype(at),
+         condition.shape(at), "; expected one boolean, of rank 0");
+  for (Group &group : groups)
+    stepGroup(group, condition, at);
 }
 
 void Optimizer::zero_grad(At at) {

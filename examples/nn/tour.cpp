@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 #include <filesystem>
 #include <iostream>
+#include <tinh/autocast.h>
 #include <tinh/autograd.h>
 #include <tinh/function.h>
+#include <tinh/loss_scale.h>
 #include <tinh/losses.h>
 #include <tinh/nn.h>
 #include <tinh/optim.h>
@@ -130,6 +132,33 @@ static void train() {
   std::cout << (right.to(tinh::float32).mean() > 0.95) << '\n';
 }
 
+static void trainInHalf() {
+  tinh::Generator generator(1);
+  auto [points, labels] = clusters(generator);
+  auto net = nn::make<Net>();
+  net->initialize(generator);
+  net(points);
+
+  optim::Optimizer optimizer(net->parameters(), optim::adam({.lr = 0.01}));
+  optim::GradScaler scaler;
+  for (int epoch = 0; epoch < 50; ++epoch) {
+    Tensor loss;
+    {
+      tinh::Autocast scope(tinh::float16);
+      loss = tinh::cross_entropy(net(points), labels);
+    }
+    optimizer.zero_grad();
+    tinh::backward(scaler.scale(loss));
+    scaler.unscale_(optimizer);
+    optim::clip_grad_norm(optimizer.parameters(), 1);
+    scaler.step(optimizer);
+    scaler.update();
+  }
+  net->eval();
+  Tensor right = net(points).argmax(1) == labels;
+  std::cout << (right.to(tinh::float32).mean() > 0.95) << '\n';
+}
+
 static void group() {
   auto net = nn::make<Net>();
   net->initialize(tinh::Generator(1));
@@ -175,5 +204,6 @@ int main() {
   lose();
   train();
   group();
+  trainInHalf();
   quantize();
 }

@@ -202,7 +202,7 @@ class ErrorsTest(tool_test.ToolTest):
             node["attributes"] = {"dtype": "f32"}
         train = ("--train", "--loss=mse", "--optimizer=sgd", "--precision=f16")
         done = self.train(*train, nodes=nodes, dtype="f16")
-        self.fails(done, "parameter \"w\" is 'f16'", "training in f16 needs", "convert it")
+        self.fails(done, "parameter \"w\" is 'f16'", "training in f16 needs", "convert")
 
     def test_memory_budget(self):
         train = ("--train", "--loss=mse", "--optimizer=sgd")

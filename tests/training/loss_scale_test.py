@@ -245,9 +245,7 @@ class LossScaleTest(tool_test.ToolTest):
         for budget in ((), ("--memory-budget=90%",)):
             self.files = getattr(self, "files", 0) + 1
             path = self.folder / f"step{self.files}.so"
-            (self.folder / "network.json").write_text(
-                json.dumps(cnn.graph(weights, x))
-            )
+            (self.folder / "network.json").write_text(json.dumps(cnn.graph(weights, x)))
             done = self.run_tool(
                 *("graph-compile", "network.json", "-o", path, "--train"),
                 *(*options, *budget),

@@ -13,14 +13,24 @@
 // the step is skipped and the scale is halved; it is doubled when that has not
 // happened for long. All of them are powers of two, so that scaling is exact.
 //
+// A loop of training has a GradScaler for that, beside the optimizer:
+//
+//   tinh::optim::GradScaler scaler;
+//   {
+//     tinh::Autocast scope(tinh::float16);
+//     loss = tinh::cross_entropy(model(x), labels);
+//   }
+//   tinh::backward(scaler.scale(loss));
+//   scaler.step(optimizer);
+//   scaler.update();
+//
+// graph-compile --train --precision=f16 has the same in a compiled step.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TINH_LOSS_SCALE_H
 #define TINH_LOSS_SCALE_H
 
-#include "tinh/options.h"
-#include "tinh/tensor.h"
-
-#include <span>
+#include "tinh/optim.h"
 
 namespace tinh::optim {
 
@@ -63,6 +73,45 @@ private:
 
 /// Whether no element of any gradient is infinite or NaN: boolean, of rank 0.
 Tensor all_finite(std::span<const Tensor> gradients);
+
+/// Scales losses, and skips the steps that they spoil. The host waits for
+/// nothing, and a step may be traced as any function over tensors.
+class GradScaler {
+public:
+  explicit GradScaler(LossScale rule = LossScale(), At at = At::current());
+
+  /// The loss times the scale: what backward() begins with.
+  Tensor scale(const Tensor &loss, At at = At::current()) const;
+  /// Divides the gradients of the optimizer's parameters by the scale, before
+  /// they are clipped. step() does so if that was not done.
+  void unscale_(const Optimizer &optimizer, At at = At::current());
+  /// The optimizer's step, if all of its gradients are finite; otherwise
+  /// nothing of it changes.
+  void step(Optimizer &optimizer, At at = At::current());
+  /// Changes the scale, after the steps of all optimizers.
+  void update(At at = At::current());
+
+  /// Of rank 0, float32.
+  const Tensor &current_scale() const { return factor; }
+
+  /// "scale" and "growth_tracker".
+  StateDict state_dict() const;
+  /// Copies the values; the keys must be those of state_dict().
+  void load_state_dict(const StateDict &state, At at = At::current());
+
+private:
+  /// An optimizer whose gradients were divided since the last update.
+  struct Unscaled {
+    const Optimizer *optimizer;
+    Tensor finite;
+    bool isDone = false;
+  };
+  Unscaled *find(const Optimizer &optimizer);
+
+  LossScale rule;
+  Tensor factor, growthTracker;
+  std::vector<Unscaled> unscaled;
+};
 
 } // namespace tinh::optim
 

@@ -153,6 +153,9 @@ public:
   Optimizer(std::vector<Tensor> parameters, Rule rule, At at = At::current());
 
   void step(At at = At::current());
+  /// The same where `condition`, boolean and of rank 0, holds. Otherwise all
+  /// stays as it is; the host need not know.
+  void step_if(const Tensor &condition, At at = At::current());
   /// Forgets the gradients of all parameters.
   void zero_grad(At at = At::current());
 
@@ -185,7 +188,7 @@ private:
     std::vector<Tensor> clocks;
   };
   const Group &groupAt(size_t index) const;
-  static void stepGroup(Group &group, At at);
+  static void stepGroup(Group &group, const Tensor &condition, At at);
   static void separateClocks(Group &group, const std::vector<Tensor> &grads);
   static void loadClocks(Group &group, const StateDict &state, size_t &index);
 
