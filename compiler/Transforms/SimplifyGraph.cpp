@@ -378,6 +378,24 @@ struct SinkThroughElementwise : RewritePattern {
   }
 };
 
+/// reduce(reshape(x)) -> reshape(reduce(x)) where all elements become one, and
+/// an element-wise op may be computed where they are read.
+LogicalResult sinkThroughReduce(ReduceOp op, PatternRewriter &rewriter) {
+  ReshapeOp reshape = matchRowReshape(op.getX());
+  Operation *source = reshape ? reshape.getX().getDefiningOp() : nullptr;
+  if (!source || !source->hasTrait<ElementwiseOpTrait>() ||
+      tensorType(op.getX()).getRank() !=
+          static_cast<int64_t>(op.getAxes().size()))
+    return failure();
+  auto axes =
+      llvm::to_vector(llvm::seq<int64_t>(tensorType(reshape.getX()).getRank()));
+  auto reduced = ReduceOp::create(rewriter, op.getLoc(), op.getKind(),
+                                  reshape.getX(), axes, /*keepdims=*/false);
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getY().getType(),
+                                         reduced.getY());
+  return success();
+}
+
 struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
   void runOnOperation() override {
     if (failed(simplifyGraph(getOperation())))
@@ -420,6 +438,7 @@ LogicalResult simplifyGraph(func::FuncOp function) {
   RewritePatternSet sinking(function.getContext());
   populatePatterns(sinking);
   sinking.add(+sinkThroughMatmul);
+  sinking.add(+sinkThroughReduce);
   sinking.add<SinkThroughElementwise>(function.getContext());
   return applyPatternsGreedily(function, std::move(sinking));
 }

@@ -177,6 +177,26 @@ func.func @sinks_vector(%a: tensor<1x16xf32>, %b: tensor<16x5xf32>, %c: tensor<5
 
 // -----
 
+// And past what makes one number of all elements, which fuses with the absolute
+// values.
+
+// CHECK-LABEL: func.func @sinks_reduction
+// CHECK: %[[A:.*]] = graph.abs %arg0 : tensor<1x5xf32>
+// CHECK: %[[M:.*]] = graph.reduce max %[[A]] axes [0, 1] : tensor<1x5xf32> -> tensor<f32>
+// CHECK: %[[P:.*]] = graph.reshape %{{.*}} to tensor<4x5xf32>
+// CHECK: graph.reduce sum %[[P]] axes [0] :
+// CHECK: return %[[M]]
+func.func @sinks_reduction(%a: tensor<1x5xf32>, %b: tensor<2x2x5xf32>) -> (tensor<f32>, tensor<5xf32>) {
+  %0 = graph.reshape %a : tensor<1x5xf32> to tensor<5xf32>
+  %1 = graph.abs %0 : tensor<5xf32>
+  %2 = graph.reduce max %1 axes [0] : tensor<5xf32> -> tensor<f32>
+  %3 = graph.reshape %b : tensor<2x2x5xf32> to tensor<4x5xf32>
+  %4 = graph.reduce sum %3 axes [0] : tensor<4x5xf32> -> tensor<5xf32>
+  return %2, %4 : tensor<f32>, tensor<5xf32>
+}
+
+// -----
+
 // To a wider float and back is nothing; to a narrower one and back rounds.
 // CHECK-LABEL: func.func @casts
 // CHECK: %[[A:.*]] = graph.cast %arg1 : tensor<4xf32> to tensor<4xbf16>
