@@ -33,7 +33,7 @@ const std::string kMain = R"(
       -> (tensor<64x64xf32> {graph.name = "y"}) {
     %w = graph.constant )" +
                           weights() +
-                          R"( : tensor<64x64xf32>
+                          R"( : tensor<64x64xf32> loc("w")
     %0 = graph.matmul %x, %w : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32> loc("first")
     %1 = graph.matmul %0, %w : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32> loc("second")
     return %1 : tensor<64x64xf32>
@@ -51,8 +51,10 @@ protected:
   void TearDown() override { fs::remove_all(directory); }
 
   CompileResult compile(const std::string &precision,
-                        std::vector<std::string> keepF32 = {}) {
+                        std::vector<std::string> keepF32 = {},
+                        std::optional<TrainingRequest> training = {}) {
     CompileRequest request;
+    request.training = std::move(training);
     request.model = directory / "model.mlir";
     request.output = directory / "model.so";
     request.precision = precision;
@@ -75,6 +77,33 @@ TEST_F(CompileInPrecision, HalvesWeights) {
   CompileResult kept = compile("bf16", {"sec*"});
   ASSERT_TRUE(kept.succeeded()) << kept.messages.front();
   EXPECT_EQ(kept.report.weightsSize, 24576u);
+}
+
+TEST_F(CompileInPrecision, ScalesTheLossInHalf) {
+  auto train = [&](const char *precision, const char *scale) {
+    TrainingRequest training{.loss = "mse", .optimizer = "sgd"};
+    training.lossScale = scale;
+    return compile(precision, {}, training);
+  };
+  // Weights, the learning rate, the number of steps, the scale, its tracker.
+  auto stateSize = [&](const char *precision, const char *scale) {
+    CompileResult result = train(precision, scale);
+    EXPECT_TRUE(result.succeeded()) << result.messages.front();
+    return result.report.stateSize;
+  };
+  uint64_t narrow = stateSize("bf16", ""), fixed = stateSize("f16", "8");
+  EXPECT_GT(fixed, narrow);
+  EXPECT_GT(stateSize("f16", ""), fixed);
+  EXPECT_EQ(stateSize("f16", ""), stateSize("f16", "dynamic,init_scale=8"));
+  for (auto [precision, scale, part] :
+       {std::tuple("f16", "9", "the scale is 9; it must be a power of two"),
+        std::tuple("bf16", "8", "is for gradients in f16")}) {
+    CompileResult result = train(precision, scale);
+    EXPECT_EQ(result.status, CompileStatus::WrongInput);
+    ASSERT_EQ(result.messages.size(), 1u);
+    EXPECT_NE(result.messages[0].find(part), std::string::npos)
+        << result.messages[0];
+  }
 }
 
 TEST_F(CompileInPrecision, SaysWhatIsWrong) {
