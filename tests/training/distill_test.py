@@ -120,6 +120,21 @@ class DistillTest(tool_test.ToolTest):
             moved = (self.w - state["w"].reshape(self.w.shape)) / LR
             np.testing.assert_allclose(moved, self.slope(), atol=1e-5)
 
+    def test_scaled_loss(self):
+        """In f16 both parts of the loss are scaled alike; the teacher is f32."""
+        distill = f"other/teacher.onnx,temperature={TEMPERATURE},weight={WEIGHT}"
+        done = self.compile_step("--precision=f16", distill=distill)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.run_tool(
+            *("graph-run", "step.so", "--train", "--data", "x.npy,y.npy"),
+            *("--epochs", "1", "--checkpoint", "state.safetensors"),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        state = read_state(self.folder / "state.safetensors")
+        self.assertEqual(state["optimizer.step"], 1)
+        moved = (self.w - state["w"].reshape(self.w.shape)) / LR
+        np.testing.assert_allclose(moved, self.slope(), atol=1e-3)
+
     def test_evaluates_without_the_teacher(self):
         self.assertEqual(self.compile_step().returncode, 0)
         done = self.compile_step("--emit=differentiated")

@@ -203,6 +203,27 @@ class LossScaleTest(tool_test.ToolTest):
         self.assertTrue(np.isfinite(results["loss"]))
         self.assertEqual(model.read_variable("optimizer.step", ()), 1)
 
+    def test_random_numbers(self):
+        """They go on after a step that is skipped, which has drawn some."""
+        network = Network()
+        model = network.json()
+        model["nodes"][3]["inputs"][0] = "d"
+        drop = {"op": "dropout", "inputs": ["h"], "outputs": ["d"]}
+        model["nodes"].insert(3, {**drop, "attributes": {"ratio": 0.5}})
+        step = ("--loss=mse", "--optimizer=sgd", f"--loss-scale={2**100}")
+        model = self.load(model, *step)
+        run, results = model.bind({"x": network.x, "target": network.t})
+        losses, counters = [], []
+        for _ in range(3):
+            run()
+            losses.append(float(results["loss"]))
+            generator = model.read_variable("random.generator", (2,), np.uint64)
+            counters.append(int(generator[1]))
+        self.assertEqual(model.read_variable("optimizer.step", ()), 0)
+        self.assertEqual(len(set(losses)), 3)
+        self.assertLess(0, counters[0])
+        self.assertEqual(counters, [counters[0] * n for n in (1, 2, 3)])
+
     def test_checkpoint(self):
         """A run that goes on from a file goes on with the scale, too."""
         weights, x, labels = cnn.make()
