@@ -46,13 +46,16 @@ static const Machine kSkylakeX{.name = "skylake-avx512",
                                .l3 = {1408 * KiB, 8},
                                .barrierCycles = 500};
 
-/// [INTEL] 2.1; bandwidths beyond L1 not measured.
+/// [INTEL] 2.1; bandwidths beyond L1 and the barrier as
+/// docs/benchmarks/machine.md has them of a later CPU with the same core; of
+/// the last level a core has its share of a Sapphire Rapids.
 static const Machine kSapphireRapids{.name = "sapphirerapids",
                                      .l1 = {48 * KiB, 128},
-                                     .l2 = {2 * MiB, 48},
-                                     .l3 = {1920 * KiB, 8},
+                                     .l2 = {2 * MiB, 49.5},
+                                     .l3 = {1920 * KiB, 7},
+                                     .memory = {0, 4.5},
                                      .l1Ways = 12,
-                                     .barrierCycles = 600};
+                                     .barrierCycles = 850};
 
 /// [AMD3]: two FMAs and two loads of 256 bits a cycle, one store; 32 bytes a
 /// cycle between the levels. What the last one gives, memory and the barrier
