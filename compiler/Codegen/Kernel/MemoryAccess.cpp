@@ -74,7 +74,21 @@ AffineMap beforeExpansion(tensor::ExpandShapeOp op, AffineMap map) {
   return AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());
 }
 
-/// Of what surrounds a tensor with zeros.
+/// What surrounds a tensor, if that is an integer other than zero, or zeros,
+/// which are null; nothing if it is anything else.
+static std::optional<IntegerAttr> paddingOf(tensor::PadOp pad) {
+  Value padding = pad.getConstantPaddingValue();
+  IntegerAttr number;
+  if (!padding)
+    return std::nullopt;
+  if (matchPattern(padding, m_AnyZeroFloat()) ||
+      matchPattern(padding, m_Zero()))
+    return IntegerAttr();
+  return matchPattern(padding, m_Constant(&number)) ? std::optional(number)
+                                                    : std::nullopt;
+}
+
+/// Of what surrounds a tensor with one number.
 static std::optional<MemoryAccess> accessPadded(tensor::PadOp pad,
                                                 AffineMap map) {
   SmallVector<AffineExpr> exprs;
@@ -90,10 +104,13 @@ static std::optional<MemoryAccess> accessPadded(tensor::PadOp pad,
                                                    map.getContext()));
   if (!access)
     return std::nullopt;
-  llvm::append_range(access->bounds, bounds);
-  Value padding = pad.getConstantPaddingValue();
-  if (!padding || !matchPattern(padding, m_AnyZeroFloat()))
+  std::optional<IntegerAttr> padding = paddingOf(pad);
+  bool isOther = !access->bounds.empty() && padding != access->padding;
+  if (!padding || isOther)
     access->argument = {};
+  else
+    access->padding = *padding;
+  llvm::append_range(access->bounds, bounds);
   return access;
 }
 

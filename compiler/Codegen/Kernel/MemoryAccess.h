@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 #include <optional>
 
@@ -25,12 +26,14 @@ struct MemoryAccess {
   /// How far one step of each loop goes, and where all loops are at zero.
   llvm::SmallVector<int64_t> steps;
   int64_t offset = 0;
-  /// An index of the loops beyond whose size are zeros that are not in memory.
+  /// An index of the loops beyond whose size is padding that is not in memory.
   struct Bound {
     mlir::AffineExpr index;
     int64_t size;
   };
   llvm::SmallVector<Bound> bounds;
+  /// What the padding is; null: zeros.
+  mlir::IntegerAttr padding;
   /// Whether those sizes may be less than the shape, of which a slice is read.
   bool isSliced = false;
 
