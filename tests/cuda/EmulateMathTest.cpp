@@ -142,6 +142,16 @@ TEST_F(EmulateMathTest, ComputesOnBits) {
   EXPECT_EQ(bits("%i = call i32 @llvm.nvvm.sad.ui(i32 %x, i32 -1, i32 1)",
                  "declare i32 @llvm.nvvm.sad.ui(i32, i32, i32)\n"),
             0xc0800000u);
+  // Bytes 0, 0, 128 and 63 by 4, 3, 2 and 1, or by -1.
+  auto dot = [&](const std::string &types, const std::string &factor) {
+    std::string name = "i32 @llvm.nvvm.idp4a." + types;
+    return bits("%i = call " + name + "(i32 %x, i32 " + factor + ", i32 1000)",
+                "declare " + name + "(i32, i32, i32)\n");
+  };
+  EXPECT_EQ(dot("u.u", "16909060"), 1000u + 256 + 63);
+  EXPECT_EQ(dot("s.u", "16909060"), 1000u - 256 + 63);
+  EXPECT_EQ(dot("u.s", "-1"), 1000u - 128 - 63);
+  EXPECT_EQ(dot("s.s", "-1"), 1000u + 128 - 63);
 }
 
 TEST_F(EmulateMathTest, RefusesWhatItDoesNotKnow) {

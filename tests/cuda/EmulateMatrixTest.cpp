@@ -86,7 +86,8 @@ std::vector<uint32_t> fragments(unsigned depth, bool isTf32, bool isBf16) {
 
 /// A kernel of one mma whose lanes have their registers side by side.
 std::string multiplyKernel(const std::string &name, unsigned factors,
-                           const std::string &factorType) {
+                           const std::string &factorType,
+                           const std::string &sum = "float") {
   std::string types, values, loads;
   auto add = [&](unsigned index, const std::string &type) {
     std::string i = std::to_string(index);
@@ -99,26 +100,25 @@ std::string multiplyKernel(const std::string &name, unsigned factors,
   for (unsigned i = 0; i < factors; ++i)
     add(i, factorType);
   for (unsigned i = 0; i < 4; ++i)
-    add(factors + i, "float");
+    add(factors + i, sum);
   std::string words = std::to_string(factors + 4), stores;
+  std::string sums = "{" + sum + ", " + sum + ", " + sum + ", " + sum + "}";
   for (std::string i : {"0", "1", "2", "3"})
-    stores += "  %q" + i +
-              " = getelementptr float, ptr addrspace(1) %to, i64 " + i +
-              "\n  %d" + i +
-              " = extractvalue {float, float, float, float} "
-              "%d, " +
-              i + "\n  store float %d" + i + ", ptr addrspace(1) %q" + i + "\n";
+    stores += "  %q" + i + " = getelementptr i32, ptr addrspace(1) %to, i64 " +
+              i + "\n  %d" + i + " = extractvalue " + sums + " %d, " + i +
+              "\n  store " + sum + " %d" + i + ", ptr addrspace(1) %q" + i +
+              "\n";
   return "declare i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
-         "declare {float, float, float, float} @llvm.nvvm.mma." +
-         name + "(" + types + ")\n" +
+         "declare " +
+         sums + " @llvm.nvvm.mma." + name + "(" + types + ")\n" +
          R"(define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %l = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
   %i = zext i32 %l to i64
   %to = getelementptr [4 x float], ptr addrspace(1) %out, i64 %i
   %base = getelementptr [)" +
          words + " x i32], ptr addrspace(1) %in, i64 %i\n" + loads +
-         "  %d = call {float, float, float, float} @llvm.nvvm.mma." + name +
-         "(" + values + ")\n" + stores + "  ret void\n}\n";
+         "  %d = call " + sums + " @llvm.nvvm.mma." + name + "(" + values +
+         ")\n" + stores + "  ret void\n}\n";
 }
 
 void checkMultiply(const std::string &name, unsigned depth, bool isTf32,
@@ -143,6 +143,55 @@ TEST_F(EmulateMatrixTest, Multiplies) {
   checkMultiply("m16n8k8.row.col.bf16", 8, false, "i32");
   checkMultiply("m16n8k8.row.col.tf32", 8, true, "i32");
   checkMultiply("m16n8k4.row.col.tf32", 4, true, "i32");
+}
+
+/// The byte of an element, and what it is if bytes have a sign, or have none.
+uint8_t byteOf(unsigned row, unsigned column, unsigned seed) {
+  return uint8_t(row * 37 + column * 11 + seed * 91);
+}
+int valueOf(uint8_t byte, bool isSigned) {
+  return isSigned ? int8_t(byte) : byte;
+}
+
+/// The same of 16 × 32 bytes by 32 × 8: a lane has four side by side.
+void checkMultiplyBytes(const std::string &types, bool isASigned,
+                        bool isBSigned) {
+  std::vector<uint32_t> words;
+  auto word = [&](auto element) {
+    words.push_back(element(0) | element(1) << 8 | element(2) << 16 |
+                    uint32_t(element(3)) << 24);
+  };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned group = lane / 4, first = lane % 4 * 4;
+    for (unsigned k : {first, first + 16})
+      for (unsigned row : {group, group + 8})
+        word([&](unsigned i) { return byteOf(row, k + i, 1); });
+    for (unsigned k : {first, first + 16})
+      word([&](unsigned i) { return byteOf(k + i, group, 2); });
+    for (unsigned i = 0; i < 4; ++i)
+      words.push_back(lane * 1000 + i);
+  }
+  DeviceBuffer in(words), out(32 * 16);
+  EmulatedKernel kernel(
+      multiplyKernel("m16n8k32.row.col." + types, 6, "i32", "i32"), "k");
+  ASSERT_EQ(kernel.run(1, 32, 0, {&in, &out}), 0);
+  std::vector<int> got = out.values<int>();
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned i = 0; i < 4; ++i) {
+      unsigned row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+      int sum = int(lane * 1000 + i);
+      for (unsigned k = 0; k < 32; ++k)
+        sum += valueOf(byteOf(row, k, 1), isASigned) *
+               valueOf(byteOf(k, column, 2), isBSigned);
+      ASSERT_EQ(got[lane * 4 + i], sum) << types << ", lane " << lane;
+    }
+}
+
+TEST_F(EmulateMatrixTest, MultipliesBytes) {
+  checkMultiplyBytes("u8", false, false);
+  checkMultiplyBytes("u8.s8", false, true);
+  checkMultiplyBytes("s8.u8", true, false);
+  checkMultiplyBytes("s8", true, true);
 }
 
 // A and B, whose rows are columns of the factor, by way of asynchronous copies

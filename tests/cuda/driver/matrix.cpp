@@ -8,13 +8,14 @@
 //
 // Where the elements of matrices lie in the registers of lanes is as the PTX
 // ISA has it: lane l has row l / 4 and, of the columns, 2 (l % 4) and the next
-// one, or of tf32 l % 4.
+// one, or of tf32 l % 4, or of bytes 4 (l % 4) and the next three.
 //
 //===----------------------------------------------------------------------===//
 #include "block.h"
 
 #include <cstring>
 #include <immintrin.h>
+#include <type_traits>
 
 using namespace tinh::emulator;
 using tinh::fake::Block;
@@ -35,9 +36,9 @@ struct MultiplyInput {
   const uint32_t *words;
 };
 
-/// The factors and the sums of a warp.
-struct Matrices {
-  float a[16][16], b[16][8], c[16][8];
+/// The factors and the sums of a warp: floats, or of bytes integers.
+template <typename T> struct Matrices {
+  T a[16][32], b[32][8], c[16][8];
 };
 } // namespace
 
@@ -86,13 +87,13 @@ TINH_EMULATOR void tinh::emulator::tinh_emu_load_matrix(const void *row,
   block.runTogether("ldmatrix", ~0u, &input, result, loadMatrices);
 }
 
-static float fromBits(uint32_t bits) {
-  float value;
+template <typename T> static T fromBits(uint32_t bits) {
+  T value;
   std::memcpy(&value, &bits, 4);
   return value;
 }
 
-static uint32_t toBits(float value) {
+template <typename T> static uint32_t toBits(T value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   return bits;
@@ -101,28 +102,54 @@ static uint32_t toBits(float value) {
 static float halfOf(uint32_t word, uint32_t half, bool isBf16) {
   uint16_t bits = uint16_t(word >> (16 * half));
   if (isBf16)
-    return fromBits(uint32_t(bits) << 16);
+    return fromBits<float>(uint32_t(bits) << 16);
   return _cvtsh_ss(bits);
 }
 
+static bool isOfBytes(Multiply kind) { return kind >= Multiply::U8U8; }
+
+/// Elements of a factor in a register.
+static uint32_t elementsOf(Multiply kind) {
+  return kind == Multiply::Tf32 ? 1 : isOfBytes(kind) ? 4 : 2;
+}
+
+static float floatOf(uint32_t word, uint32_t part, Multiply kind) {
+  return kind == Multiply::Tf32 ? fromBits<float>(word & ~0x1fffu)
+                                : halfOf(word, part, kind == Multiply::Bf16);
+}
+
+static int32_t byteOf(uint32_t word, uint32_t part, bool isSigned) {
+  auto byte = uint8_t(word >> (8 * part));
+  return isSigned ? int8_t(byte) : byte;
+}
+
+/// Element `part` of a register of A, or of B.
+template <typename T>
+static T elementOf(uint32_t word, uint32_t part, Multiply kind, bool isOfB) {
+  if constexpr (std::is_same_v<T, float>)
+    return floatOf(word, part, kind);
+  else
+    return byteOf(word, part,
+                  kind == Multiply::S8S8 ||
+                      kind == (isOfB ? Multiply::U8S8 : Multiply::S8U8));
+}
+
 /// Gets A and B from the registers of a lane.
-static void gatherFactors(Matrices &m, const MultiplyInput &input,
+template <typename T>
+static void gatherFactors(Matrices<T> &m, const MultiplyInput &input,
                           uint32_t lane) {
   uint32_t row = lane / 4, column = lane % 4;
-  bool isTf32 = input.kind == Multiply::Tf32;
-  uint32_t perWord = isTf32 ? 1 : 2, step = 4 * perWord;
+  uint32_t perWord = elementsOf(input.kind), step = 4 * perWord;
   uint32_t words = input.depth / step; // Of B; A has twice as many.
-  auto element = [&](uint32_t word, uint32_t half) {
-    return isTf32 ? fromBits(word & ~0x1fffu)
-                  : halfOf(word, half, input.kind == Multiply::Bf16);
+  auto element = [&](uint32_t word, uint32_t part, bool isOfB) {
+    return elementOf<T>(input.words[word], part, input.kind, isOfB);
   };
-  for (uint32_t half = 0; half < perWord; ++half) {
-    uint32_t k = column * perWord + half;
+  for (uint32_t part = 0; part < perWord; ++part) {
+    uint32_t k = column * perWord + part;
     for (uint32_t i = 0; i < 2 * words; ++i)
-      m.a[row + 8 * (i & 1)][k + step * (i >> 1)] =
-          element(input.words[i], half);
+      m.a[row + 8 * (i & 1)][k + step * (i >> 1)] = element(i, part, false);
     for (uint32_t i = 0; i < words; ++i)
-      m.b[k + step * i][row] = element(input.words[2 * words + i], half);
+      m.b[k + step * i][row] = element(2 * words + i, part, true);
   }
 }
 
@@ -132,18 +159,18 @@ template <typename Body> static void forSums(uint32_t lane, Body body) {
     body(i, lane / 4 + 8 * (i >> 1), lane % 4 * 2 + (i & 1));
 }
 
-static void multiplyMatrices(Group &group) {
-  static thread_local Matrices m;
+template <typename T> static void multiplyMatrices(Group &group) {
+  static thread_local Matrices<T> m;
   auto inputOf = [&](uint32_t lane) -> const MultiplyInput & {
     return *static_cast<const MultiplyInput *>(group.inputs[lane]);
   };
   uint32_t depth = inputOf(0).depth;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const MultiplyInput &input = inputOf(lane);
-    uint32_t factors = depth / (input.kind == Multiply::Tf32 ? 4 : 8) * 3;
+    uint32_t factors = depth / (4 * elementsOf(input.kind)) * 3;
     gatherFactors(m, input, lane);
     forSums(lane, [&](uint32_t i, uint32_t row, uint32_t column) {
-      m.c[row][column] = fromBits(input.words[factors + i]);
+      m.c[row][column] = fromBits<T>(input.words[factors + i]);
     });
   }
   for (uint32_t i = 0; i < 16; ++i)
@@ -163,5 +190,7 @@ TINH_EMULATOR void tinh::emulator::tinh_emu_multiply(Multiply kind,
                                                      const uint32_t *operands,
                                                      uint32_t *result) {
   MultiplyInput input{kind, depth, operands};
-  Block::current().runTogether("mma", ~0u, &input, result, multiplyMatrices);
+  Block::current().runTogether("mma", ~0u, &input, result,
+                               isOfBytes(kind) ? multiplyMatrices<int32_t>
+                                               : multiplyMatrices<float>);
 }

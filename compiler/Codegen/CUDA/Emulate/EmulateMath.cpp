@@ -213,6 +213,22 @@ static Value *sumOfDifferences(IRBuilderBase &b, StringRef type,
   return b.CreateAdd(distance, call.getArgOperand(2));
 }
 
+/// c and the products of four bytes of a by those of b, whose types `types`
+/// names: "u.s".
+static Value *sumOfProducts(IRBuilderBase &b, StringRef types, CallInst &call) {
+  auto [ofA, ofB] = types.split('.');
+  auto byteOf = [&](unsigned operand, unsigned i, bool isSigned) {
+    Value *word = b.CreateLShr(call.getArgOperand(operand), 8 * i);
+    return b.CreateIntCast(b.CreateTrunc(word, b.getInt8Ty()), b.getInt32Ty(),
+                           isSigned);
+  };
+  Value *sum = call.getArgOperand(2);
+  for (unsigned i = 0; i < 4; ++i)
+    sum = b.CreateAdd(
+        sum, b.CreateMul(byteOf(0, i, ofA == "s"), byteOf(1, i, ofB == "s")));
+  return sum;
+}
+
 static Value *emulateIntegers(IRBuilderBase &b, CallInst &call,
                               StringRef name) {
   auto [operation, rest] = name.split('.');
@@ -224,6 +240,8 @@ static Value *emulateIntegers(IRBuilderBase &b, CallInst &call,
     return multiplyHigh(b, rest, call);
   if (operation == "sad")
     return sumOfDifferences(b, rest, call);
+  if (operation == "idp4a")
+    return sumOfProducts(b, rest, call);
   if (operation == "bitcast")
     return b.CreateBitCast(x, call.getType());
   if (name == "d2i.lo" || name == "d2i.hi") {

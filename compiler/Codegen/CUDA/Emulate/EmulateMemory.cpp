@@ -87,7 +87,8 @@ static Value *emulateLoadMatrix(IRBuilderBase &b, CallInst &call,
   return loadWords(b, call.getType(), result);
 }
 
-/// mma.m16n8k16.row.col.f32.f32 (of f16), mma.m16n8k8.row.col.tf32, …
+/// mma.m16n8k16.row.col.f32.f32 (of f16), mma.m16n8k8.row.col.tf32,
+/// mma.m16n8k32.row.col.u8.s8, …
 static Value *emulateMultiply(IRBuilderBase &b, CallInst &call,
                               StringRef name) {
   unsigned depth = 0;
@@ -98,6 +99,10 @@ static Value *emulateMultiply(IRBuilderBase &b, CallInst &call,
                   .Case("f32.f32", Multiply::F16)
                   .Case("bf16", Multiply::Bf16)
                   .Case("tf32", Multiply::Tf32)
+                  .Case("u8", Multiply::U8U8)
+                  .Case("u8.s8", Multiply::U8S8)
+                  .Case("s8.u8", Multiply::S8U8)
+                  .Case("s8", Multiply::S8S8)
                   .Default(std::nullopt);
   if (!kind)
     return nullptr;

@@ -60,8 +60,9 @@ inline constexpr uint32_t kSharedAlignment = 1024;
 
 enum class Register : uint32_t { TidX, NtidX, CtaidX, NctaidX, Laneid };
 enum class Shuffle : uint32_t { Up, Down, Butterfly, Index };
-/// Types of a matrix product's factors; its sums are f32.
-enum class Multiply : uint32_t { F16, Bf16, Tf32 };
+/// Types of a matrix product's factors, of bytes those of A and B; its sums are
+/// f32, or of bytes i32.
+enum class Multiply : uint32_t { F16, Bf16, Tf32, U8U8, U8S8, S8U8, S8S8 };
 enum class Rounded : uint32_t { Add, Multiply, Fma, Divide, Sqrt };
 enum class Rounding : uint32_t { Zero, Down, Up };
 
