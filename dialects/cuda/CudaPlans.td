@@ -69,10 +69,10 @@ def Cuda_ContractionPlan : Cuda_Plan<"Contraction", "contraction"> {
   let summary = "A product in tiles of blocks";
   let description = [{
     Matrix products and dense convolutions. A block computes `tile` rows by
-    columns. With FFMA each of its threads has `thread` rows by columns of
-    these, and a step in shared memory has `depth` of the sum. Threads load
-    `loads` elements of the rows' and the columns' factor at a time, and store
-    `stores` results side by side.
+    columns. With FFMA, or dp4a of bytes, each of its threads has `thread` rows
+    by columns of these, and a step in shared memory has `depth` of the sum.
+    Threads load `loads` elements of the rows' and the columns' factor at a time,
+    and store `stores` results side by side.
 
     With `tensor_cores` the kernel has code for these, too, and with `warpgroups`
     a third one; the chip decides which one runs.

@@ -29,7 +29,8 @@ struct Machine {
   double gigahertz;            ///< Of the boost clock.
   double gigabytesPerSecond;   ///< From and to global memory.
   int64_t fmas;                ///< FFMA of a multiprocessor in a cycle.
-  int64_t halfFmas, tf32Fmas;  ///< The same of its tensor cores; 0: none.
+  int64_t byteFmas;            ///< The same of bytes by its tensor cores,
+  int64_t halfFmas, tf32Fmas;  ///< and of floats; 0: none.
   int64_t sharedBytes;         ///< Of a multiprocessor,
   int64_t sharedBytesPerBlock; ///< and at most of one block.
   int64_t registers;           ///< Of a multiprocessor, of 32 bits.

@@ -137,7 +137,7 @@ module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
 
 // Tensor cores for exact products of f32.
 module attributes {graph.cpu = "x86-64-v3", graph.cuda = ["sm_75", "sm_90a"]} {
-  // expected-error @+1 {{tensor cores take factors of f16 or bf16, or with --allow-tf32 of f32}}
+  // expected-error @+1 {{tensor cores take factors of f16, bf16 or bytes, or with --allow-tf32 of f32}}
   func.func private @k(%a: tensor<96x64xf32>, %b: tensor<64x128xf32>) -> tensor<96x128xf32> attributes {graph.device = "cuda", graph.plan = #cuda.contraction<tile = [64, 64], thread = [8, 4], depth = 16, loads = [4, 4], stores = 4, tensor_cores = <warp = [32, 32], stages = 4, loads = [4, 4], stores = 4>>} {
     %z = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<96x128xf32>

@@ -41,7 +41,8 @@ struct Product : codegen::Product {
                 int64_t stepDepth, int64_t lanes, Indices &dims) const;
 };
 /// Bytes of `factor` that an asynchronous copy can bring to shared memory at a
-/// time; 0 if none can.
+/// time; 0 if none can. Single bytes lie along the depth there, which a copy
+/// does not turn.
 int64_t copyBytes(const Factor &factor);
 
 /// The product of `op`, a sum of products, whose factor number `right` has the

@@ -308,10 +308,9 @@ LogicalResult ContractionStrategy::emit(EmittedKernel &kernel, const Product &p,
     if (failed(emitter.emit()))
       return failure();
   }
-  return ScalarEmitter(kernel, p,
-                       code(plan.getDepth(), plan.getLoads(), plan.getStores()),
-                       b)
-      .emit();
+  TileCode scalar = code(plan.getDepth(), plan.getLoads(), plan.getStores());
+  return p.isOfBytes() ? ByteEmitter(kernel, p, scalar, b).emit()
+                       : ScalarEmitter(kernel, p, scalar, b).emit();
 }
 
 } // namespace tinh::cuda

@@ -183,14 +183,42 @@ protected:
   void storeUnit(const SharedTile &shared, const Unit &unit, mlir::Value value,
                  mlir::Value base) override;
 
+  /// Group `group` of the elements that the thread multiplies at `depth` of the
+  /// step at `base`.
+  virtual mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
+                                   int64_t depth, mlir::Value thread,
+                                   int64_t group, int64_t groups);
+  /// How far it goes to the next depth that is multiplied.
+  virtual int64_t depthOfProduct() const { return 1; }
+  /// `sums` and the products of the element `row` of `ofRows` by all of
+  /// `ofColumns`.
+  virtual mlir::Value multiplyGroup(mlir::Value ofRows, int64_t row,
+                                    mlir::Value ofColumns, mlir::Value sums);
+
   mlir::Value threadRow, threadColumn;
 
 private:
-  mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
-                           int64_t depth, mlir::Value thread, int64_t group,
-                           int64_t groups);
   mlir::LogicalResult emitRow(llvm::ArrayRef<mlir::Value> sums,
                               mlir::Value row);
+};
+
+/// Emits a product of bytes with dp4a, which multiplies four of them: those of
+/// four neighbours of the depth lie side by side, as a word.
+class ByteEmitter final : public ScalarEmitter {
+public:
+  using ScalarEmitter::ScalarEmitter;
+
+private:
+  mlir::Type storedType() const override { return b.getI8Type(); }
+  void storeUnit(const SharedTile &shared, const Unit &unit, mlir::Value value,
+                 mlir::Value base) override;
+  mlir::Value sharedVector(const SharedTile &shared, mlir::Value base,
+                           int64_t depth, mlir::Value thread, int64_t group,
+                           int64_t groups) override;
+  int64_t depthOfProduct() const override;
+  mlir::Value multiplyGroup(mlir::Value ofRows, int64_t row,
+                            mlir::Value ofColumns, mlir::Value sums) override;
+  mlir::Value wordOf(mlir::Value bytes, int64_t number);
 };
 
 /// Emits one with products of warpgroups, which sm_90a has, of f16 or bf16.

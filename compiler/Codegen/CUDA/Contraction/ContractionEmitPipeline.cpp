@@ -11,6 +11,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -57,7 +58,7 @@ Value PipelinedEmitter::chunkAt(const SharedTile &shared, Value line,
   Value at = scalar.add(scalar.mul(line, lineSize),
                         scalar.mul(place, chunkElements()));
   int64_t panelSize = stepDepth * lineSize;
-  if (lineSize < shared.elements && !shared.factor.alongDepth)
+  if (lineSize < shared.elements && !isInLines(shared))
     at = scalar.add(at, scalar.mul(panel, panelSize));
   return scalar.add(
       at, scalar.index(fixedLine * lineSize + fixedChunk / chunks * panelSize));
@@ -65,18 +66,25 @@ Value PipelinedEmitter::chunkAt(const SharedTile &shared, Value line,
 
 /// Where a unit's first element lies in the factor's part of a step.
 Value PipelinedEmitter::placeOf(const SharedTile &shared, const Unit &unit) {
-  bool alongDepth = shared.factor.alongDepth;
-  Value line = alongDepth ? unit.row : unit.depth;
-  Value chunk = alongDepth ? unit.depth : unit.row;
+  bool inLines = isInLines(shared);
+  Value line = inLines ? unit.row : unit.depth;
+  Value chunk = inLines ? unit.depth : unit.row;
   Value within = scalar.takeDigit(chunk, chunkElements());
   return scalar.add(chunkAt(shared, line, chunk), within);
 }
 
 void PipelinedEmitter::storeUnit(const SharedTile &shared, const Unit &unit,
                                  Value value, Value base) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (vector && isInLines(shared) != shared.factor.alongDepth) {
+    for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+      Unit one{scalar.add(unit.row, scalar.index(i)), unit.depth};
+      storeUnit(shared, one, vector::ExtractOp::create(b, loc, value, i), base);
+    }
+    return;
+  }
   Value at = scalar.add(scalar.add(base, scalar.index(shared.offset)),
                         placeOf(shared, unit));
-  auto vector = dyn_cast<VectorType>(value.getType());
   if (!vector) {
     memref::StoreOp::create(b, loc, value, memory, at);
     return;
@@ -104,6 +112,11 @@ bool PipelinedEmitter::hasCopies() {
   return copyBytes(rows) != 0 || copyBytes(columns) != 0;
 }
 
+/// Whether both hold; null if that is always so.
+Value PipelinedEmitter::both(Value x, Value y) {
+  return x && y ? b.createOrFold<arith::AndIOp>(loc, x, y) : x ? x : y;
+}
+
 /// Where the element at `dims` lies in memory. What depends on the depth comes
 /// last, so that the rest is computed before the loop.
 Value PipelinedEmitter::sourceIndex(const MemoryAccess &access,
@@ -119,18 +132,37 @@ Value PipelinedEmitter::sourceIndex(const MemoryAccess &access,
   return at;
 }
 
-/// Whether a unit is neither beyond the depth nor padding; null if it never is.
-Value PipelinedEmitter::isInMemory(const SharedTile &shared, const Unit &unit,
-                                   Value first, const Indices &dims) {
-  Value all = isInside(unit, first);
-  for (const MemoryAccess::Bound &bound : shared.factor.access->bounds) {
+/// Whether what is at `dims` is no padding; null if it never is.
+Value PipelinedEmitter::isInBounds(const MemoryAccess &access,
+                                   const Indices &dims) {
+  Value all;
+  for (const MemoryAccess::Bound &bound : access.bounds) {
     auto map = AffineMap::get(dims.size(), 0, bound.index);
     auto index = scalar.apply(map, dims);
     assert(succeeded(index) && "bounds are affine");
     Value inside = isBelow(index->front().base, bound.size);
-    all = all ? b.createOrFold<arith::AndIOp>(loc, all, inside) : inside;
+    all = both(all, inside);
   }
   return all;
+}
+
+/// Where a copy's worth of a factor's padding lies in global memory.
+Value PipelinedEmitter::paddingAddress(IntegerAttr padding) {
+  constexpr unsigned kGlobal =
+      static_cast<unsigned>(NVVM::NVVMMemorySpace::Global);
+  std::string name =
+      "padding_" + std::to_string(padding.getValue().getZExtValue());
+  auto module = kernel.function->getParentOfType<gpu::GPUModuleOp>();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    std::string bytes(kChunkBytes, static_cast<char>(padding.getInt()));
+    OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
+    global = LLVM::GlobalOp::create(
+        outside, loc, LLVM::LLVMArrayType::get(b.getI8Type(), kChunkBytes),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name,
+        b.getStringAttr(bytes), /*alignment=*/kChunkBytes, kGlobal);
+  }
+  return LLVM::AddressOfOp::create(b, loc, global);
 }
 
 void PipelinedEmitter::copyUnit(const SharedTile &shared, const Unit &unit,
@@ -138,8 +170,11 @@ void PipelinedEmitter::copyUnit(const SharedTile &shared, const Unit &unit,
   const MemoryAccess &access = *shared.factor.access;
   Pull pull(b, loc, bytes / bytesOf(p));
   Indices dims = indicesOf(pull, shared, unit, first);
+  Value inside = isInside(unit, first), inBounds = isInBounds(access, dims);
+  if (!access.padding)
+    inside = both(inside, inBounds);
   Value read;
-  if (Value inside = isInMemory(shared, unit, first, dims)) {
+  if (inside) {
     Value all = arith::ConstantIntOp::create(b, loc, bytes, 32);
     Value none = arith::ConstantIntOp::create(b, loc, 0, 32);
     read = arith::SelectOp::create(b, loc, inside, all, none);
@@ -147,6 +182,9 @@ void PipelinedEmitter::copyUnit(const SharedTile &shared, const Unit &unit,
   unsigned argument = access.argument.getArgNumber();
   Value from = globalPointer(b, loc, kernel.operand(argument).memref,
                              sourceIndex(access, dims));
+  if (inBounds && access.padding)
+    from = arith::SelectOp::create(b, loc, inBounds, from,
+                                   paddingAddress(access.padding));
   Value at = scalar.add(scalar.add(base, scalar.index(shared.offset)),
                         placeOf(shared, unit));
   auto cache = bytes == kChunkBytes ? NVVM::LoadCacheModifierKind::CG

@@ -12,10 +12,10 @@
 // in memory goes through registers, as with FFMA.
 //
 // A step has lines: the elements of one row or column along the depth, or up to
-// 128 bytes of the tile at one depth, as the factor lies in memory; these are
-// in panels, of all lines of the step. The chunks of 16 bytes of a line are
-// permuted by an exclusive or with the line's phase: so eight lines have the
-// same chunk in different banks.
+// 128 bytes of the tile at one depth, as the factor lies in memory, if it is
+// not of single bytes; these are in panels, of all lines of the step. The
+// chunks of 16 bytes of a line are permuted by an exclusive or with the line's
+// phase: so eight lines have the same chunk in different banks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CUDA_CONTRACTION_CONTRACTIONEMITPIPELINE_H
@@ -59,9 +59,14 @@ protected:
   bool isReadInWords(const SharedTile &shared) const {
     return !shared.factor.alongDepth && storedType().isF32();
   }
+  /// Whether a line has elements of one row or column. One of bytes always has:
+  /// ldmatrix turns pairs of bytes, and no single ones.
+  bool isInLines(const SharedTile &shared) const {
+    return shared.factor.alongDepth || p.isOfBytes();
+  }
   int64_t chunkElements() const { return kChunkBytes / bytesOf(p); }
   int64_t lineElements(const SharedTile &shared) const {
-    return shared.factor.alongDepth
+    return isInLines(shared)
                ? stepDepth
                : std::min(shared.elements, kPanelBytes / bytesOf(p));
   }
@@ -83,11 +88,12 @@ private:
   void copyUnit(const SharedTile &shared, const Unit &unit, int64_t bytes,
                 mlir::Value first, mlir::Value base);
   void copyTile(const SharedTile &shared, mlir::Value first, mlir::Value base);
+  mlir::Value both(mlir::Value x, mlir::Value y);
   mlir::Value sourceIndex(const MemoryAccess &access, const Indices &dims);
-  mlir::Value isInMemory(const SharedTile &shared, const Unit &unit,
-                         mlir::Value first, const Indices &dims);
+  mlir::Value isInBounds(const MemoryAccess &access, const Indices &dims);
   mlir::Value placeOf(const SharedTile &shared, const Unit &unit);
   mlir::Value phaseOf(const SharedTile &shared, mlir::Value line);
+  mlir::Value paddingAddress(mlir::IntegerAttr padding);
 
   bool hasCopies();
 };

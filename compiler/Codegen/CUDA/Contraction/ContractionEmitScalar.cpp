@@ -25,7 +25,8 @@ int64_t scalarElements(const Tile &tile, int64_t depth) {
 }
 
 int64_t scalarShared(const Product &p, const Tile &tile, int64_t depth) {
-  return 2 * scalarElements(tile, depth) * graph::elementSize(p.element());
+  int64_t size = p.isOfBytes() ? 1 : graph::elementSize(p.element());
+  return 2 * scalarElements(tile, depth) * size;
 }
 
 /// Rows lie side by side, so that threads read vectors of them.
@@ -69,8 +70,6 @@ void ScalarEmitter::findThread() {
   threadRow = scalar.add(scalar.mul(rest, kHeight), row);
 }
 
-/// Group `group` of the elements that the thread multiplies at `depth` of the
-/// step at `base`.
 Value ScalarEmitter::sharedVector(const SharedTile &shared, Value base,
                                   int64_t depth, Value thread, int64_t group,
                                   int64_t groups) {
@@ -82,13 +81,20 @@ Value ScalarEmitter::sharedVector(const SharedTile &shared, Value base,
                                 /*nontemporal=*/false, llvm::MaybeAlign(16));
 }
 
+Value ScalarEmitter::multiplyGroup(Value ofRows, int64_t row, Value ofColumns,
+                                   Value sums) {
+  Value element = vector::ExtractOp::create(b, loc, ofRows, row);
+  Value same = vector::BroadcastOp::create(b, loc, vectorType(kGroup), element);
+  return vector::FMAOp::create(b, loc, same, ofColumns, sums);
+}
+
 /// Adds the products of a step to the thread's sums: vectors of columns, one
 /// row after the other.
 Values ScalarEmitter::multiply(Value base, ValueRange before) {
   int64_t rowGroups = tile.threadRows / kGroup;
   int64_t columnGroups = tile.threadColumns / kGroup;
   Values sums(before);
-  for (int64_t depth = 0; depth < stepDepth; ++depth) {
+  for (int64_t depth = 0; depth < stepDepth; depth += depthOfProduct()) {
     Values ofRows, ofColumns;
     for (int64_t g = 0; g < rowGroups; ++g)
       ofRows.push_back(
@@ -96,16 +102,12 @@ Values ScalarEmitter::multiply(Value base, ValueRange before) {
     for (int64_t g = 0; g < columnGroups; ++g)
       ofColumns.push_back(
           sharedVector(columns, base, depth, threadColumn, g, columnGroups));
-    for (int64_t row = 0; row < tile.threadRows; ++row) {
-      Value element =
-          vector::ExtractOp::create(b, loc, ofRows[row / kGroup], row % kGroup);
-      Value same =
-          vector::BroadcastOp::create(b, loc, vectorType(kGroup), element);
+    for (int64_t row = 0; row < tile.threadRows; ++row)
       for (int64_t g = 0; g < columnGroups; ++g) {
         Value &sum = sums[row * columnGroups + g];
-        sum = vector::FMAOp::create(b, loc, same, ofColumns[g], sum);
+        sum = multiplyGroup(ofRows[row / kGroup], row % kGroup, ofColumns[g],
+                            sum);
       }
-    }
   }
   return sums;
 }

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Warps multiply 16 × 16 by 16 × 8 elements of f16 or bf16 at a time, or half
-// the depth of tf32, and add the products in f32. ldmatrix brings them from
-// shared memory to the registers that the product wants, along the depth or
-// across it; elements of 32 bits that lie across it are read as words.
+// the depth of tf32, and add the products in f32; or twice the depth of bytes,
+// which are added in i32. ldmatrix brings them from shared memory to the
+// registers that the product wants, along the depth or across it; elements of
+// 32 bits that lie across it are read as words.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction/ContractionEmitTensorCores.h"
@@ -55,7 +56,7 @@ Value TensorCoreEmitter::operand(Value bits) {
         b, loc, b.getI32Type(),
         b.createOrFold<arith::BitcastOp>(loc, b.getF32Type(), bits),
         NVVM::FPRoundingMode::RNA, NVVM::SaturationMode::NONE, /*relu=*/false);
-  if (storedType().isBF16())
+  if (storedType().isBF16() || p.isOfBytes())
     return bits;
   return LLVM::BitcastOp::create(b, loc, VectorType::get({2}, storedType()),
                                  bits);
@@ -74,7 +75,7 @@ Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
       isOfRows(shared) ? std::pair(second, third) : std::pair(third, second);
   Value chunk = nextDepth;
   int64_t fixedLine = first, fixedChunk = 2 * product;
-  if (shared.factor.alongDepth) {
+  if (isInLines(shared)) {
     line = scalar.add(line, scalar.mul(next, kLines));
     line = scalar.add(line, warpFirst(shared));
   } else {
@@ -92,7 +93,7 @@ Values TensorCoreEmitter::loadMatrices(const SharedTile &shared, Value base,
       b, loc,
       LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, i32, i32}),
       sharedPointer(b, loc, memory, at), 4,
-      shared.factor.alongDepth ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+      isInLines(shared) ? NVVM::MMALayout::row : NVVM::MMALayout::col,
       NVVM::LdStMatrixShapeAttr::get(b.getContext(), kLines, kLines),
       NVVM::LdStMatrixEltType::B16);
   Values values;
@@ -141,21 +142,29 @@ Values TensorCoreEmitter::fragments(const SharedTile &shared, Value base,
 // Products
 //===----------------------------------------------------------------------===//
 
+NVVM::MMATypes TensorCoreEmitter::typeOf(const Factor &factor) const {
+  if (p.isOfBytes())
+    return isUnsignedInput(p.op, factor.input) ? NVVM::MMATypes::u8
+                                               : NVVM::MMATypes::s8;
+  return storedType().isF16()    ? NVVM::MMATypes::f16
+         : storedType().isBF16() ? NVVM::MMATypes::bf16
+                                 : NVVM::MMATypes::tf32;
+}
+
 Value TensorCoreEmitter::multiplyWarp(ValueRange ofRows, ValueRange ofColumns,
                                       Value sums) {
   Values before, after;
   for (int64_t i = 0; i < 4; ++i)
     before.push_back(vector::ExtractOp::create(b, loc, sums, i));
-  Type f32 = b.getF32Type();
-  auto type =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-  auto factor = storedType().isF16()    ? NVVM::MMATypes::f16
-                : storedType().isBF16() ? NVVM::MMATypes::bf16
-                                        : NVVM::MMATypes::tf32;
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(4, p.element()));
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (p.isOfBytes())
+    overflow = NVVM::MMAIntOverflow::wrapped;
   Value product = NVVM::MmaOp::create(
       b, loc, type, ofRows, ofColumns, before,
-      {kRows, kColumns, 2 * chunkElements()}, std::nullopt, std::nullopt,
-      std::array{factor, factor},
+      {kRows, kColumns, 2 * chunkElements()}, std::nullopt, overflow,
+      std::array{typeOf(p.left), typeOf(p.right)},
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   for (int64_t i = 0; i < 4; ++i)
     after.push_back(LLVM::ExtractValueOp::create(b, loc, product, i));

@@ -10,6 +10,8 @@
 
 #include "compiler/Codegen/CUDA/Contraction/ContractionEmitPipeline.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
 namespace tinh::cuda {
 
 /// Emits a product whose warps have sums in blocks of 16 × 8: of each, a thread
@@ -36,6 +38,8 @@ protected:
   /// of tf32, not the fourth after each.
   virtual bool takesPairs() const { return false; }
 
+  /// What the product takes the elements of a factor for.
+  mlir::NVVM::MMATypes typeOf(const Factor &factor) const;
   /// A register of a factor as the product takes it.
   mlir::Value operand(mlir::Value bits);
   /// All registers that the warp's products of this number take of a factor.

@@ -19,6 +19,8 @@ namespace tinh::cuda {
 
 bool Product::takesTensorCores(const Target &target) const {
   Type type = getElementTypeOrSelf(left.value);
+  if (isOfBytes())
+    return true;
   return element().isF32() &&
          (type.isF16() || type.isBF16() || target.allowTf32) &&
          getElementTypeOrSelf(right.value) == type;
@@ -44,9 +46,11 @@ void Product::setDepth(Pull &pull, Value first, Value at, int64_t stepDepth,
 }
 
 int64_t copyBytes(const Factor &factor) {
-  int64_t bytes =
-      factor.width * graph::elementSize(getElementTypeOrSelf(factor.value));
-  return factor.access && factor.access->argument && bytes >= 4 ? bytes : 0;
+  int64_t size = graph::elementSize(getElementTypeOrSelf(factor.value));
+  int64_t bytes = factor.width * size;
+  bool lies = factor.access && factor.access->argument &&
+              (size > 1 || factor.alongDepth);
+  return lies && bytes >= 4 ? bytes : 0;
 }
 
 /// Sorts the loops of the depth as one of the factors has them in memory.
@@ -95,7 +99,7 @@ Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
 }
 
 Match<Product> ContractionStrategy::match(func::FuncOp kernel) {
-  auto op = matchSumOfProducts(kernel);
+  auto op = matchSumOfProducts(kernel, Elements::FloatsOrBytes);
   if (!op)
     return NoMatch{op.whyNot()};
   Value result = mergedResult(*op);

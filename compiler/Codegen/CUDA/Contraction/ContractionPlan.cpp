@@ -78,7 +78,8 @@ static ContractionPlanAttr planWith(const Product &p, const Tile &tile,
                                     const Target &target) {
   constexpr int64_t kStages = 4;
   MLIRContext *context = p.result.getContext();
-  int64_t depth = tile.rows < 128 ? 16 : 8;
+  // Of bytes that one instruction multiplies four of.
+  int64_t depth = (tile.rows < 128 ? 16 : 8) * (p.isOfBytes() ? 4 : 1);
   int64_t loads[] = {
       loadWidth(p, p.left, tile.rows * depth, tile.threads()),
       loadWidth(p, p.right, tile.columns * depth, tile.threads())};
@@ -155,7 +156,9 @@ double ContractionStrategy::cost(const Product &p, ContractionPlanAttr plan,
       waves * plan.getTileRows() * plan.getTileColumns() / efficiencyOf(plan);
   int64_t rate = machine.fmas;
   if (plan.getTensorCores())
-    rate = bytesOf(p) == 2 ? machine.halfFmas : machine.tf32Fmas;
+    rate = p.isOfBytes()     ? machine.byteFmas
+           : bytesOf(p) == 2 ? machine.halfFmas
+                             : machine.tf32Fmas;
   return guess::kLoad + sums * p.extentOf(p.depth) / rate;
 }
 
@@ -199,8 +202,8 @@ static LogicalResult checkTensorCores(const Product &p,
   TensorCoresAttr tensor = plan.getTensorCores();
   Tile tile = tileOf(plan);
   if (!p.takesTensorCores(target))
-    return error() << "tensor cores take factors of f16 or bf16, or with "
-                      "--allow-tf32 of f32, found "
+    return error() << "tensor cores take factors of f16, bf16 or bytes, or "
+                      "with --allow-tf32 of f32, found "
                    << getElementTypeOrSelf(p.left.value) << " and "
                    << getElementTypeOrSelf(p.right.value);
   if (plan.getWarpgroups() &&

@@ -60,8 +60,9 @@ static bool isFilter(func::FuncOp kernel, const Target &target,
 }
 
 /// The dimensions of a factor in the order in which blocks like to load it:
-/// the batch's, the depth's, its own. Libraries know filters only with the
-/// depth last, which blocks load nearly as well.
+/// the batch's, the depth's, its own. Bytes are multiplied along the depth, and
+/// libraries know filters only with the depth last, which blocks load nearly as
+/// well.
 static std::optional<SmallVector<int64_t>>
 wantedOrder(const Product &p, const Factor &factor, bool depthLast) {
   if (!factor.map.isProjectedPermutation())
@@ -90,13 +91,17 @@ void packFactors(DispatchedKernel dispatched, const Target &target) {
   for (const Factor *factor : {&p->left, &p->right}) {
     // So often is each element of it loaded.
     int64_t times = factor == &p->left ? tiles.columns : tiles.rows;
-    BlockArgument argument =
-        factor->isScattered ? packableArgument(factor->value) : BlockArgument();
+    // Single bytes are turned on their way to shared memory, one by one.
+    bool isTurned = p->isOfBytes() && !factor->alongDepth;
+    BlockArgument argument = factor->isScattered || isTurned
+                                 ? packableArgument(factor->value)
+                                 : BlockArgument();
     if (!argument)
       continue;
     bool constant =
         isOfConstants(dispatch.getInputs()[argument.getArgNumber()]);
-    auto order = wantedOrder(*p, *factor, isFilter(kernel, target, argument));
+    bool depthLast = isTurned || isFilter(kernel, target, argument);
+    auto order = wantedOrder(*p, *factor, depthLast);
     if (order && (constant || times >= 4))
       packOperand(dispatched, factor->value, *order);
   }

@@ -157,6 +157,7 @@ Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
        {std::pair(&p.left, 1 - right), std::pair(&p.right, right)}) {
     OpOperand *operand = op.getDpsInputOperand(input);
     factor->value = operand->get();
+    factor->input = input;
     factor->map = op.getMatchingIndexingMap(operand);
     factor->access = accessMemory(factor->value, factor->map);
   }

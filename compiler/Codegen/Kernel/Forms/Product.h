@@ -54,6 +54,7 @@ using Loops = llvm::SmallVector<unsigned>;
 /// One factor of a product.
 struct Factor {
   mlir::Value value;
+  unsigned input = 0;  ///< Of the op.
   mlir::AffineMap map; ///< How the loops index it.
   Loops loops;         ///< The rows or columns of the result that it alone has.
   std::optional<MemoryAccess> access;
