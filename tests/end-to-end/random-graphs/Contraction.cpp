@@ -272,10 +272,101 @@ bool makeMaxPoolGradient(Generator &g) {
                dy.bound * taps, false);
 }
 
+//===----------------------------------------------------------------------===//
+// Quantised factors
+//===----------------------------------------------------------------------===//
+
+/// Powers of two, by which floats are exact.
+Value makeScales(Generator &g, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, g.builder.getF32Type());
+  SmallVector<float> scales;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    scales.push_back(std::ldexp(1.0f, -g.number(6, 12)));
+  return g.create<ConstantOp>(type, cast<TypedAttr>(DenseElementsAttr::get(
+                                        type, ArrayRef<float>(scales))));
+}
+
+/// Bytes of this shape that are dequantised: a constant, an input, or computed
+/// of one. A zero point is one for all of them.
+Value makeBytes(Generator &g, ArrayRef<int64_t> shape,
+                ArrayRef<int64_t> scaleShape, bool hasZero) {
+  bool isUnsigned = g.chance(0.5);
+  Type byte = isUnsigned ? g.builder.getIntegerType(8, /*isSigned=*/false)
+                         : g.builder.getIntegerType(8);
+  double low = isUnsigned ? 0 : -128;
+  Value q = g.chance(0.4) ? g.constant(shape, byte, low, low + 255).value
+                          : g.leaf(shape, byte).value;
+  if (g.chance(0.4)) // Integers wrap.
+    q = g.create<MulOp>(q, g.splat(byte, 29).value);
+  double centre = isUnsigned ? 128 : 0;
+  Value zero = g.splat(byte, hasZero ? g.number(low, low + 255) : centre).value;
+  return g.create<DequantizeOp>(
+      RankedTensorType::get(shape, g.builder.getF32Type()), q,
+      makeScales(g, scaleShape), zero);
+}
+
+/// Offers a product of bytes, all of whose sums floats have, maybe quantised.
+bool addSums(Generator &g, Value y) {
+  if (g.chance(0.3))
+    y = g.create<ReluOp>(y);
+  // At most 2²⁴ in units of the least scale.
+  if (g.chance(0.6) || !isSmall(Known{y}.shape()))
+    return g.add(y, 0x1p12, true);
+  bool isUnsigned = g.chance(0.5);
+  Type byte = isUnsigned ? g.builder.getIntegerType(8, /*isSigned=*/false)
+                         : g.builder.getIntegerType(8);
+  auto type = RankedTensorType::get(Known{y}.shape(), byte);
+  Value scale = g.splat(g.builder.getF32Type(), 0.125).value;
+  Value zero = g.splat(byte, g.number(0, 100)).value;
+  return g.add(g.create<QuantizeOp>(type, y, scale, zero), 255, true);
+}
+
+bool makeQuantizedMatmul(Generator &g) {
+  int64_t rows = g.number(1, 90), inner = g.number(1, 200),
+          columns = g.number(1, 90);
+  bool transposed = g.chance(0.5), hasScales = g.chance(0.5);
+  Shape left = {rows, inner}, right = {inner, columns}, scales = {columns};
+  if (g.chance(0.3))
+    left.insert(left.begin(), g.number(1, 3));
+  if (transposed) {
+    std::swap(right[0], right[1]);
+    scales.push_back(1);
+  }
+  Value x = makeBytes(g, left, {}, g.chance(0.5));
+  Value w = makeBytes(g, right, hasScales ? scales : Shape(), g.chance(0.3));
+  return addSums(g, g.create<MatmulOp>(x, w, false, transposed));
+}
+
+bool makeQuantizedConv(Generator &g) {
+  Shape shape = {g.number(1, 2), g.choose({3, 8, 16, 20, 32}), g.number(3, 11),
+                 g.number(3, 11)};
+  auto type = RankedTensorType::get(shape, g.builder.getF32Type());
+  Windows w(g, {g.create<ConstantOp>(type, g.builder.getZeroAttr(type))},
+            /*dilate=*/true);
+  int64_t channels = w.layout == Layout::ChannelsFirst ? shape[1] : shape[3];
+  int64_t groups = g.chance(0.25) ? channels : 1;
+  int64_t outputs = groups == 1 ? g.number(1, 40) : groups;
+  Shape weights = {outputs, channels / groups}, scales = {outputs, 1, 1, 1};
+  weights.append(w.kernel);
+  if (!isSmall(weights))
+    return false;
+  bool hasScales = g.chance(0.7);
+  Value x = makeBytes(g, shape, {}, g.chance(0.6));
+  Value y = makeBytes(g, weights, hasScales ? scales : Shape(), false);
+  return addSums(g, g.create<ConvOp>(x, y, w.strides, w.padding, w.dilations,
+                                     groups, w.layout));
+}
+
 const Family kFamilies[] = {
-    {7, makeMatmul},          {4, makeConv}, {2, makeConvTranspose},
-    {3, makeConvBlock},       {4, makePool}, {2, makeConvWeightGradient},
+    {7, makeMatmul},
+    {4, makeConv},
+    {2, makeConvTranspose},
+    {3, makeConvBlock},
+    {4, makePool},
+    {2, makeConvWeightGradient},
     {2, makeMaxPoolGradient},
+    {3, makeQuantizedMatmul},
+    {3, makeQuantizedConv},
 };
 
 } // namespace

@@ -95,7 +95,8 @@ Known makePiece(Generator &g, ArrayRef<int64_t> shape, Type element) {
     Shape permutation(llvm::reverse(llvm::to_vector(llvm::seq(rank))));
     return {g.create<TransposeOp>(x.value, permutation), x.bound, true};
   }
-  if (g.chance(0.3) && number && rank >= 2) {
+  // Products of bytes are of another type.
+  if (g.chance(0.3) && number && !element.isInteger(8) && rank >= 2) {
     Shape left(shape), right = {g.number(1, 20), shape.back()};
     left.back() = right[0];
     Known x = g.leaf(left, element), y = g.leaf(right, element);
