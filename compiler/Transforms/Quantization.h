@@ -26,7 +26,7 @@ inline std::pair<double, double> integerRange(mlir::Type tensorType) {
 }
 
 /// Whether `op` may become a kernel of a GPU, for which there is no code that
-/// multiplies bytes. Functions by themselves are none's.
+/// multiplies floats by integers. Functions by themselves are none's.
 inline bool mayRunOnGpu(mlir::Operation *op) {
   auto module = op->getParentOfType<mlir::ModuleOp>();
   return module && module->hasAttr(graph::names::kCuda);

@@ -17,7 +17,8 @@
 // since Σ (q - z) (w - v) = Σ q w - z Σ w - v Σ q + K z v, which are integers.
 // Sums of constant weights are constants. CPUs multiply unsigned left by signed
 // right factors: others get their highest bit flipped, which moves their zero
-// point by 128; what quantises them does so itself, if it can.
+// point by 128; what quantises them does so itself, if it can. GPUs multiply
+// bytes of any sign, and get the same ones, since a model may be for both.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
@@ -307,8 +308,6 @@ bool quantizeFactors(ConvOp op) {
 struct QuantizeProductsPass : impl::QuantizeProductsBase<QuantizeProductsPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (mayRunOnGpu(function))
-      return;
     function.walk([](QuantizeOp op) { chooseSign(op); });
     function.walk([&](MatmulOp op) { numProducts += quantizeFactors(op); });
     function.walk([&](ConvOp op) { numProducts += quantizeFactors(op); });

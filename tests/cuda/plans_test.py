@@ -11,6 +11,7 @@ Each field of a plan is changed in the text of phase `kernels`.
 
 import re
 
+import byte_products_test
 import cuda_models
 import cuda_test
 
@@ -28,12 +29,12 @@ def one_op(name, inputs, op, dtype="f32", **attributes):
 
 
 class PlansTest(cuda_test.CudaTest):
-    def kernels_of(self, model):
+    def kernels_of(self, model, chip):
         """The text of phase `kernels`."""
         self.compile_for(model, "cpu")
         path = self.folder / "kernels.mlir"
         source = self.folder / f"{model['name']}.json"
-        options = ("--target=cuda", "--cuda-chips=emulated", "--emit=kernels")
+        options = ("--target=cuda", f"--cuda-chips={chip}", "--emit=kernels")
         self.compile(source, path, *options)
         return path.read_text()
 
@@ -50,9 +51,9 @@ class PlansTest(cuda_test.CudaTest):
         code = (self.folder / "code.mlir").read_text()
         return re.sub(r"loc\(.*?\)", "", code), divided
 
-    def check(self, model, strategy, edits):
+    def check(self, model, strategy, edits, chip="emulated"):
         """Each edit of a field of this strategy's plan changes the code alone."""
-        text = self.kernels_of(model)
+        text = self.kernels_of(model, chip)
         names = [match[1] for match in PLAN.finditer(text)]
         self.assertIn(strategy, names)
         expected, _ = self.outputs_of(
@@ -107,6 +108,24 @@ class PlansTest(cuda_test.CudaTest):
             ("stores = 4>", "stores = 2>"),
         )
         self.check(model, "contraction", edits)
+
+    def test_bytes(self):
+        for transposed in (False, True):
+            model = byte_products_test.matmul(
+                72, 48, 80, constant=False, transpose_b=transposed
+            )
+            edits = (
+                ("tile = [32, 32]", "tile = [64, 32]"),
+                ("depth = 64", "depth = 32"),
+                ("depth = 64, loads = [16, 16]", "depth = 4, loads = [2, 1]"),
+                ("depth = 64, loads = [16, 16]", "depth = 64, loads = [8, 4]"),
+            )
+            self.check(model, "contraction", edits, "emulated+sm_75")
+            edits = (
+                ("warp = [32, 16]", "warp = [16, 32]"),
+                ("stages = 4, loads = [16, 16]", "stages = 3, loads = [8, 1]"),
+            )
+            self.check(model, "contraction", edits)
 
     @cuda_test.needs_libdevice
     def test_attention(self):

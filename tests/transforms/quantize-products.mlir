@@ -74,9 +74,9 @@ func.func @along_depth(%q: tensor<3x2xui8>, %w: tensor<2x2xi8>) -> tensor<3x2xf3
 
 // -----
 
-// GPUs multiply floats.
+// Models for GPUs multiply the same bytes.
 // CHECK-LABEL: module attributes {graph.cuda
-// CHECK:       graph.matmul {{.*}} : tensor<3x2xf32>, tensor<2x2xf32>
+// CHECK:       graph.matmul %arg0, %arg1 : tensor<3x2xui8>, tensor<2x2xi8> -> tensor<3x2xi32>
 module attributes {graph.cuda = ["sm_90"]} {
   func.func @main(%q: tensor<3x2xui8>, %w: tensor<2x2xi8>) -> tensor<3x2xf32> {
     %s = graph.constant dense<0.5> : tensor<f32>
