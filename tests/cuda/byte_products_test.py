@@ -157,11 +157,13 @@ class BytesTest(cuda_test.CudaTest):
             options += ["--input", f"{value['name']}={path}"]
         return options
 
-    def check(self, model, tiled=True, difference=0):
+    def check(
+        self, model, tiled=True, difference=0, chips=("emulated", "emulated+sm_75")
+    ):
         """On tensor cores, by dp4a, and on the CPU there are the same numbers."""
         inputs = self.inputs_of(model)
         expected, _ = self.outputs_of(self.compile_for(model, "cpu"), *inputs)
-        for chip in ("emulated", "emulated+sm_75"):
+        for chip in chips:
             option = f"--cuda-chips={chip}"
             artifact = self.compile_for(model, "cuda", option)
             self.assertEqual("contraction" in self.strategies(model, option), tiled)
@@ -284,6 +286,19 @@ class BytesTest(cuda_test.CudaTest):
                 got, _ = self.outputs_of(self.compile_for(model, "cuda"), *inputs)
                 self.compare(got, expected, (bits, rows))
 
+    def test_warpgroups(self):
+        chips = ("emulated+wgmma",)
+        for left, right, zeros in (("u8", "i8", (5, 0)), ("i8", "u8", (0, 0))):
+            model = matmul(264, 520, 200, left=left, right=right, zeros=zeros)
+            self.check(model, chips=chips)
+        self.check(matmul(264, 520, 192, constant=False), chips=chips)
+        self.check(matmul(1101, 1001, 99, prologue=True), chips=chips)
+        model = conv((6, 16, 24, 23), (72, 16, 3, 3), zero=7)
+        self.check(model, chips=chips)
+        model = matmul(280, 520, 170, zeros=(5, 0))
+        options = [f"--cuda-chips={chips[0]}"]
+        self.check_sites(model, self.inputs_of(model), options)
+
     def test_barriers(self):
         """Without one of its barriers a kernel is caught."""
         for model in (
@@ -318,6 +333,19 @@ class ChipsTest(cuda_test.CudaTest):
             self.assertEqual("dp4a.u32.s32" in kernel, not has, chip)
             self.assertNotIn("fma.rn.f32", kernel)
         self.check_registers(kernel, "sm_90a")
+
+    def test_warpgroups(self):
+        """wgmma on sm_90a, if that is asked for."""
+        for model in (
+            matmul(2048, 2048, 256),
+            matmul(2048, 2048, 256, result="u8", zeros=(5, 0), prologue=True),
+            conv((32, 64, 56, 56), (128, 64, 3, 3), zero=5, result="u8"),
+        ):
+            kernels = self.kernels_for(model, "sm_90a+wgmma")
+            (kernel,) = (k for k in kernels if "wgmma.mma_async" in k)
+            self.assertRegex(kernel, r"m64n\d+k32\.s32\.u8\.s8 .*, added;")
+            self.assertNotIn("mma.sync", kernel)
+            self.check_registers(kernel, "sm_90a")
 
     def test_copies(self):
         """Bytes are copied past registers by 16, padding too, whatever it is."""

@@ -20,8 +20,9 @@ namespace tinh::cuda {
 namespace {
 
 /// A chip that ptxas of CUDA 13 knows, with the PTX version that LLVM is to
-/// write for it: 8.0, or the first that has it, since it aborts at instructions
-/// that are later than what it writes.
+/// write for it: 8.0, or the first that has it, and of sm_90a has products of
+/// unsigned by signed bytes, since it aborts at instructions that are later
+/// than what it writes.
 struct Chip {
   StringLiteral number;
   StringLiteral ptx;
@@ -29,7 +30,7 @@ struct Chip {
 
 constexpr Chip kChips[] = {
     {"75", "ptx80"},  {"80", "ptx80"},   {"86", "ptx80"},   {"87", "ptx80"},
-    {"88", "ptx90"},  {"89", "ptx80"},   {"90", "ptx80"},   {"90a", "ptx80"},
+    {"88", "ptx90"},  {"89", "ptx80"},   {"90", "ptx80"},   {"90a", "ptx84"},
     {"100", "ptx86"}, {"100a", "ptx86"}, {"103", "ptx88"},  {"103a", "ptx88"},
     {"110", "ptx90"}, {"120", "ptx87"},  {"120a", "ptx87"}, {"121", "ptx88"}};
 

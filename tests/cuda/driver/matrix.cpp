@@ -12,14 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "block.h"
-
-#include <cstring>
-#include <immintrin.h>
-#include <type_traits>
+#include "multiply.h"
 
 using namespace tinh::emulator;
-using tinh::fake::Block;
-using tinh::fake::Group;
+using namespace tinh::fake;
 
 #define TINH_EMULATOR __attribute__((visibility("default")))
 
@@ -87,51 +83,9 @@ TINH_EMULATOR void tinh::emulator::tinh_emu_load_matrix(const void *row,
   block.runTogether("ldmatrix", ~0u, &input, result, loadMatrices);
 }
 
-template <typename T> static T fromBits(uint32_t bits) {
-  T value;
-  std::memcpy(&value, &bits, 4);
-  return value;
-}
-
-template <typename T> static uint32_t toBits(T value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  return bits;
-}
-
-static float halfOf(uint32_t word, uint32_t half, bool isBf16) {
-  uint16_t bits = uint16_t(word >> (16 * half));
-  if (isBf16)
-    return fromBits<float>(uint32_t(bits) << 16);
-  return _cvtsh_ss(bits);
-}
-
-static bool isOfBytes(Multiply kind) { return kind >= Multiply::U8U8; }
-
 /// Elements of a factor in a register.
 static uint32_t elementsOf(Multiply kind) {
   return kind == Multiply::Tf32 ? 1 : isOfBytes(kind) ? 4 : 2;
-}
-
-static float floatOf(uint32_t word, uint32_t part, Multiply kind) {
-  return kind == Multiply::Tf32 ? fromBits<float>(word & ~0x1fffu)
-                                : halfOf(word, part, kind == Multiply::Bf16);
-}
-
-static int32_t byteOf(uint32_t word, uint32_t part, bool isSigned) {
-  auto byte = uint8_t(word >> (8 * part));
-  return isSigned ? int8_t(byte) : byte;
-}
-
-/// Element `part` of a register of A, or of B.
-template <typename T>
-static T elementOf(uint32_t word, uint32_t part, Multiply kind, bool isOfB) {
-  if constexpr (std::is_same_v<T, float>)
-    return floatOf(word, part, kind);
-  else
-    return byteOf(word, part,
-                  kind == Multiply::S8S8 ||
-                      kind == (isOfB ? Multiply::U8S8 : Multiply::S8U8));
 }
 
 /// Gets A and B from the registers of a lane.
@@ -142,7 +96,8 @@ static void gatherFactors(Matrices<T> &m, const MultiplyInput &input,
   uint32_t perWord = elementsOf(input.kind), step = 4 * perWord;
   uint32_t words = input.depth / step; // Of B; A has twice as many.
   auto element = [&](uint32_t word, uint32_t part, bool isOfB) {
-    return elementOf<T>(input.words[word], part, input.kind, isOfB);
+    return elementOf<T>(input.words[word] >> (32 / perWord * part), input.kind,
+                        isOfB);
   };
   for (uint32_t part = 0; part < perWord; ++part) {
     uint32_t k = column * perWord + part;

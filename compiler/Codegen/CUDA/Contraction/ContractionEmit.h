@@ -221,7 +221,8 @@ private:
   mlir::Value wordOf(mlir::Value bytes, int64_t number);
 };
 
-/// Emits one with products of warpgroups, which sm_90a has, of f16 or bf16.
+/// Emits one with products of warpgroups, which sm_90a has, of f16, bf16
+/// or bytes.
 mlir::LogicalResult emitWithWarpgroups(EmittedKernel &kernel, const Product &p,
                                        const TileCode &code,
                                        WarpgroupsAttr plan,

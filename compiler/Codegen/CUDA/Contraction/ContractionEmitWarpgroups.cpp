@@ -31,11 +31,11 @@ namespace tinh::cuda {
 static constexpr int64_t kWarpgroup = 128, kGroupRows = 64, kSwizzledLines = 8;
 
 bool takesWarpgroups(const Product &p, const Tile &tile) {
-  // A product of f32 would cut its factors where others round them, and there
-  // is no such code for bytes yet.
-  return bytesOf(p) == 2 && tile.threads() % kWarpgroup == 0 &&
+  // A product of f32 would cut its factors where others round them.
+  return !getElementTypeOrSelf(p.left.value).isF32() &&
+         tile.threads() % kWarpgroup == 0 &&
          tile.rows % (kGroupRows * tile.threads() / kWarpgroup) == 0 &&
-         tile.columns * bytesOf(p) % kPanelBytes == 0;
+         (p.isOfBytes() || tile.columns * bytesOf(p) % kPanelBytes == 0);
 }
 
 namespace {
@@ -98,20 +98,20 @@ Value WarpgroupEmitter::descriptor(const SharedTile &shared, Value base,
                                    int64_t product) {
   constexpr uint64_t kPanels = 1, kSteps = 2; // 128 and 64 bytes.
   int64_t size = bytesOf(p), line = lineElements(shared);
-  bool alongDepth = shared.factor.alongDepth;
+  bool inLines = isInLines(shared);
   bool isOfRows = &shared == &rows;
   // A product's depth is two chunks of each line, or as many lines.
   int64_t depth = 2 * chunkElements();
-  int64_t offset = shared.offset + product * depth * (alongDepth ? 1 : line);
+  int64_t offset = shared.offset + product * depth * (inLines ? 1 : line);
   Value at = scalar.add(base, scalar.index(offset));
   if (isOfRows) // From one row to the next, if these are whole panels.
     at = scalar.add(at, scalar.mul(groupRow, stepDepth));
   auto units = [&](int64_t elements) {
     return static_cast<uint64_t>(elements * size / kChunkBytes);
   };
-  uint64_t fixed = (alongDepth ? kSteps : kPanels) << 62 |
+  uint64_t fixed = (inLines ? kSteps : kPanels) << 62 |
                    units(kSwizzledLines * line) << 32 |
-                   (alongDepth ? 1 : units(stepDepth * line)) << 16;
+                   (inLines ? 1 : units(stepDepth * line)) << 16;
   Value address = LLVM::PtrToIntOp::create(b, loc, b.getI32Type(),
                                            sharedPointer(b, loc, memory, at));
   address = arith::ShRUIOp::create(b, loc, address,
@@ -132,11 +132,11 @@ Values WarpgroupEmitter::runAssembly(const llvm::Twine &text, ValueRange sums,
   std::string outputs, same;
   for (Value sum : sums)
     for (int64_t i = 0; i < 4; ++i) {
-      outputs += "=f,";
+      outputs += p.isOfBytes() ? "=r," : "=f,";
       same += std::to_string(inputs.size()) + ",";
       inputs.push_back(vector::ExtractOp::create(b, loc, sum, i));
     }
-  SmallVector<Type> types(inputs.size(), b.getF32Type());
+  SmallVector<Type> types(inputs.size(), p.element());
   std::string constraints = outputs + same;
   for (Value operand : operands) {
     constraints += "l,";
@@ -160,20 +160,23 @@ Values WarpgroupEmitter::runAssembly(const llvm::Twine &text, ValueRange sums,
   return after;
 }
 
-/// Sums that are added to, two descriptors, and which factor lies across the
-/// depth.
+/// Sums that are added to, two descriptors, and, unless they are of bytes,
+/// which factor lies across the depth.
 std::string WarpgroupEmitter::productText() const {
   int64_t registers = tile.columns / 2;
-  std::string type = storedType().isF16() ? "f16" : "bf16", sums;
+  std::string types = p.isOfBytes() ? "k32.s32" : "k16.f32", sums, flags;
+  for (const SharedTile *factor : {&rows, &columns}) {
+    types += "." + NVVM::stringifyMMATypes(typeOf(factor->factor)).str();
+    flags += factor->factor.alongDepth ? ", 0" : ", 1";
+  }
   for (int64_t i = 0; i < registers; ++i)
     sums += (i ? ",$" : "$") + std::to_string(i);
   return "{\n.reg .pred added;\nsetp.eq.b32 added, 1, 1;\n"
          "wgmma.mma_async.sync.aligned.m64n" +
-         std::to_string(tile.columns) + "k16.f32." + type + "." + type + " {" +
-         sums + "}, $" + std::to_string(2 * registers) + ", $" +
-         std::to_string(2 * registers + 1) + ", added, 1, 1, " +
-         (rows.factor.alongDepth ? "0" : "1") + ", " +
-         (columns.factor.alongDepth ? "0" : "1") + ";\n}";
+         std::to_string(tile.columns) + types + " {" + sums + "}, $" +
+         std::to_string(2 * registers) + ", $" +
+         std::to_string(2 * registers + 1) + ", added" +
+         (p.isOfBytes() ? "" : ", 1, 1" + flags) + ";\n}";
 }
 
 Values WarpgroupEmitter::multiply(Value base, ValueRange before) {

@@ -208,8 +208,9 @@ static LogicalResult checkTensorCores(const Product &p,
                    << getElementTypeOrSelf(p.right.value);
   if (plan.getWarpgroups() &&
       (!target.usesWarpgroups() || !takesWarpgroups(p, tile)))
-    return error() << "'warpgroups' are for chips with +wgmma, factors of f16 "
-                      "or bf16, and 64 rows of the tile for each 128 threads";
+    return error()
+           << "'warpgroups' are for chips with +wgmma, factors of f16, "
+              "bf16 or bytes, and 64 rows of the tile for each 128 threads";
   if (failed(checkLoads(p, tile, tensor.getLoads(), kStepBytes / bytesOf(p),
                         error)))
     return failure();

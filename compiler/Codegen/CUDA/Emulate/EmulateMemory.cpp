@@ -130,15 +130,22 @@ Value *emulateWarpgroup(IRBuilderBase &b, CallInst &call, StringRef text) {
   if (!shape.consume_front(".m64n") || shape.consumeInteger(10, columns) ||
       columns != 2 * count || call.arg_size() != count + 2)
     return nullptr;
-  auto kind = shape.starts_with("k16.f32.f16.f16 ")     ? Multiply::F16
-              : shape.starts_with("k16.f32.bf16.bf16 ") ? Multiply::Bf16
-                                                        : Multiply::Tf32;
-  // Whether sums are added to, two signs, and which factor lies across.
-  flags = text.substr(text.find("added, 1, 1, "));
-  if (kind == Multiply::Tf32 || !flags.consume_front("added, 1, 1, "))
+  auto kind = StringSwitch<std::optional<Multiply>>(shape.take_until(isSpace))
+                  .Case("k16.f32.f16.f16", Multiply::F16)
+                  .Case("k16.f32.bf16.bf16", Multiply::Bf16)
+                  .Case("k32.s32.u8.u8", Multiply::U8U8)
+                  .Case("k32.s32.u8.s8", Multiply::U8S8)
+                  .Case("k32.s32.s8.u8", Multiply::S8U8)
+                  .Case("k32.s32.s8.s8", Multiply::S8S8)
+                  .Default(std::nullopt);
+  // Whether sums are added to; of floats two signs, and which factor lies
+  // across.
+  flags = text.substr(text.find(", added") + 2);
+  bool isOfFloats = shape.starts_with("k16");
+  if (!kind || !flags.consume_front(isOfFloats ? "added, 1, 1, " : "added;"))
     return nullptr;
   callEmulator(b, "tinh_emu_multiply_warpgroup", b.getVoidTy(),
-               {b.getInt32(uint32_t(kind)), b.getInt32(columns),
+               {b.getInt32(uint32_t(*kind)), b.getInt32(columns),
                 b.getInt32(flags.starts_with("1")),
                 b.getInt32(flags.substr(3).starts_with("1")),
                 call.getArgOperand(count), call.getArgOperand(count + 1),

@@ -96,12 +96,12 @@ void tinh_emu_load_matrix(const void *row, uint32_t count, uint32_t transposed,
 /// mma.m16n8k`depth`: operands are A, B and C.
 void tinh_emu_multiply(Multiply kind, uint32_t depth, const uint32_t *operands,
                        uint32_t *result);
-/// wgmma.m64n`columns`k16 of f16 or bf16: descriptors of both factors, and
-/// which of them lie across the depth.
+/// wgmma.m64n`columns`k16 of f16 or bf16, or k32 of bytes: descriptors of both
+/// factors, and which of them lie across the depth.
 void tinh_emu_multiply_warpgroup(Multiply kind, uint32_t columns,
                                  uint32_t rowsAcross, uint32_t columnsAcross,
                                  uint64_t rows, uint64_t columnsAt,
-                                 float *sums);
+                                 uint32_t *sums);
 
 uint32_t tinh_emu_permute(uint32_t low, uint32_t high, uint32_t selector);
 float tinh_emu_rounded_f32(Rounded operation, Rounding rounding, float a,
