@@ -40,7 +40,9 @@ bool makeExactUnary(Generator &g) {
   Make1 make = g.choose({make1<NegOp>, make1<AbsOp>, make1<ReluOp>});
   if (!x.isFloat() && g.chance(0.3))
     make = make1<NotOp>;
-  return g.add(make(g, x.value), x.bound + !x.isFloat(), x.exact);
+  // The negative of an unsigned number is a large one.
+  double bound = x.element().isUnsignedInteger() ? 0x1p64 : x.bound;
+  return g.add(make(g, x.value), bound + !x.isFloat(), x.exact);
 }
 
 /// Ops with steps: their operands must be exact.
