@@ -24,8 +24,10 @@ using namespace tinh::runtime;
 
 namespace {
 
-/// Since version 0.8 of the standard; not in the header of Debian 12.
-constexpr uint8_t kDLBoolCode = 6;
+/// Since versions 0.8 and 1.1 of the standard; not in the header of Debian 12.
+constexpr uint8_t kDLBoolCode = 6, kDLFloat8E4M3FNCode = 10,
+                  kDLFloat8E4M3FNUZCode = 11, kDLFloat8E5M2Code = 12,
+                  kDLFloat8E5M2FNUZCode = 13;
 
 struct TypePair {
   tinh_dtype_t dtype;
@@ -34,13 +36,23 @@ struct TypePair {
 };
 
 constexpr TypePair kTypes[] = {
-    {TINH_DTYPE_BOOL, kDLBoolCode, 8}, {TINH_DTYPE_I8, kDLInt, 8},
-    {TINH_DTYPE_U8, kDLUInt, 8},       {TINH_DTYPE_I16, kDLInt, 16},
-    {TINH_DTYPE_U16, kDLUInt, 16},     {TINH_DTYPE_I32, kDLInt, 32},
-    {TINH_DTYPE_U32, kDLUInt, 32},     {TINH_DTYPE_I64, kDLInt, 64},
-    {TINH_DTYPE_U64, kDLUInt, 64},     {TINH_DTYPE_F16, kDLFloat, 16},
-    {TINH_DTYPE_BF16, kDLBfloat, 16},  {TINH_DTYPE_F32, kDLFloat, 32},
-    {TINH_DTYPE_F64, kDLFloat, 64}};
+    {TINH_DTYPE_BOOL, kDLBoolCode, 8},
+    {TINH_DTYPE_I8, kDLInt, 8},
+    {TINH_DTYPE_U8, kDLUInt, 8},
+    {TINH_DTYPE_I16, kDLInt, 16},
+    {TINH_DTYPE_U16, kDLUInt, 16},
+    {TINH_DTYPE_I32, kDLInt, 32},
+    {TINH_DTYPE_U32, kDLUInt, 32},
+    {TINH_DTYPE_I64, kDLInt, 64},
+    {TINH_DTYPE_U64, kDLUInt, 64},
+    {TINH_DTYPE_F16, kDLFloat, 16},
+    {TINH_DTYPE_BF16, kDLBfloat, 16},
+    {TINH_DTYPE_F32, kDLFloat, 32},
+    {TINH_DTYPE_F64, kDLFloat, 64},
+    {TINH_DTYPE_F8E4M3FN, kDLFloat8E4M3FNCode, 8},
+    {TINH_DTYPE_F8E4M3FNUZ, kDLFloat8E4M3FNUZCode, 8},
+    {TINH_DTYPE_F8E5M2, kDLFloat8E5M2Code, 8},
+    {TINH_DTYPE_F8E5M2FNUZ, kDLFloat8E5M2FNUZCode, 8}};
 
 struct FreeAligned {
   void operator()(void *memory) const {

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Numbers are compared as bits: the exponents of those that are not finite are
-// all ones, and the fractions of infinities are zero.
+// all ones, and the fractions of infinities are zero; but for some floats of 8
+// bits.
 //
 //===----------------------------------------------------------------------===//
 #include "numerics.h"
@@ -37,6 +38,17 @@ template <typename Word, unsigned kFractionBits> struct Format {
       return NAN;
     return bits & kSign ? -INFINITY : INFINITY;
   }
+};
+
+/// A float of 8 bits without infinities: E4M3FN, whose NaNs have all bits set
+/// but the sign, or one whose NaN is what -0 is in others.
+template <bool kHasNegativeZero> struct ByteFormat {
+  using Bits = uint8_t;
+  static constexpr uint8_t limit(tinh_check_numerics_t) { return 0x7e; }
+  static bool is_above(uint8_t bits, uint8_t limit) {
+    return kHasNegativeZero ? (bits & 0x7f) > limit : bits == 0x80;
+  }
+  static double value(uint8_t) { return NAN; }
 };
 
 template <typename Format> class Search {
@@ -127,6 +139,13 @@ std::optional<NotFinite> find_not_finite(const NumberArray &array,
     return Search<Format<uint32_t, 23>>(array, wanted).run();
   case TINH_DTYPE_F64:
     return Search<Format<uint64_t, 52>>(array, wanted).run();
+  case TINH_DTYPE_F8E5M2:
+    return Search<Format<uint8_t, 2>>(array, wanted).run();
+  case TINH_DTYPE_F8E4M3FN:
+    return Search<ByteFormat<true>>(array, wanted).run();
+  case TINH_DTYPE_F8E4M3FNUZ:
+  case TINH_DTYPE_F8E5M2FNUZ:
+    return Search<ByteFormat<false>>(array, wanted).run();
   default:
     return std::nullopt;
   }

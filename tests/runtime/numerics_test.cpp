@@ -49,6 +49,20 @@ TEST(Numerics, KnowsAllFormats) {
             "infinity at [0], the first of 2 among 3 numbers");
   EXPECT_EQ(search(TINH_DTYPE_BF16, Half{0x7f80, 0xffc0, 0}, TINH_CHECK_NANS),
             "NaN at [1], the first of 1 among 3 numbers");
+  using Bytes = std::vector<uint8_t>;
+  EXPECT_EQ(search(TINH_DTYPE_F8E4M3FN, Bytes{0x7e, 0x80, 0xfe}, all),
+            "nothing");
+  EXPECT_EQ(search(TINH_DTYPE_F8E4M3FN, Bytes{0, 0xff}, all),
+            "NaN at [1], the first of 1 among 2 numbers");
+  EXPECT_EQ(search(TINH_DTYPE_F8E5M2, Bytes{0x7b, 0xfc}, all),
+            "-infinity at [1], the first of 1 among 2 numbers");
+  EXPECT_EQ(search(TINH_DTYPE_F8E5M2, Bytes{0x7c, 0x7d}, TINH_CHECK_NANS),
+            "NaN at [1], the first of 1 among 2 numbers");
+  for (tinh_dtype_t dtype : {TINH_DTYPE_F8E4M3FNUZ, TINH_DTYPE_F8E5M2FNUZ}) {
+    EXPECT_EQ(search(dtype, Bytes{0x7f, 0xff}, all), "nothing");
+    EXPECT_EQ(search(dtype, Bytes{0x80, 0}, all),
+              "NaN at [0], the first of 1 among 2 numbers");
+  }
   EXPECT_EQ(
       search(TINH_DTYPE_F32, std::vector{0.f, -kInf, 1.f}, TINH_CHECK_NANS),
       "nothing");

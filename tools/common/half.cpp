@@ -1,4 +1,4 @@
-//===- half.cpp - Conversion to half precision ------------------*- C++ -*-===//
+//===- half.cpp - Conversion to half and lower precision --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "half.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace tinh::tools {
@@ -49,6 +51,17 @@ uint16_t to_f16(float value) {
     ++kept;
   uint32_t biased = exponent >= 113 ? (exponent - 113) << 10 : 0;
   return static_cast<uint16_t>(sign | (biased + kept));
+}
+
+uint8_t to_f8(float value, int fraction_bits, int bias) {
+  if (value == 0)
+    return 0;
+  int exponent = std::max(std::ilogb(value), 1 - bias);
+  // Of what the format has in this binade, halves to even.
+  auto steps = static_cast<int>(
+      std::nearbyint(std::ldexp(std::fabs(value), fraction_bits - exponent)));
+  int bits = ((exponent + bias - 1) << fraction_bits) + steps;
+  return static_cast<uint8_t>(bits > 0 && value < 0 ? bits | 0x80 : bits);
 }
 
 } // namespace tinh::tools

@@ -1,4 +1,4 @@
-//===- half.h - Conversion to half precision --------------------*- C++ -*-===//
+//===- half.h - Conversion to half and lower precision ----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rounds single precision to f16 and bf16, to nearest even.
+// Rounds single precision to f16, bf16 and floats of 8 bits, to nearest even.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_TOOLS_HALF_H
@@ -18,6 +18,10 @@ namespace tinh::tools {
 
 uint16_t to_f16(float value);
 uint16_t to_bf16(float value);
+
+/// A finite number, in the range of the format: so many bits of a fraction
+/// after an exponent with this bias. There is no -0.
+uint8_t to_f8(float value, int fraction_bits, int bias);
 
 } // namespace tinh::tools
 

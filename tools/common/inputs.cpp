@@ -103,6 +103,18 @@ static std::vector<char> random_input(const tinh_tensor_info_t &tensor) {
   case TINH_DTYPE_BF16:
     fill<uint16_t>(bytes, [&] { return to_bf16(float(random.normal())); });
     break;
+  case TINH_DTYPE_F8E4M3FN:
+    fill<uint8_t>(bytes, [&] { return to_f8(float(random.normal()), 3, 7); });
+    break;
+  case TINH_DTYPE_F8E4M3FNUZ:
+    fill<uint8_t>(bytes, [&] { return to_f8(float(random.normal()), 3, 8); });
+    break;
+  case TINH_DTYPE_F8E5M2:
+    fill<uint8_t>(bytes, [&] { return to_f8(float(random.normal()), 2, 15); });
+    break;
+  case TINH_DTYPE_F8E5M2FNUZ:
+    fill<uint8_t>(bytes, [&] { return to_f8(float(random.normal()), 2, 16); });
+    break;
   case TINH_DTYPE_BOOL:
     fill<uint8_t>(bytes, [&] { return random.next() & 1; });
     break;
@@ -141,7 +153,7 @@ std::vector<char> make_input(const tinh_tensor_info_t &tensor,
   found.dtype = array.dtype;
   found.rank = static_cast<uint32_t>(array.dims.size());
   found.dims = array.dims.data();
-  if (found.dtype != tensor.dtype)
+  if (!can_be(found.dtype, tensor.dtype))
     throw UserError(where + "the model expects dtype " +
                     tinh_dtype_name(tensor.dtype) + ", and '" + source +
                     "' has " + tinh_dtype_name(found.dtype) +

@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 #include "npy.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace tinh::tools {
@@ -30,13 +32,24 @@ struct NpyType {
 };
 
 constexpr NpyType kTypes[] = {
-    {"b1", TINH_DTYPE_BOOL, 1}, {"i1", TINH_DTYPE_I8, 1},
-    {"u1", TINH_DTYPE_U8, 1},   {"i2", TINH_DTYPE_I16, 2},
-    {"u2", TINH_DTYPE_U16, 2},  {"i4", TINH_DTYPE_I32, 4},
-    {"u4", TINH_DTYPE_U32, 4},  {"i8", TINH_DTYPE_I64, 8},
-    {"u8", TINH_DTYPE_U64, 8},  {"f2", TINH_DTYPE_F16, 2},
-    {"V2", TINH_DTYPE_BF16, 2}, {"f4", TINH_DTYPE_F32, 4},
-    {"f8", TINH_DTYPE_F64, 8}};
+    {"b1", TINH_DTYPE_BOOL, 1},
+    {"i1", TINH_DTYPE_I8, 1},
+    {"u1", TINH_DTYPE_U8, 1},
+    {"i2", TINH_DTYPE_I16, 2},
+    {"u2", TINH_DTYPE_U16, 2},
+    {"i4", TINH_DTYPE_I32, 4},
+    {"u4", TINH_DTYPE_U32, 4},
+    {"i8", TINH_DTYPE_I64, 8},
+    {"u8", TINH_DTYPE_U64, 8},
+    {"f2", TINH_DTYPE_F16, 2},
+    {"V2", TINH_DTYPE_BF16, 2},
+    {"f4", TINH_DTYPE_F32, 4},
+    {"f8", TINH_DTYPE_F64, 8},
+    {"V1", TINH_DTYPE_F8E4M3FN, 1},
+    {"V1", TINH_DTYPE_F8E4M3FNUZ, 1},
+    {"V1", TINH_DTYPE_F8E5M2, 1},
+    {"V1", TINH_DTYPE_F8E5M2FNUZ, 1},
+    {"f1", TINH_DTYPE_F8E5M2, 1}}; // As ml_dtypes writes it, and NumPy cannot.
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicSize = 6;
@@ -44,6 +57,17 @@ constexpr size_t kMagicSize = 6;
 constexpr uint32_t kMaxHeader = 64u << 10;
 
 } // namespace
+
+bool can_be(tinh_dtype_t found, tinh_dtype_t wanted) {
+  const char *descr = nullptr;
+  for (const NpyType &type : kTypes)
+    if (type.dtype == found)
+      descr = type.descr;
+  return std::any_of(
+      std::begin(kTypes), std::end(kTypes), [&](const NpyType &type) {
+        return type.dtype == wanted && std::strcmp(type.descr, descr) == 0;
+      });
+}
 
 /// The text after `'key':` in the header, or null.
 static const char *value_of(const std::string &header, const char *key) {
@@ -209,9 +233,10 @@ bool parse_npy(const std::string &bytes, const std::string &name,
 static std::string make_header(tinh_dtype_t dtype,
                                const std::vector<int64_t> &dims) {
   std::string text = "{'descr': '";
-  for (const NpyType &type : kTypes)
-    if (type.dtype == dtype)
-      text.append(type.size == 1 ? "|" : "<").append(type.descr);
+  auto type = std::find_if(
+      std::begin(kTypes), std::end(kTypes),
+      [&](const NpyType &candidate) { return candidate.dtype == dtype; });
+  text.append(type->size == 1 ? "|" : "<").append(type->descr);
   text += "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < dims.size(); ++i)
     text.append(i ? ", " : "").append(std::to_string(dims[i]));

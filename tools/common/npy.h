@@ -8,7 +8,8 @@
 //
 // NumPy's array files, versions 1 to 3, in C order and little-endian. NumPy has
 // no bf16: such arrays are written, and read, as 2-byte void ("V2"), as
-// ml_dtypes does.
+// ml_dtypes does, and floats of 8 bits as 1-byte void ("V1"), whatever their
+// format.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_TOOLS_NPY_H
@@ -27,6 +28,10 @@ struct NpyArray {
   std::vector<int64_t> dims;
   std::vector<char> data;
 };
+
+/// Whether elements that were read as `found` can be those of `wanted`: a file
+/// does not say which floats of 8 bits it has.
+bool can_be(tinh_dtype_t found, tinh_dtype_t wanted);
 
 /// Reads `path`; false, with a message that names the file, if it cannot.
 bool read_npy(const std::string &path, NpyArray *out_array,

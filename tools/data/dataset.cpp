@@ -77,7 +77,7 @@ void Dataset::check(const std::string &option, const std::string &file,
   if (input.rank == 0 || input.dims[0] == 0)
     throw UserError(option + ": the model's input '" + input.name + "' is " +
                     type_text(input) + ", which is no batch of samples");
-  if (array.dtype != input.dtype)
+  if (!can_be(array.dtype, input.dtype))
     throw UserError(where + "has dtype " + tinh_dtype_name(array.dtype) +
                     ", and the model expects " + tinh_dtype_name(input.dtype) +
                     "; convert it with numpy.astype");

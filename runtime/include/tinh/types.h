@@ -19,7 +19,8 @@
 #define TINH_MAX_RANK 8
 
 /* Element types, after NumPy's names. The values are part of the artifact's
- * layout: append, never renumber. A bool is one byte, 0 or 1. */
+ * layout: append, never renumber. A bool is one byte, 0 or 1. Floats of 8 bits,
+ * after those of ml_dtypes, are for storage. */
 typedef enum tinh_dtype {
   TINH_DTYPE_BOOL = 0,
   TINH_DTYPE_I8 = 1,
@@ -33,7 +34,11 @@ typedef enum tinh_dtype {
   TINH_DTYPE_F16 = 9,
   TINH_DTYPE_BF16 = 10,
   TINH_DTYPE_F32 = 11,
-  TINH_DTYPE_F64 = 12
+  TINH_DTYPE_F64 = 12,
+  TINH_DTYPE_F8E4M3FN = 13,
+  TINH_DTYPE_F8E4M3FNUZ = 14,
+  TINH_DTYPE_F8E5M2 = 15,
+  TINH_DTYPE_F8E5M2FNUZ = 16
 } tinh_dtype_t;
 
 #endif /* TINH_TYPES_H */

@@ -59,6 +59,29 @@ TEST(BFloat, RoundsToNearestEven) {
   EXPECT_EQ(to_bf16(std::numeric_limits<float>::max()), 0x7f80);
 }
 
+TEST(Float8, RoundsToNearestEven) {
+  // By the bits of the fraction and of the exponent that is 0; the last code is
+  // not tried, as it is no number in some formats.
+  for (auto [fraction, bias] :
+       {std::pair{3, 7}, std::pair{3, 8}, std::pair{2, 15}, std::pair{2, 16}}) {
+    auto number = [fraction = fraction, bias = bias](int bits) {
+      int exponent = std::max(bits >> fraction, 1);
+      int steps = bits - ((exponent - 1) << fraction);
+      return std::ldexp(float(steps), exponent - bias - fraction);
+    };
+    for (int bits = 0; bits < 0x7a; ++bits) {
+      float exact = number(bits), middle = (exact + number(bits + 1)) / 2;
+      ASSERT_EQ(to_f8(exact, fraction, bias), bits);
+      ASSERT_EQ(to_f8(-exact, fraction, bias), bits ? bits | 0x80 : 0);
+      ASSERT_EQ(to_f8(std::nextafter(middle, 0.0f), fraction, bias), bits);
+      ASSERT_EQ(to_f8(std::nextafter(middle, HUGE_VALF), fraction, bias),
+                bits + 1);
+      ASSERT_EQ(to_f8(middle, fraction, bias), bits % 2 ? bits + 1 : bits);
+    }
+    EXPECT_EQ(to_f8(-1e-30f, fraction, bias), 0);
+  }
+}
+
 TEST(Half, KeepsWhatIsNoNumber) {
   float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(to_f16(HUGE_VALF), 0x7c00);

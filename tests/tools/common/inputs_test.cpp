@@ -81,6 +81,23 @@ TEST(Inputs, HalvesAreNormalToo) {
   }
 }
 
+TEST(Inputs, FloatsOf8BitsAreNormalToo) {
+  // The bits of 1.
+  for (auto [dtype, one] : {std::pair{TINH_DTYPE_F8E4M3FN, 0x38},
+                            std::pair{TINH_DTYPE_F8E4M3FNUZ, 0x40},
+                            std::pair{TINH_DTYPE_F8E5M2, 0x3c},
+                            std::pair{TINH_DTYPE_F8E5M2FNUZ, 0x40}}) {
+    int small = 0, negative = 0;
+    for (double bits :
+         values<uint8_t>(make_input(tensor("x", dtype), "random"))) {
+      small += (int(bits) & 0x7f) < one;
+      negative += int(bits) >= 0x80;
+    }
+    EXPECT_NEAR(small, 650, 110);
+    EXPECT_NEAR(negative, 500, 100);
+  }
+}
+
 TEST(Inputs, DependOnNameAndTypeAlone) {
   auto of = [](const char *name) {
     return make_input(tensor(name, TINH_DTYPE_F32), "random");

@@ -47,9 +47,9 @@ protected:
 } // namespace
 
 TEST_F(Npy, EveryTypeAndRankComesBack) {
-  const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1, 1, 1};
   std::vector<int64_t> dims;
-  for (int dtype = TINH_DTYPE_BOOL; dtype <= TINH_DTYPE_F64; ++dtype) {
+  for (int dtype = TINH_DTYPE_BOOL; dtype <= TINH_DTYPE_F8E5M2FNUZ; ++dtype) {
     std::vector<char> data(sizes[dtype]);
     for (int64_t dim : dims)
       data.resize(data.size() * size_t(dim));
@@ -60,13 +60,31 @@ TEST_F(Npy, EveryTypeAndRankComesBack) {
         << message;
     NpyArray array;
     ASSERT_TRUE(read_npy(path, &array, &message)) << message;
-    EXPECT_EQ(array.dtype, dtype);
+    EXPECT_TRUE(can_be(array.dtype, tinh_dtype_t(dtype)));
+    EXPECT_EQ(array.dtype, std::min(dtype, int(TINH_DTYPE_F8E4M3FN)));
     EXPECT_EQ(array.dims, dims);
     EXPECT_EQ(array.data, data);
     dims.push_back(dtype % 3 == 2 ? 3 : 1);
     if (dims.size() > TINH_MAX_RANK)
       dims = {0, 5};
   }
+}
+
+TEST_F(Npy, BytesCanBeAllFloatsOf8Bits) {
+  const tinh_dtype_t floats[] = {TINH_DTYPE_F8E4M3FN, TINH_DTYPE_F8E4M3FNUZ,
+                                 TINH_DTYPE_F8E5M2, TINH_DTYPE_F8E5M2FNUZ};
+  for (tinh_dtype_t wanted : floats) {
+    EXPECT_TRUE(can_be(TINH_DTYPE_F8E4M3FN, wanted));
+    EXPECT_FALSE(can_be(TINH_DTYPE_U8, wanted));
+    EXPECT_FALSE(can_be(wanted, TINH_DTYPE_I8));
+  }
+  // As ml_dtypes names one of them, and pads its header.
+  std::string header = "{'descr': '<f1', 'fortran_order': False, 'shape': (2,)";
+  header.append(117 - header.size(), ' ').append("}\n");
+  replace(std::string("\x93NUMPY\x01\x00\x77\x00", 10) + header + "ab");
+  NpyArray array;
+  ASSERT_TRUE(read_npy(path, &array, &message)) << message;
+  EXPECT_EQ(array.dtype, TINH_DTYPE_F8E5M2);
 }
 
 TEST_F(Npy, DamageIsToldAndNeverFollowed) {
