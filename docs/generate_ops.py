@@ -44,7 +44,9 @@ condition may end, makes as many rows as the model declares for its output, and
 runs no longer; rows that it does not make are zeros.
 
 Tensors of `INT4` and `UINT4` stay as they lie in the file, two numbers to a byte;
-inputs and outputs of these types have a byte for each.
+inputs and outputs of these types have a byte for each. Those of `FLOAT8E4M3FN`,
+`FLOAT8E4M3FNUZ`, `FLOAT8E5M2` and `FLOAT8E5M2FNUZ` are moved and converted, by Cast,
+CastLike, QuantizeLinear and DequantizeLinear; what would compute with them is refused.
 
 ONNX's own tests of single nodes say how complete an op is:
 `tests/conformance/refused.txt` lists those that are refused, and why.

@@ -53,10 +53,10 @@ def LowerKernels : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Every `graph.kernel` becomes a private `func.func` whose name lists the
     kernel's ops, and a `graph.dispatch` of it. The function's tensors have
-    signless elements (ui8 as i8). Constants of one element that element-wise
-    ops read move into the function; other constants inside of a kernel move out
-    and become operands. Operands and results that are the same value are
-    passed once.
+    elements as they are stored (ui8 and f8E5M2 as i8). Constants of one element
+    that element-wise ops read move into the function; other constants inside of a
+    kernel move out and become operands. Operands and results that are the same
+    value are passed once.
 
     Preconditions: every op of a function body but `graph.constant`,
     `graph.reshape`, `graph.transfer`, branches, loops and the terminator lies in

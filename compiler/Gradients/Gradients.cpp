@@ -14,7 +14,8 @@ using namespace mlir;
 namespace tinh::gradients {
 
 bool isDifferentiable(Type type) {
-  return isa<FloatType>(getElementTypeOrSelf(type));
+  Type element = getElementTypeOrSelf(type);
+  return isa<FloatType>(element) && !graph::isFloat8(element);
 }
 
 Value addGradients(OpBuilder &builder, Location location, Value a, Value b) {

@@ -109,10 +109,14 @@ Value GraphOps::constantFloats(Type element, ArrayRef<int64_t> shape,
   return graph.constant(DenseElementsAttr::get(type, elements));
 }
 
-Value GraphOps::cast(Value x, Type to) {
+Value GraphOps::cast(Value x, Type to, bool saturate) {
   if (!x || !to || element(x) == to)
     return x;
-  return create<graph::CastOp>({x}, {}, RankedTensorType::get(shape(x), to));
+  SmallVector<NamedAttribute, 1> attributes;
+  if (saturate && graph::isFloat8(to))
+    attributes.push_back(attr("saturate", graph.raw().getUnitAttr()));
+  return create<graph::CastOp>({x}, attributes,
+                               RankedTensorType::get(shape(x), to));
 }
 
 Value GraphOps::reshape(Value x, ArrayRef<int64_t> to) {

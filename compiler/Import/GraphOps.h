@@ -78,7 +78,8 @@ public:
   mlir::Value constantFloats(mlir::Type element, llvm::ArrayRef<int64_t> shape,
                              llvm::ArrayRef<double> values);
 
-  mlir::Value cast(mlir::Value x, mlir::Type element);
+  /// With `saturate`, what is beyond the range of a float of 8 bits is limited.
+  mlir::Value cast(mlir::Value x, mlir::Type element, bool saturate = false);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);

@@ -22,6 +22,14 @@ tinh_dtype_t dtypeOf(Type type) {
     return TINH_DTYPE_F16;
   if (type.isBF16())
     return TINH_DTYPE_BF16;
+  if (isa<Float8E4M3FNType>(type))
+    return TINH_DTYPE_F8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(type))
+    return TINH_DTYPE_F8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(type))
+    return TINH_DTYPE_F8E5M2;
+  if (isa<Float8E5M2FNUZType>(type))
+    return TINH_DTYPE_F8E5M2FNUZ;
   bool isUnsigned = type.isUnsignedInteger();
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
@@ -66,6 +74,14 @@ Type elementType(MLIRContext *context, tinh_dtype_t dtype) {
     return Float16Type::get(context);
   case TINH_DTYPE_BF16:
     return BFloat16Type::get(context);
+  case TINH_DTYPE_F8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case TINH_DTYPE_F8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case TINH_DTYPE_F8E5M2:
+    return Float8E5M2Type::get(context);
+  case TINH_DTYPE_F8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
   case TINH_DTYPE_F32:
     return Float32Type::get(context);
   case TINH_DTYPE_F64:

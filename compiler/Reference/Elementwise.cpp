@@ -246,6 +246,8 @@ Integer truncate(double x) {
 }
 
 Tensor convert(CastOp op, const Tensor &x) {
+  if (x.type == op.getType())
+    return x;
   Tensor y(op.getType());
   bool toBool = y.element().isInteger(1);
   for (int64_t i = 0; i < x.size(); ++i) {
@@ -258,6 +260,8 @@ Tensor convert(CastOp op, const Tensor &x) {
     else
       y.integers[i] = toBool ? x.floats[i] != 0 : truncate(x.floats[i]);
   }
+  if (op.getSaturate())
+    limitElements(y);
   return y;
 }
 

@@ -15,8 +15,9 @@ namespace tinh::reference {
 
 using namespace graph;
 
-/// Calls `visit` for each element, with the scale and the zero point there.
-template <typename Visit>
+/// Calls `visit` for each element, with the scale and the zero point there, a
+/// T.
+template <typename T, typename Visit>
 static void visitScaled(ArrayRef<int64_t> shape, Operands in, Visit visit) {
   bool hasZeroPoint = in.size() > 2;
   std::array<Strides, 2> strides = {
@@ -26,27 +27,40 @@ static void visitScaled(ArrayRef<int64_t> shape, Operands in, Visit visit) {
   int64_t i = 0;
   walk(shape, strides, [&](const std::array<int64_t, 2> &at) {
     visit(i++, in[1]->floats[at[0]],
-          hasZeroPoint ? in[2]->integers[at[1]] : Integer(0));
+          hasZeroPoint ? in[2]->elements<T>()[at[1]] : T(0));
   });
 }
 
 static Tensor quantize(QuantizeOp op, Operands in) {
   Tensor y(op.getType());
+  if (y.isFloat()) {
+    visitScaled<double>(y.shape(), in,
+                        [&](int64_t i, double scale, double zero) {
+                          y.floats[i] = in[0]->floats[i] / scale + zero;
+                        });
+    limitElements(y);
+    return y;
+  }
   auto low = static_cast<double>(lowest<Integer>(y.element())),
        high = static_cast<double>(highest<Integer>(y.element()));
-  visitScaled(y.shape(), in, [&](int64_t i, double scale, Integer zero) {
-    double rounded = std::nearbyint(in[0]->floats[i] / scale);
-    double shifted = rounded + static_cast<double>(zero);
-    y.integers[i] = static_cast<Integer>(
-        std::isnan(shifted) ? low : std::clamp(shifted, low, high));
-  });
+  visitScaled<Integer>(
+      y.shape(), in, [&](int64_t i, double scale, Integer zero) {
+        double rounded = std::nearbyint(in[0]->floats[i] / scale);
+        double shifted = rounded + static_cast<double>(zero);
+        y.integers[i] = static_cast<Integer>(
+            std::isnan(shifted) ? low : std::clamp(shifted, low, high));
+      });
   return y;
 }
 
 static Tensor dequantize(DequantizeOp op, Operands in) {
   Tensor y(op.getType());
-  visitScaled(y.shape(), in, [&](int64_t i, double scale, Integer zero) {
-    y.floats[i] = static_cast<double>(in[0]->integers[i] - zero) * scale;
+  visitElements(*in[0], [&](auto kind) {
+    using T = decltype(kind);
+    visitScaled<T>(y.shape(), in, [&](int64_t i, double scale, T zero) {
+      T x = in[0]->elements<T>()[i];
+      y.floats[i] = static_cast<double>(x - zero) * scale;
+    });
   });
   return y;
 }

@@ -61,6 +61,13 @@ void roundElements(Tensor &x) {
       value = roundFloat(value, cast<FloatType>(element));
 }
 
+void limitElements(Tensor &x) {
+  const auto &semantics = cast<FloatType>(x.element()).getFloatSemantics();
+  double largest = APFloat::getLargest(semantics).convertToDouble();
+  for (double &value : x.floats)
+    value = std::clamp(value, -largest, largest);
+}
+
 //===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//
@@ -74,12 +81,15 @@ static void read(ArrayRef<char> bytes, std::vector<Element> &elements) {
   }
 }
 
-static void readHalf(ArrayRef<char> bytes, Tensor &x) {
+/// Floats that C++ has no name for, of so many bits.
+template <typename Bits>
+static void readNarrow(ArrayRef<char> bytes, Tensor &x) {
   const auto &semantics = cast<FloatType>(x.element()).getFloatSemantics();
   std::vector<Integer> bits(x.floats.size());
-  read<uint16_t>(bytes, bits);
+  read<Bits>(bytes, bits);
   for (size_t i = 0; i < bits.size(); ++i) {
-    APFloat value(semantics, APInt(16, static_cast<uint64_t>(bits[i])));
+    APFloat value(semantics,
+                  APInt(8 * sizeof(Bits), static_cast<uint64_t>(bits[i])));
     bool loses;
     value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
     x.floats[i] = value.convertToDouble();
@@ -95,8 +105,10 @@ Tensor fromBytes(RankedTensorType type, ArrayRef<char> bytes) {
     read<float>(bytes, x.floats);
   else if (element.isF64())
     read<double>(bytes, x.floats);
+  else if (x.isFloat() && width == 8)
+    readNarrow<uint8_t>(bytes, x);
   else if (x.isFloat())
-    readHalf(bytes, x);
+    readNarrow<uint16_t>(bytes, x);
   else if (width <= 8)
     read<int8_t>(bytes, x.integers);
   else if (width == 16)

@@ -70,6 +70,9 @@ template <typename F> auto visitElements(const Tensor &x, F function) {
 /// nearest, integers wrap, and booleans are 1 if they are not 0.
 void roundElements(Tensor &x);
 
+/// Limits floats to the finite ones of the element type; NaN stays.
+void limitElements(Tensor &x);
+
 /// From and to dense row-major little-endian elements, a boolean in a byte:
 /// the form of the runtime's buffers.
 Tensor fromBytes(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);

@@ -50,11 +50,13 @@ template <typename Op> bool isPerTensor(Op op) {
 }
 
 /// The floats that the least and the largest integer stand for, if they are
-/// known, and the scale.
+/// known, and the scale. Nothing is known of floats of 8 bits.
 struct Range {
   double least, largest, scale;
 };
 template <typename Op> std::optional<Range> rangeOf(Op op, Value integers) {
+  if (isFloat8(tensorType(integers).getElementType()))
+    return std::nullopt;
   std::optional<double> scale = splatValue(op.getScale()), zero = 0;
   if (op.getZeroPoint())
     zero = splatValue(op.getZeroPoint());
@@ -70,7 +72,9 @@ template <typename Op> std::optional<Range> rangeOf(Op op, Value integers) {
 
 LogicalResult dropRequantize(QuantizeOp op, PatternRewriter &rewriter) {
   auto from = op.getX().getDefiningOp<DequantizeOp>();
+  // Of floats of 8 bits, infinities would become finite.
   if (!from || from.getX().getType() != op.getType() ||
+      isFloat8(tensorType(op.getY()).getElementType()) ||
       !haveSameScale(from, op))
     return failure();
   rewriter.replaceOp(op, from.getX());

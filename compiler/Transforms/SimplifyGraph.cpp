@@ -112,10 +112,12 @@ LogicalResult dropCast(CastOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// A float cast to a wider one and back.
+/// A float cast to a wider one and back. If that limits what is infinite, it
+/// is not the same.
 LogicalResult dropCastAndBack(CastOp op, PatternRewriter &rewriter) {
   auto wide = op.getX().getDefiningOp<CastOp>();
-  if (!wide || !isWidening(wide) || wide.getX().getType() != op.getType())
+  if (!wide || !isWidening(wide) || op.getSaturate() ||
+      wide.getX().getType() != op.getType())
     return failure();
   rewriter.replaceOp(op, wide.getX());
   return success();

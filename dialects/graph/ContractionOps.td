@@ -24,8 +24,8 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
 
     Example: `%y = graph.matmul %a, %b transpose_b : tensor<64x1000xf32>, tensor<100x1000xf32> -> tensor<64x100xf32>`
   }];
-  let arguments = (ins Graph_Tensor:$a, Graph_Tensor:$b, UnitAttr:$transpose_a,
-                       UnitAttr:$transpose_b);
+  let arguments = (ins Graph_NumberTensor:$a, Graph_NumberTensor:$b,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$a `,` $b (`transpose_a` $transpose_a^)?
       (`transpose_b` $transpose_b^)? attr-dict
@@ -53,7 +53,7 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
         : tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32> -> tensor<1x64x112x112xf32>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$x, Graph_Tensor:$weights,
+  let arguments = (ins Graph_NumberTensor:$x, Graph_NumberTensor:$weights,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
                        DenseI64ArrayAttr:$dilations, I64Attr:$groups,
                        Graph_Layout:$layout,
@@ -120,7 +120,7 @@ def Graph_ConvWeightGradientOp : Graph_InferredOp<"conv_weight_gradient"> {
 class Graph_PoolOp<string mnemonic, string what, dag extra, string extraFormat>
     : Graph_InferredOp<mnemonic> {
   let summary = what # " over sliding windows";
-  let arguments = !con((ins Graph_Tensor:$x, DenseI64ArrayAttr:$kernel,
+  let arguments = !con((ins Graph_NumberTensor:$x, DenseI64ArrayAttr:$kernel,
                             DenseI64ArrayAttr:$strides,
                             DenseI64ArrayAttr:$padding,
                             DenseI64ArrayAttr:$dilations,

@@ -62,6 +62,18 @@ Type withElement(Value x, Type element) {
 
 } // namespace
 
+LogicalResult CastOp::verify() {
+  Type from = getElementTypeOrSelf(getX()), to = getElementTypeOrSelf(getY());
+  if (getSaturate() && !isFloat8(to))
+    return emitOpError("only casts to floats of 8 bits saturate, found ") << to;
+  if (getContract() && (isFloat8(from) || isFloat8(to)))
+    return emitOpError(
+               "floats of 8 bits are rounded where they are made, found "
+               "a cast from ")
+           << from << " to " << to << " that may contract";
+  return success();
+}
+
 #define UNARY(OP)                                                              \
   LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>,   \
                                      Adaptor adaptor,                          \

@@ -16,7 +16,8 @@ include "dialects/graph/GraphInterfaces.td"
 // Unary
 //===----------------------------------------------------------------------===//
 
-class Graph_UnaryOp<string mnemonic, string formula, Type operand = Graph_Tensor>
+class Graph_UnaryOp<string mnemonic, string formula,
+                    Type operand = Graph_NumberTensor>
     : Graph_InferredOp<mnemonic, [Graph_ElementwiseTrait]> {
   let summary = "Element-wise " # formula;
   let description = "y = " # formula # [{. The result has the operand's shape and element type.
@@ -92,19 +93,25 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
     `x != 0`, i1 to anything is 0 or 1, wider to narrower integers wrap.
     Float to integer outside the target's range is unspecified.
 
+    To a float of 8 bits rounds to the nearest, halves to even; what is beyond
+    its range, infinities among it, becomes infinite, or NaN in a type that has no
+    infinities, and with `saturate` the number next to it.
+
     With `contract`, from float to float, a kernel rounds where it stores the
     result: a cast to a narrower float and one back may give `x` within it.
 
     Example: `%y = graph.cast %x : tensor<2xi64> to tensor<2xf32>`
   }];
-  let arguments = (ins Graph_Tensor:$x, UnitAttr:$contract);
+  let arguments = (ins Graph_Tensor:$x, UnitAttr:$contract, UnitAttr:$saturate);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{
-    $x (`contract` $contract^)? attr-dict `:` type($x) `to` type($y)
+    $x (`contract` $contract^)? (`saturate` $saturate^)? attr-dict
+    `:` type($x) `to` type($y)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$x), [{
-    build($_builder, $_state, y, x, /*contract=*/false);
+    build($_builder, $_state, y, x, /*contract=*/false, /*saturate=*/false);
   }]>];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,7 +126,7 @@ class Graph_BinaryOp<string mnemonic, string formula>
 
     Example: `%y = graph.}] # mnemonic #
     [{ %a, %b : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>`}];
-  let arguments = (ins Graph_Tensor:$a, Graph_Tensor:$b);
+  let arguments = (ins Graph_NumberTensor:$a, Graph_NumberTensor:$b);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat =
       "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($y)";
@@ -139,7 +146,8 @@ class Graph_ExtremeOp<string mnemonic, string formula>
 
     Example: `%y = graph.}] # mnemonic #
     [{ %a, %b : tensor<2x3xf32>, tensor<3xf32> -> tensor<2x3xf32>`}];
-  let arguments = (ins Graph_Tensor:$a, Graph_Tensor:$b, UnitAttr:$bound);
+  let arguments = (ins Graph_NumberTensor:$a, Graph_NumberTensor:$b,
+                       UnitAttr:$bound);
 }
 def Graph_MaxOp : Graph_ExtremeOp<"max", "the larger of a and b (NaN if either is)">;
 def Graph_MinOp : Graph_ExtremeOp<"min", "the smaller of a and b (NaN if either is)">;
@@ -171,8 +179,8 @@ def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
 
     Example: `%y = graph.compare less %a, %b : tensor<4xf32>, tensor<f32> -> tensor<4xi1>`
   }];
-  let arguments = (ins Graph_ComparePredicate:$predicate, Graph_Tensor:$a,
-                       Graph_Tensor:$b);
+  let arguments = (ins Graph_ComparePredicate:$predicate,
+                       Graph_NumberTensor:$a, Graph_NumberTensor:$b);
   let results = (outs Graph_BoolTensor:$y);
   let assemblyFormat = [{$predicate $a `,` $b attr-dict
       `:` type($a) `,` type($b) `->` type($y)}];

@@ -139,9 +139,13 @@ mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc,
                               llvm::StringRef op, mlir::RankedTensorType x,
                               int64_t axis);
 
-/// `type` (an element or a tensor of them) with signless elements, as kernels
-/// have them.
-mlir::Type signless(mlir::Type type);
+/// Whether an element is a float of 8 bits, which is for storage: kernels
+/// compute on what it is converted to.
+bool isFloat8(mlir::Type element);
+
+/// `type` (an element or a tensor of them) as kernels have it: integers without
+/// a sign, and floats of 8 bits as their bits.
+mlir::Type storageType(mlir::Type type);
 
 /// The bytes of one element in memory: a boolean takes one.
 int64_t elementSize(mlir::Type elementType);

@@ -115,11 +115,16 @@ LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
                            " is outside the dimensions of ", shapeToString(x));
 }
 
-Type signless(Type type) {
+bool isFloat8(Type element) {
+  return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+             Float8E5M2FNUZType>(element);
+}
+
+Type storageType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return tensor.clone(signless(tensor.getElementType()));
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return IntegerType::get(type.getContext(), integer.getWidth());
+    return tensor.clone(storageType(tensor.getElementType()));
+  if (isa<IntegerType>(type) || isFloat8(type))
+    return IntegerType::get(type.getContext(), type.getIntOrFloatBitWidth());
   return type;
 }
 

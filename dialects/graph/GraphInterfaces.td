@@ -20,7 +20,8 @@ def Graph_LowerToLinalgInterface : OpInterface<"LowerToLinalgInterface"> {
   let methods = [
     InterfaceMethod<[{
         Builds the op's computation on `operands`, which replace its own
-        operands, have their shapes, and hold signless elements (ui8 as i8).
+        operands, have their shapes, and hold elements as they are stored (ui8
+        and f8E5M2 as i8).
         Returns a value for each result.
       }],
       "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "lowerToLinalg",

@@ -297,15 +297,20 @@ LogicalResult infer(FailureOr<Type> type, SmallVectorImpl<Type> &types) {
 
 /// The updates of a scatter must have the type that gathering with the same
 /// indices gives.
-LogicalResult inferScatter(std::optional<Location> loc, StringRef op, Value x,
-                           FailureOr<Type> gathered, Value updates,
-                           SmallVectorImpl<Type> &types) {
+LogicalResult inferScatter(std::optional<Location> loc, StringRef op,
+                           ScatterKind kind, Value x, FailureOr<Type> gathered,
+                           Value updates, SmallVectorImpl<Type> &types) {
   if (failed(gathered))
     return failure();
   if (updates.getType() != *gathered)
     return emitOptionalError(loc, op, ": updates must be ",
                              shapeToString(*gathered), ", found ",
                              shapeToString(updates.getType()));
+  if (kind != ScatterKind::Assign && isFloat8(getElementTypeOrSelf(x)))
+    return emitOptionalError(
+        loc, op, ": ", shapeToString(x.getType()),
+        " is for storage and can only be assigned to; cast "
+        "it before it is computed with");
   types.push_back(x.getType());
   return success();
 }
@@ -352,7 +357,7 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *,
   auto x = tensorType(adaptor.getX()),
        indices = tensorType(adaptor.getIndices());
   return inferScatter(
-      loc, getOperationName(), adaptor.getX(),
+      loc, getOperationName(), adaptor.getKind(), adaptor.getX(),
       gatheredType(loc, getOperationName(), x, indices, adaptor.getAxis()),
       adaptor.getUpdates(), types);
 }
@@ -363,7 +368,8 @@ ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                     SmallVectorImpl<Type> &types) {
   auto x = tensorType(adaptor.getX()),
        indices = tensorType(adaptor.getIndices());
-  return inferScatter(loc, getOperationName(), adaptor.getX(),
+  return inferScatter(loc, getOperationName(), adaptor.getKind(),
+                      adaptor.getX(),
                       gatheredElementsType(loc, getOperationName(), x, indices,
                                            adaptor.getAxis()),
                       adaptor.getUpdates(), types);
@@ -375,7 +381,8 @@ LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *,
                                             SmallVectorImpl<Type> &types) {
   auto x = tensorType(adaptor.getX()),
        indices = tensorType(adaptor.getIndices());
-  return inferScatter(loc, getOperationName(), adaptor.getX(),
+  return inferScatter(loc, getOperationName(), adaptor.getKind(),
+                      adaptor.getX(),
                       gatheredNdType(loc, getOperationName(), x, indices, 0),
                       adaptor.getUpdates(), types);
 }

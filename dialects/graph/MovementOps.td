@@ -212,7 +212,7 @@ def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
     Example: `%y = graph.iota start 0 step 1 : tensor<128xi64>`
   }];
   let arguments = (ins I64Attr:$start, I64Attr:$step);
-  let results = (outs Graph_Tensor:$y);
+  let results = (outs Graph_NumberTensor:$y);
   let assemblyFormat = "`start` $start `step` $step attr-dict `:` type($y)";
 }
 

@@ -16,22 +16,26 @@ include "dialects/graph/GraphInterfaces.td"
 // One scale for the tensor is a scalar; one for each index of a dimension has
 // that dimension's extent and 1 elsewhere; one for each block of indices is
 // that of a tensor whose dimension has been reshaped to [blocks, indices].
-def Graph_Quantized : AnyTypeOf<[I8, UI8, I16, UI16]>;
-def Graph_Dequantized : AnyTypeOf<[I8, UI8, I16, UI16, I32]>;
+// Floats of 8 bits stand for q · scale in the same way.
+def Graph_Quantized : AnyTypeOf<[I8, UI8, I16, UI16, Graph_Float8]>;
+def Graph_Dequantized : AnyTypeOf<[I8, UI8, I16, UI16, I32, Graph_Float8]>;
 def Graph_QuantizedTensor : Graph_TensorOf<[Graph_Quantized],
-                                           "integers of 8 or 16 bits">;
+                                           "integers of 8 or 16 bits, or f8">;
 def Graph_DequantizedTensor
-    : Graph_TensorOf<[Graph_Dequantized], "integers of 8 to 32 bits">;
+    : Graph_TensorOf<[Graph_Dequantized], "integers of 8 to 32 bits, or f8">;
 
 def Graph_QuantizeOp
     : Graph_Op<"quantize", [Pure, Graph_ElementwiseTrait]> {
-  let summary = "The integers that stand for floats, by a scale";
+  let summary = "The integers, or floats of 8 bits, that stand for floats, by a scale";
   let description = [{
     y = saturate(round(x / scale) + zero_point), halves to even. The scale and
     the zero point, which has the result's element type, broadcast to x as in
     NumPy. Compiled code multiplies by 1 / scale where that is a constant: an
     element whose quotient is next to a half may become the other neighbour. What
     NaN becomes is unspecified.
+
+    A float of 8 bits is the nearest to x / scale + zero_point, halves to even,
+    within the range of its type; NaN stays NaN.
 
     Example:
     ```mlir
@@ -50,7 +54,7 @@ def Graph_QuantizeOp
 
 def Graph_DequantizeOp
     : Graph_Op<"dequantize", [Pure, Graph_ElementwiseTrait]> {
-  let summary = "The floats that integers stand for, by a scale";
+  let summary = "The floats that integers, or floats of 8 bits, stand for, by a scale";
   let description = [{
     y = (x - zero_point) · scale, in the scale's element type. The scale and the
     zero point, which has x's element type, broadcast to x as in NumPy.

@@ -30,7 +30,7 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
 
     Example: `%y = graph.reduce mean %x axes [2, 3] keepdims : tensor<1x64x7x7xf32> -> tensor<1x64x1x1xf32>`
   }];
-  let arguments = (ins Graph_ReduceKind:$kind, Graph_Tensor:$x,
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_NumberTensor:$x,
                        DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$kind $x `axes` $axes
@@ -58,7 +58,7 @@ class Graph_ArgOp<string mnemonic, string what> : Graph_InferredOp<mnemonic> {
     or the last with `select_last_index`. A NaN counts as the extreme.
 
     Example: `%y = graph.}] # mnemonic # [{ %x axis 1 keepdims : tensor<2x5xf32> -> tensor<2x1xi64>`}];
-  let arguments = (ins Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$keepdims,
+  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$keepdims,
                        UnitAttr:$select_last_index);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `axis` $axis (`keepdims` $keepdims^)?
@@ -75,7 +75,7 @@ def Graph_CumsumOp : Graph_InferredOp<"cumsum"> {
 
     Example: `%y = graph.cumsum %x axis 1 : tensor<2x5xf32>`
   }];
-  let arguments = (ins Graph_Tensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
+  let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
                        UnitAttr:$reverse);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `axis` $axis (`exclusive` $exclusive^)?

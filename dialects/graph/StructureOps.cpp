@@ -125,15 +125,10 @@ LogicalResult KernelOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Whether a kernel function may take `inner` where the graph has `outer`:
-/// kernels know no signedness.
-static bool sameUpToSign(Type outer, Type inner) {
-  auto a = cast<RankedTensorType>(outer);
-  auto b = dyn_cast<RankedTensorType>(inner);
-  if (!b || a.getShape() != b.getShape())
-    return false;
-  Type x = a.getElementType(), y = b.getElementType();
-  return x == y || (isa<IntegerType>(x) && isa<IntegerType>(y) &&
-                    x.getIntOrFloatBitWidth() == y.getIntOrFloatBitWidth());
+/// kernels know elements as they are stored.
+static bool isStoredAs(Type outer, Type inner) {
+  return isa<RankedTensorType>(inner) &&
+         storageType(outer) == storageType(inner);
 }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -147,9 +142,9 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   bool fits = inputs.size() == getInputs().size() &&
               outputs.size() == getOutputs().size();
   for (size_t i = 0; fits && i < inputs.size(); ++i)
-    fits = sameUpToSign(getInputs()[i].getType(), inputs[i]);
+    fits = isStoredAs(getInputs()[i].getType(), inputs[i]);
   for (size_t i = 0; fits && i < outputs.size(); ++i)
-    fits = sameUpToSign(getOutputs()[i].getType(), outputs[i]);
+    fits = isStoredAs(getOutputs()[i].getType(), outputs[i]);
   if (!fits)
     return emitOpError() << "operands and results do not have the types of '"
                          << getKernel() << "'";

@@ -30,12 +30,23 @@ constexpr char kMetadataKey[] = "__metadata__";
 constexpr struct {
   const char *name;
   tinh_dtype_t dtype;
-} kDtypes[] = {
-    {"F64", TINH_DTYPE_F64},   {"F32", TINH_DTYPE_F32}, {"F16", TINH_DTYPE_F16},
-    {"BF16", TINH_DTYPE_BF16}, {"I64", TINH_DTYPE_I64}, {"I32", TINH_DTYPE_I32},
-    {"I16", TINH_DTYPE_I16},   {"I8", TINH_DTYPE_I8},   {"U64", TINH_DTYPE_U64},
-    {"U32", TINH_DTYPE_U32},   {"U16", TINH_DTYPE_U16}, {"U8", TINH_DTYPE_U8},
-    {"BOOL", TINH_DTYPE_BOOL}};
+} kDtypes[] = {{"F64", TINH_DTYPE_F64},
+               {"F32", TINH_DTYPE_F32},
+               {"F16", TINH_DTYPE_F16},
+               {"BF16", TINH_DTYPE_BF16},
+               {"I64", TINH_DTYPE_I64},
+               {"I32", TINH_DTYPE_I32},
+               {"I16", TINH_DTYPE_I16},
+               {"I8", TINH_DTYPE_I8},
+               {"U64", TINH_DTYPE_U64},
+               {"U32", TINH_DTYPE_U32},
+               {"U16", TINH_DTYPE_U16},
+               {"U8", TINH_DTYPE_U8},
+               {"BOOL", TINH_DTYPE_BOOL},
+               {"F8_E4M3", TINH_DTYPE_F8E4M3FN},
+               {"F8_E4M3FNUZ", TINH_DTYPE_F8E4M3FNUZ},
+               {"F8_E5M2", TINH_DTYPE_F8E5M2},
+               {"F8_E5M2FNUZ", TINH_DTYPE_F8E5M2FNUZ}};
 
 std::string text_of(const std::vector<int64_t> &numbers) {
   std::string text = "[";

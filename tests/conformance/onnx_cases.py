@@ -16,6 +16,10 @@ DTYPES = {
     "f32": np.float32,
     "f16": np.float16,
     "bf16": ml_dtypes.bfloat16,
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "f8e5m2": ml_dtypes.float8_e5m2,
+    "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
     "i64": np.int64,
     "i32": np.int32,
     "i16": np.int16,
@@ -129,9 +133,11 @@ def agree(case, a, b):
 
     Two results of 16 bits may be two neighbours apart, as intermediate ones are
     rounded in other places; and what is expected has errors of its own, which
-    show where sums cancel."""
+    show where sums cancel. Floats of 8 bits are rounded once."""
     if a.dtype.kind in "biu":
         return np.array_equal(a, b)
+    if a.dtype.itemsize == 1:
+        return np.array_equal(a.astype(np.float32), b.astype(np.float32), equal_nan=True)
     eps = float(ml_dtypes.finfo(a.dtype).eps)
     a, b = a.astype(np.float64), b.astype(np.float64)
     is_wide = eps < 1e-6

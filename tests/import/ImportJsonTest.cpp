@@ -80,7 +80,14 @@ TEST_F(ImportJson, InlineWeights) {
       "error: weight \"w\": its element 1, 256, is no element of 2xui8");
   EXPECT_EQ(add(R"({"name": "w", "dtype": "f8", "shape": [], "data": 1})"),
             "error: weight \"w\": unknown dtype \"f8\"; there are f64 f32 f16 "
-            "bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool");
+            "bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 u64 u32 "
+            "u16 u8 bool");
+  EXPECT_EQ(
+      add(R"({"name": "w", "dtype": "f8e4m3fn", "shape": [], "data": 1000})"),
+      "error: weight \"w\": its data 1000 is no element of f8E4M3FN");
+  EXPECT_EQ(
+      add(R"({"name": "w", "dtype": "f8e5m2fnuz", "shape": [], "data": "inf"})"),
+      "error: weight \"w\": its data \"inf\" is no element of f8E5M2FNUZ");
 }
 
 const std::string kHeader =

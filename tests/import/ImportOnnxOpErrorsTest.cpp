@@ -121,8 +121,8 @@ TEST_F(ImportOnnxOpErrors, Quantization) {
   EXPECT_EQ(messageOf("DequantizeLinear", {{2, 3}, {4}}),
             "the parameters 4xf32 do not fit axis 1 of 2x3xf32");
   EXPECT_EQ(messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
-            "expected integers of 8 or 16 bits as quantised elements, found "
-            "f32");
+            "expected integers of 8 or 16 bits, or floats of 8, as quantised "
+            "elements, found f32");
 }
 
 /// The message for a MatMulNBits of [1, 64] and weights [4, 2, 16], with these

@@ -53,6 +53,22 @@ TEST_F(Elementwise, RoundsToTheResultsType) {
             (Values{16777217}));
 }
 
+TEST_F(Elementwise, FloatsOf8BitsSaturateIfAsked) {
+  auto cast = [&](const std::string &type, const std::string &saturate) {
+    return evaluateOp("graph.cast %0 " + saturate + ": t0 to ty", "5x" + type,
+                      {{"5xf32", {449, 464, 465, -70000, kInfinity}}});
+  };
+  auto expectSame = [](const Values &found, const Values &expected) {
+    expectNear(found, expected);
+  };
+  expectSame(cast("f8E4M3FN", ""), {448, 448, kNan, kNan, kNan});
+  expectSame(cast("f8E4M3FN", "saturate "), {448, 448, 448, -448, 448});
+  expectSame(cast("f8E4M3FNUZ", "saturate "), {240, 240, 240, -240, 240});
+  expectSame(cast("f8E5M2", ""), {448, 448, 448, -kInfinity, kInfinity});
+  expectSame(cast("f8E5M2", "saturate "), {448, 448, 448, -57344, 57344});
+  expectSame(cast("f8E5M2FNUZ", ""), {448, 448, 448, kNan, kNan});
+}
+
 TEST_F(Elementwise, IntegersWrapInTheirOwnWidth) {
   auto binary = [&](const std::string &op, const std::string &type,
                     const Values &a, const Values &b) {

@@ -1,5 +1,5 @@
 // Branches and loops are run eagerly, too; more dimensions than tensors have
-// are refused.
+// are refused, and floats of 8 bits.
 
 // RUN: split-file %s %t
 // RUN: graph-compare %t/loop.mlir --runs=1 --verify --json | FileCheck %s
@@ -8,6 +8,17 @@
 
 // RUN: sh -c 'graph-compare %t/dimensions.mlir --runs=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=DIMENSIONS
 // DIMENSIONS: error: node 'wide' (graph.{{.*}}): eager execution is for tensors of at most 8 dimensions, not 9
+
+// RUN: sh -c 'graph-compare %t/float8.mlir --runs=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FLOAT8
+// FLOAT8: error: node 'narrow' (graph.cast): eager execution has no floats of 8 bits, found 2xf8E5M2; compile the model
+
+//--- float8.mlir
+func.func @main(%x: tensor<2xf32> {graph.name = "x"})
+    -> (tensor<2xf32> {graph.name = "y"}) {
+  %0 = graph.cast %x saturate : tensor<2xf32> to tensor<2xf8E5M2> loc("narrow")
+  %1 = graph.cast %0 : tensor<2xf8E5M2> to tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
 
 //--- loop.mlir
 func.func @main(%x: tensor<2xf32> {graph.name = "x"})

@@ -209,3 +209,17 @@ func.func @casts(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tens
   %3 = graph.cast %2 : tensor<4xbf16> to tensor<4xf32>
   return %1, %3 : tensor<4xbf16>, tensor<4xf32>
 }
+
+// -----
+
+// Floats of 8 bits come back as they were, but for infinities that are limited.
+// CHECK-LABEL: func.func @float8
+// CHECK: %[[A:.*]] = graph.cast %arg0 : tensor<4xf8E5M2> to tensor<4xf32>
+// CHECK: %[[B:.*]] = graph.cast %[[A]] saturate : tensor<4xf32> to tensor<4xf8E5M2>
+// CHECK: return %arg0, %[[B]]
+func.func @float8(%x: tensor<4xf8E5M2>) -> (tensor<4xf8E5M2>, tensor<4xf8E5M2>) {
+  %0 = graph.cast %x : tensor<4xf8E5M2> to tensor<4xf32>
+  %1 = graph.cast %0 : tensor<4xf32> to tensor<4xf8E5M2>
+  %2 = graph.cast %0 saturate : tensor<4xf32> to tensor<4xf8E5M2>
+  return %1, %2 : tensor<4xf8E5M2>, tensor<4xf8E5M2>
+}

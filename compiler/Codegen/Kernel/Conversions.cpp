@@ -79,7 +79,7 @@ Value convertOperand(OpBuilder &b, DispatchedKernel dispatched,
                      Convert convert) {
   auto [symbols, reader, dispatch] = dispatched;
   func::FuncOp kernel = createConversion(b, symbols, reader, "_pack",
-                                         graph::signless(from), convert);
+                                         graph::storageType(from), convert);
   Attribute device = reader->getAttr(graph::names::kDevice);
   if (device && !isOfConstants(source)) // @init is the CPU's.
     kernel->setAttr(graph::names::kDevice, device);

@@ -100,7 +100,7 @@ FailureOr<Value> lowerMatmul(graph::MatmulOp op, Emitter &e,
   Value sum = e.multiplyAdd(result.getShape(), accumulator, a, b, maps,
                             {hasUnsignedElements(op.getA().getType()),
                              hasUnsignedElements(op.getB().getType())});
-  return e.convert(sum, signless(result.getElementType()));
+  return e.convert(sum, storageType(result.getElementType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,7 +229,7 @@ Value emitConvolution(Emitter &e, Value x, Value weights,
   bool isDepthwise = c.groups > 1 && shape[1] == 1 && shape[0] == c.groups;
   Value sum = isDepthwise ? emitDepthwise(e, x, weights, result, c)
                           : emitDense(e, x, weights, result, c);
-  return e.convert(sum, signless(result.getElementType()));
+  return e.convert(sum, storageType(result.getElementType()));
 }
 
 FailureOr<Value> lowerConv(graph::ConvOp op, Emitter &e, ValueRange operands) {
@@ -310,7 +310,7 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
     roles.insert(roles.begin(), Role::Group);
   Value sum = convolve(e, shape, result.getElementType(), x, dy, maps, roles);
   return e.convert(e.reshape(sum, result.getShape()),
-                   signless(result.getElementType()));
+                   storageType(result.getElementType()));
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 // narrower than f32 are extended before it and rounded after it.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/Float8.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -210,15 +211,23 @@ FailureOr<Value> lowerGelu(graph::GeluOp op, Emitter &e, ValueRange operands) {
                    [=](Scalars &s, ValueRange v) { return formula(s, v[0]); });
 }
 
+Value castElement(Scalars &s, Value x, graph::CastOp op) {
+  Type from = getElementTypeOrSelf(op.getX()),
+       to = getElementTypeOrSelf(op.getY()), element = storageType(to);
+  if (graph::isFloat8(from))
+    x = decodeFloat8(s, x, from);
+  if (graph::isFloat8(to)) {
+    Type wide = from.isF64() ? from : s.b.getF32Type();
+    return encodeFloat8(s, s.convert(x, wide), to, op.getSaturate());
+  }
+  return op.getContract() ? s.convertWithin(x, element)
+                          : s.convert(x, element, to.isUnsignedInteger());
+}
+
 FailureOr<Value> lowerCast(graph::CastOp op, Emitter &e, ValueRange operands) {
-  Type element = signless(getElementTypeOrSelf(op.getType()));
-  bool toUnsigned = getElementTypeOrSelf(op.getType()).isUnsignedInteger();
-  bool contract = op.getContract();
-  return e.elementwise(shapeOf(operands[0]), element, operands,
-                       [=](Scalars &s, ValueRange v) {
-                         return contract ? s.convertWithin(v[0], element)
-                                         : s.convert(v[0], element, toUnsigned);
-                       });
+  return e.elementwise(
+      shapeOf(operands[0]), getElementTypeOrSelf(op.getType()), operands,
+      [=](Scalars &s, ValueRange v) { return castElement(s, v[0], op); });
 }
 
 Value compare(Scalars &s, ComparePredicate predicate, Value a, Value b) {

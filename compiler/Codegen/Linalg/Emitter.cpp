@@ -47,7 +47,7 @@ AffineMap Emitter::broadcast(Shape from, Shape to) {
 //===----------------------------------------------------------------------===//
 
 Value Emitter::empty(Shape shape, Type element) {
-  return tensor::EmptyOp::create(b, shape, signless(element));
+  return tensor::EmptyOp::create(b, shape, storageType(element));
 }
 
 Value Emitter::fill(Shape shape, Value scalar) {
@@ -88,7 +88,7 @@ static Value computeConstant(Scalars &s, TypedAttr value) {
 
 Value Emitter::formula(Type result, ValueRange operands, Body body) {
   auto type = cast<RankedTensorType>(result);
-  Type element = signless(type.getElementType());
+  Type element = storageType(type.getElementType());
   SmallVector<Value> inputs;
   for (Value operand : operands)
     if (!constantOf(operand))

@@ -141,7 +141,7 @@ void KernelFunction::collectOutputs() {
 void KernelFunction::build(StringRef name) {
   auto types = [](auto &&values) {
     return llvm::map_to_vector(
-        values, [](Value value) { return signless(value.getType()); });
+        values, [](Value value) { return storageType(value.getType()); });
   };
   OpBuilder builder(kernel.getContext());
   function = func::FuncOp::create(

@@ -57,7 +57,8 @@ static Type anyLength(Type type) {
   return RankedTensorType::get(ShapedType::kDynamic, tensor.getElementType());
 }
 
-/// Lowers the ops of `function` into `lowered`, whose tensors are signless.
+/// Lowers the ops of `function` into `lowered`, whose tensors are as they are
+/// stored.
 static LogicalResult lowerOps(func::FuncOp function, func::FuncOp lowered) {
   Block &block = function.getBody().front(), *body = lowered.addEntryBlock();
   llvm::DenseMap<Value, Value> values;
@@ -105,7 +106,7 @@ static FailureOr<func::FuncOp> lowerRow(func::FuncOp function) {
                               "elements at least, and single elements");
   OpBuilder b(function);
   auto plain = [](TypeRange types) {
-    return llvm::map_to_vector(types, signless);
+    return llvm::map_to_vector(types, storageType);
   };
   auto lowered =
       func::FuncOp::create(b, function.getLoc(), function.getName(),

@@ -28,16 +28,18 @@ FailureOr<Value> lowerConstant(graph::ConstantOp op, Emitter &e, ValueRange) {
   if (!elements || !elements.isSplat())
     return op.emitOpError("cannot lie in a kernel: only a constant with the "
                           "same value throughout can");
-  Type element = signless(elements.getElementType());
-  Scalars s = e.scalars();
-  Value scalar =
-      isa<FloatType>(element)
-          ? arith::ConstantOp::create(
-                e.b,
-                e.b.getFloatAttr(element, elements.getSplatValue<APFloat>()))
-                .getResult()
-          : s.integer(element, elements.getSplatValue<APInt>().getSExtValue());
-  return e.fill(elements.getType().getShape(), scalar);
+  Type element = storageType(elements.getElementType());
+  TypedAttr value;
+  if (isa<IntegerType>(elements.getElementType())) {
+    value = e.b.getIntegerAttr(element, elements.getSplatValue<APInt>());
+  } else {
+    auto number = elements.getSplatValue<APFloat>();
+    value = isa<FloatType>(element)
+                ? TypedAttr(e.b.getFloatAttr(element, number))
+                : e.b.getIntegerAttr(element, number.bitcastToAPInt());
+  }
+  return e.fill(elements.getType().getShape(),
+                arith::ConstantOp::create(e.b, value));
 }
 
 FailureOr<Value> lowerReshape(graph::ReshapeOp op, Emitter &e,
@@ -150,7 +152,7 @@ FailureOr<Value> lowerPad(graph::PadOp op, Emitter &e, ValueRange operands) {
 
 FailureOr<Value> lowerIota(graph::IotaOp op, Emitter &e, ValueRange) {
   auto type = cast<RankedTensorType>(op.getType());
-  Type element = signless(type.getElementType());
+  Type element = storageType(type.getElementType());
   Type i64 = e.b.getI64Type();
   return e.parallel(
       type.getShape(), element, {}, {}, [&](Scalars &s, ValueRange) {

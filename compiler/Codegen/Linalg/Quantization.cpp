@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Linalg/Float8.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -59,28 +60,55 @@ Value quantize(Scalars &s, Value x, Value scale, Value zero, IntegerType type) {
     low = s.sub(low, shift);
     high = s.sub(high, shift);
   }
-  Value rounded = s.convert(
-      roundToBits(s, clamp(s, divide(s, x, scale), low, high)), signless(type));
+  Value rounded =
+      s.convert(roundToBits(s, clamp(s, divide(s, x, scale), low, high)),
+                storageType(type));
   return zero ? s.add(rounded, zero) : rounded;
+}
+
+/// x / scale + zero point, as a byte.
+Value quantizeToFloat8(Scalars &s, Value x, Value scale, Value zero,
+                       Type type) {
+  Value y = divide(s, x, scale);
+  if (zero)
+    y = s.add(y, s.convert(decodeFloat8(s, zero, type), y.getType()));
+  return encodeFloat8(s, y, type, /*saturate=*/true);
 }
 
 FailureOr<Value> lowerQuantize(graph::QuantizeOp op, Emitter &e,
                                ValueRange operands) {
-  auto type = cast<IntegerType>(getElementTypeOrSelf(op.getType()));
+  Type type = getElementTypeOrSelf(op.getType());
   return e.formula(op.getType(), operands, [&](Scalars &s, ValueRange v) {
     Value zero = v.size() > 2 && !isZero(v[2]) ? v[2] : Value();
-    return quantize(s, v[0], v[1], zero, type);
+    return graph::isFloat8(type)
+               ? quantizeToFloat8(s, v[0], v[1], zero, type)
+               : quantize(s, v[0], v[1], zero, cast<IntegerType>(type));
   });
+}
+
+/// x - zero point as a float.
+Value centre(Scalars &s, Value x, Value zero, FloatType to) {
+  Type i32 = s.b.getI32Type();
+  x = s.convert(x, i32);
+  if (zero)
+    x = s.sub(x, s.convert(zero, i32));
+  return arith::SIToFPOp::create(s.b, to, x);
+}
+
+Value centreFloat8(Scalars &s, Value x, Value zero, Type type, FloatType to) {
+  x = s.convert(decodeFloat8(s, x, type), to);
+  return zero ? s.sub(x, s.convert(decodeFloat8(s, zero, type), to)) : x;
 }
 
 FailureOr<Value> lowerDequantize(graph::DequantizeOp op, Emitter &e,
                                  ValueRange operands) {
+  Type type = getElementTypeOrSelf(op.getX().getType());
   return e.formula(op.getType(), operands, [&](Scalars &s, ValueRange v) {
-    Type i32 = s.b.getI32Type();
-    Value x = s.convert(v[0], i32);
-    if (v.size() > 2 && !isZero(v[2]))
-      x = s.sub(x, s.convert(v[2], i32));
-    return s.mul(arith::SIToFPOp::create(s.b, v[1].getType(), x), v[1]);
+    Value zero = v.size() > 2 && !isZero(v[2]) ? v[2] : Value();
+    auto to = cast<FloatType>(v[1].getType());
+    Value x = graph::isFloat8(type) ? centreFloat8(s, v[0], zero, type, to)
+                                    : centre(s, v[0], zero, to);
+    return s.mul(x, v[1]);
   });
 }
 

@@ -17,7 +17,7 @@ namespace tinh::codegen {
 Type computeType(Type element) {
   if (element.isF16() || element.isBF16())
     return Float32Type::get(element.getContext());
-  return signless(element);
+  return storageType(element);
 }
 
 Type accumulatorType(Type element) {

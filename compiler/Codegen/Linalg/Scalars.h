@@ -8,7 +8,8 @@
 //
 // What the bodies of linalg.generic ops are built with: arithmetic on signless
 // scalars whose signedness is known from the graph's type. Two signed formats
-// narrower than they should be for arithmetic (f16, bf16) are computed in f32.
+// narrower than they should be for arithmetic (f16, bf16) are computed in f32;
+// floats of 8 bits (Float8.h) are bytes here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_LINALG_SCALARS_H
@@ -21,7 +22,7 @@
 
 namespace tinh::codegen {
 
-using graph::signless;
+using graph::storageType;
 
 /// The type that sums and products of `element` are accumulated in: f32 for
 /// narrower floats, i32 for narrower integers, else `element`.

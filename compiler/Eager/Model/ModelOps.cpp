@@ -41,18 +41,28 @@ size_t ModelOps::number(Value value) {
                   .str());
 }
 
+static void checkType(mlir::Operation *op, Type tensorType) {
+  auto type = cast<RankedTensorType>(tensorType);
+  if (type.getRank() > TINH_MAX_RANK)
+    refuse(op, "eager execution is for tensors of at most " +
+                   Twine(TINH_MAX_RANK) + " dimensions, not " +
+                   Twine(type.getRank()));
+  if (graph::isFloat8(type.getElementType()))
+    refuse(op, "eager execution has no floats of 8 bits, found " +
+                   graph::shapeToString(type) + "; compile the model");
+}
+
 ModelOps::Op ModelOps::describe(mlir::Operation *op) {
   Op described{op, {}, {}, {}, {}};
   names.push_back(graph::nodeName(op->getLoc()).str());
   described.call.name = names.back().c_str();
-  for (Value operand : op->getOperands())
+  for (Value operand : op->getOperands()) {
+    checkType(op, operand.getType());
     described.in.push_back(number(operand));
+  }
   for (Value result : op->getResults()) {
+    checkType(op, result.getType());
     auto type = cast<RankedTensorType>(result.getType());
-    if (type.getRank() > TINH_MAX_RANK)
-      refuse(op, "eager execution is for tensors of at most " +
-                     Twine(TINH_MAX_RANK) + " dimensions, not " +
-                     Twine(type.getRank()));
     described.out.push_back(number(result));
     described.types.emplace_back(dtypeOf(type.getElementType()),
                                  dimsOf(type.getShape()));
@@ -63,6 +73,7 @@ ModelOps::Op ModelOps::describe(mlir::Operation *op) {
 /// A constant in a file is read where the file is mapped.
 void ModelOps::addConstant(mlir::Operation *op) {
   auto constant = cast<graph::ConstantOp>(op);
+  checkType(op, constant.getType());
   auto type = cast<RankedTensorType>(constant.getType());
   TypedAttr elements = graph::elementsOf(constant.getValue());
   ArrayRef<char> bytes;

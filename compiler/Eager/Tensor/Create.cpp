@@ -65,7 +65,9 @@ static Tensor constantLike(const Tensor &x, const Number &value,
 }
 
 Tensor tinh::empty_like(const Tensor &x, std::optional<DType> dtype, At at) {
-  const TensorImpl &impl = use(x, {"empty_like", at});
+  Call call{"empty_like", at};
+  const TensorImpl &impl = use(x, call);
+  requireDType(dtype.value_or(impl.dtype), call);
   Tensor out = makeTensor(dtype.value_or(impl.dtype), impl.sizes);
   placeOn(deviceOf(impl), *TensorAccess::get(out));
   return out;

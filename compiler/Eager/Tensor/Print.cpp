@@ -60,8 +60,9 @@ static PrintedNumber loadNumber(const char *at, tinh_dtype_t dtype) {
     return {load<float>(at), 0};
   case TINH_DTYPE_F64:
     return {load<double>(at), 0};
+  default: // Tensors have no others.
+    __builtin_unreachable();
   }
-  __builtin_unreachable();
 }
 
 //===----------------------------------------------------------------------===//

@@ -68,6 +68,8 @@ constexpr Table kTable = makeTable();
 } // namespace
 
 tinh_dtype_t eager::promote(tinh_dtype_t a, tinh_dtype_t b, const Call &call) {
+  requireDType(a, call);
+  requireDType(b, call);
   uint8_t result = kTable[a][b];
   if (result == kNoCommonDType)
     fail(call, "no integer dtype holds both ", DType(a), " and ", DType(b),

@@ -138,7 +138,14 @@ bool eager::isContiguous(const TensorImpl &x) {
   return true;
 }
 
+void eager::requireDType(tinh_dtype_t dtype, const Call &call) {
+  if (dtype > TINH_DTYPE_F64)
+    fail(call, "tensors have no elements of ", tinh_dtype_name(dtype),
+         ", which compiled models alone store; take float32 or float16");
+}
+
 Dims eager::checkedSizes(const IntArray &shape, DType dtype, const Call &call) {
+  requireDType(dtype, call);
   if (shape.size() > TINH_MAX_RANK)
     fail(call, "shape ", shape, " has ", shape.size(),
          " dimensions; tensors have at most ", TINH_MAX_RANK);
@@ -241,6 +248,7 @@ void eager::fill(TensorImpl &out, const Scalar &value, const Call &call) {
 }
 
 Tensor eager::copied(const TensorImpl &x, DType dtype, const Call &call) {
+  requireDType(dtype, call);
   Tensor out = makeTensor(dtype, x.sizes);
   copyInto(*TensorAccess::get(out), x, call);
   return out;
@@ -251,6 +259,7 @@ Tensor eager::converted(const TensorImpl &x, DType dtype, const Call &call) {
 }
 
 Tensor eager::filled(const Dims &sizes, const Scalar &value, const Call &call) {
+  requireDType(value.dtype, call);
   Tensor out = makeTensor(value.dtype, sizes);
   fill(*TensorAccess::get(out), value, call);
   return out;

@@ -99,6 +99,9 @@ inline IntArray toArray(const Dims &dims) {
 /// overflow.
 Dims checkedSizes(const IntArray &shape, DType dtype, const Call &call);
 
+/// Throws if tensors have no elements of `dtype`: floats of 8 bits.
+void requireDType(tinh_dtype_t dtype, const Call &call);
+
 /// 0 ≤ axis < rank (or ≤ rank, for a new dimension), from one that may be
 /// negative.
 int64_t checkedAxis(int64_t axis, int64_t rank, const Call &call);

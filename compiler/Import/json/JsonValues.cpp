@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tinh::json {
@@ -142,6 +144,10 @@ Type parseDtype(StringRef name, MLIRContext *context) {
       .Case("f32", b.getF32Type())
       .Case("f16", b.getF16Type())
       .Case("bf16", b.getBF16Type())
+      .Case("f8e4m3fn", Float8E4M3FNType::get(context))
+      .Case("f8e4m3fnuz", Float8E4M3FNUZType::get(context))
+      .Case("f8e5m2", Float8E5M2Type::get(context))
+      .Case("f8e5m2fnuz", Float8E5M2FNUZType::get(context))
       .Case("i64", b.getI64Type())
       .Case("i32", b.getI32Type())
       .Case("i16", b.getIntegerType(16))
@@ -167,10 +173,17 @@ StringRef formatDtype(Type element) {
 
 namespace {
 
+/// A number; none if it is beyond a type that has no infinities.
+Attribute floatAttribute(FloatType type, double number) {
+  auto value = FloatAttr::get(type, number);
+  bool isBeyond = value.getValue().isNaN() && !std::isnan(number);
+  return isBeyond ? Attribute() : value;
+}
+
 /// A float: a number, or one of the strings that JSON has no numbers for.
 Attribute floatElement(const Json &value, FloatType type) {
   if (value.is_number())
-    return FloatAttr::get(type, value.get<double>());
+    return floatAttribute(type, value.get<double>());
   if (!value.is_string())
     return {};
   double number =
@@ -179,7 +192,7 @@ Attribute floatElement(const Json &value, FloatType type) {
           .Case("inf", std::numeric_limits<double>::infinity())
           .Case("-inf", -std::numeric_limits<double>::infinity())
           .Default(0);
-  return number == 0 ? Attribute() : FloatAttr::get(type, number);
+  return number == 0 ? Attribute() : floatAttribute(type, number);
 }
 
 Attribute integerElement(const Json &value, IntegerType type) {

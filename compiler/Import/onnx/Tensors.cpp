@@ -33,6 +33,14 @@ Type convertElementType(int dataType, MLIRContext *context) {
     return Float16Type::get(context);
   case TensorProto::BFLOAT16:
     return BFloat16Type::get(context);
+  case TensorProto::FLOAT8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case TensorProto::FLOAT8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case TensorProto::FLOAT8E5M2:
+    return Float8E5M2Type::get(context);
+  case TensorProto::FLOAT8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
   case TensorProto::BOOL:
     return integer(1);
   case TensorProto::INT8:

@@ -144,6 +144,41 @@ func.func @main(%a: tensor<5xf64>) -> tensor<5xbf16> {
 
 // -----
 
+// Floats of 8 bits are bytes: they are made by integers, from f64 at once, which
+// rounds once.
+
+// CHECK-LABEL: func.func private
+// CHECK-SAME: (%{{.*}}: tensor<5xf64>) -> tensor<5xi8>
+// CHECK: ^bb0(%[[X:.*]]: f64, %{{.*}}: i8):
+// CHECK: arith.bitcast %[[X]] : f64 to i64
+// CHECK-NOT: arith.truncf
+// CHECK: arith.trunci %{{.*}} : i64 to i8
+func.func @main(%a: tensor<5xf64>) -> tensor<5xf8E4M3FN> {
+  %r = graph.kernel (%a_ = %a) : (tensor<5xf64>) -> tensor<5xf8E4M3FN> {
+    %y = graph.cast %a_ saturate : tensor<5xf64> to tensor<5xf8E4M3FN>
+    graph.yield %y : tensor<5xf8E4M3FN>
+  }
+  return %r : tensor<5xf8E4M3FN>
+}
+
+// -----
+
+// A constant of them is one, too.
+
+// CHECK-LABEL: func.func private
+// CHECK-SAME: (%{{.*}}: tensor<3xi8>) -> tensor<5xi8>
+// CHECK: arith.constant 60 : i8
+func.func @main(%a: tensor<3xf8E4M3FN>) -> tensor<5xf8E4M3FN> {
+  %r = graph.kernel (%a_ = %a) : (tensor<3xf8E4M3FN>) -> tensor<5xf8E4M3FN> {
+    %v = graph.constant dense<1.5> : tensor<f8E4M3FN>
+    %y = graph.pad %a_, %v low [1] high [1] constant : tensor<3xf8E4M3FN>, tensor<f8E4M3FN> -> tensor<5xf8E4M3FN>
+    graph.yield %y : tensor<5xf8E4M3FN>
+  }
+  return %r : tensor<5xf8E4M3FN>
+}
+
+// -----
+
 // sigmoid
 
 // CHECK-LABEL: func.func private

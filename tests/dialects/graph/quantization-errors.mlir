@@ -65,3 +65,51 @@ func.func @f(%x: tensor<4x3xui8>) -> tensor<8x3xi8> {
   %y = graph.unpack_int4 %x axis 1 : tensor<4x3xui8> -> tensor<8x3xi8>
   return %y : tensor<8x3xi8>
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of numbers to compute with (of f8, which is for storage, a cast makes some), but got 'tensor<4xf8E4M3FN>'}}
+  %z = graph.add %x, %y : tensor<4xf8E4M3FN>, tensor<4xf8E4M3FN> -> tensor<4xf8E4M3FN>
+  return %z : tensor<4xf8E4M3FN>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of f64, f32, f16 or bf16, but got 'tensor<4xf8E5M2>'}}
+  %y = graph.exp %x : tensor<4xf8E5M2>
+  return %y : tensor<4xf8E5M2>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf8E5M2>, %i: tensor<2xi64>, %u: tensor<2x3xf8E5M2>) -> tensor<4x3xf8E5M2> {
+  // expected-error @+1 {{graph.scatter: 4x3xf8E5M2 is for storage and can only be assigned to; cast it before it is computed with}}
+  %y = graph.scatter add %x, %i, %u axis 0 : tensor<4x3xf8E5M2>, tensor<2xi64>, tensor<2x3xf8E5M2>
+  return %y : tensor<4x3xf8E5M2>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf16> {
+  // expected-error @+1 {{only casts to floats of 8 bits saturate, found 'f16'}}
+  %y = graph.cast %x saturate : tensor<4xf32> to tensor<4xf16>
+  return %y : tensor<4xf16>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf8E5M2> {
+  // expected-error @+1 {{floats of 8 bits are rounded where they are made, found a cast from 'f32' to 'f8E5M2' that may contract}}
+  %y = graph.cast %x contract : tensor<4xf32> to tensor<4xf8E5M2>
+  return %y : tensor<4xf8E5M2>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf8E5M2>, %s: tensor<f32>, %z: tensor<f8E4M3FN>) -> tensor<4x3xf32> {
+  // expected-error @+1 {{expected a zero point of 'f8E5M2', found 'f8E4M3FN'}}
+  %y = graph.dequantize %x scale %s zero_point %z : tensor<4x3xf8E5M2>, tensor<f32>, tensor<f8E4M3FN> -> tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}

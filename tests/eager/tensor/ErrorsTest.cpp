@@ -133,6 +133,21 @@ TEST(Errors, ItemsThatAreNotOne) {
                zeros({1ll << 40, 1ll << 40}));
 }
 
+TEST(Errors, DTypesOfCompiledModelsAlone) {
+  Tensor x = zeros(3);
+  for (DType dtype : {TINH_DTYPE_F8E4M3FN, TINH_DTYPE_F8E5M2FNUZ}) {
+    uint8_t bytes[3] = {};
+    std::string why =
+        std::string("tensors have no elements of ") + dtype.name() + ", which";
+    EXPECT_ERROR("zeros", why, zeros(3, dtype));
+    EXPECT_ERROR("from_data", why, from_bytes(bytes, {3}, dtype));
+    EXPECT_ERROR("to", why, x.to(dtype));
+    EXPECT_ERROR("ones_like", why, ones_like(x, dtype));
+    EXPECT_ERROR("empty_like", why, empty_like(x, dtype));
+    EXPECT_ERROR("promote_types", why, promote_types(float32, dtype));
+  }
+}
+
 TEST(Errors, DLPackThatCannotBeShared) {
   float data[2] = {};
   int64_t shape[] = {2}, strides[] = {-1};

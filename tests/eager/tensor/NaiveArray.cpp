@@ -49,8 +49,9 @@ Element eager::loadElement(const void *at, tinh_dtype_t dtype) {
     return {load<float>(at), 0};
   case TINH_DTYPE_F64:
     return {load<double>(at), 0};
+  default: // Tensors have no others.
+    __builtin_unreachable();
   }
-  __builtin_unreachable();
 }
 
 void eager::storeElement(void *address, tinh_dtype_t dtype,

@@ -9,6 +9,7 @@ from op_cases import (
     contractions,
     quantization,
     bf16,
+    float8,
     pooling,
     reductions,
     normalizations,

@@ -5,6 +5,7 @@
 
 import math
 
+import ml_dtypes
 import numpy as np
 
 DTYPES = {
@@ -20,6 +21,10 @@ DTYPES = {
     "ui32": np.uint32,
     "ui16": np.uint16,
     "ui8": np.uint8,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
 }
 NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Export/onnx/NodeWriter.h"
 
+#include "compiler/Import/onnx/Tensors.h"
+
 using namespace mlir;
 
 namespace tinh::onnx {
@@ -52,10 +54,13 @@ Tensor gelu(NodeWriter &w, graph::GeluOp op) {
                 {attribute("approximate", approximate)});
 }
 
-Tensor castTo(NodeWriter &w) {
-  Tensor x = w.operand(0);
+Tensor castTo(NodeWriter &w, graph::CastOp op) {
   Type element = w.type().getElementType();
-  return w.cast(x, element);
+  if (op.getSaturate() || !graph::isFloat8(element))
+    return w.cast(w.operand(0), element);
+  return w.node("Cast", w.operand(0), w.type(),
+                {attribute("to", int64_t(findElementType(element))),
+                 attribute("saturate", int64_t(0))});
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,7 +219,6 @@ ArrayRef<OpEntry> elementwiseWriters() {
       {"graph.asinh", same, "Asinh"},
       {"graph.atan", same, "Atan"},
       {"graph.atanh", same, "Atanh"},
-      {"graph.cast", castTo},
       {"graph.ceil", same, "Ceil"},
       {"graph.cos", same, "Cos"},
       {"graph.cosh", same, "Cosh"},
@@ -249,6 +253,7 @@ ArrayRef<OpEntry> elementwiseWriters() {
       {"graph.tanh", same, "Tanh"},
       {"graph.where", same, "Where"},
       {"graph.xor", logic, "Xor"},
+      entry<graph::CastOp, castTo>(),
       entry<graph::CompareOp, compare>(),
       entry<graph::GeluOp, gelu>(),
       entry<graph::MaxOp, extremum<graph::MaxOp>>(),

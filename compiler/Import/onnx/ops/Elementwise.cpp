@@ -105,16 +105,22 @@ Results choose(NodeBuilder &b) {
 
 Results identity(NodeBuilder &b) { return {b.input(0)}; }
 
+/// What is beyond the range of a float of 8 bits is limited, unless a node says
+/// otherwise.
+Value castElements(NodeBuilder &b, Type to) {
+  return b.cast(b.input(0), to, b.intAttribute("saturate", 1) != 0);
+}
+
 Results castTo(NodeBuilder &b) {
   if (!b.hasAttribute("to"))
     return {b.fail("attribute to is missing")};
-  return {b.cast(b.input(0), b.elementType(b.intAttribute("to", 0)))};
+  return {castElements(b, b.elementType(b.intAttribute("to", 0)))};
 }
 
 Results castLike(NodeBuilder &b) {
   if (hasFourBits(b.inputType(1)))
-    return {b.cast(b.input(0), b.elementType(b.inputType(1)))};
-  return {b.cast(b.input(0), b.element(b.input(1)))};
+    return {castElements(b, b.elementType(b.inputType(1)))};
+  return {castElements(b, b.element(b.input(1)))};
 }
 
 /// The share that a Dropout drops in training; nothing, with an error, if it is

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A quantised tensor is integers q that stand for (q - zero point) · scale,
-// with one scale and zero point, or one for each index of an axis, or one for
-// each block of indices along it. Products of quantised tensors are computed in
-// i32, exactly.
+// A quantised tensor is integers q, or floats of 8 bits, that stand for
+// (q - zero point) · scale, with one scale and zero point, or one for each
+// index of an axis, or one for each block of indices along it. Products of
+// quantised integers are computed in i32, exactly.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
@@ -133,21 +133,34 @@ Value centre(NodeBuilder &b, Value x, int zeroPoint, int64_t axis) {
   return alignment ? b.sub(y, b.reshape(zero, alignment->parameters)) : Value();
 }
 
-/// Floats as the nearest integers of a type, in units of a scale.
-Value quantize(NodeBuilder &b, const Quantized &q, Type element) {
+bool isQuantized(Type element) {
   auto integer = dyn_cast_or_null<IntegerType>(element);
-  if (!integer || (integer.getWidth() != 8 && integer.getWidth() != 16)) {
+  return integer ? integer.getWidth() == 8 || integer.getWidth() == 16
+                 : element && graph::isFloat8(element);
+}
+
+/// Floats as the nearest elements of a type, in units of a scale. What is
+/// beyond the range of floats of 8 bits may become infinite, or NaN.
+Value quantize(NodeBuilder &b, const Quantized &q, Type element,
+               bool saturate = true) {
+  if (!isQuantized(element)) {
     std::string found = "none";
     if (element)
       llvm::raw_string_ostream(found = "") << element;
-    return b.fail("expected integers of 8 or 16 bits as quantised elements, "
-                  "found " +
+    return b.fail("expected integers of 8 or 16 bits, or floats of 8, as "
+                  "quantised elements, found " +
                   found);
   }
   Type float32 = b.graph.raw().getF32Type();
   Type precision = b.element(q.scale).isF64() ? b.element(q.scale) : float32;
-  SmallVector<Value> operands{b.cast(q.x, precision),
-                              b.cast(q.scale, precision)};
+  Value x = b.cast(q.x, precision), scale = b.cast(q.scale, precision);
+  if (!saturate && graph::isFloat8(element)) {
+    Value y = b.div(x, scale);
+    if (q.zeroPoint)
+      y = b.add(y, b.cast(q.zeroPoint, precision));
+    return b.cast(y, element);
+  }
+  SmallVector<Value> operands{x, scale};
   if (q.zeroPoint)
     operands.push_back(q.zeroPoint);
   return b.create<graph::QuantizeOp>(operands, {}, b.type(q.x).clone(element));
@@ -182,7 +195,7 @@ Results quantizeLinear(NodeBuilder &b) {
                       : b.element(q->zeroPoint);
   if (!element) // Which says that there is none.
     return {b.cast(x, b.elementType(type))};
-  Value y = quantize(b, *q, element);
+  Value y = quantize(b, *q, element, b.intAttribute("saturate", 1) != 0);
   if (hasFourBits(type))
     y = limitToFourBits(b, y);
   return {b.reshape(y, Ints(b.shape(x)))};
