@@ -108,8 +108,8 @@ Value createSplat(OpBuilder &builder, Location location, RankedTensorType type,
 
 bool isOfBytes(Operation *op) {
   auto dequantize = dyn_cast<graph::DequantizeOp>(op);
-  return dequantize &&
-         tensorType(dequantize.getX()).getElementType().isInteger(8);
+  return dequantize && graph::elementSize(getElementTypeOrSelf(
+                           dequantize.getX().getType())) == 1;
 }
 
 bool isWidening(graph::CastOp cast) {

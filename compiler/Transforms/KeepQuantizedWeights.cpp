@@ -51,6 +51,14 @@ bool readsFloats(MatmulOp op) {
          tensorType(op.getB()).getRank() == 2 && !mayRunOnGpu(op);
 }
 
+/// Whether products make floats of what `dequantize` reads: bytes, those of
+/// 8-bit floats without a zero point.
+bool isOfWeights(DequantizeOp dequantize) {
+  Value zero = dequantize.getZeroPoint();
+  bool isFloat = isFloat8(tensorType(dequantize.getX()).getElementType());
+  return isOfBytes(dequantize) && (!isFloat || !zero || isSplatOf(zero, 0));
+}
+
 /// Whether numbers are whole words of 32 bits along the depth, and vectors of
 /// columns.
 bool areWords(ArrayRef<int64_t> shape, bool hasFourBits) {
@@ -108,7 +116,7 @@ DequantizeOp WeightsKeeper::findDequantize() {
   if (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getX();
   auto dequantize = value.getDefiningOp<DequantizeOp>();
-  if (!dequantize || !isOfBytes(dequantize) ||
+  if (!dequantize || !isOfWeights(dequantize) ||
       !tensorType(value).getElementType().isF32() || matrix.size() != 2 ||
       !llvm::all_of(dequantize->getOperands(), isConstantExpression))
     return {};
@@ -237,7 +245,7 @@ SmallVector<Operation *> quantizedWeightsOf(MatmulOp op) {
     value = reshape.getX();
   }
   auto dequantize = value.getDefiningOp<DequantizeOp>();
-  if (!dequantize || !isOfBytes(dequantize) || !isConstantExpression(value))
+  if (!dequantize || !isOfWeights(dequantize) || !isConstantExpression(value))
     return {};
   ops.push_back(dequantize);
   ArrayRef<int64_t> shape = shapeOf(value);

@@ -1,7 +1,8 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of floats with weights of 4 and 8 bits, against NumPy in f64.
+"""Products of floats with weights of 4 and 8 bits, floats of 8 bits among them,
+against NumPy in f64.
 
 usage: PYTHONPATH=tests/support python tests/end-to-end/quantized_weights_test.py
            BIN_DIR [unittest's options]
@@ -17,6 +18,12 @@ import tool_test
 # CPUs with AVX-512, emulated where this one has none, and with AVX2 alone.
 CPUS = ("emulated+icelake-server", "x86-64-v3")
 ROWS = (1, 3, 7, 40)
+FLOATS = (
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e4m3fnuz,
+    ml_dtypes.float8_e5m2,
+    ml_dtypes.float8_e5m2fnuz,
+)
 
 
 def info(name, shape):
@@ -130,9 +137,13 @@ class QuantizedWeightsTest(tool_test.ToolTest):
         """A product with weights [128, 72] or, transposed, [72, 128]."""
         depth, columns = 128, 72
         shape = (columns, depth) if transpose else (depth, columns)
-        limits = ml_dtypes.iinfo(dtype)
-        integers = lambda s: self.rng.integers(limits.min, int(limits.max) + 1, s)
-        q, zero = integers(shape), integers(scale.shape)
+        if dtype in FLOATS:
+            q = self.rng.standard_normal(shape).astype(dtype).astype(np.float64)
+            zero = np.zeros(scale.shape)
+        else:
+            limits = ml_dtypes.iinfo(dtype)
+            integers = lambda s: self.rng.integers(limits.min, int(limits.max) + 1, s)
+            q, zero = integers(shape), integers(scale.shape)
         axis = 1 if transpose else 0
         constants = {"q": q.astype(dtype), "s": scale, "z": zero.astype(dtype)}
         attributes = {"axis": axis, "block_size": block}
@@ -151,7 +162,7 @@ class QuantizedWeightsTest(tool_test.ToolTest):
         return proto, self.rows(rows, depth), w.T if transpose else w
 
     def test_dequantize_linear(self):
-        for dtype in (np.int8, np.uint8, ml_dtypes.int4, ml_dtypes.uint4):
+        for dtype in (np.int8, np.uint8, ml_dtypes.int4, ml_dtypes.uint4, *FLOATS):
             for rows in (1, 20):
                 for transpose in (False, True):
                     blocks = (72, 4) if transpose else (4, 72)
@@ -178,6 +189,20 @@ class QuantizedWeightsTest(tool_test.ToolTest):
         self.assertProduct(proto, self.rows(1, 8), q.astype(np.float32) * constants["s"])
 
     # What is kept
+
+    def test_artifacts_hold_floats_of_8_bits(self):
+        for dtype in FLOATS:
+            q = self.rng.standard_normal((1024, 512)).astype(dtype)
+            constants = {"q": q, "s": self.scales(512)}
+            nodes = [
+                helper.make_node("DequantizeLinear", ["q", "s"], ["w"], axis=1),
+                helper.make_node("MatMul", ["x", "w"], ["y"]),
+            ]
+            proto = model(nodes, [1, 1024], [1, 512], constants)
+            onnx.save(proto, self.folder / "m.onnx")
+            self.compile("m.onnx", "m.so")
+            size = (self.folder / "m.so").stat().st_size
+            self.assertLess(abs(size - 1024 * 512 - 512 * 4), 32768)
 
     def test_artifacts_hold_integers(self):
         for bits in (4, 8):

@@ -72,3 +72,35 @@ func.func @others(%x: tensor<1x6xf32>, %y: tensor<1x8xf32>, %v: tensor<8x16xi8>)
   %5 = graph.matmul %y, %2 : tensor<1x8xf32>, tensor<8x16xf32> -> tensor<1x16xf32>
   return %3, %4, %5 : tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>
 }
+
+// -----
+
+// Floats of 8 bits stay bytes, too, if they have no zero point but 0.
+// CHECK-LABEL: func.func @float8
+// CHECK:         graph.dequantize %{{.*}} scale %{{.*}} zero_point %{{.*}} : tensor<16x16xf8E5M2>, tensor<1x16xf32>, tensor<f8E5M2>
+// CHECK-NEXT:    graph.matmul
+// KERNEL-LABEL: func.func @float8
+// KERNEL:        graph.kernel
+// KERNEL:          graph.dequantize
+// KERNEL-NEXT:     graph.matmul
+func.func @float8(%x: tensor<1x16xf32>) -> tensor<1x16xf32> {
+  %q = graph.constant #graph.external<"w", 0, 256> : tensor<16x16xf8E5M2>
+  %s = graph.constant #graph.external<"w", 256, 4> : tensor<f32>
+  %z = graph.constant dense<0.0> : tensor<f8E5M2>
+  %0 = graph.dequantize %q scale %s zero_point %z : tensor<16x16xf8E5M2>, tensor<f32>, tensor<f8E5M2> -> tensor<16x16xf32>
+  %y = graph.matmul %x, %0 : tensor<1x16xf32>, tensor<16x16xf32> -> tensor<1x16xf32>
+  return %y : tensor<1x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @float8_with_zero_point
+// CHECK:         graph.dequantize %{{.*}} scale %{{.*}} zero_point %{{.*}} : tensor<16x16xf8E5M2>, tensor<f32>, tensor<f8E5M2>
+func.func @float8_with_zero_point(%x: tensor<1x16xf32>) -> tensor<1x16xf32> {
+  %q = graph.constant #graph.external<"w", 0, 256> : tensor<16x16xf8E5M2>
+  %s = graph.constant #graph.external<"w", 256, 4> : tensor<f32>
+  %z = graph.constant dense<1.5> : tensor<f8E5M2>
+  %0 = graph.dequantize %q scale %s zero_point %z : tensor<16x16xf8E5M2>, tensor<f32>, tensor<f8E5M2> -> tensor<16x16xf32>
+  %y = graph.matmul %x, %0 : tensor<1x16xf32>, tensor<16x16xf32> -> tensor<1x16xf32>
+  return %y : tensor<1x16xf32>
+}

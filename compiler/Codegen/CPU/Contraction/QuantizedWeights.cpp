@@ -49,6 +49,32 @@ static std::optional<int64_t> extendedConstant(Value value) {
                                         : number.getSExtValue();
 }
 
+/// Takes f(byte) · scale apart, where other things than the byte are constants.
+static std::optional<QuantizedWeights> matchDecode(linalg::GenericOp op,
+                                                   BlockArgument scale) {
+  if (op.getNumDpsInputs() != 2 || !scale.hasOneUse() ||
+      scale.getArgNumber() > 1)
+    return std::nullopt;
+  BlockArgument byte = op.getBody()->getArgument(1 - scale.getArgNumber()),
+                init = op.getBody()->getArgument(2);
+  bool isOfByte =
+      byte.getType().isInteger(8) && init.use_empty() &&
+      llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+        return isa<arith::ArithDialect>(inner.getDialect());
+      });
+  if (!isOfByte)
+    return std::nullopt;
+  OpOperand *q = &op->getOpOperand(byte.getArgNumber());
+  return QuantizedWeights{op,
+                          q->get(),
+                          8,
+                          /*isUnsigned=*/true,
+                          &op->getOpOperand(scale.getArgNumber()),
+                          nullptr,
+                          0,
+                          byte};
+}
+
 /// Takes (q - zero point) · scale apart.
 static std::optional<QuantizedWeights> matchDequantize(linalg::GenericOp op) {
   auto product = yielded<arith::MulFOp>(op);
@@ -56,9 +82,11 @@ static std::optional<QuantizedWeights> matchDequantize(linalg::GenericOp op) {
       product ? product.getLhs().getDefiningOp<arith::SIToFPOp>() : nullptr;
   auto scale =
       product ? dyn_cast<BlockArgument>(product.getRhs()) : BlockArgument();
-  if (!floats || !scale || scale.getOwner() != op.getBody())
+  if (!scale || scale.getOwner() != op.getBody())
     return std::nullopt;
-  QuantizedWeights w{op, {}, 8, false, nullptr, nullptr, 0};
+  if (!floats)
+    return matchDecode(op, scale);
+  QuantizedWeights w{op, {}, 8, false, nullptr, nullptr, 0, {}};
   w.scale = &op->getOpOperand(scale.getArgNumber());
   Value integer = floats.getIn();
   if (auto difference = integer.getDefiningOp<arith::SubIOp>()) {
@@ -149,7 +177,8 @@ std::optional<QuantizedWeights> findQuantizedWeights(const Product &p) {
   auto w = matchDequantize(op);
   if (!w || !isOfBlocks(op, w->scale) || !isOfBlocks(op, w->zeroPoint))
     return std::nullopt;
-  matchUnpack(*w);
+  if (!w->decoded)
+    matchUnpack(*w);
   return p.extents[p.depth.back()] % w->perWord() == 0 ? w : std::nullopt;
 }
 

@@ -31,6 +31,9 @@ struct QuantizedWeights {
   mlir::OpOperand *scale;
   mlir::OpOperand *zeroPoint; ///< Null if it is a constant:
   int64_t constantZero;
+  /// The byte that the body makes a float of, such as one of 8 bits, for which
+  /// (q - zero point) is not it; null if it is.
+  mlir::BlockArgument decoded;
 
   int64_t perWord() const { return 32 / bits; }
   /// How they lie in panels of so many columns.

@@ -10,7 +10,8 @@
 // a block are those of x · (q - zero point): its scale is one factor for all of
 // them. With AVX-512 a permutation looks up numbers of 4 bits in a table of 16
 // floats: it ignores the higher bits, so that a shift and a permutation are all
-// that a step takes. For many rows, weights are stored in scratch memory, a
+// that a step takes. Floats of 8 bits are made wider by the body of what
+// dequantises them. For many rows, weights are stored in scratch memory, a
 // panel at a time, and tiles read them as any others.
 //
 //===----------------------------------------------------------------------===//
@@ -56,6 +57,8 @@ public:
     if (looksUp)
       return lookUp(i ? shift<arith::ShRUIOp>(words, 4 * i) : words);
     Value number = extract(words, i);
+    if (w.decoded)
+      return decode(number);
     if (w.constantZero && !flips)
       number = arith::SubIOp::create(b, loc, number, splat(w.constantZero));
     return arith::SIToFPOp::create(b, loc, floats, number);
@@ -87,6 +90,19 @@ private:
                                    splat((1 << w.bits) - 1));
     return shift<arith::ShRSIOp>(shift<arith::ShLIOp>(words, above),
                                  32 - w.bits);
+  }
+
+  /// What the body makes of bytes, by a scale of 1.
+  Value decode(Value number) {
+    int64_t lanes = integers.getNumElements();
+    Pull pull(b, loc, lanes);
+    auto bytes = VectorType::get({lanes}, b.getI8Type());
+    SmallVector<LaneValue> arguments(3);
+    arguments[w.decoded.getArgNumber()] =
+        pull.inRegisters(arith::TruncIOp::create(b, loc, bytes, number));
+    Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+    arguments[w.scale->getOperandNumber()] = {one, /*uniform=*/true, {}};
+    return pull.asVector((*pull.body(w.dequantize, {}, arguments))[0]);
   }
 
   Value lookUp(Value indices) {
