@@ -61,7 +61,8 @@ def run(command):
 
 def agrees(case, got):
     want = expected(case)
-    if got.dtype.kind == "V":  # As NumPy reads floats of 8 bits.
+    # Floats of 8 bits, as NumPy reads them and as ONNX Runtime gives some.
+    if got.dtype != want.dtype and want.dtype.itemsize == got.dtype.itemsize == 1:
         got = got.view(want.dtype)
     tolerance = max(case[4], 2e-6)
     return got.shape == want.shape and np.allclose(

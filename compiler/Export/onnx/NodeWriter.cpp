@@ -111,8 +111,22 @@ Tensor NodeWriter::refuse(const Twine &why) {
   return {};
 }
 
+/// Whether nodes of this type may have floats of 8 bits, of those that are
+/// written.
+static bool takesFloat8(StringRef type) {
+  return llvm::is_contained({"Cast", "ConstantOfShape", "DequantizeLinear",
+                             "Identity", "Pad", "QuantizeLinear", "Reshape",
+                             "Transpose"},
+                            type);
+}
+
 Tensor NodeWriter::node(StringRef type, ArrayRef<Tensor> inputs,
                         RankedTensorType result, Attributes attributes) {
+  bool hasFloat8 = llvm::any_of(inputs, [](const Tensor &input) {
+    return input.type && graph::isFloat8(input.element());
+  });
+  if (hasFloat8 && !takesFloat8(type))
+    refuse("ONNX's " + type + " takes no floats of 8 bits");
   last = &sink.addNode();
   Tensor output{sink.freshName((name + "/" + type).str()), result};
   last->set_name(output.name);

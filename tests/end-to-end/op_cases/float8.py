@@ -74,6 +74,7 @@ def between(dtype, wide):
     return np.concatenate([sizes, -sizes])
 
 
+SIZES = {dtype: len(between(dtype, np.float32)) for dtype in FORMATS}
 CAST = "%y = graph.cast %0 : t0 to ty"
 SATURATE = "%y = graph.cast %0 saturate : t0 to ty"
 for dtype in FORMATS:
@@ -90,6 +91,14 @@ for dtype in FORMATS:
             SATURATE,
             lambda x, t=dtype: encode(x, t, saturate=True),
             numbers,
+        )
+    for how in ("", "saturate "):
+        case(
+            f"convert_{name}{'_saturate' * bool(how)}",
+            f"%a = graph.cast %0 {how}: t0 to tensor<{SIZES[dtype]}x{name}>\n"
+            f"  %y = graph.cast %a : tensor<{SIZES[dtype]}x{name}> to ty",
+            lambda x, t=dtype, s=bool(how): encode(x, t, s).astype(np.float32),
+            between(dtype, np.float32),
         )
     case(
         f"encode_{name}_zeros",
