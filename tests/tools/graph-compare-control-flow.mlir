@@ -12,12 +12,21 @@
 // RUN: sh -c 'graph-compare %t/float8.mlir --runs=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FLOAT8
 // FLOAT8: error: node 'narrow' (graph.cast): eager execution has no floats of 8 bits, found 2xf8E5M2; compile the model
 
+// RUN: sh -c 'graph-compare %t/input.mlir --runs=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=INPUT
+// INPUT: error: input 'x': eager execution has no floats of 8 bits, found 2xf8E5M2; compile the model
+
 //--- float8.mlir
 func.func @main(%x: tensor<2xf32> {graph.name = "x"})
     -> (tensor<2xf32> {graph.name = "y"}) {
   %0 = graph.cast %x saturate : tensor<2xf32> to tensor<2xf8E5M2> loc("narrow")
   %1 = graph.cast %0 : tensor<2xf8E5M2> to tensor<2xf32>
   return %1 : tensor<2xf32>
+}
+
+//--- input.mlir
+func.func @main(%x: tensor<2xf8E5M2> {graph.name = "x"})
+    -> (tensor<2xf8E5M2> {graph.name = "y"}) {
+  return %x : tensor<2xf8E5M2>
 }
 
 //--- loop.mlir

@@ -262,6 +262,7 @@ class WrongJson(WrongModels):
     def test_inputs(self):
         for change, message in (
             ({"dtype": "f33"}, 'unknown dtype "f33"; there are f64 f32 f16 bf16 '
+             "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz "
              "i64 i32 i16 i8 u64 u32 u16 u8 bool"),
             ({"shape": [-1]}, "each dimension is an extent or the name of an open one"),
             ({"shape": [1 << 62, 2]}, f"the shape [{1 << 62}, 2] is beyond any memory"),

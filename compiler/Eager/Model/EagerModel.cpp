@@ -23,8 +23,12 @@ EagerModel::EagerModel(ModuleOp module, StringRef directory)
   transforms::decomposeQuantization(*decomposed);
   auto function = decomposed->lookupSymbol<func::FuncOp>(graph::names::kMain);
   main = ops.sequence(function.front());
-  for (Type type : function.getArgumentTypes()) {
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
+    if (std::string why = whyNoTensor(tensor); !why.empty()) {
+      auto name = function.getArgAttrOfType<StringAttr>(i, graph::names::kName);
+      throw Error(TINH_INVALID_ARGUMENT, "input '" + name.str() + "': " + why);
+    }
     inputTypes.emplace_back(dtypeOf(tensor.getElementType()),
                             dimsOf(tensor.getShape()));
   }

@@ -41,15 +41,21 @@ size_t ModelOps::number(Value value) {
                   .str());
 }
 
-static void checkType(mlir::Operation *op, Type tensorType) {
-  auto type = cast<RankedTensorType>(tensorType);
+std::string whyNoTensor(RankedTensorType type) {
   if (type.getRank() > TINH_MAX_RANK)
-    refuse(op, "eager execution is for tensors of at most " +
-                   Twine(TINH_MAX_RANK) + " dimensions, not " +
-                   Twine(type.getRank()));
+    return "eager execution is for tensors of at most " +
+           std::to_string(TINH_MAX_RANK) + " dimensions, not " +
+           std::to_string(type.getRank());
   if (graph::isFloat8(type.getElementType()))
-    refuse(op, "eager execution has no floats of 8 bits, found " +
-                   graph::shapeToString(type) + "; compile the model");
+    return "eager execution has no floats of 8 bits, found " +
+           graph::shapeToString(type) + "; compile the model";
+  return "";
+}
+
+static void checkType(mlir::Operation *op, Type type) {
+  std::string why = whyNoTensor(cast<RankedTensorType>(type));
+  if (!why.empty())
+    refuse(op, why);
 }
 
 ModelOps::Op ModelOps::describe(mlir::Operation *op) {

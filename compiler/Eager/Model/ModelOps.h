@@ -34,6 +34,9 @@ inline IntArray toArray(llvm::ArrayRef<int64_t> values) {
   return IntArray(std::span(values.data(), values.size()));
 }
 
+/// Why tensors cannot have a type; empty if they can.
+std::string whyNoTensor(mlir::RankedTensorType type);
+
 /// What an op does.
 using Action = std::function<void(Frame &frame)>;
 
