@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Training/Training.h"
 
+#include "compiler/Gradients/Gradients.h"
 #include "compiler/Support/TensorName.h"
 #include "compiler/Training/StraightThrough.h"
 #include "dialects/graph/Graph.h"
@@ -100,7 +101,7 @@ bool isStatistic(graph::ConstantOp op) {
 std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   StringRef name = nameOf(op);
-  if (!isa<FloatType>(type.getElementType()) || name.empty())
+  if (!gradients::isDifferentiable(type) || name.empty())
     return std::nullopt;
   if (isStatistic(op))
     return false;
