@@ -70,6 +70,7 @@ public:
       const tinh_step_t &step = function.steps[s];
       enter(s);
       launch_before(s);
+      wait_for_device(s);
       if (const Loop *loop = alone_loop(s)) {
         if (worker != (loop->for_device ? 0 : num_workers - 1)) {
           skip(s);
@@ -79,7 +80,6 @@ public:
         enter_alone(s, loop->for_device);
       }
       require_wait(step);
-      wait_for_device(s);
       if (schedule.on_device(s))
         add_for_device(s);
       else if (step.opcode >= TINH_OP_BRANCH)
@@ -145,7 +145,8 @@ private:
   }
 
   /// Has worker 0 wait for what step `s` needs of the GPU, and the others for
-  /// worker 0.
+  /// worker 0: also where a loop begins that one worker runs alone, whoever
+  /// that is.
   void wait_for_device(uint32_t s) {
     if (!schedule.waits(s))
       return;
@@ -197,7 +198,6 @@ private:
 
   /// Leaves the loop at step `s` to another worker.
   void skip(uint32_t s) {
-    wait_for_device(s);
     for (uint32_t end = function.steps[s].target; s < end; ++s) {
       require_wait(function.steps[s]);
       first_entry += function.steps[s].num_buffers;

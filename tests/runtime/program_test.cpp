@@ -23,7 +23,7 @@ using namespace tinh::runtime;
 
 namespace {
 
-/// A function of dispatches and copies, without a name for its buffers.
+/// A function of steps that have the same two buffers, if any.
 struct Schedule {
   std::vector<tinh_step_t> steps;
   tinh_buffer_ref_t buffers[2] = {};
@@ -37,6 +37,23 @@ struct Schedule {
   void copy(int32_t wait_for, uint64_t bytes) {
     steps.push_back({TINH_OP_COPY, 0, wait_for, 2, buffers, 0, bytes, "copy", 0,
                      0, nullptr});
+  }
+
+  void zero(int32_t wait_for, uint64_t bytes) {
+    steps.push_back({TINH_OP_ZERO, 0, wait_for, 1, buffers, 0, bytes, "zero", 0,
+                     0, nullptr});
+  }
+
+  uint32_t loop(int32_t wait_for, uint64_t length) {
+    steps.push_back({TINH_OP_LOOP, 0, wait_for, 0, nullptr, length, 0, "loop",
+                     0, 0, nullptr});
+    return static_cast<uint32_t>(steps.size() - 1);
+  }
+
+  void end(uint32_t loop) {
+    steps.push_back(
+        {TINH_OP_NEXT, 0, -1, 0, nullptr, 0, 0, "next", loop + 1, 0, nullptr});
+    steps[loop].target = static_cast<uint32_t>(steps.size());
   }
 
   tinh_function_desc_t function() const {
@@ -168,6 +185,30 @@ TEST_F(ProgramTest, WaitsAreNotRepeated) {
   Program program(module, schedule.function(), 2);
   EXPECT_EQ(program.instructions(1)[1].wait, 1u);
   EXPECT_EQ(program.instructions(1)[2].wait, 0u);
+}
+
+// Worker 0 waits for the GPU where the loop begins. The last worker, which runs
+// the loop, waits for worker 0 there, though it knows that the steps before are
+// done.
+TEST_F(ProgramTest, WhoRunsALoopAloneWaitsForTheGpu) {
+  Schedule schedule;
+  schedule.buffers[1].space = TINH_SPACE_DEVICE;
+  schedule.copy(-1, 64); // By the GPU, from what the loop writes.
+  schedule.dispatch(-1, 64);
+  schedule.dispatch(1, 1); // Worker 1 of two waits for step 1 and does all.
+  uint32_t loop = schedule.loop(0, 2);
+  schedule.zero(-1, 64);
+  schedule.end(loop);
+  Program program(module, schedule.function(), 2);
+  ASSERT_TRUE(program.loops()[0].alone);
+  auto first = [&](uint32_t worker) {
+    const std::vector<Instruction> &list = program.instructions(worker);
+    return list.at(Program::index_at(list, loop));
+  };
+  EXPECT_EQ(first(0).opcode, kDeviceWait);
+  EXPECT_GE(first(0).signal, loop);
+  EXPECT_EQ(first(1).opcode, TINH_OP_LOOP);
+  EXPECT_EQ(first(1).wait, loop);
 }
 
 TEST_F(ProgramTest, RandomSchedulesKeepTheirOrder) {
