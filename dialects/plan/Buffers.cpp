@@ -8,12 +8,14 @@
 //
 // What two buffers have in common, and what of one another leaves. Answers are
 // exact for contiguous bytes and for rows of one pitch, as the parts of a
-// tensor have; otherwise they err on the safe side: what may overlap does, and
-// what may not be written is not.
+// tensor have, and for what such rows cover together of rows of another pitch;
+// otherwise they err on the safe side: what may overlap does, and what may not
+// be written is not.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/plan/Plan.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -51,12 +53,19 @@ static BufferAttr rowRange(BufferAttr buffer, int64_t first, int64_t end) {
                 buffer.getRun(), buffer.getPitch(), end - first);
 }
 
-/// Whether a row of `buffer` has bytes in [begin, end).
-static bool hasRowIn(BufferAttr buffer, int64_t begin, int64_t end) {
+/// The first row of `buffer` that has bytes in [begin, end), and the one after
+/// the last.
+static std::pair<int64_t, int64_t> rowsIn(BufferAttr buffer, int64_t begin,
+                                          int64_t end) {
   int64_t pitch = buffer.getPitch(), offset = buffer.getOffset();
   int64_t first = floorDiv(begin - offset - buffer.getRun(), pitch) + 1;
   int64_t last = floorDiv(end - 1 - offset, pitch);
-  return std::max<int64_t>(first, 0) <= std::min(last, buffer.getRows() - 1);
+  return {std::max<int64_t>(first, 0), std::min(last + 1, buffer.getRows())};
+}
+
+static bool hasRowIn(BufferAttr buffer, int64_t begin, int64_t end) {
+  auto [first, after] = rowsIn(buffer, begin, end);
+  return first < after;
 }
 
 BufferAttr BufferAttr::withStrides(ArrayRef<int64_t> strides) const {
@@ -109,6 +118,16 @@ public:
     }
   }
 
+  /// Leaves what may lie in `gaps`: bytes there, and rows that have some.
+  void intersect(const Rest &gaps) {
+    SmallVector<BufferAttr> before;
+    std::swap(before, parts);
+    for (BufferAttr part : before)
+      for (BufferAttr gap : gaps.parts)
+        if (part.overlaps(gap))
+          addIn(part, gap.getOffset(), gap.getEnd());
+  }
+
 private:
   void add(BufferAttr part) {
     if (part && part.getSize() > 0)
@@ -116,6 +135,13 @@ private:
   }
   void addBytes(BufferAttr of, int64_t begin, int64_t end) {
     add(rowsOf(of, begin, end - begin, end - begin, 1));
+  }
+  void addIn(BufferAttr part, int64_t begin, int64_t end) {
+    if (part.isContiguous())
+      return addBytes(part, std::max(begin, part.getOffset()),
+                      std::min(end, part.getEnd()));
+    auto [first, after] = rowsIn(part, begin, end);
+    add(rowRange(part, first, after));
   }
 
   /// `other` is contiguous: of rows, those that lie in it as a whole go.
@@ -158,7 +184,8 @@ private:
     addBytes(part, inside.getEnd(), after);
   }
 
-  /// Both are rows; of the same pitch if this is to take anything off.
+  /// Both are rows; of the same pitch if this is to take anything off. What
+  /// rows of another one cover together, `intersect` takes off.
   void subtractRows(BufferAttr part, BufferAttr other) {
     int64_t pitch = part.getPitch(), run = part.getRun();
     if (pitch != other.getPitch())
@@ -186,6 +213,18 @@ private:
 
 } // namespace
 
+/// What rows of `pitch`, and contiguous ones, leave of all bytes from the first
+/// to the last one of `buffer`.
+static Rest gapsIn(BufferAttr buffer, ArrayRef<BufferAttr> buffers,
+                   int64_t pitch) {
+  Rest gaps(rowsOf(buffer, buffer.getOffset(), buffer.getSize(),
+                   buffer.getSize(), 1));
+  for (BufferAttr other : buffers)
+    if (other.isContiguous() || other.getPitch() == pitch)
+      gaps.subtract(other);
+  return gaps;
+}
+
 bool tinh::plan::covers(ArrayRef<BufferAttr> buffers, BufferAttr buffer) {
   Rest rest(buffer);
   // The parts of a tensor are what was written last where they lie.
@@ -194,6 +233,14 @@ bool tinh::plan::covers(ArrayRef<BufferAttr> buffers, BufferAttr buffer) {
       return true;
     rest.subtract(other);
   }
+  // A tensor that was written in rows may be read in longer or shorter ones.
+  llvm::SmallSetVector<int64_t, 4> pitches;
+  for (BufferAttr other : buffers)
+    if (!other.isContiguous())
+      pitches.insert(other.getPitch());
+  for (int64_t pitch : pitches)
+    if (!rest.empty())
+      rest.intersect(gapsIn(buffer, buffers, pitch));
   return rest.empty();
 }
 

@@ -216,6 +216,25 @@ func.func private @part(%x: tensor<3x2xf32> {graph.strides = array<i64: 8, 1>}) 
 
 // -----
 
+// Rows of another pitch leave one out that is read.
+plan.function @main
+    inputs("x": tensor<3x8xf32>, "z": tensor<3x2xf32>)
+    outputs("w": tensor<6x2xf32>)
+    arena 128 unplanned 128 lower_bound 128 {
+  %0 = plan.dispatch @left chunks 1 scratch 0 reads(input 0[0 to 96]) writes(arena[0 to 88, 24 of 32])
+  %1 = plan.dispatch @right chunks 1 scratch 0 reads(input 1[0 to 24]) writes(arena[56 to 128, 8 of 32])
+  // expected-error @+1 {{reads arena[8 to 96, 8 of 16], which no earlier step writes}}
+  plan.dispatch @short after %1 chunks 1 scratch 0 reads(arena[8 to 96, 8 of 16]) writes(output 0[0 to 48])
+}
+func.func private @left(%x: tensor<3x8xf32>) -> (tensor<3x6xf32> {graph.strides = array<i64: 8, 1>})
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
+func.func private @right(%x: tensor<3x2xf32>) -> (tensor<3x2xf32> {graph.strides = array<i64: 8, 1>})
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
+func.func private @short(%x: tensor<6x2xf32> {graph.strides = array<i64: 4, 1>}) -> tensor<6x2xf32>
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
+
+// -----
+
 // Rows are copied by kernels.
 plan.function @main
     inputs("x": tensor<3x8xf32>, "z": tensor<3x2xf32>)

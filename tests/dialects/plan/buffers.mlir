@@ -45,6 +45,18 @@ plan.function @chain
   %5 = plan.copy after %4 arena[0 to 96] to output 1[0 to 96]
 }
 
+// What was written in rows of one pitch that leave nothing out is read in rows of
+// another one: shorter ones, and longer ones.
+// CHECK-LABEL: plan.function @pitches
+plan.function @pitches
+    inputs("x": tensor<3x8xf32>, "z": tensor<3x2xf32>) outputs("w": tensor<6x2xf32>, "y": tensor<2x6xf32>)
+    arena 96 unplanned 96 lower_bound 96 {
+  %0 = plan.dispatch @left chunks 1 scratch 0 reads(input 0[0 to 96]) writes(arena[0 to 88, 24 of 32])
+  %1 = plan.dispatch @right chunks 1 scratch 0 reads(input 1[0 to 24]) writes(arena[24 to 96, 8 of 32])
+  %2 = plan.dispatch @short after %1 chunks 1 scratch 0 reads(arena[8 to 96, 8 of 16]) writes(output 0[0 to 48])
+  %3 = plan.dispatch @long chunks 1 scratch 0 reads(arena[16 to 88, 24 of 48]) writes(output 1[0 to 48])
+}
+
 // What has no bytes is nowhere: within what another step writes at the same time.
 // CHECK-LABEL: plan.function @empty
 plan.function @empty
@@ -68,4 +80,8 @@ func.func private @whole(%x: tensor<3x8xf32>) -> tensor<3x8xf32>
 func.func private @part(%x: tensor<3x2xf32> {graph.strides = array<i64: 8, 1>}) -> tensor<3x2xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
 func.func private @dense(%x: tensor<3x6xf32> {graph.strides = array<i64: 8, 1>}) -> tensor<3x6xf32>
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
+func.func private @short(%x: tensor<6x2xf32> {graph.strides = array<i64: 4, 1>}) -> tensor<6x2xf32>
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
+func.func private @long(%x: tensor<2x6xf32> {graph.strides = array<i64: 12, 1>}) -> tensor<2x6xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64}
