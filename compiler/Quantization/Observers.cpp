@@ -65,6 +65,14 @@ static FailureOr<RangeOf> observeLimits(const Model &model,
 
 constexpr int64_t kBins = 2048;
 
+/// Whether f32 tells the parts of a range apart. It does not where a value is
+/// the same for all samples.
+static bool hasBins(Range range) {
+  double width = (range.high - range.low) / kBins;
+  return std::isnormal(static_cast<float>(width)) &&
+         std::isnormal(static_cast<float>(1 / width));
+}
+
 /// How many elements of x lie in each of the parts of `range`.
 static Value countInBins(ImplicitLocOpBuilder &b, Value x, Range range) {
   int64_t size = tensorType(x).getNumElements();
@@ -86,25 +94,28 @@ static Value countInBins(ImplicitLocOpBuilder &b, Value x, Range range) {
 FailureOr<RangeOf> observeRanges(const Model &model, ArrayRef<Value> values,
                                  Method method) {
   FailureOr<RangeOf> limits = observeLimits(model, values);
-  if (failed(limits) || method == Method::MinMax)
+  if (failed(limits))
     return limits;
   Probe probe(model);
-  std::vector<Histogram> histograms;
+  std::vector<std::pair<Range *, Histogram>> counted;
   for (auto &[value, range] : *limits) {
-    // So that all is in, and no range is empty.
-    range.high = std::max(range.high, range.low + 1e-30);
-    histograms.push_back({range, std::vector<double>(kBins)});
+    Histogram histogram{range, std::vector<double>(kBins)};
+    if (method == Method::MinMax || !hasBins(range)) {
+      range = chooseRange(histogram, Method::MinMax);
+      continue;
+    }
     probe.give(countInBins(probe.b, probe[value], range));
+    counted.emplace_back(&range, std::move(histogram));
   }
   auto visit = [&](const Results &results) {
-    for (auto [histogram, counts] : llvm::zip_equal(histograms, results))
-      for (auto [sum, count] : llvm::zip_equal(histogram.counts, counts))
+    for (auto [entry, counts] : llvm::zip_equal(counted, results))
+      for (auto [sum, count] : llvm::zip_equal(entry.second.counts, counts))
         sum += count;
   };
-  if (failed(probe.run(visit)))
+  if (!counted.empty() && failed(probe.run(visit)))
     return failure();
-  for (auto [entry, histogram] : llvm::zip_equal(*limits, histograms))
-    entry.second = chooseRange(histogram, method);
+  for (auto &[range, histogram] : counted)
+    *range = chooseRange(histogram, method);
   return limits;
 }
 

@@ -179,6 +179,32 @@ class Quantize(tool_test.ToolTest):
                 self.assertEqual(len(self.layers(text)), 4)
                 self.assertGreater(sqnr(expected, run(self.output, self.x)), 15)
 
+    def test_ranges_have_zero_in_them(self):
+        path = self.folder / "far.onnx"
+        nodes = [
+            ("Sigmoid", ["x"], "s", {}),
+            ("Add", ["s", "c"], "far", {}),
+            ("MatMul", ["far", "w"], "y", {}),
+        ]
+        weights = {"c": np.float32(30), "w": draw(16, 8)}
+        write(path, nodes, weights, {"x": [2, 16]}, {"y": [2, 8]})
+        x = draw(8, 16)
+        np.savez(self.folder / "far.npz", x=x)
+        for method in METHODS:
+            with self.subTest(method):
+                self.succeeds(f"--method={method}", model=path, data="far.npz")
+                self.assertGreater(sqnr(run(path, x), run(self.output, x)), 45)
+
+    def test_activations_that_are_constant(self):
+        for value in (5, 0):
+            x = np.full_like(self.x, value)
+            np.savez(self.folder / "same.npz", x=x)
+            for method in METHODS:
+                with self.subTest(method, value=value):
+                    self.succeeds(f"--method={method}", data="same.npz")
+                    found = run(self.output, x)
+                    self.assertGreater(sqnr(run(self.model, x), found), 25)
+
     def test_gives_the_same_file_again(self):
         self.succeeds()
         once = self.output.read_bytes()
