@@ -391,6 +391,17 @@ class Quantize(tool_test.ToolTest):
         write(path, nodes, {}, {"x": [2, 3, 8, 8]}, {"y": [2, 3, 8, 8]})
         self.refuses("nothing to quantise", model=path, data="data.npz")
 
+    def test_a_model_without_inputs(self):
+        path = self.folder / "constant.onnx"
+        weights = {"c": draw(2, 16), "w": draw(16, 8)}
+        write(path, [("MatMul", ["c", "w"], "y", {})], weights, {}, {"y": [2, 8]})
+        (self.folder / "empty").mkdir()
+        for data in ("data.npz", "empty"):
+            self.refuses("the model takes no inputs", model=path, data=data)
+        options = [path, f"--quantize={self.folder / 'data.npz'}", "-o", "c.so"]
+        done = self.run_tool("graph-compile", *options)
+        self.fails(done, "--quantize: the model takes no inputs")
+
     def test_a_model_that_is_quantised(self):
         self.succeeds()
         done = self.quantize(model=self.output)

@@ -167,6 +167,9 @@ void check_numbers(const std::string &option, const SampleArray &sample) {
 
 Dataset read_samples(const std::string &option, const std::string &path,
                      const Inputs &inputs) {
+  if (inputs.empty())
+    throw UserError(option + ": the model takes no inputs, so that there is "
+                             "nothing to calibrate it with");
   std::error_code error;
   bool is_folder = fs::is_directory(path, error);
   if (!is_folder && !fs::exists(path, error))

@@ -16,7 +16,7 @@ namespace tinh::tools {
 /// whose first dimension is the samples; from a folder with such a NAME.npy for
 /// each; or from a folder of folders, a run in each, whose NAME.npy have the
 /// inputs' shapes. Throws UserError if something is missing, of another shape
-/// or type, or NaN.
+/// or type, or NaN, or there are no inputs.
 Dataset read_samples(const std::string &option, const std::string &path,
                      const std::vector<tinh_tensor_info_t> &inputs);
 
