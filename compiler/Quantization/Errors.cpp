@@ -148,14 +148,23 @@ static size_t changedRows(ArrayRef<float> a, ArrayRef<float> b, size_t size) {
   return changed;
 }
 
+/// The square of the difference. Elements that are no finite numbers are equal,
+/// as those of a mask are, or beyond all comparison.
+static double squaredDifference(double x, double y) {
+  if (x == y || (std::isnan(x) && std::isnan(y)))
+    return 0;
+  double square = (x - y) * (x - y);
+  return std::isnan(square) ? INFINITY : square;
+}
+
 Agreement Outputs::compare(const Outputs &expected) const {
   std::vector<double> signal(values[0].size()), noise(values[0].size());
   double rows = 0, changed = 0;
   for (auto [found, wanted] : llvm::zip_equal(values, expected.values)) {
     for (size_t i = 0; i < found.size(); ++i)
       for (auto [x, y] : llvm::zip_equal(found[i], wanted[i])) {
-        signal[i] += double(y) * y;
-        noise[i] += (double(x) - y) * (double(x) - y);
+        signal[i] += std::isfinite(y) ? double(y) * y : 0;
+        noise[i] += squaredDifference(x, y);
       }
     rows += static_cast<double>(found[0].size() / std::max<size_t>(rowSize, 1));
     changed += static_cast<double>(changedRows(found[0], wanted[0], rowSize));

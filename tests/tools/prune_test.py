@@ -486,6 +486,7 @@ class Prune(tool_test.ToolTest):
             ["--max-macs=0.5"],
             ["-o", self.output],
             ["-o", self.output, "--max-macs=1.5"],
+            ["-o", self.output, "--max-time=nan"],
             ["-o", self.output, "--max-macs=0.5", "--score=taylor"],
             ["-o", self.output, "--max-macs=0.5", "--loss=mse"],
             ["-o", self.output, "--max-macs=0.5", "--multiple=0"],

@@ -329,6 +329,33 @@ class Quantize(tool_test.ToolTest):
         after = sqnr(run(self.model, self.x), run(self.output, self.x))
         self.assertGreater(after, low + 1.4)
 
+    def test_outputs_that_are_infinite(self):
+        """A mask, which is exact, and a limit that bytes are below of."""
+        nodes = [
+            ("MatMul", ["x", "w"], "a", {}),
+            ("Where", ["mask", "a", "low"], "y", {}),
+        ]
+        path = self.folder / "infinite.onnx"
+        weights = {"mask": np.arange(8) % 3 > 0, "low": np.float32(-np.inf)}
+        shapes = {"x": [2, 16]}, {"y": [2, 8]}
+        write(path, nodes, dict(weights, w=draw(16, 8)), *shapes)
+        x = draw(16, 16)
+        np.savez(self.folder / "rows.npz", x=x)
+        options = {"model": path, "data": "rows.npz"}
+        self.assertIn("1 of 1 layers", self.succeeds("--min-sqnr=20", **options))
+        refused = "no layer can be quantised"
+        self.fails(self.quantize("--min-sqnr=90", **options), refused)
+        # Reciprocals of what rounds to zero.
+        nodes = [
+            ("MatMul", ["x", "w"], "a", {}),
+            ("Reciprocal", ["a"], "y", {}),
+        ]
+        write(path, nodes, {"w": np.eye(16, 8, dtype=np.float32)}, *shapes)
+        x[5, 3] = 1e-6
+        np.savez(self.folder / "rows.npz", x=x)
+        self.assertIn("outputs: -inf dB", self.succeeds(**options))
+        self.fails(self.quantize("--min-sqnr=-500", **options), refused)
+
     def test_max_drop(self):
         self.succeeds("--max-drop=0.2")
         expected, found = run(self.model, self.x), run(self.output, self.x)
@@ -411,8 +438,11 @@ class Quantize(tool_test.ToolTest):
         done = self.run_tool("graph-quantize", self.model, "-o", self.output)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--data", done.stderr)
-        done = self.quantize("--method=best")
-        self.assertEqual(done.returncode, 2)
+        for wrong in ("--method=best", "--min-sqnr=nan", "--max-drop=-nan"):
+            with self.subTest(wrong):
+                done = self.quantize(wrong)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(wrong.split("=")[0], done.stderr)
 
 
 if __name__ == "__main__":

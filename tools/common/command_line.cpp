@@ -12,6 +12,8 @@
 #include "command_line.h"
 
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 namespace tinh::tools {
 
@@ -77,6 +79,15 @@ void add_runs(CLI::App &app, uint32_t *runs) {
   app.add_option("--runs", *runs, "runs to time")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
+}
+
+CLI::Validator comparable() {
+  auto check = [](const std::string &text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr))
+               ? "expected a number, not " + text
+               : "";
+  };
+  return {check, "", "comparable"};
 }
 
 std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv) {

@@ -49,6 +49,9 @@ void add_precision(CLI::App &app, std::string *precision,
 /// --runs: how often it is run, with times. The default is what `*runs` holds.
 void add_runs(CLI::App &app, uint32_t *runs);
 
+/// A check for what is compared with: any number but NaN.
+CLI::Validator comparable();
+
 /// Reads the command line; the exit code if the tool has no more to do.
 std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv);
 

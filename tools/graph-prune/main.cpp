@@ -38,6 +38,7 @@ void defineTarget(CLI::App &app, pruning::PruneOptions &options) {
            std::string("cut until at most this share, such as 0.5, of ") + of +
                " is left")
         ->check(CLI::Range(0.0, 1.0))
+        ->check(comparable())
         ->type_name("SHARE");
   };
   add("--max-macs", &options.maxMacs, "the multiplications");

@@ -57,11 +57,13 @@ void define(CLI::App &app, Arguments &arguments) {
   app.add_option("--min-sqnr", arguments.job.options.minSqnr,
                  "keep the layers that lose most in f32, until each output has "
                  "at least so many dB of signal to noise")
+      ->check(comparable())
       ->type_name("DB");
   app.add_option("--max-drop", arguments.job.options.maxDrop,
                  "the same, until at most this share, such as 0.01, of the "
                  "first output's rows has another largest element")
       ->check(CLI::Range(0.0, 1.0))
+      ->check(comparable())
       ->type_name("SHARE");
   addShapes(app, &arguments.job.files.importing);
   add_jobs(app, &arguments.compile.phases.jobs);

@@ -16,7 +16,9 @@
 namespace tinh::tools {
 
 static std::string decibelText(double value) {
-  return std::isinf(value) ? "exact" : llvm::formatv("{0:F1}", value).str();
+  if (std::isinf(value))
+    return value > 0 ? "exact" : "-inf";
+  return llvm::formatv("{0:F1}", value).str();
 }
 
 void printReport(const quantization::QuantizeReport &report) {
