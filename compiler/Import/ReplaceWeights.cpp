@@ -7,10 +7,15 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/ReplaceWeights.h"
 
+#include "compiler/Import/ExternalData.h"
 #include "compiler/Import/json/Safetensors.h"
+#include "compiler/Reference/Tensor.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Scales.h"
 
 #include "llvm/Support/FileSystem.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -39,12 +44,14 @@ private:
   }
   LogicalResult read();
   LogicalResult replace(graph::ConstantOp op);
+  LogicalResult checkScale(StringRef name, TypedAttr value);
   LogicalResult checkAllUsed();
 
   ModuleOp module;
   const llvm::StringSet<> &weights;
   StringRef path;
   json::Safetensors tensors;
+  MappedFiles files{""}; // The tensors' names of files are absolute.
   llvm::StringSet<> used;
 };
 
@@ -70,8 +77,37 @@ LogicalResult WeightReplacer::replace(graph::ConstantOp op) {
   if (type != given)
     return fail() << "the tensor \"" << name << "\" is of type " << given
                   << ", and the model's weight of that name of type " << type;
+  if (graph::isScale(op) && failed(checkScale(name, found->second)))
+    return failure();
   op.setValueAttr(found->second);
   used.insert(name);
+  return success();
+}
+
+/// What training has lost is said here, where it is known that scales come from
+/// training: integers of no size stand for nothing.
+LogicalResult WeightReplacer::checkScale(StringRef name, TypedAttr value) {
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(value.getType()));
+  if (!element)
+    return success();
+  reference::Tensor scale;
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    scale = reference::fromAttribute(dense);
+  } else {
+    auto bytes = files.read(cast<graph::ExternalAttr>(value));
+    if (!bytes)
+      return module.emitError(llvm::toString(bytes.takeError()));
+    scale =
+        reference::fromBytes(cast<RankedTensorType>(value.getType()), *bytes);
+  }
+  double least =
+      llvm::APFloat::getSmallestNormalized(element.getFloatSemantics())
+          .convertToDouble();
+  for (double x : scale.floats)
+    if (!(x >= least && std::isfinite(x)))
+      return fail() << "the tensor \"" << name << "\" is a scale of integers "
+                    << "and has to hold positive normal numbers, found " << x
+                    << "; train with a lower learning rate";
   return success();
 }
 

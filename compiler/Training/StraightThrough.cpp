@@ -68,16 +68,6 @@ std::optional<QuantizedPair> pairOf(graph::DequantizeOp op) {
   return pair;
 }
 
-bool isScale(Value value) {
-  return llvm::any_of(value.getUses(), [](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (isa<graph::ReshapeOp, graph::CastOp>(user))
-      return isScale(user->getResult(0));
-    return isa<graph::QuantizeOp, graph::DequantizeOp>(user) &&
-           use.getOperandNumber() == 1;
-  });
-}
-
 /// What quantises in `op` and passes no gradient.
 static graph::QuantizeOp barrierIn(Operation &op) {
   graph::QuantizeOp found;

@@ -24,9 +24,6 @@ struct QuantizedPair {
 /// The pair that `op` ends, if it ends one.
 std::optional<QuantizedPair> pairOf(graph::DequantizeOp op);
 
-/// Whether `value` is read as a scale of quantised tensors.
-bool isScale(mlir::Value value);
-
 /// Fails, after a diagnostic, if `output` depends on `parameters` by integers
 /// that are no pair's, so that their gradient would end there.
 mlir::LogicalResult checkQuantized(mlir::Block &block, mlir::Value output,

@@ -14,6 +14,7 @@
 #include "compiler/Training/StraightThrough.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/Training.h"
+#include "dialects/graph/Scales.h"
 #include "tinh/loss_scale.h"
 #include "tinh/losses.h"
 #include "tinh/optim.h"
@@ -58,6 +59,7 @@ private:
     Tensor tensor, gradient;
   };
 
+  void findVariables();
   LogicalResult buildStep();
   LogicalResult buildEvaluate();
   LogicalResult buildPredict();
@@ -66,9 +68,11 @@ private:
   LogicalResult updateScaled(FunctionBuilder &function,
                              const Tensor &lossValue);
   LogicalResult checkMasters(ArrayRef<Parameter> parameters);
+  Tensor leastScale(FunctionBuilder &function, const Tensor &scale,
+                    TypedAttr initial);
   void updateParameters(FunctionBuilder &function,
                         ArrayRef<Parameter> parameters);
-  void updateParameter(const Parameter &parameter,
+  void updateParameter(FunctionBuilder &function, const Parameter &parameter,
                        const std::vector<Tensor> &state,
                        const std::vector<Tensor> &common);
   FailureOr<SmallVector<Parameter>> findGradients(FunctionBuilder &function,
@@ -89,7 +93,8 @@ private:
   std::optional<optim::LossScale> lossScale;
   std::optional<Teacher> teacher;
   llvm::StringSet<> trainable;
-  llvm::StringSet<> scales;     ///< Of quantised tensors, among the variables.
+  /// What scales of quantised tensors, among the variables, begin with.
+  llvm::StringMap<TypedAttr> scales;
   llvm::StringSet<> ofTheModel; ///< The names of its variables.
 };
 
@@ -178,16 +183,31 @@ LogicalResult TrainingBuilder::reportNoGradient(StringAttr name,
                           << "; leave it out of what is trained";
 }
 
-/// A scale is positive, and stays so: a step halves it at most.
-void TrainingBuilder::updateParameter(const Parameter &parameter,
+/// A scale is positive, and stays so: a step halves it at most, and all steps
+/// together leave a part of it that is a normal number.
+Tensor TrainingBuilder::leastScale(FunctionBuilder &function,
+                                   const Tensor &scale, TypedAttr initial) {
+  constexpr double kLeastPart = 1.0 / 1024;
+  auto element = cast<FloatType>(getElementTypeOrSelf(initial.getType()));
+  double normal =
+      llvm::APFloat::getSmallestNormalized(element.getFloatSemantics())
+          .convertToDouble();
+  Tensor first = function.tensor(graph::ConstantOp::create(
+      function.raw(), main.getLoc(), initial.getType(), initial));
+  return maximum(maximum(scale * 0.5, first * kLeastPart), normal);
+}
+
+void TrainingBuilder::updateParameter(FunctionBuilder &function,
+                                      const Parameter &parameter,
                                       const std::vector<Tensor> &state,
                                       const std::vector<Tensor> &common) {
   const auto &[name, tensor, gradient] = parameter;
-  if (!scales.contains(name.getValue()))
+  auto scale = scales.find(name.getValue());
+  if (scale == scales.end())
     return rule->update(tensor, gradient, state, common);
-  Tensor half = tensor * 0.5;
+  Tensor least = leastScale(function, tensor, scale->second);
   rule->update(tensor, gradient, state, common);
-  tensor.maximum_(half);
+  tensor.maximum_(least);
 }
 
 void TrainingBuilder::updateParameters(FunctionBuilder &function,
@@ -208,7 +228,7 @@ void TrainingBuilder::updateParameters(FunctionBuilder &function,
       state.push_back(declare(
           function, "optimizer." + parameter.name.getValue() + "." + spec.name,
           function.value(parameter.gradient).getType(), spec.initial));
-    updateParameter(parameter, state, common);
+    updateParameter(function, parameter, state, common);
   }
 }
 
@@ -330,17 +350,24 @@ LogicalResult TrainingBuilder::buildPredict() {
   return success();
 }
 
-LogicalResult TrainingBuilder::run() {
+void TrainingBuilder::findVariables() {
+  llvm::StringSet<> ofQuantization;
+  for (BlockArgument argument : main.getArguments())
+    if (auto variable = main.getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), graph::names::kVariable);
+        variable && graph::isScale(argument))
+      ofQuantization.insert(variable.getValue());
   for (auto variable : module.getOps<graph::VariableOp>()) {
     ofTheModel.insert(variable.getName());
     if (variable.getTrainable())
       trainable.insert(variable.getName());
+    if (ofQuantization.contains(variable.getName()))
+      scales[variable.getName()] = variable.getValue();
   }
-  for (BlockArgument argument : main.getArguments())
-    if (auto variable = main.getArgAttrOfType<StringAttr>(
-            argument.getArgNumber(), graph::names::kVariable);
-        variable && isScale(argument))
-      scales.insert(variable.getValue());
+}
+
+LogicalResult TrainingBuilder::run() {
+  findVariables();
   if (main.getNumResults() == 0 ||
       !gradients::isDifferentiable(main.getResultTypes()[0]))
     return main.emitError("the model's first output, which the loss is about, "

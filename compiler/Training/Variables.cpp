@@ -14,8 +14,8 @@
 
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Support/TensorName.h"
-#include "compiler/Training/StraightThrough.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Scales.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -105,7 +105,7 @@ std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
     return std::nullopt;
   if (isStatistic(op))
     return false;
-  bool isOfQuantization = isScale(op.getY());
+  bool isOfQuantization = graph::isScale(op.getY());
   if (isOfQuantization && !options.learnScales)
     return std::nullopt;
   // Single numbers are more often parts of formulas than weights.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Scales.h"
 
 using namespace mlir;
 using namespace tinh::graph;
@@ -59,4 +60,13 @@ LogicalResult UnpackInt4Op::verify() {
            << shapeToString(getX().getType()) << " along axis " << axis
            << ", found " << shapeToString(getY().getType());
   return success();
+}
+
+bool tinh::graph::isScale(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<ReshapeOp, CastOp>(user))
+      return isScale(user->getResult(0));
+    return isa<QuantizeOp, DequantizeOp>(user) && use.getOperandNumber() == 1;
+  });
 }

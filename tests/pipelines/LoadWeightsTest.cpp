@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -23,9 +24,9 @@ constexpr const char *kModel = R"(
 func.func @main(%x: tensor<4xf32> {graph.name = "x"})
     -> (tensor<4xf32> {graph.name = "y"}) {
   %w = graph.constant dense<[1.0, -2.0, 3.0, -4.0]> : tensor<4xf32> loc("w")
-  %s = graph.constant dense<0.5> : tensor<f32> loc("s")
-  %0 = graph.quantize %w scale %s : tensor<4xf32>, tensor<f32> -> tensor<4xi8>
-  %1 = graph.dequantize %0 scale %s : tensor<4xi8>, tensor<f32> -> tensor<4xf32>
+  %s = graph.constant dense<0.5> : tensor<4xf32> loc("s")
+  %0 = graph.quantize %w scale %s : tensor<4xf32>, tensor<4xf32> -> tensor<4xi8>
+  %1 = graph.dequantize %0 scale %s : tensor<4xi8>, tensor<4xf32> -> tensor<4xf32>
   %y = graph.mul %x, %1 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -94,6 +95,15 @@ TEST_F(LoadWeightsTest, AnotherModelsAreRefused) {
   refuses("the tensor \"v\" is no weight of the model");
   request.loadWeights = directory / "absent.safetensors";
   refuses("cannot read the file");
+}
+
+TEST_F(LoadWeightsTest, ScalesArePositiveNumbers) {
+  for (float wrong : {0.0F, -0.5F, 1e-40F, INFINITY, NAN}) {
+    request.loadWeights = writeTensor("s", {1, 2, wrong, 4});
+    refuses("the tensor \"s\" is a scale of integers");
+  }
+  request.loadWeights = writeTensor("s", {1, 2, 1e-37F, 4});
+  EXPECT_TRUE(tinh::compileModel(request).succeeded());
 }
 
 TEST_F(LoadWeightsTest, ScalesAreTrainedIfAskedFor) {
