@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/Quantization.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -83,8 +84,8 @@ Value scaled(OpBuilder &builder, Value value, double factor) {
 
 bool foldScale(QuantizeOp op) {
   std::optional<double> scale = splatValue(op.getScale());
-  if (!scale || *scale <= 0 || *scale == 1 || isConstantExpression(op.getX()) ||
-      !canScale(op.getX()))
+  if (!scale || *scale <= 0 || *scale == 1 || !hasReciprocal(*scale) ||
+      isConstantExpression(op.getX()) || !canScale(op.getX()))
     return false;
   OpBuilder builder(op);
   op.getXMutable().assign(scaled(builder, op.getX(), 1 / *scale));

@@ -25,6 +25,12 @@ inline std::pair<double, double> integerRange(mlir::Type tensorType) {
   return {low, low + std::ldexp(1.0, width) - 1};
 }
 
+/// Whether what a scale divides may be multiplied instead, in f32: that of
+/// numbers near the least ones is infinite.
+inline bool hasReciprocal(double scale) {
+  return std::isnormal(static_cast<float>(1 / scale));
+}
+
 /// Whether `op` may become a kernel of a GPU, for which there is no code that
 /// multiplies floats by integers. Functions by themselves are none's.
 inline bool mayRunOnGpu(mlir::Operation *op) {

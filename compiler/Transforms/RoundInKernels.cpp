@@ -43,7 +43,8 @@ bool roundInRegisters(DequantizeOp op) {
     return false;
   std::optional<double> scale = splatValue(quantize.getScale()),
                         zero = known(quantize.getZeroPoint());
-  if (!scale || !zero || zero != known(op.getZeroPoint()))
+  if (!scale || !hasReciprocal(*scale) || !zero ||
+      zero != known(op.getZeroPoint()))
     return false;
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto scalar = RankedTensorType::get({}, getElementTypeOrSelf(op.getY()));

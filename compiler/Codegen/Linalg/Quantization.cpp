@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/Float8.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
+#include "compiler/Transforms/Quantization.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -34,12 +35,14 @@ Value clamp(Scalars &s, Value x, Value low, Value high) {
   return s.select(s.less(x, high), x, high);
 }
 
-/// x / scale, by the reciprocal of one that is known.
+/// x / scale, by the reciprocal of one that is known and has one.
 Value divide(Scalars &s, Value x, Value scale) {
   FloatAttr known;
   if (!matchPattern(scale, m_Constant(&known)))
     return s.div(x, scale);
   double number = known.getValueAsDouble();
+  if (!transforms::hasReciprocal(number))
+    return s.div(x, scale);
   return number == 1 ? x : s.mul(x, s.like(x, 1 / number));
 }
 

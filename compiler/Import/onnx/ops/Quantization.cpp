@@ -77,22 +77,34 @@ std::optional<Alignment> alignmentOf(NodeBuilder &b, Value x, Value value,
   return Alignment{inBlocks, perBlock};
 }
 
-/// Whether no scale that is known when the model is compiled is 0.
-bool isValidScale(NodeBuilder &b, Value scale) {
+/// What is done with a scale: to divide by 0 gives no integers.
+enum class Use { Multiply, Divide };
+
+/// Whether all scales that are known when the model is compiled are finite, and
+/// none that divides is 0.
+bool isValidScale(NodeBuilder &b, Value scale, Use use) {
   auto known = scale ? b.graph.constantOf(scale) : std::nullopt;
   if (!known || !isa<FloatType>(known->getElementType()))
     return true;
-  bool isValid = llvm::none_of(known->getValues<APFloat>(),
-                               [](const APFloat &x) { return !x.isNormal(); });
-  if (!isValid)
-    b.fail("expected scales that are neither 0 nor infinite, found such a one");
-  return isValid;
+  for (const APFloat &x : known->getValues<APFloat>()) {
+    if (x.isFinite() && !(use == Use::Divide && x.isZero()))
+      continue;
+    SmallString<16> found;
+    x.toString(found);
+    b.fail(Twine(use == Use::Divide
+                     ? "expected scales that are finite and not 0, found "
+                     : "expected finite scales, found ") +
+           found);
+    return false;
+  }
+  return true;
 }
 
-std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p) {
+std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
+                               Use use) {
   Value scale = b.input(p.scale);
   auto alignment = alignmentOf(b, x, scale, p);
-  if (!alignment || !isValidScale(b, scale))
+  if (!alignment || !isValidScale(b, scale, use))
     return std::nullopt;
   Quantized q{
       b.reshape(x, alignment->x), b.reshape(scale, alignment->parameters), {}};
@@ -112,7 +124,7 @@ std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p) {
 }
 
 Value dequantize(NodeBuilder &b, Value x, const Parameters &p) {
-  auto q = align(b, x, p);
+  auto q = align(b, x, p, Use::Multiply);
   if (!q)
     return {};
   Ints shape(b.shape(x));
@@ -187,7 +199,8 @@ Value limitToFourBits(NodeBuilder &b, Value y) {
 Results quantizeLinear(NodeBuilder &b) {
   Value x = b.input(0);
   auto q = align(
-      b, x, {1, 2, b.intAttribute("axis", 1), b.intAttribute("block_size", 0)});
+      b, x, {1, 2, b.intAttribute("axis", 1), b.intAttribute("block_size", 0)},
+      Use::Divide);
   if (!q)
     return {Value()};
   int type = quantizedType(b, 2);
@@ -239,7 +252,7 @@ Results matmulInteger(NodeBuilder &b) {
 /// The product of dequantised factors, quantised.
 Value requantize(NodeBuilder &b, Value product, int scale, int zeroPoint) {
   Value zero = b.input(zeroPoint), to = b.input(scale);
-  if (b.failed() || !product || !zero || !isValidScale(b, to))
+  if (b.failed() || !product || !zero || !isValidScale(b, to, Use::Divide))
     return {};
   return quantize(b, {product, b.reshape(to, {}), b.reshape(zero, {})},
                   b.element(zero));

@@ -1,0 +1,110 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""QuantizeLinear and DequantizeLinear with the scales and blocks that ONNX allows,
+against NumPy.
+
+usage: PYTHONPATH=tests/support python tests/end-to-end/quantize_linear_test.py
+           BIN_DIR [unittest's options]
+"""
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+import tool_test
+
+SHAPE = (4, 6, 8)
+
+
+def along(parameters, axis, block):
+    """The parameters of each element, of which the last block may have fewer."""
+    if parameters.ndim < 2:
+        return parameters
+    return np.repeat(parameters, block, axis)[:, : SHAPE[1]]
+
+
+class QuantizeLinearTest(tool_test.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.rng = np.random.default_rng(0)
+
+    def write(self, op, x, scale, zero, block):
+        info = lambda name, dtype: helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(dtype), SHAPE
+        )
+        result = zero.dtype if op == "QuantizeLinear" else scale.dtype
+        node = helper.make_node(op, ["x", "s", "z"], ["y"], axis=1, block_size=block)
+        constants = [
+            numpy_helper.from_array(scale, "s"), numpy_helper.from_array(zero, "z")
+        ]  # fmt: skip
+        graph = helper.make_graph(
+            [node], "g", [info("x", x.dtype)], [info("y", result)], constants
+        )
+        opset = [helper.make_opsetid("", 21)]
+        proto = helper.make_model(graph, opset_imports=opset, ir_version=10)
+        onnx.save(proto, self.folder / "m.onnx")
+
+    def run_op(self, op, x, scale, zero, block=0):
+        self.write(op, x, scale, zero, block)
+        np.save(self.folder / "x.npy", x)
+        self.compile("m.onnx", "m.so")
+        done = self.run_tool(
+            "graph-run", "m.so", "--input", "x=x.npy", "--output-dir", "."
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return np.load(self.folder / "y.npy")
+
+    def check_dequantize(self, scale, zero, block=0):
+        limits = np.iinfo(zero.dtype)
+        x = self.rng.integers(limits.min, limits.max, SHAPE, zero.dtype, True)
+        found = self.run_op("DequantizeLinear", x, scale, zero, block)
+        levels = x.astype(int) - along(zero, 1, block).astype(int)
+        exact = levels * along(scale, 1, block).astype(np.float64)
+        self.assertEqual(found.dtype, scale.dtype)
+        error = np.abs(found.astype(np.float64) - exact)
+        bound = np.abs(exact) * np.finfo(scale.dtype).eps
+        least = np.finfo(scale.dtype).smallest_subnormal
+        self.assertTrue((error <= bound + float(least)).all(), error.max())
+
+    def check_quantize(self, x, scale, zero, block=0):
+        found = self.run_op("QuantizeLinear", x, scale, zero, block)
+        scales = along(scale, 1, block).astype(np.float64)
+        with np.errstate(over="ignore"):
+            levels = np.rint(x / scales) + along(zero, 1, block).astype(int)
+        limits = np.iinfo(zero.dtype)
+        expected = np.clip(levels, limits.min, limits.max).astype(zero.dtype)
+        # A reciprocal may round what lies next to a half otherwise.
+        difference = np.abs(found.astype(int) - expected)
+        self.assertLessEqual(difference.max(), 1)
+        self.assertLess((difference > 0).mean(), 0.02)
+
+    def test_small_scales(self):
+        zero = np.uint8(9)
+        for dtype, small in ((np.float16, 4e-5), (np.float32, 1e-40)):
+            scale = np.array(small, dtype)
+            with self.subTest(scale=scale):
+                self.check_dequantize(scale, zero)
+                # In f32 what is divided is so small, too.
+                x = self.rng.normal(0, 50 * small, SHAPE).astype(dtype)
+                x[0, 0] = 0
+                self.check_quantize(x, scale, zero)
+
+    def test_scales_of_zero(self):
+        scale = self.rng.uniform(0.1, 0.5, SHAPE[1]).astype(np.float32)
+        scale[[1, 4]] = 0
+        zero = self.rng.integers(0, 256, SHAPE[1], np.uint8)
+        wide = lambda v: v.reshape(-1, 1)
+        x = self.rng.integers(0, 256, SHAPE, np.uint8)
+        found = self.run_op("DequantizeLinear", x, scale, zero)
+        exact = (x.astype(np.float32) - wide(zero)) * wide(scale)
+        np.testing.assert_array_equal(found, exact)
+        for wrong, text in ((0, "finite and not 0, found 0"), (np.inf, "finite and")):
+            scale[1] = wrong
+            self.write("QuantizeLinear", scale, scale, zero, 0)
+            done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
+            self.fails(done, "QuantizeLinear", text)
+
+
+if __name__ == "__main__":
+    tool_test.main()
