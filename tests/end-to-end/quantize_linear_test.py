@@ -105,6 +105,23 @@ class QuantizeLinearTest(tool_test.ToolTest):
             done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
             self.fails(done, "QuantizeLinear", text)
 
+    def test_blocks(self):
+        for block in (3, 4, 5, 7):
+            with self.subTest(block=block):
+                shape = (SHAPE[0], -(-SHAPE[1] // block), SHAPE[2])
+                scale = self.rng.uniform(0.1, 0.5, shape).astype(np.float32)
+                zero = self.rng.integers(-128, 128, shape, np.int8)
+                self.check_dequantize(scale, zero, block)
+                x = self.rng.normal(0, 20, SHAPE).astype(np.float32)
+                self.check_quantize(x, scale, zero, block)
+
+    def test_blocks_that_do_not_fit(self):
+        scale = np.ones((4, 3, 8), np.float32)
+        self.write("DequantizeLinear", np.zeros(SHAPE, np.int8), scale,
+                   np.zeros(scale.shape, np.int8), 4)  # fmt: skip
+        done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
+        self.fails(done, "4x3x8", "do not fit axis 1", "in blocks of 4")
+
 
 if __name__ == "__main__":
     tool_test.main()

@@ -149,7 +149,9 @@ class QuantizedWeightsTest(tool_test.ToolTest):
         attributes = {"axis": axis, "block_size": block}
         repeated = [scale, zero]
         if block:
-            repeated = [np.repeat(p, block, axis) for p in repeated]
+            repeated = [
+                np.repeat(p, block, axis).take(range(depth), axis) for p in repeated
+            ]
         elif scale.ndim:
             attributes = {"axis": 1 - axis}
             repeated = [np.expand_dims(p, axis) for p in repeated]
@@ -177,6 +179,15 @@ class QuantizedWeightsTest(tool_test.ToolTest):
                                     rows, dtype, np.asarray(scale), block, transpose
                                 )
                             )
+
+    def test_part_of_a_dequantized_block(self):
+        for dtype in (np.uint8, ml_dtypes.int4):
+            for rows in (1, 20):
+                for transpose in (False, True):
+                    scale = self.scales(*((72, 3) if transpose else (3, 72)))
+                    self.assertProduct(
+                        *self.dequantized(rows, dtype, scale, 48, transpose)
+                    )
 
     def test_elements_of_int4_that_are_odd_in_number(self):
         q = self.rng.integers(-8, 8, (8, 9)).astype(ml_dtypes.int4)

@@ -58,6 +58,8 @@ std::optional<Alignment> alignmentOf(NodeBuilder &b, Value x, Value value,
     to[*axis] = extent;
     return Alignment{Ints(b.shape(x)), to};
   }
+  if (b.shape(value) == b.shape(x))
+    return Alignment{Ints(b.shape(x)), Ints(b.shape(x))};
   Ints blocks(b.shape(x)), inBlocks(blocks), perBlock;
   if (p.blockSize > 0 && extent % p.blockSize == 0) {
     blocks[*axis] = extent / p.blockSize;
@@ -70,11 +72,31 @@ std::optional<Alignment> alignmentOf(NodeBuilder &b, Value x, Value value,
     b.fail("the parameters " + graph::shapeToString(value.getType()) +
            " do not fit axis " + Twine(*axis) + " of " +
            graph::shapeToString(x.getType()) +
-           (p.blockSize ? " in whole blocks of " + Twine(p.blockSize)
-                        : Twine("")));
+           (p.blockSize ? " in blocks of " + Twine(p.blockSize) : Twine("")));
     return std::nullopt;
   }
   return Alignment{inBlocks, perBlock};
+}
+
+/// The parameters of each index of x's axis, if its last block is not whole;
+/// otherwise they stay.
+Value repeatInBlocks(NodeBuilder &b, Value x, Value value,
+                     const Parameters &p) {
+  if (!x || !value || p.blockSize <= 0 || b.rank(value) != b.rank(x) ||
+      b.rank(x) == 0)
+    return value;
+  auto axis = b.axis(p.axis, b.rank(x));
+  if (!axis)
+    return {};
+  int64_t extent = b.shape(x)[*axis];
+  Ints blocks(b.shape(x));
+  blocks[*axis] = llvm::divideCeil(extent, p.blockSize);
+  if (extent % p.blockSize == 0 || b.shape(value) != ArrayRef(blocks))
+    return value;
+  Ints blockOf;
+  for (int64_t i = 0; i < extent; ++i)
+    blockOf.push_back(i / p.blockSize);
+  return b.gather(value, blockOf, *axis);
 }
 
 /// What is done with a scale: to divide by 0 gives no integers.
@@ -102,7 +124,7 @@ bool isValidScale(NodeBuilder &b, Value scale, Use use) {
 
 std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
                                Use use) {
-  Value scale = b.input(p.scale);
+  Value scale = repeatInBlocks(b, x, b.input(p.scale), p);
   auto alignment = alignmentOf(b, x, scale, p);
   if (!alignment || !isValidScale(b, scale, use))
     return std::nullopt;
@@ -110,7 +132,7 @@ std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
       b.reshape(x, alignment->x), b.reshape(scale, alignment->parameters), {}};
   if (!b.has(p.zeroPoint))
     return q;
-  Value zero = b.input(p.zeroPoint);
+  Value zero = repeatInBlocks(b, x, b.input(p.zeroPoint), p);
   if (zero && b.shape(zero) != b.shape(scale) &&
       b.type(zero).getNumElements() > 1) {
     b.fail("the zero point " + graph::shapeToString(zero.getType()) +
