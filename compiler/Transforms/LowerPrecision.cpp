@@ -187,31 +187,45 @@ void PrecisionLowering::findParameters(Operation *op) {
     parameters.insert_range(op->getResults());
 }
 
+/// Whether no number of a constant is rounded to an infinity. Those that lie in
+/// files are not read for it.
+static bool hasNarrowRange(ConstantOp op, FloatType low) {
+  if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
+    return true;
+  auto elements = dyn_cast<DenseFPElementsAttr>(op.getValue());
+  return elements && llvm::all_of(elements, [&](APFloat number) {
+           bool isFinite = number.isFinite(), losesInfo;
+           number.convert(low.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                          &losesInfo);
+           return isFinite == number.isFinite();
+         });
+}
+
 /// Whether no number of a parameter is rounded to an infinity, such as f32's
-/// lowest one in masks. Weights, which may lie in files, are not so large.
+/// lowest one in masks, as far as it is known of the constants that it is
+/// computed of.
 bool PrecisionLowering::canRound(Value parameter) {
-  auto [known, isNew] = roundable.try_emplace(parameter, true);
-  auto constant = parameter.getDefiningOp<ConstantOp>();
-  if (!isNew || !constant)
+  if (auto known = roundable.find(parameter); known != roundable.end())
     return known->second;
-  if (auto elements = dyn_cast<DenseFPElementsAttr>(constant.getValue()))
-    known->second = llvm::all_of(elements, [&](APFloat number) {
-      bool isFinite = number.isFinite(), losesInfo;
-      number.convert(low.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                     &losesInfo);
-      return isFinite == number.isFinite();
-    });
-  return known->second;
+  Operation *op = parameter.getDefiningOp();
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  bool can = constant ? hasNarrowRange(constant, low)
+                      : !op || llvm::all_of(op->getOperands(), [&](Value of) {
+                          return canRound(of);
+                        });
+  return roundable[parameter] = can;
 }
 
 /// Whether `op` takes elements of a constant, such as rows of an embedding,
 /// which is stored in the lower precision then. No gradients are added up in
-/// it, as they are in that of a variable.
+/// it, as they are in that of a variable. A table in a file is an embedding,
+/// whose numbers are not large.
 bool PrecisionLowering::readsConstant(Operation *op) {
   if (!isa<GatherOp, GatherElementsOp, GatherNdOp>(op))
     return false;
   Value data = op->getOperand(0);
-  return data.getDefiningOp<ConstantOp>() && canRound(data);
+  auto constant = data.getDefiningOp<ConstantOp>();
+  return constant && (isa<ExternalAttr>(constant.getValue()) || canRound(data));
 }
 
 /// Whether one operand has been rounded and the others, but for parameters,

@@ -152,3 +152,24 @@ func.func @embedding(%i: tensor<2xi64>, %v: tensor<9x4xf32> {graph.variable = "v
   %1 = graph.gather %v, %i axis 0 : tensor<9x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
   return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// -----
+
+// What lies in a file may be f32's lowest number as well, and what is computed of
+// it; a table whose rows are taken is an embedding.
+// CHECK-LABEL: func.func @in_files
+// CHECK-DAG: %[[T:.*]] = graph.constant #graph.external<"m.bin", 128, 256> : tensor<16x4xf32>
+// CHECK-DAG: %[[L:.*]] = graph.cast %[[T]] : tensor<16x4xf32> to tensor<16x4xbf16>
+// CHECK: graph.add {{.*}} : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x4xf32>
+// CHECK: graph.gather %[[L]]
+func.func @in_files(%x: tensor<8x4xf32>, %w: tensor<4x4xf32> {graph.variable = "w"}, %i: tensor<8xi64>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %m = graph.constant #graph.external<"m.bin", 0, 128> : tensor<4x8xf32>
+  %t = graph.constant #graph.external<"m.bin", 128, 256> : tensor<16x4xf32>
+  %mask = graph.transpose %m [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %0 = graph.matmul %x, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %1 = graph.add %0, %mask : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x4xf32>
+  %2 = graph.matmul %1, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  %3 = graph.gather %t, %i axis 0 : tensor<16x4xf32>, tensor<8xi64> -> tensor<8x4xf32>
+  %4 = graph.matmul %3, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
+  return %2, %4 : tensor<8x4xf32>, tensor<8x4xf32>
+}
