@@ -14,6 +14,7 @@
 
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Support/TensorName.h"
+#include "compiler/Transforms/Constants.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Scales.h"
 
@@ -44,12 +45,15 @@ private:
   SmallVector<graph::ConstantOp> constants();
   StringAttr nameFor(graph::ConstantOp op);
   void makeVariable(graph::ConstantOp op, bool trainable);
+  LogicalResult checkScales();
+  void warnOfIntegers();
 
   func::FuncOp main;
   const TrainingOptions &options;
   const llvm::StringSet<> &weights;
   std::vector<llvm::GlobPattern> patterns;
   llvm::StringSet<> taken;
+  bool hasScales = false; ///< Among the variables that are trained.
   /// Ops of the function that the first output, which the loss is of, depends
   /// on.
   llvm::DenseSet<Operation *> read;
@@ -117,6 +121,7 @@ std::optional<bool> VariableMaker::isTrainable(graph::ConstantOp op) {
   bool isWanted = patterns.empty() ? isRead(op) : llvm::any_of(patterns, fits);
   if (!isWeight || !isWanted)
     return std::nullopt;
+  hasScales |= isOfQuantization;
   return true;
 }
 
@@ -155,6 +160,31 @@ void VariableMaker::makeVariable(graph::ConstantOp op, bool trainable) {
   op.erase();
 }
 
+LogicalResult VariableMaker::checkScales() {
+  if (!options.learnScales || hasScales)
+    return success();
+  return main.emitError(
+      patterns.empty()
+          ? "--learn-scales finds no scale that the first output depends on; "
+            "`graph-quantize --weights=f32` makes a model that has some"
+          : "--learn-scales finds no scale that fits --trainable");
+}
+
+/// Warns of weights that no one trains, unless what is trained was chosen.
+void VariableMaker::warnOfIntegers() {
+  if (!patterns.empty() || options.learnScales)
+    return;
+  main.walk([&](graph::DequantizeOp op) {
+    if (!transforms::isConstantExpression(op.getX()) ||
+        cast<RankedTensorType>(op.getX().getType()).getRank() < 2 ||
+        !read.contains(main.front().findAncestorOpInBlock(*op)))
+      return WalkResult::advance();
+    op.emitWarning("weights that are integers are not trained; "
+                   "`graph-quantize --weights=f32` leaves floats that are");
+    return WalkResult::interrupt();
+  });
+}
+
 LogicalResult VariableMaker::run() {
   if (failed(parsePatterns()))
     return failure();
@@ -170,6 +200,9 @@ LogicalResult VariableMaker::run() {
       any |= *trainable;
       makeVariable(op, *trainable);
     }
+  if (failed(checkScales()))
+    return failure();
+  warnOfIntegers();
   if (any)
     return success();
   if (patterns.empty())

@@ -174,7 +174,8 @@ class QuantizedTest(tool_test.ToolTest):
         self.write()
         step = ("--train", "--loss=mse,reduction=sum", "--optimizer=sgd,lr=1e-8")
         done = self.run_tool("graph-compile", "model.onnx", *step, "-o", "step.so")
-        self.fails(done, "the model has no weights that could be trained")
+        self.fails(done, "the model has no weights that could be trained",
+                   "weights that are integers are not trained")  # fmt: skip
         self.compile("model.onnx", "step.so", *step, "--learn-scales")
         state = self.train("step.so")
         before = self.weights["w_scale"]
@@ -281,6 +282,13 @@ class QuantizedTest(tool_test.ToolTest):
         self.write()
         done = self.run_tool("graph-compile", "model.onnx", *STEP, "-o", "step.so")
         self.fails(done, "no gradient passes these integers", "same scale")
+
+    def test_nothing_to_learn(self):
+        self.weights = {"w": self.weights["w"]}
+        self.nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+        self.write()
+        step = ("graph-compile", "model.onnx", *STEP, "-o", "step.so", "--learn-scales")
+        self.fails(self.run_tool(*step), "--learn-scales finds no scale", "graph-quantize")
 
     def test_wrong_weights(self):
         self.write()
