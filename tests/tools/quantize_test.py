@@ -431,8 +431,20 @@ class Quantize(tool_test.ToolTest):
 
     def test_a_model_that_is_quantised(self):
         self.succeeds()
-        done = self.quantize(model=self.output)
-        self.fails(done, "quantised already")
+        model = self.output.rename(self.folder / "quantised.onnx")
+        self.fails(self.quantize(model=model), "quantised already")
+
+    def test_the_model_itself(self):
+        before = self.model.read_bytes()
+        (self.folder / "link.onnx").symlink_to(self.model)
+        for output in (self.model, "link.onnx"):
+            for tool, option in (
+                ("graph-quantize", "--data=data.npz"),
+                ("graph-prune", "--max-macs=0.5"),
+            ):
+                done = self.run_tool(tool, self.model, option, "-o", output)
+                self.fails(done, "is the model itself")
+        self.assertEqual(self.model.read_bytes(), before)
 
     def test_usage(self):
         done = self.run_tool("graph-quantize", self.model, "-o", self.output)

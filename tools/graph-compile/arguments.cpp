@@ -349,11 +349,8 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
       !checkLoadWeights(arguments, job.from) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;
-  if (llvm::sys::fs::equivalent(arguments.model, arguments.output)) {
-    llvm::errs() << "error: the output '" << arguments.output
-                 << "' is the model itself\n";
+  if (isModelItself(arguments.model, arguments.output))
     return exit_wrong_input;
-  }
   if (arguments.train && !arguments.quantize.empty() &&
       llvm::sys::fs::equivalent(arguments.model,
                                 trainedModel(arguments.output))) {

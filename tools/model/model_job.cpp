@@ -13,6 +13,7 @@
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -48,10 +49,19 @@ void addShapes(CLI::App &app, ImportOptions *options) {
       ->type_name("NAME=SHAPE");
 }
 
+bool isModelItself(const std::string &model, const std::string &output) {
+  if (!llvm::sys::fs::equivalent(model, output))
+    return false;
+  llvm::errs() << "error: the output '" << output << "' is the model itself\n";
+  return true;
+}
+
 ExitCode runModelJob(
     const CompileJob &job, CompileOptions &options,
     const std::function<LogicalResult(MLIRContext &, const CompileOptions &)>
         &work) {
+  if (isModelItself(job.model, job.output))
+    return exit_wrong_input;
   options.modelDirectory = llvm::sys::path::parent_path(job.model).str();
   options.reproducerDirectory = ".";
   std::optional<KernelCache> cache;

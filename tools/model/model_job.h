@@ -24,6 +24,9 @@ inline constexpr char kModelOutputHelp[] =
 /// --shape: the inputs' shapes that a model leaves open.
 void addShapes(CLI::App &app, ImportOptions *options);
 
+/// Whether the output would be written over the model, which then has been said.
+bool isModelItself(const std::string &model, const std::string &output);
+
 /// Does `work`, which reads the job's model and may compile it, with the usual
 /// cache and messages. Ends the program after an internal error.
 ExitCode runModelJob(const CompileJob &job, CompileOptions &options,
