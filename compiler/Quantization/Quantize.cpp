@@ -75,9 +75,16 @@ LogicalResult Quantizer::findLayers() {
         layer.name.empty() ? (op + " " + Twine(i)).str() : layer.name;
     report.layers.push_back({name, op.str(), 0, ""});
   }
-  return success(llvm::all_of(options.keep, [&](const std::string &pattern) {
-    return succeeded(keepNamed(layers, pattern));
-  }));
+  for (const std::string &pattern : options.keep)
+    if (failed(keepNamed(layers, pattern)))
+      return failure();
+  if (llvm::all_of(report.layers,
+                   [](const LayerReport &line) { return !line.kept.empty(); }))
+    return emitError(model.location())
+           << "all layers that can be quantised fit '"
+           << llvm::join(options.keep, "' or '")
+           << "' and are to be kept: nothing is left to quantise";
+  return success();
 }
 
 /// Keeps the layers whose op, or a node of the model, has a name that fits.

@@ -14,6 +14,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tinh::training {
@@ -99,6 +101,10 @@ FailureOr<Teacher> readTeacher(const std::string &text, func::FuncOp student) {
   Teacher teacher{
       {}, reader.number("temperature", 4), reader.number("weight", 0.5)};
   reader.finish();
+  if (!(teacher.temperature > 0 && std::isfinite(teacher.temperature)))
+    return student.emitError()
+           << "the teacher's temperature is " << teacher.temperature
+           << "; it must be a number above 0";
   if (!(teacher.weight > 0 && teacher.weight <= 1))
     return student.emitError()
            << "the weight of the teacher is " << teacher.weight

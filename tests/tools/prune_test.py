@@ -481,16 +481,14 @@ class Prune(tool_test.ToolTest):
 
     def test_usage(self):
         model = residual(self.folder / "model.onnx")
+        wrong = "--max-time=1.5 --max-time=nan --score=taylor --score=0 --loss=mse"
+        wrong = [*wrong.split(), "--multiple=0"]
         for options in (
             [],
             ["--max-macs=0.5"],
             ["-o", self.output],
-            ["-o", self.output, "--max-macs=1.5"],
-            ["-o", self.output, "--max-time=nan"],
-            ["-o", self.output, "--max-macs=0.5", "--score=taylor"],
-            ["-o", self.output, "--max-macs=0.5", "--loss=mse"],
-            ["-o", self.output, "--max-macs=0.5", "--multiple=0"],
             ["-o", self.output, "--report=2:4"],
+            *(["-o", self.output, "--max-macs=0.5", option] for option in wrong),
         ):
             done = self.run_tool("graph-prune", model, *options)
             self.assertEqual(done.returncode, 2, options)

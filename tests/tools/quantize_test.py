@@ -365,6 +365,7 @@ class Quantize(tool_test.ToolTest):
 
     def test_wrong_patterns(self):
         self.fails(self.quantize("--keep=fc*"), "fits 'fc*'", "'first'")
+        self.fails(self.quantize("--keep=*"), "fit '*'", "nothing is left to quantise")
 
     #===- Wrong data ---------------------------------------------------------===#
 
@@ -450,11 +451,18 @@ class Quantize(tool_test.ToolTest):
         done = self.run_tool("graph-quantize", self.model, "-o", self.output)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--data", done.stderr)
-        for wrong in ("--method=best", "--min-sqnr=nan", "--max-drop=-nan"):
+        for wrong in ("--method=best", "--method=1", "--min-sqnr=nan", "--max-drop=-nan"):
             with self.subTest(wrong):
                 done = self.quantize(wrong)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(wrong.split("=")[0], done.stderr)
+                self.assertNotIn("->", done.stderr)
+        done = self.run_tool(
+            *("graph-quantize", self.model, "--data", "data.npz"),
+            *("-o", "absent/int8.onnx"),
+        )
+        self.fails(done, "error: cannot write 'absent/int8.onnx'")
+        self.assertNotIn("node", done.stderr)
 
 
 if __name__ == "__main__":

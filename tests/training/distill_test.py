@@ -165,7 +165,9 @@ class DistillTest(tool_test.ToolTest):
         teacher = "other/teacher.onnx"
         self.refuses("cannot read the file", distill="absent.onnx")
         self.refuses("it has temperature, weight", distill=f"{teacher},t=2")
-        self.refuses("temperature is 0", distill=f"{teacher},temperature=0")
+        for value in ("0", "-1", "inf"):
+            wrong = f"{teacher},temperature={value}"
+            self.refuses(f"teacher's temperature is {value}", distill=wrong)
         self.refuses("must be above 0 and at most 1", distill=f"{teacher},weight=2")
         done = self.run_tool(
             "graph-compile", "student.onnx", f"--distill={teacher}", "-o", "m.so"

@@ -18,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,21 @@ void add_precision(CLI::App &app, std::string *precision,
 
 /// --runs: how often it is run, with times. The default is what `*runs` holds.
 void add_runs(CLI::App &app, uint32_t *runs);
+
+/// An option that is one of some names, each of which is a value.
+template <typename Value>
+CLI::Option *add_choice(CLI::App &app, const char *name, Value *value,
+                        const std::map<std::string, Value> &choices,
+                        const char *help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [value, &choices](const std::string &text) {
+            *value = choices.at(text);
+          },
+          help)
+      ->check(CLI::IsMember(&choices));
+}
 
 /// A check for what is compared with: any number but NaN.
 CLI::Validator comparable();

@@ -56,11 +56,10 @@ void defineTarget(CLI::App &app, pruning::PruneOptions &options) {
 }
 
 void defineScore(CLI::App &app, Arguments &arguments) {
-  app.add_option("--score", arguments.prune.score,
-                 "what channels are worth: magnitude, the norm of their "
-                 "weights, or taylor, how much the loss changes without them "
-                 "to first order; magnitude if not given")
-      ->transform(CLI::CheckedTransformer(kScores))
+  add_choice(app, "--score", &arguments.prune.score, kScores,
+             "what channels are worth: magnitude, the norm of their "
+             "weights, or taylor, how much the loss changes without them "
+             "to first order; magnitude if not given")
       ->type_name("SCORE");
   app.add_option("--data", arguments.data,
                  std::string("for taylor: ") + kDataHelp +

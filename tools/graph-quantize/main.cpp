@@ -40,10 +40,9 @@ void define(CLI::App &app, Arguments &arguments) {
       ->required();
   app.add_option("-o,--output", arguments.job.files.output, kModelOutputHelp)
       ->required();
-  app.add_option("--method", arguments.job.options.method,
-                 "how ranges of activations are chosen: minmax, percentile, "
-                 "entropy or mse; mse if not given")
-      ->transform(CLI::CheckedTransformer(kMethods))
+  add_choice(app, "--method", &arguments.job.options.method, kMethods,
+             "how ranges of activations are chosen: minmax, percentile, "
+             "entropy or mse; mse if not given")
       ->type_name("METHOD");
   app.add_option("--weights", arguments.weights,
                  "int8, or f32: floats that the model makes bytes of, so that "

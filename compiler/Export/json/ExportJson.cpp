@@ -385,7 +385,8 @@ LogicalResult exportJson(ModuleOp module, StringRef path,
     return module.emitError(llvm::toString(header.takeError()));
   if (llvm::Error error = writeModel(path, exporter.text(), weightsPath,
                                      *header, exporter.weightFile, sources))
-    return module.emitError(llvm::toString(std::move(error)));
+    return emitError(UnknownLoc::get(module.getContext()),
+                     llvm::toString(std::move(error)));
   return success();
 }
 

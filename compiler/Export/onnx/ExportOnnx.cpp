@@ -27,7 +27,8 @@ LogicalResult exportOnnx(ModuleOp module, StringRef path,
   if (llvm::Error error =
           writeModel(path, writer.model.SerializeAsString(), weightsPath,
                      /*header=*/"", writer.weightFile, sources))
-    return module.emitError(llvm::toString(std::move(error)));
+    return emitError(UnknownLoc::get(module.getContext()),
+                     llvm::toString(std::move(error)));
   return success();
 }
 
