@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/InternalErrors.h"
 
+#include "compiler/Pipelines/Diagnostics.h"
 #include "tinh/runtime.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -40,6 +41,12 @@ void catchCrashes() {
     fatalReason = reason;
     std::abort();
   });
+}
+
+void guardProcess() {
+  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
+  reportExhaustedMemory();
+  catchCrashes();
 }
 
 std::optional<std::string> runSafely(llvm::function_ref<void()> work) {

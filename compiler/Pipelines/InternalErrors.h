@@ -29,6 +29,10 @@ inline constexpr llvm::StringLiteral kInternalError = "internal error: ";
 /// process.
 void catchCrashes();
 
+/// What such a program begins with: crashes, a want of memory and a limit on
+/// the size of files are errors with messages.
+void guardProcess();
+
 /// Calls `work`, and says what ended it: nothing, or the reason of a crash.
 /// What the work held is lost then, its locks and memory among it.
 std::optional<std::string> runSafely(llvm::function_ref<void()> work);

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
 #include "compare.h"
-#include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 
 #include "llvm/Support/Path.h"
@@ -22,8 +21,7 @@ using namespace tinh;
 using namespace tinh::tools;
 
 int main(int argc, char **argv) {
-  reportExhaustedMemory();
-  catchCrashes();
+  guardProcess();
   CompareOptions options;
   std::string target = "cpu";
   bool json = false;

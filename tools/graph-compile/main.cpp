@@ -17,7 +17,6 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
 
-#include <csignal>
 #include <unistd.h>
 
 using namespace mlir;
@@ -146,9 +145,7 @@ static ExitCode run(Arguments &arguments, CompileJob &job) {
 }
 
 int main(int argc, char **argv) {
-  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
-  reportExhaustedMemory();
-  catchCrashes();
+  guardProcess();
   Arguments arguments;
   CompileJob job;
   if (auto done = parseArguments(argc, argv, arguments, job))

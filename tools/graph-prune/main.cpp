@@ -5,13 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "model_job.h"
 #include "model_samples.h"
 #include "print.h"
-
-#include <csignal>
 
 using namespace mlir;
 using namespace tinh;
@@ -155,9 +152,7 @@ LogicalResult pruneFile(const Arguments &arguments, MLIRContext &context,
 } // namespace
 
 int main(int argc, char **argv) {
-  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
-  reportExhaustedMemory();
-  catchCrashes();
+  guardProcess();
   Arguments arguments;
   CLI::App app("Removes channels, features and heads from a model: standard "
                "ONNX with fewer of them.",

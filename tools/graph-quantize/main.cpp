@@ -6,13 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
-#include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "model_job.h"
 #include "print.h"
 #include "quantize_for.h"
-
-#include <csignal>
 
 using namespace mlir;
 using namespace tinh;
@@ -86,9 +83,7 @@ ExitCode run(Arguments &arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
-  std::signal(SIGXFSZ, SIG_IGN); // A limit on files is an error, no end.
-  reportExhaustedMemory();
-  catchCrashes();
+  guardProcess();
   Arguments arguments;
   CLI::App app("Makes a model in int8 of one in f32: standard ONNX with "
                "QuantizeLinear and DequantizeLinear.",
