@@ -167,7 +167,8 @@ class DistillTest(tool_test.ToolTest):
         self.refuses("it has temperature, weight", distill=f"{teacher},t=2")
         for value in ("0", "-1", "inf"):
             wrong = f"{teacher},temperature={value}"
-            self.refuses(f"teacher's temperature is {value}", distill=wrong)
+            found = f"teacher's temperature is {value.upper()}"
+            self.refuses(found, "it must be a number above 0", distill=wrong)
         self.refuses("must be above 0 and at most 1", distill=f"{teacher},weight=2")
         done = self.run_tool(
             "graph-compile", "student.onnx", f"--distill={teacher}", "-o", "m.so"
