@@ -24,7 +24,7 @@ inline constexpr char kModelOutputHelp[] =
 /// --shape: the inputs' shapes that a model leaves open.
 void addShapes(CLI::App &app, ImportOptions *options);
 
-/// Whether the output would be written over the model, which then has been said.
+/// Whether the output is the model itself, which then has been said.
 bool isModelItself(const std::string &model, const std::string &output);
 
 /// Does `work`, which reads the job's model and may compile it, with the usual
