@@ -30,14 +30,19 @@ namespace tinh::cpu {
 // Factors
 //===----------------------------------------------------------------------===//
 
+/// Where the current block of sums begins in a factor.
+FailureOr<Indices> OuterProductsEmitter::startOf(const Factor &factor) {
+  Indices start = dims;
+  for (unsigned tap : p.taps)
+    start[tap].base = scalar.index(0);
+  return scalar.apply(factor.map, start);
+}
+
 /// Copies what the current block of sums reads of a factor: `count` elements of
 /// its last dimension.
 LogicalResult OuterProductsEmitter::stageFactor(const Factor &factor,
                                                 Value count) {
-  Indices start = dims;
-  for (unsigned tap : p.taps)
-    start[tap].base = scalar.index(0);
-  auto from = scalar.apply(factor.map, start);
+  auto from = startOf(factor);
   if (failed(from))
     return failure();
   return stage(factor.value, slabOf(factor), *from, count);

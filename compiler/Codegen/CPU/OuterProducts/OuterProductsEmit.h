@@ -42,6 +42,7 @@ private:
   }
 
   llvm::LogicalResult addSums(size_t level);
+  mlir::FailureOr<Indices> startOf(const Factor &factor);
   llvm::LogicalResult stageFactor(const Factor &factor, Value count);
   llvm::LogicalResult multiplyBlock(Value sumsEnd);
   llvm::LogicalResult emitTile(Value slidingAt, Value sumsAt, Value row,

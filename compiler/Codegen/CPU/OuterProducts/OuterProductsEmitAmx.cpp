@@ -114,10 +114,7 @@ LogicalResult OuterProductsEmitter::stagePairs(const Factor &factor,
                                                Value memory,
                                                const Positions &positions,
                                                Value count) {
-  Indices start = dims;
-  for (unsigned tap : p.taps)
-    start[tap].base = scalar.index(0);
-  auto from = scalar.apply(factor.map, start);
+  auto from = startOf(factor);
   if (failed(from))
     return failure();
   Indices at = *from;
