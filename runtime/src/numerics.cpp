@@ -26,37 +26,49 @@ template <typename Word, unsigned kFractionBits> struct Format {
   static constexpr Word kFraction = (Word(1) << kFractionBits) - 1;
   static constexpr Word kInfinity = Word(~(kSign | kFraction));
 
-  /// All that is larger than `limit`, but for the sign, is looked for.
-  static constexpr Word limit(tinh_check_numerics_t wanted) {
-    return wanted == TINH_CHECK_NANS ? kInfinity : Word(kInfinity - 1);
-  }
-  static bool is_above(Word bits, Word limit) {
-    return Word(bits & ~kSign) > limit;
-  }
+  explicit Format(tinh_check_numerics_t wanted)
+      : limit(wanted == TINH_CHECK_NANS ? kInfinity : Word(kInfinity - 1)) {}
+
+  bool is_wanted(Word bits) const { return Word(bits & ~kSign) > limit; }
   static double value(Word bits) {
     if (Word(bits & ~kSign) > kInfinity)
       return NAN;
     return bits & kSign ? -INFINITY : INFINITY;
   }
+
+  /// All that is larger than this, but for the sign, is looked for.
+  Word limit;
 };
 
-/// A float of 8 bits without infinities: E4M3FN, whose NaNs have all bits set
-/// but the sign, or one whose NaN is what -0 is in others.
-template <bool kHasNegativeZero> struct ByteFormat {
+/// The floats of 8 bits: what is looked for has some of its bits, and some of
+/// them the other way round, above a limit.
+struct Float8 {
   using Bits = uint8_t;
-  static constexpr uint8_t limit(tinh_check_numerics_t) { return 0x7e; }
-  static bool is_above(uint8_t bits, uint8_t limit) {
-    return kHasNegativeZero ? (bits & 0x7f) > limit : bits == 0x80;
+
+  Float8(uint32_t dtype, tinh_check_numerics_t wanted) {
+    if (dtype == TINH_DTYPE_F8E5M2)
+      limit = wanted == TINH_CHECK_NANS ? 0x7c : 0x7b;
+    else if (dtype != TINH_DTYPE_F8E4M3FN) // NaN is what -0 is in others.
+      kept = 0xff, flipped = 0x7f, limit = 0xfe;
   }
-  static double value(uint8_t) { return NAN; }
+
+  bool is_wanted(uint8_t bits) const {
+    return uint8_t((bits & kept) ^ flipped) > limit;
+  }
+  double value(uint8_t bits) const {
+    bool is_infinity = limit < 0x7e && (bits & 0x7f) == 0x7c;
+    return !is_infinity ? NAN : bits & 0x80 ? -INFINITY : INFINITY;
+  }
+
+  uint8_t kept = 0x7f, flipped = 0, limit = 0x7e; // Of E4M3FN.
 };
 
 template <typename Format> class Search {
   using Word = typename Format::Bits;
 
 public:
-  Search(const NumberArray &array, tinh_check_numerics_t wanted)
-      : array(array), limit(Format::limit(wanted)), index(array.rank) {}
+  Search(const NumberArray &array, Format format)
+      : array(array), format(format), index(array.rank) {}
 
   std::optional<NotFinite> run() {
     uint64_t total = 1;
@@ -87,25 +99,25 @@ private:
     uint64_t count = 0;
     if (stride == 1)
       for (int64_t i = 0; i < extent; ++i)
-        count += Format::is_above(at[i], limit);
+        count += format.is_wanted(at[i]);
     else
       for (int64_t i = 0; i < extent; ++i)
-        count += Format::is_above(at[i * stride], limit);
+        count += format.is_wanted(at[i * stride]);
     if (count == 0)
       return;
     if (!found) {
       int64_t first = 0;
-      while (!Format::is_above(at[first * stride], limit))
+      while (!format.is_wanted(at[first * stride]))
         ++first;
       if (array.rank > 0)
         index.back() = first;
-      found = {Format::value(at[first * stride]), index, 0, 0};
+      found = {format.value(at[first * stride]), index, 0, 0};
     }
     found->count += count;
   }
 
   const NumberArray &array;
-  const Word limit;
+  const Format format;
   std::vector<int64_t> index;
   std::optional<NotFinite> found;
 };
@@ -132,20 +144,18 @@ std::optional<NotFinite> find_not_finite(const NumberArray &array,
     return std::nullopt;
   switch (array.dtype) {
   case TINH_DTYPE_F16:
-    return Search<Format<uint16_t, 10>>(array, wanted).run();
+    return Search(array, Format<uint16_t, 10>(wanted)).run();
   case TINH_DTYPE_BF16:
-    return Search<Format<uint16_t, 7>>(array, wanted).run();
+    return Search(array, Format<uint16_t, 7>(wanted)).run();
   case TINH_DTYPE_F32:
-    return Search<Format<uint32_t, 23>>(array, wanted).run();
+    return Search(array, Format<uint32_t, 23>(wanted)).run();
   case TINH_DTYPE_F64:
-    return Search<Format<uint64_t, 52>>(array, wanted).run();
-  case TINH_DTYPE_F8E5M2:
-    return Search<Format<uint8_t, 2>>(array, wanted).run();
+    return Search(array, Format<uint64_t, 52>(wanted)).run();
   case TINH_DTYPE_F8E4M3FN:
-    return Search<ByteFormat<true>>(array, wanted).run();
   case TINH_DTYPE_F8E4M3FNUZ:
+  case TINH_DTYPE_F8E5M2:
   case TINH_DTYPE_F8E5M2FNUZ:
-    return Search<ByteFormat<false>>(array, wanted).run();
+    return Search(array, Float8(array.dtype, wanted)).run();
   default:
     return std::nullopt;
   }
