@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Quantization.h"
 #include "compiler/Codegen/Linalg/Float8.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
-#include "compiler/Transforms/Quantization.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
