@@ -287,7 +287,7 @@ static LogicalResult write(ModuleOp module, StringRef output,
     if (!init->function)
       return llvm::Error::success();
     return runInit(init->function, init->contents, init->kernels, *host,
-                   options.modelDirectory, contents.weights, memory);
+                   options.phases.modelDirectory, contents.weights, memory);
   };
   artifact::WriteOptions writing;
   writing.linkage = linkage;

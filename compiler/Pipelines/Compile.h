@@ -52,8 +52,6 @@ struct CompileOptions {
   /// has, which readModel takes from the file's name if nothing else gives it
   /// one.
   std::string modelName;
-  /// The folder that the model's references to files start from.
-  std::string modelDirectory;
   PhaseOptions phases;
   enum class Weights { Automatic, Embedded, External };
   /// Automatic: external from 1 GiB on.

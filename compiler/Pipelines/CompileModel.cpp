@@ -47,7 +47,8 @@ CompileOptions convert(const CompileRequest &request) {
     options.cuda = CudaOptions{request.cuda.chips, request.cuda.allowTf32,
                                request.cuda.place, request.cuda.toolkit,
                                request.target == Target::CpuAndCuda};
-  options.modelDirectory = llvm::sys::path::parent_path(request.model).str();
+  options.phases.modelDirectory =
+      llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
   options.phases.precision = {request.precision, request.keepF32};
   options.phases.plainVariables = request.plainVariables;

@@ -141,8 +141,8 @@ std::string Reproducer::commandFor(StringRef path) const {
       add(" ", option);
   if (options.phases.memoryBudget && phase < Phase::Optimised)
     add(" --memory-budget=", options.phases.memoryBudget->text);
-  if (!options.modelDirectory.empty())
-    add(" --model-dir ", options.modelDirectory);
+  if (!options.phases.modelDirectory.empty())
+    add(" --model-dir ", options.phases.modelDirectory);
   if (job.output != "-")
     add(" -o ", job.output);
   return text;

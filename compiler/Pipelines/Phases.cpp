@@ -8,6 +8,7 @@
 #include "compiler/Pipelines/Phases.h"
 
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/MemoryBudget.h"
@@ -162,8 +163,13 @@ static LogicalResult lowerAndDifferentiate(ModuleOp module,
   FailureOr<transforms::Precision> precision = options.precision;
   if (training)
     precision = training->precision(module, options.precision);
+  MappedFiles files(options.modelDirectory);
+  auto read = [&](graph::ExternalAttr constant) {
+    auto bytes = llvm::expectedToOptional(files.read(constant));
+    return bytes.value_or(ArrayRef<char>());
+  };
   if (failed(precision) ||
-      failed(transforms::lowerPrecision(module, *precision)))
+      failed(transforms::lowerPrecision(module, *precision, read)))
     return failure();
   return training ? training->differentiate(module, *precision) : success();
 }

@@ -69,6 +69,8 @@ struct MemoryBudget {
 };
 
 struct PhaseOptions {
+  /// The folder that the model's references to files start from.
+  std::string modelDirectory;
   /// Empty: the model is only run.
   std::optional<TrainingSteps> training;
   /// What products compute in; of a model that is trained, what it leaves open

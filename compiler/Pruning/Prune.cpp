@@ -34,7 +34,7 @@ public:
   Pruner(func::FuncOp main, const PruneOptions &options,
          const CompileOptions &compile, PruneReport &report)
       : module(main->getParentOfType<ModuleOp>()), main(main), options(options),
-        compile(compile), report(report), files(compile.modelDirectory),
+        compile(compile), report(report), files(compile.phases.modelDirectory),
         slots(coupleSlots(main)), layers(findLayers(main)) {}
 
   OwningOpRef<ModuleOp> run();

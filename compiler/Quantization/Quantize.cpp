@@ -21,7 +21,7 @@ public:
   Quantizer(const Model &model, const QuantizeOptions &options,
             QuantizeReport &report)
       : model(model), options(options), report(report),
-        files(model.options.modelDirectory) {}
+        files(model.options.phases.modelDirectory) {}
 
   OwningOpRef<ModuleOp> run();
 

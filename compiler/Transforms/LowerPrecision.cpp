@@ -33,6 +33,9 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/GlobPattern.h"
 
+#include <cmath>
+#include <cstring>
+
 using namespace mlir;
 
 namespace tinh::transforms {
@@ -114,8 +117,11 @@ namespace {
 
 class PrecisionLowering {
 public:
-  PrecisionLowering(func::FuncOp function, FloatType low, KeptOps &kept)
-      : function(function), low(low), kept(kept) {}
+  using Read = llvm::function_ref<ArrayRef<char>(ExternalAttr)>;
+
+  PrecisionLowering(func::FuncOp function, FloatType low, KeptOps &kept,
+                    Read read)
+      : function(function), low(low), kept(kept), read(read) {}
 
   int64_t run();
 
@@ -126,6 +132,7 @@ private:
   void findParameters(Operation *op);
   bool followsLow(Operation *op);
   bool canRound(Value parameter);
+  bool hasNarrowRange(ConstantOp op);
   bool readsConstant(Operation *op);
   bool isLow(Value value) {
     return lowered.contains(value.getDefiningOp()) || isCastBack(value);
@@ -162,6 +169,7 @@ private:
   func::FuncOp function;
   FloatType low;
   KeptOps &kept;
+  Read read;
   llvm::DenseSet<Operation *> lowered;
   llvm::DenseSet<Value> parameters;      // Computed of variables and constants.
   llvm::DenseMap<Value, bool> roundable; // Of these, as far as it is known.
@@ -187,29 +195,45 @@ void PrecisionLowering::findParameters(Operation *op) {
     parameters.insert_range(op->getResults());
 }
 
-/// Whether no number of a constant is rounded to an infinity. Those that lie in
-/// files are not read for it.
-static bool hasNarrowRange(ConstantOp op, FloatType low) {
-  if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
+/// Whether no number of a constant is rounded to an infinity, if it is known.
+bool PrecisionLowering::hasNarrowRange(ConstantOp op) {
+  Type element = getElementTypeOrSelf(op.getType());
+  if (!isa<FloatType>(element))
     return true;
-  auto elements = dyn_cast<DenseFPElementsAttr>(op.getValue());
-  return elements && llvm::all_of(elements, [&](APFloat number) {
-           bool isFinite = number.isFinite(), losesInfo;
-           number.convert(low.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                          &losesInfo);
-           return isFinite == number.isFinite();
-         });
+  double largest =
+      APFloat::getLargest(low.getFloatSemantics()).convertToDouble();
+  auto isNarrow = [&](double number) {
+    return !std::isfinite(number) || std::abs(number) <= largest;
+  };
+  if (auto elements = dyn_cast<DenseFPElementsAttr>(op.getValue()))
+    return llvm::all_of(elements, [&](const APFloat &number) {
+      APFloat wide = number;
+      bool losesInfo;
+      wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+      return isNarrow(wide.convertToDouble());
+    });
+  auto external = dyn_cast<ExternalAttr>(op.getValue());
+  if (!external || !element.isF32() || !read)
+    return false;
+  ArrayRef<char> bytes = read(external);
+  for (size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+    float number;
+    std::memcpy(&number, &bytes[at], sizeof number);
+    if (!isNarrow(number))
+      return false;
+  }
+  return !bytes.empty();
 }
 
 /// Whether no number of a parameter is rounded to an infinity, such as f32's
-/// lowest one in masks, as far as it is known of the constants that it is
-/// computed of.
+/// lowest one in masks, by the constants that it is computed of.
 bool PrecisionLowering::canRound(Value parameter) {
   if (auto known = roundable.find(parameter); known != roundable.end())
     return known->second;
   Operation *op = parameter.getDefiningOp();
   auto constant = dyn_cast_or_null<ConstantOp>(op);
-  bool can = constant ? hasNarrowRange(constant, low)
+  bool can = constant ? hasNarrowRange(constant)
                       : !op || llvm::all_of(op->getOperands(), [&](Value of) {
                           return canRound(of);
                         });
@@ -389,7 +413,9 @@ static FailureOr<FloatType> parsePrecision(ModuleOp module, StringRef name) {
                             << "\"; there are f32, bf16 and f16";
 }
 
-FailureOr<int64_t> lowerPrecision(ModuleOp module, const Precision &precision) {
+FailureOr<int64_t>
+lowerPrecision(ModuleOp module, const Precision &precision,
+               llvm::function_ref<ArrayRef<char>(ExternalAttr)> read) {
   FailureOr<FloatType> low = parsePrecision(module, precision.type);
   KeptOps kept;
   if (failed(low) || failed(kept.parse(module, precision.keepF32)))
@@ -402,7 +428,7 @@ FailureOr<int64_t> lowerPrecision(ModuleOp module, const Precision &precision) {
               "said of the precisions bf16 and f16";
   int64_t count = 0;
   for (auto function : module.getOps<func::FuncOp>())
-    count += PrecisionLowering(function, *low, kept).run();
+    count += PrecisionLowering(function, *low, kept, read).run();
   if (failed(kept.checkUse(module)))
     return failure();
   if (count > 0)

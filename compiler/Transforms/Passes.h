@@ -12,6 +12,8 @@
 #ifndef TINH_COMPILER_TRANSFORMS_PASSES_H
 #define TINH_COMPILER_TRANSFORMS_PASSES_H
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -74,9 +76,12 @@ struct Precision {
 /// Gives ops that may lose precision (compiler/Transforms/PrecisionClasses.h)
 /// floats of the lower one in the place of f32; returns how many. Arguments and
 /// results of functions keep their types. Fails, with a message, if there is no
-/// such precision, a pattern fits nothing, or nothing changes.
-llvm::FailureOr<int64_t> lowerPrecision(mlir::ModuleOp module,
-                                        const Precision &precision);
+/// such precision, a pattern fits nothing, or nothing changes. `read` gives the
+/// bytes of a constant that lies in a file, or none if it cannot be read: it
+/// stays f32 then where it is added.
+llvm::FailureOr<int64_t> lowerPrecision(
+    mlir::ModuleOp module, const Precision &precision,
+    llvm::function_ref<llvm::ArrayRef<char>(graph::ExternalAttr)> read = {});
 
 struct LayoutCounts {
   int64_t converted = 0, transposes = 0;

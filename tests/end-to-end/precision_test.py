@@ -170,6 +170,28 @@ class PrecisionTest(tool_test.ToolTest):
         # The weights of the second dense layer are the only ones of 16 bits.
         self.assertEqual(weights - kept_weights, 2 * 4 * WIDTH * WIDTH)
 
+    def test_added_constants_in_files(self):
+        """Their numbers are read: f32's lowest one would become minus infinity."""
+        lowest, wide = np.finfo(np.float32).min, 4 * WIDTH
+        for name, value, element in (("bias", 0.5, "bf16"), ("mask", lowest, "f32")):
+            with self.subTest(name):
+                nodes = [node("matmul", "x up", "u"), node("add", "u b", "s")]
+                nodes += [node("matmul", "s down", "y")]
+                shapes = {"up": (WIDTH, wide), "b": (TOKENS, wide)}
+                shapes["down"] = (wide, WIDTH)
+                source = {"name": "x", "dtype": "f32", "shape": [TOKENS, WIDTH]}
+                self.write(name, nodes, shapes, source)
+                values = np.zeros(shapes["b"], np.float32)
+                values[1, 2] = value
+                weights = {k: np.ones(v, np.float32) for k, v in shapes.items()}
+                weights["b"] = values
+                write_safetensors(self.folder / f"{name}.safetensors", weights)
+                text = self.compile(
+                    f"{name}.json", "-", "--precision=bf16", "--emit=differentiated"
+                )
+                self.assertIn("external", text)
+                self.assertRegex(text, rf"graph.add .*-> tensor<\d+x\d+x{element}>")
+
     def test_f32(self):
         full, weights, _ = self.run_model("cnn")
         same, same_weights, _ = self.run_model("cnn", "--precision=f32")

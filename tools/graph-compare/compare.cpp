@@ -118,7 +118,7 @@ private:
     try {
       configure({.workers = result.threads});
       DeviceScope scope(device());
-      eagerModel.emplace(*copy, options.modelDirectory);
+      eagerModel.emplace(*copy, options.phases.modelDirectory);
     } catch (const Error &error) {
       bool isOurs = error.status() == TINH_INTERNAL;
       return copy->emitError()
@@ -264,7 +264,7 @@ private:
     std::vector<reference::Tensor> arguments;
     for (auto [type, input] : llvm::zip_equal(main.getArgumentTypes(), inputs))
       arguments.push_back(tensor(type, input));
-    MappedFiles files(options.modelDirectory);
+    MappedFiles files(options.phases.modelDirectory);
     return reference::evaluate(
         main, std::move(arguments),
         [&](graph::ExternalAttr value) { return files.read(value); });

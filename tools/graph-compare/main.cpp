@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   app.add_flag("--json", json, "print JSON");
   if (auto done = parse(app, argc, argv))
     return *done;
-  options.compile.modelDirectory =
+  options.compile.phases.modelDirectory =
       llvm::sys::path::parent_path(options.model).str();
   if (target == "cuda")
     options.compile.cuda.emplace();

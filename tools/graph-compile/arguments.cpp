@@ -41,7 +41,7 @@ void defineModel(CLI::App &app, Arguments &arguments, CompileJob &job) {
   app.add_option("--name", arguments.compile.modelName,
                  "the model's name in what is written; that of its file if not "
                  "given");
-  app.add_option("--model-dir", arguments.compile.modelDirectory,
+  app.add_option("--model-dir", arguments.compile.phases.modelDirectory,
                  "the folder that the model's references to files start from, "
                  "if it is not the model's own");
   addShapes(app, &job.importing);

@@ -31,7 +31,7 @@ static LogicalResult exportModel(const CompileJob &job,
   if (!module)
     return failure();
   auto write = arguments.emit == "onnx" ? exportOnnx : exportJson;
-  return write(*module, job.output, {arguments.compile.modelDirectory});
+  return write(*module, job.output, {arguments.compile.phases.modelDirectory});
 }
 
 /// Compiles or exports the model. Ends the program after an internal error,
@@ -111,15 +111,15 @@ static ExitCode arrangeQuantization(Arguments &arguments, CompileJob &job) {
   ExitCode code = quantizeForTraining(job, arguments);
   job.model = trainedModel(job.output);
   job.importing = {};
-  arguments.compile.modelDirectory =
+  arguments.compile.phases.modelDirectory =
       llvm::sys::path::parent_path(job.model).str();
   return code;
 }
 
 static ExitCode run(Arguments &arguments, CompileJob &job) {
   CompileOptions &options = arguments.compile;
-  if (options.modelDirectory.empty())
-    options.modelDirectory =
+  if (options.phases.modelDirectory.empty())
+    options.phases.modelDirectory =
         llvm::sys::path::parent_path(arguments.model).str();
   options.reproducerDirectory = ".";
   std::optional<KernelCache> cache;

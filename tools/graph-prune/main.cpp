@@ -120,7 +120,7 @@ LogicalResult reportFile(const Arguments &arguments, MLIRContext &context,
   OwningOpRef<ModuleOp> module = read(arguments, context, options);
   if (!module)
     return failure();
-  auto report = pruning::reportSparsity(*module, options.modelDirectory);
+  auto report = pruning::reportSparsity(*module, options.phases.modelDirectory);
   if (failed(report))
     return failure();
   printReport(*report);

@@ -62,7 +62,7 @@ ExitCode runModelJob(
         &work) {
   if (isModelItself(job.model, job.output))
     return exit_wrong_input;
-  options.modelDirectory = llvm::sys::path::parent_path(job.model).str();
+  options.phases.modelDirectory = llvm::sys::path::parent_path(job.model).str();
   options.reproducerDirectory = ".";
   std::optional<KernelCache> cache;
   if (std::string directory = KernelCache::defaultDirectory();
@@ -85,7 +85,7 @@ LogicalResult writeModel(ModuleOp module, const CompileJob &job,
                          const CompileOptions &options) {
   bool isJson = StringRef(job.output).ends_with(".json");
   return (isJson ? exportJson : exportOnnx)(module, job.output,
-                                            {options.modelDirectory});
+                                            {options.phases.modelDirectory});
 }
 
 } // namespace tinh::tools
