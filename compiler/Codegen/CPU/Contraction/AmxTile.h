@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of up to 32 rows, of one line or of several, by two panels of 16
-// columns: sums of i32 or f32 in up to four tiles, which stay in registers over
-// a product's depth. There are eight tiles, LLVM tells the CPU their shapes at
+// Blocks of rows, of one line or of several, by one panel of 16 columns or by
+// two: sums of i32 or f32 in up to four tiles, which stay in registers over a
+// product's depth. There are eight tiles, LLVM tells the CPU their shapes at
 // the start of a function, and calls lose them: so all blocks of a function
 // have one shape of each factor, and nothing is called between products.
 //

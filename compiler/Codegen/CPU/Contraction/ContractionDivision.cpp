@@ -61,7 +61,8 @@ TileDepth tileDepth(const Contraction &c,
 }
 
 TileDepth tileDepth(const Contraction &c, const ContractionPlan &p) {
-  SmallVector<int64_t> slab = slabShape(c, p.tileLines, p.tileRows,
+  // Of whole lines, as all tiles of one share a slab.
+  SmallVector<int64_t> slab = slabShape(c, p.tileLines, c.rowsOfLine(),
                                         c.extents[c.depth.front()]),
                        strides;
   if (p.stages())

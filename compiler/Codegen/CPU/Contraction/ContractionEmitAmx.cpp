@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A register tile is up to two tiles of 16 rows, of one line or of two, by two
-// of 16 columns. All of a kernel have the same rows, as the CPU is told their
-// shapes once: of a line's last rows, a tile has those before again, or what
-// lies behind them in the slab. They are not stored.
+// of 16 columns, or up to four by one. All of a kernel have the same rows, as
+// the CPU is told their shapes once: of a line's last rows, a tile has those
+// before again, or what lies behind them in the slab. They are not stored.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"

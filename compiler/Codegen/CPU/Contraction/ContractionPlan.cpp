@@ -24,6 +24,8 @@
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tinh::cpu {
@@ -121,16 +123,19 @@ void ContractionPlanner::chooseTiles() {
 /// As many rows as make all tiles of a line cost least; short lines together.
 void ContractionPlanner::chooseAmxTiles() {
   int64_t most = mostRowTiles(p);
-  auto cycles = [&](int64_t rows) {
-    p.tileRows = rows;
-    return llvm::divideCeil(inner, rows) * amxCycles(c, p, 1, target);
-  };
-  int64_t best = std::min(inner, most * kAmxRows);
-  for (int64_t rows = best - 1; rows > 0; --rows)
-    if (cycles(rows) < cycles(best))
-      best = rows;
-  p.tileRows = best;
-  if (inner <= kAmxRows)
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t rows = std::min(inner, most * kAmxRows); rows > 0; --rows) {
+    ContractionPlan tile = p;
+    tile.tileRows = rows;
+    double cycles =
+        llvm::divideCeil(inner, rows) * amxCycles(c, tile, 1, target);
+    if (cycles < least) {
+      least = cycles;
+      p.tileRows = rows;
+    }
+  }
+  // Rows of several lines are said by their number: whole lines, that is.
+  if (p.tileRows == inner && inner <= kAmxRows)
     p.tileLines = std::min(p.lines, most);
 }
 

@@ -421,8 +421,9 @@ OuterProductsStrategy::expand(const OuterProducts &p,
 }
 
 /// To multiply by tiles of AMX, with what brings both factors to pairs.
-static double amxCycles(const OuterProducts &p, const OuterProductsPlan &plan,
-                        const Target &target) {
+static double cyclesInTiles(const OuterProducts &p,
+                            const OuterProductsPlan &plan,
+                            const Target &target) {
   const Machine &machine = *target.machine;
   double rows = plan.paddedRows, lanes = plan.paddedLanes;
   double blocks = double(p.extentOf(p.depth)) * p.extentOf(p.batch);
@@ -451,9 +452,9 @@ static double amxCycles(const OuterProducts &p, const OuterProductsPlan &plan,
 }
 
 /// To multiply by vectors, with what copies both factors.
-static double vectorCycles(const OuterProducts &p,
-                           const OuterProductsPlan &plan,
-                           const Target &target) {
+static double cyclesInVectors(const OuterProducts &p,
+                              const OuterProductsPlan &plan,
+                              const Target &target) {
   int64_t lanes = target.vectorBytes / p.elementBytes();
   double tiles = double(plan.paddedRows / plan.tileRows) *
                  (plan.paddedLanes / plan.tileColumns) * plan.chunks *
@@ -471,8 +472,8 @@ double OuterProductsStrategy::cost(const OuterProducts &p,
                                    const Target &target) {
   auto kernel = p.kernel();
   int64_t lanes = target.vectorBytes / p.elementBytes();
-  double cycles = plan.usesAmx() ? amxCycles(p, plan, target)
-                                 : vectorCycles(p, plan, target);
+  double cycles = plan.usesAmx() ? cyclesInTiles(p, plan, target)
+                                 : cyclesInVectors(p, plan, target);
   return cycles + trafficCycles(kernel, target) +
          elementwiseCycles(kernel, opsOfProduct(p.op->getResult(0), p.result),
                            {lanes}, target) +
