@@ -81,6 +81,7 @@ static ExitCode quantizeForTraining(const CompileJob &job,
   quantize.files.importing.training = nullptr;
   CompileOptions options = arguments.compile;
   options.phases = {};
+  options.phases.modelDirectory = arguments.compile.phases.modelDirectory;
   options.phases.jobs = arguments.compile.phases.jobs;
   DialectRegistry registry;
   registerDialects(registry);
