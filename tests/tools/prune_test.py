@@ -415,10 +415,10 @@ class Prune(tool_test.ToolTest):
         )
         self.assertIn("kept by graph.softmax 't1'", text)
         self.assertIn("graph.gather_elements 't4' is not understood", text)
-        self.assertEqual(
-            list(self.outputs_left(text).values()),
-            [(32, 32), (32, 32), (64, 32), (4, 4)],
-        )
+        *kept, pruned, last = self.outputs_left(text).values()
+        self.assertEqual([*kept, last], [(32, 32), (32, 32), (4, 4)])
+        # Whole vectors of the CPU stay, of 16 or of 8 floats.
+        self.assertIn(pruned, [(64, 32), (64, 40)])
 
     #===- 2:4 ----------------------------------------------------------------===#
 
