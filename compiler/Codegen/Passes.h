@@ -32,6 +32,13 @@ namespace tinh::codegen {
 /// Turns functions of a row in `module` into linalg on rows of any length.
 mlir::LogicalResult lowerSizedRows(mlir::ModuleOp module);
 
+/// The bytes of a constant that lies in a file, or none if it cannot be read.
+using ReadConstant =
+    std::function<llvm::ArrayRef<char>(graph::ExternalAttr constant)>;
+/// The pass `order-byte-groups`; without `read` constants in files have no
+/// order.
+std::unique_ptr<mlir::Pass> createOrderByteGroups(ReadConstant read);
+
 /// Tells the kernels for GPUs in a plan how their operands are aligned.
 void setAlignments(mlir::ModuleOp module);
 

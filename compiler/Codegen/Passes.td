@@ -142,6 +142,23 @@ def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
   ];
 }
 
+def OrderByteGroups : Pass<"order-byte-groups", "::mlir::ModuleOp"> {
+  let summary = "Find the bytes whose products fit into 16 bits";
+  let description = [{
+    Where the CPU that the module's `graph.cpu` names has no instruction for bytes,
+    a product that reads panels of constant ones gets an operand more: for each
+    panel, in how many of its groups all pairs can be multiplied in 16 bits, and the
+    numbers of all groups, those first (`cpu.group_order`).
+
+    Preconditions: weights lie as their readers want them (`lay-out-weights`), and
+    each kernel function is named by one `graph.dispatch`.
+  }];
+  let dependentDialects = ["::tinh::cpu::CpuDialect"];
+  let statistics = [
+    Statistic<"numOrdered", "num-ordered", "Products with an order of groups">
+  ];
+}
+
 def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
   let summary = "Let weights lie as the products that read them want them";
   let description = [{

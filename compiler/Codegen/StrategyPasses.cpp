@@ -25,6 +25,7 @@ namespace tinh::codegen {
 #define GEN_PASS_DEF_DIVIDEKERNELS
 #define GEN_PASS_DEF_EMITKERNELS
 #define GEN_PASS_DEF_LAYOUTWEIGHTS
+#define GEN_PASS_DEF_ORDERBYTEGROUPS
 #include "compiler/Codegen/Passes.h.inc"
 
 namespace {
@@ -44,6 +45,19 @@ struct LayOutWeights : impl::LayOutWeightsBase<LayOutWeights> {
     if (failed(cpu::packWeights(module, *target, remarks)))
       signalPassFailure();
   }
+};
+
+struct OrderByteGroups : impl::OrderByteGroupsBase<OrderByteGroups> {
+  void runOnOperation() override {
+    auto target = cpu::targetOf(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    auto readIfAny = [&](graph::ExternalAttr constant) {
+      return read ? read(constant) : ArrayRef<char>();
+    };
+    numOrdered += cpu::orderByteGroups(getOperation(), *target, readIfAny);
+  }
+  ReadConstant read;
 };
 
 struct ChooseStrategies : impl::ChooseStrategiesBase<ChooseStrategies> {
@@ -106,4 +120,11 @@ struct EmitKernels : impl::EmitKernelsBase<EmitKernels> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createOrderByteGroups(ReadConstant read) {
+  auto pass = std::make_unique<OrderByteGroups>();
+  pass->read = std::move(read);
+  return pass;
+}
+
 } // namespace tinh::codegen

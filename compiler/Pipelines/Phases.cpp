@@ -96,6 +96,15 @@ static void buildOptimised(OpPassManager &pm) {
   pm.addPass(transforms::createKeepQuantizedWeights());
 }
 
+/// What reads the constants that lie in files beside the model.
+static codegen::ReadConstant readConstants(const PhaseOptions &options) {
+  auto files = std::make_shared<MappedFiles>(options.modelDirectory);
+  return [files](graph::ExternalAttr constant) {
+    auto bytes = llvm::expectedToOptional(files->read(constant));
+    return bytes.value_or(ArrayRef<char>());
+  };
+}
+
 /// Functions for machines without a GPU are split off before kernels get
 /// devices, which is first: all that follows depends on them, and their ops
 /// have names only until they are lowered. Weights are laid out before
@@ -113,6 +122,7 @@ static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   layouts.plainVariables = !options.fuse || options.plainVariables;
   layouts.remarks = options.remarks;
   pm.addPass(codegen::createLayOutWeights(layouts));
+  pm.addPass(codegen::createOrderByteGroups(readConstants(options)));
   codegen::ChooseStrategiesOptions choosing;
   choosing.remarks = options.remarks;
   pm.addPass(codegen::createChooseStrategies(choosing));
@@ -163,13 +173,8 @@ static LogicalResult lowerAndDifferentiate(ModuleOp module,
   FailureOr<transforms::Precision> precision = options.precision;
   if (training)
     precision = training->precision(module, options.precision);
-  MappedFiles files(options.modelDirectory);
-  auto read = [&](graph::ExternalAttr constant) {
-    auto bytes = llvm::expectedToOptional(files.read(constant));
-    return bytes.value_or(ArrayRef<char>());
-  };
-  if (failed(precision) ||
-      failed(transforms::lowerPrecision(module, *precision, read)))
+  if (failed(precision) || failed(transforms::lowerPrecision(
+                               module, *precision, readConstants(options))))
     return failure();
   return training ? training->differentiate(module, *precision) : success();
 }

@@ -24,6 +24,11 @@
 namespace tinh::cpu::names {
 /// Of an argument of a kernel, or of a variable: how it lies (PanelsAttr).
 inline constexpr llvm::StringLiteral kLayout = "cpu.layout";
+/// Of an argument of a kernel, without a value: for each of the panels of bytes
+/// that the kernel reads, in which order it goes through its groups, and in how
+/// many of them pairs may be multiplied in 16 bits
+/// (compiler/Codegen/CPU/Layouts/GroupOrder.cpp).
+inline constexpr llvm::StringLiteral kGroupOrder = "cpu.group_order";
 } // namespace tinh::cpu::names
 
 #endif // TINH_DIALECTS_CPU_CPU_H

@@ -202,12 +202,28 @@ static LogicalResult verifyLayout(Operation *op, NamedAttribute attribute,
                          << panels.getPacked();
 }
 
+/// Whether `type` can be an order of groups.
+static LogicalResult verifyGroupOrder(Operation *op, NamedAttribute attribute,
+                                      Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!isa<UnitAttr>(attribute.getValue()))
+    return op->emitError() << "'" << tinh::cpu::names::kGroupOrder
+                           << "' must have no value, found "
+                           << attribute.getValue();
+  if (tensor && tensor.getRank() == 2 &&
+      tensor.getElementType().isSignlessInteger(16))
+    return success();
+  return op->emitError() << "'" << tinh::cpu::names::kGroupOrder
+                         << "' must be a matrix of i16, found " << type;
+}
+
 LogicalResult CpuDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                    unsigned argument,
                                                    NamedAttribute attribute) {
-  return verifyLayout(
-      op, attribute,
-      cast<FunctionOpInterface>(op).getArgumentTypes()[argument]);
+  Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argument];
+  return attribute.getName() == tinh::cpu::names::kGroupOrder
+             ? verifyGroupOrder(op, attribute, type)
+             : verifyLayout(op, attribute, type);
 }
 
 LogicalResult CpuDialect::verifyOperationAttribute(Operation *op,

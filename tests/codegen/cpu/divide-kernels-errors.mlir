@@ -573,6 +573,72 @@ module attributes {graph.cpu = "skylake-avx512"} {
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 #plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{'depth' must be 32, as an operand has 'cpu.group_order', found 16}}
+  func.func private @k(%x: tensor<32x32xi8>, %v: tensor<2x8x16x4xi8> {cpu.layout = #cpu.panels<of = tensor<32x32xi8>, order = [0, 1], batch = 0, width = 16, group = 4>}, %order: tensor<2x11xi16> {cpu.group_order}) -> tensor<32x32xi32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 16, left = extended, right = packed>} {
+    %groups = tensor.empty() : tensor<8x4x2x16xi8>
+    %lines = linalg.generic {indexing_maps = [affine_map<(g, l, p, c) -> (p, g, c, l)>, #plain], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+        ins(%v : tensor<2x8x16x4xi8>) outs(%groups : tensor<8x4x2x16xi8>) {
+    ^bb0(%p: i8, %q: i8):
+      linalg.yield %p : i8
+    } -> tensor<8x4x2x16xi8>
+    %merged = tensor.collapse_shape %lines [[0, 1], [2], [3]] : tensor<8x4x2x16xi8> into tensor<32x2x16xi8>
+    %w = tensor.collapse_shape %merged [[0], [1, 2]] : tensor<32x2x16xi8> into tensor<32x32xi8>
+    %zero = arith.constant 0 : i32
+    %empty = tensor.empty() : tensor<32x32xi32>
+    %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<32x32xi32>) -> tensor<32x32xi32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xi8>, tensor<32x32xi8>) outs(%init : tensor<32x32xi32>) {
+    ^bb0(%p: i8, %q: i8, %s: i32):
+      %a = arith.extui %p : i8 to i32
+      %b = arith.extsi %q : i8 to i32
+      %0 = arith.muli %a, %b : i32
+      %1 = arith.addi %s, %0 : i32
+      linalg.yield %1 : i32
+    } -> tensor<32x32xi32>
+    return %y : tensor<32x32xi32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
+module attributes {graph.cpu = "icelake-server"} {
+  // expected-error @+1 {{no operand must have 'cpu.group_order', as icelake-server has instructions for bytes}}
+  func.func private @k(%x: tensor<32x32xi8>, %v: tensor<1x8x32x4xi8> {cpu.layout = #cpu.panels<of = tensor<32x32xi8>, order = [0, 1], batch = 0, width = 32, group = 4>}, %order: tensor<1x11xi16> {cpu.group_order}) -> tensor<32x32xi32> attributes {graph.plan = #cpu.contraction<tile = [4, 32], block = [1, 1, 1], depth = 32, left = in_place, right = packed>} {
+    %groups = tensor.empty() : tensor<8x4x1x32xi8>
+    %lines = linalg.generic {indexing_maps = [affine_map<(g, l, p, c) -> (p, g, c, l)>, #plain], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+        ins(%v : tensor<1x8x32x4xi8>) outs(%groups : tensor<8x4x1x32xi8>) {
+    ^bb0(%p: i8, %q: i8):
+      linalg.yield %p : i8
+    } -> tensor<8x4x1x32xi8>
+    %merged = tensor.collapse_shape %lines [[0, 1], [2], [3]] : tensor<8x4x1x32xi8> into tensor<32x1x32xi8>
+    %w = tensor.collapse_shape %merged [[0], [1, 2]] : tensor<32x1x32xi8> into tensor<32x32xi8>
+    %zero = arith.constant 0 : i32
+    %empty = tensor.empty() : tensor<32x32xi32>
+    %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<32x32xi32>) -> tensor<32x32xi32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xi8>, tensor<32x32xi8>) outs(%init : tensor<32x32xi32>) {
+    ^bb0(%p: i8, %q: i8, %s: i32):
+      %a = arith.extui %p : i8 to i32
+      %b = arith.extsi %q : i8 to i32
+      %0 = arith.muli %a, %b : i32
+      %1 = arith.addi %s, %0 : i32
+      linalg.yield %1 : i32
+    } -> tensor<32x32xi32>
+    return %y : tensor<32x32xi32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
 module attributes {graph.cpu = "x86-64-v4"} {
   // expected-error @+1 {{panels must be without 'group', as x86-64-v4 multiplies no pairs of bf16, found group = 2}}
   func.func private @k(%x: tensor<32x32xbf16>, %v: tensor<1x16x32x2xbf16> {cpu.layout = #cpu.panels<of = tensor<32x32xbf16>, order = [0, 1], batch = 0, width = 32, group = 2>}) -> tensor<32x32xf32> attributes {graph.plan = #cpu.contraction<tile = [8, 32], block = [1, 1, 1], depth = 32, left = in_place, right = packed>} {

@@ -43,3 +43,13 @@ module attributes {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [
 
 // expected-error @+1 {{lies as 'tensor<1000x100xf32>', but}}
 graph.variable "w" = dense<0.0> : tensor<1000x100xf32> {cpu.layout = #cpu.panels<of = tensor<1000x100xf32>, order = [0, 1], batch = 0, width = 32>}
+
+// -----
+
+// expected-error @+1 {{'cpu.group_order' must have no value, found 1 : i64}}
+func.func private @k(%w: tensor<1x51xi16> {cpu.group_order = 1 : i64})
+
+// -----
+
+// expected-error @+1 {{'cpu.group_order' must be a matrix of i16, found 'tensor<51xi16>'}}
+func.func private @k(%w: tensor<51xi16> {cpu.group_order})

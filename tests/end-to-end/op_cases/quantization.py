@@ -250,6 +250,49 @@ for left, right in ((l, r) for l in BYTES for r in BYTES):
         bytes_of(right, 2, 33, 24),
     )
 
+
+def mixed_weights(shape, axis):
+    """Weights of which groups of four along an axis differ in how their pairs add up:
+    most fit into 16 bits beside any bytes, some in another order, some never do."""
+    weights = np.moveaxis(draw(*shape, dt=np.int8, lo=-60, hi=61), axis, -1)
+    groups = weights[..., : weights.shape[-1] // 4 * 4].reshape(*weights.shape[:-1], -1, 4)
+    for start, bytes_ in enumerate(
+        [(127, 127, -1, 2), (-128, -3, -100, 5), (127, 0, 1, 2), (-128, -128, 127, 127)]
+    ):
+        groups[..., start::9, :] = bytes_
+    weights[..., : groups.shape[-2] * 4] = groups.reshape(*weights.shape[:-1], -1)
+    return np.ascontiguousarray(np.moveaxis(weights, -1, axis))
+
+
+def constant_weights(w):
+    text = "x".join(map(str, w.shape))
+    return f'%w = graph.constant dense<"0x{w.tobytes().hex()}"> : tensor<{text}xi8>\n', text
+
+
+def extreme_bytes(*shape):
+    """Zeros and the largest ones, and some between."""
+    x = bytes_of(np.uint8, *shape)
+    x[..., ::2] = np.where(x[..., ::2] > 60, 255, 0)
+    return x
+
+
+# Constant weights of many groups: these are put in an order where the CPU multiplies
+# bytes in 16 bits.
+for a, b in [
+    ((40, 202), (202, 40)),
+    ((131, 768), (768, 17)),
+    ((3, 33, 200), (3, 200, 24)),
+    ((2, 3, 36, 196), (196, 33)),
+]:
+    weights = mixed_weights(b, -2)
+    constant, text = constant_weights(weights)
+    case(
+        f"matmul_ui8_i8_constant{a}{b}",
+        f"{constant}  %y = graph.matmul %0, %w : t0, tensor<{text}xi8> -> ty",
+        lambda a, b=weights: exact_matmul(a, b),
+        extreme_bytes(*a),
+    )
+
 for x, w, stride, pad, dilation, groups in [
     ((1, 16, 9, 9), (32, 16, 3, 3), 1, 1, 1, 1),
     ((2, 3, 15, 15), (20, 3, 5, 5), 2, 2, 1, 1),
@@ -282,3 +325,21 @@ for x, w, stride, pad, dilation, groups in [
             bytes_of(np.uint8, *x),
             bytes_of(np.int8, *w),
         )
+
+for x, w, stride, pad in [
+    ((1, 24, 11, 9), (40, 24, 3, 3), 1, 1),
+    ((2, 30, 8, 8), (16, 30, 3, 3), 2, 1),
+    ((1, 256, 7, 7), (24, 256, 1, 1), 1, 0),
+]:
+    weights = mixed_weights(w, 1)
+    constant, text = constant_weights(weights)
+    case(
+        f"conv_bytes_constant{x}{w}",
+        f"{constant}  %y = graph.conv %0, %w strides {ints([stride] * 2)} padding "
+        f"{ints([pad] * 4)} padding_value 0 dilations [1, 1] groups 1 channels_first "
+        f": t0, tensor<{text}xi8> -> ty",
+        lambda x, w=weights, s=stride, p=pad: conv(
+            x, w, [s] * 2, [p] * 4, [1, 1], 1
+        ).astype(np.int32),
+        extreme_bytes(*x),
+    )

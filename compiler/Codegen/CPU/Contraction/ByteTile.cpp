@@ -7,11 +7,15 @@
 //===----------------------------------------------------------------------===//
 //
 // With VNNI an instruction, vpdpbusd, adds four products to each lane. Without,
-// bytes are extended to 16 bits, those at even and those at odd positions, and
-// vpmaddwd sums the products of pairs: nothing saturates, as in vpmaddubsw.
-// Rows are extended when they are staged, once for all panels.
+// vpmaddubsw adds the products of pairs in 16 bits, where it would saturate if
+// both weights are large; vpmaddwd adds two of these sums. Other bytes are
+// extended to 16 bits, those at even and those at odd positions, of which
+// vpmaddwd multiplies pairs and adds them. Rows are extended when they are
+// staged, once for all panels. Which weights are large is known when the
+// artifact is written (Layouts/GroupOrder.cpp).
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/Contraction.h"
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -42,9 +46,16 @@ public:
 
   /// sums + Σ row · columns, four products in each lane.
   Value dot(Value sum, Value row, Value columns) {
-    return call(isWide() ? "llvm.x86.avx512.vpdpbusd.512"
-                         : "llvm.x86.avx512.vpdpbusd.256",
-                {sum, row, columns});
+    if (target.hasByteDots())
+      return call(isWide() ? "llvm.x86.avx512.vpdpbusd.512"
+                           : "llvm.x86.avx512.vpdpbusd.256",
+                  sums, {sum, row, columns});
+    Value pairs = call(isWide() ? "llvm.x86.avx512.pmaddubs.w.512"
+                                : "llvm.x86.avx2.pmadd.ub.sw",
+                       words(), {row, columns});
+    Value ones = arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(words(), b.getI16IntegerAttr(1)));
+    return addPairs(sum, pairs, ones);
   }
 
   /// sums + Σ row · columns, two products of 16 bits in each lane.
@@ -52,14 +63,17 @@ public:
     row = vector::BitCastOp::create(b, loc, columns.getType(), row);
     Value products = call(isWide() ? "llvm.x86.avx512.pmaddw.d.512"
                                    : "llvm.x86.avx2.pmadd.wd",
-                          {row, columns});
+                          sums, {row, columns});
     return arith::AddIOp::create(b, loc, sum, products);
   }
 
 private:
   bool isWide() const { return target.vectorBytes == 64; }
-  Value call(StringRef intrinsic, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(b, loc, sums,
+  VectorType words() const {
+    return VectorType::get({2 * sums.getNumElements()}, b.getI16Type());
+  }
+  Value call(StringRef intrinsic, Type result, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(b, loc, result,
                                          b.getStringAttr(intrinsic), operands)
         .getResult(0);
   }
@@ -90,13 +104,25 @@ std::array<Value, 2> extendBytes(OpBuilder &b, Location loc, Value bytes,
           arith::ShRSIOp::create(b, loc, words, eight)};
 }
 
+Value pairBytes(OpBuilder &b, Location loc, Value bytes, size_t pairing) {
+  SmallVector<int64_t> order;
+  int64_t count = cast<VectorType>(bytes.getType()).getNumElements();
+  for (int64_t group = 0; group < count; group += 4)
+    for (int64_t i : kBytePairings[pairing])
+      order.push_back(group + i);
+  return vector::ShuffleOp::create(b, loc, bytes, bytes, order);
+}
+
 void multiplyByteTile(OpBuilder &b, Location loc, Value input,
                       ArrayRef<Value> rowAt, ArrayRef<Value> columns,
-                      const Target &target, MutableArrayRef<Value> sums) {
+                      const Target &target, MutableArrayRef<Value> sums,
+                      size_t pairing) {
   ByteTileEmitter emitter(b, loc, cast<VectorType>(sums.front().getType()),
                           target);
   for (auto [r, at] : llvm::enumerate(rowAt)) {
     Value row = emitter.loadRow(input, at);
+    if (pairing > 0)
+      row = pairBytes(b, loc, row, pairing);
     for (auto [v, column] : llvm::enumerate(columns)) {
       Value &sum = sums[r * columns.size() + v];
       sum = emitter.dot(sum, row, column);
@@ -105,19 +131,19 @@ void multiplyByteTile(OpBuilder &b, Location loc, Value input,
 }
 
 void multiplyExtendedTile(OpBuilder &b, Location loc, Value input,
-                          ArrayRef<Value> rowAt, int64_t oddOffset,
-                          ArrayRef<Value> columns, const Target &target,
-                          MutableArrayRef<Value> sums) {
+                          ArrayRef<Value> rowAt, std::array<int64_t, 2> offsets,
+                          ArrayRef<std::array<Value, 2>> columns,
+                          const Target &target, MutableArrayRef<Value> sums) {
   ByteTileEmitter emitter(b, loc, cast<VectorType>(sums.front().getType()),
                           target);
-  SmallVector<std::array<Value, 2>> extended;
-  for (Value column : columns)
-    extended.push_back(extendBytes(b, loc, column, /*isUnsigned=*/false));
-  Value offset = arith::ConstantIndexOp::create(b, loc, oddOffset);
   for (auto [r, at] : llvm::enumerate(rowAt)) {
-    Value odd = arith::AddIOp::create(b, loc, at, offset);
-    Value rows[] = {emitter.loadRow(input, at), emitter.loadRow(input, odd)};
-    for (auto [v, column] : llvm::enumerate(extended)) {
+    auto load = [&](int64_t offset) {
+      Value behind = arith::ConstantIndexOp::create(b, loc, offset);
+      return emitter.loadRow(input,
+                             b.createOrFold<arith::AddIOp>(loc, at, behind));
+    };
+    Value rows[] = {load(offsets[0]), load(offsets[1])};
+    for (auto [v, column] : llvm::enumerate(columns)) {
       Value &sum = sums[r * columns.size() + v];
       for (auto [row, words] : llvm::zip(rows, column))
         sum = emitter.addPairs(sum, row, words);

@@ -26,6 +26,11 @@ namespace tinh::cpu {
 // What matches
 //===----------------------------------------------------------------------===//
 
+/// The orders of a group's four bytes that pair them in all ways: in one of
+/// them, the products of both pairs may fit into 16 bits.
+inline constexpr int64_t kBytePairings[][4] = {
+    {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}};
+
 /// A product whose right factor, the weights, has one loop of columns, the last
 /// one of the result. The last loop of rows is the one that tiles lie along.
 /// A product of bytes multiplies unsigned left by signed right ones, both of
@@ -37,6 +42,9 @@ struct Contraction : Product {
   /// The kernel's operand that holds the weights in panels, of so many columns.
   std::optional<unsigned> packed;
   int64_t packedWidth = 0, packedGroup = 1;
+  /// The operand that has the order of the panels' groups of bytes
+  /// (Layouts/GroupOrder.cpp).
+  std::optional<unsigned> groupOrder;
   /// Set if that holds integers of which the product makes floats.
   std::optional<QuantizedWeights> quantized;
 
@@ -54,6 +62,9 @@ struct Contraction : Product {
     int64_t last = extents[depth.back()];
     return extentOf(depth) / last * llvm::divideCeil(last, group());
   }
+  /// Of a panel's line in the order of groups: how many there are up to each
+  /// pairing, and their numbers.
+  int64_t orderLength() const { return std::size(kBytePairings) + steps(); }
   /// What tiles read of both factors, and its bytes.
   mlir::Type factorElement() const {
     return group() > 1 ? mlir::getElementTypeOrSelf(right.value) : element();
@@ -122,9 +133,9 @@ struct ContractionPlan : Division {
   int64_t lines;                   // The last but one m loop, cut into blocks.
   int64_t tiles;                   // Register tiles along the last m loop.
   llvm::SmallVector<int64_t> slab; // The staged input's shape.
-  // In scratch memory: of the slab, the chunk's own panels and its sums, or
-  // those of a register tile that AMX has summed.
-  int64_t slabOffset, weightsOffset, sumsOffset;
+  // In scratch memory: of the slab, of a panel in order, of the chunk's own
+  // panels and its sums, or those of a register tile that AMX has summed.
+  int64_t slabOffset, groupsOffset, weightsOffset, sumsOffset;
 
   bool usesAmx() const { return multiplier == Multiplier::Amx; }
   /// Whether the left factor is copied to scratch memory.
@@ -163,10 +174,14 @@ TileDepth tileDepth(const Contraction &contraction,
 /// The same where the left factor lies as the plan says.
 TileDepth tileDepth(const Contraction &contraction,
                     const ContractionPlan &plan);
-/// How far numbers of 16 bits for bytes at odd positions lie behind those for
-/// even ones, in a slab of extended bytes.
-int64_t oddBytesOffset(const Contraction &contraction,
-                       const ContractionPlan &plan);
+/// Where a slab of extended bytes has numbers of 16 bits for those at even and
+/// at odd positions: behind the bytes themselves, if the product knows the
+/// order of its groups and reads these, too.
+struct ExtendedBytes {
+  int64_t even, odd, end;
+};
+ExtendedBytes extendedBytes(const Contraction &contraction,
+                            const ContractionPlan &plan);
 /// Fills in what follows from the decisions of `plan`.
 void divide(const Contraction &contraction, ContractionPlan &plan,
             int64_t scratchOffset);

@@ -142,6 +142,14 @@ ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
                        << (extends ? "no instruction" : "instructions")
                        << " for the factors, found "
                        << stringifyLeftAccess(plan->left);
+  if (c.groupOrder && !extends)
+    return emitError() << "no operand must have '" << names::kGroupOrder
+                       << "', as " << target.name
+                       << " has instructions for bytes";
+  if (c.groupOrder && plan->depthPerBlock != c.extents[c.depth.front()])
+    return emitError() << "'depth' must be " << c.extents[c.depth.front()]
+                       << ", as an operand has '" << names::kGroupOrder
+                       << "', found " << plan->depthPerBlock;
   if (c.group() == 2 && !target.hasBf16Dots())
     return emitError() << "panels must be without 'group', as " << target.name
                        << " multiplies no pairs of bf16, found group = 2";

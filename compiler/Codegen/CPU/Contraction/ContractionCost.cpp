@@ -18,8 +18,13 @@ namespace tinh::cpu {
 static double stepCycles(const Contraction &c, const Target &target) {
   if (!c.isOfBytes() && c.group() > 1)
     return target.machine->fmasPerCycle / target.machine->bf16DotsPerCycle;
-  // Without an instruction for bytes, two products of pairs are added.
-  return c.extendsBytes(target) ? 2 : 1;
+  // Without an instruction for bytes, two products of pairs are added, or one
+  // of bytes and then another one, as was seen on Zen 3. Where groups have an
+  // order, each of both happens.
+  constexpr double kExtended = 2.8, kPairs = 2.1;
+  if (!c.extendsBytes(target))
+    return 1;
+  return c.groupOrder ? (kExtended + kPairs) / 2 : kExtended;
 }
 
 double amxCycles(const Contraction &c, const ContractionPlan &p, int64_t lines,

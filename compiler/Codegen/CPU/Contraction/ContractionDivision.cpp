@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Contraction/AmxTile.h"
-#include "compiler/Codegen/CPU/Contraction/Contraction.h"
+#include "compiler/Codegen/CPU/Contraction/OrderedPanel.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -77,8 +77,10 @@ TileDepth tileDepth(const Contraction &c, const ContractionPlan &p) {
   });
 }
 
-int64_t oddBytesOffset(const Contraction &c, const ContractionPlan &p) {
-  return alignBytes(slabBytes(c, p.slab));
+ExtendedBytes extendedBytes(const Contraction &c, const ContractionPlan &p) {
+  int64_t each = alignBytes(slabBytes(c, p.slab)),
+          even = c.groupOrder ? each : 0;
+  return {even, even + each, even + 2 * each};
 }
 
 int64_t outerProducts(const Contraction &c) {
@@ -107,10 +109,13 @@ void divide(const Contraction &c, ContractionPlan &p, int64_t scratchOffset) {
   p.slabOffset = p.scratch = scratchOffset;
   if (p.stages()) {
     p.slab = slabOf(c, p);
-    p.scratch += alignBytes(slabBytes(c, p.slab));
+    p.scratch += p.left == LeftAccess::Extended
+                     ? extendedBytes(c, p).end
+                     : alignBytes(slabBytes(c, p.slab));
   }
-  if (p.left == LeftAccess::Extended)
-    p.scratch += oddBytesOffset(c, p);
+  p.groupsOffset = p.scratch;
+  if (c.groupOrder)
+    p.scratch += OrderedPanel::bytes(c, p);
   p.weightsOffset = p.scratch;
   if (p.right == RightAccess::Copied)
     p.scratch += alignBytes((c.isUnpacked() ? 1 : p.panelsPerGroup) *

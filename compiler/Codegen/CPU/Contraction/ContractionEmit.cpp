@@ -56,10 +56,14 @@ void ContractionEmitter::multiply(Value inputAt, Value weightsAt, int64_t rows,
   int64_t stride = inputStride(c.left.loops.back());
   for (int64_t r = 0; r < rows; ++r)
     rowAt.push_back(scalar.add(inputAt, scalar.index(r * stride)));
-  if (plan.left == LeftAccess::Extended)
-    multiplyExtendedTile(b, loc, input.memref, rowAt, oddBytesOffset(c, plan),
-                         columns, target, sums);
-  else if (c.isOfBytes())
+  if (plan.left == LeftAccess::Extended) {
+    ExtendedBytes slab = extendedBytes(c, plan);
+    SmallVector<std::array<Value, 2>> words;
+    for (Value column : columns)
+      words.push_back(extendBytes(b, loc, column, /*isUnsigned=*/false));
+    multiplyExtendedTile(b, loc, input.memref, rowAt, {slab.even, slab.odd},
+                         words, target, sums);
+  } else if (c.isOfBytes())
     multiplyByteTile(b, loc, input.memref, rowAt, columns, target, sums);
   else if (c.group() > 1)
     multiplyPairTile(b, loc, input.memref, rowAt, columns, sums);
@@ -162,6 +166,9 @@ ContractionEmitter::emitProduct(const Indices &dims, Value panel, int64_t rows,
     for (int64_t v = 0; v < vectors; ++v)
       masks.push_back(columnMask(scalar.add(scalar.mul(panel, plan.panelWidth),
                                             scalar.index(v * lanes))));
+  if (ordered)
+    return ordered->addProducts(input.memref, *at, rows,
+                                inputStride(c.left.loops.back()), sums);
   bool hasWords = c.quantized && plan.right == RightAccess::Packed;
   QuantizedWeightsEmitter words(*this, c, plan, target, weights, panel,
                                 vectors);
@@ -345,6 +352,11 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
   if (failed(findInput(dims, block)) ||
       failed(findWeights(dims, block, depth.count)))
     return failure();
+  if (c.groupOrder) {
+    const TileEmitter &tile = *this;
+    ordered.emplace(tile, c, plan, target);
+    ordered->listGroups([&](unsigned loop) { return inputStride(loop); });
+  }
   int64_t inner = c.extents[c.left.loops.back()];
   int64_t whole = inner / plan.tileRows, tail = inner % plan.tileRows;
   auto emitTiles = [&](Value panel, int64_t lines) -> LogicalResult {
@@ -374,6 +386,10 @@ LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
   return forPanels(block, [&](Value panel) -> LogicalResult {
     if (unpacksPanels() && failed(unpackPanel(dims, panel, depth.count)))
       return failure();
+    if (ordered)
+      ordered->copy(weights.memref, panelAt(panel),
+                    kernel.function.getArgument(*c.groupOrder), orderAt(panel),
+                    vectors);
     return emitLines(dims, block,
                      [&](int64_t lines) { return emitTiles(panel, lines); });
   });

@@ -10,6 +10,7 @@
 
 #include "compiler/Codegen/CPU/Contraction/AmxTile.h"
 #include "compiler/Codegen/CPU/Contraction/ContractionOperands.h"
+#include "compiler/Codegen/CPU/Contraction/OrderedPanel.h"
 
 namespace tinh::cpu {
 
@@ -83,6 +84,7 @@ private:
                                    int64_t rows, mlir::ValueRange sums);
 
   Finish finish;
+  std::optional<OrderedPanel> ordered; // If groups have an order.
   Values masks; // Of the columns, where they are loaded masked.
 };
 

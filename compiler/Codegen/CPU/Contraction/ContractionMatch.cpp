@@ -89,6 +89,19 @@ static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
          c.right.map.isProjectedPermutation() && wanted == layout;
 }
 
+/// The operand of `kernel` that has the order of the panels' groups.
+static Match<unsigned> findGroupOrder(func::FuncOp kernel, const Contraction &c,
+                                      unsigned operand) {
+  int64_t panels = llvm::divideCeil(c.columns(), c.packedWidth);
+  int64_t shape[] = {c.extentOf(c.batch) * panels, c.orderLength()};
+  auto type =
+      RankedTensorType::get(shape, IntegerType::get(kernel.getContext(), 16));
+  if (!c.packed || !c.isOfBytes() ||
+      kernel.getArgument(operand).getType() != type)
+    return NoMatch{"has an order of groups that it has not"};
+  return operand;
+}
+
 Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
   Match<Contraction> c = matchProducts<Contraction>(kernel, 1, assignRoles,
                                                     Elements::FloatsOrBytes);
@@ -103,6 +116,14 @@ Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
       c->packedGroup = 2;
     if (!unpacksOperand(*c, layout))
       return NoMatch{"does not read its packed operand as weights"};
+  }
+  for (unsigned i = 0; c && i < kernel.getNumArguments(); ++i) {
+    if (!kernel.getArgAttr(i, names::kGroupOrder))
+      continue;
+    Match<unsigned> order = findGroupOrder(kernel, *c, i);
+    if (!order)
+      return NoMatch{order.whyNot()};
+    c->groupOrder = *order;
   }
   return c;
 }

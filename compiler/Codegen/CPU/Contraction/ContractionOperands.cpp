@@ -105,23 +105,24 @@ LogicalResult ContractionOperands::findInput(const Indices &dims,
   return staged;
 }
 
-/// Of each two bytes the even one stays, with zeros in place of the odd one,
-/// which gets 16 bits of its own.
+/// Each byte gets 16 bits, those at even positions and those at odd ones by
+/// themselves: of each two bytes the one with zeros in place of the other one.
 void ContractionOperands::extendSlab() {
-  int64_t offset = oddBytesOffset(c, plan), width = target.vectorBytes;
+  ExtendedBytes slab = extendedBytes(c, plan);
+  int64_t width = target.vectorBytes;
   input.memref =
-      kernel.scratchBuffer(b, plan.slabOffset, 2 * offset, b.getI8Type())
-          .memref;
+      kernel.scratchBuffer(b, plan.slabOffset, slab.end, b.getI8Type()).memref;
   auto bytes = VectorType::get({width}, b.getI8Type());
-  (void)loop(offset, width, [&](Value at) {
+  (void)loop(slab.odd - slab.even, width, [&](Value at) {
     Value lanes = vector::LoadOp::create(b, loc, bytes, input.memref, at);
     auto [even, odd] = extendBytes(b, loc, lanes, /*isUnsigned=*/true);
-    auto store = [&](Value words, Value at) {
+    auto store = [&](Value words, int64_t offset) {
       words = vector::BitCastOp::create(b, loc, bytes, words);
-      vector::StoreOp::create(b, loc, words, input.memref, at);
+      vector::StoreOp::create(b, loc, words, input.memref,
+                              scalar.add(at, scalar.index(offset)));
     };
-    store(even, at);
-    store(odd, scalar.add(at, scalar.index(offset)));
+    store(even, slab.even);
+    store(odd, slab.odd);
     return success();
   });
 }

@@ -50,6 +50,10 @@ protected:
   /// Where the input's rows begin at these indices, and a panel of the weights.
   mlir::FailureOr<Value> inputAt(const Indices &dims);
   Value panelAt(Value panel);
+  /// Where the panel's line in the order of groups begins.
+  Value orderAt(Value panel) {
+    return scalar.mul(sub(panel, firstPanel), c.orderLength());
+  }
   /// The lanes from `column` on that are columns; none if all always are.
   Value columnMask(Value column);
   /// How far one step of loop `dim` moves in the input's memory.

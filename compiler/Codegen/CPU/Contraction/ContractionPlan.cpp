@@ -72,6 +72,7 @@ private:
   void cut();
   void setBlocks(int64_t lineBlocks, int64_t tileBlocks, int64_t groups);
   void chooseDepth();
+  void fitLines();
   void fitSlab();
   /// Chunks of at least a million operations, some 32 of them. To load or store
   /// an element takes as long as some operations with it.
@@ -86,7 +87,11 @@ private:
   }
   /// The product as it is cut into blocks, its operands found as planned.
   ProductSizes sizes() const;
-  SmallVector<int64_t> slab() const { return slabOf(c, p); }
+  /// The bytes of a slab, with what it is extended to.
+  int64_t slabBytes() const {
+    int64_t copies = p.left != LeftAccess::Extended ? 1 : c.groupOrder ? 3 : 2;
+    return copies * cpu::slabBytes(c, slabOf(c, p));
+  }
 
   const Contraction &c;
   const Target &target;
@@ -192,8 +197,11 @@ void ContractionPlanner::cutEvenly() {
   if (!hasLargeWeights())
     split(groups, p.panels);
   setBlocks(lineBlocks, tileBlocks, groups);
-  while (p.stages() && p.linesPerBlock > p.tileLines &&
-         slabBytes(c, slab()) > kMostSlab)
+}
+
+/// Lines of windows share a slab.
+void ContractionPlanner::fitLines() {
+  while (p.stages() && p.linesPerBlock > p.tileLines && slabBytes() > kMostSlab)
     p.linesPerBlock =
         llvm::alignTo(llvm::divideCeil(p.linesPerBlock, 2), p.tileLines);
 }
@@ -201,7 +209,7 @@ void ContractionPlanner::cutEvenly() {
 ProductSizes ContractionPlanner::sizes() const {
   // Cycles to load, maybe convert, and store an element, and to load one that
   // is not in the second-level cache.
-  constexpr double kPack = 0.3, kStage = 0.4, kLoad = 0.2;
+  constexpr double kPack = 0.3, kStage = 0.4, kLoad = 0.2, kOrder = 0.1;
   ProductSizes sizes;
   sizes.outer = p.outer;
   sizes.rows = p.lines * inner;
@@ -214,6 +222,8 @@ ProductSizes ContractionPlanner::sizes() const {
     sizes.rightCycles = kPack;
   else if (hasLargeWeights())
     sizes.rightCycles = kLoad;
+  if (c.groupOrder)
+    sizes.rightCycles += kOrder;
   sizes.leftCycles = p.stages() ? kStage : 0;
   sizes.operationsPerCycle = 4 * c.lanes(target) * c.group();
   return sizes;
@@ -244,8 +254,8 @@ void ContractionPlanner::chooseDepth() {
   if (p.right == RightAccess::InPlace &&
       depth * c.columns() * c.elementBytes() > kMatrixBytes)
     limit(kMatrixDepth);
-  if (p.stages() && (isMatrix || !packed)) {
-    int64_t perStep = slabBytes(c, slab()) / extent;
+  if (p.stages() && (isMatrix || !packed) && !c.groupOrder) {
+    int64_t perStep = slabBytes() / extent;
     limit(std::max(kMostSlab / 2 / std::max<int64_t>(perStep, 1) * below,
                    kLeastSlabDepth));
   }
@@ -257,10 +267,13 @@ void ContractionPlanner::chooseDepth() {
 }
 
 /// Of one line of windows, a slab may have many lines of the image, of which
-/// wide dilations need few: those of fewer taps at a time, then.
+/// wide dilations need few: those of fewer taps at a time, then. Where groups
+/// have an order, all of k is one: fewer rows, then.
 void ContractionPlanner::fitSlab() {
-  while (p.stages() && p.depthPerBlock > 1 && slabBytes(c, slab()) > kMostSlab)
-    p.depthPerBlock = (p.depthPerBlock + 1) / 2;
+  int64_t &steps = c.groupOrder ? p.tilesPerBlock : p.depthPerBlock;
+  int64_t least = c.groupOrder ? 16 : 1;
+  while (p.stages() && steps > least && slabBytes() > kMostSlab)
+    steps = (steps + 1) / 2;
 }
 
 ContractionPlan ContractionPlanner::plan() {
@@ -269,12 +282,14 @@ ContractionPlan ContractionPlanner::plan() {
   p.depthPerBlock = c.extents[c.depth.front()];
   // Windows of several lines share what is staged; rows do not.
   isMatrix = p.lines == 1;
-  if (packed && !(p.stages() && isMatrix))
+  if (packed && !c.groupOrder && !(p.stages() && isMatrix))
     cutEvenly();
   else
     cut();
+  if (packed)
+    fitLines();
   chooseDepth();
-  if (!isMatrix && p.linesPerBlock == 1)
+  if ((!isMatrix || c.groupOrder) && p.linesPerBlock == 1)
     fitSlab();
   divide(c, p, /*scratchOffset=*/0);
   return p;

@@ -25,18 +25,20 @@ void multiplyTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                   llvm::MutableArrayRef<mlir::Value> sums);
 
 /// The same for bytes: each row has four unsigned ones, each lane of the
-/// columns four signed ones.
+/// columns four signed ones. Without an instruction for these, two products of
+/// bytes have to fit into 16 bits, and so does their sum.
 void multiplyByteTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,
                       llvm::ArrayRef<mlir::Value> rowAt,
                       llvm::ArrayRef<mlir::Value> columns, const Target &target,
-                      llvm::MutableArrayRef<mlir::Value> sums);
+                      llvm::MutableArrayRef<mlir::Value> sums,
+                      size_t pairing = 0);
 
-/// The same for rows whose bytes have been extended to 16 bits: those at even
-/// positions, and so far behind these those at odd ones.
+/// The same for bytes that have been extended to 16 bits, those at even and
+/// those at odd positions: of the rows they lie so far behind `rowAt`.
 void multiplyExtendedTile(mlir::OpBuilder &b, mlir::Location loc,
                           mlir::Value input, llvm::ArrayRef<mlir::Value> rowAt,
-                          int64_t oddOffset,
-                          llvm::ArrayRef<mlir::Value> columns,
+                          std::array<int64_t, 2> offsets,
+                          llvm::ArrayRef<std::array<mlir::Value, 2>> columns,
                           const Target &target,
                           llvm::MutableArrayRef<mlir::Value> sums);
 
@@ -44,6 +46,11 @@ void multiplyExtendedTile(mlir::OpBuilder &b, mlir::Location loc,
 /// bits.
 std::array<mlir::Value, 2> extendBytes(mlir::OpBuilder &b, mlir::Location loc,
                                        mlir::Value bytes, bool isUnsigned);
+
+/// A vector of bytes with each group of four in another pairing
+/// (kBytePairings).
+mlir::Value pairBytes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value bytes,
+                      size_t pairing);
 
 /// The same for bf16: each row has a pair, each lane of the columns, too.
 void multiplyPairTile(mlir::OpBuilder &b, mlir::Location loc, mlir::Value input,

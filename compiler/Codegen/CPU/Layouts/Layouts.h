@@ -10,6 +10,8 @@
 
 #include "compiler/Codegen/CPU/Target.h"
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tinh::cpu {
@@ -22,6 +24,14 @@ int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
 /// that read them want them. With `remarks`, says what is shared.
 mlir::LogicalResult packWeights(mlir::ModuleOp module, const Target &target,
                                 bool remarks);
+
+/// The bytes of a constant that lies in a file, or none if it cannot be read.
+using ReadConstant =
+    llvm::function_ref<llvm::ArrayRef<char>(graph::ExternalAttr)>;
+/// Where the CPU multiplies bytes as pairs of 16 bits, says which groups of
+/// constant panels fit into these. Returns of how many products.
+int64_t orderByteGroups(mlir::ModuleOp module, const Target &target,
+                        ReadConstant read);
 
 } // namespace tinh::cpu
 
