@@ -167,7 +167,7 @@ static ArrayRef<char> bytesOf(graph::ConstantOp constant, ReadConstant read) {
 /// Whether so many rows read a panel that its copy in order pays, and it has so
 /// many groups that two loops over them do.
 static bool isWorthOrdering(const Contraction &c) {
-  constexpr int64_t kLeastRows = 32, kLeastGroups = 48;
+  constexpr int64_t kLeastRows = 32, kLeastGroups = 16;
   return c.extentOf(c.left.loops) >= kLeastRows && c.steps() >= kLeastGroups &&
          c.steps() < UINT16_MAX;
 }
