@@ -228,6 +228,9 @@ LogicalResult CpuDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult CpuDialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
+  if (attribute.getName() == tinh::cpu::names::kGroupOrder)
+    return op->emitError() << "'" << tinh::cpu::names::kGroupOrder
+                           << "' is for arguments of kernels";
   auto variable = dyn_cast<tinh::graph::VariableOp>(op);
   if (!variable)
     return op->emitError() << "'" << attribute.getName().getValue()

@@ -638,6 +638,30 @@ module attributes {graph.cpu = "icelake-server"} {
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
+module attributes {graph.cpu = "x86-64-v3"} {
+  // expected-error @+1 {{has an order of groups that is not the only one, of no panels of bytes, or}}
+  func.func private @k(%x: tensor<32x32xi8>, %w: tensor<32x32xi8>, %order: tensor<2x11xi16> {cpu.group_order}) -> tensor<32x32xi32> attributes {graph.plan = #cpu.contraction<tile = [4, 16], block = [1, 1, 1], depth = 32, left = extended, right = packed>} {
+    %zero = arith.constant 0 : i32
+    %empty = tensor.empty() : tensor<32x32xi32>
+    %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<32x32xi32>) -> tensor<32x32xi32>
+    %y = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<32x32xi8>, tensor<32x32xi8>) outs(%init : tensor<32x32xi32>) {
+    ^bb0(%p: i8, %q: i8, %s: i32):
+      %a = arith.extui %p : i8 to i32
+      %b = arith.extsi %q : i8 to i32
+      %0 = arith.muli %a, %b : i32
+      %1 = arith.addi %s, %0 : i32
+      linalg.yield %1 : i32
+    } -> tensor<32x32xi32>
+    return %y : tensor<32x32xi32>
+  }
+}
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
 #plain = affine_map<(g, p, l, c) -> (g, p, l, c)>
 module attributes {graph.cpu = "x86-64-v4"} {
   // expected-error @+1 {{panels must be without 'group', as x86-64-v4 multiplies no pairs of bf16, found group = 2}}

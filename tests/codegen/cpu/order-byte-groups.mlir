@@ -1,6 +1,7 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --order-byte-groups | FileCheck %s
 // RUN: sed s/x86-64-v3/icelake-server/ %s | graph-opt --lower-kernels --lay-out-weights --order-byte-groups | FileCheck %s --check-prefix=DOTS
 // RUN: sed 's/constant \(.*\)$/constant #graph.parameter<"w", \1> : tensor<192x8xi8>/' %s | graph-opt --lower-kernels --lay-out-weights --order-byte-groups | FileCheck %s --check-prefix=LOADED
+// RUN: sed s/0101/7F7E/g %s | graph-opt --lower-kernels --lay-out-weights --order-byte-groups | FileCheck %s --check-prefix=DOTS
 // RUN: graph-compile %s --from=fused --emit=llvm --cpu=x86-64-v3 -o - | FileCheck %s --check-prefix=CODE
 
 // All groups but three fit into 16 bits as they lie, one if its bytes are paired
@@ -9,8 +10,8 @@
 // CHECK:       func.func private @matmul_0(
 // CHECK-SAME:    tensor<1x51xi16> {cpu.group_order}
 
-// An instruction for bytes needs no order, and weights that are loaded may be
-// others.
+// An instruction for bytes needs no order, nor do weights that are all too large,
+// and weights that are loaded may be others.
 // DOTS-NOT:    cpu.group_order
 // LOADED:      graph.parameter
 // LOADED-NOT:  cpu.group_order

@@ -53,3 +53,8 @@ func.func private @k(%w: tensor<1x51xi16> {cpu.group_order = 1 : i64})
 
 // expected-error @+1 {{'cpu.group_order' must be a matrix of i16, found 'tensor<51xi16>'}}
 func.func private @k(%w: tensor<51xi16> {cpu.group_order})
+
+// -----
+
+// expected-error @+1 {{'cpu.group_order' is for arguments of kernels}}
+module attributes {cpu.group_order} {}

@@ -19,8 +19,8 @@ static double stepCycles(const Contraction &c, const Target &target) {
   if (!c.isOfBytes() && c.group() > 1)
     return target.machine->fmasPerCycle / target.machine->bf16DotsPerCycle;
   // Without an instruction for bytes, two products of pairs are added, or one
-  // of bytes and then another one, as was seen on Zen 3. Where groups have an
-  // order, each of both happens.
+  // of bytes and then another one: cycles seen on Zen 3. Of groups that have an
+  // order, some fit into 16 bits, taken as half of them.
   constexpr double kExtended = 2.8, kPairs = 2.1;
   if (!c.extendsBytes(target))
     return 1;

@@ -89,17 +89,15 @@ static bool unpacksOperand(const Contraction &c, PanelsAttr layout) {
          c.right.map.isProjectedPermutation() && wanted == layout;
 }
 
-/// The operand of `kernel` that has the order of the panels' groups.
-static Match<unsigned> findGroupOrder(func::FuncOp kernel, const Contraction &c,
-                                      unsigned operand) {
+/// Whether operand `i` of `kernel` can have the order of the panels' groups.
+static bool isOrderOf(const Contraction &c, func::FuncOp kernel, unsigned i) {
+  if (!c.packed || !c.isOfBytes() || c.groupOrder)
+    return false;
   int64_t panels = llvm::divideCeil(c.columns(), c.packedWidth);
   int64_t shape[] = {c.extentOf(c.batch) * panels, c.orderLength()};
-  auto type =
-      RankedTensorType::get(shape, IntegerType::get(kernel.getContext(), 16));
-  if (!c.packed || !c.isOfBytes() ||
-      kernel.getArgument(operand).getType() != type)
-    return NoMatch{"has an order of groups that it has not"};
-  return operand;
+  return kernel.getArgument(i).getType() ==
+         RankedTensorType::get(shape,
+                               IntegerType::get(kernel.getContext(), 16));
 }
 
 Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
@@ -120,10 +118,11 @@ Match<Contraction> ContractionStrategy::match(func::FuncOp kernel) {
   for (unsigned i = 0; c && i < kernel.getNumArguments(); ++i) {
     if (!kernel.getArgAttr(i, names::kGroupOrder))
       continue;
-    Match<unsigned> order = findGroupOrder(kernel, *c, i);
-    if (!order)
-      return NoMatch{order.whyNot()};
-    c->groupOrder = *order;
+    if (!isOrderOf(*c, kernel, i))
+      return NoMatch{"has an order of groups that is not the only one, of no "
+                     "panels of bytes, or without a line of all groups for "
+                     "each of these"};
+    c->groupOrder = i;
   }
   return c;
 }

@@ -268,7 +268,8 @@ void ContractionPlanner::chooseDepth() {
 
 /// Of one line of windows, a slab may have many lines of the image, of which
 /// wide dilations need few: those of fewer taps at a time, then. Where groups
-/// have an order, all of k is one: fewer rows, then.
+/// have an order, all of k is one: fewer rows, then, but as many as the copies
+/// of panels pay for.
 void ContractionPlanner::fitSlab() {
   int64_t &steps = c.groupOrder ? p.tilesPerBlock : p.depthPerBlock;
   int64_t least = c.groupOrder ? 16 : 1;

@@ -118,7 +118,8 @@ void OrderedPanel::copy(Value panel, Value from, Value order, Value line,
     end = part.end;
     parts.push_back(part);
   }
-  Value next = scalar.index(c.steps() * groupBytes());
+  constexpr int64_t kLine = 64;
+  int64_t panelBytes = c.steps() * groupBytes();
   for (const Part &part : parts)
     (void)loop(part.begin, part.end, 1, [&](Value position) {
       Value number = orderAt(scalar.add(position, scalar.index(kPairings)));
@@ -127,9 +128,10 @@ void OrderedPanel::copy(Value panel, Value from, Value order, Value line,
       Value source = scalar.add(from, scalar.mul(number, groupBytes()));
       copyGroup(part, position, panel, source);
       // While tiles go through this panel, the next one comes nearer.
-      memref::PrefetchOp::create(b, loc, panel, scalar.add(source, next),
-                                 /*isWrite=*/false, /*localityHint=*/2,
-                                 /*isDataCache=*/true);
+      for (int64_t line = 0; line < groupBytes(); line += kLine)
+        memref::PrefetchOp::create(
+            b, loc, panel, scalar.add(source, scalar.index(panelBytes + line)),
+            /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
       return success();
     });
 }

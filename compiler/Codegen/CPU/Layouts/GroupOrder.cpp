@@ -18,8 +18,8 @@
 //       : (…, tensor<4x1x1x64x16x4xi8>, tensor<4x67xi16>) -> …
 //
 // has a line for each panel: how many of its groups fit up to each pairing, and
-// then the numbers of all groups in this order. The panels stay as they are,
-// and what the product is does not depend on it.
+// then the numbers of all groups in this order, unsigned. The panels stay as
+// they are, and what the product is does not depend on it.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Layouts/Layouts.h"
@@ -38,6 +38,8 @@ namespace tinh::cpu {
 
 static constexpr size_t kPairings = std::size(kBytePairings);
 
+using ReadConstant = llvm::function_ref<ArrayRef<char>(graph::ExternalAttr)>;
+
 namespace {
 
 /// Weights in panels, as they lie before.
@@ -47,11 +49,11 @@ public:
       : weights(weights), panels(panels), shape(panels.getPlain().getShape()),
         strides(computeStrides(shape)) {}
 
-  SmallVector<int16_t> order() const;
+  SmallVector<uint16_t> order() const;
 
 private:
   void orderPanel(int64_t first, int64_t columns,
-                  SmallVectorImpl<int16_t> &order) const;
+                  SmallVectorImpl<uint16_t> &order) const;
   size_t pairingOf(int64_t first, int64_t columns, int64_t count) const;
   /// The product of the extents of some dimensions.
   int64_t extentOf(ArrayRef<int64_t> dims) const {
@@ -110,11 +112,11 @@ size_t PanelGroups::pairingOf(int64_t first, int64_t columns,
 }
 
 void PanelGroups::orderPanel(int64_t first, int64_t columns,
-                             SmallVectorImpl<int16_t> &order) const {
+                             SmallVectorImpl<uint16_t> &order) const {
   ArrayRef<int64_t> outer =
       panels.getOrder().asArrayRef().drop_front(panels.getBatch()).drop_back(2);
   int64_t extent = shape[panels.getGrouped()], group = panels.getGroup();
-  SmallVector<int16_t> numbers[kPairings + 1];
+  SmallVector<uint16_t> numbers[kPairings + 1];
   for (int64_t i = 0, number = 0; i < extentOf(outer); ++i)
     for (int64_t k = 0; k < extent; k += group, ++number) {
       int64_t at =
@@ -125,14 +127,14 @@ void PanelGroups::orderPanel(int64_t first, int64_t columns,
   int64_t count = 0;
   for (size_t pairing = 0; pairing < kPairings; ++pairing)
     order.push_back(count += numbers[pairing].size());
-  for (ArrayRef<int16_t> some : numbers)
+  for (ArrayRef<uint16_t> some : numbers)
     order.append(some.begin(), some.end());
 }
 
-SmallVector<int16_t> PanelGroups::order() const {
+SmallVector<uint16_t> PanelGroups::order() const {
   ArrayRef<int64_t> batch =
       panels.getOrder().asArrayRef().take_front(panels.getBatch());
-  SmallVector<int16_t> order;
+  SmallVector<uint16_t> order;
   for (int64_t i = 0; i < extentOf(batch); ++i)
     for (int64_t column = 0; column < panels.getColumns();
          column += panels.getWidth()) {
@@ -165,41 +167,81 @@ static ArrayRef<char> bytesOf(graph::ConstantOp constant, ReadConstant read) {
 }
 
 /// Whether so many rows read a panel that its copy in order pays, and it has so
-/// many groups that two loops over them do.
+/// many groups that loops over those of each pairing do. Numbers have 16 bits.
 static bool isWorthOrdering(const Contraction &c) {
   constexpr int64_t kLeastRows = 32, kLeastGroups = 16;
   return c.extentOf(c.left.loops) >= kLeastRows && c.steps() >= kLeastGroups &&
-         c.steps() < UINT16_MAX;
+         c.orderLength() <= UINT16_MAX;
 }
 
-/// Lets the product that `kernel` is know the order of its groups, if they have
-/// one.
+/// The order of the groups of constant panels that `c` reads; none if they are
+/// not known, or too few of them fit into 16 bits.
+static DenseElementsAttr orderOf(const Contraction &c, PanelsAttr panels,
+                                 ArrayRef<char> weights) {
+  constexpr double kLeastShare = 0.25;
+  if (static_cast<int64_t>(weights.size()) !=
+      panels.getPlain().getNumElements())
+    return {};
+  SmallVector<uint16_t> order = PanelGroups(weights, panels).order();
+  int64_t line = c.orderLength(), lines = order.size() / line, fitting = 0;
+  for (int64_t i = 0; i < lines; ++i)
+    fitting += order[i * line + kPairings - 1];
+  if (fitting < kLeastShare * lines * c.steps())
+    return {};
+  auto type = RankedTensorType::get({lines, line},
+                                    IntegerType::get(panels.getContext(), 16));
+  return DenseElementsAttr::getFromRawBuffer(
+      type, ArrayRef(reinterpret_cast<const char *>(order.data()),
+                     order.size() * sizeof(uint16_t)));
+}
+
+/// Gives `kernel` an operand more, which has the order.
+static LogicalResult addOrder(func::FuncOp kernel, Type type) {
+  Builder b(kernel.getContext());
+  auto attributes =
+      b.getDictionaryAttr(b.getNamedAttr(names::kGroupOrder, b.getUnitAttr()));
+  return kernel.insertArgument(kernel.getNumArguments(), type, attributes,
+                               kernel.getLoc());
+}
+
+/// Whether the kernel costs less with an order of this type: all of k is in a
+/// slab then, at windows that are far apart more than there is room for.
+static bool paysOrder(func::FuncOp kernel, Type type, const Target &target) {
+  // More than the second-level cache may keep: tiles read some rows at a time.
+  constexpr int64_t kMostSlab = 640 << 10;
+  OwningOpRef<func::FuncOp> trial = kernel.clone();
+  if (failed(addOrder(*trial, type)))
+    return false;
+  auto plain = strategies().cheapest(kernel, target),
+       ordered = strategies().cheapest(*trial, target);
+  auto c = ContractionStrategy::match(*trial);
+  if (!c || !plain || !ordered || !isa<ContractionPlanAttr>(ordered->plan) ||
+      ordered->cost() >= plain->cost())
+    return false;
+  ContractionPlan plan = planContraction(*c, target, /*packed=*/true);
+  return extendedBytes(*c, plan).end <= kMostSlab;
+}
+
+/// Lets the product that `kernel` is know the order of its groups, where it has
+/// one that pays.
 static bool orderGroups(func::FuncOp kernel, graph::DispatchOp dispatch,
                         const Target &target, ReadConstant read) {
   auto c = ContractionStrategy::match(kernel);
-  if (!c || !c->packed || !c->extendsBytes(target) || !isWorthOrdering(*c))
+  if (!c || !c->packed || c->groupOrder || !c->extendsBytes(target) ||
+      !isWorthOrdering(*c))
     return false;
   auto panels = kernel.getArgAttrOfType<PanelsAttr>(*c->packed, names::kLayout);
   graph::ConstantOp constant = packedConstant(dispatch.getInputs()[*c->packed]);
-  if (!constant)
-    return false;
-  ArrayRef<char> weights = bytesOf(constant, read);
-  if (static_cast<int64_t>(weights.size()) !=
-      panels.getPlain().getNumElements())
+  DenseElementsAttr order = constant
+                                ? orderOf(*c, panels, bytesOf(constant, read))
+                                : DenseElementsAttr();
+  if (!order || !paysOrder(kernel, order.getType(), target) ||
+      failed(addOrder(kernel, order.getType())))
     return false;
   OpBuilder b(dispatch);
-  SmallVector<int16_t> order = PanelGroups(weights, panels).order();
-  int64_t line = c->orderLength(), lines = order.size() / line;
-  auto type = RankedTensorType::get({lines, line}, b.getI16Type());
-  auto elements = DenseElementsAttr::get(type, ArrayRef<int16_t>(order));
-  Value operand =
-      graph::ConstantOp::create(b, dispatch.getLoc(), type, elements);
-  unsigned number = kernel.getNumArguments();
-  (void)kernel.insertArgument(
-      number, type,
-      b.getDictionaryAttr(b.getNamedAttr(names::kGroupOrder, b.getUnitAttr())),
-      kernel.getLoc());
-  dispatch.getInputsMutable().append(operand);
+  dispatch.getInputsMutable().append(
+      graph::ConstantOp::create(b, dispatch.getLoc(), order.getType(), order)
+          .getResult());
   return true;
 }
 

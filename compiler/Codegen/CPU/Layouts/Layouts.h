@@ -25,13 +25,12 @@ int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
 mlir::LogicalResult packWeights(mlir::ModuleOp module, const Target &target,
                                 bool remarks);
 
-/// The bytes of a constant that lies in a file, or none if it cannot be read.
-using ReadConstant =
-    llvm::function_ref<llvm::ArrayRef<char>(graph::ExternalAttr)>;
 /// Where the CPU multiplies bytes as pairs of 16 bits, says which groups of
-/// constant panels fit into these. Returns of how many products.
-int64_t orderByteGroups(mlir::ModuleOp module, const Target &target,
-                        ReadConstant read);
+/// constant panels fit into these. Returns of how many products. `read` gives
+/// the bytes of a constant that lies in a file, or none if it cannot be read.
+int64_t orderByteGroups(
+    mlir::ModuleOp module, const Target &target,
+    llvm::function_ref<llvm::ArrayRef<char>(graph::ExternalAttr)> read);
 
 } // namespace tinh::cpu
 
