@@ -90,7 +90,8 @@ class DigitsTest(unittest.TestCase):
 
     def check_accuracies(self, accuracy, least, said):
         untrained = accuracy.pop("pruned")
-        self.assertGreater(accuracy["pruned, trained on"], untrained, said)
+        if untrained < accuracy["f32"] - 1:  # Else there is little to win back.
+            self.assertGreater(accuracy["pruned, trained on"], untrained, said)
         self.assertGreaterEqual(accuracy["f32"], least, said)
         for percent in accuracy.values():
             self.assertGreater(percent, accuracy["f32"] - 5, said)
