@@ -13,7 +13,8 @@ import sys
 import numpy as np
 import torch
 
-from recorded_operations import FAMILIES, cases, described, rng
+from recorded_cases import cases, described, rng
+from recorded_operations import FAMILIES
 
 
 def random_index(shape):
