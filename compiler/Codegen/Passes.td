@@ -146,9 +146,10 @@ def OrderByteGroups : Pass<"order-byte-groups", "::mlir::ModuleOp"> {
   let summary = "Find the bytes whose products fit into 16 bits";
   let description = [{
     Where the CPU that the module's `graph.cpu` names has no instruction for bytes,
-    a product that reads panels of constant ones gets an operand more: for each
-    panel, in how many of its groups all pairs can be multiplied in 16 bits, and the
-    numbers of all groups, those first (`cpu.group_order`).
+    a product that reads panels of constant ones gets an operand more, if it costs
+    less with that: for each panel, how many of its groups can be multiplied in 16
+    bits up to each way to pair their bytes, and then the numbers of all groups in
+    this order (`cpu.group_order`).
 
     Preconditions: weights lie as their readers want them (`lay-out-weights`), and
     each kernel function is named by one `graph.dispatch`.

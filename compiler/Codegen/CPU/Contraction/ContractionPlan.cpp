@@ -89,8 +89,10 @@ private:
   ProductSizes sizes() const;
   /// The bytes of a slab, with what it is extended to.
   int64_t slabBytes() const {
-    int64_t copies = p.left != LeftAccess::Extended ? 1 : c.groupOrder ? 3 : 2;
-    return copies * cpu::slabBytes(c, slabOf(c, p));
+    ContractionPlan cut = p;
+    cut.slab = slabOf(c, p);
+    return p.left == LeftAccess::Extended ? extendedBytes(c, cut).end
+                                          : cpu::slabBytes(c, cut.slab);
   }
 
   const Contraction &c;
