@@ -146,7 +146,7 @@ static double copyCycles(const Contraction &c, const ContractionPlan &p,
 static llvm::DenseSet<Operation *> ownOps(const Contraction &c,
                                           const ContractionPlan &p) {
   llvm::DenseSet<Operation *> own = opsOfProduct(c.op->getResult(0), c.result);
-  if (p.right == RightAccess::Packed || c.quantized)
+  if (p.right == RightAccess::Packed || c.isUnpacked())
     for (Operation *op = c.right.value.getDefiningOp();
          op && op->getNumOperands(); op = op->getOperand(0).getDefiningOp())
       own.insert(op);

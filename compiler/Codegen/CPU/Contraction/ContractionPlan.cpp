@@ -285,7 +285,7 @@ ContractionPlan ContractionPlanner::plan() {
   p.depthPerBlock = c.extents[c.depth.front()];
   // Windows of several lines share what is staged; rows do not.
   isMatrix = p.lines == 1;
-  if (packed && !c.groupOrder && !(p.stages() && isMatrix))
+  if (packed && !unpacks && !c.groupOrder && !(p.stages() && isMatrix))
     cutEvenly();
   else
     cut();
