@@ -209,6 +209,28 @@ TEST(EmulateVectorsTest, Vcvtneps2bf16) {
   }
 }
 
+// What LLVM has no intrinsic for, of any width.
+TEST(EmulateVectorsTest, CastToBf16) {
+  for (std::string type : {"float", "<8 x float>", "<16 x float>"}) {
+    int lanes = type == "float" ? 1 : type == "<8 x float>" ? 8 : 16;
+    std::string to = type;
+    to.replace(to.find("float"), 5, "bfloat");
+    std::string ir = "define void @f(ptr %out, ptr %x) {\n  %a = load " + type +
+                     ", ptr %x, align 1\n  %r = fptrunc " + type + " %a to " +
+                     to + "\n  store " + to +
+                     " %r, ptr %out, align 1\n  ret void\n}\n";
+    for (Way way : waysFor(TINH_CPU_AVX512BF16 | TINH_CPU_AVX512VL)) {
+      IrFunction f(ir, way);
+      auto x = floats(lanes);
+      Values<uint16_t> out(lanes), expected;
+      f(out.data(), x.data());
+      for (float value : x)
+        expected.push_back(roundToBf16(value));
+      ASSERT_EQ(out, expected) << ir;
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // What is replaced
 //===----------------------------------------------------------------------===//

@@ -49,12 +49,15 @@ public:
 private:
   bool isEmulated(const Function &callee) const;
   void collectCalls();
+  void collectRoundings();
   void retypeTiles(Function &function);
   Error replaceCall(CallInst &call);
+  void replaceRounding(FPTruncInst &rounding);
 
   Module &module;
   uint64_t features;
   SmallVector<CallInst *> calls;
+  SmallVector<FPTruncInst *> roundings; // To bf16, which LLVM has as this.
 };
 
 } // namespace
@@ -74,6 +77,17 @@ void Emulation::collectCalls() {
     if (function.isDeclaration() && isEmulated(function))
       for (User *user : function.users())
         calls.push_back(cast<CallInst>(user));
+}
+
+void Emulation::collectRoundings() {
+  if (!(featuresFor("avx512bf16.") & ~features))
+    return;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *rounding = dyn_cast<FPTruncInst>(&instruction);
+          rounding && rounding->getType()->getScalarType()->isBFloatTy() &&
+          rounding->getSrcTy()->getScalarType()->isFloatTy())
+        roundings.push_back(rounding);
 }
 
 /// Gives tiles, which loops carry and intrinsics return, the type that stands
@@ -105,9 +119,16 @@ Error Emulation::replaceCall(CallInst &call) {
   return Error::success();
 }
 
+void Emulation::replaceRounding(FPTruncInst &rounding) {
+  IRBuilder<> b(&rounding);
+  rounding.replaceAllUsesWith(roundToBf16(b, rounding.getOperand(0)));
+  rounding.eraseFromParent();
+}
+
 Error Emulation::run() {
   collectCalls();
-  if (calls.empty())
+  collectRoundings();
+  if (calls.empty() && roundings.empty())
     return Error::success();
   hasChanged = true;
   if (featuresFor("tile") & ~features)
@@ -116,6 +137,8 @@ Error Emulation::run() {
   for (CallInst *call : calls)
     if (Error error = replaceCall(*call))
       return error;
+  for (FPTruncInst *rounding : roundings)
+    replaceRounding(*rounding);
   std::string problem;
   raw_string_ostream stream(problem);
   if (verifyModule(module, &stream))

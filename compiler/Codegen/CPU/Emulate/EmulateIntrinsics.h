@@ -35,6 +35,9 @@ llvm::Value *addBf16Product(llvm::IRBuilderBase &b, llvm::Value *left,
                             llvm::Value *right, llvm::Value *sum,
                             unsigned element);
 
+/// f32 rounded to bf16, to the nearest even; denormals are zeros.
+llvm::Value *roundToBf16(llvm::IRBuilderBase &b, llvm::Value *x);
+
 /// The value of a call of an intrinsic on vectors; null if it is not known.
 llvm::Value *emulateVector(llvm::IRBuilderBase &b, llvm::CallInst &call);
 

@@ -97,8 +97,7 @@ static Value *addBf16Pairs(IRBuilderBase &b, Value *sum, Value *left,
   return sum;
 }
 
-/// The upper halves of f32, rounded to the nearest even.
-static Value *roundToBf16(IRBuilderBase &b, Value *x) {
+Value *roundToBf16(IRBuilderBase &b, Value *x) {
   Type *i32 = lanesOf(x, b.getInt32Ty());
   Value *bits = b.CreateBitCast(flushDenormals(b, x), i32);
   Value *isOdd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
