@@ -200,6 +200,22 @@ LogicalResult checkResultSize(Operation *op) {
   return success();
 }
 
+/// That factors of bf16 or f16 beside those of f32 are what the compiler makes
+/// of weights, and no model has.
+LogicalResult checkFactors(Operation *op) {
+  if (!isa<graph::MatmulOp, graph::ConvOp, graph::ConvTransposeOp>(op))
+    return success();
+  auto left = cast<RankedTensorType>(op->getOperand(0).getType()),
+       right = cast<RankedTensorType>(op->getOperand(1).getType());
+  Type l = left.getElementType(), r = right.getElementType();
+  if (l == r || !isa<FloatType>(l) || !isa<FloatType>(r))
+    return success();
+  return emitError(op->getLoc())
+         << op->getName() << ": element types of the factors differ: "
+         << graph::shapeToString(left) << " and " << graph::shapeToString(right)
+         << "; cast one of them";
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -229,7 +245,7 @@ Operation *GraphBuilder::build(StringRef name, ValueRange operands,
   bool ok = succeeded(checkOperandCount(op, info->second));
   if (ok && !result)
     ok = succeeded(checkConstraints(op, info->second)) &&
-         succeeded(inferResult(op));
+         succeeded(checkFactors(op)) && succeeded(inferResult(op));
   ok = ok && succeeded(checkResultSize(op)) &&
        succeeded(mlir::verify(op, /*verifyRecursively=*/false));
   if (ok) {

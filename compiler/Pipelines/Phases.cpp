@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Phases.h"
 
+#include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/CompileKernels.h"
@@ -164,17 +165,35 @@ static bool isValid(ModuleOp module) {
   return succeeded(verify(module));
 }
 
+/// Whether no product takes numbers of `type` as they are on what `module` is
+/// for, so that to store them costs conversions and gains nothing but memory.
+static FailureOr<bool> convertsFactors(ModuleOp module, StringRef type) {
+  if (module->hasAttr(graph::names::kCuda))
+    return false;
+  FailureOr<cpu::Target> target = cpu::targetOf(module);
+  if (failed(target))
+    return failure();
+  return type == "f16" || !target->paysBf16Pairs();
+}
+
 /// The precision is set before the model is copied into the functions of
 /// training, so that all of them compute alike, and gradients follow by the
-/// rule of casts. The loss and the updates are added later, in f32.
+/// rule of casts. The loss and the updates are added later, in f32. What is
+/// kept for gradients has half the size on all machines.
 static LogicalResult lowerAndDifferentiate(ModuleOp module,
                                            const PhaseOptions &options) {
   const auto &training = options.training;
   FailureOr<transforms::Precision> precision = options.precision;
   if (training)
     precision = training->precision(module, options.precision);
-  if (failed(precision) || failed(transforms::lowerPrecision(
-                               module, *precision, readConstants(options))))
+  FailureOr<bool> weightsAlone =
+      training ? FailureOr<bool>(false)
+               : convertsFactors(module, options.precision.type);
+  if (failed(precision) || failed(weightsAlone))
+    return failure();
+  precision->weightsAlone = *weightsAlone;
+  if (failed(transforms::lowerPrecision(module, *precision,
+                                        readConstants(options))))
     return failure();
   return training ? training->differentiate(module, *precision) : success();
 }

@@ -75,18 +75,18 @@ static Value asArithmetic(ImplicitLocOpBuilder &b, UnpackInt4Op op) {
   return SubOp::create(b, XorOp::create(b, numbers, eight), eight);
 }
 
-/// The operands as i32, what surrounds the image included.
-static void widen(MatmulOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
-  for (OpOperand &operand : op->getOpOperands())
-    operand.set(castTo(b, operand.get(), b.getI32Type()));
+/// The factors of a product in the type of its result.
+static void widenFactors(Operation *op) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  Type element = getElementTypeOrSelf(op->getResult(0));
+  for (OpOperand &factor : op->getOpOperands())
+    if (getElementTypeOrSelf(factor.get()) != element)
+      factor.set(castTo(b, factor.get(), element));
 }
-static void widen(ConvOp op) {
+
+/// Pads an image of integers by itself with what is not 0.
+static void padFirst(ConvOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  for (OpOperand &operand : op->getOpOperands())
-    operand.set(castTo(b, operand.get(), b.getI32Type()));
-  if (op.getPaddingValue() == 0)
-    return;
   RankedTensorType type = tensorType(op.getX());
   size_t spatial = op.getPadding().size() / 2;
   int64_t first = op.getLayout() == Layout::ChannelsFirst ? 2 : 1;
@@ -105,10 +105,6 @@ static void widen(ConvOp op) {
   op.setPaddingValue(0);
 }
 
-static bool isByte(Value value) {
-  return tensorType(value).getElementType().isInteger(8);
-}
-
 void decomposeQuantization(ModuleOp module) {
   auto replace = [](auto op) {
     ImplicitLocOpBuilder b(op.getLoc(), op);
@@ -119,10 +115,10 @@ void decomposeQuantization(ModuleOp module) {
   module.walk([&](DequantizeOp op) { replace(op); });
   module.walk([&](UnpackInt4Op op) { replace(op); });
   module.walk([&](Operation *op) {
-    if (auto matmul = dyn_cast<MatmulOp>(op); matmul && isByte(matmul.getA()))
-      widen(matmul);
-    if (auto conv = dyn_cast<ConvOp>(op); conv && isByte(conv.getX()))
-      widen(conv);
+    if (isa<MatmulOp, ConvOp, ConvTransposeOp>(op))
+      widenFactors(op);
+    if (auto conv = dyn_cast<ConvOp>(op); conv && conv.getPaddingValue() != 0)
+      padFirst(conv);
   });
 }
 

@@ -13,8 +13,8 @@
 namespace tinh::transforms {
 
 /// Replaces all graph.quantize and graph.dequantize by what they mean in other
-/// element-wise ops, and products of bytes by those of i32: what runs op by op
-/// has no kernels for them.
+/// element-wise ops, and products of bytes by those of i32, of bf16 or f16 with
+/// f32 by those of f32: what runs op by op has no kernels for them.
 void decomposeQuantization(mlir::ModuleOp module);
 
 } // namespace tinh::transforms

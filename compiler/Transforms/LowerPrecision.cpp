@@ -23,15 +23,19 @@
 // Element-wise ops that are read in f32 alone are computed in it: differences
 // of numbers that were rounded before would have few digits.
 //
+// For weights alone,
+//   %0 = graph.matmul %x, %b : tensor<8x4xf32>, tensor<4x2xbf16> -> …
+// is all that becomes of it: %1 and %2 stay as they are.
+//
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Passes.h"
 
 #include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/KeptOps.h"
 #include "compiler/Transforms/PrecisionClasses.h"
 #include "dialects/graph/Graph.h"
 
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/GlobPattern.h"
 
 #include <cmath>
 #include <cstring>
@@ -45,68 +49,9 @@ namespace tinh::transforms {
 
 using namespace graph;
 
-//===----------------------------------------------------------------------===//
-// What is kept
-//===----------------------------------------------------------------------===//
-
 /// Of the model as a whole, and no node.
 static InFlightDiagnostic modelError(ModuleOp module) {
   return emitError(UnknownLoc::get(module.getContext()));
-}
-
-namespace {
-
-/// Ops that stay in f32 because a pattern fits their name, or that of a node of
-/// the model which they compute.
-class KeptOps {
-public:
-  LogicalResult parse(ModuleOp module, ArrayRef<std::string> texts);
-  bool contains(Operation *op);
-  /// Whether each pattern has fitted an op.
-  LogicalResult checkUse(ModuleOp module) const;
-
-private:
-  struct Pattern {
-    StringRef text;
-    llvm::GlobPattern glob;
-    bool fitsSome = false;
-  };
-  SmallVector<Pattern> patterns;
-};
-
-} // namespace
-
-LogicalResult KeptOps::parse(ModuleOp module, ArrayRef<std::string> texts) {
-  for (const std::string &text : texts) {
-    auto glob = llvm::GlobPattern::create(text);
-    if (!glob)
-      return modelError(module)
-             << "the pattern \"" << text << "\" of what is kept in f32 is "
-             << "malformed: " << llvm::toString(glob.takeError());
-    patterns.push_back({text, std::move(*glob)});
-  }
-  return success();
-}
-
-bool KeptOps::contains(Operation *op) {
-  if (patterns.empty() || isa<ConstantOp>(op))
-    return false;
-  llvm::StringSet<> names = namesOf(op);
-  bool any = false;
-  for (Pattern &pattern : patterns)
-    if (llvm::any_of(names.keys(),
-                     [&](StringRef name) { return pattern.glob.match(name); }))
-      any = pattern.fitsSome = true;
-  return any;
-}
-
-LogicalResult KeptOps::checkUse(ModuleOp module) const {
-  for (const Pattern &pattern : patterns)
-    if (!pattern.fitsSome)
-      return modelError(module)
-             << "no op and no node of the model fits \"" << pattern.text
-             << "\", which is to say what is kept in f32";
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,8 +69,12 @@ public:
       : function(function), low(low), kept(kept), read(read) {}
 
   int64_t run();
+  /// The same for constants that are factors alone.
+  int64_t roundWeights();
 
 private:
+  SmallVector<Operation *> findOps();
+
   // Which ops compute in the lower precision, or round their result to it.
   bool isLowered(Operation *op);
   bool isReadInFull(Operation *op);
@@ -144,6 +93,7 @@ private:
   void limitMask(AttentionOp op);
   void computeLow(Operation *op);
   void roundResult(Operation *op);
+  void roundFactor(Operation *product);
   Value rounded(Value value);
   Value castTo(OpBuilder &builder, Value value, Type element) {
     Type type = tensorType(value).clone(element);
@@ -372,10 +322,7 @@ void PrecisionLowering::lower(Operation *op) {
   return isRounded || keepsParameter(op) ? roundResult(op) : computeLow(op);
 }
 
-int64_t PrecisionLowering::run() {
-  for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), names::kVariable))
-      parameters.insert(argument);
+SmallVector<Operation *> PrecisionLowering::findOps() {
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op != function && !op->hasTrait<OpTrait::IsTerminator>())
@@ -384,6 +331,14 @@ int64_t PrecisionLowering::run() {
     return isa<CustomGradientOp>(op) ? WalkResult::skip()
                                      : WalkResult::advance();
   });
+  return ops;
+}
+
+int64_t PrecisionLowering::run() {
+  for (BlockArgument argument : function.getArguments())
+    if (function.getArgAttr(argument.getArgNumber(), names::kVariable))
+      parameters.insert(argument);
+  SmallVector<Operation *> ops = findOps();
   for (Operation *op : ops)
     if (isLowered(op))
       lowered.insert(op);
@@ -393,6 +348,37 @@ int64_t PrecisionLowering::run() {
   llvm::erase_if(ops, [&](Operation *op) { return !lowered.contains(op); });
   llvm::for_each(ops, [&](Operation *op) { lower(op); });
   return ops.size();
+}
+
+/// Rounds what `product` multiplies with a value that a run computes.
+void PrecisionLowering::roundFactor(Operation *product) {
+  MutableArrayRef<OpOperand> factors = product->getOpOperands().take_front(2);
+  auto isWeight = [&](OpOperand &factor) {
+    return parameters.contains(factor.get());
+  };
+  if (llvm::count_if(factors, isWeight) != 1)
+    return;
+  OpOperand &weight = *llvm::find_if(factors, isWeight);
+  if (canRound(weight.get()))
+    weight.set(rounded(weight.get()));
+}
+
+int64_t PrecisionLowering::roundWeights() {
+  int64_t count = 0;
+  for (Operation *op : findOps()) {
+    findParameters(op);
+    if (kept.contains(op) || op->getNumResults() != 1 ||
+        !isFull(op->getResult(0)) || parameters.contains(op->getResult(0)))
+      continue;
+    if (isa<MatmulOp, ConvOp, ConvTransposeOp>(op))
+      roundFactor(op);
+    else if (readsConstant(op))
+      computeLow(op);
+    else
+      continue;
+    ++count;
+  }
+  return count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -427,8 +413,10 @@ lowerPrecision(ModuleOp module, const Precision &precision,
            << "all of the model is f32; what is kept in it can be "
               "said of the precisions bf16 and f16";
   int64_t count = 0;
-  for (auto function : module.getOps<func::FuncOp>())
-    count += PrecisionLowering(function, *low, kept, read).run();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    PrecisionLowering lowering(function, *low, kept, read);
+    count += precision.weightsAlone ? lowering.roundWeights() : lowering.run();
+  }
   if (failed(kept.checkUse(module)))
     return failure();
   if (count > 0)
@@ -445,7 +433,7 @@ struct LowerPrecisionPass : impl::LowerPrecisionBase<LowerPrecisionPass> {
   using LowerPrecisionBase::LowerPrecisionBase;
 
   void runOnOperation() override {
-    Precision precision{type, {keepF32.begin(), keepF32.end()}};
+    Precision precision{type, {keepF32.begin(), keepF32.end()}, weightsAlone};
     auto count = lowerPrecision(getOperation(), precision);
     if (failed(count))
       return signalPassFailure();

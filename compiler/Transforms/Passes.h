@@ -72,6 +72,9 @@ struct Precision {
   std::string type; ///< "f32", "bf16" or "f16"; empty: f32.
   /// Patterns of the names of ops, or of the model's nodes, that stay in f32.
   std::vector<std::string> keepF32;
+  /// Only constant factors of products have the type, and what is computed is
+  /// f32: for machines that would convert all that they multiply.
+  bool weightsAlone = false;
 };
 /// Gives ops that may lose precision (compiler/Transforms/PrecisionClasses.h)
 /// floats of the lower one in the place of f32; returns how many. Arguments and

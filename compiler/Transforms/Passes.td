@@ -191,6 +191,9 @@ def LowerPrecision : Pass<"lower-precision", "::mlir::ModuleOp"> {
     arguments and results of functions, and ops that a pattern fits.
     compiler/Transforms/PrecisionClasses.cpp has the classes of all ops.
 
+    With `weights-alone`, constant weights of products and tables of which rows are
+    gathered have the lower precision, and nothing else.
+
     Preconditions: phase `normalised`. Weights that are trained are arguments
     with `graph.variable`.
   }];
@@ -198,10 +201,12 @@ def LowerPrecision : Pass<"lower-precision", "::mlir::ModuleOp"> {
     Option<"type", "type", "std::string", "\"bf16\"",
            "bf16 or f16, or f32, which changes nothing">,
     ListOption<"keepF32", "keep-f32", "std::string",
-               "Patterns of names of ops or of the model's nodes that stay f32">
+               "Patterns of names of ops or of the model's nodes that stay f32">,
+    Option<"weightsAlone", "weights-alone", "bool", "false",
+           "Round constant factors of products, and nothing that is computed">
   ];
   let statistics = [
-    Statistic<"numLowered", "lowered", "Ops whose results were rounded">
+    Statistic<"numLowered", "lowered", "Ops that compute with rounded numbers">
   ];
 }
 

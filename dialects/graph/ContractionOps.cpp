@@ -15,10 +15,14 @@ using namespace tinh::graph;
 /// Bytes of either sign.
 static bool isByte(Type element) { return element.isInteger(8); }
 
+static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
+
 Type tinh::graph::productElement(Type a, Type b) {
   if (isByte(a) && isByte(b))
     return IntegerType::get(a.getContext(), 32);
-  return a == b ? a : Type();
+  if (isHalf(a) && b.isF32())
+    return b;
+  return a == b || (a.isF32() && isHalf(b)) ? a : Type();
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,7 +241,9 @@ LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *,
                                " would have the extent ", extent);
     extents.push_back(extent);
   }
-  types.push_back(w.result(weights.getDimSize(1) * groups, extents));
+  Type element = productElement(w.x.getElementType(), weights.getElementType());
+  types.push_back(
+      w.result(weights.getDimSize(1) * groups, extents).clone(element));
   return success();
 }
 

@@ -19,7 +19,8 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
     broadcast, an operand of rank 1 is a row (a) or column (b) whose dimension
     is dropped from the result. `transpose_a` and `transpose_b` swap the last two
     dimensions of an operand of rank 2 or more. Both have the same element type,
-    the result's; integers of 8 bits may differ in their sign, and their sums are
+    the result's. But one factor may be bf16 or f16 where the other one and the
+    result are f32, and integers of 8 bits may differ in their sign: their sums are
     i32.
 
     Example: `%y = graph.matmul %a, %b transpose_b : tensor<64x1000xf32>, tensor<100x1000xf32> -> tensor<64x100xf32>`
@@ -42,9 +43,10 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
     The weights are [O, C/groups, kernel…] in either layout. `padding` holds
     the zeros added before each spatial dimension, then those after each.
     Whether a weight meets these zeros is not defined: zero times an infinite or
-    NaN weight may be added, or left out. Integers of 8 bits may differ in their
-    sign, their sums are i32, and `padding_value`, such as a zero point, is what is
-    added around x instead of zeros.
+    NaN weight may be added, or left out. One of x and the weights may be
+    bf16 or f16 where the other one and the result are f32. Integers of 8 bits may differ in their sign, their sums are i32, and
+    `padding_value`, such as a zero point, is what is added around x instead of
+    zeros.
 
     Example:
     ```mlir

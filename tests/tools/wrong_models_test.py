@@ -93,6 +93,12 @@ class WrongOnnx(WrongModels):
             inputs=(X, ("i", TensorProto.INT64, [3, 2])),
         )
         self.onnx(
+            [node("MatMul", "x i", "y", name="mm")],
+            'node "mm" (MatMul): graph.matmul: element types of the factors differ: '
+            "2x3xf32 and 3x2xbf16; cast one of them",
+            inputs=(X, ("i", TensorProto.BFLOAT16, [3, 2])),
+        )
+        self.onnx(
             [node("Relu", "x", "y")],
             'input "x": element type COMPLEX64 is not supported',
             inputs=(("x", TensorProto.COMPLEX64, [2, 3]),),

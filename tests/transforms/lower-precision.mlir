@@ -1,4 +1,5 @@
 // RUN: graph-opt %s --split-input-file --lower-precision | FileCheck %s
+// RUN: graph-opt %s --split-input-file --lower-precision=weights-alone | FileCheck %s --check-prefix=WEIGHTS
 
 // Products take bf16, and what follows them stays in it, but for small parameters.
 // Weights are cast where they come from; the function's results are what they were.
@@ -172,4 +173,29 @@ func.func @in_files(%x: tensor<8x4xf32>, %w: tensor<4x4xf32> {graph.variable = "
   %3 = graph.gather %t, %i axis 0 : tensor<16x4xf32>, tensor<8xi64> -> tensor<8x4xf32>
   %4 = graph.matmul %3, %w : tensor<8x4xf32>, tensor<4x4xf32> -> tensor<8x4xf32>
   return %2, %4 : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Constant factors, on either side, and tables are rounded by themselves; what is
+// computed, added or a variable stays f32.
+// CHECK-LABEL: func.func @weights
+// WEIGHTS-LABEL: func.func @weights
+// WEIGHTS: %[[ROWS:.*]] = graph.gather %{{.*}}, %{{.*}} axis 0 : tensor<9x4xbf16>, tensor<3xi64> -> tensor<3x4xbf16>
+// WEIGHTS: %[[E:.*]] = graph.cast %[[ROWS]] contract : tensor<3x4xbf16> to tensor<3x4xf32>
+// WEIGHTS: %[[R:.*]] = graph.matmul %[[E]], %{{.*}} : tensor<3x4xf32>, tensor<4x4xbf16> -> tensor<3x4xf32>
+// WEIGHTS: %[[L:.*]] = graph.matmul %{{.*}}, %[[R]] : tensor<3x3xbf16>, tensor<3x4xf32> -> tensor<3x4xf32>
+// WEIGHTS: %[[A:.*]] = graph.add %[[L]], %{{.*}} : tensor<3x4xf32>, tensor<3x4xf32> -> tensor<3x4xf32>
+// WEIGHTS: graph.matmul %[[A]], %{{.*}} : tensor<3x4xf32>, tensor<4x4xf32> -> tensor<3x4xf32>
+func.func @weights(%ids: tensor<3xi64>, %v: tensor<4x4xf32> {graph.variable = "v"}) -> tensor<3x4xf32> {
+  %table = graph.constant dense<0.5> : tensor<9x4xf32>
+  %w = graph.constant dense<0.5> : tensor<4x4xf32>
+  %u = graph.constant dense<0.5> : tensor<3x3xf32>
+  %p = graph.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]> : tensor<3x4xf32>
+  %0 = graph.gather %table, %ids axis 0 : tensor<9x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  %1 = graph.matmul %0, %w : tensor<3x4xf32>, tensor<4x4xf32> -> tensor<3x4xf32>
+  %2 = graph.matmul %u, %1 : tensor<3x3xf32>, tensor<3x4xf32> -> tensor<3x4xf32>
+  %3 = graph.add %2, %p : tensor<3x4xf32>, tensor<3x4xf32> -> tensor<3x4xf32>
+  %4 = graph.matmul %3, %v : tensor<3x4xf32>, tensor<4x4xf32> -> tensor<3x4xf32>
+  return %4 : tensor<3x4xf32>
 }

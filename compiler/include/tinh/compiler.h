@@ -99,7 +99,8 @@ struct CompileRequest {
   /// What products and convolutions compute in, and store weights in: "f32",
   /// "bf16" or "f16". Sums within them, norms and softmax are f32, and so are
   /// inputs, outputs and what is trained. Empty: what the file of a model that
-  /// is trained says, or f32.
+  /// is trained says, or f32. For CPUs that do not multiply it, it is what the
+  /// weights of a model that is run are stored in, and no more.
   std::string precision;
   /// Patterns, such as "conv" or "/head/*", of names of ops or of the model's
   /// nodes that stay in f32.
