@@ -98,7 +98,10 @@ class DigitsTest(unittest.TestCase):
 
     def check_bytes(self, sizes, said):
         """Of weights and arenas, beside those of f32."""
-        pairs = (("bf16", "f32", 0.52), ("int8", "f32", 0.27), ("pruned", "f32", 0.8),
+        weights, arena = (sizes["bf16"][i] / sizes["f32"][i] for i in range(2))
+        self.assertLess(weights, 0.52, said)
+        self.assertTrue(arena < 0.52 or arena == 1, said)  # Not if f32 is computed.
+        pairs = (("int8", "f32", 0.27), ("pruned", "f32", 0.8),
                  ("pruned, trained on, int8", "pruned", 0.27))  # fmt: skip
         for smaller, larger, share in pairs:
             for few, many in zip(sizes[smaller], sizes[larger], strict=True):
