@@ -370,13 +370,13 @@ int64_t PrecisionLowering::roundWeights() {
     if (kept.contains(op) || op->getNumResults() != 1 ||
         !isFull(op->getResult(0)) || parameters.contains(op->getResult(0)))
       continue;
-    if (isa<MatmulOp, ConvOp, ConvTransposeOp>(op))
-      roundFactor(op);
-    else if (readsConstant(op))
+    if (readsConstant(op))
       computeLow(op);
-    else
+    else if (classOf(op) != PrecisionClass::Lowered)
       continue;
-    ++count;
+    else if (isa<MatmulOp, ConvOp, ConvTransposeOp>(op))
+      roundFactor(op);
+    ++count; // With or without weights: the model is one of products.
   }
   return count;
 }

@@ -67,8 +67,9 @@ void add_precision(CLI::App &app, std::string *precision,
                    std::vector<std::string> *keep_f32) {
   app.add_option("--precision", *precision,
                  "f32 (the default), bf16 or f16: what products and "
-                 "convolutions read and store weights in; sums, norms, "
-                 "softmax, inputs and outputs stay f32");
+                 "convolutions read and store weights in, or, on a CPU that "
+                 "does not multiply it, weights alone are stored in; sums, "
+                 "norms, softmax, inputs and outputs stay f32");
   app.add_option("--keep-f32", *keep_f32,
                  "patterns, such as 'conv,/head/*', of names of ops or of the "
                  "model's nodes that stay in f32")
