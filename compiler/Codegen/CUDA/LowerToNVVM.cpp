@@ -116,15 +116,21 @@ static void prepareMath(Operation *module) {
   }
 }
 
-/// Square roots are to be rounded as IEEE 754 says: libdevice's function is an
-/// approximation unless it is told otherwise.
-static void roundSquareRoots(Operation *module) {
+/// Functions of libdevice that PTX has instructions for. Square roots are to be
+/// rounded as IEEE 754 says: libdevice's function is an approximation unless it
+/// is told otherwise. Magnitudes then need no libdevice.
+static void callInstructions(Operation *module) {
   module->walk([](LLVM::CallOp call) {
-    if (call.getCallee() != "__nv_sqrtf" && call.getCallee() != "__nv_sqrt")
-      return;
+    std::optional<StringRef> callee = call.getCallee();
     OpBuilder b(call);
-    call.getResult().replaceAllUsesWith(
-        LLVM::SqrtOp::create(b, call.getLoc(), call.getOperand(0)));
+    Value result;
+    if (callee == "__nv_sqrtf" || callee == "__nv_sqrt")
+      result = LLVM::SqrtOp::create(b, call.getLoc(), call.getOperand(0));
+    else if (callee == "__nv_fabsf" || callee == "__nv_fabs")
+      result = LLVM::FAbsOp::create(b, call.getLoc(), call.getOperand(0));
+    else
+      return;
+    call.getResult().replaceAllUsesWith(result);
     call.erase();
   });
 }
@@ -166,7 +172,7 @@ static LogicalResult convertToNVVM(ModuleOp module, gpu::GPUModuleOp device) {
   if (failed(pm.run(module)))
     return failure();
   resolvePointers(module);
-  roundSquareRoots(module);
+  callInstructions(module);
   exportSharedMemory(module);
   return success();
 }
