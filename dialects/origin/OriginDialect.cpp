@@ -62,11 +62,12 @@ LogicalResult OriginDialect::verifyOperationAttribute(Operation *op,
   auto generic = dyn_cast<linalg::GenericOp>(op);
   Attribute value = entry.getValue();
   if (entry.getName() != kOp || !generic ||
-      !isa<ConvolutionAttr, AttentionAttr>(value))
+      !isa<ConvolutionAttr, AttentionAttr, FiltersAttr>(value))
     return op->emitOpError()
            << "has '" << entry.getName().getValue() << "' = " << value
            << "; a linalg.generic may have '" << kOp
-           << "', a #origin.convolution<…> or #origin.attention<…>";
+           << "', a #origin.convolution<…>, #origin.attention<…> "
+              "or #origin.filters";
   auto convolution = dyn_cast<ConvolutionAttr>(value);
   return convolution ? verifyLoops(generic, convolution) : success();
 }

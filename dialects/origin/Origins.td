@@ -81,4 +81,16 @@ def Origin_Attention : AttrDef<Origin_Dialect, "Attention"> {
   let assemblyFormat = "`<` $part `>`";
 }
 
+def Origin_Filters : AttrDef<Origin_Dialect, "Filters"> {
+  let mnemonic = "filters";
+  let summary = "What filters were before they were transformed";
+  let description = [{
+    The op says so of an operand of the kernel. Nobody computes it: code multiplies
+    by what filters have become (Winograd's algorithms), and the kernel's work is
+    that of the convolution.
+
+    Example: `#origin.filters`
+  }];
+}
+
 #endif // TINH_ORIGIN_ORIGINS

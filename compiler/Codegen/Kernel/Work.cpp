@@ -11,6 +11,7 @@
 #include "compiler/Codegen/Kernel/Forms/Scan.h"
 #include "compiler/Codegen/Kernel/Forms/Scatter.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/origin/Origin.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -75,6 +76,8 @@ static double updatesOf(const Scatter &scatter) {
 
 static double operationsOf(linalg::LinalgOp op,
                            const std::optional<Scatter> &scatter) {
+  if (isa_and_nonnull<origin::FiltersAttr>(op->getAttr(origin::kOp)))
+    return 0; // Only says what an operand was.
   double inBody = operationsOf(*op.getBlock());
   if (scatter && scatter->op == op)
     return updatesOf(*scatter) * inBody;

@@ -2,7 +2,7 @@
 
 #id = affine_map<(i) -> (i)>
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{has 'origin.op' = 3 : i64; a linalg.generic may have 'origin.op', a #origin.convolution<…> or #origin.attention<…>}}
+  // expected-error @below {{has 'origin.op' = 3 : i64; a linalg.generic may have 'origin.op', a #origin.convolution<…>, #origin.attention<…> or #origin.filters}}
   %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) attrs = {origin.op = 3} {
   ^bb0(%a: f32, %s: f32):
     linalg.yield %a : f32
