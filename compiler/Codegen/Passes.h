@@ -8,6 +8,7 @@
 #ifndef TINH_CODEGEN_PASSES_H
 #define TINH_CODEGEN_PASSES_H
 
+#include "compiler/Codegen/CPU/Winograd/Transforms.h"
 #include "dialects/plan/Plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -174,7 +174,8 @@ def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
     Kernels are split whose strategies want that. Then constants that products read
     are packed by kernels of their own, in as few layouts as leave each product, in
     all functions, nearly as fast as one of its own; so are weights that are
-    computed, where that pays. Kernels on the GPU are split and get their weights as
+    computed, where that pays. Constant filters of 3 x 3 taps are transformed where
+    Winograd's algorithms take less (`winograd`). Kernels on the GPU are split and get their weights as
     they want them.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
@@ -182,8 +183,17 @@ def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
   let options = [
     Option<"plainVariables", "plain-variables", "bool", "false",
            "leave variables in their own types">,
+    Option<"winograd", "winograd", "::tinh::cpu::AllowedTransforms",
+           "::tinh::cpu::AllowedTransforms::Accurate",
+           "transforms of filters that may be used",
+           [{::llvm::cl::values(
+               clEnumValN(::tinh::cpu::AllowedTransforms::None, "off", "none"),
+               clEnumValN(::tinh::cpu::AllowedTransforms::Accurate, "accurate",
+                          "those with at most about twice the error"),
+               clEnumValN(::tinh::cpu::AllowedTransforms::Fast, "fast", "all"))}]>,
     Option<"remarks", "remarks", "bool", "false",
-           "say which layouts of weights are shared, and why">
+           "say which layouts of weights are shared, and which filters are "
+           "transformed, and why">
   ];
   let dependentDialects = ["::tinh::cpu::CpuDialect", 
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

@@ -42,7 +42,7 @@ struct LayOutWeights : impl::LayOutWeightsBase<LayOutWeights> {
     if (module->hasAttr(graph::names::kCuda) &&
         failed(cuda::prepareKernels(module)))
       return signalPassFailure();
-    if (failed(cpu::packWeights(module, *target, remarks)))
+    if (failed(cpu::packWeights(module, *target, winograd, remarks)))
       signalPassFailure();
   }
 };

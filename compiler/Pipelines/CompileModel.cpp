@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tinh/compiler.h"
 
+#include "compiler/Codegen/CPU/Winograd/Transforms.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
@@ -51,6 +52,7 @@ CompileOptions convert(const CompileRequest &request) {
       llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;
   options.phases.precision = {request.precision, request.keepF32};
+  options.phases.winograd = request.winograd;
   options.phases.plainVariables = request.plainVariables;
   options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
@@ -93,6 +95,12 @@ CompileResult compileModel(const CompileRequest &request) {
     result.messages.push_back(
         "error: the request names no " +
         std::string(request.model.empty() ? "model" : "output"));
+    return result;
+  }
+  if (!cpu::parseAllowedTransforms(request.winograd)) {
+    result.messages.push_back(
+        "error: 'winograd' takes off, accurate or fast, not '" +
+        request.winograd + "'");
     return result;
   }
   if (!request.memoryBudget.empty() &&

@@ -130,6 +130,9 @@ std::string Reproducer::commandFor(StringRef path) const {
     out << " --no-fuse";
   if (options.phases.plainVariables && phase < Phase::Kernels)
     out << " --plain-variables";
+  if (options.phases.winograd != PhaseOptions().winograd &&
+      phase < Phase::Kernels)
+    add(" ", "--winograd=" + options.phases.winograd);
   if (phase < Phase::Differentiated) {
     if (!options.phases.precision.type.empty())
       add(" ", "--precision=" + options.phases.precision.type);

@@ -120,6 +120,7 @@ static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   if (options.fuse) // Without, each op has memory of its own.
     pm.addPass(codegen::createFormViews());
   codegen::LayOutWeightsOptions layouts;
+  layouts.winograd = cpu::parseAllowedTransforms(options.winograd).value();
   layouts.plainVariables = !options.fuse || options.plainVariables;
   layouts.remarks = options.remarks;
   pm.addPass(codegen::createLayOutWeights(layouts));

@@ -86,6 +86,9 @@ struct PhaseOptions {
   /// Store variables as their types say, so that programs can give memory for
   /// them, and not as the products want them that read them.
   bool plainVariables = false;
+  /// Which of Winograd's algorithms convolutions of 3 × 3 taps may take on
+  /// CPUs: off, accurate or fast.
+  std::string winograd = "accurate";
   /// Say as remarks why ops were fused or not.
   bool remarks = false;
   /// Threads that compile kernels; 0: as many as there are CPUs.

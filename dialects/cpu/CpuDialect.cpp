@@ -40,6 +40,13 @@ LogicalResult ContractionPlanAttr::verify(EmitError emitError,
                        {"block", block, "lines, tiles, panels", atLeast(1)}});
 }
 
+LogicalResult WinogradPlanAttr::verify(EmitError emitError, int64_t rows,
+                                       DenseI64ArrayAttr block) {
+  return checkNumbers(emitError,
+                      {{"rows", rows, tileColumns()},
+                       {"block", block, "tiles, panels", atLeast(1)}});
+}
+
 LogicalResult OuterProductsPlanAttr::verify(EmitError emitError, LanesOf,
                                             DenseI64ArrayAttr tile, int64_t,
                                             DenseI64ArrayAttr block, int64_t,

@@ -93,6 +93,23 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
   }];
 }
 
+def Cpu_WinogradPlan : Cpu_Plan<"Winograd", "winograd"> {
+  let summary = "A convolution of 3 x 3 taps with fewer products";
+  let description = [{
+    Tiles of outputs are multiplied as rows of matrices, one for each of the
+    numbers that transformed filters have, in register tiles of `rows` by a panel.
+    A chunk computes `block` tiles of outputs × panels: a block's images are
+    transformed once, to scratch memory.
+
+    Example: `#cpu.winograd<rows = 12, block = [48, 2]>`
+  }];
+  let parameters = (ins "int64_t":$rows, "::mlir::DenseI64ArrayAttr":$block);
+  let extraClassDeclaration = [{
+    int64_t getTilesPerBlock() const { return getBlock()[0]; }
+    int64_t getPanelsPerBlock() const { return getBlock()[1]; }
+  }];
+}
+
 def Cpu_LanesOf : Cpu_Access<"LanesOf", "which factor's elements vectors hold", [
     I32EnumAttrCase<"Sliding", 0, "sliding">,
     I32EnumAttrCase<"Plain", 1, "plain">

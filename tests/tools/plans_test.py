@@ -88,7 +88,17 @@ MODELS = {
             ),
             node("relu", ["c"], "z"),
         ],
-        weight("w", 24, 8, 3, 3),
+        weight("w", 24, 8, 3, 5),
+    ),
+    "winograd": model(
+        {"x": [1, 48, 21, 22]},
+        [
+            node(
+                "conv", ["x", "w"], "c", strides=[1, 1], padding=[1, 1, 1, 1]
+            ),
+            node("relu", ["c"], "z"),
+        ],
+        weight("w", 40, 48, 3, 3),
     ),
     "attention": model(
         {"q": [2, 3, 24, 16], "k": [2, 3, 16, 24], "v": [2, 3, 24, 16]},
@@ -130,7 +140,7 @@ MODELS = {
 # What else each number of a plan may be; much of it a kernel does not allow.
 NUMBERS = {
     "tile": ["[1, 8]", "[3, 16]", "[5, 24]", "[2, 32]"],
-    "block": ["[1, 1, 1]", "[2, 1, 2]", "[1, 2, 1]", "100", "[8, 16]"],
+    "block": ["[1, 1, 1]", "[2, 1, 2]", "[1, 2, 1]", "100", "[8, 16]", "[6, 2]"],
     "depth": ["1", "7", "20"],
     "left": ["staged", "in_place"],
     "right": ["copied", "in_place", "packed"],
@@ -144,7 +154,7 @@ NUMBERS = {
     "taps": ["1", "3"],
     "level": ["0", "1", "2"],
     "sums": ["1", "3", "100"],
-    "rows": ["16", "64"],
+    "rows": ["3", "16", "64"],
 }
 
 FIELD = re.compile(r"(\w+) = (\[[\d, ]+\]|[\w-]+)")
@@ -227,6 +237,11 @@ class Plans(tool_test.ToolTest):
     def test_convolution(self):
         changed, _ = self.check("convolution")
         self.assertGreaterEqual(changed, {"tile", "block", "depth"})
+
+    def test_winograd(self):
+        changed, refused = self.check("winograd")
+        self.assertGreaterEqual(changed, {"rows", "block"})
+        self.assertGreater(refused, 0)
 
     def test_attention(self):
         changed, _ = self.check("attention")

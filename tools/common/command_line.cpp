@@ -76,6 +76,16 @@ void add_precision(CLI::App &app, std::string *precision,
       ->delimiter(',');
 }
 
+void add_winograd(CLI::App &app, std::string *winograd) {
+  app.add_option("--winograd", *winograd,
+                 "off, accurate or fast: convolutions of 3 x 3 taps with fewer "
+                 "products on CPUs, where that is faster: none, where errors "
+                 "are at most about twice those of sums as they are, or also "
+                 "with up to eight times as large ones")
+      ->check(CLI::IsMember({"off", "accurate", "fast"}))
+      ->capture_default_str();
+}
+
 void add_runs(CLI::App &app, uint32_t *runs) {
   app.add_option("--runs", *runs, "runs to time")
       ->check(CLI::Range(1, 100000000))

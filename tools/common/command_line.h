@@ -47,6 +47,9 @@ void add_jobs(CLI::App &app, unsigned *jobs);
 void add_precision(CLI::App &app, std::string *precision,
                    std::vector<std::string> *keep_f32);
 
+/// --winograd: which of these algorithms convolutions may take.
+void add_winograd(CLI::App &app, std::string *winograd);
+
 /// --runs: how often it is run, with times. The default is what `*runs` holds.
 void add_runs(CLI::App &app, uint32_t *runs);
 

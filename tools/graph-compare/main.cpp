@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
                  "the CPU to compile for; native if not given");
   transforms::Precision &precision = options.compile.phases.precision;
   add_precision(app, &precision.type, &precision.keepF32);
+  add_winograd(app, &options.compile.phases.winograd);
   app.add_option("--target", target,
                  "cpu, or cuda: both ways on the first GPU, for which this is "
                  "compiled")

@@ -88,6 +88,7 @@ void defineCode(CLI::App &app, Arguments &arguments) {
                  "LLVM's");
   transforms::Precision &precision = arguments.compile.phases.precision;
   add_precision(app, &precision.type, &precision.keepF32);
+  add_winograd(app, &arguments.compile.phases.winograd);
   app.add_option("--quantize", arguments.quantize,
                  std::string("quantise the model to int8, as graph-quantize "
                              "does, for ") +

@@ -105,6 +105,11 @@ struct CompileRequest {
   /// Patterns, such as "conv" or "/head/*", of names of ops or of the model's
   /// nodes that stay in f32.
   std::vector<std::string> keepF32;
+  /// Which of Winograd's algorithms convolutions of 3 x 3 taps with constant
+  /// filters may take on CPUs, where they are faster: "off", "accurate" (those
+  /// whose errors are at most about twice those of sums as they are) or "fast"
+  /// (all). Filters take up to four times the memory then.
+  std::string winograd = "accurate";
   /// What an arena and the variables may take together: "260000000", "260MB",
   /// "248MiB", or "60%" of what they take without it. Values are computed
   /// again, in the backward pass of a training step, rather than kept where a

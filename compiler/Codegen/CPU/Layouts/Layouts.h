@@ -9,6 +9,7 @@
 #define TINH_CODEGEN_CPU_LAYOUTS_LAYOUTS_H
 
 #include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/CPU/Winograd/Transforms.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -21,9 +22,11 @@ namespace tinh::cpu {
 int64_t layOutVariables(mlir::ModuleOp module, const Target &target);
 
 /// Splits kernels, and lets other weights than variables lie as the kernels
-/// that read them want them. With `remarks`, says what is shared.
+/// that read them want them; filters of convolutions are transformed by what is
+/// allowed, where that pays. With `remarks`, says what is shared, and why
+/// filters are transformed.
 mlir::LogicalResult packWeights(mlir::ModuleOp module, const Target &target,
-                                bool remarks);
+                                AllowedTransforms transforms, bool remarks);
 
 /// Where the CPU multiplies bytes as pairs of 16 bits, says which groups of
 /// constant panels fit into these. Returns of how many products. `read` gives

@@ -30,6 +30,7 @@
 #include "compiler/Codegen/CPU/Blocks.h"
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/Layouts/Layouts.h"
+#include "compiler/Codegen/CPU/Layouts/TransformFilters.h"
 #include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
@@ -37,6 +38,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -47,21 +49,27 @@ namespace {
 /// Packs what products and windows read.
 class WeightPacker {
 public:
-  WeightPacker(ModuleOp module, const Target &target)
-      : module(module), target(target), b(module.getContext()) {}
+  WeightPacker(ModuleOp module, const Target &target,
+               AllowedTransforms transforms, bool remarks)
+      : module(module), target(target), transforms(transforms),
+        remarks(remarks), b(module.getContext()) {}
 
-  LogicalResult run(bool remarks);
+  LogicalResult run();
 
 private:
-  void share(bool remarks);
+  const WinogradTransform *chooseTransform(WeightsReader &reader);
+  void share();
   void pack(WeightsReader &reader);
   void packWindows(graph::DispatchOp dispatch);
 
   ModuleOp module;
   const Target &target;
+  AllowedTransforms transforms;
+  bool remarks;
   OpBuilder b;
   std::optional<SymbolTable> symbols;
   SmallVector<WeightsReader, 0> readers;
+  SmallVector<std::pair<WeightsReader, const WinogradTransform *>, 0> filters;
   SmallVector<graph::DispatchOp> windows, dequantizers;
 };
 
@@ -163,7 +171,7 @@ static const void *identityOf(Value value) {
   return value.getAsOpaquePointer();
 }
 
-void WeightPacker::share(bool remarks) {
+void WeightPacker::share() {
   llvm::MapVector<const void *, SmallVector<WeightsReader *>> groups;
   for (WeightsReader &reader : readers)
     if (isOfConstants(reader.weights()))
@@ -244,7 +252,23 @@ void WeightPacker::packWindows(graph::DispatchOp dispatch) {
                 /*ofConstants=*/true);
 }
 
-LogicalResult WeightPacker::run(bool remarks) {
+/// How the filters of a convolution are to be transformed; null: not at all.
+const WinogradTransform *WeightPacker::chooseTransform(WeightsReader &reader) {
+  double direct = estimate(reader, reader.layout, target).cycles;
+  auto best = chooseFilterTransform(reader, direct, transforms, target);
+  if (!best)
+    return nullptr;
+  if (remarks)
+    reader.dispatch.emitRemark()
+        << llvm::formatv("kernel '{0}' gets transformed filters, F({1}, 3): "
+                         "{2:f0} cycles, {3:f0} "
+                         "with filters as they are",
+                         reader.kernel.getName(), best->transform->outputs,
+                         best->cycles, direct);
+  return best->transform;
+}
+
+LogicalResult WeightPacker::run() {
   auto visit = [&](DispatchedKernel dispatched, Attribute plan) {
     auto [_, kernel, dispatch] = dispatched;
     auto w = WindowsStrategy::match(kernel);
@@ -254,15 +278,20 @@ LogicalResult WeightPacker::run(bool remarks) {
     // Outer products read both factors where they lie.
     if (isa<OuterProductsPlanAttr>(plan) && !isTurned)
       return;
-    if (auto reader = findReader(dispatch, kernel, target))
-      readers.push_back(*reader);
-    else if (dequantizesWeights(dispatch, kernel))
+    if (auto reader = findReader(dispatch, kernel, target)) {
+      if (const WinogradTransform *transform = chooseTransform(*reader))
+        filters.push_back({*reader, transform});
+      else
+        readers.push_back(*reader);
+    } else if (dequantizesWeights(dispatch, kernel))
       dequantizers.push_back(dispatch);
   };
   if (failed(splitKernels(module, target, visit)))
     return failure();
   symbols.emplace(module);
-  share(remarks);
+  share();
+  for (auto &[reader, transform] : filters)
+    transformFilters(*symbols, reader, *transform, target);
   for (WeightsReader &reader : readers)
     pack(reader);
   for (graph::DispatchOp dispatch : windows)
@@ -272,8 +301,9 @@ LogicalResult WeightPacker::run(bool remarks) {
   return success();
 }
 
-LogicalResult packWeights(ModuleOp module, const Target &target, bool remarks) {
-  return WeightPacker(module, target).run(remarks);
+LogicalResult packWeights(ModuleOp module, const Target &target,
+                          AllowedTransforms transforms, bool remarks) {
+  return WeightPacker(module, target, transforms, remarks).run();
 }
 
 } // namespace tinh::cpu
