@@ -47,6 +47,11 @@ LogicalResult WinogradPlanAttr::verify(EmitError emitError, int64_t rows,
                        {"block", block, "tiles, panels", atLeast(1)}});
 }
 
+LogicalResult FilterTransformPlanAttr::verify(EmitError emitError,
+                                              int64_t units) {
+  return checkNumbers(emitError, {{"units", units, atLeast(1)}});
+}
+
 LogicalResult OuterProductsPlanAttr::verify(EmitError emitError, LanesOf,
                                             DenseI64ArrayAttr tile, int64_t,
                                             DenseI64ArrayAttr block, int64_t,

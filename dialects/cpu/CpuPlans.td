@@ -110,6 +110,17 @@ def Cpu_WinogradPlan : Cpu_Plan<"Winograd", "winograd"> {
   }];
 }
 
+def Cpu_FilterTransformPlan : Cpu_Plan<"FilterTransform", "filter_transform"> {
+  let summary = "Filters of 3 x 3 taps for fewer products";
+  let description = [{
+    Vectors lie along a panel's columns. A unit is one channel of a panel, a chunk
+    has `units` units.
+
+    Example: `#cpu.filter_transform<units = 64>`
+  }];
+  let parameters = (ins "int64_t":$units);
+}
+
 def Cpu_LanesOf : Cpu_Access<"LanesOf", "which factor's elements vectors hold", [
     I32EnumAttrCase<"Sliding", 0, "sliding">,
     I32EnumAttrCase<"Plain", 1, "plain">

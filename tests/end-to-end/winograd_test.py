@@ -53,9 +53,11 @@ class WinogradTest(tool_test.ToolTest):
     def draw(self, *shape):
         return self.rng.standard_normal(shape).astype(np.float32)
 
-    def save(self, x, w, padding, more=(), constants=None):
+    def save(self, x, w, padding, more=(), constants=None, inputs=None):
         """A model of a convolution c, with a bias, and nodes that make y of it."""
+        inputs = {"x": x, **(inputs or {})}
         constants = {"w": w, "b": self.draw(w.shape[0]), **(constants or {})}
+        constants = {k: v for k, v in constants.items() if k not in inputs}
         conv = helper.make_node(
             "Conv", ["x", "w", "b"], ["c" if more else "y"], pads=padding
         )
@@ -71,19 +73,25 @@ class WinogradTest(tool_test.ToolTest):
             for name, value in constants.items()
         ]
         graph = helper.make_graph(
-            [conv, *more], "g", [info("x", x.shape)], [info("y", y)], tensors
+            [conv, *more],
+            "g",
+            [info(name, value.shape) for name, value in inputs.items()],
+            [info("y", y)],
+            tensors,
         )
         model = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10
         )
         onnx.save(model, self.folder / "m.onnx")
-        np.save(self.folder / "x.npy", x)
+        for name, value in inputs.items():
+            np.save(self.folder / f"{name}.npy", value)
+        self.inputs = [f"--input={name}={name}.npy" for name in inputs]
         return constants
 
     def run_model(self, *flags, threads=2):
         self.compile("m.onnx", "m.so", *flags)
         done = self.run_tool(
-            "graph-run", "m.so", "--input", "x=x.npy", "--output-dir", ".",
+            "graph-run", "m.so", *self.inputs, "--output-dir", ".",
             "--threads", threads,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -142,6 +150,20 @@ class WinogradTest(tool_test.ToolTest):
         for cpu in CPUS:
             flags = ("--cpu", cpu)
             self.assertIn("winograd", self.plans(*flags))
+            np.testing.assert_allclose(
+                self.run_model(*flags), expected, atol=2e-4, rtol=1e-4
+            )
+
+    def test_filters_that_are_computed(self):
+        """Each run transforms them."""
+        x, w = self.draw(2, 48, 24, 21), self.draw(64, 48, 3, 3)
+        constants = self.save(x, w, (1, 1, 1, 1), inputs={"w": w})
+        expected = direct(x, w, (1, 1, 1, 1)) + constants["b"][:, None, None]
+        for cpu in CPUS:
+            flags = ("--cpu", cpu)
+            self.assertEqual(
+                {"winograd", "filter_transform"} - set(self.plans(*flags)), set()
+            )
             np.testing.assert_allclose(
                 self.run_model(*flags), expected, atol=2e-4, rtol=1e-4
             )

@@ -15,6 +15,7 @@
 #include "compiler/Codegen/CPU/Sized/Sized.h"
 #include "compiler/Codegen/CPU/Transpose/Transpose.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
+#include "compiler/Codegen/CPU/Winograd/FilterTransform.h"
 #include "compiler/Codegen/CPU/Winograd/Winograd.h"
 
 using namespace mlir;
@@ -25,6 +26,7 @@ StrategyTable<Device> strategies() {
   static const Strategy<Device> table[] = {
       strategyOf<Device, ContractionStrategy>(),
       strategyOf<Device, WinogradStrategy>(),
+      strategyOf<Device, FilterTransformStrategy>(),
       strategyOf<Device, OuterProductsStrategy>(),
       strategyOf<Device, DepthwiseGradientStrategy>(),
       strategyOf<Device, WindowsStrategy>(),

@@ -5,12 +5,16 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-weights=remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Filters come as 6 × 6 numbers for 4 × 4 outputs; what they were is said by an op
-// that nobody computes.
+// that nobody computes. Constants are transformed once, others in each run.
 
 // CHECK-LABEL: func.func @init(
-// CHECK:         graph.dispatch @conv_relu_0_order(%{{.*}}) : (tensor<64x64x3x3xf32>) -> tensor<9x4096xf32>
-// CHECK:         graph.dispatch @conv_relu_0_transform(%{{.*}}, %{{.*}}) : (tensor<9x4096xf32>, tensor<36x9xf64>) -> tensor<36x4096xf32>
-// CHECK:         graph.dispatch @conv_relu_0_pack(%{{.*}}) : (tensor<36x4096xf32>) -> tensor<2x36x64x32xf32>
+// CHECK:         graph.dispatch @conv_relu_0_pack(%{{.*}}) : (tensor<64x64x3x3xf32>) -> tensor<2x3x3x64x32xf32>
+// CHECK:         graph.dispatch @conv_relu_0_transform(%{{.*}}) : (tensor<2x3x3x64x32xf32>) -> tensor<2x36x64x32xf32>
+// CHECK-LABEL: func.func @main(
+// CHECK:         graph.dispatch @conv_1_pack(%{{.*}}) : (tensor<64x64x3x3xf32>) -> tensor<2x3x3x64x32xf32>
+// CHECK:         graph.dispatch @conv_1_transform(%{{.*}}) : (tensor<2x3x3x64x32xf32>) -> tensor<2x36x64x32xf32>
+// CHECK:       func.func private @conv_relu_0_transform(
+// CHECK-SAME:    graph.plan = #cpu.filter_transform<units = {{[0-9]+}}>
 // CHECK:       func.func private @conv_relu_0(
 // CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<36x64x64xf32>, order = [0, 1, 2], batch = 0, width = 32>}
 // CHECK-SAME:    graph.plan = #cpu.winograd<rows = 12, block = [
@@ -19,6 +23,10 @@
 // A block of tiles is transformed, multiplied by a panel, product by product, and
 // becomes outputs, on which the rest is pulled. Lines at the edge are copied.
 
+// EMIT-LABEL:  func.func @conv_relu_0_transform(
+// EMIT-COUNT-9:  arith.extf {{.*}} : vector<16xf32> to vector<16xf64>
+// EMIT:          vector.fma {{.*}} : vector<16xf64>
+// EMIT-COUNT-36: vector.store {{.*}} : memref<147456xf32>, vector<16xf32>
 // EMIT-LABEL:  func.func @conv_relu_0(
 // EMIT:          scf.if
 // EMIT:            vector.fma {{.*}} : vector<16xf32>
@@ -38,11 +46,11 @@
 
 // REMARK: remark: kernel 'conv_relu_0' gets transformed filters, F(4, 3): {{[0-9]+}} cycles, {{[0-9]+}} with filters as they are
 
-// Every other position, and filters that are no constant.
+// Every other position is another convolution.
 // CHECK:       func.func private @conv_0(
 // CHECK-SAME:    graph.plan = #cpu.contraction<
 // CHECK:       func.func private @conv_1(
-// CHECK-SAME:    graph.plan = #cpu.contraction<
+// CHECK-SAME:    graph.plan = #cpu.winograd<
 
 module attributes {graph.cpu = "x86-64-v4"} {
   func.func @main(%x: tensor<1x96x96x64xf32> {graph.name = "x"}, %v: tensor<64x64x3x3xf32> {graph.name = "v"})

@@ -38,7 +38,6 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -57,10 +56,10 @@ public:
   LogicalResult run();
 
 private:
-  const WinogradTransform *chooseTransform(WeightsReader &reader);
   void share();
   void pack(WeightsReader &reader);
   void packWindows(graph::DispatchOp dispatch);
+  void transformFilters();
 
   ModuleOp module;
   const Target &target;
@@ -69,7 +68,6 @@ private:
   OpBuilder b;
   std::optional<SymbolTable> symbols;
   SmallVector<WeightsReader, 0> readers;
-  SmallVector<std::pair<WeightsReader, const WinogradTransform *>, 0> filters;
   SmallVector<graph::DispatchOp> windows, dequantizers;
 };
 
@@ -252,20 +250,16 @@ void WeightPacker::packWindows(graph::DispatchOp dispatch) {
                 /*ofConstants=*/true);
 }
 
-/// How the filters of a convolution are to be transformed; null: not at all.
-const WinogradTransform *WeightPacker::chooseTransform(WeightsReader &reader) {
-  double direct = estimate(reader, reader.layout, target).cycles;
-  auto best = chooseFilterTransform(reader, direct, transforms, target);
-  if (!best)
-    return nullptr;
-  if (remarks)
-    reader.dispatch.emitRemark()
-        << llvm::formatv("kernel '{0}' gets transformed filters, F({1}, 3): "
-                         "{2:f0} cycles, {3:f0} "
-                         "with filters as they are",
-                         reader.kernel.getName(), best->transform->outputs,
-                         best->cycles, direct);
-  return best->transform;
+/// Those of convolutions that read them in panels now.
+void WeightPacker::transformFilters() {
+  SmallVector<graph::DispatchOp> dispatches;
+  module.walk([&](graph::DispatchOp op) { dispatches.push_back(op); });
+  for (graph::DispatchOp dispatch : dispatches) {
+    auto kernel = symbols->lookup<func::FuncOp>(dispatch.getKernel());
+    if (!graph::isOnCuda(kernel) && !kernel->hasAttr(graph::names::kPlan))
+      cpu::transformFilters({*symbols, kernel, dispatch}, transforms, target,
+                            remarks);
+  }
 }
 
 LogicalResult WeightPacker::run() {
@@ -278,26 +272,22 @@ LogicalResult WeightPacker::run() {
     // Outer products read both factors where they lie.
     if (isa<OuterProductsPlanAttr>(plan) && !isTurned)
       return;
-    if (auto reader = findReader(dispatch, kernel, target)) {
-      if (const WinogradTransform *transform = chooseTransform(*reader))
-        filters.push_back({*reader, transform});
-      else
-        readers.push_back(*reader);
-    } else if (dequantizesWeights(dispatch, kernel))
+    if (auto reader = findReader(dispatch, kernel, target))
+      readers.push_back(*reader);
+    else if (dequantizesWeights(dispatch, kernel))
       dequantizers.push_back(dispatch);
   };
   if (failed(splitKernels(module, target, visit)))
     return failure();
   symbols.emplace(module);
   share();
-  for (auto &[reader, transform] : filters)
-    transformFilters(*symbols, reader, *transform, target);
   for (WeightsReader &reader : readers)
     pack(reader);
   for (graph::DispatchOp dispatch : windows)
     packWindows(dispatch);
   for (graph::DispatchOp dispatch : dequantizers)
     packQuantizedWeights(*symbols, dispatch, target);
+  transformFilters();
   return success();
 }
 

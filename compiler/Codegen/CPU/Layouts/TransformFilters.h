@@ -8,27 +8,17 @@
 #ifndef TINH_CODEGEN_CPU_LAYOUTS_TRANSFORMFILTERS_H
 #define TINH_CODEGEN_CPU_LAYOUTS_TRANSFORMFILTERS_H
 
-#include "compiler/Codegen/CPU/Layouts/Layouts.h"
-#include "compiler/Codegen/CPU/Layouts/Weights.h"
+#include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CPU/Winograd/Transforms.h"
+#include "compiler/Codegen/Kernel/Strategy.h"
 
 namespace tinh::cpu {
 
-/// A transform, and the cycles that the convolution is estimated to take so.
-struct FilterTransform {
-  const WinogradTransform *transform;
-  double cycles;
-};
-/// That with which the convolution of `reader` costs least, if that is less
-/// than `cost`, and it is one of constant filters.
-std::optional<FilterTransform> chooseFilterTransform(WeightsReader &reader,
-                                                     double cost,
-                                                     AllowedTransforms allowed,
-                                                     const Target &target);
-
-/// Transforms the filters by kernels of their own.
-void transformFilters(mlir::SymbolTable &symbols, WeightsReader &reader,
-                      const WinogradTransform &transform, const Target &target);
+/// If the kernel is a convolution of filters in panels, and one of the allowed
+/// transforms makes it cost less, lets a kernel of its own transform them. With
+/// `remarks`, says why.
+void transformFilters(DispatchedKernel dispatched, AllowedTransforms allowed,
+                      const Target &target, bool remarks);
 
 } // namespace tinh::cpu
 

@@ -49,9 +49,9 @@ Value KnownMatrix::sum(Terms terms) {
   for (auto [coefficient, element] : terms) {
     auto factor = [&, coefficient = coefficient, element = element] {
       auto type = cast<VectorType>(element.getType());
-      return arith::ConstantOp::create(
-          b, loc,
-          DenseElementsAttr::get(type, static_cast<float>(coefficient)));
+      Attribute known = b.getFloatAttr(type.getElementType(), coefficient);
+      return arith::ConstantOp::create(b, loc,
+                                       DenseElementsAttr::get(type, known));
     };
     if (!result)
       result = coefficient == 1
@@ -138,7 +138,7 @@ SmallVector<Value> KnownMatrix::times(SmallVector<Value> x) {
 SmallVector<Value> multiplyBothSides(OpBuilder &b, Location loc,
                                      const Matrix &matrix, ArrayRef<Value> x) {
   KnownMatrix known(b, loc, matrix);
-  int64_t side = matrix.columns;
+  int64_t side = matrix.columns; // Of x, which is square.
   SmallVector<SmallVector<Value>> columns;
   for (int64_t column = 0; column < side; ++column) {
     SmallVector<Value> elements;
