@@ -19,6 +19,7 @@
 #include "compiler/Pipelines/MemoryBudget.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Training/Training.h"
+#include "compiler/Tuning/Tune.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
@@ -84,6 +85,10 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   std::optional<KernelCache> cache;
   if (!request.cacheDirectory.empty())
     options.cache = &cache.emplace(request.cacheDirectory);
+  tuning::PlanSources plans{request.plans, std::nullopt};
+  if (request.tuneSeconds > 0)
+    plans.tune = tuning::TuneOptions{request.tuneSeconds};
+  tuning::choosePlansFrom(plans, options, /*report=*/nullptr);
   return compileFile(job, options, context, report);
 }
 

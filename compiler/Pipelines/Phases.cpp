@@ -231,6 +231,9 @@ static LogicalResult runPhase(ModuleOp module, Phase phase,
   if (phase == Phase::Optimised && options.memoryBudget &&
       failed(fitMemoryBudget(module, options, report)))
     return failure();
+  if (phase == Phase::Kernels && options.choosePlans &&
+      failed(options.choosePlans(module)))
+    return failure();
   if ((phase == Phase::LLVM && failed(verify(module))) ||
       failed(verifyPhase(module, phase)))
     return fail("this was made for phase");

@@ -89,6 +89,9 @@ struct PhaseOptions {
   /// Which of Winograd's algorithms convolutions of 3 × 3 taps may take on
   /// CPUs: off, accurate or fast.
   std::string winograd = "accurate";
+  /// Gives kernels in phase kernels other plans than those that are estimated to
+  /// cost least; may be empty.
+  std::function<mlir::LogicalResult(mlir::ModuleOp)> choosePlans;
   /// Say as remarks why ops were fused or not.
   bool remarks = false;
   /// Threads that compile kernels; 0: as many as there are CPUs.

@@ -123,6 +123,19 @@ void defineCode(CLI::App &app, Arguments &arguments) {
       ->excludes("--cache-dir");
 }
 
+void definePlans(CLI::App &app, Arguments &arguments) {
+  app.add_option("--plans", arguments.plans.file,
+                 "a file of plans that were found by --tune: kernels that it "
+                 "knows are computed so")
+      ->type_name("FILE.json");
+  app.add_flag(
+         "--tune{60}", arguments.tune,
+         "try other plans than those that are estimated to cost least, on "
+         "this machine, for about so many seconds, and print what that "
+         "gained; with --plans, add them to the file")
+      ->check(CLI::Range(1e-3, 1e9));
+}
+
 void defineCuda(CLI::App &app, Arguments &arguments) {
   app.add_option("--cuda-chips", arguments.cuda.chips,
                  "the GPUs that the artifact has code for, such as "
@@ -260,6 +273,20 @@ bool checkPrecision(const Arguments &arguments, Phase from, Phase to) {
   return false;
 }
 
+/// Whether kernels get plans between the phases.
+bool checkPlans(Arguments &arguments, Phase from, Phase to) {
+  tuning::PlanSources &plans = arguments.plans;
+  if (!arguments.tune.empty())
+    plans.tune = tuning::TuneOptions{std::stod(arguments.tune)};
+  if ((plans.file.empty() && !plans.tune) ||
+      (from < Phase::Kernels && to >= Phase::Kernels))
+    return true;
+  llvm::errs() << "error: --plans and --tune are about phase 'kernels', which "
+                  "is not between '"
+               << arguments.from << "' and '" << arguments.emit << "'\n";
+  return false;
+}
+
 /// Whether --quantize comes with what it is for.
 bool checkQuantize(const Arguments &arguments, Phase from, Phase to) {
   if (arguments.quantize.empty())
@@ -345,6 +372,7 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
       !checkPrecision(arguments, job.from, job.to) ||
+      !checkPlans(arguments, job.from, job.to) ||
       !checkQuantize(arguments, job.from, job.to) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
       !checkLoadWeights(arguments, job.from) ||
@@ -383,6 +411,7 @@ std::optional<ExitCode> parseArguments(int argc, char **argv,
   defineModel(app, arguments, job);
   defineTraining(app, arguments);
   defineCode(app, arguments);
+  definePlans(app, arguments);
   defineCuda(app, arguments);
   defineReports(app, arguments);
   if (auto done = parse(app, argc, argv))

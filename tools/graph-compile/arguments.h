@@ -11,18 +11,20 @@
 #include "command_line.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Training/Training.h"
+#include "compiler/Tuning/Tune.h"
 
 namespace tinh::tools {
 
 struct Arguments {
   std::string model, output, emit = "so", from = "graph", weights = "auto";
   std::string target = "cpu";
-  std::string cacheDirectory, memoryBudget, quantize, loadWeights;
+  std::string cacheDirectory, memoryBudget, quantize, loadWeights, tune;
   bool report = false, timing = false, verbose = false, noCache = false;
   bool train = false;
   training::TrainingOptions training;
   CudaOptions cuda;
   CompileOptions compile;
+  tuning::PlanSources plans;
 };
 
 /// --emit also names formats that a model in phase graph or normalised can be

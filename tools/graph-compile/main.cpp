@@ -133,9 +133,13 @@ static ExitCode run(Arguments &arguments, CompileJob &job) {
     job.importing.training = &info;
     options.phases.training = training::trainingSteps(arguments.training, info);
   }
+  std::optional<tuning::TuneReport> tuned;
+  tuning::choosePlansFrom(arguments.plans, options, &tuned);
   CompileReport report;
   if (ExitCode code = compile(job, arguments, report); code != exit_success)
     return code;
+  if (tuned)
+    printTuning(*tuned);
   if (arguments.report)
     printReport(report);
   if (arguments.verbose)

@@ -9,6 +9,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
 #include <sys/resource.h>
 
 namespace tinh::tools {
@@ -75,6 +76,49 @@ void printKernels(const CompileReport &report) {
                                     kernel.codeSize, kernel.milliseconds,
                                     kernel.cached ? "  cached" : "");
   }
+}
+
+/// How far estimates are from times, of which they are a constant part at best:
+/// all are related to the median of all.
+static void printErrors(const tuning::StrategyErrors &errors) {
+  std::vector<double> all;
+  std::map<llvm::StringRef, std::vector<double>> sorted;
+  for (const auto &each : errors.cyclesPerMicrosecond) {
+    llvm::append_range(all, each.second);
+    llvm::sort(sorted[each.first()] = each.second);
+  }
+  if (all.empty())
+    return;
+  llvm::sort(all);
+  double median = all[all.size() / 2];
+  llvm::outs() << "\nestimates over times, 1 being the median of all plans\n"
+               << llvm::formatv("{0,-20} {1,6} {2,8} {3,8} {4,8}\n", "strategy",
+                                "plans", "10 %", "median", "90 %");
+  for (const auto &[strategy, ratios] : sorted) {
+    auto at = [&, &ratios = ratios](double part) {
+      return ratios[size_t(part * (ratios.size() - 1))] / median;
+    };
+    llvm::outs() << llvm::formatv("{0,-20} {1,6} {2,8:F2} {3,8:F2} {4,8:F2}\n",
+                                  strategy, ratios.size(), at(0.1), at(0.5),
+                                  at(0.9));
+  }
+}
+
+void printTuning(const tuning::TuneReport &report) {
+  llvm::outs() << llvm::formatv(
+      "{0} plans of {1} kernels were tried; {2} kernels have others now\n",
+      report.tried, report.kernels, report.tuned.size());
+  for (const tuning::TunedKernel &kernel : report.tuned)
+    llvm::outs() << llvm::formatv(
+        "  {0}: {1:F1} us, {2:F1} us before\n    {3}\n    {4} before\n",
+        kernel.name, kernel.microsecondsAfter, kernel.microsecondsBefore,
+        kernel.after, kernel.before);
+  if (report.microsecondsAfter > 0)
+    llvm::outs() << llvm::formatv(
+        "all steps: {0:F3} ms, {1:F3} ms before: {2:F2} times as fast\n",
+        report.microsecondsAfter / 1e3, report.microsecondsBefore / 1e3,
+        report.microsecondsBefore / report.microsecondsAfter);
+  printErrors(report.errors);
 }
 
 } // namespace tinh::tools

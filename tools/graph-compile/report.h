@@ -9,6 +9,7 @@
 #define TINH_GRAPH_COMPILE_REPORT_H
 
 #include "compiler/Pipelines/Compile.h"
+#include "compiler/Tuning/Tune.h"
 
 namespace tinh::tools {
 
@@ -18,6 +19,9 @@ void printReport(const CompileReport &report);
 void printKernels(const CompileReport &report);
 /// Where the time went.
 void printTiming(const CompileReport &report);
+
+/// What --tune has found.
+void printTuning(const tuning::TuneReport &report);
 
 } // namespace tinh::tools
 

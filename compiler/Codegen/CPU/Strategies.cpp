@@ -68,22 +68,20 @@ LogicalResult splitKernels(ModuleOp module, const Target &target,
       });
 }
 
-/// Unless the kernel has a plan: then somebody has chosen it.
-static void setPlan(func::FuncOp kernel, const Target &target, bool remarks) {
-  if (kernel->hasAttr(graph::names::kPlan))
-    return;
+void setPlan(func::FuncOp kernel, const Candidate &candidate) {
   Builder b(kernel.getContext());
-  auto best = strategies().cheapest(kernel, target, remarks);
-  kernel->setAttr(graph::names::kPlan, best->plan);
+  kernel->setAttr(graph::names::kPlan, candidate.plan);
   kernel->setAttr(graph::names::kEstimate,
-                  b.getI64IntegerAttr(std::llround(best->cycles)));
+                  b.getI64IntegerAttr(std::llround(candidate.cycles)));
 }
 
 void chooseStrategies(ModuleOp module, const Target &target, bool remarks) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     if (!kernel.isPrivate() || kernel.isExternal() || graph::isOnCuda(kernel))
       continue;
-    setPlan(kernel, target, remarks);
+    // Unless somebody has chosen it.
+    if (!kernel->hasAttr(graph::names::kPlan))
+      setPlan(kernel, *strategies().cheapest(kernel, target, remarks));
     setInplace(kernel, [&](BlockArgument argument) {
       return isReadAtItsIndex(argument) || isScatteredInto(kernel, argument);
     });

@@ -52,6 +52,9 @@ mlir::LogicalResult splitKernels(mlir::ModuleOp module, const Target &target,
 void chooseStrategies(mlir::ModuleOp module, const Target &target,
                       bool remarks);
 
+/// Sets a plan, and what it is estimated to cost.
+void setPlan(mlir::func::FuncOp kernel, const Candidate &candidate);
+
 /// Sets the chunks and scratch memory that follow from the kernels' plans.
 mlir::LogicalResult divideKernels(mlir::ModuleOp module, const Target &target);
 

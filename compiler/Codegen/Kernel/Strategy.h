@@ -109,12 +109,27 @@ template <typename Device> struct Strategy {
   llvm::StringRef name;
   mlir::TypeID plan;
   Considered (*consider)(mlir::func::FuncOp, const Target &);
+  std::optional<Candidate> (*candidate)(mlir::func::FuncOp,
+                                        mlir::Attribute plan, const Target &);
   llvm::FailureOr<Division> (*divide)(mlir::func::FuncOp, mlir::Attribute plan,
                                       const Target &);
   llvm::LogicalResult (*emit)(EmittedKernel &, mlir::Attribute plan,
                               const Target &);
   graph::DispatchOp (*split)(DispatchedKernel, const Target &) = nullptr;
 };
+
+/// What `plan` would cost where S sees `match`; nothing, after a diagnostic, if
+/// it cannot be computed so.
+template <typename Device, typename S, typename T>
+std::optional<Candidate> candidateOf(T &match, typename S::Plan plan,
+                                     const typename Device::Target &target,
+                                     EmitError error) {
+  auto expanded = S::expand(match, plan, target, error);
+  if (llvm::failed(expanded))
+    return std::nullopt;
+  double cycles = S::cost(match, *expanded, target);
+  return Candidate{plan, cycles, Device::idleCycles(cycles, *expanded)};
+}
 
 /// The row of the class S.
 template <typename Device, typename S> Strategy<Device> strategyOf() {
@@ -131,15 +146,19 @@ template <typename Device, typename S> Strategy<Device> strategyOf() {
     if (!match)
       return considered;
     auto error = [&] { return kernel.emitError(); };
-    for (typename S::Plan plan : S::plans(*match, target)) {
-      auto expanded = S::expand(*match, plan, target, error);
-      if (llvm::failed(expanded))
-        continue;
-      double cycles = S::cost(*match, *expanded, target);
-      considered.candidates.push_back(
-          {plan, cycles, Device::idleCycles(cycles, *expanded)});
-    }
+    for (typename S::Plan plan : S::plans(*match, target))
+      if (auto candidate = candidateOf<Device, S>(*match, plan, target, error))
+        considered.candidates.push_back(*candidate);
     return considered;
+  };
+  row.candidate = [](mlir::func::FuncOp kernel, mlir::Attribute plan,
+                     const Target &target) -> std::optional<Candidate> {
+    auto match = S::match(kernel);
+    auto error = [&] { return kernel.emitError(); };
+    return match ? candidateOf<Device, S>(*match,
+                                          llvm::cast<typename S::Plan>(plan),
+                                          target, error)
+                 : std::nullopt;
   };
   row.divide = [](mlir::func::FuncOp kernel, mlir::Attribute plan,
                   const Target &target) -> llvm::FailureOr<Division> {
@@ -210,6 +229,24 @@ public:
     if (remarks)
       remark(kernel, all);
     return codegen::cheapest(all);
+  }
+
+  /// What the kernel would cost by `plan`; nothing, maybe after a diagnostic,
+  /// if it cannot be computed so.
+  std::optional<Candidate> candidate(mlir::func::FuncOp kernel,
+                                     mlir::Attribute plan,
+                                     const Target &target) const {
+    const Strategy<Device> *row = find(plan);
+    return row ? row->candidate(kernel, plan, target) : std::nullopt;
+  }
+
+  /// All plans that the device's strategies have for the kernel.
+  llvm::SmallVector<Candidate> candidates(mlir::func::FuncOp kernel,
+                                          const Target &target) const {
+    llvm::SmallVector<Candidate> all;
+    for (const Strategy<Device> &row : rows)
+      llvm::append_range(all, row.consider(kernel, target).candidates);
+    return all;
   }
 
   /// What the kernel's plan makes of it; an error if it cannot be computed so.
