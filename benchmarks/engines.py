@@ -5,9 +5,11 @@
 
 Pins itself to CPUS (a comma-separated list), prepares the model with its
 inputs, and is then a worker (workers.py) that first says how far its outputs
-are from the expected ones. OPTIONS is JSON.
+are from the expected ones. OPTIONS is JSON: `artifact`, what the engine loads,
+`inputs` and `outputs`, the model's names in its order, and `runtime`, Tinh's.
 """
 
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -17,16 +19,28 @@ import time
 from workers import serve
 
 
+def file_name(name):
+    """A tensor's name as files have it."""
+    return name.replace("/", "_")
+
+
 def load_tensors(folder):
     """The folder's .npy files by their names, which are those of tensors."""
     import numpy as np
 
-    return {f.stem: np.load(f) for f in sorted(folder.glob("*.npy"))}
+    files = sorted(folder.glob("*.npy"), key=lambda file: file.stem)
+    return {file.stem: np.load(file) for file in files}
 
 
 def named(feed, names):
-    """The inputs by the model's own names: in files' names, / is _."""
-    return {name: feed[name.replace("/", "_")] for name in names}
+    """The inputs by the model's own names."""
+    return {name: feed[file_name(name)] for name in names}
+
+
+def by_name(outputs, names):
+    """Outputs that have these names, in the order of their names."""
+    order = sorted(range(len(names)), key=lambda i: file_name(names[i]))
+    return [outputs[i] for i in order]
 
 
 # Each engine: (model folder, inputs, threads, options) -> a function that runs
@@ -38,7 +52,7 @@ def tinh(folder, feed, threads, options):
 
     model = Model(options["runtime"], options["artifact"], threads)
     call, results = model.bind(named(feed, [n for n, _, _ in model.inputs]))
-    outputs = [results[name] for name in sorted(results)]
+    outputs = [results[name] for name in sorted(results, key=file_name)]
 
     def run():
         call()
@@ -98,10 +112,11 @@ def onnxruntime(folder, feed, threads, options):
     settings = ort.SessionOptions()
     settings.intra_op_num_threads = threads
     settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
     session = ort.InferenceSession(
-        folder / "model.onnx", settings, providers=["CPUExecutionProvider"]
+        options["artifact"], settings, providers=["CPUExecutionProvider"]
     )
-    names = sorted(o.name for o in session.get_outputs())
+    names = sorted(options["outputs"], key=file_name)
     inputs = named(feed, [i.name for i in session.get_inputs()])
     return lambda: session.run(names, inputs)
 
@@ -116,18 +131,83 @@ def openvino(folder, feed, threads, options):
         "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": False,
     }
-    model = core.compile_model(str(folder / "model.onnx"), "CPU", settings)
+    model = core.compile_model(options["artifact"], "CPU", settings)
     request = model.create_infer_request()
-    inputs = named(feed, [port.get_any_name() for port in model.inputs])
-    for name, value in inputs.items():
-        request.set_tensor(name, ov.Tensor(value, shared_memory=True))
-    ports = sorted(model.outputs, key=lambda port: port.get_any_name())
+    tensors = []
+    for name, value in named(feed, options["inputs"]).items():
+        tensors.append(ov.Tensor(value, shared_memory=True))
+        request.set_tensor(name, tensors[-1])
+    ports = by_name(model.outputs, options["outputs"])
 
     def run():
         request.infer()
         return [request.get_tensor(port).data for port in ports]
 
-    run.keep = feed
+    run.keep = feed, tensors
+    return run
+
+
+def ncnn(folder, feed, threads, options):
+    import ncnn
+    import numpy as np
+
+    net = ncnn.Net()
+    net.opt.num_threads = threads
+    net.opt.use_vulkan_compute = False
+    for kind in ("fp16_packed", "fp16_storage", "fp16_arithmetic"):
+        setattr(net.opt, f"use_{kind}", False)
+    net.opt.use_bf16_storage = False
+    path = pathlib.Path(options["artifact"])
+    if net.load_param(str(path / "model.param")):
+        raise RuntimeError("ncnn has no layer that the model needs")
+    net.load_model(str(path / "model.bin"))
+    interface = json.loads((path / "interface.json").read_text())
+
+    def mat(name, axis):
+        value = feed[file_name(name)]
+        if value.dtype == np.int64:
+            value = value.astype(np.int32)
+        return ncnn.Mat(value, batch_index=axis).clone()
+
+    inputs = list(map(mat, interface["names"], interface["inputs"]))
+    axes = interface["outputs"]
+
+    def run():
+        extractor = net.create_extractor()
+        for i, value in enumerate(inputs):
+            extractor.input(f"in{i}", value)
+        # Arrays are views.
+        run.keep = [extractor.extract(f"out{i}")[1] for i in range(len(axes))]
+        results = map(lambda m, axis: m.numpy(batch_index=axis), run.keep, axes)
+        return by_name(list(results), options["outputs"])
+
+    return run
+
+
+def iree(folder, feed, threads, options):
+    import iree.runtime as rt
+
+    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    rt.flags.parse_flags(f"--task_topology_cpu_ids={cpus}")
+    rt.flags.parse_flags(f"--task_worker_stack_size={8 << 20}")
+    config = rt.Config("local-task")
+    module = rt.VmModule.mmap(config.vm_instance, options["artifact"])
+    module = rt.load_vm_module(module, config)
+    # The graph's; beside it stand the same to be waited for, and a constructor.
+    name = next(
+        name
+        for name in module.vm_module.function_names
+        if not name.endswith("$async") and not name.startswith("__")
+    )
+    function = module[name]
+    values = named(feed, options["inputs"]).values()
+    inputs = [rt.asdevicearray(config.device, value) for value in values]
+
+    def run():
+        results = function(*inputs)
+        results = results if isinstance(results, tuple) else [results]
+        return by_name(results, options["outputs"])
+
     return run
 
 
@@ -138,16 +218,42 @@ ENGINES = {
     "torch.compile frozen": torch_compile_frozen,
     "onnxruntime": onnxruntime,
     "openvino": openvino,
+    "ncnn": ncnn,
+    "iree": iree,
 }
+# Those that run the module of models.py, and so no file.
+TORCH_ENGINES = ("torch", "torch.compile", "torch.compile frozen")
+
+
+def package_of(engine):
+    """That whose version is the engine's; Tinh has none."""
+    if engine in TORCH_ENGINES:
+        return "torch"
+    return {"tinh": None, "iree": "iree-base-compiler"}.get(engine, engine)
+
+
+def version_of(engine):
+    package = package_of(engine)
+    return importlib.metadata.version(package) if package else None
+
+
+def error_of(result, expected):
+    import numpy as np
+
+    result = np.asarray(result)
+    if result.shape != expected.shape:
+        raise RuntimeError(f"the shape is {result.shape}, not {expected.shape}")
+    if expected.size == 0:
+        return 0.0
+    expected = expected.astype(np.float64)
+    largest = np.abs(expected).max()
+    difference = np.abs(result.astype(np.float64) - expected).max()
+    return float(difference / largest if largest else difference)
 
 
 def largest_error(results, expected):
-    import numpy as np
-
-    return max(
-        float(np.abs(np.asarray(a) - b).max() / np.abs(b).max())
-        for a, b in zip(results, expected, strict=True)
-    )
+    pairs = zip(results, expected, strict=True)
+    return max(error_of(result, value) for result, value in pairs)
 
 
 def main():
@@ -167,6 +273,7 @@ def main():
     ready = {
         "error": largest_error(results, expected),
         "load_s": time.perf_counter() - start,
+        "version": version_of(engine),
     }
     print(json.dumps(ready), file=answers)
     serve(run, answers)

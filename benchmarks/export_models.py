@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Exports the open models from PyTorch to ONNX, with inputs and outputs.
+"""Exports the models from PyTorch to ONNX, with inputs and outputs.
 
     export_models.py DIR [NAME ...]
 
 Writes DIR/NAME/model.onnx, DIR/NAME/inputs/INPUT.npy and
-DIR/NAME/expected/OUTPUT.npy for each NAME (default: all of models.py) that is
-not there yet, and checks each with ONNX Runtime. benchmarks/requirements.txt
-lists what it needs.
+DIR/NAME/expected/OUTPUT.npy for each NAME (default: the open models of
+model_sets.py) that is not there yet, and checks each with ONNX Runtime.
+benchmarks/requirements.txt lists what it needs.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import onnxruntime
 import torch
 
 import models
+from model_sets import OPEN
 
 
 def save_tensors(folder, tensors):
@@ -72,7 +73,7 @@ def main():
     parser.add_argument("dir", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
-    for name in args.names or models.NAMES:
+    for name in args.names or OPEN:
         if not (args.dir / name / "model.onnx").exists():
             export(name, args.dir / name)
 

@@ -1,4 +1,4 @@
-"""The open models that Tinh is measured and checked on.
+"""The models that Tinh is measured and checked on (model_sets.py).
 
 build(name) gives a torch module in eval mode, its inputs and their names. All
 weights are random, from fixed seeds. Biases and norm scales are perturbed and
@@ -9,16 +9,10 @@ bias shows in the results.
 import torch
 import torch.nn as nn
 
-NAMES = [
-    "two_layer",
-    "mlp",
-    "resnet50_b1",
-    "resnet50_b8",
-    "mobilenet_v2_b1",
-    "vgg16_b1",
-    "bert_base_s128",
-    "gpt2_s128",
-]
+from model_sets import SETS, UNSEEN
+
+# Of timm; other models of pictures are torchvision's.
+TIMM = ["mixer_b16_224", "repvgg_a2", "dla34", "mobilenetv4_conv_small"]
 
 
 class TwoLayer(nn.Module):
@@ -41,22 +35,6 @@ def mlp():
         nn.ReLU(),
         nn.Linear(512, 1),
     )
-
-
-class Positional(nn.Module):
-    """A transformers model that takes and returns tensors by position."""
-
-    def __init__(self, model, inputs, outputs, **options):
-        super().__init__()
-        self.model = model
-        self.inputs = inputs
-        self.outputs = outputs
-        self.options = options
-
-    def forward(self, *tensors):
-        result = self.model(**dict(zip(self.inputs, tensors)), **self.options)
-        values = tuple(getattr(result, name) for name in self.outputs)
-        return values[0] if len(values) == 1 else values
 
 
 def perturb(module, generator):
@@ -84,29 +62,34 @@ def calibrate(module, batch):
         norm.training = False
 
 
-def transformer(name, generator):
-    import transformers
+def fill_constants(module, generator):
+    """Random values where an initialiser left all equal, such as the zeros of a
+    classifier: no output would depend on what comes before it."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            if parameter.dim() > 1 and parameter.min() == parameter.max():
+                noise = torch.randn(parameter.shape, generator=generator)
+                parameter.copy_(0.1 * noise)
 
-    ids = torch.randint(0, 30000, (1, 128), generator=generator)
-    if name.startswith("bert"):
-        model = Positional(
-            transformers.BertModel(transformers.BertConfig()),
-            ["input_ids", "attention_mask"],
-            ["last_hidden_state", "pooler_output"],
-        )
-        return model, [ids, torch.ones(1, 128, dtype=torch.int64)]
-    model = Positional(
-        transformers.GPT2LMHeadModel(transformers.GPT2Config()),
-        ["input_ids"],
-        ["logits"],
-        use_cache=False,
-    )
-    return model, [ids]
+
+def picture_model(name, generator):
+    """A model that looks at pictures, and its input."""
+    base, batch = name.rsplit("_b", 1)
+    if base in TIMM:
+        import timm
+
+        module = timm.create_model(base, pretrained=False)
+    else:
+        import torchvision
+
+        module = getattr(torchvision.models, base)(weights=None)
+    return module, [torch.randn(int(batch), 3, 224, 224, generator=generator)]
 
 
 def build(name):
-    if name not in NAMES:
-        raise ValueError(f"no model '{name}'; there are {', '.join(NAMES)}")
+    if name not in SETS["all"]:
+        known = ", ".join(SETS["all"])
+        raise ValueError(f"no model '{name}'; there are {known}")
     torch.manual_seed(1234)
     generator = torch.Generator().manual_seed(99)
     names = ["x"]
@@ -116,16 +99,16 @@ def build(name):
     elif name == "mlp":
         module = mlp()
         inputs = [torch.randn(1024, 512, generator=generator)]
-    elif name.startswith(("bert", "gpt2")):
-        module, inputs = transformer(name, generator)
+    elif name.endswith("_s128") or name.startswith("whisper"):
+        import transformer_models
+
+        module, inputs = transformer_models.make(name, generator)
         names = module.inputs
     else:
-        import torchvision
-
-        base, batch = name.rsplit("_b", 1)
-        module = getattr(torchvision.models, base)(weights=None)
-        inputs = [torch.randn(int(batch), 3, 224, 224, generator=generator)]
+        module, inputs = picture_model(name, generator)
     perturb(module, generator)
+    if name in UNSEEN:
+        fill_constants(module, generator)
     module.eval()
     if inputs[0].dim() == 4:
         shape = (4, *inputs[0].shape[1:])

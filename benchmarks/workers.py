@@ -9,6 +9,7 @@ so that the spinning threads of the last one go to sleep. Ratios are medians of
 the rounds' ratios, for machines shift while one measures.
 """
 
+import contextlib
 import json
 import pathlib
 import platform
@@ -36,8 +37,18 @@ class Worker:
     def _answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.engine} died; see {self.log.name}")
+            raise RuntimeError(f"{self.engine} {self._death()}")
         return json.loads(line)
+
+    def _death(self):
+        """What it died of: a signal, or what it said last."""
+        code = self.process.wait()
+        self.log.close()
+        said = pathlib.Path(self.log.name).read_text(errors="replace")
+        reason = f"signal {-code}"
+        if code >= 0:
+            reason = (said.strip().splitlines() or ["?"])[-1][:160]
+        return f"died: {reason}; see {self.log.name}"
 
     def median_ms(self, seconds):
         self.process.stdin.write(f"run {seconds}\n")
@@ -45,7 +56,8 @@ class Worker:
         return self._answer()
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
         self.log.close()
 
@@ -83,12 +95,45 @@ def median_ms(run, seconds):
 
 
 def add_timing_options(parser):
-    parser.add_argument("--threads", default="1,2", help="default: 1,2")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--slice", type=float, default=0.6, help="seconds")
-    parser.add_argument("--pause", type=float, default=0.1, help="seconds")
-    parser.add_argument("--json", type=pathlib.Path, help="all rounds' times")
-    parser.add_argument("--output", type=pathlib.Path, help="the table")
+    parser.add_argument(
+        "--threads",
+        default="1,2",
+        metavar="N[,N ...]",
+        help="how many threads, one after the other (default: 1,2)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=10,
+        metavar="N",
+        help="in which each engine gets a turn (default: 10)",
+    )
+    parser.add_argument(
+        "--slice",
+        type=float,
+        default=0.6,
+        metavar="SECONDS",
+        help="how long a turn is (default: 0.6)",
+    )
+    parser.add_argument(
+        "--pause",
+        type=float,
+        default=0.1,
+        metavar="SECONDS",
+        help="before each turn (default: 0.1)",
+    )
+    parser.add_argument(
+        "--json",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="writes all rounds' times there",
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="writes the table there, too",
+    )
 
 
 def ratio(times, engine, other):
