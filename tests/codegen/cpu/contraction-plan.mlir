@@ -6,7 +6,7 @@
 // Rows of the input lie side by side: half of k is summed at a time, and sums
 // wait in scratch memory. Two blocks of rows pack each group of columns.
 // CHECK-LABEL: func.func private @matmul_0(
-// CHECK-SAME:    graph.plan = #cpu.contraction<tile = [12, 32], block = [1, 86, 1], depth = 512, left = in_place, right = copied>
+// CHECK-SAME:    graph.plan = #cpu.contraction<tile = [12, 32], block = [1, 85, 1], depth = 512, left = in_place, right = copied>
 // EMIT-LABEL: func.func @matmul_0(
 // EMIT:         %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 // EMIT:         vector.store %[[ZERO]], %[[SUMS:.*]][
@@ -46,18 +46,22 @@
 // CHECK:       func.func private @matmul_4(
 // CHECK-SAME:    {cpu.layout = #cpu.panels<of = tensor<256x512xf32>, order = [1, 0], batch = 0, width = 32>}
 
+// Rows that are two pages apart share few sets of the caches: they are copied.
+// CHECK-LABEL: func.func private @matmul_5(
+// CHECK-SAME:    graph.plan = #cpu.contraction<{{.*}}left = staged, right = copied>
+
 module attributes {graph.cpu = "x86-64-v4"} {
-  func.func @main(%x: tensor<1024x2048xf32> {graph.name = "x"}, %d: tensor<1024x512xf32> {graph.name = "d"},
+  func.func @main(%x: tensor<1024x2040xf32> {graph.name = "x"}, %d: tensor<1024x512xf32> {graph.name = "d"},
                   %r: tensor<5x800xf32> {graph.name = "r"}, %w: tensor<800x300xf32> {graph.name = "w"},
                   %l: tensor<5x4000xf32> {graph.name = "l"}, %v: tensor<4000x300xf32> {graph.name = "v"},
                   %h: tensor<1024x512xf16> {graph.name = "h"}, %g: tensor<1024x512xf16> {graph.name = "g"},
-                  %t: tensor<256x512xf32> {graph.name = "t"})
-      -> (tensor<2048x512xf32> {graph.name = "y0"}, tensor<5x300xf32> {graph.name = "y1"},
+                  %t: tensor<256x512xf32> {graph.name = "t"}, %s: tensor<1024x2048xf32> {graph.name = "s"})
+      -> (tensor<2040x512xf32> {graph.name = "y0"}, tensor<5x300xf32> {graph.name = "y1"},
           tensor<5x300xf32> {graph.name = "y2"}, tensor<512x512xf16> {graph.name = "y3"},
-          tensor<1024x256xf32> {graph.name = "y4"}) {
-    %0 = graph.kernel (%a = %x, %b = %d) : (tensor<1024x2048xf32>, tensor<1024x512xf32>) -> tensor<2048x512xf32> {
-      %p = graph.matmul %a, %b transpose_a : tensor<1024x2048xf32>, tensor<1024x512xf32> -> tensor<2048x512xf32>
-      graph.yield %p : tensor<2048x512xf32>
+          tensor<1024x256xf32> {graph.name = "y4"}, tensor<2048x512xf32> {graph.name = "y5"}) {
+    %0 = graph.kernel (%a = %x, %b = %d) : (tensor<1024x2040xf32>, tensor<1024x512xf32>) -> tensor<2040x512xf32> {
+      %p = graph.matmul %a, %b transpose_a : tensor<1024x2040xf32>, tensor<1024x512xf32> -> tensor<2040x512xf32>
+      graph.yield %p : tensor<2040x512xf32>
     }
     %1 = graph.kernel (%a = %r, %b = %w) : (tensor<5x800xf32>, tensor<800x300xf32>) -> tensor<5x300xf32> {
       %p = graph.matmul %a, %b : tensor<5x800xf32>, tensor<800x300xf32> -> tensor<5x300xf32>
@@ -75,6 +79,10 @@ module attributes {graph.cpu = "x86-64-v4"} {
       %p = graph.matmul %a, %b transpose_b : tensor<1024x512xf32>, tensor<256x512xf32> -> tensor<1024x256xf32>
       graph.yield %p : tensor<1024x256xf32>
     }
-    return %0, %1, %2, %3, %4 : tensor<2048x512xf32>, tensor<5x300xf32>, tensor<5x300xf32>, tensor<512x512xf16>, tensor<1024x256xf32>
+    %5 = graph.kernel (%a = %s, %b = %d) : (tensor<1024x2048xf32>, tensor<1024x512xf32>) -> tensor<2048x512xf32> {
+      %q = graph.matmul %a, %b transpose_a : tensor<1024x2048xf32>, tensor<1024x512xf32> -> tensor<2048x512xf32>
+      graph.yield %q : tensor<2048x512xf32>
+    }
+    return %0, %1, %2, %3, %4, %5 : tensor<2040x512xf32>, tensor<5x300xf32>, tensor<5x300xf32>, tensor<512x512xf16>, tensor<1024x256xf32>, tensor<2048x512xf32>
   }
 }

@@ -79,21 +79,28 @@ static double productCycles(const Contraction &c, const ContractionPlan &p,
   return cycles;
 }
 
-/// Where steps of k are a multiple of a page apart in the left factor, all that
-/// a tile reads of it shares few sets of the first level: each panel finds it
-/// in the second one again, a line at a time.
+bool hasAliasingSteps(const Contraction &c, const Target &target) {
+  const Machine &machine = *target.machine;
+  int64_t stride = c.left.access->steps[c.depth.back()];
+  return stride * c.factorBytes() % machine.aliasBytes == 0 &&
+         c.extents[c.depth.back()] > machine.l1Ways;
+}
+
+/// Where steps of k alias in the left factor, all that a tile reads of it
+/// shares few sets of the first level: each panel finds it in the second one
+/// again, a line at a time, or, where so many lines share few sets of that,
+/// too, in the third.
 static double aliasingCycles(const Contraction &c, const ContractionPlan &p,
                              const Target &target) {
   const Machine &machine = *target.machine;
-  if (p.stages())
-    return 0;
-  int64_t stride = c.left.access->steps[c.depth.back()];
-  bool aliases = stride * c.factorBytes() % machine.aliasBytes == 0;
-  if (!aliases || c.extents[c.depth.back()] <= machine.l1Ways)
+  if (p.stages() || !hasAliasingSteps(c, target))
     return 0;
   constexpr double kLine = 64;
   double lines = double(p.outer) * p.lines * p.tiles * c.extentOf(c.depth);
-  return lines * p.panels * kLine / machine.l2.bytesPerCycle;
+  double stride = c.left.access->steps[c.depth.back()] * c.factorBytes();
+  bool keeps = p.depthPerBlock * stride <= machine.l2.bytes;
+  return lines * p.panels * kLine /
+         (keeps ? machine.l2 : machine.l3).bytesPerCycle;
 }
 
 /// To bring both factors to the first-level cache, as often as blocks need.

@@ -61,6 +61,8 @@ public:
   ContractionPlan plan();
   /// What panels hold becomes f32 in scratch memory first.
   void unpackFirst() { unpacks = true; }
+  /// The left factor is copied though it could be read where it lies.
+  void stageLeft() { copiesLeft = true; }
   /// Whether weights that are not packed had better be, by a kernel before.
   bool packsBefore();
 
@@ -100,7 +102,7 @@ private:
   bool packed;
   int64_t depth, inner;
   bool rowsAdjacent; // In the input's memory.
-  bool isMatrix = false, unpacks = false;
+  bool isMatrix = false, unpacks = false, copiesLeft = false;
   ContractionPlan p;
 };
 
@@ -160,7 +162,7 @@ bool isWorthTiling(const Contraction &c) {
 
 void ContractionPlanner::chooseOperands() {
   p.left = c.extendsBytes(target) && !p.usesAmx() ? LeftAccess::Extended
-           : isInPlace(c, c.left)                 ? LeftAccess::InPlace
+           : isInPlace(c, c.left) && !copiesLeft  ? LeftAccess::InPlace
                                                   : LeftAccess::Staged;
   rowsAdjacent = !p.stages() && hasVectors(c.left, c.left.loops.back()) &&
                  !hasVectors(c.left, c.depth.back());
@@ -361,6 +363,11 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
   if (c.isUnpacked()) {
     ContractionPlanner planner(c, target, /*packed=*/true);
     planner.unpackFirst();
+    plans.push_back(planner.plan().attribute(c.op->getContext()));
+  }
+  if (plan.left == LeftAccess::InPlace && hasAliasingSteps(c, target)) {
+    ContractionPlanner planner(c, target, c.packed.has_value());
+    planner.stageLeft();
     plans.push_back(planner.plan().attribute(c.op->getContext()));
   }
   return plans;
