@@ -142,6 +142,20 @@ def OutlineConstants : Pass<"outline-constants", "::mlir::ModuleOp"> {
   ];
 }
 
+def ApproximateMath : Pass<"approximate-math", "::mlir::ModuleOp"> {
+  let summary = "Let functions be computed fast rather than accurately";
+  let description = [{
+    Sets `fastmath<afn>` on the ops exp, log, tanh, erf, sin, cos, pow and the like in
+    kernels on the CPU, which says to code generation which of two ways to take
+    (docs/math.md).
+
+    Preconditions: kernels are lowered to linalg (`lower-kernels`).
+  }];
+  let statistics = [
+    Statistic<"numApproximated", "num-approximated", "Ops that are computed fast">
+  ];
+}
+
 def OrderByteGroups : Pass<"order-byte-groups", "::mlir::ModuleOp"> {
   let summary = "Find the bytes whose products fit into 16 bits";
   let description = [{

@@ -54,6 +54,7 @@ CompileOptions convert(const CompileRequest &request) {
   options.phases.fuse = request.fuse;
   options.phases.precision = {request.precision, request.keepF32};
   options.phases.winograd = request.winograd;
+  options.phases.math = request.math;
   options.phases.plainVariables = request.plainVariables;
   options.phases.jobs = request.jobs;
   options.weights = convert(request.weights);
@@ -106,6 +107,11 @@ CompileResult compileModel(const CompileRequest &request) {
     result.messages.push_back(
         "error: 'winograd' takes off, accurate or fast, not '" +
         request.winograd + "'");
+    return result;
+  }
+  if (request.math != "accurate" && request.math != "fast") {
+    result.messages.push_back("error: 'math' takes accurate or fast, not '" +
+                              request.math + "'");
     return result;
   }
   if (!request.memoryBudget.empty() &&

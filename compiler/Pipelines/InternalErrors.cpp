@@ -133,6 +133,8 @@ std::string Reproducer::commandFor(StringRef path) const {
   if (options.phases.winograd != PhaseOptions().winograd &&
       phase < Phase::Kernels)
     add(" ", "--winograd=" + options.phases.winograd);
+  if (options.phases.math != PhaseOptions().math && phase < Phase::Kernels)
+    add(" ", "--math=" + options.phases.math);
   if (phase < Phase::Differentiated) {
     if (!options.phases.precision.type.empty())
       add(" ", "--precision=" + options.phases.precision.type);

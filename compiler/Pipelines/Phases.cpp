@@ -117,6 +117,8 @@ static void buildKernels(OpPassManager &pm, const PhaseOptions &options) {
   pm.addPass(codegen::createAddCpuFunctions());
   pm.addPass(codegen::createPlaceKernels());
   pm.addPass(codegen::createLowerKernels());
+  if (options.math == "fast")
+    pm.addPass(codegen::createApproximateMath());
   if (options.fuse) // Without, each op has memory of its own.
     pm.addPass(codegen::createFormViews());
   codegen::LayOutWeightsOptions layouts;

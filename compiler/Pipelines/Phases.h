@@ -89,6 +89,9 @@ struct PhaseOptions {
   /// Which of Winograd's algorithms convolutions of 3 × 3 taps may take on
   /// CPUs: off, accurate or fast.
   std::string winograd = "accurate";
+  /// How exact exp, log and the like are on CPUs: accurate or fast
+  /// (docs/math.md).
+  std::string math = "accurate";
   /// Gives kernels in phase kernels other plans than those that are estimated to
   /// cost least; may be empty.
   std::function<mlir::LogicalResult(mlir::ModuleOp)> choosePlans;

@@ -86,6 +86,15 @@ void add_winograd(CLI::App &app, std::string *winograd) {
       ->capture_default_str();
 }
 
+void add_math(CLI::App &app, std::string *math) {
+  app.add_option("--math", *math,
+                 "accurate or fast: exp, log, tanh, erf, pow and the like of "
+                 "f32 on CPUs: right to one or two units in the last place, or "
+                 "faster, to up to eight, and without subnormal numbers")
+      ->check(CLI::IsMember({"accurate", "fast"}))
+      ->capture_default_str();
+}
+
 void add_runs(CLI::App &app, uint32_t *runs) {
   app.add_option("--runs", *runs, "runs to time")
       ->check(CLI::Range(1, 100000000))

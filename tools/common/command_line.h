@@ -50,6 +50,9 @@ void add_precision(CLI::App &app, std::string *precision,
 /// --winograd: which of these algorithms convolutions may take.
 void add_winograd(CLI::App &app, std::string *winograd);
 
+/// --math: how exact exp, log and the like are.
+void add_math(CLI::App &app, std::string *math);
+
 /// --runs: how often it is run, with times. The default is what `*runs` holds.
 void add_runs(CLI::App &app, uint32_t *runs);
 

@@ -38,6 +38,7 @@ int main(int argc, char **argv) {
   transforms::Precision &precision = options.compile.phases.precision;
   add_precision(app, &precision.type, &precision.keepF32);
   add_winograd(app, &options.compile.phases.winograd);
+  add_math(app, &options.compile.phases.math);
   app.add_option("--target", target,
                  "cpu, or cuda: both ways on the first GPU, for which this is "
                  "compiled")

@@ -89,6 +89,7 @@ void defineCode(CLI::App &app, Arguments &arguments) {
   transforms::Precision &precision = arguments.compile.phases.precision;
   add_precision(app, &precision.type, &precision.keepF32);
   add_winograd(app, &arguments.compile.phases.winograd);
+  add_math(app, &arguments.compile.phases.math);
   app.add_option("--quantize", arguments.quantize,
                  std::string("quantise the model to int8, as graph-quantize "
                              "does, for ") +

@@ -36,17 +36,37 @@ double trafficCycles(func::FuncOp kernel, const Target &target) {
   return cycles;
 }
 
+/// Of the functions in CPU/Math, which are as fast as their flags say; a
+/// division is some.
+static double functionInstructions(Operation &op) {
+  auto math = cast<arith::ArithFastMathInterface>(op);
+  bool isFast = bitEnumContainsAny(math.getFastMathFlagsAttr().getValue(),
+                                   arith::FastMathFlags::afn);
+  auto choose = [=](double accurate, double fast) {
+    return isFast ? fast : accurate;
+  };
+  return llvm::TypeSwitch<Operation *, double>(&op)
+      .Case<math::ExpOp, math::Exp2Op, math::ExpM1Op>(
+          [&](auto) { return choose(19, 14); })
+      .Case<math::LogOp, math::Log2Op, math::Log10Op, math::Log1pOp>(
+          [&](auto) { return choose(28, 21); })
+      .Case([&](math::TanhOp) { return choose(30, 22); })
+      .Case([&](math::ErfOp) { return choose(33, 24); })
+      .Case<math::SinOp, math::CosOp>([](auto) { return 34; })
+      .Case([&](math::PowFOp) { return choose(110, 90); })
+      .Default([](Operation *) { return 40; });
+}
+
 /// Vector instructions that an operation of a body becomes, about.
 static double instructions(Operation &op) {
   // Where a loop is follows from its counter, not for each lane.
   if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex())
     return 0;
   return llvm::TypeSwitch<Operation *, double>(&op)
-      .Case<math::ExpOp, math::Exp2Op, math::ExpM1Op>([](auto) { return 16; })
-      .Case<math::LogOp, math::Log2Op, math::Log1pOp>([](auto) { return 20; })
-      .Case<math::TanhOp, math::ErfOp, math::ErfcOp>([](auto) { return 24; })
-      .Case<math::SinOp, math::CosOp, math::TanOp, math::PowFOp>(
-          [](auto) { return 40; })
+      .Case<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
+            math::Log10Op, math::Log1pOp, math::TanhOp, math::ErfOp,
+            math::ErfcOp, math::SinOp, math::CosOp, math::TanOp, math::PowFOp>(
+          [](Operation *function) { return functionInstructions(*function); })
       .Case<arith::DivFOp, math::SqrtOp, math::RsqrtOp>([](auto) { return 8; })
       // With what keeps NaN.
       .Case<arith::MaximumFOp, arith::MinimumFOp>([](auto) { return 3; })

@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/LowerToLLVM.h"
 
 #include "compiler/Codegen/CPU/Emulate/Emulate.h"
+#include "compiler/Codegen/CPU/Math/MathFunctions.h"
 #include "compiler/Codegen/CPU/Rounding.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Support/MachineCode.h"
@@ -59,6 +60,7 @@ static LogicalResult approximateMath(Operation *module, const Target &target) {
   if (failed(skipExactRoundings(module)))
     return failure();
   RewritePatternSet patterns(module->getContext());
+  populateMathFunctions(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
   populateBf16Conversions(patterns, target);
   return applyPatternsGreedily(module, std::move(patterns));

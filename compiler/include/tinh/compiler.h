@@ -116,6 +116,10 @@ struct CompileRequest {
   /// whose errors are at most about twice those of sums as they are) or "fast"
   /// (all). Filters take up to four times the memory then.
   std::string winograd = "accurate";
+  /// How exact exp, log, tanh, erf, pow and the like of f32 are on CPUs:
+  /// "accurate", to one or two units in the last place, or "fast", to up to
+  /// eight, and without subnormal numbers.
+  std::string math = "accurate";
   /// What an arena and the variables may take together: "260000000", "260MB",
   /// "248MiB", or "60%" of what they take without it. Values are computed
   /// again, in the backward pass of a training step, rather than kept where a
