@@ -25,6 +25,7 @@
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 
@@ -68,6 +69,7 @@ public:
 
 private:
   void chooseTiles();
+  int64_t rowsInL1() const;
   void chooseAmxTiles();
   void chooseOperands();
   void cutEvenly();
@@ -111,6 +113,16 @@ private:
 /// Slabs of this size stay in the second-level cache.
 static constexpr int64_t kMostSlab = 512 << 10;
 
+/// The rows of the left factor, where it lies, that the first level keeps:
+/// those that are a multiple of a page apart share a set.
+int64_t ContractionPlanner::rowsInL1() const {
+  const Machine &machine = *target.machine;
+  int64_t stride = c.left.access->steps[c.left.loops.back()] * c.factorBytes();
+  int64_t period = machine.aliasBytes /
+                   std::gcd(std::max<int64_t>(stride, 1), machine.aliasBytes);
+  return machine.l1Ways * period;
+}
+
 void ContractionPlanner::chooseTiles() {
   p.panelWidth = packed && c.packed ? c.packedWidth : panelWidth(c, target);
   p.panels = llvm::divideCeil(c.columns(), p.panelWidth);
@@ -121,6 +133,8 @@ void ContractionPlanner::chooseTiles() {
   if (c.extendsBytes(target)) // Columns and rows have two halves.
     registers -= vectors + 3;
   int64_t most = mostTileRows(hasBlocks ? 2 * vectors : vectors, registers);
+  if (!p.stages())
+    most = std::min(most, rowsInL1());
   p.tileRows = chooseTileRows(inner, vectors, most, /*isFull=*/false);
   p.lines = c.lines();
   p.outer = outerProducts(c);
