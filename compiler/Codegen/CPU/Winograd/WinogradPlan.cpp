@@ -182,7 +182,8 @@ double WinogradStrategy::cost(const Winograd &w, const WinogradPlan &p,
 /// Sets the block of `p` that costs least.
 static void chooseBlock(const Winograd &w, WinogradPlan &p,
                         const Target &target) {
-  // How many chunks keep some workers at work to the end.
+  // How many chunks keep some workers at work to the end; there are more only
+  // where their scratch memory would leave the second-level cache.
   constexpr int64_t kMostChunks = 64;
   int64_t registerTiles = llvm::divideCeil(w.tiles(), p.tileRows),
           panels = llvm::divideCeil(w.columns(), w.panelWidth);
@@ -191,19 +192,23 @@ static void chooseBlock(const Winograd &w, WinogradPlan &p,
   int64_t most = chunksFor(operations, kMostChunks);
   double least = std::numeric_limits<double>::infinity();
   WinogradPlan best = p;
-  for (int64_t blocks = 1; blocks <= std::min(most, registerTiles); ++blocks)
-    for (int64_t groups = 1; groups <= std::min(panels, most); groups *= 2) {
-      p.tilesPerBlock = divideUp(registerTiles, blocks) * p.tileRows;
-      p.panelsPerGroup = divideUp(panels, groups);
-      divide(w, p, target);
-      double cycles =
-          multiplyCycles(w, p, target) + transformsCycles(w, p, target);
-      cycles += Device::idleCycles(cycles, p);
-      if (p.chunks > most || cycles >= least)
-        continue;
-      least = cycles;
-      best = p;
-    }
+  auto consider = [&](int64_t blocks, int64_t groups) {
+    p.tilesPerBlock = divideUp(registerTiles, blocks) * p.tileRows;
+    p.panelsPerGroup = divideUp(panels, groups);
+    divide(w, p, target);
+    bool isTooFine = p.chunks > most && p.scratch < target.machine->l2.bytes;
+    double cycles =
+        multiplyCycles(w, p, target) + transformsCycles(w, p, target);
+    cycles += Device::idleCycles(cycles, p);
+    if (isTooFine || cycles >= least)
+      return;
+    least = cycles;
+    best = p;
+  };
+  for (int64_t blocks = 1; blocks <= registerTiles;
+       blocks += std::max<int64_t>(1, blocks / 16))
+    for (int64_t groups = 1; groups <= panels; groups *= 2)
+      consider(blocks, groups);
   p = best;
 }
 
