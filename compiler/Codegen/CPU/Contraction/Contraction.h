@@ -188,8 +188,8 @@ void divide(const Contraction &contraction, ContractionPlan &plan,
 
 /// The width of a panel of weights that are to be packed.
 int64_t panelWidth(const Contraction &contraction, const Target &target);
-/// Whether steps of k are a multiple of a page apart in the left factor where it
-/// lies, and are more than a set of the first-level cache has lines.
+/// Whether steps of k are a multiple of a page apart in the left factor where
+/// it lies, and are more than a set of the first-level cache has lines.
 bool hasAliasingSteps(const Contraction &contraction, const Target &target);
 
 /// The plan of least cost; with `packed`, of weights in panels.
