@@ -92,8 +92,8 @@ struct PhaseOptions {
   /// How exact exp, log and the like are on CPUs: accurate or fast
   /// (docs/math.md).
   std::string math = "accurate";
-  /// Gives kernels in phase kernels other plans than those that are estimated to
-  /// cost least; may be empty.
+  /// Gives kernels in phase kernels other plans than those that are estimated
+  /// to cost least; may be empty.
   std::function<mlir::LogicalResult(mlir::ModuleOp)> choosePlans;
   /// Say as remarks why ops were fused or not.
   bool remarks = false;
