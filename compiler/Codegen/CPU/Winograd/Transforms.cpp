@@ -42,7 +42,7 @@ static std::vector<double> polynomial(llvm::ArrayRef<double> points,
 /// By Toom and Cook: from values at `points`, which are 0 and pairs of opposite
 /// numbers, and the highest coefficient.
 static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
-                                       bool isAccurate) {
+                                       double error) {
   constexpr int64_t kTaps = WinogradTransform::kTaps;
   int64_t finite = points.size(), side = finite + 1, m = side - kTaps + 1;
   WinogradTransform t{m,
@@ -50,7 +50,7 @@ static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
                       Matrix(side, kTaps),
                       Matrix(side, side),
                       Matrix(kTaps, side),
-                      isAccurate};
+                      error};
   std::vector<double> scale(finite, 1);
   for (int64_t i = 0; i < finite; ++i) {
     for (int64_t j = 0; j < finite; ++j)
@@ -86,11 +86,11 @@ static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
 const std::vector<WinogradTransform> &winogradTransforms() {
   static const std::vector<WinogradTransform> all{
       // 0.7 to 0.8.
-      makeTransform({0, 1, -1}, /*isAccurate=*/true),
+      makeTransform({0, 1, -1}, /*error=*/0.8),
       // 1.6 to 2.1.
-      makeTransform({0, 0.625, -0.625, 1.5, -1.5}, /*isAccurate=*/true),
+      makeTransform({0, 0.625, -0.625, 1.5, -1.5}, /*error=*/2.1),
       // 6.5 to 7.8.
-      makeTransform({0, 1, -1, 2, -2, 0.5, -0.5}, /*isAccurate=*/false),
+      makeTransform({0, 1, -1, 2, -2, 0.5, -0.5}, /*error=*/7.8),
   };
   return all;
 }

@@ -49,7 +49,9 @@ struct WinogradTransform {
   Matrix filter;    // G, (m + 2) × 3.
   Matrix input;     // Bᵀ, (m + 2) × (m + 2).
   Matrix restoring; // L, 3 × (m + 2): L G = 1.
-  bool isAccurate;  // Whether --winograd=accurate takes it.
+  /// Of its sums of random numbers, as a part of that of direct ones: the root
+  /// mean square, at most.
+  double error;
 
   /// m + 2: the side of the image's part that a tile of outputs needs.
   int64_t side() const { return outputs + kTaps - 1; }
