@@ -14,6 +14,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -69,6 +70,9 @@ llvm::Expected<PlanFile> PlanFile::read(StringRef path) {
     return llvm::createStringError("cannot read the plans in '" + path +
                                    "': " + why);
   };
+  // Others may have no end.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return fail("it is no plain file");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return fail(buffer.getError().message());
@@ -82,7 +86,7 @@ llvm::Expected<PlanFile> PlanFile::read(StringRef path) {
   return *file;
 }
 
-llvm::Error PlanFile::write(StringRef path) const {
+llvm::Error PlanFile::write(PendingFile file) const {
   llvm::json::Array plans;
   for (const auto &[kernel, entry] : entries)
     plans.push_back(llvm::json::Object{{"cpu", entry.cpu},
@@ -93,14 +97,11 @@ llvm::Error PlanFile::write(StringRef path) const {
   llvm::raw_string_ostream(text) << llvm::formatv(
       "{0:2}\n", llvm::json::Value(llvm::json::Object{
                      {"tinh_plans", kVersion}, {"plans", std::move(plans)}}));
-  auto file = PendingFile::create(path);
-  if (!file)
-    return file.takeError();
-  auto memory = file->map(text.size());
+  auto memory = file.map(text.size());
   if (!memory)
     return memory.takeError();
   llvm::copy(text, memory->begin());
-  return file->keep(0666);
+  return file.keep(0666);
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,7 +119,7 @@ findCandidate(func::FuncOp kernel, StringRef text, const cpu::Target &target) {
               : std::nullopt;
 }
 
-LogicalResult PlanFile::apply(ModuleOp module, StringRef path) const {
+LogicalResult PlanFile::apply(ModuleOp module, StringRef path, Unfit unfit) {
   auto target = cpu::targetOf(module);
   if (failed(target))
     return failure();
@@ -129,12 +130,16 @@ LogicalResult PlanFile::apply(ModuleOp module, StringRef path) const {
     if (entry == entries.end())
       continue;
     auto candidate = findCandidate(kernel, entry->second.plan, *target);
-    if (!candidate)
+    if (candidate)
+      cpu::setPlan(kernel, *candidate);
+    else if (unfit == Unfit::Dropped)
+      entries.erase(entry);
+    else
       return kernel.emitError()
-             << "kernel '" << kernel.getName() << "' cannot be computed as "
-             << entry->second.plan << ", which '" << path << "' has for it as '"
-             << entry->second.name << "'; tune the model again";
-    cpu::setPlan(kernel, *candidate);
+             << "kernel '" << kernel.getName() << "' cannot be computed as '"
+             << entry->second.plan << "', which '" << path
+             << "' has for it as '" << entry->second.name
+             << "'; tune the model again";
   }
   return success();
 }

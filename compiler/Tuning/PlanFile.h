@@ -23,6 +23,7 @@
 #define TINH_COMPILER_TUNING_PLANFILE_H
 
 #include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Support/Files.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -44,12 +45,16 @@ public:
 
   /// Fails, naming what is wrong, if the file cannot be read or is none.
   static llvm::Expected<PlanFile> read(llvm::StringRef path);
-  llvm::Error write(llvm::StringRef path) const;
+  /// Fills a file that is to be written.
+  llvm::Error write(PendingFile file) const;
 
+  /// What becomes of a plan that its kernel cannot have.
+  enum class Unfit { Refused, Dropped };
   /// Gives the kernels of a module in phase kernels the plans that the file has
-  /// for them. Says which one cannot be computed so, if any. `path` is for
-  /// messages.
-  mlir::LogicalResult apply(mlir::ModuleOp module, llvm::StringRef path) const;
+  /// for them. Of those that cannot be, drops them or says which one, and that
+  /// it is from `path`.
+  mlir::LogicalResult apply(mlir::ModuleOp module, llvm::StringRef path,
+                            Unfit unfit);
 
   std::map<std::string, Entry> entries; // By the kernels' hashes.
 };

@@ -13,8 +13,8 @@
 #include "mlir/IR/Builders.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <random>
 
 using namespace mlir;
@@ -133,10 +133,7 @@ void Trial::makeBuffers() {
   std::mt19937 random(1);
   auto add = [&](std::vector<tinh_buffer_t> &buffers,
                  const tinh_tensor_info_t &info) {
-    constexpr size_t kAlignment = 64;
-    void *bytes = std::aligned_alloc(
-        kAlignment,
-        llvm::alignTo(std::max<uint64_t>(info.size, 1), kAlignment));
+    void *bytes = ::operator new(info.size, kAlignment);
     memory.emplace_back(static_cast<char *>(bytes));
     fill(memory.back().get(), info, random);
     buffers.push_back({bytes, info.size});
@@ -161,8 +158,9 @@ double Trial::run(uint32_t function) {
   using Clock = std::chrono::steady_clock;
   Function &f = functions[function];
   auto start = Clock::now();
-  tinh_context_run(context, function, f.inputs.data(), f.inputs.size(),
-                   f.outputs.data(), f.outputs.size());
+  if (tinh_context_run(context, function, f.inputs.data(), f.inputs.size(),
+                       f.outputs.data(), f.outputs.size()) != TINH_OK)
+    return std::numeric_limits<double>::infinity();
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 

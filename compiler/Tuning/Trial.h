@@ -17,8 +17,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
-#include <cstdlib>
 #include <memory>
+#include <new>
 
 namespace tinh::tuning {
 
@@ -31,7 +31,7 @@ public:
                                      unsigned threads, bool measuresSteps);
   ~Trial();
 
-  /// Runs a function; the seconds that it took.
+  /// Runs a function; the seconds that it took, or infinity if it failed.
   double run(uint32_t function);
   /// The least microseconds that all steps of each kernel took in one of the
   /// runs of function 0 since the last call. For trials that measure steps.
@@ -49,8 +49,9 @@ private:
   ScratchFile file;
   tinh_module_t *module = nullptr;
   tinh_context_t *context = nullptr;
+  static constexpr std::align_val_t kAlignment{64};
   struct Free {
-    void operator()(char *bytes) const { std::free(bytes); }
+    void operator()(char *bytes) const { ::operator delete(bytes, kAlignment); }
   };
   std::vector<std::unique_ptr<char, Free>> memory;
   std::vector<Function> functions;

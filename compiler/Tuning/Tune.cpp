@@ -250,8 +250,8 @@ FailureOr<TuneReport> Tuner::run(PlanFile &file) {
   if (failed(compareInPlace()))
     return failure();
   for (func::FuncOp kernel : looked)
-    file.entries[hashOf(kernel, target)] = {
-        target.name, kernel.getName().str(), textOf(planOf(kernel))};
+    file.entries[hashOf(kernel, target)] = {target.name, kernel.getName().str(),
+                                            textOf(planOf(kernel))};
   return report;
 }
 
@@ -278,11 +278,40 @@ FailureOr<TuneReport> tune(ModuleOp module, PlanFile &file,
 // Files and trials together
 //===----------------------------------------------------------------------===//
 
-/// The plans to begin with: a file that is tuned into need not be there yet.
+/// The plans to begin with: a file that is tuned into may be empty, or not be
+/// there yet.
 static llvm::Expected<PlanFile> readPlans(const PlanSources &sources) {
-  bool isNew = sources.tune && !llvm::sys::fs::exists(sources.file);
+  uint64_t size = 0;
+  bool isThere = !llvm::sys::fs::file_size(sources.file, size);
+  bool isNew =
+      sources.tune &&
+      (!isThere || (size == 0 && llvm::sys::fs::is_regular_file(sources.file)));
   return sources.file.empty() || isNew ? PlanFile()
                                        : PlanFile::read(sources.file);
+}
+
+/// Tunes, and keeps what is found. That the file can be written is seen before
+/// time is spent.
+static llvm::Expected<bool> tuneInto(PlanFile &plans, ModuleOp module,
+                                     const PlanSources &sources,
+                                     const CompileOptions &options,
+                                     std::optional<TuneReport> *report) {
+  std::optional<PendingFile> pending;
+  if (!sources.file.empty()) {
+    auto created = PendingFile::create(sources.file);
+    if (!created)
+      return created.takeError();
+    pending.emplace(std::move(*created));
+  }
+  auto found = tune(module, plans, *sources.tune, options);
+  if (failed(found))
+    return false;
+  if (report)
+    *report = std::move(*found);
+  if (pending)
+    if (llvm::Error error = plans.write(std::move(*pending)))
+      return error;
+  return true;
 }
 
 static LogicalResult choosePlans(ModuleOp module, const PlanSources &sources,
@@ -292,22 +321,19 @@ static LogicalResult choosePlans(ModuleOp module, const PlanSources &sources,
     return emitError(UnknownLoc::get(module.getContext()))
            << llvm::toString(std::move(error));
   };
-  auto file = readPlans(sources);
-  if (!file)
-    return fail(file.takeError());
-  if (failed(file->apply(module, sources.file)))
+  auto plans = readPlans(sources);
+  if (!plans)
+    return fail(plans.takeError());
+  if (failed(plans->apply(module, sources.file,
+                          sources.tune ? PlanFile::Unfit::Dropped
+                                       : PlanFile::Unfit::Refused)))
     return failure();
   if (!sources.tune)
     return success();
-  auto found = tune(module, *file, *sources.tune, options);
-  if (failed(found))
-    return failure();
-  if (report)
-    *report = std::move(*found);
-  if (!sources.file.empty())
-    if (llvm::Error error = file->write(sources.file))
-      return fail(std::move(error));
-  return success();
+  auto tuned = tuneInto(*plans, module, sources, options, report);
+  if (!tuned)
+    return fail(tuned.takeError());
+  return success(*tuned);
 }
 
 void choosePlansFrom(const PlanSources &sources, CompileOptions &options,

@@ -7,6 +7,7 @@ usage: PYTHONPATH=tests/support python tune_test.py BIN_DIR
 """
 
 import json
+import os
 import re
 
 import numpy as np
@@ -117,12 +118,14 @@ class TuneTest(tool_test.ToolTest):
         self.change(spoil)
         self.fails(
             self.compile_with_plans(),
-            "cannot be computed as #cpu.transpose<side = 8, rows = 8, units = 1>",
+            "cannot be computed as '#cpu.transpose<side = 8, rows = 8, units = 1>'",
             "plans.json",
             "tune the model again",
         )
         self.change(lambda file: file["plans"][0].update(plan="gibberish"))
         self.fails(self.compile_with_plans(), "plans.json")
+        self.tune()  # Finds others in their place.
+        self.assertEqual(self.compile_with_plans().returncode, 0)
 
     def test_wrong_files(self):
         cases = {
@@ -137,11 +140,27 @@ class TuneTest(tool_test.ToolTest):
             with self.subTest(text):
                 (self.folder / "plans.json").write_text(text)
                 self.fails(self.compile_with_plans(), message)
-                self.fails(
-                    self.compile_with_plans("m.so", "--tune=0.1"), message
-                )
+                if text:
+                    self.fails(
+                        self.compile_with_plans("m.so", "--tune=0.1"), message
+                    )
         (self.folder / "plans.json").unlink()
         self.fails(self.compile_with_plans(), "plans.json", "No such file")
+        os.mkfifo(self.folder / "plans.json")
+        self.fails(self.compile_with_plans(), "it is no plain file")
+        self.fails(self.compile_with_plans("m.so", "--tune=0.1"), "no plain file")
+
+    def test_an_empty_file_is_tuned_into(self):
+        (self.folder / "plans.json").write_text("")
+        self.tune()
+        self.assertGreater(len(self.plans()["plans"]), 0)
+
+    def test_what_cannot_be_written_is_said_first(self):
+        done = self.run_tool(
+            "graph-compile", self.model, "-o", "m.so", "--tune=1000",
+            "--plans", "nowhere/plans.json",
+        )
+        self.fails(done, "cannot write 'nowhere/plans.json'")
 
     def test_nothing_to_tune_for(self):
         self.fails(
@@ -158,8 +177,10 @@ class TuneTest(tool_test.ToolTest):
             )
             self.assertEqual(done.returncode, 2)
             self.assertIn("--plans and --tune are about", done.stderr)
-        done = self.run_tool("graph-compile", self.model, "--tune=soon")
-        self.assertEqual(done.returncode, 2)
+        for seconds in ("soon", "nan", "0", "-1", "inf"):
+            done = self.run_tool("graph-compile", self.model, f"--tune={seconds}")
+            self.assertEqual(done.returncode, 2, seconds)
+            self.assertIn("expected seconds", done.stderr)
 
     def test_without_a_file(self):
         printed = self.compile(self.model, "m.so", "--tune=0.1")

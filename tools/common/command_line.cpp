@@ -87,10 +87,11 @@ void add_winograd(CLI::App &app, std::string *winograd) {
 }
 
 void add_math(CLI::App &app, std::string *math) {
-  app.add_option("--math", *math,
-                 "accurate or fast: exp, log, tanh, erf, pow and the like of "
-                 "f32 on CPUs: right to one or two units in the last place, or "
-                 "faster, to up to eight, and without subnormal numbers")
+  app.add_option(
+         "--math", *math,
+         "accurate or fast: exp, log, tanh, erf, sigmoid, sin, cos and "
+         "pow of f32 on CPUs: right to one or two units in the last place, or "
+         "faster, to up to eight, and without subnormal numbers")
       ->check(CLI::IsMember({"accurate", "fast"}))
       ->capture_default_str();
 }

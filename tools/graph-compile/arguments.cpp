@@ -134,7 +134,13 @@ void definePlans(CLI::App &app, Arguments &arguments) {
          "try other plans than those that are estimated to cost least, on "
          "this machine, for about so many seconds, and print what that "
          "gained; with --plans, add them to the file")
-      ->check(CLI::Range(1e-3, 1e9));
+      ->check([](const std::string &text) -> std::string {
+        double seconds;
+        bool isNumber = CLI::detail::lexical_cast(text, seconds);
+        return isNumber && seconds > 0 && seconds <= 1e9
+                   ? ""
+                   : "expected seconds, not " + text;
+      });
 }
 
 void defineCuda(CLI::App &app, Arguments &arguments) {

@@ -108,8 +108,8 @@ struct CompileRequest {
   /// A file of plans of kernels, such as `graph-compile --tune --plans` writes;
   /// empty: each kernel has the plan that is estimated to cost least.
   std::string plans;
-  /// Try other plans on this machine for so many seconds, and add what was found
-  /// to the file `plans`, if there is one; 0: do not.
+  /// Try other plans on this machine for so many seconds, and add what was
+  /// found to the file `plans`, if there is one; 0: do not.
   double tuneSeconds = 0;
   /// Which of Winograd's algorithms convolutions of 3 x 3 taps with constant
   /// filters may take on CPUs, where they are faster: "off", "accurate" (those

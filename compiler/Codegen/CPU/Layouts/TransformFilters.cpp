@@ -145,9 +145,9 @@ static OwningOpRef<func::FuncOp> createTransform(OpBuilder &b,
 // Whether that pays
 //===----------------------------------------------------------------------===//
 
-/// What filters that change may lose: in gradients of deep networks errors grow
-/// a thousandfold, where activations near 0 change sides, so that they are to
-/// be no larger than those of direct sums.
+/// What filters may lose. Gradients of deep networks amplify rounding, where
+/// activations near 0 change sides: filters that change are to be no less exact
+/// than in direct sums.
 static double mostError(AllowedTransforms allowed, bool areConstants) {
   constexpr double kConstants = 2.1, kOthers = 1;
   if (allowed == AllowedTransforms::Fast)
