@@ -85,12 +85,12 @@ static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
 /// to 4.1; with a fraction that is not exact in few bits it is no better.
 const std::vector<WinogradTransform> &winogradTransforms() {
   static const std::vector<WinogradTransform> all{
-      // 0.7 to 0.8.
+      // 0.6 to 0.8.
       makeTransform({0, 1, -1}, /*error=*/0.8),
       // 1.6 to 2.1.
       makeTransform({0, 0.625, -0.625, 1.5, -1.5}, /*error=*/2.1),
-      // 6.5 to 7.8.
-      makeTransform({0, 1, -1, 2, -2, 0.5, -0.5}, /*error=*/7.8),
+      // 6.5 to 8.
+      makeTransform({0, 1, -1, 2, -2, 0.5, -0.5}, /*error=*/8),
   };
   return all;
 }
