@@ -1,7 +1,12 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests of artifacts for emulated GPUs share: tool_test with the fake driver."""
+"""What tests of artifacts for emulated GPUs share: tool_test with the fake driver.
+
+With CUDA_RECORD=DIR in the environment, each run whose outputs a test looks at is
+kept in DIR as a case that replay_cases.py runs on a GPU: the artifact for a chip in
+place of the emulated one, its inputs, and the outputs.
+"""
 
 import json
 import os
@@ -10,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -41,6 +47,13 @@ ALL_CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
 THOROUGH = os.environ.get("CUDA_CHIPS") == "all"
 CHIPS = ALL_CHIPS if THOROUGH else ("sm_75", "sm_80", "sm_90a")
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+RECORD = os.environ.get("CUDA_RECORD")
+# Of a chip that is emulated, what CUDA_RECORD has code for.
+REAL_CHIPS = {
+    "emulated": "sm_90a",
+    "emulated+wgmma": "sm_90a+wgmma",
+    "emulated+sm_75": "compute_75",
+}
 # Takes spills, memory of a thread's own and products that wait for each other, as
 # wgmma may, for errors.
 STRICT_PTXAS = """#!/bin/sh
@@ -78,6 +91,40 @@ def sites_of(log):
 
 
 class CudaTest(tool_test.ToolTest):
+    recorded = None  # The case of the last run, with CUDA_RECORD.
+
+    def compile(self, model, output, *arguments, **options):
+        printed = super().compile(model, output, *arguments, **options)
+        chips = [a for a in arguments if str(a).startswith("--cuda-chips=")]
+        chip = REAL_CHIPS.get(chips[0].split("=")[1]) if chips else None
+        if RECORD and chip and "--from=plan" not in arguments:
+            others = [a for a in arguments if a not in chips]
+            twin = self.twin(output)
+            super().compile(model, twin, f"--cuda-chips={chip}", *others, **options)
+        return printed
+
+    def twin(self, artifact):
+        """Where the artifact for a GPU is that is not emulated, with CUDA_RECORD."""
+        return pathlib.Path(artifact).with_suffix(".real.so")
+
+    def keep_case(self, artifact, arguments, outputs):
+        """Keeps a run for replay_cases.py; `compare` adds the tolerance."""
+        os.makedirs(RECORD, exist_ok=True)
+        case = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.id()}-", dir=RECORD))
+        shutil.copy(self.twin(artifact), case / "gpu.so")
+        kept = []
+        for argument in map(str, arguments):
+            path = pathlib.Path(argument.rpartition("=")[2])
+            if path.suffix in (".npy", ".safetensors"):
+                shutil.copy(path, case)
+                argument = argument.replace(str(path), path.name)
+            kept.append(argument)
+        (case / "arguments").write_text("\n".join(kept))
+        if self.environment.get("TINH_CUDA_LIBRARIES", "none") != "none":
+            (case / "libraries").touch()
+        shutil.copytree(outputs, case / "expected")
+        self.recorded = case
+
     def compile_for(self, model, target, *options):
         """The artifact of a model (JSON) for `cpu` or `cuda`."""
         path = self.folder / f"{model['name']}.json"
@@ -110,6 +157,8 @@ class CudaTest(tool_test.ToolTest):
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.problems(log), [])
+        if RECORD and not settings and self.twin(artifact).exists():
+            self.keep_case(artifact, arguments, folder)
         return {path.stem: np.load(path) for path in folder.iterdir()}, log
 
     def problems(self, log):
@@ -122,6 +171,8 @@ class CudaTest(tool_test.ToolTest):
 
     def compare(self, got, expected, what, tolerance=TOLERANCE):
         self.assertEqual(sorted(got), sorted(expected))
+        if self.recorded:
+            (self.recorded / "tolerance").write_text(str(tolerance))
         for name, values in expected.items():
             self.assertTrue(
                 self.is_close(got[name], values, tolerance),
