@@ -10,7 +10,8 @@ import dataclasses
 import json
 import math
 
-TOLERANCE = 1e-4  # Of GPU from CPU, as a part of the largest element.
+# Of GPU from CPU: the norm of the difference, as a part of the norm.
+TOLERANCE = 1e-4
 
 
 @dataclasses.dataclass
@@ -93,9 +94,9 @@ class Builder:
         )
 
 
-def training(model, loss, optimizer):
+def training(model, loss, optimizer, tolerance=1e-3):
     """The training step of a network: three times the work of a run, the first
-    layer's included."""
+    layer's included. `tolerance` is for three steps."""
     return dataclasses.replace(
         model,
         flop=3 * model.flop,
@@ -104,7 +105,7 @@ def training(model, loss, optimizer):
         + ["--input", "target=random"],
         options=["--train", f"--loss={loss}", f"--optimizer={optimizer}"],
         torch={"loss": loss, "optimizer": optimizer},
-        tolerance=1e-3,  # After three steps.
+        tolerance=tolerance,
     )
 
 
@@ -378,6 +379,9 @@ def all_models():
             resnet((2, 2, 2, 2), False, batch=16),
             "cross_entropy",
             "sgd,lr=0.001,momentum=0.9",
+            # Among millions of numbers some are so close to 0 that a ReLU passes
+            # them on one device alone, and each changes the gradients before it.
+            tolerance=2e-2,
         ),
         "copy": copy,
         "elementwise": elementwise,

@@ -16,10 +16,12 @@
 #include "tensors.h"
 #include "tinh/runtime.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -50,24 +52,20 @@ std::set<std::string> files_of(const std::string &folder) {
   return names;
 }
 
-/// As a part of the largest expected element.
-double difference(const std::vector<double> &got,
-                  const std::vector<double> &expected, double largest) {
-  double most = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    double difference = std::abs(got[i] - expected[i]);
-    if (!(difference <= most)) // Not a number counts, too.
-      most = difference;
-  }
-  return most / largest;
+/// The root of the sum of squares.
+double norm_of(const std::vector<double> &values) {
+  double sum = 0;
+  for (double value : values)
+    sum += value * value;
+  return std::sqrt(sum);
 }
 
-double largest_of(const std::vector<double> &values) {
-  double largest = 0;
-  for (double value : values)
-    if (!(std::abs(value) <= largest))
-      largest = std::abs(value);
-  return largest;
+double norm_of_difference(const std::vector<double> &got,
+                          const std::vector<double> &expected) {
+  std::vector<double> difference(got.size());
+  std::transform(got.begin(), got.end(), expected.begin(), difference.begin(),
+                 std::minus<>());
+  return norm_of(difference);
 }
 
 Json cpu_info() {
@@ -174,22 +172,23 @@ Json compare_folders(const std::string &got, const std::string &expected) {
   if (files != files_of(got))
     throw UserError("'" + got + "' and '" + expected +
                     "' do not have the same files");
-  Json worst = {{"error", 0.0}, {"tensor", nullptr}, {"largest", nullptr}};
+  Json worst = {{"error", 0.0}, {"tensor", nullptr}, {"norm", nullptr}};
   bool says_something = false;
   for (const std::string &file : files) {
     Tensors wanted = read_tensors(expected + "/" + file);
     Tensors found = read_tensors(got + "/" + file);
     for (const auto &[name, values] : wanted) {
       std::string tensor = name.empty() ? file : file + ":" + name;
-      double largest = largest_of(values);
-      if (!std::isfinite(largest))
+      double norm = norm_of(values);
+      if (!std::isfinite(norm))
         throw UserError("the expected " + tensor + " is not finite");
-      says_something |= largest > 0;
+      says_something |= norm > 0;
       if (!found.contains(name) || found[name].size() != values.size())
         throw UserError(tensor + " is not there, or has another size");
-      double error = difference(found[name], values, largest > 0 ? largest : 1);
+      double error =
+          norm_of_difference(found[name], values) / (norm > 0 ? norm : 1);
       if (worst["tensor"].is_null() || !(error <= worst["error"]))
-        worst = {{"error", error}, {"tensor", tensor}, {"largest", largest}};
+        worst = {{"error", error}, {"tensor", tensor}, {"norm", norm}};
       if (std::isnan(error)) // JSON has none: null.
         return worst;
     }
