@@ -28,7 +28,8 @@ inline constexpr llvm::StringLiteral kWithWarpgroups = "sm_90a+wgmma";
 
 /// What an artifact has code for if nothing else is asked for.
 inline constexpr llvm::StringLiteral kDefaultChips[] = {
-    "sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100", "compute_75"};
+    "sm_75",         "sm_80",  "sm_86",     "sm_89",
+    kWithWarpgroups, "sm_100", "compute_75"};
 
 /// The chip whose code is run if `chip` is emulated; empty if it is not.
 llvm::StringRef emulatedLevel(llvm::StringRef chip);

@@ -4,7 +4,7 @@
 // Weights that lie across the depth are turned before, as they are read often.
 // PLAN:      func.func private @conv_mul_sub_dequantize_quantize_0_pack(%{{.*}}: tensor<128x64x3x3xi8>{{.*}}) -> tensor<128x3x3x64xi8>
 // PLAN:      func.func private @conv_mul_sub_dequantize_quantize_0(%{{.*}}: tensor<8x28x28x64xi8>{{.*}}, %{{.*}}: tensor<128x3x3x64xi8>
-// PLAN-SAME:   graph.plan = #cuda.contraction<tile = [64, 64], thread = [8, 4], depth = 64, loads = [16, 16], stores = 4, tensor_cores = <warp = [32, 32], stages = 4, loads = [16, 16], stores = 8>>
+// PLAN-SAME:   graph.plan = #cuda.contraction<tile = [64, 64], thread = [8, 4], depth = 64, loads = [16, 16], stores = 4, tensor_cores = <warp = [32, 32], stages = 4, loads = [16, 16], stores = 8>
 
 // The padding, the zero point, is copied from where there are 16 of it.
 // CHECK:       llvm.mlir.global internal constant @padding_5("\05\05\05\05\05\05\05\05\05\05\05\05\05\05\05\05") {addr_space = 1 : i32, alignment = 16 : i64}
