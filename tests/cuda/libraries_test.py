@@ -43,6 +43,9 @@ def conv(x_shape=(2, 16, 9, 10), w_shape=(32, 16, 3, 3), constant=True, **option
 
 
 class LibrariesTest(cuda_test.CudaTest):
+    # As cuDNN gets convolutions of f32.
+    ROUNDED = {"options": ["--allow-tf32"], "tolerance": 2e-3}
+
     def setUp(self):
         super().setUp()
         self.use(TINH_CUDA_LIBRARIES="cublaslt,cudnn")
@@ -74,9 +77,9 @@ class LibrariesTest(cuda_test.CudaTest):
         self.compare(got, expected, settings, tolerance)
         return [line[13:] for line in log if line.startswith("runs library")]
 
-    def check(self, model, *words, **arguments):
+    def check(self, model, *words, options=(), **arguments):
         """One call, of which the log has these words."""
-        calls = self.run_model(model, **arguments)
+        calls = self.run_model(model, *options, **arguments)
         self.assertEqual(len(calls), 1, calls)
         for word in words:
             self.assertIn(word, calls[0])
@@ -149,17 +152,27 @@ class LibrariesTest(cuda_test.CudaTest):
                     strides=[2, 1],
                     padding=[1, 0, 1, 2],
                 )
-                self.check(model, "convolution 2 32 7 14 groups 1 bias relu")
+                self.check(
+                    model, "convolution 2 32 7 14 groups 1 bias relu", **self.ROUNDED
+                )
+
+    def test_exact_convolutions(self):
+        """Those of f32 that is not to be rounded are computed by their own code."""
+        self.assertEqual(self.run_model(conv()), [])
 
     def test_forms_of_convolutions(self):
-        self.check(conv(dilations=[2, 1]), "bias relu")
-        self.check(conv((2, 16, 9, 8), (24, 8, 3, 3), groups=2), "groups 2 bias")
-        self.check(conv((1, 16, 20, 20), (24, 16, 1, 1), strides=[2, 2]), "1 24 10 10")
-        self.check(conv((2, 16, 9, 11), (24, 16, 3, 3), strides=[2, 3]), "2 24 5 4")
-        self.check(conv((2, 12, 50), (20, 12, 5), dilations=[3]), "2 20 1 42")
-        self.check(
-            conv((1, 8, 5, 6, 7), (16, 8, 3, 3, 3), bias=False), "1 16 5 6 7 groups 1 relu"
-        )
+        for model, words in (
+            (conv(dilations=[2, 1]), "bias relu"),
+            (conv((2, 16, 9, 8), (24, 8, 3, 3), groups=2), "groups 2 bias"),
+            (conv((1, 16, 20, 20), (24, 16, 1, 1), strides=[2, 2]), "1 24 10 10"),
+            (conv((2, 16, 9, 11), (24, 16, 3, 3), strides=[2, 3]), "2 24 5 4"),
+            (conv((2, 12, 50), (20, 12, 5), dilations=[3]), "2 20 1 42"),
+            (
+                conv((1, 8, 5, 6, 7), (16, 8, 3, 3, 3), bias=False),
+                "1 16 5 6 7 groups 1 relu",
+            ),
+        ):
+            self.check(model, words, **self.ROUNDED)
 
     def test_small_convolutions_are_products(self):
         self.check(conv((2, 16, 9, 9), (24, 16, 1, 1)), "product 1x24x162 ")
@@ -167,7 +180,9 @@ class LibrariesTest(cuda_test.CudaTest):
         self.check(whole, "product 1x32x16 ")
 
     def test_sums_of_convolutions(self):
-        calls = self.run_model(conv(residual=True, bias=False))
+        calls = self.run_model(
+            conv(residual=True, bias=False), "--allow-tf32", tolerance=2e-3
+        )
         self.assertEqual(len(calls), 2)
         self.assertTrue(any("groups 1 add relu" in call for call in calls), calls)
 
@@ -176,7 +191,12 @@ class LibrariesTest(cuda_test.CudaTest):
         layer = cuda_models.transformer_layer()
         for settings in cuda_test.SETTINGS:
             self.assertEqual(len(self.run_model(layer, settings=settings)), 5)
-            calls = self.run_model(cuda_models.resnet_block(), settings=settings)
+            calls = self.run_model(
+                cuda_models.resnet_block(),
+                "--allow-tf32",
+                settings=settings,
+                tolerance=1e-2,
+            )
             self.assertEqual(len(calls), 3)
         self.assertEqual(len(self.run_model(cuda_models.mlp())), 2)
 
@@ -208,9 +228,10 @@ class LibrariesTest(cuda_test.CudaTest):
 
     def test_refused(self):
         """Whatever a library refuses, the kernel's own code computes."""
-        for model, status, functions in (
+        for model, options, status, functions in (
             (
                 product(),
+                (),
                 15,
                 (
                     "cublasLtCreate",
@@ -222,6 +243,7 @@ class LibrariesTest(cuda_test.CudaTest):
             ),
             (
                 conv(),
+                ("--allow-tf32",),
                 3000,
                 (
                     "cudnnCreate",
@@ -235,7 +257,8 @@ class LibrariesTest(cuda_test.CudaTest):
             for function in functions:
                 with self.subTest(function=function):
                     self.use(TINH_FAKE_LIBRARIES=f"{function}:0:{status}")
-                    self.assertEqual(self.run_model(model), [])
+                    calls = self.run_model(model, *options, tolerance=2e-3)
+                    self.assertEqual(calls, [])
 
     @cuda_test.needs_libdevice
     def test_step_by_step(self):

@@ -1,6 +1,12 @@
 // What kernels for GPUs are to libraries.
 // RUN: graph-opt %s --lay-out-weights --choose-strategies | FileCheck %s
 // RUN: graph-opt %s --lay-out-weights --choose-strategies | graph-opt | FileCheck %s
+// RUN: sed 's/graph.allow_tf32, //' %s | graph-opt --lay-out-weights --choose-strategies | FileCheck %s --check-prefix=EXACT
+
+// Products in exact f32 are for libraries as well, convolutions are not.
+// EXACT:      func.func private @matmul_add_add_relu_0
+// EXACT-SAME:   graph.library = #graph.library<product,
+// EXACT-NOT:    graph.library
 
 // A bias along the columns, a residual, and a ReLU at the end.
 // CHECK:      func.func private @matmul_add_add_relu_0
@@ -8,7 +14,7 @@
 // CHECK-SAME:   graph.library = #graph.library<product,
 // CHECK-SAME:     left = <0, [1, 64, 32], [0, 32, 1]>, right = <1, [1, 32, 48], [0, 1, 32]>,
 // CHECK-SAME:     result = <4, [1, 64, 48], [0, 48, 1]>, bias = <2, [1, 64, 48], [0, 0, 1]>,
-// CHECK-SAME:     residual = <3, [1, 64, 48], [0, 48, 1]>, activation = relu>
+// CHECK-SAME:     residual = <3, [1, 64, 48], [0, 48, 1]>, activation = relu, tf32 = true>
 
 // A bias along the rows is none that libraries know.
 // CHECK:      func.func private @matmul_add_0
@@ -27,7 +33,7 @@
 // CHECK-SAME:   graph.library = #graph.library<convolution,
 // CHECK-SAME:     left = <0, [2, 16, 9, 9], [1296, 1, 144, 16]>, right = <1, [32, 16, 3, 3], [144, 1, 48, 16]>,
 // CHECK-SAME:     result = <3, [2, 32, 5, 5], [800, 1, 160, 32]>, residual = <2, [2, 32, 5, 5], [800, 1, 160, 32]>,
-// CHECK-SAME:     window = <low = [1, 1], high = [1, 1], strides = [2, 2], dilations = [1, 1]>>
+// CHECK-SAME:     window = <low = [1, 1], high = [1, 1], strides = [2, 2], dilations = [1, 1]>, tf32 = true>
 
 // A batch of one, and a filter that steps along one dimension: rows of an image
 // are none.
@@ -35,7 +41,7 @@
 // CHECK-SAME:   graph.library = #graph.library<convolution,
 // CHECK-SAME:     left = <0, [1, 16, 9, 11], [0, 1, 176, 16]>, right = <1, [32, 16, 1, 3], [48, 1, 0, 16]>,
 // CHECK-SAME:     result = <2, [1, 32, 9, 9], [0, 1, 288, 32]>,
-// CHECK-SAME:     window = <low = [0, 0], high = [0, 0], strides = [1, 1], dilations = [1, 1]>>
+// CHECK-SAME:     window = <low = [0, 0], high = [0, 0], strides = [1, 1], dilations = [1, 1]>, tf32 = true>
 
 // What no convolution was lowered to is none, whatever its maps are,
 // CHECK:      func.func private @other_sum
@@ -67,7 +73,7 @@
 #out = affine_map<(n, p, q, k, r, s, c) -> (n, p, q, k)>
 #dense = affine_map<(n, p, q, k, r, s, c) -> (n, p + r, q + s, c)>
 #flat = affine_map<(n, p, q, k, r, s, c) -> (n, p + r, q, c)>
-module attributes {graph.cpu = "x86-64-v4", graph.cuda = ["sm_80"]} {
+module attributes {graph.allow_tf32, graph.cpu = "x86-64-v4", graph.cuda = ["sm_80"]} {
   func.func private @matmul_add_add_relu_0(%a: tensor<64x32xf32>, %b: tensor<48x32xf32>, %bias: tensor<48xf32>, %r: tensor<64x48xf32>) -> tensor<64x48xf32> attributes {graph.device = "cuda"} {
     %z = arith.constant 0.0 : f32
     %e = tensor.empty() : tensor<64x48xf32>

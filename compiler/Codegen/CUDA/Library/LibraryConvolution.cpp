@@ -171,6 +171,11 @@ static bool isOfChannels(graph::ViewAttr view) {
 }
 
 graph::LibraryAttr LibraryDescriber::convolution() {
+  // Without tensor cores cuDNN takes longer than the kernel's own code: for
+  // convolutional networks in exact f32 on an H200, 1.7 to 2.6 times as long
+  // (docs/benchmarks/gpu.md).
+  if (!p.takesTensorCores(target))
+    return {};
   auto origin = p.op->getAttrOfType<origin::ConvolutionAttr>(origin::kOp);
   if (!origin || epilogue.activation == graph::Activation::GeluTanh)
     return {};
