@@ -108,6 +108,8 @@ protected:
       : LaneArithmetic(nullptr, loc, lanes) {}
 
 private:
+  friend class LaneReduction;
+
   /// What a generic's body is given of its first `count` operands, at these
   /// loop indices.
   mlir::FailureOr<llvm::SmallVector<LaneValue>>

@@ -230,6 +230,10 @@ FailureOr<SmallVector<LaneValue>> Pull::reduce(linalg::GenericOp op,
   return llvm::map_to_vector(*values, [&](Value v) { return inRegisters(v); });
 }
 
+//===----------------------------------------------------------------------===//
+// Reductions along lanes
+//===----------------------------------------------------------------------===//
+
 std::optional<Combiner> matchCombiner(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1)
     return std::nullopt;
@@ -260,53 +264,131 @@ std::optional<Combiner> matchCombiner(linalg::GenericOp op) {
   return Combiner{*kind, *neutral};
 }
 
-FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
-                                            const Indices &output) {
-  auto match = matchCombiner(op);
-  auto dims = loopIndices(op, output);
-  if (!match || failed(dims) || lanes == 1)
-    return failure();
-  SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  SmallVector<unsigned> reduced;
-  op.getReductionDims(reduced);
-  Value start = asVector(splat(match->neutral));
+/// Each lane reduces the elements of the innermost reduced dimension that are
+/// its own; then the lanes are reduced.
+class LaneReduction {
+public:
+  LaneReduction(Pull &pull, linalg::GenericOp op, Combiner combiner,
+                Indices dims)
+      : pull(pull), op(op), combiner(combiner), dims(std::move(dims)),
+        extents(op.getStaticLoopRanges()) {
+    op.getReductionDims(reduced);
+    last = reduced.back();
+    whole = extents[last] / pull.lanes * pull.lanes;
+    neutral = pull.asVector(pull.splat(combiner.neutral));
+  }
 
-  unsigned last = reduced.back();
-  int64_t whole = extents[last] / lanes * lanes;
-  std::function<FailureOr<SmallVector<Value>>(size_t, ValueRange)> nest =
-      [&](size_t level, ValueRange state) -> FailureOr<SmallVector<Value>> {
-    if (level + 1 < reduced.size())
-      return loop(extents[reduced[level]], 1, state,
-                  [&](Value iv, ValueRange values) {
-                    (*dims)[reduced[level]] = {iv, 0, 1};
-                    return nest(level + 1, values);
-                  });
-    auto main = loop(whole, lanes, state, [&](Value iv, ValueRange values) {
-      (*dims)[last] = {iv, 1, lanes};
-      return reduceStep(op, *dims, values);
-    });
+  FailureOr<LaneValue> reduce(const Indices &output) {
+    auto partial = reduceFrom(0, neutral);
+    auto initial = pull.at(op.getDpsInits()[0], output);
+    if (failed(partial) || failed(initial))
+      return failure();
+    if (!pull.b)
+      return LaneValue{{}, true, {}};
+    Value total = vector::ReductionOp::create(*pull.b, pull.loc, combiner.kind,
+                                              (*partial)[0], initial->value,
+                                              arith::FastMathFlags::reassoc);
+    return LaneValue{total, true, {}};
+  }
+
+private:
+  using Values = FailureOr<SmallVector<Value>>;
+
+  /// Over the reduced dimensions from this one on.
+  Values reduceFrom(size_t level, ValueRange state) {
+    if (level + 1 == reduced.size())
+      return reduceLast(state);
+    return pull.loop(extents[reduced[level]], 1, state,
+                     [&](Value iv, ValueRange values) {
+                       dims[reduced[level]] = {iv, 0, 1};
+                       return reduceFrom(level + 1, values);
+                     });
+  }
+
+  Values reduceLast(ValueRange state) {
+    auto main = reduceWhole(state);
     if (failed(main) || whole == extents[last])
       return main;
-    (*dims)[last] = {index(whole), 1, lanes};
-    Value saved = mask;
-    if (b)
-      mask = firstLanes(*b, loc, extents[last] - whole, lanes);
-    auto tail = reduceStep(op, *dims, *main);
+    dims[last] = {pull.index(whole), 1, pull.lanes};
+    Value saved = pull.mask;
+    if (pull.b)
+      pull.mask =
+          firstLanes(*pull.b, pull.loc, extents[last] - whole, pull.lanes);
+    auto tail = pull.reduceStep(op, dims, *main);
     if (succeeded(tail))
-      tail->front() = select(mask, tail->front(), main->front());
-    mask = saved;
+      tail->front() = pull.select(pull.mask, tail->front(), main->front());
+    pull.mask = saved;
     return tail;
-  };
-  auto partial = nest(0, start);
-  auto initial = at(op.getDpsInits()[0], output);
-  if (failed(partial) || failed(initial))
+  }
+
+  /// The vectors that have an element for each lane.
+  Values reduceWhole(ValueRange state) {
+    int64_t sums = sumsAtATime(), wide = sums * pull.lanes,
+            end = whole / wide * wide;
+    SmallVector<Value> states(sums, neutral);
+    states.front() = state.front();
+    auto main = pull.loop(end, wide, states, [&](Value at, ValueRange values) {
+      return stepEach(at, values);
+    });
+    if (failed(main))
+      return main;
+    for (Value other : ArrayRef(*main).drop_front())
+      main->front() = vector::makeArithReduction(
+          *pull.b, pull.loc, combiner.kind, main->front(), other);
+    main->truncate(1);
+    for (int64_t at = end; at < whole && succeeded(main); at += pull.lanes)
+      main = step(pull.index(at), *main);
+    return main;
+  }
+
+  /// How many sums there are at a time: one alone would wait for itself. Where
+  /// there is more to compute than an element or two that lie in memory, this
+  /// goes on meanwhile.
+  int64_t sumsAtATime() {
+    constexpr int64_t kSums = 4, kFewOps = 4;
+    bool isLight = llvm::all_of(op.getDpsInputs(), [&](Value input) {
+      return pull.buffers.contains(input);
+    });
+    isLight &= llvm::range_size(op.getBody()->without_terminator()) <= kFewOps;
+    return pull.b && isLight && whole >= 2 * kSums * pull.lanes ? kSums : 1;
+  }
+
+  Values step(Value at, ValueRange state) {
+    dims[last] = {at, 1, pull.lanes};
+    return pull.reduceStep(op, dims, state);
+  }
+
+  /// Each of these with a vector of its own.
+  Values stepEach(Value at, ValueRange states) {
+    SmallVector<Value> next;
+    for (auto [i, state] : llvm::enumerate(states)) {
+      Value own = pull.add(at, pull.index(i * pull.lanes));
+      auto combined = step(own, state);
+      if (failed(combined))
+        return failure();
+      next.push_back(combined->front());
+    }
+    return next;
+  }
+
+  Pull &pull;
+  linalg::GenericOp op;
+  Combiner combiner;
+  Indices dims; ///< Of the loops, at the element that is next.
+  SmallVector<int64_t> extents;
+  SmallVector<unsigned> reduced;
+  unsigned last; ///< The innermost reduced dimension,
+  int64_t whole; ///< and its elements in whole vectors.
+  Value neutral;
+};
+
+FailureOr<LaneValue> Pull::reduceAlongLanes(linalg::GenericOp op,
+                                            const Indices &output) {
+  auto combiner = matchCombiner(op);
+  auto dims = loopIndices(op, output);
+  if (!combiner || failed(dims) || lanes == 1)
     return failure();
-  if (!b)
-    return LaneValue{{}, true, {}};
-  Value total = vector::ReductionOp::create(*b, loc, match->kind, (*partial)[0],
-                                            initial->value,
-                                            arith::FastMathFlags::reassoc);
-  return LaneValue{total, true, {}};
+  return LaneReduction(*this, op, *combiner, *dims).reduce(output);
 }
 
 } // namespace tinh::codegen
