@@ -280,7 +280,10 @@ def Cpu_RowsPlan : Cpu_Plan<"Rows", "rows"> {
     last `merged` dimensions are one, and vectors of `lanes` elements lie along
     it, or along dimension `along` of the one result. A unit is a row, or a
     `block` of its elements, a chunk has `units` units. Products that the kernel
-    keeps in scratch memory are computed as `products` says.
+    keeps in scratch memory are computed as `products` says. In a kernel that
+    keeps anything, a `block` is of indices of the dimension behind `outer`, for
+    which all that is kept is computed together, whole tiles of products; the
+    units of a chunk are then of one row, and share copies of right factors.
 
     Example: `#cpu.rows<outer = 0, lanes = 16, block = 1024, units = 4>`
   }];

@@ -72,34 +72,39 @@ graph::DispatchOp DepthwiseGradientStrategy::split(DispatchedKernel dispatched,
 // Rows
 //===----------------------------------------------------------------------===//
 
-static int64_t chunksOf(func::FuncOp kernel) {
-  return cutRows(*RowsStrategy::match(kernel)).chunks;
+static int64_t chunksOf(func::FuncOp kernel, const Target &target) {
+  auto rows = RowsStrategy::match(kernel);
+  RowsPlan plan = cutRows(*rows);
+  plan.lanes = target.lanes();
+  planStages(*rows, plan, target);
+  return plan.chunks;
 }
 
 /// Lets a kernel of its own compute a stage of one that would be one chunk with
 /// much work.
-static graph::DispatchOp splitRowsStage(DispatchedKernel dispatched) {
+static graph::DispatchOp splitRowsStage(DispatchedKernel dispatched,
+                                        const Target &target) {
   func::FuncOp kernel = dispatched.kernel;
   // What one worker does in less time than it takes to share it.
   constexpr int64_t kLeastElements = 1 << 15;
-  if (largestValue(kernel) < kLeastElements || chunksOf(kernel) > 1)
+  if (largestValue(kernel) < kLeastElements || chunksOf(kernel, target) > 1)
     return {};
   auto isWorth = [&](ValueRange values) {
     SmallVector<unsigned> inputs;
     OwningOpRef<func::FuncOp> stage =
         outlineStage(kernel, "_stage", values, inputs);
-    return chunksOf(*stage) > 1 ||
+    return chunksOf(*stage, target) > 1 ||
            largestValue(kernel, values[0].getDefiningOp()) >= kLeastElements;
   };
   return splitStage(dispatched, RowsStrategy::match(kernel)->stages, isWorth);
 }
 
 graph::DispatchOp RowsStrategy::split(DispatchedKernel dispatched,
-                                      const Target &) {
+                                      const Target &target) {
   constexpr int64_t kLeastElements = 1 << 16, kLeastReduced = 256;
-  if (auto stage = splitRowsStage(dispatched))
+  if (auto stage = splitRowsStage(dispatched, target))
     return stage;
-  int64_t chunks = chunksOf(dispatched.kernel);
+  int64_t chunks = chunksOf(dispatched.kernel, target);
   if (chunks >= kEnough)
     return {};
   return splitReduction(

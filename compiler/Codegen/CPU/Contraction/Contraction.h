@@ -209,15 +209,15 @@ bool isWorthTiling(const Contraction &contraction);
 /// each chunk.
 bool isWorthPackingBefore(const Contraction &contraction, const Target &target);
 
-/// The plan of a product within a kernel of rows: one chunk computes all of it,
-/// from copies of both factors.
-ContractionPlanAttr planContractionStage(const Contraction &contraction,
-                                         const Target &target);
+/// The plan of a product within a kernel of rows: `rows` at a time, whole tiles
+/// of them or all, times all columns, from copies of both factors.
+ContractionPlanAttr
+planContractionStage(const Contraction &contraction, const Target &target,
+                     std::optional<int64_t> rows = std::nullopt);
 /// What follows from it, with scratch memory from `scratchOffset` on.
-mlir::FailureOr<ContractionPlan> expandStagePlan(const Contraction &contraction,
-                                                 ContractionPlanAttr plan,
-                                                 int64_t scratchOffset,
-                                                 EmitError emitError);
+mlir::FailureOr<ContractionPlan>
+expandStagePlan(const Contraction &contraction, ContractionPlanAttr plan,
+                int64_t rows, int64_t scratchOffset, EmitError emitError);
 
 /// Whether a factor that is read where it lies has vectors along `loop`.
 bool hasVectors(const Factor &factor, unsigned loop);
@@ -256,14 +256,6 @@ struct ContractionStrategy {
 /// What a product within a kernel of rows costs for all rows, in cycles.
 double stageCycles(const Contraction &contraction, const ContractionPlan &plan,
                    const Target &target);
-/// Computes the product at the batch indices `row` into `result`.
-mlir::LogicalResult
-emitContractionStage(EmittedKernel &kernel, const Contraction &contraction,
-                     const ContractionPlan &plan,
-                     const llvm::DenseMap<mlir::Value, Buffer> &buffers,
-                     const Indices &row, const Buffer &result,
-                     const Target &target, mlir::OpBuilder &b);
-
 } // namespace tinh::cpu
 
 #endif // TINH_CODEGEN_CPU_CONTRACTION_CONTRACTION_H

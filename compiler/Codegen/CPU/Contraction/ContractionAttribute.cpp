@@ -161,17 +161,22 @@ ContractionStrategy::expand(const Contraction &c, ContractionPlanAttr attribute,
 
 FailureOr<ContractionPlan> expandStagePlan(const Contraction &c,
                                            ContractionPlanAttr plan,
-                                           int64_t scratchOffset,
+                                           int64_t rows, int64_t scratchOffset,
                                            EmitError emitError) {
   auto p = expandPlan(c, plan, emitError, scratchOffset);
   if (failed(p))
     return failure();
-  bool isWhole = p->linesPerBlock == p->lines && p->tilesPerBlock == p->tiles &&
-                 p->panelsPerGroup == p->panels;
+  bool hasRows = rows == c.rowsOfLine()
+                     ? p->tilesPerBlock == p->tiles
+                     : p->tilesPerBlock * p->tileRows == rows;
+  bool isWhole = p->linesPerBlock == p->lines && hasRows &&
+                 p->panelsPerGroup == p->panels &&
+                 p->depthPerBlock == c.extents[c.depth.front()];
   if (!isWhole || p->left != LeftAccess::Staged ||
       p->right != RightAccess::Copied)
-    return emitError() << "product " << plan
-                       << " within rows is one block, staged and copied";
+    return emitError() << "product " << plan << " within rows must be of "
+                       << rows << " rows, all columns and all of the depth, "
+                       << "staged and copied";
   return p;
 }
 

@@ -280,11 +280,26 @@ LogicalResult ContractionEmitter::emitChunk(Value chunk) {
   return emitBlock(dims, part);
 }
 
-LogicalResult ContractionEmitter::emitWhole(const Indices &start) {
+ContractionEmitter::Block ContractionEmitter::rowsOfTiles(Value tile,
+                                                          Value tileEnd) {
   Value zero = scalar.index(0);
-  return emitBlock(start,
-                   {zero, scalar.index(plan.tiles), zero,
-                    scalar.index(plan.lines), zero, scalar.index(plan.panels)});
+  return {tile, tileEnd,
+          zero, scalar.index(plan.lines),
+          zero, scalar.index(plan.panels)};
+}
+
+LogicalResult ContractionEmitter::emitRight(const Indices &batch) {
+  Indices start(c.extents.size(), {scalar.index(0), 0, 1});
+  for (auto [dim, index] : llvm::zip(c.batch, batch))
+    start[dim] = index;
+  batchStart = start;
+  return findWeights(start,
+                     rowsOfTiles(scalar.index(0), scalar.index(plan.tiles)),
+                     c.extents[c.depth.front()]);
+}
+
+LogicalResult ContractionEmitter::emitRows(Value tile, Value tileEnd) {
+  return emitBlock(*batchStart, rowsOfTiles(tile, tileEnd));
 }
 
 /// The part of the product in a block, some of the sum after the other.
@@ -350,7 +365,7 @@ LogicalResult ContractionEmitter::emitLines(
 LogicalResult ContractionEmitter::emitDepth(Indices dims, const Block &block,
                                             const Depth &depth) {
   if (failed(findInput(dims, block)) ||
-      failed(findWeights(dims, block, depth.count)))
+      (!batchStart && failed(findWeights(dims, block, depth.count))))
     return failure();
   if (c.groupOrder) {
     const TileEmitter &tile = *this;
@@ -418,26 +433,6 @@ LogicalResult ContractionStrategy::emit(EmittedKernel &kernel,
   auto inputs = kernel.inputs();
   return ContractionEmitter(kernel, c, plan, target, b, inputs, finish)
       .emitChunk(chunks.getInductionVar());
-}
-
-//===----------------------------------------------------------------------===//
-// Products within a kernel of rows
-//===----------------------------------------------------------------------===//
-
-LogicalResult emitContractionStage(EmittedKernel &kernel, const Contraction &c,
-                                   const ContractionPlan &plan,
-                                   const llvm::DenseMap<Value, Buffer> &buffers,
-                                   const Indices &row, const Buffer &result,
-                                   const Target &target, OpBuilder &b) {
-  auto finish = [&](Pull &pull, Value sums, Indices at) {
-    return pull.store({sums, false, {}}, result, at);
-  };
-  Value zero = arith::ConstantIndexOp::create(b, kernel.source.getLoc(), 0);
-  Indices start(c.extents.size(), {zero, 0, 1});
-  for (auto [dim, index] : llvm::zip(c.batch, row))
-    start[dim] = index;
-  return ContractionEmitter(kernel, c, plan, target, b, buffers, finish)
-      .emitWhole(start);
 }
 
 } // namespace tinh::cpu

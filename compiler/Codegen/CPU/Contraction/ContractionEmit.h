@@ -15,10 +15,12 @@
 namespace tinh::cpu {
 
 /// What becomes of a vector of sums, at these indices of the product's result.
-using Finish = llvm::function_ref<llvm::LogicalResult(
-    Pull &pull, mlir::Value sums, Indices at)>;
+using Finish = std::function<llvm::LogicalResult(Pull &pull, mlir::Value sums,
+                                                 Indices at)>;
 
-/// Emits chunks of a product as its plan cuts them.
+/// Emits chunks of a product as its plan cuts them, or a product within a
+/// kernel of rows: first its copy of the right factor, and then rows as often
+/// as there are.
 class ContractionEmitter : ContractionOperands {
 public:
   ContractionEmitter(EmittedKernel &kernel, const Contraction &c,
@@ -27,11 +29,13 @@ public:
                      const llvm::DenseMap<mlir::Value, Buffer> &buffers,
                      Finish finish)
       : ContractionOperands(kernel, c, plan, target, b, buffers),
-        finish(finish) {}
+        finish(std::move(finish)) {}
 
   llvm::LogicalResult emitChunk(mlir::Value chunk);
-  /// The whole product, at the batch indices in `start`.
-  llvm::LogicalResult emitWhole(const Indices &start);
+  /// Copies the right factor at these batch indices.
+  llvm::LogicalResult emitRight(const Indices &batch);
+  /// Computes the rows of these tiles, times that.
+  llvm::LogicalResult emitRows(Value tile, Value tileEnd);
 
 private:
   /// A part of the sums: so many iterations of the outermost loop over k, from
@@ -50,6 +54,8 @@ private:
   int64_t inLine();
   Prefetch prefetchOf(const Indices &dims, int64_t stepElements);
   void prefetch(const Prefetch &next, Value weightsAt);
+
+  Block rowsOfTiles(Value tile, Value tileEnd);
 
   // Sums (ContractionEmit.cpp).
   llvm::LogicalResult emitBlock(Indices dims, const Block &block);
@@ -84,6 +90,8 @@ private:
                                    int64_t rows, mlir::ValueRange sums);
 
   Finish finish;
+  /// The first indices of a product within rows, whose right factor is copied.
+  std::optional<Indices> batchStart;
   std::optional<OrderedPanel> ordered; // If groups have an order.
   Values masks; // Of the columns, where they are loaded masked.
 };

@@ -392,10 +392,11 @@ ContractionStrategy::plans(const Contraction &c, const Target &target) {
 //===----------------------------------------------------------------------===//
 
 ContractionPlanAttr planContractionStage(const Contraction &c,
-                                         const Target &target) {
+                                         const Target &target,
+                                         std::optional<int64_t> rows) {
   ContractionPlan plan = planContraction(c, target, /*packed=*/false);
   plan.linesPerBlock = plan.lines;
-  plan.tilesPerBlock = plan.tiles;
+  plan.tilesPerBlock = rows ? *rows / plan.tileRows : plan.tiles;
   plan.panelsPerGroup = plan.panels;
   plan.left = LeftAccess::Staged;
   plan.right = RightAccess::Copied;

@@ -8,7 +8,9 @@
 //
 // The strategy `rows`: every kernel. Leading dimensions are cut into chunks;
 // within one, reductions that are read more than once go to scratch memory, and
-// results are pulled with lanes along their last dimension.
+// results are pulled with lanes along their last dimension. Where that memory
+// would be more than a cache has, as for the scores of attention, stages are
+// computed for a block of rows at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_ROWS_ROWS_H
@@ -41,6 +43,8 @@ struct RowStage {
     Product     // In register tiles.
   };
   mlir::linalg::GenericOp op;
+  /// Whose results are kept: `op`, or what follows a product in registers.
+  mlir::linalg::GenericOp kept;
   Form form;
   std::optional<Contraction> product;
   ContractionPlan plan;
@@ -56,24 +60,52 @@ struct RowsPlan : Division {
   /// The dimension of the one result that lanes lie along, if that is not the
   /// last of each result; else -1.
   int64_t along = -1;
-  int64_t lanes = 1;     // Of a vector of elements of four bytes.
-  int64_t blockSize = 0; // Elements of a row in a unit.
+  int64_t lanes = 1; // Of a vector of elements of four bytes.
+  /// Of a unit: elements of a row, or, in a kernel with stages, indices of the
+  /// dimension behind `outer`.
+  int64_t blockSize = 0;
   int64_t unitsPerChunk = 1;
-  llvm::SmallVector<ContractionPlanAttr>
-      products; // Of the stages that are such.
+  /// Of the stages that are such.
+  llvm::SmallVector<ContractionPlanAttr> products;
 
-  int64_t rows = 1, blocks = 1, units = 1;
+  int64_t rows = 1, blocks = 1;
+  /// Whether stages go through a row in blocks; a chunk's are of one row.
+  bool cutsStages = false;
   llvm::SmallVector<RowStage, 0> stages;
-  /// Bytes for the stages' results, without what products among them need.
-  int64_t stagesScratch = 0;
+
+  int64_t units() const { return rows * blocks; }
+  /// Whether lanes go through a part of a row.
+  bool cutsLanes() const { return blocks > 1 && !cutsStages; }
+  /// The chunks of a row whose stages are cut.
+  int64_t chunksPerRow() const {
+    return llvm::divideCeil(blocks, unitsPerChunk);
+  }
 
   llvm::SmallVector<int64_t> mergedShape(llvm::ArrayRef<int64_t> shape) const;
+  /// What a unit keeps of a stage's result.
+  mlir::RankedTensorType keptType(mlir::Value result) const;
   /// Lanes for a dimension of `extent`, where results are reduced from
   /// `reduced` elements each.
   int64_t lanesFor(int64_t extent, int64_t reduced) const;
 };
 /// How rows are cut for any CPU: all but their vectors and products.
 RowsPlan cutRows(const Rows &rows);
+/// What blocks cut: the elements of a row of the first result, or where there
+/// are stages, its dimension behind `outer`.
+int64_t rowLength(const Rows &rows, const RowsPlan &plan);
+/// Fills in what follows for any CPU from the decisions so far.
+void follow(const Rows &rows, RowsPlan &plan);
+
+/// Whether stages can be computed for some indices of the dimension behind
+/// `outer` at a time: it is shared as well, and in products the rows of tiles.
+/// So right factors, which have no rows, depend on no stage.
+bool canCutStages(const Rows &rows, const RowsPlan &plan);
+/// Says how products within the rows are computed, and cuts their stages.
+void planStages(const Rows &rows, RowsPlan &plan, const Target &target);
+/// Says how each stage is computed, and where its results and what it needs lie
+/// in scratch memory.
+mlir::LogicalResult followStages(const Rows &rows, RowsPlan &plan,
+                                 EmitError emitError);
 
 /// How many of the last dimensions of these results of a kernel without stages
 /// are better one.

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/Contraction/ContractionEmit.h"
 #include "compiler/Codegen/CPU/Rows/Rows.h"
 #include "compiler/Codegen/CPU/Rows/Scan.h"
 
@@ -30,10 +31,20 @@ public:
   RowEmitter(EmittedKernel &kernel, const Rows &rows, const RowsPlan &plan,
              const Target &target, OpBuilder &b)
       : kernel(kernel), rows(rows), plan(plan), target(target), b(b),
-        loc(kernel.source.getLoc()) {}
+        loc(kernel.source.getLoc()), scalar(b, loc, 1),
+        buffers(kernel.inputs()) {}
+
+  /// Copies the right factors of products, for all blocks of the row.
+  LogicalResult emitRightFactors(ArrayRef<LaneIndex> row) {
+    for (const RowStage &stage : plan.stages)
+      if (stage.product && failed(emitRightFactor(stage, row)))
+        return failure();
+    return success();
+  }
 
   LogicalResult emit(ArrayRef<LaneIndex> row, Value block) {
-    buffers = kernel.inputs();
+    if (plan.cutsStages)
+      findIndices(block);
     int64_t offset = 0;
     for (const RowStage &stage : plan.stages)
       if (failed(emitStage(stage, row, offset)))
@@ -49,6 +60,12 @@ public:
   }
 
 private:
+  /// A product that is a stage, and where its results go.
+  struct Product {
+    std::unique_ptr<ContractionEmitter> emitter;
+    Buffer memory;
+  };
+
   int64_t lanesFor(int64_t extent) const {
     return plan.lanesFor(extent, rows.reduced);
   }
@@ -61,8 +78,16 @@ private:
 
   using Body = function_ref<LogicalResult(Pull &, Indices)>;
 
+  /// The indices behind `plan.outer` that are in a block of stages.
+  void findIndices(Value block) {
+    int64_t extent = rows.resultType(0).getDimSize(plan.outer);
+    from = scalar.mul(block, plan.blockSize);
+    to = scalar.minimum(scalar.add(from, scalar.index(plan.blockSize)), extent);
+  }
+
   /// Loops over the dimensions of `shape` from `plan.outer` on, `lane` a vector
-  /// at a time; calls `body` with each index.
+  /// at a time; calls `body` with each index. Of a block of stages, the first
+  /// dimension has its indices alone.
   LogicalResult forEach(ArrayRef<int64_t> shape, ArrayRef<LaneIndex> row,
                         int64_t lane, int64_t lanes, Body body) {
     std::function<LogicalResult(Pull &, Indices)> nest =
@@ -70,13 +95,16 @@ private:
       int64_t dim = indices.size(), rank = shape.size();
       if (dim == rank)
         return body(pull, indices);
-      if (dim == lane && lanes > 1)
+      bool isCut = plan.cutsStages && dim == plan.outer;
+      if (dim == lane && lanes > 1 && !isCut)
         return forLanes(shape[dim], lanes, pull.index(0), indices, nest);
       indices.push_back({});
-      return buildLoop(b, loc, shape[dim], 1, [&](Value iv) {
+      auto next = [&](Value iv) {
         indices.back() = {iv, 0, 1};
         return nest(pull, indices);
-      });
+      };
+      return isCut ? buildLoop(b, loc, from, to, 1, next)
+                   : buildLoop(b, loc, shape[dim], 1, next);
     };
     Pull pull = makePull(1);
     return nest(pull, Indices(row));
@@ -105,13 +133,15 @@ private:
   SmallVector<Buffer> stageMemory(linalg::GenericOp stage, int64_t &offset) {
     SmallVector<Buffer> memory;
     for (Value result : stage.getResults()) {
-      auto type = cast<RankedTensorType>(result.getType());
-      auto row = RankedTensorType::get(type.getShape().drop_front(plan.outer),
-                                       type.getElementType());
-      Buffer buffer =
-          kernel.scratchBuffer(b, offset, row.getShape(), row.getElementType());
-      offset += alignBytes(graph::tensorSize(row));
+      RankedTensorType kept = plan.keptType(result);
+      Buffer buffer = kernel.scratchBuffer(b, offset, kept.getShape(),
+                                           kept.getElementType());
+      offset += alignBytes(graph::tensorSize(kept));
       buffer.strides.insert(buffer.strides.begin(), plan.outer, 0);
+      if (plan.cutsStages) {
+        buffer.origin.assign(buffer.strides.size(), scalar.index(0));
+        buffer.origin[plan.outer] = from;
+      }
       memory.push_back(buffer);
     }
     return memory;
@@ -119,7 +149,7 @@ private:
 
   LogicalResult emitStage(const RowStage &stage, ArrayRef<LaneIndex> row,
                           int64_t &offset) {
-    linalg::GenericOp op = stage.op;
+    linalg::GenericOp op = stage.kept;
     SmallVector<Buffer> memory = stageMemory(op, offset);
     if (failed(fillStage(stage, row, memory)))
       return failure();
@@ -134,8 +164,7 @@ private:
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(op.getResult(0).getType()).getShape();
     if (stage.form == RowStage::Product)
-      return emitContractionStage(kernel, *stage.product, stage.plan, buffers,
-                                  Indices(row), memory[0], target, b);
+      return emitProduct(stage, row, memory[0]);
     if (stage.form == RowStage::Scan) {
       buffers[op.getResult(0)] = memory[0];
       return emitScanStage(*matchScan(op), shape, row, memory[0]);
@@ -147,6 +176,37 @@ private:
       return computeElements(stage, pull, indices, memory);
     };
     return forEach(shape, row, shape.size() - 1, lanes, compute);
+  }
+
+  LogicalResult emitRightFactor(const RowStage &stage,
+                                ArrayRef<LaneIndex> row) {
+    linalg::GenericOp op = stage.op, kept = stage.kept;
+    auto finish = [this, op, kept](Pull &pull, Value sums,
+                                   Indices at) mutable -> LogicalResult {
+      pull.registers[op.getResult(0)] = {sums, false, {}};
+      auto value = pull.at(kept.getResult(0), at);
+      return failed(value) ? failure()
+                           : pull.store(*value, products[op].memory, at);
+    };
+    auto &emitter = products[op].emitter;
+    emitter = std::make_unique<ContractionEmitter>(
+        kernel, *stage.product, stage.plan, target, b, buffers, finish);
+    return emitter->emitRight(Indices(row));
+  }
+
+  LogicalResult emitProduct(const RowStage &stage, ArrayRef<LaneIndex> row,
+                            const Buffer &memory) {
+    if (!plan.cutsStages && failed(emitRightFactor(stage, row)))
+      return failure();
+    Product &product = products[stage.op];
+    product.memory = memory;
+    Value tile = scalar.index(0), tileEnd = scalar.index(stage.plan.tiles);
+    if (plan.cutsStages) {
+      Value rows = scalar.index(stage.plan.tileRows);
+      tile = b.createOrFold<arith::DivUIOp>(loc, from, rows);
+      tileEnd = b.createOrFold<arith::CeilDivUIOp>(loc, to, rows);
+    }
+    return product.emitter->emitRows(tile, tileEnd);
   }
 
   LogicalResult computeElements(const RowStage &stage, Pull &pull,
@@ -195,7 +255,7 @@ private:
       return success();
     // A concatenation is the sum of its pieces, each with its own loops.
     auto concat = value.getDefiningOp<tensor::ConcatOp>();
-    if (concat && plan.blocks == 1 &&
+    if (concat && !plan.cutsLanes() &&
         static_cast<int64_t>(concat.getDim()) >= plan.outer) {
       int64_t start = 0;
       for (Value piece : concat.getInputs()) {
@@ -222,7 +282,7 @@ private:
       return compute(pull, Indices(row.take_front(shape.size())));
     }
     int64_t lane = plan.along >= 0 ? plan.along : shape.size() - 1;
-    if (plan.blocks == 1)
+    if (!plan.cutsLanes())
       return forEach(shape, row, lane, lanesFor(shape[lane]), compute);
     return emitBlock(shape.back(), row, block, compute);
   }
@@ -255,7 +315,10 @@ private:
   const Target &target;
   OpBuilder &b;
   Location loc;
+  Pull scalar;
   llvm::DenseMap<Value, Buffer> buffers;
+  llvm::DenseMap<Operation *, Product> products;
+  Value from, to; // Of a block of stages.
 };
 
 } // namespace
@@ -263,12 +326,27 @@ private:
 LogicalResult RowsStrategy::emit(EmittedKernel &kernel, const Rows &rows,
                                  const RowsPlan &plan, const Target &target) {
   OpBuilder b = kernel.builder();
-  Value unit = kernel.loopOverUnits(b, plan.units, plan.unitsPerChunk);
-  Pull scalar(b, kernel.source.getLoc(), 1);
-  Value block = scalar.takeDigit(unit, plan.blocks);
-  Indices row = scalar.unravelIndex(
-      unit, rows.resultType(0).getShape().take_front(plan.outer));
-  return RowEmitter(kernel, rows, plan, target, b).emit(row, block);
+  Location loc = kernel.source.getLoc();
+  ArrayRef<int64_t> outer =
+      rows.resultType(0).getShape().take_front(plan.outer);
+  Pull scalar(b, loc, 1);
+  if (!plan.cutsStages) {
+    Value unit = kernel.loopOverUnits(b, plan.units(), plan.unitsPerChunk);
+    Value block = scalar.takeDigit(unit, plan.blocks);
+    Indices row = scalar.unravelIndex(unit, outer);
+    return RowEmitter(kernel, rows, plan, target, b).emit(row, block);
+  }
+  Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
+  Value first = scalar.mul(scalar.takeDigit(chunk, plan.chunksPerRow()),
+                           plan.unitsPerChunk);
+  Value last = scalar.minimum(
+      scalar.add(first, scalar.index(plan.unitsPerChunk)), plan.blocks);
+  Indices row = scalar.unravelIndex(chunk, outer);
+  RowEmitter emitter(kernel, rows, plan, target, b);
+  if (failed(emitter.emitRightFactors(row)))
+    return failure();
+  return buildLoop(b, loc, first, last, 1,
+                   [&](Value block) { return emitter.emit(row, block); });
 }
 
 } // namespace tinh::cpu

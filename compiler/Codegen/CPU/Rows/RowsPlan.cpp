@@ -101,19 +101,20 @@ static int64_t sharedRows(const Rows &rows) {
   return outer;
 }
 
-/// The elements of a row of the first result.
-static int64_t rowLength(const Rows &rows, const RowsPlan &plan) {
+int64_t rowLength(const Rows &rows, const RowsPlan &plan) {
   RankedTensorType first = rows.resultType(0);
-  return first.getRank() > plan.outer
-             ? plan.mergedShape(first.getShape()).back()
-             : 1;
+  if (first.getRank() <= plan.outer)
+    return 1;
+  return rows.stages.empty() ? plan.mergedShape(first.getShape()).back()
+                             : first.getDimSize(plan.outer);
 }
 
 /// Whether rows can be cut into blocks: all results have them alike.
 static bool hasBlocks(const Rows &rows, const RowsPlan &plan) {
+  if (!rows.stages.empty())
+    return canCutStages(rows, plan);
   RankedTensorType first = rows.resultType(0);
-  if (!rows.stages.empty() || first.getRank() != plan.outer + plan.merged ||
-      plan.along >= 0)
+  if (first.getRank() != plan.outer + plan.merged || plan.along >= 0)
     return false;
   for (size_t i = 1; i < rows.written.size(); ++i)
     if (rows.resultType(i).getShape() != first.getShape())
@@ -127,8 +128,8 @@ static void chooseBlocks(const Rows &rows, RowsPlan &plan) {
   int64_t block =
       std::max(kWork / rows.reduced / kLeastBlock, int64_t(1)) * kLeastBlock;
   plan.blockSize = rowLength(rows, plan);
-  if (plan.rows < kEnoughRows && plan.blockSize > block &&
-      hasBlocks(rows, plan))
+  if (rows.stages.empty() && plan.rows < kEnoughRows &&
+      plan.blockSize > block && hasBlocks(rows, plan))
     plan.blockSize = block;
 }
 
@@ -138,24 +139,24 @@ static void chooseUnits(const Rows &rows, RowsPlan &plan) {
   int64_t elements = 0;
   for (size_t i = 0; i < rows.written.size(); ++i)
     elements += rows.resultType(i).getNumElements();
-  int64_t perUnit = std::max<int64_t>(1, elements * rows.reduced /
-                                             std::max<int64_t>(plan.units, 1));
+  int64_t perUnit = std::max<int64_t>(
+      1, elements * rows.reduced / std::max<int64_t>(plan.units(), 1));
   int64_t least =
       rows.stages.empty() ? llvm::divideCeil(kLeastElements, perUnit) : 1;
   plan.unitsPerChunk =
-      std::max({int64_t(1), least, unitsForChunks(plan.units, kMostChunks)});
+      std::max({int64_t(1), least, unitsForChunks(plan.units(), kMostChunks)});
 }
 
-/// Fills in what follows for any CPU from the decisions so far.
-static void follow(const Rows &rows, RowsPlan &plan) {
+void follow(const Rows &rows, RowsPlan &plan) {
   plan.rows = 1;
   for (int64_t i = 0; i < plan.outer; ++i)
     plan.rows *= rows.resultType(0).getDimSize(i);
   if (plan.blockSize > 0)
     plan.blocks = std::max<int64_t>(
         1, llvm::divideCeil(rowLength(rows, plan), plan.blockSize));
-  plan.units = plan.rows * plan.blocks;
-  plan.chunks = countChunks(plan.units, plan.unitsPerChunk);
+  plan.cutsStages = !rows.stages.empty() && plan.blocks > 1;
+  plan.chunks = plan.cutsStages ? plan.rows * plan.chunksPerRow()
+                                : countChunks(plan.units(), plan.unitsPerChunk);
 }
 
 RowsPlan cutRows(const Rows &rows) {
@@ -173,61 +174,6 @@ RowsPlan cutRows(const Rows &rows) {
 }
 
 //===----------------------------------------------------------------------===//
-// Stages
-//===----------------------------------------------------------------------===//
-
-/// The product that a stage is, if tiles can compute it for one row.
-static std::optional<Contraction> tiledProduct(linalg::GenericOp stage,
-                                               const RowsPlan &plan) {
-  auto c = matchContractionStage(stage);
-  if (!c || plan.lanes == 1 ||
-      static_cast<int64_t>(c->batch.size()) != plan.outer)
-    return std::nullopt;
-  return *c;
-}
-
-/// Says how each stage is computed, and where its results and what it needs lie
-/// in scratch memory.
-static LogicalResult followStages(const Rows &rows, RowsPlan &plan,
-                                  EmitError emitError) {
-  for (linalg::GenericOp op : rows.stages)
-    for (Value result : op.getResults()) {
-      auto type = cast<RankedTensorType>(result.getType());
-      int64_t size = graph::tensorSize(type);
-      for (int64_t i = 0; i < plan.outer; ++i)
-        size /= std::max<int64_t>(type.getDimSize(i), 1);
-      plan.stagesScratch += alignBytes(size);
-    }
-  plan.scratch = plan.stagesScratch;
-  size_t next = 0;
-  for (linalg::GenericOp op : rows.stages) {
-    RowStage stage{op, RowStage::Elements, tiledProduct(op, plan), {}};
-    if (stage.product) {
-      if (next == plan.products.size())
-        return emitError() << "'products' must be a plan for each product, "
-                              "found "
-                           << next;
-      auto product = expandStagePlan(*stage.product, plan.products[next++],
-                                     plan.stagesScratch, emitError);
-      if (failed(product))
-        return failure();
-      stage.form = RowStage::Product;
-      stage.plan = *product;
-      plan.scratch = std::max(plan.scratch, product->scratch);
-    } else if (matchScan(op)) {
-      stage.form = RowStage::Scan;
-    } else if (reducesAlongLanes(rows, plan, op)) {
-      stage.form = RowStage::AlongLanes;
-    }
-    plan.stages.push_back(stage);
-  }
-  if (next != plan.products.size())
-    return emitError() << "'products' must be " << next << " plans, found "
-                       << plan.products.size();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
 
@@ -237,9 +183,7 @@ SmallVector<RowsPlanAttr> RowsStrategy::plans(const Rows &rows,
   plan.lanes = target.lanes();
   if (!hasVectors(rows, plan))
     plan.lanes = 1;
-  for (linalg::GenericOp stage : rows.stages)
-    if (auto product = tiledProduct(stage, plan))
-      plan.products.push_back(planContractionStage(*product, target));
+  planStages(rows, plan, target);
   func::FuncOp kernel = rows.kernel;
   Builder b(kernel.getContext());
   SmallVector<Attribute> products(plan.products.begin(), plan.products.end());

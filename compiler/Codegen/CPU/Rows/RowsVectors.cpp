@@ -84,7 +84,7 @@ static bool resultHasVectors(const Rows &rows, const RowsPlan &plan,
   int64_t rank = shapeOf(value).size();
   auto concat = value.getDefiningOp<tensor::ConcatOp>();
   // A concatenation has loops for each of its pieces.
-  if (concat && plan.blocks == 1 &&
+  if (concat && !plan.cutsLanes() &&
       static_cast<int64_t>(concat.getDim()) >= plan.outer)
     return llvm::all_of(concat.getInputs(), [&](Value piece) {
       return resultHasVectors(rows, plan, piece);
@@ -93,7 +93,7 @@ static bool resultHasVectors(const Rows &rows, const RowsPlan &plan,
     return true;
   SmallVector<int64_t> shape = plan.mergedShape(shapeOf(value));
   int64_t lane = plan.along >= 0 ? plan.along : rank - 1;
-  int64_t extent = plan.blocks > 1 ? plan.blockSize : shape[lane];
+  int64_t extent = plan.cutsLanes() ? plan.blockSize : shape[lane];
   int64_t lanes = plan.lanesFor(extent, rows.reduced);
   if (lanes == 1)
     return true;
