@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,7 +31,9 @@ inline void cpu_relax() {
 #endif
 }
 
-/// Spins until `ready()` or for `spin`, and says whether it became ready.
+/// Spins until `ready()` or for `spin`, and says whether it became ready. In
+/// between it yields: where other programs run, the thread that is waited for
+/// may wait for this CPU.
 template <typename Ready>
 bool spin_until(std::chrono::microseconds spin, Ready ready) {
   if (ready())
@@ -44,6 +47,7 @@ bool spin_until(std::chrono::microseconds spin, Ready ready) {
       if (ready())
         return true;
     }
+    sched_yield();
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }
