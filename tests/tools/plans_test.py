@@ -244,8 +244,10 @@ class Plans(tool_test.ToolTest):
         self.assertGreater(refused, 0)
 
     def test_attention(self):
-        changed, _ = self.check("attention")
-        self.assertGreaterEqual(changed, {"depth", "units", "lanes"})
+        # Its products are of all of the depth.
+        changed, refused = self.check("attention")
+        self.assertGreaterEqual(changed, {"units", "lanes"})
+        self.assertGreater(refused, 0)
 
     def test_rows(self):
         changed, _ = self.check("rows")
