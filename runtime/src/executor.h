@@ -32,6 +32,36 @@
 
 namespace tinh::runtime {
 
+/// A kernel that gets its chunks in several ranges, from several threads.
+class KernelCall final : public ThreadPool::Task {
+public:
+  /// `scratch` is that of thread 0; the others' lie `stride` bytes apart.
+  KernelCall(tinh_kernel_fn kernel, void *const *buffers, char *scratch,
+             uint64_t stride)
+      : kernel(kernel), buffers(buffers), scratch(scratch), stride(stride) {}
+
+  void run(uint32_t thread, int64_t begin, int64_t end) override {
+    kernel(buffers, scratch + stride * thread, begin, end);
+  }
+
+private:
+  const tinh_kernel_fn kernel;
+  void *const *const buffers;
+  char *const scratch;
+  const uint64_t stride;
+};
+
+/// A share of a copy, or of zeros.
+inline void copy_or_zero(const Instruction &instruction, void *const *buffers) {
+  char *first = static_cast<char *>(buffers[0]) + instruction.begin;
+  auto size = static_cast<size_t>(instruction.end - instruction.begin);
+  if (instruction.opcode == TINH_OP_COPY)
+    std::memcpy(static_cast<char *>(buffers[1]) + instruction.begin, first,
+                size);
+  else
+    std::memset(first, 0, size);
+}
+
 class Executor : public std::enable_shared_from_this<Executor> {
 public:
   Executor(std::shared_ptr<const Module> module,
@@ -108,8 +138,8 @@ private:
   void tell(uint32_t worker, uint32_t progress);
   bool follow(const Run &run, uint32_t worker, const Instruction &control);
   bool decide(const Run &run, uint32_t worker, const Instruction &control);
-  void execute(const Run &run, uint32_t worker, const Walk &walk,
-               const Instruction &instruction);
+  void execute(const Run &run, uint32_t worker, const ThreadPool::Visit *visit,
+               const Walk &walk, const Instruction &instruction);
 
   // With a GPU; in executor_device.cpp.
   void make_device_arena(Arena &arena);
@@ -196,21 +226,18 @@ private:
 };
 
 // Here, so that walks have it inline.
-inline void Executor::execute(const Run &run, uint32_t worker, const Walk &walk,
+inline void Executor::execute(const Run &run, uint32_t worker,
+                              const ThreadPool::Visit *visit, const Walk &walk,
                               const Instruction &instruction) {
   int64_t begin = trace ? trace_clock() : 0;
   void *const *buffers = walk.buffers(instruction);
   if (instruction.kernel) {
-    char *scratch = scratch_memory.data() + scratch_stride * worker;
-    instruction.kernel(buffers, scratch, instruction.begin, instruction.end);
+    KernelCall call(instruction.kernel, buffers, scratch_memory.data(),
+                    scratch_stride);
+    pool->divide(worker, visit, call, instruction.begin, instruction.end,
+                 instruction.grain);
   } else if (instruction.begin < instruction.end) {
-    auto size = static_cast<size_t>(instruction.end - instruction.begin);
-    if (instruction.opcode == TINH_OP_COPY)
-      std::memcpy(static_cast<char *>(buffers[1]) + instruction.begin,
-                  static_cast<const char *>(buffers[0]) + instruction.begin,
-                  size);
-    else
-      std::memset(static_cast<char *>(buffers[0]) + instruction.begin, 0, size);
+    copy_or_zero(instruction, buffers);
   }
   if (trace && instruction.begin < instruction.end)
     trace->add_step(worker, programs[run.function].function(), instruction.step,

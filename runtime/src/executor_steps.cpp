@@ -72,7 +72,7 @@ void Executor::execute_step(const Run &run, uint32_t step) {
     const auto &list = self.programs[task.run.function].instructions(worker);
     uint32_t at = Program::index_at(list, task.step);
     if (at < list.size() && list[at].step == task.step)
-      self.execute(task.run, worker, self.walks[0], list[at]);
+      self.execute(task.run, worker, nullptr, self.walks[0], list[at]);
   };
   bool is_kernel =
       programs[run.function].function().steps[step].opcode == TINH_OP_DISPATCH;

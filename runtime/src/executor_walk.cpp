@@ -159,7 +159,7 @@ ThreadPool::Halt Executor::walk_instructions(Run &run, uint32_t worker,
     } else if (at->is_control()) {
       at = follow(run, worker, *at) ? list.data() + at->target : at + 1;
     } else {
-      execute(run, worker, walk, *at);
+      execute(run, worker, visit, walk, *at);
       if (at->signal)
         tell(worker, walk.progress(at->signal));
       ++at;

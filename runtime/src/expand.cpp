@@ -23,6 +23,7 @@
 #include "program.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tinh::runtime {
 
@@ -54,16 +55,28 @@ Share share_of_step(const tinh_step_t &step, uint32_t worker,
   return bytes;
 }
 
+/// A call costs some hundred cycles, and what the thread has in its caches.
+constexpr double kCyclesOfGrain = 10000;
+
+int64_t grain_of(const tinh_kernel_desc_t &kernel, const tinh_step_t &step) {
+  double chunks = static_cast<double>(step.num_chunks);
+  if (kernel.estimated_cycles <= kCyclesOfGrain)
+    return 0;
+  return static_cast<int64_t>(
+      std::ceil(kCyclesOfGrain / (kernel.estimated_cycles / chunks)));
+}
+
 } // namespace
 
 class Program::Expander {
 public:
   Expander(const Program &program, const Module &module, uint32_t worker,
-           const std::vector<bool> &awaited)
+           const std::vector<bool> &awaited, bool divides)
       : program(program), module(module), function(program.function()),
         schedule(program.for_device), worker(worker),
         num_workers(static_cast<uint32_t>(program.workers.size())),
-        awaited(awaited), known(size_t(function.num_steps) + 1, kUnknown) {}
+        awaited(awaited), divides(divides),
+        known(size_t(function.num_steps) + 1, kUnknown) {}
 
   std::vector<Instruction> run() {
     for (uint32_t s = 0; s < function.num_steps;) {
@@ -240,8 +253,11 @@ private:
     bool signals = awaited[s] && num_workers > 1 && s >= alone_until;
     if (mine.begin < mine.end) {
       Instruction &instruction = add(s);
-      if (step.opcode == TINH_OP_DISPATCH)
-        instruction.kernel = module.artifact().kernels[step.kernel].function;
+      if (step.opcode == TINH_OP_DISPATCH) {
+        const auto &kernel = module.artifact().kernels[step.kernel];
+        instruction.kernel = kernel.function;
+        instruction.grain = divides ? grain_of(kernel, step) : 0;
+      }
       instruction.begin = static_cast<int64_t>(mine.begin);
       instruction.end = static_cast<int64_t>(mine.end);
     } else if (signals) {
@@ -290,6 +306,7 @@ private:
   const cuda::Schedule &schedule;
   uint32_t worker, num_workers;
   const std::vector<bool> &awaited;
+  const bool divides; ///< Whether threads that wait may do some of a share.
   std::vector<Instruction> list;
   uint32_t first_entry = 0;
   /// The position of the others that the steps so far need, and that they are
@@ -326,7 +343,7 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
     if (for_device.waits(s))
       awaited[s - 1] = true;
   for (uint32_t worker = 0; worker < workers.size(); ++worker)
-    workers[worker] = Expander(*this, module, worker, awaited).run();
+    workers[worker] = Expander(*this, module, worker, awaited, !all_walk).run();
 }
 
 } // namespace tinh::runtime

@@ -52,6 +52,8 @@ struct Instruction {
   uint32_t told_target; ///< The position to tell then.
   uint32_t loop; ///< That it begins, ends or, if it goes, leaves; or kNoLoop.
   int64_t begin, end; ///< Its share, of chunks or of bytes.
+  /// Of its chunks, how many are worth giving to a thread that waits; 0: none.
+  int64_t grain;
 
   /// Whether it is more than work of this worker's.
   bool is_control() const { return opcode >= TINH_OP_BRANCH; }

@@ -35,7 +35,8 @@ void pin_this_thread(uint32_t index) {
 
 ThreadPool::ThreadPool(const Options &options)
     : options(options), counters(new Counter[options.num_workers]),
-      parts(new Part[options.num_workers]) {
+      parts(new Part[options.num_workers]),
+      shares(new Share[options.num_workers]) {
   try {
     for (uint32_t worker = 1; worker < options.num_workers; ++worker)
       threads.emplace_back(&ThreadPool::work, this, worker);
@@ -122,12 +123,16 @@ void ThreadPool::wait_for_others(uint32_t worker, uint32_t progress) {
 
 void ThreadPool::wait_for(uint32_t worker, uint32_t other, uint32_t progress) {
   Counter &counter = counters[other];
+  auto may_go_on = [&] {
+    return counter.reached(progress) || shares[other].has_left();
+  };
   while (!counter.reached(progress)) {
+    if (help(worker, other))
+      continue;
     if (parts[other].is_absent.load(std::memory_order_relaxed) &&
         visit(worker, other, progress))
       continue;
-    if (!counter.spin_for(progress, options.spin) &&
-        !visit_others(worker, progress))
+    if (!spin_until(options.spin, may_go_on) && !visit_others(worker, progress))
       sleep(worker, counter, progress);
   }
 }
@@ -157,6 +162,52 @@ bool ThreadPool::visit(uint32_t visitor, uint32_t worker, uint32_t progress) {
     part.is_absent.store(!part.lock.is_wanted(), std::memory_order_relaxed);
   part.lock.unlock();
   return has_moved;
+}
+
+/// The half of what is left, so that the last pieces are small.
+void ThreadPool::share(Share &share, uint32_t thread, Task &task, int64_t begin,
+                       int64_t end, int64_t grain) {
+  grain = std::max(grain, (end - begin + UINT16_MAX - 1) / UINT16_MAX);
+  auto count = static_cast<uint16_t>((end - begin + grain - 1) / grain);
+  share.task = &task;
+  share.begin = begin;
+  share.end = end;
+  share.grain = grain;
+  share.returned.store(0, std::memory_order_relaxed);
+  Share::Left left = share.left.load(std::memory_order_relaxed);
+  left = {left.range + 1, 0, count};
+  share.left.store(left, std::memory_order_release);
+  uint32_t own = 0;
+  while (left.begin < left.end) {
+    auto middle = static_cast<uint16_t>((left.begin + left.end + 1) / 2);
+    if (!share.left.compare_exchange_weak(left, {left.range, middle, left.end},
+                                          std::memory_order_relaxed))
+      continue;
+    share.run(thread, left.begin, middle);
+    own += middle - left.begin;
+    left = share.left.load(std::memory_order_relaxed);
+  }
+  auto all_returned = [&] {
+    return share.returned.load(std::memory_order_acquire) == count - own;
+  };
+  while (!spin_until(std::chrono::milliseconds(1), all_returned)) {
+  }
+}
+
+/// Does some of what a worker has left; whether there was any.
+bool ThreadPool::help(uint32_t thread, uint32_t worker) {
+  Share &share = shares[worker];
+  Share::Left left = share.left.load(std::memory_order_acquire);
+  while (left.begin < left.end) {
+    auto middle = static_cast<uint16_t>((left.begin + left.end) / 2);
+    if (!share.left.compare_exchange_weak(
+            left, {left.range, left.begin, middle}, std::memory_order_acquire))
+      continue;
+    share.run(thread, middle, left.end);
+    share.returned.fetch_add(left.end - middle, std::memory_order_release);
+    return true;
+  }
+  return false;
 }
 
 void ThreadPool::sleep(uint32_t worker, Counter &counter, uint32_t target) {

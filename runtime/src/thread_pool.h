@@ -17,12 +17,17 @@
 // visits its part, and walks it as far as it needs, or until the worker is back
 // and wants it. What belongs to a part, it finds in memory that is the part's.
 //
+// A worker that is only late is helped: it takes a long range of work in parts
+// that get smaller, from the front, and whoever waits for it takes from the
+// back (guided self-scheduling: Polychronopoulos and Kuck, 1987).
+//
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_THREAD_POOL_H
 #define TINH_RUNTIME_THREAD_POOL_H
 
 #include "futex.h"
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -74,6 +79,16 @@ public:
     ~Job() = default;
   };
 
+  /// Work on a range, which any thread may do.
+  class Task {
+  public:
+    /// `thread`: whose thread calls; no other one does with this number.
+    virtual void run(uint32_t thread, int64_t begin, int64_t end) = 0;
+
+  protected:
+    ~Task() = default;
+  };
+
   explicit ThreadPool(const Options &options);
   ~ThreadPool();
 
@@ -103,6 +118,17 @@ public:
   /// Waits until they have; for the thread of `worker`, outside of its part.
   void wait_for_others(uint32_t worker, uint32_t progress);
 
+  /// Has the range done, by this thread, which is in the part of `worker`, and
+  /// by those that wait for it, in ranges of at least `grain`; 0: by this one.
+  void divide(uint32_t worker, const Visit *visit, Task &task, int64_t begin,
+              int64_t end, int64_t grain) {
+    uint32_t thread = visit ? visit->visitor : worker;
+    if (grain == 0 || end - begin <= grain || options.num_workers == 1)
+      task.run(thread, begin, end);
+    else
+      share(shares[worker], thread, task, begin, end, grain);
+  }
+
   static constexpr uint32_t kMaxJobs = 8;
 
 private:
@@ -116,6 +142,32 @@ private:
     std::atomic<bool> is_absent{true};
   };
 
+  /// A range that is being divided: pieces of `grain`, the last one shorter.
+  struct alignas(64) Share {
+    /// The pieces that nobody has taken, and a number for each range: whoever
+    /// takes some of them knows what is below to be of the same range.
+    struct Left {
+      uint32_t range;
+      uint16_t begin, end;
+    };
+    std::atomic<Left> left{Left{}};
+    std::atomic<uint32_t> returned{0}; ///< Pieces that others have done.
+    Task *task = nullptr;
+    int64_t begin = 0, end = 0, grain = 0;
+
+    bool has_left() const {
+      Left now = left.load(std::memory_order_relaxed);
+      return now.begin < now.end;
+    }
+    void run(uint32_t thread, uint32_t from, uint32_t to) const {
+      task->run(thread, begin + from * grain,
+                std::min(begin + to * grain, end));
+    }
+  };
+
+  void share(Share &share, uint32_t thread, Task &task, int64_t begin,
+             int64_t end, int64_t grain);
+  bool help(uint32_t thread, uint32_t worker);
   void work(uint32_t worker);
   void publish(Job *job);
   bool walk(uint32_t worker, uint32_t job);
@@ -129,6 +181,7 @@ private:
   Options options;
   std::unique_ptr<Counter[]> counters; ///< One for each worker.
   std::unique_ptr<Part[]> parts;       ///< The same.
+  std::unique_ptr<Share[]> shares;     ///< The same.
   Counter published;
   Job *jobs[kMaxJobs] = {}; ///< Job n is at n % kMaxJobs; null: stop.
   std::vector<std::thread> threads;

@@ -8,6 +8,8 @@
 #include "held_thread.h"
 #include "thread_pool.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -113,6 +115,76 @@ TEST_F(ThreadPoolTest, AWorkerThatIsBackGetsItsPart) {
   };
   pool.run(job);
   EXPECT_EQ(job.threads, (std::vector<pid_t>{gettid(), worker, worker}));
+}
+
+/// Worker 1 divides a range; worker 0 waits for it.
+class Divided final : public ThreadPool::Job, public ThreadPool::Task {
+public:
+  Divided(ThreadPool &pool, int64_t count, int64_t grain)
+      : times(static_cast<size_t>(count)), pool(pool), grain(grain) {}
+
+  void begin(uint32_t) override {}
+
+  ThreadPool::Halt go_on(uint32_t worker,
+                         const ThreadPool::Visit *visit) override {
+    using Halt = ThreadPool::Halt;
+    if (worker == 1) {
+      pool.divide(1, visit, *this, 0, static_cast<int64_t>(times.size()),
+                  grain);
+      all_are_done = std::ranges::count(times, 1) == std::ssize(times);
+    } else if (!pool.others_reached(0, 2)) {
+      return {Halt::waits, 2};
+    }
+    pool.advance(worker, 2);
+    return {Halt::done};
+  }
+
+  /// Worker 1 does not end its first piece before worker 0 has ended one.
+  void run(uint32_t thread, int64_t begin, int64_t end) override {
+    while (thread == 1 && helped == 0)
+      std::this_thread::yield();
+    for (int64_t i = begin; i < end; ++i)
+      ++times[static_cast<size_t>(i)];
+    helped += thread == 0 ? end - begin : 0;
+    is_grained = is_grained && (begin % grain == 0);
+  }
+
+  std::vector<int> times; ///< That each of the range was done.
+  std::atomic<int64_t> helped = 0;
+  std::atomic<bool> is_grained = true;
+  bool all_are_done = false;
+
+private:
+  ThreadPool &pool;
+  const int64_t grain;
+};
+
+TEST_F(ThreadPoolTest, WhoWaitsDoesSomeOfTheRangeOfALateWorker) {
+  for (auto [count, grain] : {std::pair{64, 1}, {7, 3}, {200000, 2}}) {
+    ThreadPool pool({.num_workers = 2, .spin = kSpin});
+    Meeting meeting(pool); // Worker 1 is there.
+    pool.run(meeting);
+    Divided job(pool, count, grain);
+    pool.run(job);
+    pool.wait_for_others(0, 2);
+    EXPECT_TRUE(job.all_are_done);
+    EXPECT_TRUE(job.is_grained);
+    EXPECT_GT(job.helped, 0);
+    EXPECT_LT(job.helped, count);
+  }
+}
+
+TEST_F(ThreadPoolTest, SmallRangesAreNotDivided) {
+  struct Once final : ThreadPool::Task {
+    void run(uint32_t thread, int64_t begin, int64_t end) override {
+      ranges.push_back({thread, begin, end});
+    }
+    std::vector<std::array<int64_t, 3>> ranges;
+  } task;
+  pool.divide(1, nullptr, task, 3, 7, 4);
+  pool.divide(0, nullptr, task, 0, 100, 0);
+  EXPECT_EQ(task.ranges,
+            (std::vector<std::array<int64_t, 3>>{{1, 3, 7}, {0, 0, 100}}));
 }
 
 } // namespace
