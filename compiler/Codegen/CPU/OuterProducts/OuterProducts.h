@@ -51,22 +51,28 @@ struct PairSlabs {
   int64_t rowPositions;      // From a row of the turned slab to the next one.
 };
 
-/// How outer products are cut: what their plan says, and what follows from it.
-struct OuterProductsPlan : Division {
+/// How results are cut into blocks of rows by lanes, whose sums for all taps
+/// are in scratch memory.
+struct TapSumsPlan : Division {
   bool lanesSlide; // The sliding factor gives the lanes, else the rows.
   /// Rows are the elements of as many taps of the last such loop, too, which
   /// lie side by side.
-  int64_t tapsPerRow;
+  int64_t tapsPerRow = 1;
   int64_t tileRows, tileColumns; // Of a register tile.
   int64_t rowsPerBlock, lanesPerBlock;
+
+  int64_t rowBlocks, laneBlocks;
+  /// The sums of a block: [taps, rows, lanes], rounded up to tiles.
+  int64_t paddedRows, paddedLanes, tapStride, sumsOffset;
+};
+
+/// How outer products are cut: what their plan says, and what follows from it.
+struct OuterProductsPlan : TapSumsPlan {
   /// What is summed at a time: all of the loops after `level`, and some of it.
   size_t level;
   int64_t sumsPerBlock;
   Multiplier multiplier = Multiplier::Vectors;
 
-  int64_t rowBlocks, laneBlocks;
-  /// The sums of a block: [taps, rows, lanes], rounded up to tiles.
-  int64_t paddedRows, paddedLanes, sumsOffset;
   /// Both factors' parts of that, in scratch memory.
   llvm::SmallVector<int64_t> slidingSlab, plainSlab;
   int64_t slidingOffset, plainOffset;

@@ -8,23 +8,19 @@
 #ifndef TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTSEMIT_H
 #define TINH_CODEGEN_CPU_OUTERPRODUCTS_OUTERPRODUCTSEMIT_H
 
-#include "compiler/Codegen/CPU/Contraction/Tile.h"
-#include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
+#include "compiler/Codegen/CPU/OuterProducts/TapSums.h"
 
 namespace tinh::cpu {
 
 /// Emits the code of a plan.
-class OuterProductsEmitter : TileEmitter {
+class OuterProductsEmitter : TapSumsEmitter {
 public:
   OuterProductsEmitter(EmittedKernel &kernel, const OuterProducts &p,
                        const OuterProductsPlan &plan, const Target &target,
                        mlir::OpBuilder &b,
                        const llvm::DenseMap<Value, Buffer> &buffers)
-      : TileEmitter(kernel, b, p.element(),
-                    target.vectorBytes / p.elementBytes(), buffers),
-        p(p), plan(plan), vectors(plan.tileColumns / lanes),
-        rows(plan.lanesSlide ? p.right : p.left),
-        columns(plan.lanesSlide ? p.left : p.right) {}
+      : TapSumsEmitter(kernel, b, p, plan, target, buffers), plan(plan),
+        vectors(plan.tileColumns / lanes) {}
 
   llvm::LogicalResult emitChunk(Value chunk);
 
@@ -37,12 +33,8 @@ private:
   };
 
   int64_t tapsOfSums() const { return p.extentOf(p.taps) / plan.tapsPerRow; }
-  llvm::ArrayRef<unsigned> outerTaps() const {
-    return llvm::ArrayRef(p.taps).drop_back(plan.tapsPerRow > 1);
-  }
 
   llvm::LogicalResult addSums(size_t level);
-  mlir::FailureOr<Indices> startOf(const Factor &factor);
   llvm::LogicalResult stageFactor(const Factor &factor, Value count);
   llvm::LogicalResult multiplyBlock(Value sumsEnd);
   llvm::LogicalResult emitTile(Value slidingAt, Value sumsAt, Value row,
@@ -71,21 +63,9 @@ private:
   void multiplyTileOfTap(Value tapAt, Value sumsAt, Value row, Value column);
   Value pairsMemory(int64_t offset, int64_t size, mlir::Type type);
 
-  bool storesVectors() const;
-  llvm::LogicalResult store();
-  llvm::LogicalResult storeVectors();
-  llvm::LogicalResult storeLine(Value line, Value firstColumn);
-  llvm::LogicalResult storeElements();
-  llvm::LogicalResult eachTap(size_t level, Value plane, Value row, Body body);
-
-  const OuterProducts &p;
   const OuterProductsPlan &plan;
   int64_t vectors;
-  const Factor &rows, &columns;
-
-  Indices dims; // Of the loops, at the code being emitted.
   Slab slidingSlab, plainSlab;
-  Value rowCount, columnCount; // Of the chunk.
 };
 
 } // namespace tinh::cpu

@@ -243,6 +243,7 @@ static void follow(const OuterProducts &p, OuterProductsPlan &plan) {
   plan.chunks = p.extentOf(p.batch) * plan.laneBlocks * plan.rowBlocks;
   plan.paddedRows = llvm::alignTo(plan.rowsPerBlock, plan.tileRows);
   plan.paddedLanes = llvm::alignTo(plan.lanesPerBlock, plan.tileColumns);
+  plan.tapStride = plan.paddedRows * plan.paddedLanes;
   int64_t bytes = p.elementBytes();
   int64_t rows = rowStride(plan.paddedRows, bytes);
   int64_t lanes = rowStride(plan.paddedLanes, bytes);
