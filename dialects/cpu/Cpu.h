@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kLayout = "cpu.layout";
 /// many of them pairs may be multiplied in 16 bits
 /// (compiler/Codegen/CPU/Layouts/GroupOrder.cpp).
 inline constexpr llvm::StringLiteral kGroupOrder = "cpu.group_order";
+/// Of a kernel that may be computed by Winograd's algorithms: which of them, by
+/// the outputs of a tile in each dimension.
+inline constexpr llvm::StringLiteral kTransforms = "cpu.transforms";
 } // namespace tinh::cpu::names
 
 #endif // TINH_DIALECTS_CPU_CPU_H

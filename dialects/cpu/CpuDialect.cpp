@@ -61,6 +61,15 @@ LogicalResult OuterProductsPlanAttr::verify(EmitError emitError, LanesOf,
                        {"block", block, "rows, lanes", atLeast(1)}});
 }
 
+LogicalResult WinogradGradientPlanAttr::verify(EmitError emitError, int64_t,
+                                               LanesOf, DenseI64ArrayAttr tile,
+                                               DenseI64ArrayAttr block, int64_t,
+                                               int64_t) {
+  return checkNumbers(emitError,
+                      {{"tile", tile, "rows, columns", tileColumns()},
+                       {"block", block, "rows, lanes", atLeast(1)}});
+}
+
 LogicalResult DepthwiseGradientPlanAttr::verify(EmitError emitError,
                                                 DenseI64ArrayAttr tile, int64_t,
                                                 int64_t) {
@@ -229,6 +238,21 @@ static LogicalResult verifyGroupOrder(Operation *op, NamedAttribute attribute,
                          << "' must be a matrix of i16, found " << type;
 }
 
+/// Whether `attribute` says of a kernel which transforms it may have.
+static LogicalResult verifyTransforms(Operation *op, Attribute attribute) {
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitError() << "'" << tinh::cpu::names::kTransforms
+                           << "' is for kernels";
+  auto transforms = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (transforms && llvm::all_of(transforms.asArrayRef(), [](int64_t outputs) {
+        return outputs == 2 || outputs == 4 || outputs == 6;
+      }))
+    return success();
+  return op->emitError() << "'" << tinh::cpu::names::kTransforms
+                         << "' must be array<i64: …> of 2, 4 and 6, found "
+                         << attribute;
+}
+
 LogicalResult CpuDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                    unsigned argument,
                                                    NamedAttribute attribute) {
@@ -243,6 +267,8 @@ LogicalResult CpuDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == tinh::cpu::names::kGroupOrder)
     return op->emitError() << "'" << tinh::cpu::names::kGroupOrder
                            << "' is for arguments of kernels";
+  if (attribute.getName() == tinh::cpu::names::kTransforms)
+    return verifyTransforms(op, attribute.getValue());
   auto variable = dyn_cast<tinh::graph::VariableOp>(op);
   if (!variable)
     return op->emitError() << "'" << attribute.getName().getValue()

@@ -153,6 +153,28 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
   }];
 }
 
+def Cpu_WinogradGradientPlan : Cpu_Plan<"WinogradGradient", "winograd_gradient"> {
+  let summary = "The gradient by filters of 3 x 3 taps with fewer products";
+  let description = [{
+    Tiles of `positions` x `positions` of the plain factor, and what they are
+    multiplied by, become as many numbers of each channel as transformed filters
+    have. `lanes`, `tile`, `block`, `level` and `sums` are those of outer products
+    of these; loops over positions go from tile to tile.
+
+    Example: `#cpu.winograd_gradient<positions = 2, lanes = plain, tile = [13, 32], block = [64, 64], level = 1, sums = 2>`
+  }];
+  let parameters = (ins "int64_t":$positions, "::tinh::cpu::LanesOf":$lanes,
+                        "::mlir::DenseI64ArrayAttr":$tile,
+                        "::mlir::DenseI64ArrayAttr":$block, "int64_t":$level,
+                        "int64_t":$sums);
+  let extraClassDeclaration = [{
+    int64_t getTileRows() const { return getTile()[0]; }
+    int64_t getTileColumns() const { return getTile()[1]; }
+    int64_t getRowsPerBlock() const { return getBlock()[0]; }
+    int64_t getLanesPerBlock() const { return getBlock()[1]; }
+  }];
+}
+
 def Cpu_DepthwiseGradientPlan : Cpu_Plan<"DepthwiseGradient", "depthwise_gradient"> {
   let summary = "Sums of products for each channel";
   let description = [{

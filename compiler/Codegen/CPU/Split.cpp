@@ -26,6 +26,7 @@
 #include "compiler/Codegen/CPU/DepthwiseGradient/DepthwiseGradient.h"
 #include "compiler/Codegen/CPU/OuterProducts/OuterProducts.h"
 #include "compiler/Codegen/CPU/Rows/Rows.h"
+#include "compiler/Codegen/CPU/Winograd/WinogradGradient.h"
 
 using namespace mlir;
 
@@ -45,9 +46,15 @@ static graph::DispatchOp splitSums(DispatchedKernel dispatched,
   constexpr int64_t kLeastSums = 1024;
   if (blocks >= kEnough || !matchCombiner(p.op))
     return {};
-  return dispatchParts(
+  graph::DispatchOp parts = dispatchParts(
       dispatched, p.op, p.depth[0],
       {static_cast<int64_t>(llvm::divideCeil(kWanted, blocks)), kLeastSums});
+  if (Attribute transforms =
+          parts ? dispatched.kernel->removeAttr(names::kTransforms)
+                : Attribute())
+    dispatched.symbols.lookup(parts.getKernel())
+        ->setAttr(names::kTransforms, transforms);
+  return parts;
 }
 
 graph::DispatchOp OuterProductsStrategy::split(DispatchedKernel dispatched,
@@ -57,6 +64,11 @@ graph::DispatchOp OuterProductsStrategy::split(DispatchedKernel dispatched,
     return {};
   return splitSums(dispatched, *p,
                    planOuterProducts(*p, target, /*enoughChunks=*/1).chunks);
+}
+
+graph::DispatchOp WinogradGradientStrategy::split(DispatchedKernel dispatched,
+                                                  const Target &target) {
+  return OuterProductsStrategy::split(dispatched, target);
 }
 
 graph::DispatchOp DepthwiseGradientStrategy::split(DispatchedKernel dispatched,

@@ -17,6 +17,7 @@
 #include "compiler/Codegen/CPU/Windows/Windows.h"
 #include "compiler/Codegen/CPU/Winograd/FilterTransform.h"
 #include "compiler/Codegen/CPU/Winograd/Winograd.h"
+#include "compiler/Codegen/CPU/Winograd/WinogradGradient.h"
 
 using namespace mlir;
 
@@ -27,6 +28,7 @@ StrategyTable<Device> strategies() {
       strategyOf<Device, ContractionStrategy>(),
       strategyOf<Device, WinogradStrategy>(),
       strategyOf<Device, FilterTransformStrategy>(),
+      strategyOf<Device, WinogradGradientStrategy>(),
       strategyOf<Device, OuterProductsStrategy>(),
       strategyOf<Device, DepthwiseGradientStrategy>(),
       strategyOf<Device, WindowsStrategy>(),

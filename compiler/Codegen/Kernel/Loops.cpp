@@ -64,6 +64,13 @@ Value IndexBuilder::both(Value x, Value y) {
   return x && y ? fold<arith::AndIOp>(x, y) : x ? x : y;
 }
 
+Value IndexBuilder::negate(Value condition) {
+  if (!b)
+    return {};
+  Value yes = arith::ConstantOp::create(*b, loc, b->getBoolAttr(true));
+  return fold<arith::XOrIOp>(condition, yes);
+}
+
 Value IndexBuilder::select(Value condition, Value x, Value y) {
   return b ? arith::SelectOp::create(*b, loc, condition, x, y) : Value();
 }

@@ -43,6 +43,7 @@ public:
   }
   /// Of two conditions, or masks; one that is null always holds.
   mlir::Value both(mlir::Value x, mlir::Value y);
+  mlir::Value negate(mlir::Value condition);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
 
   mlir::OpBuilder &builder() { return *b; }

@@ -112,7 +112,6 @@ int64_t TileEmitter::lanesOfStage(Value factor, Type type, int64_t count) {
              : lanes;
 }
 
-/// Copies `count` elements from `start` on, along the last dimension.
 LogicalResult TileEmitter::stageLine(Value factor, const Buffer &slab,
                                      const Indices &start, Value count) {
   Type type = cast<MemRefType>(slab.memref.getType()).getElementType();

@@ -108,6 +108,9 @@ protected:
   /// dimension `count` elements if that is given.
   llvm::LogicalResult stage(Value factor, Slab &slab, const Indices &from,
                             Value count = {});
+  /// Copies `count` elements from `start` on, along the last dimension.
+  llvm::LogicalResult stageLine(Value factor, const Buffer &slab,
+                                const Indices &start, Value count);
   /// How far one step of a loop moves in a factor's slab.
   static int64_t step(const Factor &factor, const Buffer &slab, unsigned loop);
   /// Computes the kernel's results from `sum`, one or a vector, of the product
@@ -126,8 +129,6 @@ protected:
 
 private:
   int64_t lanesOfStage(Value factor, mlir::Type type, int64_t count);
-  llvm::LogicalResult stageLine(Value factor, const Buffer &slab,
-                                const Indices &start, Value count);
 };
 
 } // namespace tinh::cpu

@@ -34,6 +34,7 @@
 #include "compiler/Codegen/CPU/Layouts/Weights.h"
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/CPU/Windows/Windows.h"
+#include "compiler/Codegen/CPU/Winograd/WinogradGradient.h"
 #include "compiler/Codegen/Kernel/Rewrites.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -263,6 +264,9 @@ void WeightPacker::transformFilters() {
 }
 
 LogicalResult WeightPacker::run() {
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (kernel.isPrivate() && !kernel.isExternal() && !graph::isOnCuda(kernel))
+      allowTransforms(kernel, transforms);
   auto visit = [&](DispatchedKernel dispatched, Attribute plan) {
     auto [_, kernel, dispatch] = dispatched;
     auto w = WindowsStrategy::match(kernel);
@@ -270,7 +274,7 @@ LogicalResult WeightPacker::run() {
       windows.push_back(dispatch);
     bool isTurned = turnLeftFactor(dispatched, target);
     // Outer products read both factors where they lie.
-    if (isa<OuterProductsPlanAttr>(plan) && !isTurned)
+    if (isa<OuterProductsPlanAttr, WinogradGradientPlanAttr>(plan) && !isTurned)
       return;
     if (auto reader = findReader(dispatch, kernel, target))
       readers.push_back(*reader);

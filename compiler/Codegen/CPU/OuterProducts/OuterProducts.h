@@ -34,6 +34,13 @@ struct OuterProducts : Product {
 bool hasTilesFor(const OuterProducts &products, const Target &target);
 /// Whether the last result of `map` is this loop alone.
 bool isLast(mlir::AffineMap map, unsigned loop);
+/// Whether vectors of both factors can be copied.
+bool canStage(const OuterProducts &products, int64_t lanes);
+/// Whether the sliding factor had better give the lanes.
+bool shouldLanesSlide(const OuterProducts &products, const Target &target);
+/// Elements between neighbours of rows of so many elements: an odd number of
+/// cache lines, so that rows do not meet in a few sets of the cache.
+int64_t rowStride(int64_t elements, int64_t elementBytes);
 
 /// Where AMX finds what is summed over: at equal positions in both factors, of
 /// which two are a pair. Positions go through all dimensions but the last, so

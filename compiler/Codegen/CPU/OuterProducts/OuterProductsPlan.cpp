@@ -19,9 +19,7 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// Elements between neighbours of rows of so many elements: an odd number of
-/// cache lines, so that rows do not meet in a few sets of the cache.
-static int64_t rowStride(int64_t elements, int64_t elementBytes) {
+int64_t rowStride(int64_t elements, int64_t elementBytes) {
   int64_t lines = llvm::divideCeil(elements * elementBytes, 64);
   return (lines | 1) * 64 / elementBytes;
 }
@@ -36,19 +34,22 @@ static bool mergesTaps(const OuterProducts &p) {
   return loopCoefficient(expr, p.taps.back(), p.extents.size()) == 1;
 }
 
-static void chooseLanes(const OuterProducts &p, const Target &target,
-                        OuterProductsPlan &plan) {
+bool shouldLanesSlide(const OuterProducts &p, const Target &target) {
   int64_t lanes = target.vectorBytes / p.elementBytes();
   auto fill = [&](const Factor &factor) {
     int64_t extent = p.extents[factor.loops.front()];
     return static_cast<double>(extent) / llvm::alignTo(extent, lanes);
   };
-  AffineMap output = p.output;
-  if (p.taps.empty() || isLast(output, p.right.loops.front()))
-    plan.lanesSlide = isLast(output, p.left.loops.front());
-  else // Results that end with a tap are stored one by one.
-    plan.lanesSlide = isLast(output, p.left.loops.front()) ||
-                      fill(p.left) >= 0.8 * fill(p.right);
+  bool endsWithSliding = isLast(p.output, p.left.loops.front());
+  if (p.taps.empty() || isLast(p.output, p.right.loops.front()))
+    return endsWithSliding;
+  // Results that end with a tap are stored one by one.
+  return endsWithSliding || fill(p.left) >= 0.8 * fill(p.right);
+}
+
+static void chooseLanes(const OuterProducts &p, const Target &target,
+                        OuterProductsPlan &plan) {
+  plan.lanesSlide = shouldLanesSlide(p, target);
   plan.tapsPerRow = 1;
   int64_t rows = p.extents[p.left.loops.front()];
   if (!plan.lanesSlide && mergesTaps(p) && rows < 16)
@@ -373,8 +374,7 @@ static LogicalResult checkPlan(const OuterProducts &p,
                       {{"sums", plan.sumsPerBlock, within(1, sums)}});
 }
 
-/// Whether vectors of both factors can be copied.
-static bool canStage(const OuterProducts &p, int64_t lanes) {
+bool canStage(const OuterProducts &p, int64_t lanes) {
   LaneAnalysis analysis(p.kernel(), lanes);
   return llvm::all_of(ArrayRef{&p.left, &p.right}, [&](auto *factor) {
     return analysis.computes(

@@ -156,4 +156,26 @@ SmallVector<Value> multiplyBothSides(OpBuilder &b, Location loc,
   return results;
 }
 
+/// Additions and multiplications of the product of a matrix and a vector; those
+/// of opposite points share all but the last one.
+static double operationsOf(const Matrix &matrix) {
+  double count = 0;
+  for (double element : matrix.elements)
+    count += element != 0;
+  return count / 2 + matrix.rows / 2.0;
+}
+
+double transformCycles(const Matrix &matrix, double in, double out,
+                       const Target &target) {
+  const Machine &machine = *target.machine;
+  double times =
+      matrix.rows + matrix.columns; // Along one side, then the other.
+  // Addresses, what registers have no room for, and the edges of images: seen
+  // on Zen 4.
+  constexpr double kBeside = 1.6;
+  return kBeside *
+         std::max(times * operationsOf(matrix) / machine.fmasPerCycle,
+                  in / machine.loadsPerCycle + out / machine.storesPerCycle);
+}
+
 } // namespace tinh::cpu

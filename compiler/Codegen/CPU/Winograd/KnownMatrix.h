@@ -8,6 +8,7 @@
 #ifndef TINH_CODEGEN_CPU_WINOGRAD_KNOWNMATRIX_H
 #define TINH_CODEGEN_CPU_WINOGRAD_KNOWNMATRIX_H
 
+#include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CPU/Winograd/Transforms.h"
 
 #include "mlir/IR/Builders.h"
@@ -20,6 +21,10 @@ llvm::SmallVector<mlir::Value> multiplyBothSides(mlir::OpBuilder &b,
                                                  mlir::Location loc,
                                                  const Matrix &matrix,
                                                  llvm::ArrayRef<mlir::Value> x);
+
+/// Cycles of that where `in` elements are loaded and `out` stored.
+double transformCycles(const Matrix &matrix, double in, double out,
+                       const Target &target);
 
 } // namespace tinh::cpu
 

@@ -11,6 +11,14 @@
 
 namespace tinh::cpu {
 
+Matrix Matrix::transposed() const {
+  Matrix result(columns, rows);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      result.at(column, row) = at(row, column);
+  return result;
+}
+
 std::optional<AllowedTransforms> parseAllowedTransforms(std::string_view name) {
   if (name == "off")
     return AllowedTransforms::None;
@@ -42,7 +50,7 @@ static std::vector<double> polynomial(llvm::ArrayRef<double> points,
 /// By Toom and Cook: from values at `points`, which are 0 and pairs of opposite
 /// numbers, and the highest coefficient.
 static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
-                                       double error) {
+                                       double error, double gradientError) {
   constexpr int64_t kTaps = WinogradTransform::kTaps;
   int64_t finite = points.size(), side = finite + 1, m = side - kTaps + 1;
   WinogradTransform t{m,
@@ -50,7 +58,8 @@ static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
                       Matrix(side, kTaps),
                       Matrix(side, side),
                       Matrix(kTaps, side),
-                      error};
+                      error,
+                      gradientError};
   std::vector<double> scale(finite, 1);
   for (int64_t i = 0; i < finite; ++i) {
     for (int64_t j = 0; j < finite; ++j)
@@ -86,11 +95,13 @@ static WinogradTransform makeTransform(llvm::ArrayRef<double> points,
 const std::vector<WinogradTransform> &winogradTransforms() {
   static const std::vector<WinogradTransform> all{
       // 0.6 to 0.8.
-      makeTransform({0, 1, -1}, /*error=*/0.8),
+      makeTransform({0, 1, -1}, /*error=*/0.8, /*gradientError=*/1),
       // 1.6 to 2.1.
-      makeTransform({0, 0.625, -0.625, 1.5, -1.5}, /*error=*/2.1),
+      makeTransform({0, 0.625, -0.625, 1.5, -1.5}, /*error=*/2.1,
+                    /*gradientError=*/2),
       // 6.5 to 8.
-      makeTransform({0, 1, -1, 2, -2, 0.5, -0.5}, /*error=*/8),
+      makeTransform({0, 1, -1, 2, -2, 0.5, -0.5}, /*error=*/8,
+                    /*gradientError=*/8),
   };
   return all;
 }

@@ -12,7 +12,10 @@
 //
 //   Y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A
 //
-// are m × m outputs of the image's part d and the filter g.
+// are m × m outputs of the image's part d and the filter g. What gradient y
+// has, g has by the same numbers, transposed:
+//
+//   dg = Gᵀ [(A dy Aᵀ) ⊙ (Bᵀ d B)] G
 //
 // Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2015).
 //
@@ -36,6 +39,7 @@ struct Matrix {
   double at(int64_t row, int64_t column) const {
     return elements[row * columns + column];
   }
+  Matrix transposed() const;
   int64_t rows, columns;
   std::vector<double> elements; // Row by row.
 };
@@ -52,6 +56,8 @@ struct WinogradTransform {
   /// Of its sums of random numbers, as a part of that of direct ones: the root
   /// mean square, at most.
   double error;
+  /// Of gradients by filters, the same.
+  double gradientError;
 
   /// m + 2: the side of the image's part that a tile of outputs needs.
   int64_t side() const { return outputs + kTaps - 1; }

@@ -50,10 +50,6 @@ private:
   void store(Value value, Value memory, Value at) {
     vector::StoreOp::create(b, loc, value, memory, at);
   }
-  Value negate(Value condition) {
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    return arith::XOrIOp::create(b, loc, condition, yes);
-  }
   Indices startOf(Value tile);
 
   // Images.
@@ -188,9 +184,7 @@ LogicalResult WinogradEmitter::transformImage(const Indices &start, Value to) {
   if (failed(buildIf(b, loc, within,
                      [&] { return transformChannels(start, to, load); })))
     return failure();
-  Value outside = arith::XOrIOp::create(
-      b, loc, within, arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
-  return buildIf(b, loc, outside, [&] {
+  return buildIf(b, loc, scalar.negate(within), [&] {
     return transformChannels(start, to, [&](const Indices &at, Value mask) {
       return copyPart(at, mask);
     });

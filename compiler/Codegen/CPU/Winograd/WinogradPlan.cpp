@@ -9,6 +9,7 @@
 #include "compiler/Codegen/CPU/Contraction/Tile.h"
 #include "compiler/Codegen/CPU/Costs.h"
 #include "compiler/Codegen/CPU/Strategies.h"
+#include "compiler/Codegen/CPU/Winograd/KnownMatrix.h"
 #include "compiler/Codegen/CPU/Winograd/Winograd.h"
 #include "compiler/Codegen/Kernel/LaneAnalysis.h"
 
@@ -88,29 +89,6 @@ FailureOr<WinogradPlan> WinogradStrategy::expand(const Winograd &w, Plan plan,
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
-
-/// Additions and multiplications of the product of a matrix and a vector; those
-/// of opposite points share all but the last one.
-static double operationsOf(const Matrix &matrix) {
-  double count = 0;
-  for (double element : matrix.elements)
-    count += element != 0;
-  return count / 2 + matrix.rows / 2.0;
-}
-
-/// Cycles for the numbers of one vector: `in` are loaded and `out` stored.
-static double transformCycles(const Matrix &matrix, double in, double out,
-                              const Target &target) {
-  const Machine &machine = *target.machine;
-  double times =
-      matrix.rows + matrix.columns; // Along one side, then the other.
-  // Addresses, what registers have no room for, and the edges of images: seen
-  // on Zen 4.
-  constexpr double kBeside = 1.6;
-  return kBeside *
-         std::max(times * operationsOf(matrix) / machine.fmasPerCycle,
-                  in / machine.loadsPerCycle + out / machine.storesPerCycle);
-}
 
 /// To transform the images of one tile.
 static double imageCycles(const Winograd &w, const Target &target) {
