@@ -130,6 +130,10 @@ MODELS = {
         {"x": [2, 24, 11, 13], "dy": [2, 24, 11, 13]},
         [weight_gradient(groups=1)],
     ),
+    "winograd_gradient": model(
+        {"x": [3, 24, 31, 29], "dy": [3, 32, 31, 29]},
+        [weight_gradient(groups=1)],
+    ),
     "depthwise_gradient": model(
         {"x": [2, 20, 11, 13], "dy": [2, 20, 11, 13]},
         [weight_gradient(groups=20)],
@@ -152,6 +156,7 @@ NUMBERS = {
     "merged": ["1", "2"],
     "side": ["2", "4", "8"],
     "taps": ["1", "3"],
+    "positions": ["3", "4"],
     "level": ["0", "1", "2"],
     "sums": ["1", "3", "100"],
     "rows": ["3", "16", "64"],
@@ -241,6 +246,13 @@ class Plans(tool_test.ToolTest):
     def test_winograd(self):
         changed, refused = self.check("winograd")
         self.assertGreaterEqual(changed, {"rows", "block", "units"})
+        self.assertGreater(refused, 0)
+
+    def test_winograd_gradient(self):
+        changed, refused = self.check("winograd_gradient")
+        self.assertGreaterEqual(changed, {"tile", "block", "lanes", "level", "sums"})
+        # Others than the default allows are less exact.
+        self.assertNotIn("positions", changed)
         self.assertGreater(refused, 0)
 
     def test_attention(self):

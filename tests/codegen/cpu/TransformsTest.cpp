@@ -64,6 +64,24 @@ TEST(Transforms, RestoreFilters) {
   }
 }
 
+TEST(Transforms, GiveTheGradientsOfFilters) {
+  for (const WinogradTransform &t : winogradTransforms()) {
+    std::vector<double> image = draw(t.side(), 5),
+                        gradient = draw(t.outputs, -2);
+    std::vector<double> products = times(t.input, image);
+    std::vector<double> numbers = times(t.output.transposed(), gradient);
+    for (int64_t i = 0; i < t.side(); ++i)
+      products[i] *= numbers[i];
+    std::vector<double> taps = times(t.filter.transposed(), products);
+    for (int64_t tap = 0; tap < WinogradTransform::kTaps; ++tap) {
+      double direct = 0;
+      for (int64_t i = 0; i < t.outputs; ++i)
+        direct += image[i + tap] * gradient[i];
+      EXPECT_NEAR(taps[tap], direct, 1e-9) << t.outputs << ", tap " << tap;
+    }
+  }
+}
+
 TEST(Transforms, AreNamedByWhatTheyLose) {
   EXPECT_EQ(parseAllowedTransforms("off"), AllowedTransforms::None);
   EXPECT_EQ(parseAllowedTransforms("accurate"), AllowedTransforms::Accurate);

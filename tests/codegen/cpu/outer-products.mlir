@@ -1,5 +1,5 @@
-// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies | FileCheck %s
-// RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: graph-opt %s --lower-kernels --lay-out-weights=winograd=off --choose-strategies | FileCheck %s
+// RUN: graph-opt %s --lower-kernels --lay-out-weights=winograd=off --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Sums over more indices than the gradient of weights has, in register tiles.
 

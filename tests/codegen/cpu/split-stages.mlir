@@ -78,4 +78,4 @@ func.func @sums(%x: tensor<4000x32xf32> {graph.name = "x"}, %z: tensor<397x20x16
 // CHECK: func.func private @max_pool_gradient_0(
 // CHECK-SAME: graph.plan = #cpu.rows<
 // CHECK: func.func private @conv_weight_gradient_0_parts
-// CHECK-SAME: graph.plan = #cpu.outer_products<
+// CHECK-SAME: graph.plan = #cpu.winograd_gradient<

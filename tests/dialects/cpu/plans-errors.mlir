@@ -22,6 +22,16 @@ func.func private @k() attributes {graph.plan = #cpu.outer_products<lanes = plai
 
 // -----
 
+// expected-error @+1 {{'tile' must be [rows, columns], found [4]}}
+func.func private @k() attributes {graph.plan = #cpu.winograd_gradient<positions = 2, lanes = plain, tile = [4], block = [8, 16], level = 0, sums = 1>}
+
+// -----
+
+// expected-error @+1 {{'cpu.transforms' must be array<i64: …> of 2, 4 and 6, found array<i64: 3>}}
+func.func private @k() attributes {cpu.transforms = array<i64: 3>}
+
+// -----
+
 // expected-error @+1 {{'tile' must be [taps, channels], found [3, 8, 1]}}
 func.func private @k() attributes {graph.plan = #cpu.depthwise_gradient<tile = [3, 8, 1], level = 0, sums = 1>}
 

@@ -56,7 +56,7 @@ struct WinogradTransform {
   /// Of its sums of random numbers, as a part of that of direct ones: the root
   /// mean square, at most.
   double error;
-  /// Of gradients by filters, the same.
+  /// The same of the gradients of filters.
   double gradientError;
 
   /// m + 2: the side of the image's part that a tile of outputs needs.

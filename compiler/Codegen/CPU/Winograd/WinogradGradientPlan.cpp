@@ -25,7 +25,7 @@ static constexpr int64_t kNumberBytes = sizeof(float);
 //===----------------------------------------------------------------------===//
 
 void allowTransforms(func::FuncOp kernel, AllowedTransforms allowed) {
-  // The rounding of gradients by filters is not carried on by other gradients.
+  // They are to be no less exact than direct sums.
   constexpr double kMostError = 1;
   SmallVector<int64_t> transforms;
   for (const WinogradTransform &t : winogradTransforms())
@@ -43,6 +43,13 @@ static const WinogradTransform *findTransform(int64_t outputs) {
     if (t.outputs == outputs)
       return &t;
   return nullptr;
+}
+
+/// By their outputs; none if the kernel does not say.
+static ArrayRef<int64_t> allowedTransforms(const WinogradGradient &g) {
+  auto allowed =
+      g.kernel()->getAttrOfType<DenseI64ArrayAttr>(names::kTransforms);
+  return allowed ? allowed.asArrayRef() : ArrayRef<int64_t>();
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,11 +157,12 @@ FailureOr<WinogradGradientPlan>
 WinogradGradientStrategy::expand(const WinogradGradient &g, Plan attribute,
                                  const Target &target, EmitError emitError) {
   WinogradGradientPlan plan;
+  auto allowed = allowedTransforms(g);
+  if (!llvm::is_contained(allowed, attribute.getPositions()))
+    return emitError() << "'positions' must be those of a transform that '"
+                       << names::kTransforms << "' allows, [" << allowed
+                       << "], found " << attribute.getPositions();
   plan.transform = findTransform(attribute.getPositions());
-  if (!plan.transform)
-    return emitError() << "'positions' must be those of a transform, 2, 4 or "
-                          "6, found "
-                       << attribute.getPositions();
   plan.lanesSlide = attribute.getLanes() == LanesOf::Sliding;
   plan.tileRows = attribute.getTileRows();
   plan.tileColumns = attribute.getTileColumns();
@@ -351,9 +359,7 @@ void PlanSearch::trySums() {
 SmallVector<WinogradGradientPlanAttr>
 WinogradGradientStrategy::plans(const WinogradGradient &g,
                                 const Target &target) {
-  auto allowed =
-      g.kernel()->getAttrOfType<DenseI64ArrayAttr>(names::kTransforms);
-  if (!allowed || !hasWholeVectors(g.result, target.lanes()) ||
+  if (!hasWholeVectors(g.result, target.lanes()) ||
       !canStage(g, target.lanes()))
     return {};
   SmallVector<WinogradGradientPlanAttr> plans;
@@ -361,7 +367,7 @@ WinogradGradientStrategy::plans(const WinogradGradient &g,
   auto list = [&](int64_t first, int64_t second) {
     return DenseI64ArrayAttr::get(context, {first, second});
   };
-  for (int64_t positions : allowed.asArrayRef())
+  for (int64_t positions : allowedTransforms(g))
     if (auto plan = PlanSearch(g, *findTransform(positions), target).run())
       plans.push_back(WinogradGradientPlanAttr::get(
           context, positions,
