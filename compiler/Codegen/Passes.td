@@ -189,8 +189,9 @@ def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
     are packed by kernels of their own, in as few layouts as leave each product, in
     all functions, nearly as fast as one of its own; so are weights that are
     computed, where that pays. Constant filters of 3 x 3 taps are transformed where
-    Winograd's algorithms take less (`winograd`). Kernels on the GPU are split and get their weights as
-    they want them.
+    Winograd's algorithms take less (`winograd`); gradients by filters say in
+    `cpu.transforms` which of them they may have. Kernels on the GPU are split and
+    get their weights as they want them.
 
     Preconditions: each kernel function is named by one `graph.dispatch`.
   }];
