@@ -1,5 +1,4 @@
-//===- TapSums.cpp - Results of sums for taps --------------------- -*- C++
-//-*-===//
+//===- TapSums.cpp - Results of sums for taps -------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
