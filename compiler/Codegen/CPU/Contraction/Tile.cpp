@@ -63,11 +63,19 @@ Value TileEmitter::zeroVector() {
                                    b.getZeroAttr(vectorType()));
 }
 
+Value TileEmitter::load(Value memory, Value at) {
+  return vector::LoadOp::create(b, loc, vectorType(), memory, at);
+}
+
+void TileEmitter::store(Value vector, Value memory, Value at) {
+  vector::StoreOp::create(b, loc, vector, memory, at);
+}
+
 void TileEmitter::clearSums(int64_t offset, int64_t size) {
-  sums = kernel.scratchBuffer(b, offset, size, element).memref;
+  sums = scratch(offset, size);
   Value zero = zeroVector();
   (void)loop(size, lanes, [&](Value iv) {
-    vector::StoreOp::create(b, loc, zero, sums, iv);
+    store(zero, sums, iv);
     return success();
   });
 }

@@ -98,6 +98,13 @@ protected:
     return mlir::VectorType::get({lanes}, element);
   }
   Value zeroVector();
+  /// Scratch memory of so many elements from `offset` bytes on.
+  Value scratch(int64_t offset, int64_t count) {
+    return kernel.scratchBuffer(b, offset, count, element).memref;
+  }
+  /// A vector of it.
+  Value load(Value memory, Value at);
+  void store(Value vector, Value memory, Value at);
   /// Takes scratch memory for `size` sums from `offset` on, all zero.
   void clearSums(int64_t offset, int64_t size);
 

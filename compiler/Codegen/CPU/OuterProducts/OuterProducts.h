@@ -34,7 +34,7 @@ struct OuterProducts : Product {
 bool hasTilesFor(const OuterProducts &products, const Target &target);
 /// Whether the last result of `map` is this loop alone.
 bool isLast(mlir::AffineMap map, unsigned loop);
-/// Whether vectors of both factors can be copied.
+/// Whether vectors of both factors can be copied to slabs.
 bool canStage(const OuterProducts &products, int64_t lanes);
 /// Whether the sliding factor had better give the lanes.
 bool shouldLanesSlide(const OuterProducts &products, const Target &target);
@@ -67,22 +67,41 @@ struct TapSumsPlan : Division {
   int64_t tapsPerRow = 1;
   int64_t tileRows, tileColumns; // Of a register tile.
   int64_t rowsPerBlock, lanesPerBlock;
+  /// What is summed at a time: all of the loops after `level`, and some of it.
+  size_t level;
+  int64_t sumsPerBlock;
 
   int64_t rowBlocks, laneBlocks;
   /// The sums of a block: [taps, rows, lanes], rounded up to tiles.
   int64_t paddedRows, paddedLanes, tapStride, sumsOffset;
+  /// Both factors' parts of what is summed at a time, in scratch memory.
+  llvm::SmallVector<int64_t> slidingSlab, plainSlab;
+  int64_t slidingOffset, plainOffset;
+
+  /// Takes what the plan of a strategy says of these.
+  template <typename Attribute> void take(Attribute plan) {
+    lanesSlide = plan.getLanes() == LanesOf::Sliding;
+    tileRows = plan.getTileRows();
+    tileColumns = plan.getTileColumns();
+    rowsPerBlock = plan.getRowsPerBlock();
+    lanesPerBlock = plan.getLanesPerBlock();
+    level = plan.getLevel();
+    sumsPerBlock = plan.getSums();
+  }
 };
+
+/// Whether blocks fit the products; `iterations` are those of a loop that is
+/// summed over.
+llvm::LogicalResult
+checkBlocks(const OuterProducts &products, const TapSumsPlan &plan,
+            int64_t mostTileRows,
+            llvm::function_ref<int64_t(unsigned loop)> iterations,
+            const Target &target, EmitError emitError);
 
 /// How outer products are cut: what their plan says, and what follows from it.
 struct OuterProductsPlan : TapSumsPlan {
-  /// What is summed at a time: all of the loops after `level`, and some of it.
-  size_t level;
-  int64_t sumsPerBlock;
   Multiplier multiplier = Multiplier::Vectors;
 
-  /// Both factors' parts of that, in scratch memory.
-  llvm::SmallVector<int64_t> slidingSlab, plainSlab;
-  int64_t slidingOffset, plainOffset;
   /// With AMX, how pairs lie in both slabs, and where those of the sliding
   /// factor are before they are turned.
   PairSlabs pairs;

@@ -165,7 +165,7 @@ LogicalResult OuterProductsEmitter::emitChunk(Value chunk) {
     plainSlab = slab(plan.plainOffset, plan.plainSlab, element);
   }
   clearSums(plan.sumsOffset, tapsOfSums() * plan.paddedRows * plan.paddedLanes);
-  return failed(addSums(0)) ? failure() : store();
+  return failed(addSums(0)) ? failure() : storeResults();
 }
 
 LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,

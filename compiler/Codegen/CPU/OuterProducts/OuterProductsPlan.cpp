@@ -347,33 +347,6 @@ static LogicalResult checkTiles(const OuterProducts &p,
   return success();
 }
 
-static LogicalResult checkPlan(const OuterProducts &p,
-                               const OuterProductsPlan &plan,
-                               EmitError emitError) {
-  const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
-  const auto &ofRows = plan.lanesSlide ? p.right : p.left;
-  int64_t rows =
-      p.extents[ofRows.loops.front()] * std::max<int64_t>(plan.tapsPerRow, 1);
-  int64_t lanes = p.extents[ofLanes.loops.front()];
-  int64_t level = plan.level, levels = p.depth.size();
-  if (failed(checkTaps(p, plan, emitError)) ||
-      failed(checkNumbers(
-          emitError,
-          {{"rows of block", plan.rowsPerBlock, within(1, rows)},
-           {"lanes of block", plan.lanesPerBlock, within(1, lanes)},
-           {"rows of tile", plan.tileRows,
-            within(1, plan.usesAmx() ? 2 * kAmxRows : plan.rowsPerBlock)},
-           {"level", level, within(0, levels - 1)}})))
-    return failure();
-  if (plan.lanesPerBlock < lanes && plan.lanesPerBlock % plan.tileColumns)
-    return emitError() << "'lanes of block' must be all " << lanes
-                       << " or whole tiles of " << plan.tileColumns
-                       << " columns, found " << plan.lanesPerBlock;
-  int64_t sums = p.extents[p.depth[plan.level]];
-  return checkNumbers(emitError,
-                      {{"sums", plan.sumsPerBlock, within(1, sums)}});
-}
-
 bool canStage(const OuterProducts &p, int64_t lanes) {
   LaneAnalysis analysis(p.kernel(), lanes);
   return llvm::all_of(ArrayRef{&p.left, &p.right}, [&](auto *factor) {
@@ -381,6 +354,49 @@ bool canStage(const OuterProducts &p, int64_t lanes) {
         factor->value, factor->map,
         analysis.indicesAlong(p.extents.size(), factor->loops.front()));
   });
+}
+
+LogicalResult checkBlocks(const OuterProducts &p, const TapSumsPlan &plan,
+                          int64_t mostTileRows,
+                          llvm::function_ref<int64_t(unsigned)> iterations,
+                          const Target &target, EmitError emitError) {
+  const auto &ofLanes = plan.lanesSlide ? p.left : p.right;
+  const auto &ofRows = plan.lanesSlide ? p.right : p.left;
+  int64_t rows =
+      p.extents[ofRows.loops.front()] * std::max<int64_t>(plan.tapsPerRow, 1);
+  int64_t lanes = p.extents[ofLanes.loops.front()];
+  int64_t level = plan.level, levels = p.depth.size();
+  if (failed(checkNumbers(
+          emitError, {{"rows of block", plan.rowsPerBlock, within(1, rows)},
+                      {"lanes of block", plan.lanesPerBlock, within(1, lanes)},
+                      {"rows of tile", plan.tileRows, within(1, mostTileRows)},
+                      {"level", level, within(0, levels - 1)}})) ||
+      failed(checkColumns(p, plan.tileColumns, target, emitError)))
+    return failure();
+  if (plan.lanesPerBlock < lanes && plan.lanesPerBlock % plan.tileColumns)
+    return emitError() << "'lanes of block' must be all " << lanes
+                       << " or whole tiles of " << plan.tileColumns
+                       << " columns, found " << plan.lanesPerBlock;
+  int64_t sums = iterations(p.depth[plan.level]);
+  if (failed(checkNumbers(emitError,
+                          {{"sums", plan.sumsPerBlock, within(1, sums)}})))
+    return failure();
+  if (!canStage(p, target.vectorBytes / p.elementBytes()))
+    return emitError()
+           << "some element of a factor is not found at a step from "
+              "its neighbour, so that there are no vectors";
+  return success();
+}
+
+static LogicalResult checkPlan(const OuterProducts &p,
+                               const OuterProductsPlan &plan,
+                               const Target &target, EmitError emitError) {
+  if (failed(checkTaps(p, plan, emitError)) ||
+      failed(checkBlocks(
+          p, plan, plan.usesAmx() ? 2 * kAmxRows : plan.rowsPerBlock,
+          [&](unsigned loop) { return p.extents[loop]; }, target, emitError)))
+    return failure();
+  return plan.usesAmx() ? checkTiles(p, plan, target, emitError) : success();
 }
 
 SmallVector<OuterProductsPlanAttr>
@@ -400,23 +416,11 @@ OuterProductsStrategy::expand(const OuterProducts &p,
                               OuterProductsPlanAttr attribute,
                               const Target &target, EmitError emitError) {
   OuterProductsPlan plan;
-  plan.lanesSlide = attribute.getLanes() == LanesOf::Sliding;
+  plan.take(attribute);
   plan.tapsPerRow = attribute.getTaps();
-  plan.tileRows = attribute.getTileRows();
-  plan.tileColumns = attribute.getTileColumns();
-  plan.rowsPerBlock = attribute.getRowsPerBlock();
-  plan.lanesPerBlock = attribute.getLanesPerBlock();
-  plan.level = attribute.getLevel();
-  plan.sumsPerBlock = attribute.getSums();
   plan.multiplier = attribute.getMultiplier();
-  if (failed(checkPlan(p, plan, emitError)) ||
-      (plan.usesAmx() && failed(checkTiles(p, plan, target, emitError))) ||
-      failed(checkColumns(p, plan.tileColumns, target, emitError)))
+  if (failed(checkPlan(p, plan, target, emitError)))
     return failure();
-  if (!canStage(p, target.vectorBytes / p.elementBytes()))
-    return emitError()
-           << "some element of a factor is not found at a step from "
-              "its neighbour, so that there are no vectors";
   follow(p, plan);
   return plan;
 }

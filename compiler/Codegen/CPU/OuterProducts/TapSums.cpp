@@ -165,7 +165,7 @@ LogicalResult TapSumsEmitter::storeElements() {
   });
 }
 
-LogicalResult TapSumsEmitter::store() {
+LogicalResult TapSumsEmitter::storeResults() {
   return storesVectors() ? storeVectors() : storeElements();
 }
 

@@ -33,7 +33,7 @@ protected:
   llvm::ArrayRef<unsigned> outerTaps() const {
     return llvm::ArrayRef(p.taps).drop_back(plan.tapsPerRow > 1);
   }
-  llvm::LogicalResult store();
+  llvm::LogicalResult storeResults();
 
   const OuterProducts &p;
   const Factor &rows, &columns;

@@ -40,16 +40,6 @@ public:
   LogicalResult emitChunk(Value chunk);
 
 private:
-  /// Memory of floats, so many from `offset` bytes on.
-  Value floats(int64_t offset, int64_t count) {
-    return kernel.scratchBuffer(b, offset, count, element).memref;
-  }
-  Value load(Value memory, Value at) {
-    return vector::LoadOp::create(b, loc, vectorType(), memory, at);
-  }
-  void store(Value value, Value memory, Value at) {
-    vector::StoreOp::create(b, loc, value, memory, at);
-  }
   Indices startOf(Value tile);
 
   // Images.
@@ -103,10 +93,10 @@ LogicalResult WinogradEmitter::emitChunk(Value chunk) {
   endTile = minimum(scalar.add(firstTile, scalar.index(plan.tilesPerBlock)),
                     scalar.index(w.tiles()));
   int64_t each = t.products() * plan.tilesPerBlock;
-  images = floats(plan.imagesOffset, each * plan.channelStride);
+  images = scratch(plan.imagesOffset, each * plan.channelStride);
   products =
-      floats(plan.productsOffset, each * plan.panelsPerGroup * w.panelWidth);
-  part = floats(plan.tileOffset, t.products() * lanes);
+      scratch(plan.productsOffset, each * plan.panelsPerGroup * w.panelWidth);
+  part = scratch(plan.tileOffset, t.products() * lanes);
   if (failed(transformImages()))
     return failure();
   firstPanel = scalar.mul(group, plan.panelsPerGroup);

@@ -34,16 +34,10 @@ void allowTransforms(mlir::func::FuncOp kernel, AllowedTransforms allowed);
 
 struct WinogradGradientPlan : TapSumsPlan {
   const WinogradTransform *transform;
-  /// What is summed at a time: all of the loops after `level`, and some of it.
-  /// Loops over positions go from tile to tile.
-  size_t level;
-  int64_t sumsPerBlock;
-
-  int64_t tiles; // Of a block of sums, at most.
-  /// Both factors' parts of that, in scratch memory.
-  llvm::SmallVector<int64_t> slidingSlab, plainSlab;
-  int64_t slidingOffset, plainOffset;
-  /// What these become, [numbers, tiles, rows or lanes].
+  /// Of what is summed at a time, at most: loops over positions go from tile to
+  /// tile.
+  int64_t tiles;
+  /// What both factors' parts become, [numbers, tiles, rows or lanes].
   struct Numbers {
     int64_t offset, tileStride, numberStride;
   };

@@ -37,16 +37,6 @@ public:
   LogicalResult emitChunk(Value chunk);
 
 private:
-  /// Memory of floats, so many from `offset` bytes on.
-  Value floats(int64_t offset, int64_t count) {
-    return kernel.scratchBuffer(b, offset, count, element).memref;
-  }
-  Value load(Value memory, Value at) {
-    return vector::LoadOp::create(b, loc, vectorType(), memory, at);
-  }
-  void store(Value value, Value memory, Value at) {
-    vector::StoreOp::create(b, loc, value, memory, at);
-  }
   bool slides(const Factor &factor) const { return &factor == &p.left; }
   Value countOf(const Factor &factor) const {
     return &factor == &rows ? rowCount : columnCount;
@@ -299,13 +289,13 @@ LogicalResult WinogradGradientEmitter::emitChunk(Value chunk) {
   };
   slidingSlab = slab(plan.slidingOffset, plan.slidingSlab);
   plainSlab = slab(plan.plainOffset, plan.plainSlab);
-  rowNumbers = floats(plan.rows.offset, t.products() * plan.rows.numberStride);
+  rowNumbers = scratch(plan.rows.offset, t.products() * plan.rows.numberStride);
   laneNumbers =
-      floats(plan.lanes.offset, t.products() * plan.lanes.numberStride);
+      scratch(plan.lanes.offset, t.products() * plan.lanes.numberStride);
   clearSums(plan.sumsOffset, t.products() * plan.tapStride);
   if (failed(addSums(0)) || failed(transformSums()))
     return failure();
-  return TapSumsEmitter::store();
+  return storeResults();
 }
 
 LogicalResult WinogradGradientStrategy::emit(EmittedKernel &kernel,

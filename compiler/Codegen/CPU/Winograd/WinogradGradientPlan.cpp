@@ -129,30 +129,6 @@ static void follow(const WinogradGradient &g, WinogradGradientPlan &plan,
       alignBytes(plan.sumsOffset + numbers * plan.tapStride * kNumberBytes);
 }
 
-static LogicalResult checkPlan(const WinogradGradient &g,
-                               const WinogradGradientPlan &plan,
-                               EmitError emitError) {
-  const Factor &ofLanes = plan.lanesSlide ? g.left : g.right;
-  const Factor &ofRows = plan.lanesSlide ? g.right : g.left;
-  int64_t rows = g.extents[ofRows.loops.front()],
-          lanes = g.extents[ofLanes.loops.front()];
-  int64_t level = plan.level, levels = g.depth.size();
-  if (failed(checkNumbers(
-          emitError,
-          {{"rows of block", plan.rowsPerBlock, within(1, rows)},
-           {"lanes of block", plan.lanesPerBlock, within(1, lanes)},
-           {"rows of tile", plan.tileRows, within(1, plan.rowsPerBlock)},
-           {"level", level, within(0, levels - 1)}})))
-    return failure();
-  if (plan.lanesPerBlock < lanes && plan.lanesPerBlock % plan.tileColumns)
-    return emitError() << "'lanes of block' must be all " << lanes
-                       << " or whole tiles of " << plan.tileColumns
-                       << " columns, found " << plan.lanesPerBlock;
-  int64_t tiles = plan.tilesOf(g, g.depth[plan.level]);
-  return checkNumbers(emitError,
-                      {{"sums", plan.sumsPerBlock, within(1, tiles)}});
-}
-
 FailureOr<WinogradGradientPlan>
 WinogradGradientStrategy::expand(const WinogradGradient &g, Plan attribute,
                                  const Target &target, EmitError emitError) {
@@ -163,20 +139,11 @@ WinogradGradientStrategy::expand(const WinogradGradient &g, Plan attribute,
                        << names::kTransforms << "' allows, [" << allowed
                        << "], found " << attribute.getPositions();
   plan.transform = findTransform(attribute.getPositions());
-  plan.lanesSlide = attribute.getLanes() == LanesOf::Sliding;
-  plan.tileRows = attribute.getTileRows();
-  plan.tileColumns = attribute.getTileColumns();
-  plan.rowsPerBlock = attribute.getRowsPerBlock();
-  plan.lanesPerBlock = attribute.getLanesPerBlock();
-  plan.level = attribute.getLevel();
-  plan.sumsPerBlock = attribute.getSums();
-  if (failed(checkPlan(g, plan, emitError)) ||
-      failed(checkColumns(g, plan.tileColumns, target, emitError)))
+  plan.take(attribute);
+  auto iterations = [&](unsigned loop) { return plan.tilesOf(g, loop); };
+  if (failed(checkBlocks(g, plan, plan.rowsPerBlock, iterations, target,
+                         emitError)))
     return failure();
-  if (!canStage(g, target.lanes()))
-    return emitError()
-           << "some element of a factor is not found at a step from "
-              "its neighbour, so that there are no vectors";
   follow(g, plan, target);
   return plan;
 }
