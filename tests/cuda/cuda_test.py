@@ -108,7 +108,7 @@ class CudaTest(tool_test.ToolTest):
         return pathlib.Path(artifact).with_suffix(".real.so")
 
     def keep_case(self, artifact, arguments, outputs):
-        """Keeps a run for replay_cases.py; `compare` adds the tolerance."""
+        """Keeps a run for replay_cases.py; its test adds the tolerance."""
         os.makedirs(RECORD, exist_ok=True)
         case = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.id()}-", dir=RECORD))
         shutil.copy(self.twin(artifact), case / "gpu.so")
@@ -124,6 +124,10 @@ class CudaTest(tool_test.ToolTest):
             (case / "libraries").touch()
         shutil.copytree(outputs, case / "expected")
         self.recorded = case
+
+    def keep_tolerance(self, tolerance):
+        if self.recorded:
+            (self.recorded / "tolerance").write_text(str(tolerance))
 
     def compile_for(self, model, target, *options):
         """The artifact of a model (JSON) for `cpu` or `cuda`."""
@@ -171,8 +175,7 @@ class CudaTest(tool_test.ToolTest):
 
     def compare(self, got, expected, what, tolerance=TOLERANCE):
         self.assertEqual(sorted(got), sorted(expected))
-        if self.recorded:
-            (self.recorded / "tolerance").write_text(str(tolerance))
+        self.keep_tolerance(tolerance)
         for name, values in expected.items():
             self.assertTrue(
                 self.is_close(got[name], values, tolerance),
@@ -198,11 +201,14 @@ class CudaTest(tool_test.ToolTest):
         self.compile(json, path, "--target=cuda", "--emit=kernels", *options)
         return set(re.findall(r"graph.plan = #cuda.(\w+)<", path.read_text()))
 
-    def check_sites(self, model, inputs=None, options=()):
+    def check_sites(self, model, inputs=None, options=(), tolerance=TOLERANCE):
         """Each barrier and wait of the model's kernels is missed, if left out."""
         artifact = self.compile_for(model, "cuda", *options)
-        inputs = inputs or random_inputs(model)
+        self.check_sites_of(artifact, inputs or random_inputs(model), tolerance)
+
+    def check_sites_of(self, artifact, inputs, tolerance=TOLERANCE):
         expected, log = self.outputs_of(artifact, *inputs)
+        self.keep_tolerance(tolerance)
         for settings in MUTATION_SETTINGS:  # With all of them nothing is wrong.
             self.assertFalse(self.differs(artifact, inputs, expected, settings))
         sites = list(sites_of(log))

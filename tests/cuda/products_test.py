@@ -116,9 +116,9 @@ class ProductsTest(cuda_test.CudaTest):
                 self.check(matmul(*sizes), "matmul")
 
     def test_large_tiles(self):
-        self.check(matmul(1100, 1000, 19), "matmul")
-        self.check_large_tiles("matmul.json")
-        self.check(matmul(300, 3200, 36), "matmul")
+        for rows, columns in ((2100, 1000), (1000, 2100)):
+            self.check(matmul(rows, columns, 19), "matmul")
+            self.check_chunks("matmul.json", 264)  # Of 64 × 128, or 128 × 64.
 
     def test_transposed(self):
         for a in (False, True):
@@ -207,15 +207,14 @@ class ProductsTest(cuda_test.CudaTest):
         for b in (False, True):
             layouts = {"prologue": False, "transpose_b": b}
             self.check(half("f16", 1100, 1000, 104, **layouts), "matmul")
-            self.check_large_tiles("half.json")
+            self.check_chunks("half.json", 72)  # Of 128 × 128.
         self.check(half("bf16", 1101, 1010, 33, prologue=False), "matmul")
         self.check_rounded(plain(1100, 1004, 40, transpose_a=True))
 
-    def check_large_tiles(self, name):
-        """The model's product, of 1100 × 1000, is divided into 9 × 8 tiles."""
+    def check_chunks(self, name, chunks):
         text = self.folder / "plan.mlir"
         self.compile(self.folder / name, text, "--target=cuda", "--emit=plan")
-        self.assertIn(" chunks 72 ", text.read_text())
+        self.assertIn(f" chunks {chunks} ", text.read_text())
 
     def test_copied_convolutions(self):
         """Padding is filled with zeros as it is copied."""
@@ -279,13 +278,34 @@ class ProductsTest(cuda_test.CudaTest):
         for a in (False, True):
             model = half("f16", 1100, 1000, 168, (), False, transpose_a=a)
             self.check_level(model, "wgmma")
-            self.check_large_tiles("half.json")
+            self.check_chunks("half.json", 72)  # Of 128 × 128.
         # Two warpgroups, and what is beyond the ends.
         self.check_level(half("bf16", 1101, 1001, 99), "wgmma")
         model = half_conv("f16", (6, 16, 24, 23), (72, 16, 3, 3))
         self.check_level(model, "wgmma")
+        # The plan of a large one, in one that is small enough for all mutations.
         model = half("f16", 280, 520, 170, prologue=False)
-        self.check_sites(model, options=["--cuda-chips=emulated+wgmma"])
+        large = half("f16", 1100, 1000, 170, prologue=False)
+        artifact = self.compile_with_plan_of(model, large, "emulated+wgmma")
+        self.check_sites_of(artifact, cuda_test.random_inputs(model))
+
+    def compile_with_plan_of(self, model, other, chip):
+        """The artifact of a model whose products have the plan of the other's."""
+        texts = []
+        for each in (other, model):
+            path, text = self.folder / "each.json", self.folder / "kernels.mlir"
+            path.write_text(json.dumps(each))
+            options = (f"--cuda-chips={chip}", "--emit=kernels")
+            self.compile(path, text, "--target=cuda", *options)
+            texts.append(text.read_text())
+        plan = re.compile(r"#cuda\.contraction<.*?>(?=, graph\.|\} \{)")
+        planned = plan.search(texts[0])[0]
+        self.assertIn("warpgroups", planned)
+        self.assertNotEqual(plan.search(texts[1])[0], planned)
+        text.write_text(plan.sub(planned, texts[1]))
+        artifact = self.folder / "planned.so"
+        self.compile(text, artifact, "--from=kernels")
+        return artifact
 
     def test_barriers(self):
         """Without one of its barriers a kernel is caught."""
@@ -296,7 +316,7 @@ class ProductsTest(cuda_test.CudaTest):
             half_conv("bf16", (1, 16, 6, 6)),
         )
         for model in models:
-            self.check_sites(model)
+            self.check_sites(model, tolerance=tolerance_for(model))
 
 
 @cuda_test.needs_ptxas

@@ -119,10 +119,10 @@ graph::DispatchOp RowsStrategy::split(DispatchedKernel dispatched,
   int64_t chunks = chunksOf(dispatched.kernel, target);
   if (chunks >= kEnough)
     return {};
-  return splitReduction(
-      dispatched, kLeastElements,
-      {static_cast<int64_t>(llvm::divideCeil(kWanted, chunks)), kLeastReduced,
-       /*ofFirstLoop=*/true});
+  Parts parts{static_cast<int64_t>(llvm::divideCeil(kWanted, chunks)),
+              kLeastReduced, /*ofFirstLoop=*/true};
+  return splitReduction(dispatched, kLeastElements,
+                        [&](linalg::GenericOp) { return parts; });
 }
 
 } // namespace tinh::cpu

@@ -10,9 +10,7 @@
 // per Compute Capability" in NVIDIA's CUDA C++ Programming Guide, FFMA of a
 // multiprocessor those of its "Throughput of Native Arithmetic Instructions".
 // Tensor cores' operations are fused multiplications and additions of dense
-// matrices with sums in f32; of bytes, with sums in i32, they do twice as many
-// as of f16: the data sheets give 130, 624, 250, 242 and 1979 TOPS without
-// sparsity.
+// matrices with sums in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Machine.h"
@@ -30,25 +28,25 @@ static constexpr int64_t kKilo = 1024;
 static constexpr Machine kMachines[] = {
     // "NVIDIA T4 Tensor Core GPU" data sheet; "NVIDIA Turing GPU Architecture"
     // white paper: eight tensor cores of 64 FMA each in a multiprocessor.
-    {"sm_75", "T4", 40, 1.59, 320, 64, 1024, 512, 0, 64 * kKilo, 64 * kKilo,
+    {"sm_75", "T4", 40, 1.59, 320, 64, 512, 0, 64 * kKilo, 64 * kKilo,
      64 * kKilo, 1024},
     // "NVIDIA A100 Tensor Core GPU Architecture" white paper (SXM4, 40 GB):
     // four
     // tensor cores of 256 FMA each.
-    {"sm_80", "A100", 108, 1.41, 1555, 64, 2048, 1024, 512, 164 * kKilo,
-     163 * kKilo, 64 * kKilo, 2048},
+    {"sm_80", "A100", 108, 1.41, 1555, 64, 1024, 512, 164 * kKilo, 163 * kKilo,
+     64 * kKilo, 2048},
     // "NVIDIA A10 Tensor Core GPU" data sheet, 125 and 62.5 TFLOPS; "NVIDIA
     // Ampere GA102 GPU Architecture" white paper.
-    {"sm_86", "A10", 72, 1.695, 600, 128, 1024, 512, 256, 100 * kKilo,
-     99 * kKilo, 64 * kKilo, 1536},
+    {"sm_86", "A10", 72, 1.695, 600, 128, 512, 256, 100 * kKilo, 99 * kKilo,
+     64 * kKilo, 1536},
     // "NVIDIA L4 Tensor Core GPU" data sheet, 121 and 60 TFLOPS without
     // sparsity; "NVIDIA Ada GPU Architecture" white paper.
-    {"sm_89", "L4", 58, 2.04, 300, 128, 1024, 512, 256, 100 * kKilo, 99 * kKilo,
+    {"sm_89", "L4", 58, 2.04, 300, 128, 512, 256, 100 * kKilo, 99 * kKilo,
      64 * kKilo, 1536},
     // "NVIDIA H200 Tensor Core GPU" data sheet; "NVIDIA H100 Tensor Core GPU
     // Architecture" white paper (SXM5): four tensor cores of 512 FMA each. An
     // H100 differs in memory alone, of 3352 GB/s.
-    {"sm_90a", "H200", 132, 1.98, 4800, 128, 4096, 2048, 1024, 228 * kKilo,
+    {"sm_90a", "H200", 132, 1.98, 4800, 128, 2048, 1024, 228 * kKilo,
      227 * kKilo, 64 * kKilo, 2048}};
 
 ArrayRef<Machine> machines() { return kMachines; }

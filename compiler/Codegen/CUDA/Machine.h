@@ -29,8 +29,7 @@ struct Machine {
   double gigahertz;            ///< Of the boost clock.
   double gigabytesPerSecond;   ///< From and to global memory.
   int64_t fmas;                ///< FFMA of a multiprocessor in a cycle.
-  int64_t byteFmas;            ///< The same of bytes by its tensor cores,
-  int64_t halfFmas, tf32Fmas;  ///< and of floats; 0: none.
+  int64_t halfFmas, tf32Fmas;  ///< The same by its tensor cores; 0: none.
   int64_t sharedBytes;         ///< Of a multiprocessor,
   int64_t sharedBytesPerBlock; ///< and at most of one block.
   int64_t registers;           ///< Of a multiprocessor, of 32 bits.
@@ -56,16 +55,46 @@ struct Limits {
 Limits limitsOf(const Target &target);
 
 //===----------------------------------------------------------------------===//
+// What has been measured
+//===----------------------------------------------------------------------===//
+
+/// On an H100, of products of many shapes with each tile
+/// (docs/benchmarks/gpu.md).
+namespace measured {
+/// FFMA, by how many sums a thread has. A warp reads from shared memory what it
+/// multiplies in as many cycles as it has elements of both factors, and
+/// multiplies for a quarter of those of its sums: so much for the efficiency.
+struct FmaRate {
+  double efficiency; ///< Of the multiprocessor's peak, with enough blocks.
+  double waiting;    ///< Cycles that a block takes at least for each depth.
+};
+inline constexpr FmaRate kLargeThread{0.62, 180}, // 8 × 8
+    kThread{0.58, 103},                           // 8 × 4
+    kSmallThread{0.44, 76};                       // 4 × 4
+/// Tensor cores, by the smaller side of a tile: cycles for 64 bytes of the
+/// depth, of f16. A step of bytes or tf32 takes as many instructions, of the
+/// same rate.
+struct TensorCoreRate {
+  double multiplying; ///< Of each block, with enough of them.
+  double waiting;     ///< That a block takes at least.
+};
+inline constexpr TensorCoreRate kLargeTile{470, 730}, // 128
+    kTile{245, 410},                                  // 64
+    kSmallTile{130, 375};                             // 32
+/// Cycles from the end of a kernel to that of a small one that reads what it
+/// has written.
+inline constexpr double kNextKernel = 5400;
+} // namespace measured
+
+//===----------------------------------------------------------------------===//
 // What nobody has measured
 //===----------------------------------------------------------------------===//
 
-/// Guesses, of the order of what is said of other code: no GPU has run this
-/// one. They rank plans and tell no times.
+/// Guesses, of the order of what is said of other code. They rank plans and
+/// tell no times.
 namespace guess {
-/// How much of its peak a multiprocessor reaches with tiles of 128, 64 and 32
-/// rows and columns: the larger they are, the fewer loads a product costs.
-inline constexpr double kLargeTile = 1, kTile = 0.7, kSmallTile = 0.35;
-/// The same with blocks of 128, 64 and 32 queries of attention.
+/// How much of its peak a multiprocessor reaches with blocks of 128, 64 and 32
+/// queries of attention: the more they are, the fewer loads a product costs.
 inline constexpr double kManyQueries = 1, kQueries = 0.8, kFewQueries = 0.5;
 /// The same with products in kernels of their own; and how many FFMA a
 /// multiprocessor does while three of these start, and while a score is written

@@ -263,21 +263,38 @@ static Value combineParts(OpBuilder &b, linalg::GenericOp op, Value parts) {
       .getResult(0);
 }
 
-graph::DispatchOp dispatchParts(DispatchedKernel dispatched,
-                                linalg::GenericOp op, ArrayRef<unsigned> loops,
-                                const Parts &parts) {
-  int64_t count = 1, most = reducedElements(op) / parts.leastReduced;
-  unsigned split = 0;
+namespace {
+struct DividedLoop {
+  unsigned loop;
+  int64_t parts;
+};
+} // namespace
+
+static DividedLoop chooseLoop(linalg::GenericOp op, ArrayRef<unsigned> loops,
+                              const Parts &parts) {
+  DividedLoop best{0, 1};
+  int64_t most = reducedElements(op) / parts.leastReduced;
   for (unsigned loop : loops) {
     int64_t extent = op.getStaticLoopRanges()[loop];
     int64_t found = countParts(extent, parts.wanted, most);
-    if (found <= count || !isDivisible(op, loop))
+    if (found <= best.parts || !isDivisible(op, loop))
       continue;
-    count = found;
-    split = loop;
+    best = {loop, found};
     if (parts.ofFirstLoop)
       break;
   }
+  return best;
+}
+
+int64_t countParts(linalg::GenericOp op, ArrayRef<unsigned> loops,
+                   const Parts &parts) {
+  return chooseLoop(op, loops, parts).parts;
+}
+
+graph::DispatchOp dispatchParts(DispatchedKernel dispatched,
+                                linalg::GenericOp op, ArrayRef<unsigned> loops,
+                                const Parts &parts) {
+  auto [split, count] = chooseLoop(op, loops, parts);
   if (count == 1)
     return {};
   OpBuilder b(op);
@@ -296,8 +313,9 @@ bool combinesElements(linalg::GenericOp op) {
   return matchCombiner(op) && !matchScan(op) && !readsMore.wasInterrupted();
 }
 
-graph::DispatchOp splitReduction(DispatchedKernel dispatched,
-                                 int64_t leastElements, const Parts &parts) {
+graph::DispatchOp
+splitReduction(DispatchedKernel dispatched, int64_t leastElements,
+               function_ref<Parts(linalg::GenericOp)> partsOf) {
   func::FuncOp kernel = dispatched.kernel;
   for (auto op : kernel.getOps<linalg::GenericOp>()) {
     if (ShapedType::getNumElements(op.getStaticLoopRanges()) < leastElements ||
@@ -305,7 +323,7 @@ graph::DispatchOp splitReduction(DispatchedKernel dispatched,
       continue;
     SmallVector<unsigned> loops;
     op.getReductionDims(loops);
-    if (auto split = dispatchParts(dispatched, op, loops, parts))
+    if (auto split = dispatchParts(dispatched, op, loops, partsOf(op)))
       return split;
   }
   return {};

@@ -67,6 +67,9 @@ struct Parts {
   bool ofFirstLoop = false;
 };
 
+/// How many parts there would be, of one of `loops`; 1 if none can be divided.
+int64_t countParts(mlir::linalg::GenericOp op, llvm::ArrayRef<unsigned> loops,
+                   const Parts &parts);
 /// Lets a dispatch of its own compute parts of the reduction `op`, of one of
 /// `loops`; null if none can be divided.
 graph::DispatchOp dispatchParts(DispatchedKernel dispatched,
@@ -76,8 +79,9 @@ graph::DispatchOp dispatchParts(DispatchedKernel dispatched,
 
 /// The same of the first reduction of the kernel that goes through so many
 /// elements, if nothing after it does; null if there is none.
-graph::DispatchOp splitReduction(DispatchedKernel dispatched,
-                                 int64_t leastElements, const Parts &parts);
+graph::DispatchOp
+splitReduction(DispatchedKernel dispatched, int64_t leastElements,
+               llvm::function_ref<Parts(mlir::linalg::GenericOp)> partsOf);
 
 } // namespace tinh::codegen
 

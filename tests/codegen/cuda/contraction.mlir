@@ -1,11 +1,12 @@
 // RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels | FileCheck %s --check-prefix=CHOSEN
 // RUN: graph-opt %s --lay-out-weights --choose-strategies --divide-kernels --emit-kernels --canonicalize --cse | FileCheck %s
 
-// A product in tiles: 64 × 64 sums of a block fill the GPU better than 128 × 128.
+// A product in tiles: 64 × 64 sums of a block fill the GPU better than 128 × 128,
+// and two such blocks on a multiprocessor multiply while others wait.
 // CHOSEN:      func.func private @matmul_add_0
 // CHOSEN-SAME:   graph.chunks = 256 : i64
-// CHOSEN-SAME:   graph.plan = #cuda.contraction<tile = [64, 64], thread = [4, 4], depth = 16, loads = [4, 4], stores = 4>
-// CHOSEN-SAME:   graph.scratch = 17408 : i64, graph.threads = 256 : i64
+// CHOSEN-SAME:   graph.plan = #cuda.contraction<tile = [64, 64], thread = [8, 4], depth = 16, loads = [4, 4], stores = 4>
+// CHOSEN-SAME:   graph.scratch = 17408 : i64, graph.threads = 128 : i64
 
 // The sum of 4096 products for each of 32 × 32 elements is computed in parts.
 // CHOSEN:      func.func private @matmul_1_parts(%{{.*}}: tensor<32x4096xf32>, %{{.*}}: tensor<4096x32xf32>) -> tensor<[[PARTS:[0-9]+]]x32x32xf32>

@@ -1,10 +1,12 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-weights --choose-strategies --merge-kernels | FileCheck %s
 
 // Few queries of few heads are computed by kernels of their own. These do not
-// say that they were attention: the softmax is the same kernel as any other.
+// say that they were attention: the softmax is the same kernel as any other, and
+// a product in parts if it has few blocks.
 // CHECK: %[[SCORES:.*]] = graph.dispatch @attention_0_product(%arg0, %arg1)
 // CHECK: %[[WEIGHTS:.*]] = graph.dispatch @[[SOFTMAX:.*]](%[[SCORES]])
-// CHECK: graph.dispatch @attention_0(%arg2, %[[WEIGHTS]])
+// CHECK: %[[PARTS:.*]] = graph.dispatch @attention_0_parts(%arg2, %[[WEIGHTS]])
+// CHECK: graph.dispatch @attention_0(%[[PARTS]])
 // CHECK: graph.dispatch @[[SOFTMAX]](%arg3)
 // CHECK-NOT: origin.op
 module attributes {graph.cpu = "x86-64-v4", graph.cuda = ["sm_80"]} {

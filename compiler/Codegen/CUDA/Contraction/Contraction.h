@@ -57,8 +57,8 @@ bool isWorthTiles(mlir::func::FuncOp kernel);
 /// of other reductions, or the product itself; null if it changed nothing.
 graph::DispatchOp splitChain(DispatchedKernel dispatched);
 
-/// Lets a kernel of its own compute parts of the product in the kernel, if it
-/// has too few blocks; null if it has enough.
+/// Lets a kernel of its own compute parts of the product in the kernel, if that
+/// takes less time; null if not.
 graph::DispatchOp splitProduct(DispatchedKernel dispatched,
                                const Target &target);
 /// Copies the factors for which that pays.
@@ -72,6 +72,9 @@ struct Tiles {
 Tiles tilesOf(const Product &p, ContractionPlanAttr plan);
 /// The cheapest plan, whether or not tiles pay.
 ContractionPlanAttr planTiles(const Product &p, const Target &target);
+/// Cycles of the product, if parts of its sum, of the same depth, are added up
+/// by a kernel of their own.
+double costInParts(const Product &p, const Target &target, int64_t parts);
 
 //===----------------------------------------------------------------------===//
 // What plans go by

@@ -32,6 +32,13 @@ Tile tileOf(ContractionPlanAttr plan) {
 //===----------------------------------------------------------------------===//
 
 static ArrayRef<Tile> tilesFor(const Product &p, const Target &target) {
+  // The smallest first: one that is not full may take as long. With 128 × 128
+  // sums a block would multiply no faster than with half of them.
+  static constexpr Tile kFloats[] = {{32, 32, 4, 4},
+                                     {32, 64, 4, 4},
+                                     {64, 64, 8, 4},
+                                     {64, 128, 8, 8},
+                                     {128, 64, 8, 8}};
   static constexpr Tile kScalar[] = {
       {128, 128, 8, 8}, {64, 64, 4, 4}, {32, 32, 4, 4}};
   // Sums of 64 × 64 of a warp reuse most of what it reads. They leave no
@@ -40,6 +47,8 @@ static ArrayRef<Tile> tilesFor(const Product &p, const Target &target) {
       {128, 128, 16, 8}, {64, 64, 8, 4}, {32, 32, 4, 4}};
   if (p.element().isF64())
     return ArrayRef(kScalar).drop_front(); // Too many registers.
+  if (p.element().isF32() && !p.takesTensorCores(target))
+    return kFloats;
   bool copied = cuda::copyBytes(p.left) && cuda::copyBytes(p.right);
   return copied && p.takesTensorCores(target) ? ArrayRef(kCopied)
                                               : ArrayRef(kScalar);
@@ -79,7 +88,8 @@ static ContractionPlanAttr planWith(const Product &p, const Tile &tile,
   constexpr int64_t kStages = 4;
   MLIRContext *context = p.result.getContext();
   // Of bytes that one instruction multiplies four of.
-  int64_t depth = (tile.rows < 128 ? 16 : 8) * (p.isOfBytes() ? 4 : 1);
+  bool isLarge = std::max(tile.rows, tile.columns) >= 128;
+  int64_t depth = (isLarge ? 8 : 16) * (p.isOfBytes() ? 4 : 1);
   int64_t loads[] = {
       loadWidth(p, p.left, tile.rows * depth, tile.threads()),
       loadWidth(p, p.right, tile.columns * depth, tile.threads())};
@@ -87,7 +97,10 @@ static ContractionPlanAttr planWith(const Product &p, const Tile &tile,
   WarpgroupsAttr warpgroups;
   if (p.takesTensorCores(target))
     tensor = planTensorCores(p, tile);
-  if (tensor && target.usesWarpgroups() && takesWarpgroups(p, tile))
+  // Those of smaller tiles wait longer for each step than warps do.
+  constexpr int64_t kLeastSide = 128;
+  if (tensor && target.usesWarpgroups() && takesWarpgroups(p, tile) &&
+      std::min(tile.rows, tile.columns) >= kLeastSide)
     warpgroups =
         WarpgroupsAttr::get(context, kStages, tensorStores(p, tile.columns));
   auto list = [&](ArrayRef<int64_t> values) {
@@ -137,37 +150,65 @@ ContractionStrategy::plans(const Product &p, const Target &target) {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// How much of its peak a multiprocessor reaches with the tile.
-static double efficiencyOf(ContractionPlanAttr plan) {
+/// Cycles for each of the depth with so many blocks on a multiprocessor, one of
+/// which multiplies while another one waits.
+static double cyclesOfTensorCores(const Product &p, ContractionPlanAttr plan,
+                                  double blocks) {
   int64_t side = std::min(plan.getTileRows(), plan.getTileColumns());
-  return side >= 128  ? guess::kLargeTile
-         : side >= 64 ? guess::kTile
-                      : guess::kSmallTile;
+  const measured::TensorCoreRate &rate = side >= 128  ? measured::kLargeTile
+                                         : side >= 64 ? measured::kTile
+                                                      : measured::kSmallTile;
+  return std::max(blocks * rate.multiplying, rate.waiting) * bytesOf(p) /
+         kStepBytes;
 }
 
-/// One rule: waves of blocks, times what each of them multiplies, over the part
-/// of the peak that it reaches.
+static double cyclesOfFloats(ContractionPlanAttr plan, double blocks) {
+  int64_t ofThread = plan.getThread()[0] * plan.getThread()[1];
+  const measured::FmaRate &rate = ofThread >= 64   ? measured::kLargeThread
+                                  : ofThread >= 32 ? measured::kThread
+                                                   : measured::kSmallThread;
+  double sums = blocks * plan.getTileRows() * plan.getTileColumns();
+  return std::max(sums / rate.efficiency / plannedMachine().fmas, rate.waiting);
+}
+
+/// Cycles of a product whose sum is in so many parts.
+static double cyclesInParts(const Product &p, ContractionPlanAttr plan,
+                            int64_t parts) {
+  double blocks = llvm::divideCeil(tilesOf(p, plan).blocks() * parts,
+                                   plannedMachine().multiprocessors);
+  double depth = llvm::divideCeil(p.extentOf(p.depth), parts);
+  double each = plan.getTensorCores() ? cyclesOfTensorCores(p, plan, blocks)
+                                      : cyclesOfFloats(plan, blocks);
+  return guess::kLoad + depth * each;
+}
+
 double ContractionStrategy::cost(const Product &p, ContractionPlanAttr plan,
-                                 const Target &target) {
-  const Machine &machine = plannedMachine();
-  double waves =
-      llvm::divideCeil(tilesOf(p, plan).blocks(), machine.multiprocessors);
-  double sums =
-      waves * plan.getTileRows() * plan.getTileColumns() / efficiencyOf(plan);
-  int64_t rate = machine.fmas;
-  if (plan.getTensorCores())
-    rate = p.isOfBytes()     ? machine.byteFmas
-           : bytesOf(p) == 2 ? machine.halfFmas
-                             : machine.tf32Fmas;
-  return guess::kLoad + sums * p.extentOf(p.depth) / rate;
+                                 const Target &) {
+  return cyclesInParts(p, plan, 1);
+}
+
+static ContractionPlanAttr planInParts(const Product &p, const Target &target,
+                                       int64_t parts) {
+  SmallVector<ContractionPlanAttr> plans = allPlans(p, target);
+  return *llvm::min_element(plans, [&](auto x, auto y) {
+    return cyclesInParts(p, x, parts) < cyclesInParts(p, y, parts);
+  });
 }
 
 ContractionPlanAttr planTiles(const Product &p, const Target &target) {
-  SmallVector<ContractionPlanAttr> plans = allPlans(p, target);
-  return *llvm::min_element(plans, [&](auto x, auto y) {
-    return ContractionStrategy::cost(p, x, target) <
-           ContractionStrategy::cost(p, y, target);
-  });
+  return planInParts(p, target, 1);
+}
+
+double costInParts(const Product &p, const Target &target, int64_t parts) {
+  double cycles = cyclesInParts(p, planInParts(p, target, parts), parts);
+  if (parts == 1)
+    return cycles;
+  // Another kernel reads what this one writes.
+  constexpr int64_t kSumBytes = 4;
+  double sums = p.extentOf(p.left.loops) * p.extentOf(p.right.loops) *
+                p.extentOf(p.batch);
+  return cycles + measured::kNextKernel +
+         2 * parts * sums * kSumBytes / plannedMachine().bytesPerCycle();
 }
 
 //===----------------------------------------------------------------------===//

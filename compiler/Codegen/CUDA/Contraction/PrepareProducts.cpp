@@ -9,14 +9,13 @@
 // Before products are divided into blocks, kernels of their own do two things
 // for them. A small result of a long sum, such as the gradient of weights, has
 // too few blocks for a GPU: parts of the sum are computed like a batch, and
-// added by what remains of the kernel. A factor whose elements do not lie side
-// by side as blocks load them, such as the weights of a convolution, is copied
-// to where they do: in @init if it is constant.
+// added by what remains of the kernel, if that takes less time. A factor whose
+// elements do not lie side by side as blocks load them, such as the weights of
+// a convolution, is copied to where they do: in @init if it is constant.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Contraction/Contraction.h"
 #include "compiler/Codegen/CUDA/Library/Libraries.h"
-#include "compiler/Codegen/CUDA/Machine.h"
 #include "compiler/Codegen/Kernel/Conversions.h"
 #include "compiler/Codegen/Kernel/Split.h"
 
@@ -34,17 +33,23 @@ namespace tinh::cuda {
 
 graph::DispatchOp splitProduct(DispatchedKernel dispatched,
                                const Target &target) {
-  constexpr int64_t kLeastDepth = 256;
+  constexpr int64_t kLeastDepth = 64, kMostParts = 128;
+  constexpr double kWorth = 0.9; // Less gains nothing for the memory.
   auto p = ContractionStrategy::match(dispatched.kernel);
   linalg::GenericOp op = onlyReduction(dispatched.kernel);
   if (!p || !isWorthTiles(*p) || !matchCombiner(op))
     return {};
-  int64_t blocks = tilesOf(*p, planTiles(*p, target)).blocks();
-  int64_t enough = plannedMachine().multiprocessors;
-  if (blocks * 2 > enough)
-    return {};
-  int64_t wanted = llvm::divideCeil(enough, blocks);
-  return dispatchParts(dispatched, op, p->depth, {wanted, kLeastDepth});
+  int64_t best = 1;
+  double least = kWorth * costInParts(*p, target, 1);
+  for (int64_t wanted = 2; wanted <= kMostParts; ++wanted) {
+    int64_t parts = countParts(op, p->depth, {wanted, kLeastDepth});
+    double cost = costInParts(*p, target, parts);
+    if (parts >= wanted && cost < least) {
+      best = wanted;
+      least = cost;
+    }
+  }
+  return dispatchParts(dispatched, op, p->depth, {best, kLeastDepth});
 }
 
 //===----------------------------------------------------------------------===//

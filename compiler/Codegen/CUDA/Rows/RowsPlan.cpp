@@ -117,7 +117,7 @@ RowsPlanAttr planRows(const RowsKernel &rows) {
 }
 
 bool isWorthTeams(func::FuncOp kernel) {
-  constexpr int64_t kLongReduction = 64;
+  constexpr int64_t kLongReduction = 32;
   auto rows = RowsStrategy::match(kernel);
   if (!rows)
     return false;

@@ -27,8 +27,8 @@ using namespace mlir;
 namespace tinh::cuda {
 
 /// Blocks that are better than another kernel, and how many there should be
-/// else.
-static constexpr int64_t kEnoughBlocks = 16, kWantedBlocks = 512;
+/// else: two for each multiprocessor.
+static constexpr int64_t kEnoughBlocks = 16, kWantedBlocks = 264;
 /// Elements that one block reads in less time than a kernel takes to start, and
 /// so many that it takes longer than starting two.
 static constexpr int64_t kMuch = 1 << 15, kTooMuch = 1 << 17;
@@ -59,16 +59,31 @@ static graph::DispatchOp splitRowsStage(DispatchedKernel dispatched) {
   return splitStage(dispatched, reductions, isWorth);
 }
 
+/// Parts that give a GPU enough blocks, which have enough to do: a block has a
+/// row, or a few vectors of columns.
+static Parts partsOf(linalg::GenericOp op, int64_t blocks) {
+  constexpr int64_t kLeastReduced = 16, kLeastOfBlock = 1 << 13,
+                    kColumns = kWarp * 4;
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  int64_t results = type.getNumElements(),
+          elements = ShapedType::getNumElements(op.getStaticLoopRanges());
+  if (!reducesLanes(op))
+    results = llvm::divideCeil(results, kColumns);
+  blocks = std::max(blocks, results);
+  int64_t wanted = llvm::divideCeil(kWantedBlocks, blocks);
+  return {std::min(wanted, elements / (blocks * kLeastOfBlock)), kLeastReduced};
+}
+
 /// Lets a kernel of its own compute the parts of a reduction.
 static graph::DispatchOp splitLongRows(DispatchedKernel dispatched) {
   func::FuncOp kernel = dispatched.kernel;
-  constexpr int64_t kLeastReduced = 1024;
   int64_t blocks = blocksOf(kernel).value_or(1);
   if (blocks >= plannedMachine().multiprocessors ||
       (blocks >= kEnoughBlocks && largestValue(kernel) / blocks < kTooMuch))
     return {};
-  int64_t wanted = llvm::divideCeil(kWantedBlocks, blocks);
-  return splitReduction(dispatched, kMuch, {wanted, kLeastReduced});
+  return splitReduction(dispatched, kMuch, [&](linalg::GenericOp op) {
+    return partsOf(op, blocks);
+  });
 }
 
 //===----------------------------------------------------------------------===//
