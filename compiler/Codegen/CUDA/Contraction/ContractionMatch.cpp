@@ -68,6 +68,24 @@ static void sortDepth(Product &p) {
   }
 }
 
+/// Sorts the rows' or the columns' loops as their factor has them in memory, if
+/// only so elements lie side by side for those that load them, and not for those
+/// that store the gradient of a filter. Below that depth the stores cost as much
+/// (docs/benchmarks/gpu.md).
+static void sortLines(Product &p, Factor &factor) {
+  constexpr int64_t kLongDepth = 1024;
+  if (!factor.access || factor.loops.empty() || factor.alongDepth ||
+      p.hasColumnVectors(2) || p.extentOf(p.depth) < kLongDepth)
+    return;
+  ArrayRef<int64_t> steps = factor.access->steps;
+  auto isDense = [&](unsigned loop) { return steps[loop] == 1; };
+  if (isDense(factor.loops.back()) || llvm::none_of(factor.loops, isDense))
+    return;
+  llvm::stable_sort(factor.loops, [&](unsigned x, unsigned y) {
+    return std::abs(steps[x]) > std::abs(steps[y]);
+  });
+}
+
 /// Whether the first factor alone is indexed by the last of these loops: it has
 /// the columns then, so that stores are contiguous along these.
 static bool hasColumnsFirst(linalg::GenericOp op) {
@@ -109,8 +127,12 @@ Match<Product> ContractionStrategy::match(func::FuncOp kernel) {
   if (!output.isProjectedPermutation())
     return NoMatch{"has a result that is not indexed by single loops"};
   auto p = describeProduct(*op, /*right=*/hasColumnsFirst(*op) ? 0 : 1);
-  if (p)
-    p->result = result;
+  if (!p)
+    return p;
+  p->result = result;
+  for (Factor *factor : {&p->left, &p->right})
+    sortLines(*p, *factor);
+  p->findVectors();
   return p;
 }
 
