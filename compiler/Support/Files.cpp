@@ -103,6 +103,8 @@ Expected<MutableArrayRef<char>> PendingFile::map(uint64_t size) {
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED)
     return fail(errno);
+  // What maps the file next finds the huge pages, if there are some for files.
+  ::madvise(memory, size, MADV_HUGEPAGE);
   bytes = {static_cast<char *>(memory), size};
   return bytes;
 }

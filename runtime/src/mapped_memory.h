@@ -57,7 +57,8 @@ public:
   /// enough to fill some. Throws OUT_OF_MEMORY.
   static MappedMemory anonymous(uint64_t size);
 
-  /// `size` bytes of `file` at `offset`, read-only. Throws IO_ERROR.
+  /// `size` bytes of `file` at `offset`, read-only; advised to use huge pages,
+  /// which takes a kernel that has some for files. Throws IO_ERROR.
   static MappedMemory of_file(const File &file, uint64_t offset, uint64_t size,
                               const std::string &path);
 
