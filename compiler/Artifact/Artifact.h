@@ -67,6 +67,7 @@ struct Step {
   std::vector<tinh_buffer_ref_t> buffers;
   std::vector<tinh_stride_t> strides;
   std::string label;
+  bool alone = false; // Of a loop.
 };
 
 struct Function {

@@ -65,6 +65,7 @@ struct PlannedStep {
   mlir::func::FuncOp kernel;
   llvm::SmallVector<Operand> reads, writes;
   std::optional<int64_t> length; ///< Of a loop.
+  bool alone = false;            ///< The same: planning::Control::alone.
 };
 
 /// The arenas of the problem, each in the memory of a device.
@@ -80,6 +81,8 @@ public:
 
   /// Finds steps and problem; fails after a diagnostic.
   mlir::LogicalResult run();
+  /// Puts loops next to each other (planning::gatherLoops).
+  void gatherLoops();
 
   std::vector<PlannedStep> steps;
   planning::Problem problem;
@@ -128,6 +131,7 @@ private:
   void beginLoop(mlir::Location location, std::optional<int64_t> length,
                  mlir::Value count);
   void endLoop(mlir::Location location);
+  bool isOnePiece(const PlannedStep &step) const;
 
   mlir::func::FuncOp function;
   const Devices &devices;

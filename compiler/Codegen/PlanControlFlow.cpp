@@ -25,6 +25,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/FunctionPlanner.h"
+#include "compiler/Planning/SideBySide.h"
+#include "tinh/artifact.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -217,6 +219,27 @@ LogicalResult FunctionPlanner::addIf(graph::IfOp op) {
 // while, scan
 //===----------------------------------------------------------------------===//
 
+/// Whether the step is the CPU's and has nothing to divide.
+bool FunctionPlanner::isOnePiece(const PlannedStep &step) const {
+  auto isLarge = [&](const Operand &operand) {
+    return operand.rows.span() > static_cast<int64_t>(TINH_COPY_SHARE);
+  };
+  auto isOnGpu = [&](const Operand &operand) { return isOnCuda(operand); };
+  if (llvm::any_of(step.reads, isOnGpu) || llvm::any_of(step.writes, isOnGpu))
+    return false;
+  switch (step.kind) {
+  case Kind::Dispatch:
+    return !graph::isOnCuda(step.kernel) &&
+           step.kernel->getAttrOfType<IntegerAttr>(graph::names::kChunks)
+                   .getInt() == 1;
+  case Kind::Copy:
+  case Kind::Zero:
+    return llvm::none_of(step.writes, isLarge);
+  default:
+    return true;
+  }
+}
+
 void FunctionPlanner::beginLoop(Location location,
                                 std::optional<int64_t> length, Value count) {
   PlannedStep step{Kind::Loop, location, {}, {}, {}, length};
@@ -231,8 +254,18 @@ void FunctionPlanner::endLoop(Location location) {
   control.kind = planning::Control::Kind::Loop;
   control.first = loops.pop_back_val();
   control.last = steps.size();
+  control.alone = steps[control.first].alone = llvm::all_of(
+      ArrayRef(steps).drop_front(control.first),
+      [&](const PlannedStep &step) { return isOnePiece(step); });
   addStep({Kind::EndLoop, location, {}, {}, {}, {}});
   problem.controls.push_back(control);
+}
+
+void FunctionPlanner::gatherLoops() {
+  std::vector<PlannedStep> gathered;
+  for (uint32_t step : planning::gatherLoops(problem))
+    gathered.push_back(std::move(steps[step]));
+  steps = std::move(gathered);
 }
 
 /// Carried values lie where the results do.

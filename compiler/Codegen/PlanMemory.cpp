@@ -161,7 +161,8 @@ void FunctionBuilder::createStep(const PlannedStep &step, Value after) {
     return create(plan::LoopOp(), after,
                   step.length ? builder.getI64IntegerAttr(*step.length)
                               : IntegerAttr(),
-                  step.reads.empty() ? plan::BufferAttr() : read());
+                  step.reads.empty() ? plan::BufferAttr() : read(),
+                  step.alone);
   case Kind::Leave:
     return create(plan::LeaveOp(), after, read());
   case Kind::EndLoop:
@@ -279,6 +280,7 @@ static LogicalResult planFunction(func::FuncOp function,
   FunctionPlanner planner(function, devices);
   if (failed(planner.run()))
     return failure();
+  planner.gatherLoops();
   planning::Plan planned = planning::planMemory(planner.problem);
   FunctionBuilder(function, planner, planned).create();
   function.erase();

@@ -254,6 +254,7 @@ artifact::Step Describer::describeStep(Operation &op) {
                                  ->getLoc());
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
+    step.alone = loop.getAlone();
   } else if (isa<plan::CopyOp, plan::ZeroOp>(op)) {
     step.size = access.writes[0].getSize();
     step.label = step.opcode == TINH_OP_COPY ? "copy" : "zero";

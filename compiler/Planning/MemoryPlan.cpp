@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Planning/MemoryPlan.h"
 
+#include "compiler/Planning/SideBySide.h"
+
 #include <algorithm>
 #include <map>
 
@@ -208,6 +210,7 @@ private:
       index[b] = static_cast<uint32_t>(placed.size());
       placed.push_back(lives[b]);
     }
+    keepLoopsApart(schedule, problem.controls, options, placed);
     sizes.lowerBoundSize =
         liveLowerBound(placed, problem.steps.size(), options.alignment);
     ArenaPlan planned = planArena(placed, schedule, options, problem.controls);

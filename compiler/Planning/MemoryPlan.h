@@ -57,7 +57,8 @@ struct ArenaSizes {
   /// The sum of all buffers that are no parts, had each its own memory.
   uint64_t unplannedSize = 0;
   /// The most that is live during one step. What a loop uses and other steps
-  /// before or after it do, too, is live in all of the loop.
+  /// before or after it do, too, is live in all of the loop, and what one of
+  /// several loops side by side uses maybe in all of them (SideBySide.h).
   uint64_t lowerBoundSize = 0;
 };
 

@@ -16,9 +16,29 @@
 
 namespace tinh::planning {
 
+Schedule::Schedule(size_t numSteps, const std::vector<Control> &controls)
+    : finishedBefore(numSteps, -1) {
+  std::vector<Unit> found(numSteps);
+  for (uint32_t i = 0; i < numSteps; ++i)
+    found[i] = {i, i};
+  bool any = false;
+  for (const Control &loop : controls) { // The outer one comes later.
+    if (loop.kind != Control::Kind::Loop || !loop.alone)
+      continue;
+    std::fill(found.begin() + loop.first, found.begin() + loop.last + 1,
+              Unit{loop.first, loop.last});
+    any = true;
+  }
+  if (any)
+    units = std::make_shared<const std::vector<Unit>>(std::move(found));
+}
+
 void Schedule::order(uint32_t a, uint32_t b) {
-  int32_t last = static_cast<int32_t>(a);
-  for (size_t i = b; i < finishedBefore.size() && finishedBefore[i] < last; ++i)
+  if (unit(a) == unit(b))
+    return;
+  int32_t last = static_cast<int32_t>(unit(a).last);
+  for (size_t i = unit(b).first;
+       i < finishedBefore.size() && finishedBefore[i] < last; ++i)
     finishedBefore[i] = last;
 }
 
@@ -67,13 +87,24 @@ struct Latest {
   }
 };
 
+/// All that the steps of a unit read and write.
+Accesses accessesOf(const std::vector<Accesses> &steps, Schedule::Unit unit) {
+  Accesses all;
+  for (uint32_t i = unit.first; i <= unit.last; ++i) {
+    const Accesses &step = steps[i];
+    all.reads.insert(all.reads.end(), step.reads.begin(), step.reads.end());
+    all.writes.insert(all.writes.end(), step.writes.begin(), step.writes.end());
+  }
+  return all;
+}
+
 } // namespace
 
 Schedule scheduleByAccesses(const std::vector<Accesses> &steps,
                             size_t numBuffers,
                             const std::vector<Control> &controls) {
   using Kind = Control::Kind;
-  Schedule schedule(steps.size());
+  Schedule schedule(steps.size(), controls);
   Latest latest(numBuffers);
   // What held where branches began and, later, at the end of their first steps.
   std::map<uint32_t, Latest> before, inThen;
@@ -85,10 +116,19 @@ Schedule scheduleByAccesses(const std::vector<Accesses> &steps,
       ends[control.last] = &control;
     }
   }
+  auto add = [&](const Accesses &accesses, Schedule::Unit unit) {
+    if (int32_t last = latest.before(accesses); last >= 0)
+      schedule.order(static_cast<uint32_t>(last), unit.first);
+    latest.add(accesses, unit.last);
+  };
   for (uint32_t i = 0; i < steps.size(); ++i) {
-    if (int32_t last = latest.before(steps[i]); last >= 0)
-      schedule.order(static_cast<uint32_t>(last), i);
-    latest.add(steps[i], i);
+    Schedule::Unit unit = schedule.unit(i);
+    if (unit.last > i) {
+      add(accessesOf(steps, unit), unit);
+      i = unit.last;
+      continue;
+    }
+    add(steps[i], unit);
     if (auto control = begins.find(i); control != begins.end()) {
       if (control->second->kind == Kind::Loop)
         schedule.order(i, i + 1);

@@ -413,6 +413,10 @@ def Plan_LoopOp : Plan_StepOp<"loop"> {
     many as the 8 bytes of `count` say, as a signed integer, if these are less.
     Without `length` only `plan.leave` ends the loop.
 
+    If it is `alone`, one worker does all steps of the loop, none of which is
+    divided or a GPU's: to all others it is one step. Those in it are `after`
+    nothing, they follow each other.
+
     Example, the running sums of the rows of a tensor:
     ```mlir
     %0 = plan.zero arena[0 to 64]
@@ -425,10 +429,10 @@ def Plan_LoopOp : Plan_StepOp<"loop"> {
     ```
   }];
   let arguments = (ins Optional<Plan_Step>:$after, OptionalAttr<I64Attr>:$length,
-                       OptionalAttr<Plan_BufferAttr>:$count);
+                       OptionalAttr<Plan_BufferAttr>:$count, UnitAttr:$alone);
   let assemblyFormat = [{
     (`after` $after^)? (`length` $length^)? (`count` custom<Buffer>($count)^)?
-    attr-dict
+    (`alone` $alone^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -13,11 +13,13 @@
 //
 // Steps are looked at once, in their order. That is enough for loops: all steps
 // of an iteration are finished when the next one starts, and what the first
-// iteration reads has been written before or in it.
+// iteration reads has been written before or in it. A loop that one worker does
+// alone begins before all earlier steps are finished, as any step does.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
+#include "dialects/plan/Spaces.h"
 
 using namespace mlir;
 using namespace tinh;
@@ -47,20 +49,20 @@ struct Step {
 
 class Verifier {
 public:
-  explicit Verifier(FunctionOp function) : function(function) {}
+  explicit Verifier(FunctionOp function)
+      : function(function), spaces(function) {}
   LogicalResult run();
 
 private:
-  LogicalResult verifyVariables();
-  bool isOnDevice(BufferAttr buffer);
   LogicalResult verifyDevices(const Step &step);
-  std::optional<int64_t> spaceSize(BufferAttr buffer);
   LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
   LogicalResult verifyWritable(Operation &step, BufferAttr buffer);
   bool mayMeet(BufferAttr a, BufferAttr b);
   LogicalResult verifyOperands(const Step &step);
+  std::optional<size_t> aloneSince();
+  LogicalResult verifyAlone(const Step &step);
   LogicalResult verifyRaces(const Step &step);
   LogicalResult verifyAccesses(const Step &step);
   LogicalResult verifyNesting(Operation &op);
@@ -72,12 +74,7 @@ private:
   SmallVector<BufferAttr> takeWritten(size_t from);
 
   FunctionOp function;
-  std::map<int64_t, int64_t> weightEnds; // By where the weight begins.
-  /// The inputs and outputs that are variables which the function changes, and
-  /// the outputs' inputs, where they lie.
-  llvm::SmallDenseSet<int64_t> changed;
-  llvm::SmallDenseMap<int64_t, int64_t> inputOf;
-  llvm::SmallDenseSet<StringAttr> onDevice; // Variables that are.
+  Spaces spaces;
   DenseMap<Operation *, int64_t> numbers;
   std::vector<Step> steps;
   std::vector<Open> open;
@@ -92,37 +89,8 @@ private:
 // Variables
 //===----------------------------------------------------------------------===//
 
-LogicalResult Verifier::verifyVariables() {
-  llvm::StringMap<int64_t> inputs;
-  auto input = [&](int64_t i) {
-    return cast<TensorAttr>(function.getInputs()[i]);
-  };
-  for (int64_t i = 0; i < static_cast<int64_t>(function.getInputs().size());
-       ++i)
-    if (input(i).getVariable() &&
-        !inputs.try_emplace(input(i).getName(), i).second)
-      return function.emitOpError()
-             << "has variable " << input(i).getName() << " twice as an input";
-  for (auto [i, attribute] : llvm::enumerate(function.getOutputs())) {
-    auto output = cast<TensorAttr>(attribute);
-    if (!output.getVariable())
-      continue;
-    auto found = inputs.find(output.getName());
-    if (found == inputs.end() ||
-        input(found->second).getType() != output.getType())
-      return function.emitOpError()
-             << "output " << i << " is variable " << output.getName()
-             << ", but no input of its type is";
-    inputOf[i] = found->second;
-    if (!changed.insert(found->second).second)
-      return function.emitOpError()
-             << "has variable " << output.getName() << " twice as an output";
-  }
-  return success();
-}
-
 LogicalResult Verifier::verifyWritable(Operation &step, BufferAttr buffer) {
-  if (buffer.getSpace() != Space::Input || changed.contains(buffer.getIndex()))
+  if (buffer.getSpace() != Space::Input || spaces.isChanged(buffer.getIndex()))
     return success();
   return step.emitOpError() << "writes " << toString(buffer)
                             << ", which is no variable among the outputs";
@@ -131,26 +99,6 @@ LogicalResult Verifier::verifyWritable(Operation &step, BufferAttr buffer) {
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//
-
-bool Verifier::isOnDevice(BufferAttr buffer) {
-  auto isVariable = [&](ArrayAttr tensors) {
-    if (buffer.getIndex() >= tensors.size())
-      return false; // It does not exist, as verifyExists says.
-    auto tensor = cast<TensorAttr>(tensors[buffer.getIndex()]);
-    return tensor.getVariable() && onDevice.contains(tensor.getName());
-  };
-  switch (buffer.getSpace()) {
-  case Space::Device:
-  case Space::DeviceWeights:
-    return true;
-  case Space::Input:
-    return isVariable(function.getInputs());
-  case Space::Output:
-    return isVariable(function.getOutputs());
-  default:
-    return false;
-  }
-}
 
 /// A device finds nothing in the memory of another one; copies and zeros are
 /// made in that of any.
@@ -161,7 +109,7 @@ LogicalResult Verifier::verifyDevices(const Step &step) {
   bool onGpu = dispatch && dispatch.getThreads();
   for (BufferAttr buffer :
        llvm::concat<const BufferAttr>(step.access.reads, step.access.writes))
-    if (isOnDevice(buffer) != onGpu)
+    if (spaces.isOnDevice(buffer) != onGpu)
       return step.op->emitOpError()
              << "accesses " << toString(buffer) << ", which lies in the memory "
              << "of the " << (onGpu ? "CPU, on the GPU" : "GPU, on the CPU");
@@ -172,41 +120,8 @@ LogicalResult Verifier::verifyDevices(const Step &step) {
 // Bytes exist
 //===----------------------------------------------------------------------===//
 
-/// The memory that `buffer` lies in, in bytes; nothing if there is none.
-std::optional<int64_t> Verifier::spaceSize(BufferAttr buffer) {
-  auto argument = [&](ArrayAttr tensors) -> std::optional<int64_t> {
-    if (buffer.getIndex() >= tensors.size())
-      return std::nullopt;
-    auto tensor = cast<TensorAttr>(tensors[buffer.getIndex()]);
-    return graph::tensorSize(tensor.getType());
-  };
-  switch (buffer.getSpace()) {
-  case Space::Arena:
-    return function.getArena();
-  case Space::Device:
-    return function.getDeviceArena();
-  case Space::Input:
-    return argument(function.getInputs());
-  case Space::Output:
-    if (inputOf.contains(buffer.getIndex()))
-      return std::nullopt;
-    return argument(function.getOutputs());
-  case Space::Loop:
-    if (buffer.getIndex() >= lengths.size())
-      return std::nullopt;
-    return 8;
-  case Space::Weights:
-  case Space::DeviceWeights:
-    break;
-  }
-  auto weight = weightEnds.upper_bound(buffer.getOffset());
-  if (weight == weightEnds.begin())
-    return std::nullopt;
-  return std::prev(weight)->second;
-}
-
 LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
-  std::optional<int64_t> size = spaceSize(buffer);
+  std::optional<int64_t> size = spaces.sizeOf(buffer, lengths.size());
   bool whole = buffer.getSpace() != Space::Loop || buffer.getSize() == 8;
   if (size && buffer.getEnd() <= *size && whole)
     return success();
@@ -214,9 +129,9 @@ LogicalResult Verifier::verifyExists(Operation &step, BufferAttr buffer) {
   StringRef space = stringifySpace(buffer.getSpace());
   if (buffer.isWeight())
     return error << ", which is no weight";
-  if (buffer.getSpace() == Space::Output && inputOf.contains(buffer.getIndex()))
-    return error << ", a variable, which lies at input "
-                 << inputOf.lookup(buffer.getIndex());
+  std::optional<int64_t> input = spaces.inputOf(buffer.getIndex());
+  if (buffer.getSpace() == Space::Output && input)
+    return error << ", a variable, which lies at input " << *input;
   if (!size)
     return error << ", but @" << function.getSymName() << " has no " << space
                  << " " << buffer.getIndex();
@@ -367,6 +282,34 @@ static bool exclusive(const Step &a, const Step &b) {
   return false;
 }
 
+/// The first step of the outermost open loop that one worker does alone.
+std::optional<size_t> Verifier::aloneSince() {
+  for (const Open &around : open)
+    if (auto loop = dyn_cast<LoopOp>(around.op); loop && loop.getAlone())
+      return around.step;
+  return std::nullopt;
+}
+
+/// What such a worker does it can do, and in order.
+LogicalResult Verifier::verifyAlone(const Step &step) {
+  if (!aloneSince())
+    return success();
+  auto fail = [&](const Twine &why) {
+    return step.op->emitOpError()
+           << why << " in a loop that one worker does alone";
+  };
+  if (step.access.after)
+    return fail("is after another step");
+  auto dispatch = dyn_cast<DispatchOp>(step.op);
+  if (dispatch && dispatch.getChunks() != 1)
+    return fail("has several chunks");
+  auto onDevice = [&](BufferAttr buffer) { return spaces.isOnDevice(buffer); };
+  if (llvm::any_of(step.access.reads, onDevice) ||
+      llvm::any_of(step.access.writes, onDevice))
+    return fail("is a GPU's");
+  return success();
+}
+
 /// Steps after `finished` may still run when `step` starts.
 LogicalResult Verifier::verifyRaces(const Step &step) {
   auto report = [&](const Step &other, BufferAttr mine, BufferAttr theirs) {
@@ -377,7 +320,9 @@ LogicalResult Verifier::verifyRaces(const Step &step) {
     error.attachNote(other.op->getLoc()) << "the earlier step is here";
     return error;
   };
-  for (const Step &other : llvm::drop_begin(steps, finished + 1)) {
+  size_t end = aloneSince().value_or(steps.size());
+  for (size_t i = finished + 1; i < end; ++i) {
+    const Step &other = steps[i];
     if (exclusive(step, other))
       continue;
     for (BufferAttr theirs : other.access.writes)
@@ -425,6 +370,8 @@ LogicalResult Verifier::verifyAccesses(const Step &step) {
   for (BufferAttr buffer : step.access.writes)
     if (failed(verifyWritable(*step.op, buffer)))
       return failure();
+  if (failed(verifyAlone(step)))
+    return failure();
   if (step.access.after)
     finished = std::max(finished, numbers.at(step.access.after));
   return success(succeeded(verifyOperands(step)) &&
@@ -450,14 +397,8 @@ void Verifier::begin(Operation &op) {
 }
 
 LogicalResult Verifier::run() {
-  if (failed(verifyVariables()))
+  if (failed(spaces.findVariables()))
     return failure();
-  auto module = function->getParentOfType<ModuleOp>();
-  for (auto weight : module.getOps<WeightOp>())
-    weightEnds[weight.getOffset()] = weight.getBuffer().getEnd();
-  for (auto variable : module.getOps<VariableOp>())
-    if (variable.getOnDevice())
-      onDevice.insert(variable.getNameAttr());
   for (Operation &op : function.getBody().front()) {
     if (!isa<PlanDialect>(op.getDialect()))
       return op.emitOpError() << "is no step of a plan";

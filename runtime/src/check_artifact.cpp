@@ -315,7 +315,16 @@ private:
 
   bool valid_order(uint32_t s) const {
     int32_t wait = function.steps[s].wait_for;
-    return wait >= -1 && wait < static_cast<int32_t>(s);
+    return wait >= -1 && wait < static_cast<int32_t>(s) &&
+           (wait < 0 || !in_alone_loop(s));
+  }
+
+  bool in_alone_loop(uint32_t s) const {
+    for (int32_t loop = enclosing[s]; loop >= 0;
+         loop = enclosing[static_cast<size_t>(loop)])
+      if (function.steps[loop].alone)
+        return true;
+    return false;
   }
 
   bool valid_operation(uint32_t s) const {
@@ -323,6 +332,7 @@ private:
     switch (step.opcode) {
     case TINH_OP_DISPATCH:
       return step.num_chunks >= 1 && step.num_chunks <= INT64_MAX &&
+             (step.num_chunks == 1 || !in_alone_loop(s)) &&
              step.kernel < artifact.num_kernels &&
              step.num_buffers == artifact.kernels[step.kernel].num_operands;
     case TINH_OP_COPY:

@@ -12,14 +12,16 @@
 // them. A wait is left out where earlier waits, on each way that leads there,
 // have seen to it.
 //
-// A loop that one worker runs alone is a single step for the others, and its
-// positions are that step's: nobody is told of those in it.
+// What is one piece is the worker's whom assign.h gives it to. A loop that one
+// worker runs alone is a single step for the others, and its positions are that
+// step's: nobody is told of those in it.
 //
 // Worker 0 gives the GPU its steps, and waits for them before the step of the
 // CPU that needs them first, whoever has a share of that. That it has come
 // there it tells when the GPU is done, and the others wait for this.
 //
 //===----------------------------------------------------------------------===//
+#include "assign.h"
 #include "program.h"
 
 #include <algorithm>
@@ -48,10 +50,11 @@ Share share_of_step(const tinh_step_t &step, uint32_t worker,
                     uint32_t num_workers) {
   if (step.opcode == TINH_OP_DISPATCH)
     return share(step.num_chunks, worker, num_workers);
-  uint64_t pieces = step.size / kMinCopyShare + (step.size % kMinCopyShare > 0);
+  uint64_t pieces =
+      step.size / TINH_COPY_SHARE + (step.size % TINH_COPY_SHARE > 0);
   Share bytes = share(pieces, worker, num_workers);
-  bytes.begin = std::min(bytes.begin * kMinCopyShare, step.size);
-  bytes.end = std::min(bytes.end * kMinCopyShare, step.size);
+  bytes.begin = std::min(bytes.begin * TINH_COPY_SHARE, step.size);
+  bytes.end = std::min(bytes.end * TINH_COPY_SHARE, step.size);
   return bytes;
 }
 
@@ -70,10 +73,11 @@ int64_t grain_of(const tinh_kernel_desc_t &kernel, const tinh_step_t &step) {
 
 class Program::Expander {
 public:
-  Expander(const Program &program, const Module &module, uint32_t worker,
+  Expander(const Program &program, const Module &module,
+           const std::vector<uint32_t> &owners, uint32_t worker,
            const std::vector<bool> &awaited, bool divides)
       : program(program), module(module), function(program.function()),
-        schedule(program.for_device), worker(worker),
+        schedule(program.for_device), owners(owners), worker(worker),
         num_workers(static_cast<uint32_t>(program.workers.size())),
         awaited(awaited), divides(divides),
         known(size_t(function.num_steps) + 1, kUnknown) {}
@@ -85,7 +89,7 @@ public:
       launch_before(s);
       wait_for_device(s);
       if (const Loop *loop = alone_loop(s)) {
-        if (worker != (loop->for_device ? 0 : num_workers - 1)) {
+        if (worker != (loop->for_device ? 0 : owners[s])) {
           skip(s);
           s = step.target;
           continue;
@@ -119,8 +123,11 @@ private:
     if (!falls || known[s] != kUnknown)
       block = list.size();
     falls = true;
-    if (s == alone_until && s > 0)
+    if (s == alone_until && s > 0) {
       tell(s, s);
+      if (waited >= alone_since)
+        waited = std::max(waited, s);
+    }
   }
 
   /// The loop that begins at step `s` if one worker runs it alone, and it is
@@ -218,11 +225,19 @@ private:
     tell(s, s);
   }
 
-  /// Waits for all that comes before the loop at step `s`, once.
+  /// One that has to do with the GPU waits for all that comes before the loop
+  /// at step `s`, once.
   void enter_alone(uint32_t s, bool for_device) {
-    needed = std::max(needed, s);
+    if (for_device)
+      needed = std::max(needed, s);
+    alone_since = s;
     alone_until = function.steps[s].target;
     alone_for_device = for_device;
+  }
+
+  /// Whether step `s` is in a loop that this worker runs without the GPU.
+  bool is_alone(uint32_t s) const {
+    return s < alone_until && !alone_for_device;
   }
 
   /// The instruction `step`, which waits for what is needed and is not known.
@@ -241,15 +256,19 @@ private:
       bool tells = awaited[s] && !instruction.alone && tellable(s + 1) > s;
       instruction.signal = tells ? s + 1 : 0;
     }
-    waited = std::max(waited, instruction.alone ? alone_until : needed);
+    waited = std::max(waited,
+                      instruction.alone && !is_alone(s) ? alone_until : needed);
     return instruction;
   }
 
   void add_share(uint32_t s) {
     const tinh_step_t &step = function.steps[s];
-    bool is_mine = s < alone_until && alone_for_device;
-    Share mine = is_mine ? share_of_step(step, 0, 1)
-                         : share_of_step(step, worker, num_workers);
+    bool in_device_loop = s < alone_until && alone_for_device;
+    Share mine = {0, 0, false};
+    if (!in_device_loop && !is_one_piece(step))
+      mine = share_of_step(step, worker, num_workers);
+    else if (in_device_loop || worker == owners[s])
+      mine = share_of_step(step, 0, 1);
     bool signals = awaited[s] && num_workers > 1 && s >= alone_until;
     if (mine.begin < mine.end) {
       Instruction &instruction = add(s);
@@ -280,7 +299,8 @@ private:
       known[step.target] = std::min(known[step.target], waited);
     falls = step.opcode != TINH_OP_JUMP;
     if (step.opcode == TINH_OP_LOOP) { // Each iteration waits for everything.
-      waited = std::max(s + 1, s < alone_until ? alone_until : 0);
+      if (!is_alone(s))
+        waited = std::max(s + 1, s < alone_until ? alone_until : 0);
       block = list.size();
     }
   }
@@ -304,6 +324,7 @@ private:
   const Module &module;
   const tinh_function_desc_t &function;
   const cuda::Schedule &schedule;
+  const std::vector<uint32_t> &owners; ///< Of steps that are one piece.
   uint32_t worker, num_workers;
   const std::vector<bool> &awaited;
   const bool divides; ///< Whether threads that wait may do some of a share.
@@ -316,8 +337,8 @@ private:
   /// What is known where a jump leads to, at each step.
   std::vector<uint32_t> known;
   bool falls = true; ///< The step before leads to the next one.
-  /// The end of the last loop that this worker runs alone.
-  uint32_t alone_until = 0;
+  /// The last loop that this worker runs alone, and its end.
+  uint32_t alone_since = 0, alone_until = 0;
   bool alone_for_device = false;
   size_t block = 0; ///< Signals do not move before this instruction.
 };
@@ -342,8 +363,16 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
   for (uint32_t s = 1; s < function.num_steps; ++s)
     if (for_device.waits(s))
       awaited[s - 1] = true;
-  for (uint32_t worker = 0; worker < workers.size(); ++worker)
-    workers[worker] = Expander(*this, module, worker, awaited, !all_walk).run();
+  // Step by step, nothing else is done at the same time; beside a GPU worker 0
+  // has enough to do.
+  auto count = static_cast<uint32_t>(workers.size());
+  std::vector<uint32_t> owners =
+      all_walk || uses_device()
+          ? std::vector<uint32_t>(function.num_steps, count - 1)
+          : assign_steps(module, function, count);
+  for (uint32_t worker = 0; worker < count; ++worker)
+    workers[worker] =
+        Expander(*this, module, owners, worker, awaited, !all_walk).run();
 }
 
 } // namespace tinh::runtime

@@ -21,7 +21,7 @@ namespace tinh::runtime {
 bool is_one_piece(const tinh_step_t &step) {
   if (step.opcode == TINH_OP_DISPATCH)
     return step.num_chunks == 1;
-  return step.opcode >= TINH_OP_BRANCH || step.size <= kMinCopyShare;
+  return step.opcode >= TINH_OP_BRANCH || step.size <= TINH_COPY_SHARE;
 }
 
 void Program::find_arguments() {
@@ -60,11 +60,8 @@ void Program::find_loops(bool all_walk) {
       loop.parent = around;
       loop.length = static_cast<int64_t>(step.num_chunks);
       loop.for_device = for_device.any(s, step.target);
-      loop.alone =
-          !all_walk && (workers.size() > 1 || left_to_leader) &&
-          (loop.for_device ||
-           std::all_of(description->steps + s, description->steps + step.target,
-                       is_one_piece));
+      loop.alone = !all_walk && (workers.size() > 1 || left_to_leader) &&
+                   (loop.for_device || step.alone);
       max_depth = std::max(max_depth, loop.depth + 1);
       loop_at[s] = static_cast<uint32_t>(all_loops.size());
       all_loops.push_back(std::move(loop));

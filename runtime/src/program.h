@@ -76,7 +76,7 @@ struct Loop {
   uint32_t parent; ///< The loop around it, or kNoLoop.
   int64_t length;  ///< Iterations at most.
   /// One worker does all of its steps: worker 0 if there are some for a GPU
-  /// among them, the last worker if each of them is one piece of work.
+  /// among them, and otherwise the one whom assign.h gives it to.
   bool alone;
   bool for_device;
   /// What is placed when it begins; the first `num_moving` of it also before
@@ -85,11 +85,8 @@ struct Loop {
   size_t num_moving = 0;
 };
 
-/// Copies of no more bytes than this are not divided.
-constexpr uint64_t kMinCopyShare = 64u << 10;
-
-/// Whether the last worker does all that there is to do, if anything, or this
-/// is no work.
+/// Whether one worker does all that there is to do, if anything, or this is no
+/// work.
 bool is_one_piece(const tinh_step_t &step);
 
 /// Where an argument's address goes.
@@ -101,7 +98,7 @@ struct ArgumentSlot {
 
 class Program {
 public:
-  /// Unless all workers are to walk all steps, a loop of small steps is left to
+  /// Unless all workers are to walk all steps, a loop that is alone is left to
   /// one of them, who then waits for nobody.
   Program(const Module &module, const tinh_function_desc_t &function,
           uint32_t num_workers, bool all_walk = false);

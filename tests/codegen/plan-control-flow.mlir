@@ -12,30 +12,32 @@
 // CHECK-NEXT: plan.end_if
 
 // The first carried value is written where the last one will be. Rows are views,
-// and zeros if they may not be reached.
+// and zeros if they may not be reached. Loops of single chunks are one worker's;
+// those that need nothing of each other are neighbours, and neither waits for the
+// other.
 // CHECK-NEXT: plan.dispatch @relu after %[[ELSE]] chunks 1 scratch 0 reads(output 0[0 to 32]) writes(output 1[0 to 32])
-// CHECK-NEXT: plan.zero output 2[0 to 320]
-// CHECK-NEXT: %[[SCAN:.*]] = plan.loop length 10 count input 3[0 to 8]
-// CHECK-NEXT: %[[ADD:.*]] = plan.dispatch @add after %[[SCAN]] chunks 1 scratch 0 reads(output 1[0 to 32], input 2[0 to 32] step (32)) writes(output 1[0 to 32] inplace 0)
-// CHECK-NEXT: plan.copy after %[[ADD]] output 1[0 to 32] to output 2[0 to 32] step (32)
+// CHECK-NEXT: %[[ZERO:.*]] = plan.zero output 2[0 to 320]
+// What is not computed in place is copied.
+// CHECK-NEXT: %[[COPY:.*]] = plan.copy input 1[0 to 32] to output 3[0 to 32]
+// CHECK-NEXT: plan.loop after %[[ZERO]] length 10 count input 3[0 to 8] alone
+// CHECK-NEXT: plan.dispatch @add chunks 1 scratch 0 reads(output 1[0 to 32], input 2[0 to 32] step (32)) writes(output 1[0 to 32] inplace 0)
+// CHECK-NEXT: plan.copy output 1[0 to 32] to output 2[0 to 32] step (32)
 // CHECK-NEXT: plan.end_loop
 
-// What is not computed in place is copied.
-// CHECK-NEXT: plan.copy input 1[0 to 32] to output 3[0 to 32]
-// CHECK-NEXT: %[[WHILE:.*]] = plan.loop
-// CHECK-NEXT: %[[TEST:.*]] = plan.dispatch @positive after %[[WHILE]] chunks 1 scratch 0 reads(output 3[0 to 32]) writes(arena[64 to 65])
-// CHECK-NEXT: plan.leave after %[[TEST]] unless arena[64 to 65]
-// CHECK-NEXT: %[[STEP:.*]] = plan.dispatch @step chunks 1 scratch 0 reads(output 3[0 to 32]) writes(arena[0 to 32])
-// CHECK-NEXT: %[[NEXT:.*]] = plan.copy after %[[STEP]] arena[0 to 32] to output 3[0 to 32]
-// CHECK-NEXT: plan.end_loop
+// CHECK-NEXT: plan.loop after %[[COPY]] alone
+// CHECK-NEXT: plan.dispatch @positive chunks 1 scratch 0 reads(output 3[0 to 32]) writes(arena[64 to 65])
+// CHECK-NEXT: plan.leave unless arena[64 to 65]
+// CHECK-NEXT: plan.dispatch @step chunks 1 scratch 0 reads(output 3[0 to 32]) writes(arena[0 to 32])
+// CHECK-NEXT: plan.copy arena[0 to 32] to output 3[0 to 32]
+// CHECK-NEXT: %[[WHILE:.*]] = plan.end_loop
 
 // Two values that change places need a third one.
 // CHECK-NEXT: plan.copy input 1[0 to 32] to output 4[0 to 32]
-// CHECK-NEXT: plan.copy after %[[NEXT]] output 3[0 to 32] to arena[0 to 32]
-// CHECK-NEXT: %[[SWAP:.*]] = plan.loop length 3
-// CHECK-NEXT: %[[ASIDE:.*]] = plan.copy after %[[SWAP]] arena[0 to 32] to arena[64 to 96]
-// CHECK-NEXT: %[[OTHER:.*]] = plan.copy after %[[ASIDE]] output 4[0 to 32] to arena[0 to 32]
-// CHECK-NEXT: plan.copy after %[[OTHER]] arena[64 to 96] to output 4[0 to 32]
+// CHECK-NEXT: %[[OTHER:.*]] = plan.copy after %[[WHILE]] output 3[0 to 32] to arena[0 to 32]
+// CHECK-NEXT: plan.loop after %[[OTHER]] length 3 alone
+// CHECK-NEXT: plan.copy arena[0 to 32] to arena[64 to 96]
+// CHECK-NEXT: plan.copy output 4[0 to 32] to arena[0 to 32]
+// CHECK-NEXT: plan.copy arena[64 to 96] to output 4[0 to 32]
 // CHECK-NEXT: plan.end_loop
 // CHECK-NEXT: }
 

@@ -48,8 +48,10 @@ struct Program {
     return size() - 1;
   }
 
-  void close(Control::Kind kind, uint32_t first, uint32_t otherwise) {
+  void close(Control::Kind kind, uint32_t first, uint32_t otherwise,
+             bool alone = false) {
     Control control;
+    control.alone = alone;
     control.kind = kind;
     control.first = first;
     control.otherwise = otherwise;
@@ -118,7 +120,7 @@ private:
     targets[first] = last + 1;
     if (leave)
       targets[leave] = last + 1;
-    close(Control::Kind::Loop, first, 0);
+    close(Control::Kind::Loop, first, 0, /*alone=*/below(2));
     readable = before;
     if (std::find(readable.begin(), readable.end(), carried) == readable.end())
       readable.push_back(carried);
@@ -148,6 +150,7 @@ class Execution {
 public:
   Execution(const Program &program, const Plan &plan, uint32_t seed)
       : program(program), plan(plan), random(seed),
+        units(program.size(), program.problem.controls),
         memory(plan.arenas[0].arenaSize / kUnit, 0) {}
 
   void run() {
@@ -165,16 +168,16 @@ public:
         left.push_back(random() % 4);
         outside.push_back({});
         goes = left.back() == 0;
-        iterate(goes);
+        iterate(s, goes);
         break;
       case Program::Kind::Leave:
         goes = random() % 4 == 0;
         if (goes)
-          iterate(true);
+          iterate(s, true);
         break;
       case Program::Kind::Next:
         goes = --left.back() > 0;
-        iterate(!goes);
+        iterate(s, !goes);
         break;
       default:
         break;
@@ -185,26 +188,29 @@ public:
 
 private:
   /// An iteration waits for all before it; what comes after the loop does not.
-  void iterate(bool ends) {
+  /// One worker does not wait for itself.
+  void iterate(uint32_t s, bool ends) {
     std::vector<uint32_t> &before = outside.back();
-    before.insert(before.end(), recent.begin(), recent.end());
-    recent.clear();
+    if (Schedule::Unit unit = units.unit(s); unit.first == unit.last) {
+      before.insert(before.end(), recent.begin(), recent.end());
+      recent.clear();
+    }
     if (!ends)
       return;
-    recent = std::move(before);
+    recent.insert(recent.end(), before.begin(), before.end());
     outside.pop_back();
     left.pop_back();
   }
 
-  /// The units of a buffer.
-  std::pair<uint64_t, uint64_t> units(uint32_t buffer) const {
+  /// Where a buffer lies in the memory.
+  std::pair<uint64_t, uint64_t> cells(uint32_t buffer) const {
     uint64_t begin = plan.offsets[buffer] / kUnit;
     return {begin, begin + program.problem.buffers[buffer].size / kUnit};
   }
 
   bool meet(uint32_t a, uint32_t b) const {
-    auto [begin, end] = units(a);
-    auto [otherBegin, otherEnd] = units(b);
+    auto [begin, end] = cells(a);
+    auto [otherBegin, otherEnd] = cells(b);
     return begin < otherEnd && otherBegin < end;
   }
 
@@ -219,22 +225,24 @@ private:
 
   void access(uint32_t s) {
     const Step &step = program.problem.steps[s];
-    int32_t finished =
-        *std::max_element(plan.waits.begin(), plan.waits.begin() + s + 1);
+    Schedule::Unit unit = units.unit(s);
+    int32_t finished = *std::max_element(plan.waits.begin(),
+                                         plan.waits.begin() + unit.first + 1);
     for (uint32_t other : recent) {
       const Step &before = program.problem.steps[other];
-      if (int32_t(other) > finished)
+      Schedule::Unit earlier = units.unit(other);
+      if (int32_t(earlier.last) > finished && earlier != unit)
         EXPECT_FALSE(conflict(step, before) || conflict(before, step))
             << "steps " << other << " and " << s;
     }
     for (uint32_t read : step.reads)
-      for (auto [unit, end] = units(read); unit < end; ++unit)
-        EXPECT_EQ(memory[unit], written.at(read))
+      for (auto [at, end] = cells(read); at < end; ++at)
+        EXPECT_EQ(memory[at], written.at(read))
             << "step " << s << " reads buffer " << read;
     for (uint32_t target : step.writes) {
       written[target] = ++serial;
-      for (auto [unit, end] = units(target); unit < end; ++unit)
-        memory[unit] = serial;
+      for (auto [at, end] = cells(target); at < end; ++at)
+        memory[at] = serial;
     }
     recent.push_back(s);
   }
@@ -242,7 +250,8 @@ private:
   const Program &program;
   const Plan &plan;
   std::mt19937 random;
-  std::vector<uint64_t> memory;         ///< By unit: which write was last.
+  Schedule units;                       ///< For these alone.
+  std::vector<uint64_t> memory;         ///< By kUnit: which write was last.
   std::map<uint32_t, uint64_t> written; ///< By buffer: its last write.
   uint64_t serial = 0;
   std::vector<uint32_t> left;   ///< Iterations of the loops around.

@@ -278,7 +278,7 @@ static const tinh_step_t nested_steps[] = {
     /* 5 */ NEXT(2)};
 
 static const tinh_step_t tiny_steps[] = {
-    LOOP(1000, 3),
+    {TINH_OP_LOOP, 0, -1, 0, 0, 1000, 0, "alone", 3, 0, 0, 1},
     {TINH_OP_DISPATCH, NOTHING, -1, 0, 0, 1, 0, "nothing", 0, 0, 0},
     NEXT(1)};
 

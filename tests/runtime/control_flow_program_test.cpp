@@ -99,10 +99,19 @@ private:
         steps[loop].target = size();
         if (leave != UINT32_MAX)
           steps[leave].target = size();
+        if (std::all_of(steps.begin() + loop, steps.end(), is_one_piece) &&
+            below(3))
+          leave_alone(loop);
       } else {
         add_work();
       }
     }
+  }
+
+  void leave_alone(uint32_t loop) {
+    steps[loop].alone = 1;
+    for (uint32_t s = loop + 1; s < steps.size(); ++s)
+      steps[s].wait_for = -1;
   }
 
   static constexpr tinh_buffer_ref_t nowhere = {TINH_SPACE_ARENA, 0, 0};
@@ -112,20 +121,29 @@ private:
 struct Execution {
   struct Entry {
     uint32_t step;
-    size_t needed; ///< Begins an iteration: waits for all entries before that.
+    size_t needed; ///< Begins an iteration: waits for all entries before that,
+    size_t since;  ///< and, in a loop that is alone, for its own from here on.
     int64_t size, done = 0;
   };
 
   explicit Execution(RandomFunction &function) {
     std::vector<int> left;       // Iterations of the loops around, and
     std::vector<size_t> outside; // the barriers outside of them.
-    size_t barrier = 0;
+    size_t barrier = 0, since = SIZE_MAX;
+    uint32_t alone = 0, alone_until = 0; // The last such loop, and its end.
     const auto &steps = function.steps;
     for (uint32_t s = 0; s < steps.size();) {
       const tinh_step_t &step = steps[s];
+      if (s < alone || s >= alone_until)
+        since = SIZE_MAX;
+      if (step.opcode == TINH_OP_LOOP && step.alone && since == SIZE_MAX) {
+        alone = s;
+        alone_until = step.target;
+        since = entries.size();
+      }
       if (step.opcode < TINH_OP_BRANCH) {
         entries_of[s].push_back(entries.size());
-        entries.push_back({s, barrier,
+        entries.push_back({s, barrier, since,
                            static_cast<int64_t>(step.opcode == TINH_OP_DISPATCH
                                                     ? step.num_chunks
                                                     : step.size)});
@@ -150,7 +168,7 @@ struct Execution {
         barrier = outside.back();
         outside.pop_back();
       }
-      if (iterates)
+      if (iterates && since == SIZE_MAX)
         barrier = entries.size();
       decisions_of[s].push_back(goes);
       s = goes ? step.target : s + 1;
@@ -272,7 +290,7 @@ private:
       needed = std::max(needed, function.steps[s].wait_for);
     for (size_t i = 0; i < at; ++i) {
       const Execution::Entry &before = run.entries[i];
-      if (i < run.entries[at].needed ||
+      if (i < run.entries[at].needed || i >= run.entries[at].since ||
           static_cast<int32_t>(before.step) <= needed)
         EXPECT_EQ(before.done, before.size)
             << "step " << instruction.step << " starts before step "

@@ -44,9 +44,10 @@ struct Schedule {
                      0, nullptr});
   }
 
+  /// One that is alone.
   uint32_t loop(int32_t wait_for, uint64_t length) {
     steps.push_back({TINH_OP_LOOP, 0, wait_for, 0, nullptr, length, 0, "loop",
-                     0, 0, nullptr});
+                     0, 0, nullptr, 1});
     return static_cast<uint32_t>(steps.size() - 1);
   }
 
@@ -185,6 +186,47 @@ TEST_F(ProgramTest, WaitsAreNotRepeated) {
   Program program(module, schedule.function(), 2);
   EXPECT_EQ(program.instructions(1)[1].wait, 1u);
   EXPECT_EQ(program.instructions(1)[2].wait, 0u);
+}
+
+// Two steps of one piece that do not wait for each other are two workers', and
+// what waits for the first one stays with its worker.
+TEST_F(ProgramTest, UndividedStepsAreDoneAtOnce) {
+  Schedule schedule;
+  schedule.dispatch(-1, 1);
+  schedule.dispatch(-1, 1);
+  schedule.dispatch(1, 1);
+  play(schedule);
+  Program program(module, schedule.function(), 2);
+  auto owner = [&](uint32_t step) {
+    const std::vector<Instruction> &list = program.instructions(1);
+    return std::any_of(list.begin(), list.end(), [&](const Instruction &i) {
+      return i.step == step && i.begin < i.end;
+    });
+  };
+  EXPECT_TRUE(owner(0));
+  EXPECT_FALSE(owner(1));
+  EXPECT_TRUE(owner(2));
+}
+
+TEST_F(ProgramTest, LoopsThatAreAloneAreDoneAtOnce) {
+  Schedule schedule;
+  uint32_t first = schedule.loop(-1, 10);
+  schedule.dispatch(-1, 1);
+  schedule.end(first);
+  uint32_t second = schedule.loop(-1, 10);
+  schedule.dispatch(-1, 1);
+  schedule.end(second);
+  schedule.dispatch(static_cast<int32_t>(second), 64);
+  tinh_function_desc_t function = schedule.function();
+  Program program(module, function, 2);
+  auto runs = [&](uint32_t worker, uint32_t loop) {
+    const std::vector<Instruction> &list = program.instructions(worker);
+    return std::any_of(list.begin(), list.end(), [&](const Instruction &i) {
+      return i.step == loop && i.opcode == TINH_OP_LOOP;
+    });
+  };
+  EXPECT_TRUE(runs(1, first) && !runs(0, first));
+  EXPECT_TRUE(runs(0, second) && !runs(1, second));
 }
 
 // Worker 0 waits for the GPU where the loop begins. The last worker, which runs

@@ -11,7 +11,7 @@
 
 // RUN: FileCheck %s < %t/plan.mlir
 // CHECK: plan.function @main
-// CHECK: plan.loop length 5
+// CHECK: plan.loop {{.*}}length 5 alone
 // CHECK-NEXT: plan.if
 // CHECK-NEXT: plan.dispatch
 // CHECK-NEXT: plan.else

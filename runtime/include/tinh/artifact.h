@@ -34,7 +34,7 @@
 #include <string.h>
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 10u
+#define TINH_ARTIFACT_VERSION 11u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -45,6 +45,8 @@
 #define TINH_BUFFER_ALIGNMENT 64u
 /* Alignment of the weights within their file. */
 #define TINH_WEIGHTS_FILE_ALIGNMENT 4096u
+/* Workers share a COPY or ZERO in pieces of so many bytes. */
+#define TINH_COPY_SHARE 65536u
 
 /* CPU features that generated code may need, a bit each. */
 #define TINH_CPU_AVX2 (UINT64_C(1) << 0)
@@ -249,9 +251,11 @@ typedef enum tinh_opcode {
  * before it must have been finished by *all* workers, where w is the largest
  * wait_for of the steps 0 … i, executed or not; steps after w may still be
  * running on other workers. An iteration of a loop, the first one included,
- * starts when all that is executed before it is finished by all workers. The
- * memory plan is safe under exactly this order, and so under any that keeps it
- * for steps with bytes in common that one of them writes.
+ * starts when all that is executed before it is finished by all workers; but a
+ * loop that is `alone` is done by one worker as if it was a single step, and the
+ * steps in it follow each other. The memory plan is safe under exactly this
+ * order, and so under any that keeps it for steps with bytes in common that one
+ * of them writes.
  *
  * A GPU does a DISPATCH of one of its kernels, whose buffers all lie in its
  * memory, and every COPY or ZERO that has to do with its memory: to the steps
@@ -278,6 +282,8 @@ typedef struct tinh_step {
                         the end. */
   uint32_t num_strides;
   const tinh_stride_t *strides; /* By buffer. */
+  uint32_t alone; /* LOOP: one worker does all of it. No step in it is a GPU's,
+                     has more than one chunk or waits for any. */
 } tinh_step_t;
 
 /* A tensor of a function's signature: dense, row-major. */
