@@ -254,9 +254,9 @@ void FunctionPlanner::endLoop(Location location) {
   control.kind = planning::Control::Kind::Loop;
   control.first = loops.pop_back_val();
   control.last = steps.size();
-  control.alone = steps[control.first].alone = llvm::all_of(
-      ArrayRef(steps).drop_front(control.first),
-      [&](const PlannedStep &step) { return isOnePiece(step); });
+  control.alone = steps[control.first].alone =
+      llvm::all_of(ArrayRef(steps).drop_front(control.first),
+                   [&](const PlannedStep &step) { return isOnePiece(step); });
   addStep({Kind::EndLoop, location, {}, {}, {}, {}});
   problem.controls.push_back(control);
 }

@@ -161,8 +161,7 @@ void FunctionBuilder::createStep(const PlannedStep &step, Value after) {
     return create(plan::LoopOp(), after,
                   step.length ? builder.getI64IntegerAttr(*step.length)
                               : IntegerAttr(),
-                  step.reads.empty() ? plan::BufferAttr() : read(),
-                  step.alone);
+                  step.reads.empty() ? plan::BufferAttr() : read(), step.alone);
   case Kind::Leave:
     return create(plan::LeaveOp(), after, read());
   case Kind::EndLoop:

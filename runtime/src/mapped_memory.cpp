@@ -8,8 +8,8 @@
 //
 // A large anonymous mapping starts on a huge page's boundary: with 4 KiB pages
 // the first touch of a 10 MiB arena alone costs some 2,500 faults. Files have
-// huge pages where the page cache has them (xfs, and ext4 since Linux 6.16): all
-// processes share them, too.
+// huge pages where the page cache has them (xfs, and ext4 since Linux 6.16):
+// all processes share them, too.
 //
 //===----------------------------------------------------------------------===//
 #include "mapped_memory.h"

@@ -31,17 +31,17 @@ struct Schedule {
   void dispatch(int32_t wait_for, uint64_t chunks) {
     constexpr uint32_t kNothing = 3; // Of the toy's kernels.
     steps.push_back({TINH_OP_DISPATCH, kNothing, wait_for, 0, buffers, chunks,
-                     0, "dispatch", 0, 0, nullptr});
+                     0, "dispatch", 0, 0, nullptr, 0});
   }
 
   void copy(int32_t wait_for, uint64_t bytes) {
     steps.push_back({TINH_OP_COPY, 0, wait_for, 2, buffers, 0, bytes, "copy", 0,
-                     0, nullptr});
+                     0, nullptr, 0});
   }
 
   void zero(int32_t wait_for, uint64_t bytes) {
     steps.push_back({TINH_OP_ZERO, 0, wait_for, 1, buffers, 0, bytes, "zero", 0,
-                     0, nullptr});
+                     0, nullptr, 0});
   }
 
   /// One that is alone.
@@ -52,8 +52,8 @@ struct Schedule {
   }
 
   void end(uint32_t loop) {
-    steps.push_back(
-        {TINH_OP_NEXT, 0, -1, 0, nullptr, 0, 0, "next", loop + 1, 0, nullptr});
+    steps.push_back({TINH_OP_NEXT, 0, -1, 0, nullptr, 0, 0, "next", loop + 1, 0,
+                     nullptr, 0});
     steps[loop].target = static_cast<uint32_t>(steps.size());
   }
 

@@ -252,8 +252,8 @@ typedef enum tinh_opcode {
  * wait_for of the steps 0 … i, executed or not; steps after w may still be
  * running on other workers. An iteration of a loop, the first one included,
  * starts when all that is executed before it is finished by all workers; but a
- * loop that is `alone` is done by one worker as if it was a single step, and the
- * steps in it follow each other. The memory plan is safe under exactly this
+ * loop that is `alone` is done by one worker as if it was a single step, and
+ * the steps in it follow each other. The memory plan is safe under exactly this
  * order, and so under any that keeps it for steps with bytes in common that one
  * of them writes.
  *

@@ -69,9 +69,9 @@ static void sortDepth(Product &p) {
 }
 
 /// Sorts the rows' or the columns' loops as their factor has them in memory, if
-/// only so elements lie side by side for those that load them, and not for those
-/// that store the gradient of a filter. Below that depth the stores cost as much
-/// (docs/benchmarks/gpu.md).
+/// only so elements lie side by side for those that load them, and not for
+/// those that store the gradient of a filter. Below that depth the stores cost
+/// as much (docs/benchmarks/gpu.md).
 static void sortLines(Product &p, Factor &factor) {
   constexpr int64_t kLongDepth = 1024;
   if (!factor.access || factor.loops.empty() || factor.alongDepth ||
