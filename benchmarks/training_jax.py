@@ -67,7 +67,57 @@ def resnet18(p, x):
     return x.mean((1, 2)) @ p["fc.weight"].T + p["fc.bias"], moved
 
 
-NETWORKS = {"TwoLayer": two_layer, "Sequential": mlp, "ResNet": resnet18}
+def lstm_classifier(p, x):
+    """The input's products for all steps at once, as XLA does not of itself."""
+    hidden = p["lstm.weight_hh_l0"].shape[1]
+    bias = p["lstm.bias_ih_l0"] + p["lstm.bias_hh_l0"]
+    inputs = x.transpose(1, 0, 2) @ p["lstm.weight_ih_l0"].T + bias
+
+    def step(state, inputs):
+        h, c = state
+        gates = inputs + h @ p["lstm.weight_hh_l0"].T
+        i, f, g, o = jnp.split(gates, 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+    zeros = jnp.zeros((x.shape[0], hidden))
+    (h, _), _ = jax.lax.scan(step, (zeros, zeros), inputs)
+    return h @ p["head.weight"].T + p["head.bias"], {}
+
+
+def transformer(p, x, heads=4):
+    def linear(name, x, weight="weight", bias="bias"):
+        return x @ p[f"{name}.{weight}"].T + p[f"{name}.{bias}"]
+
+    def norm(name, x):
+        centred = x - x.mean(-1, keepdims=True)
+        variance = (centred**2).mean(-1, keepdims=True)
+        scaled = centred * jax.lax.rsqrt(variance + 1e-5)
+        return scaled * p[f"{name}.weight"] + p[f"{name}.bias"]
+
+    def attention(name, x):
+        batch, length, width = x.shape
+        projected = linear(name, x, "in_proj_weight", "in_proj_bias")
+        q, k, v = projected.reshape(batch, length, 3, heads, -1).transpose(2, 0, 3, 1, 4)
+        scores = q @ k.transpose(0, 1, 3, 2) / (width // heads) ** 0.5
+        mixed = (jax.nn.softmax(scores) @ v).transpose(0, 2, 1, 3)
+        return linear(f"{name}.out_proj", mixed.reshape(batch, length, width))
+
+    for layer in range(2):
+        name = f"encoder.layers.{layer}"
+        x = norm(f"{name}.norm1", x + attention(f"{name}.self_attn", x))
+        wide = jax.nn.relu(linear(f"{name}.linear1", x))
+        x = norm(f"{name}.norm2", x + linear(f"{name}.linear2", wide))
+    return linear("head", x.mean(1)), {}
+
+
+NETWORKS = {
+    "TwoLayer": two_layer,
+    "Sequential": mlp,
+    "ResNet": resnet18,
+    "LstmClassifier": lstm_classifier,
+    "Transformer": transformer,
+}
 
 
 def mse(y, target, reduction="mean"):

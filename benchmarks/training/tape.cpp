@@ -48,6 +48,48 @@ private:
   Tensor w1, w2;
 };
 
+class LstmClassifier : public nn::Module {
+public:
+  Tensor forward(const Tensor &x) override {
+    return (*head)((*lstm)(x).select(1, -1));
+  }
+
+private:
+  nn::Handle<nn::LSTM> lstm = register_module(
+      "lstm",
+      nn::make<nn::LSTM>(32, 64, nn::RecurrentOptions{.batch_first = true}));
+  nn::Handle<nn::Linear> head =
+      register_module("head", nn::make<nn::Linear>(64, 10));
+};
+
+/// PyTorch's TransformerEncoder has its layers under this name.
+class Encoder : public nn::Module {
+public:
+  Tensor forward(const Tensor &x) override { return (*layers)(x); }
+
+private:
+  static nn::Handle<nn::Module> makeLayer() {
+    return nn::make<nn::TransformerEncoderLayer>(
+        64, 4,
+        nn::TransformerOptions{
+            .dim_feedforward = 128, .dropout = 0, .batch_first = true});
+  }
+  nn::Handle<nn::Sequential> layers = register_module(
+      "layers", nn::make<nn::Sequential>(makeLayer(), makeLayer()));
+};
+
+class Transformer : public nn::Module {
+public:
+  Tensor forward(const Tensor &x) override {
+    return (*head)((*encoder)(x).mean(1));
+  }
+
+private:
+  nn::Handle<Encoder> encoder = register_module("encoder", nn::make<Encoder>());
+  nn::Handle<nn::Linear> head =
+      register_module("head", nn::make<nn::Linear>(64, 10));
+};
+
 nn::Handle<nn::Module> makeMlp() {
   return nn::make<nn::Sequential>(
       nn::make<nn::Linear>(512, 2048), nn::make<nn::ReLU>(),
@@ -60,6 +102,10 @@ nn::Handle<nn::Module> makeNetwork(const std::string &task) {
     return nn::make<TwoLayer>();
   if (task == "mlp")
     return makeMlp();
+  if (task == "lstm")
+    return nn::make<LstmClassifier>();
+  if (task == "transformer")
+    return nn::make<Transformer>();
   if (task.starts_with("resnet18"))
     return vision::resnet18();
   throw std::runtime_error("no network for the task " + task);
