@@ -28,7 +28,21 @@ static bool isOwned(const Tensor &tensor) {
   return x.references() == 1 && x.storage->isHeldOnce() && isContiguous(x);
 }
 
+/// The matrices of `tensor` transposed, if it is contiguous only so.
+static Tensor contiguousTransposed(const Tensor &tensor, const Call &call) {
+  const TensorImpl &x = *TensorAccess::get(tensor);
+  if (x.rank() < 2 || isContiguous(x))
+    return {};
+  Tensor transposed = tensor.transpose(-2, -1, call.at);
+  return isContiguous(*TensorAccess::get(transposed)) ? transposed : Tensor();
+}
+
+/// Such is the gradient of weights whose transposes are multiplied with; the
+/// sum of two is one, too, and is computed as they lie.
 Tensor Walk::sum(const Tensor &a, const Tensor &b) const {
+  if (Tensor x = contiguousTransposed(a, call); x.defined())
+    if (Tensor y = contiguousTransposed(b, call); y.defined())
+      return (operand(x) + operand(y)).transpose(-2, -1, call.at);
   return operand(a) + operand(b);
 }
 
