@@ -48,6 +48,25 @@ double Matmul::operationsPerCycle() const {
   return library->machine().operationsPerCycle() * 4 / bytesOf(1);
 }
 
+/// Whether tiles read a dense copy of the left-hand side: of another dtype, or
+/// where the elements that they read together, or one after the other, would
+/// displace each other in the first-level cache.
+bool Matmul::packsLeft() const {
+  constexpr int64_t kPage = 4096, kFewRows = 64;
+  auto aliases = [&](int64_t stride) {
+    return stride && bytesOf(stride) % kPage == 0;
+  };
+  return !direct || (shape.m >= kFewRows && (aliases(shape.a.strides.row) ||
+                                             aliases(shape.a.strides.column)));
+}
+
+/// Elements from one row of such a copy to the next: of a depth that is a power
+/// of two they would displace each other, too.
+static int64_t copiedRow(int64_t depth) {
+  constexpr int64_t kLine = 16;
+  return depth + kLine;
+}
+
 /// Cycles to pack an element of the right-hand side.
 double Matmul::packCycles() const {
   using enum cpu::CopyOrder;
@@ -138,7 +157,7 @@ void Matmul::chooseTileBlocks() {
       cpu::mostTileRows(cpu::kTileVectors, library->machine().vectorRegisters);
   product.mostRowBlocks = unpacked ? 1 : divideUp(shape.m, height);
   product.rightCycles = packCycles();
-  if (!direct) { // The left-hand side is converted, to the same cache.
+  if (packsLeft()) { // To the same cache.
     product.leastRowBlocks =
         divideUp(bytesOf(shape.m * depthPerBlock), resident);
     product.leftCycles = cpu::copyCycles(library->machine(), bytesOf(1));
@@ -208,7 +227,9 @@ Matmul::Scratch Matmul::takeScratch(Worker &worker) const {
   bool tiles = method == Method::Tiles;
   int64_t width = divideUp(columnsPerBlock, panelWidth) * panelWidth;
   int64_t panel = tiles ? bytesOf(depthPerBlock * width) : 0;
-  int64_t left = tiles ? bytesOf(rowsPerBlock * depthPerBlock) : 0;
+  int64_t left = tiles && packsLeft()
+                     ? bytesOf(rowsPerBlock * copiedRow(depthPerBlock))
+                     : 0;
   Scratch scratch;
   char *offsets;
   eager::takeScratch(
@@ -216,7 +237,7 @@ Matmul::Scratch Matmul::takeScratch(Worker &worker) const {
       {{&offsets, depthPerBlock * static_cast<int64_t>(sizeof(int64_t))},
        {&scratch.panel, panel},
        {&scratch.turned, direct ? 0 : panel},
-       {&scratch.left, direct ? 0 : left},
+       {&scratch.left, left},
        {&scratch.sums, direct ? 0 : bytesOf(rowsPerBlock * columnsPerBlock)}});
   scratch.offsets = reinterpret_cast<int64_t *>(offsets);
   return scratch;
@@ -270,10 +291,10 @@ void Matmul::runTiles(const Block &block, const Scratch &scratch) const {
     for (int64_t i = 0; i < depth; ++i)
       scratch.offsets[i] = i * right.strides.row;
     MatrixPlace left = block.a.from(0, k0);
-    if (!direct) {
-      MatrixPlace converted{scratch.left, sums, {depth, 1}};
-      copy(left, converted, block.rows, depth);
-      left = converted;
+    if (packsLeft()) {
+      MatrixPlace dense{scratch.left, sums, {copiedRow(depth), 1}};
+      copy(left, dense, block.rows, depth);
+      left = dense;
     }
     multiply(block.rows, block.columns, depth, left, right.data,
              scratch.offsets, initial, out);

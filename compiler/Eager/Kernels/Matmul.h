@@ -48,6 +48,7 @@ private:
 
   void transposeAll();
   double operationsPerCycle() const;
+  bool packsLeft() const;
   double packCycles() const;
   double cost() const;
   /// Whether so few rows are better multiplied with the right-hand side where
