@@ -1,4 +1,4 @@
-//===- main.cpp - graph-run: runs an artifact from the command line -------===//
+//===- graph_run.cpp - graph-run: runs an artifact from the command line --===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,6 +12,7 @@
 #include "command_line.h"
 #include "inputs.h"
 #include "run.h"
+#include "tools.h"
 #include "train.h"
 
 #include <cstdio>
@@ -136,7 +137,7 @@ static void choose_runs(const CLI::App &app, RunOptions &options) {
     options.warmup = kWarmup;
 }
 
-int main(int argc, char **argv) {
+int tinh::tools::graph_run(int argc, char **argv) {
   RunOptions options;
   CLI::App app("Runs a compiled model.", "graph-run");
   define_options(app, options);

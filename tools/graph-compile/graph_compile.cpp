@@ -1,4 +1,4 @@
-//===- main.cpp - graph-compile: from a model to a library ------*- C++ -*-===//
+//===- graph_compile.cpp - graph-compile: from a model to a library -------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,6 +13,7 @@
 #include "compiler/Pipelines/Registration.h"
 #include "quantize_for.h"
 #include "report.h"
+#include "tools.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Path.h"
@@ -149,7 +150,7 @@ static ExitCode run(Arguments &arguments, CompileJob &job) {
   return exit_success;
 }
 
-int main(int argc, char **argv) {
+int tinh::tools::graph_compile(int argc, char **argv) {
   guardProcess();
   Arguments arguments;
   CompileJob job;

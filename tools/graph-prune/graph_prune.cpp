@@ -1,4 +1,4 @@
-//===- main.cpp - graph-prune: fewer channels ----------------- -*- C++ -*-===//
+//===- graph_prune.cpp - graph-prune: fewer channels ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,6 +9,7 @@
 #include "model_job.h"
 #include "model_samples.h"
 #include "print.h"
+#include "tools.h"
 
 using namespace mlir;
 using namespace tinh;
@@ -151,7 +152,7 @@ LogicalResult pruneFile(const Arguments &arguments, MLIRContext &context,
 
 } // namespace
 
-int main(int argc, char **argv) {
+int tinh::tools::graph_prune(int argc, char **argv) {
   guardProcess();
   Arguments arguments;
   CLI::App app("Removes channels, features and heads from a model: standard "

@@ -1,4 +1,4 @@
-//===- main.cpp - graph-compare: what compiling buys ------------*- C++ -*-===//
+//===- graph_compare.cpp - graph-compare: what compiling buys ---*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -14,13 +14,14 @@
 #include "command_line.h"
 #include "compare.h"
 #include "compiler/Pipelines/InternalErrors.h"
+#include "tools.h"
 
 #include "llvm/Support/Path.h"
 
 using namespace tinh;
 using namespace tinh::tools;
 
-int main(int argc, char **argv) {
+int tinh::tools::graph_compare(int argc, char **argv) {
   guardProcess();
   CompareOptions options;
   std::string target = "cpu";

@@ -1,4 +1,4 @@
-//===- main.cpp - graph-quantize: from f32 to int8 --------------*- C++ -*-===//
+//===- graph_quantize.cpp - graph-quantize: from f32 to int8 ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,6 +10,7 @@
 #include "model_job.h"
 #include "print.h"
 #include "quantize_for.h"
+#include "tools.h"
 
 using namespace mlir;
 using namespace tinh;
@@ -82,7 +83,7 @@ ExitCode run(Arguments &arguments) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+int tinh::tools::graph_quantize(int argc, char **argv) {
   guardProcess();
   Arguments arguments;
   CLI::App app("Makes a model in int8 of one in f32: standard ONNX with "
