@@ -6,75 +6,80 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A zip archive of .npy files; libzip reads it.
+// A zip archive of .npy files; minizip reads it, a library that Debian has as
+// an archive, too: the Python package depends on no libraries.
 //
 //===----------------------------------------------------------------------===//
 #include "npz.h"
 
+#include <algorithm>
 #include <memory>
-#include <zip.h>
+#include <minizip/unzip.h>
+#include <optional>
+#include <string_view>
 
 namespace tinh::tools {
 
-static std::unique_ptr<zip_t, void (*)(zip_t *)>
-open_archive(const std::string &path, std::string *out_why) {
-  int code = 0;
-  zip_t *archive = zip_open(path.c_str(), ZIP_RDONLY, &code);
-  if (!archive) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    *out_why = zip_error_strerror(&error);
-    zip_error_fini(&error);
-  }
-  return {archive, [](zip_t *opened) { zip_discard(opened); }};
+namespace {
+
+struct Close {
+  void operator()(unzFile archive) const { unzClose(archive); }
+};
+using Archive = std::unique_ptr<std::remove_pointer_t<unzFile>, Close>;
+
+/// The name and the bytes of the archive's current file; nothing if it is
+/// damaged.
+std::optional<std::pair<std::string, std::string>> read_entry(unzFile archive) {
+  unz_file_info64 info;
+  if (unzGetCurrentFileInfo64(archive, &info, nullptr, 0, nullptr, 0, nullptr,
+                              0) != UNZ_OK)
+    return std::nullopt;
+  std::string name(info.size_filename, '\0');
+  if (unzGetCurrentFileInfo64(archive, &info, name.data(), name.size(), nullptr,
+                              0, nullptr, 0) != UNZ_OK ||
+      unzOpenCurrentFile(archive) != UNZ_OK)
+    return std::nullopt;
+  // The size is what the file says: memory is taken as there are bytes for it.
+  constexpr unsigned kPiece = 1u << 24;
+  std::string bytes;
+  int count = 0;
+  do {
+    size_t size = bytes.size();
+    bytes.resize(size + kPiece);
+    count = unzReadCurrentFile(archive, bytes.data() + size, kPiece);
+    bytes.resize(size + static_cast<size_t>(std::max(count, 0)));
+  } while (count > 0);
+  // Closing compares the checksum.
+  if (unzCloseCurrentFile(archive) != UNZ_OK || count < 0 ||
+      bytes.size() != info.uncompressed_size)
+    return std::nullopt;
+  return std::pair(std::move(name), std::move(bytes));
 }
 
-/// The bytes of an entry, or a reason.
-static bool read_entry(zip_t *archive, uint64_t index, std::string *out_name,
-                       std::string *out_bytes, std::string *out_why) {
-  zip_stat_t about;
-  zip_file_t *file = nullptr;
-  if (zip_stat_index(archive, index, 0, &about) == 0)
-    file = zip_fopen_index(archive, index, 0);
-  bool is_read = false;
-  if (file) {
-    *out_name = about.name;
-    out_bytes->resize(about.size);
-    is_read = zip_fread(file, out_bytes->data(), about.size) ==
-              static_cast<zip_int64_t>(about.size);
-    *out_why = zip_file_strerror(file);
-    zip_fclose(file);
-  } else {
-    *out_why = zip_strerror(archive);
-  }
-  return is_read;
-}
+} // namespace
 
 bool read_npz(const std::string &path, std::map<std::string, NpyArray> *out,
               std::string *out_message) {
-  std::string why;
-  auto fail = [&] {
+  auto fail = [&](const char *why) {
     *out_message = "cannot read '" + path + "' as an .npz file: " + why;
     return false;
   };
-  auto archive = open_archive(path, &why);
+  Archive archive(unzOpen64(path.c_str()));
   if (!archive)
-    return fail();
-  zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t i = 0; i < count; ++i) {
-    std::string name, bytes;
-    if (!read_entry(archive.get(), static_cast<uint64_t>(i), &name, &bytes,
-                    &why))
-      return fail();
+    return fail("there is no zip archive");
+  int found = unzGoToFirstFile(archive.get());
+  for (; found == UNZ_OK; found = unzGoToNextFile(archive.get())) {
+    auto entry = read_entry(archive.get());
+    if (!entry)
+      return fail("an entry is damaged");
+    auto &[name, bytes] = *entry;
     constexpr std::string_view kSuffix = ".npy";
-    if (name.size() > kSuffix.size() &&
-        name.compare(name.size() - kSuffix.size(), kSuffix.size(), kSuffix) ==
-            0)
+    if (name.ends_with(kSuffix))
       name.resize(name.size() - kSuffix.size());
     if (!parse_npy(bytes, path + ":" + name, &(*out)[name], out_message))
       return false;
   }
-  return true;
+  return found == UNZ_END_OF_LIST_OF_FILE || fail("its directory is damaged");
 }
 
 } // namespace tinh::tools
