@@ -20,6 +20,16 @@ namespace tinh {
 
 namespace {
 
+constexpr llvm::StringLiteral kMemory = "memory:";
+
+/// The program's memory, kept with the dialect whose attributes refer to it.
+struct MemoryBlocks : DialectInterface::Base<MemoryBlocks> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MemoryBlocks)
+  explicit MemoryBlocks(Dialect *dialect) : Base(dialect) {}
+
+  llvm::StringMap<ArrayRef<char>> blocks;
+};
+
 /// Whether a relative name stays in the folder that it is relative to.
 bool staysInside(StringRef location) {
   if (location.empty() || llvm::sys::path::is_absolute(location) ||
@@ -43,6 +53,50 @@ bool reallyInside(StringRef path, StringRef directory) {
 }
 
 } // namespace
+
+void addMemory(MLIRContext &context, StringRef name, ArrayRef<char> bytes) {
+  auto *dialect = context.getOrLoadDialect<graph::GraphDialect>();
+  if (!dialect->getRegisteredInterface<MemoryBlocks>())
+    dialect->addInterfaces<MemoryBlocks>();
+  auto *memory = dialect->getRegisteredInterface<MemoryBlocks>();
+  const_cast<MemoryBlocks *>(memory)->blocks[name] = bytes;
+}
+
+static std::optional<ArrayRef<char>> findBlock(Dialect &dialect,
+                                               StringRef name) {
+  auto *memory = dialect.getRegisteredInterface<MemoryBlocks>();
+  if (!memory)
+    return std::nullopt;
+  auto found = memory->blocks.find(name);
+  if (found == memory->blocks.end())
+    return std::nullopt;
+  return found->second;
+}
+
+bool findMemory(MLIRContext &context, StringRef name, DataFile &file,
+                std::string &error) {
+  auto *dialect = context.getLoadedDialect<graph::GraphDialect>();
+  auto bytes = findBlock(*dialect, name);
+  if (!bytes) {
+    error = "there is no memory \"" + name.str() +
+            "\": only a program that compiles the model can give it some";
+    return false;
+  }
+  file.name = file.path = (kMemory + name).str();
+  file.size = bytes->size();
+  return true;
+}
+
+std::optional<ArrayRef<char>> readMemory(graph::ExternalAttr constant) {
+  StringRef name = constant.getFile();
+  auto bytes = name.consume_front(kMemory)
+                   ? findBlock(constant.getDialect(), name)
+                   : std::nullopt;
+  if (!bytes || constant.getOffset() > bytes->size() ||
+      constant.getSize() > bytes->size() - constant.getOffset())
+    return std::nullopt;
+  return bytes->slice(constant.getOffset(), constant.getSize());
+}
 
 bool findDataFile(StringRef directory, StringRef location, DataFile &file,
                   std::string &error) {
@@ -86,6 +140,9 @@ TypedAttr referToBytes(RankedTensorType type, const DataFile &file,
   if (size > kMaxInlineBytes)
     return graph::ExternalAttr::get(type.getContext(), type, file.name, offset,
                                     size);
+  if (auto memory = readMemory(graph::ExternalAttr::get(
+          type.getContext(), type, file.name, offset, size)))
+    return denseFromBytes(type, *memory);
   auto bytes = llvm::MemoryBuffer::getFileSlice(file.path, size, offset);
   if (!bytes || (*bytes)->getBufferSize() != size)
     return fail("cannot read " + file.path);
@@ -102,6 +159,8 @@ std::string MappedFiles::pathOf(graph::ExternalAttr constant) const {
 }
 
 llvm::Expected<ArrayRef<char>> MappedFiles::read(graph::ExternalAttr constant) {
+  if (auto memory = readMemory(constant))
+    return *memory;
   std::string path = pathOf(constant);
   std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
   if (!file) {

@@ -16,6 +16,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <optional>
 #include <string>
 
 namespace tinh {
@@ -33,6 +34,19 @@ struct DataFile {
 /// the reason in `error` if there is none such.
 bool findDataFile(llvm::StringRef directory, llvm::StringRef location,
                   DataFile &file, std::string &error);
+
+/// Memory of the program in the place of a file: constants refer to it as
+/// "memory:NAME". It must stay as it is as long as `context` is used.
+void addMemory(mlir::MLIRContext &context, llvm::StringRef name,
+               llvm::ArrayRef<char> bytes);
+
+/// The memory of that name as a file of its size; false with the reason in
+/// `error` if there is none.
+bool findMemory(mlir::MLIRContext &context, llvm::StringRef name,
+                DataFile &file, std::string &error);
+
+/// The bytes that a constant refers to if they are memory of the program.
+std::optional<llvm::ArrayRef<char>> readMemory(graph::ExternalAttr constant);
 
 /// The tensor whose bytes lie in a file: read if they are few, else referred
 /// to. Null with the reason in `error` if the sizes do not fit.

@@ -8,6 +8,7 @@
 #include "compiler/Import/GraphBuilder.h"
 
 #include "compiler/Import/EvaluateConstants.h"
+#include "compiler/Import/ExternalData.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -354,6 +355,8 @@ std::optional<DenseElementsAttr> GraphBuilder::evaluate(Value value,
 
 std::optional<DenseElementsAttr>
 GraphBuilder::read(graph::ExternalAttr external) {
+  if (auto memory = readMemory(external))
+    return denseFromBytes(cast<RankedTensorType>(external.getType()), *memory);
   SmallString<256> path(external.getFile());
   if (llvm::sys::path::is_relative(path)) {
     path = directory;

@@ -13,6 +13,7 @@
 #include "tinh/compiler.h"
 
 #include "compiler/Codegen/CPU/Winograd/Transforms.h"
+#include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
@@ -125,6 +126,9 @@ CompileResult compileModel(const CompileRequest &request) {
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
+  for (const auto &[name, block] : request.memory)
+    addMemory(context, name,
+              ArrayRef(static_cast<const char *>(block.data), block.size));
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     result.messages.push_back(formatDiagnostic(diagnostic, request.model));
     return success();

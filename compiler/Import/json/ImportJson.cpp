@@ -55,6 +55,7 @@ private:
                  SmallVectorImpl<int64_t> &shape);
   bool readWeights(const Json &list);
   TypedAttr readWeight(const Json &weight);
+  TypedAttr readMemory(RankedTensorType type, const std::string &name);
   TypedAttr readTensor(const std::string &file, const std::string &tensor);
   bool sortNodes();
   bool build(GraphBuilder &builder, func::FuncOp function,
@@ -201,17 +202,28 @@ TypedAttr JsonImporter::readTensor(const std::string &file,
   return {};
 }
 
-/// {"dtype", "shape", "data"} or {"file", "tensor"}
+TypedAttr JsonImporter::readMemory(RankedTensorType type,
+                                   const std::string &name) {
+  DataFile memory;
+  if (!findMemory(context, name, memory, error))
+    return {};
+  return referToBytes(type, memory, /*offset=*/0, memory.size, error);
+}
+
+/// {"dtype", "shape", "data"}, {"dtype", "shape", "memory"} or
+/// {"file", "tensor"}
 TypedAttr JsonImporter::readWeight(const Json &weight) {
-  std::string unknown = unknownKey(
-      weight, {"name", "dtype", "shape", "data", "file", "tensor", "comment"});
+  std::string unknown =
+      unknownKey(weight, {"name", "dtype", "shape", "data", "memory", "file",
+                          "tensor", "comment"});
   if (!unknown.empty()) {
     fail("unknown key \"" + unknown + "\"");
     return {};
   }
-  std::string file, tensor, dtype;
+  std::string file, tensor, dtype, memory;
   if (getString(weight, "file", file)) {
-    if (find(weight, "data") || !getString(weight, "tensor", tensor)) {
+    if (find(weight, "data") || find(weight, "memory") ||
+        !getString(weight, "tensor", tensor)) {
       fail("a weight in a file has the keys file and tensor");
       return {};
     }
@@ -219,9 +231,10 @@ TypedAttr JsonImporter::readWeight(const Json &weight) {
   }
   SmallVector<int64_t> shape;
   const Json *data = find(weight, "data");
-  if (!data || !getString(weight, "dtype", dtype) ||
+  bool inMemory = getString(weight, "memory", memory);
+  if ((data != nullptr) == inMemory || !getString(weight, "dtype", dtype) ||
       !getInts(weight, "shape", shape)) {
-    fail("expected dtype, shape and data, or file and tensor");
+    fail("expected dtype, shape and data or memory, or file and tensor");
     return {};
   }
   Type element = parseDtype(dtype, &context);
@@ -232,7 +245,8 @@ TypedAttr JsonImporter::readWeight(const Json &weight) {
                    " is negative or beyond any memory");
     return {};
   }
-  return parseData(*data, RankedTensorType::get(shape, element), error);
+  auto type = RankedTensorType::get(shape, element);
+  return inMemory ? readMemory(type, memory) : parseData(*data, type, error);
 }
 
 bool JsonImporter::readWeights(const Json &list) {

@@ -83,6 +83,12 @@ struct CudaRequest {
   std::string toolkit;
 };
 
+/// Bytes of the program's own, which it leaves as they are meanwhile.
+struct MemoryBlock {
+  const void *data = nullptr;
+  size_t size = 0;
+};
+
 struct CompileRequest {
   /// The model's file: .onnx, .json or .mlir.
   std::string model;
@@ -90,6 +96,8 @@ struct CompileRequest {
   std::string output;
   /// Shapes, in elements, of the inputs that the model leaves open, by name.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Memory that weights of a JSON graph refer to, by name.
+  std::map<std::string, MemoryBlock> memory;
   /// A .safetensors file, such as the state of a training step, whose tensors
   /// replace the model's weights of their names. Empty: the model's own.
   std::string loadWeights;
