@@ -80,12 +80,19 @@ RULES = [
         RUNTIME_SOURCES,
         "graph-run and its reports use the runtime's public headers",
     ),
+    (
+        r"^python/",
+        re.compile(
+            LLVM.pattern + "|^compiler/|" + DIALECTS.pattern + "|^runtime/"
+        ),
+        "Python is a door to the public headers and the tools",
+    ),
 ]
 
 # Thin mains: what a tool may have at most, in lines of all its sources.
 TOOL_LINES = 1200
 
-FOLDERS = ("runtime", "dialects", "compiler", "tools")
+FOLDERS = ("runtime", "dialects", "compiler", "tools", "python")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}
 
 
@@ -117,6 +124,7 @@ def self_check():
         ("tools/graph-run/a.cpp", '#include "compiler/Import/Import.h"'),
         ("compiler/include/tinh/a.h", '#include "compiler/Eager/Backend.h"'),
         ("compiler/Eager/Tensor/A.cpp", '#include "mlir/IR/Value.h"'),
+        ("python/src/a.cpp", '#include "compiler/Pipelines/Compile.h"'),
     ]
     good = [
         ("compiler/Import/A.cpp", '#include "llvm/ADT/StringRef.h"'),

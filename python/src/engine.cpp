@@ -1,0 +1,106 @@
+//===- engine.cpp - Runs of an artifact for Python --------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+namespace tinh::python {
+
+namespace {
+
+/// All engines, and those that were given up on a thread of their own, where
+/// they cannot end: they do at the next occasion. Guarded by the GIL.
+struct Registry {
+  std::set<Engine *> all;
+  std::vector<Engine *> given_up;
+};
+
+Registry &registry() {
+  static auto *only = new Registry; // Outlives what the interpreter destroys.
+  return *only;
+}
+
+/// On a thread of the runtime, in a callback.
+thread_local bool in_callback = false;
+
+/// Of all engines: that have been asked for and have not returned.
+std::atomic<uint32_t> callbacks = 0;
+
+void end_given_up() {
+  if (in_callback)
+    return;
+  for (Engine *engine : std::exchange(registry().given_up, {}))
+    delete engine;
+}
+
+} // namespace
+
+EngineRef Engine::create(std::shared_ptr<const Module> module,
+                         const ContextOptions &options) {
+  end_given_up();
+  return EngineRef(new Engine(std::move(module), options), Delete());
+}
+
+Engine::Engine(std::shared_ptr<const Module> module,
+               const ContextOptions &options)
+    : loaded(std::move(module)), running(without_gil([&] {
+        return std::make_unique<Context>(*loaded, options);
+      })) {
+  registry().all.insert(this);
+}
+
+Engine::~Engine() {
+  registry().all.erase(this);
+  without_gil([&] { running.reset(); });
+}
+
+void Engine::Delete::operator()(Engine *engine) const {
+  if (in_callback)
+    registry().given_up.push_back(engine);
+  else
+    delete engine;
+}
+
+void Engine::keep(Future future, Run run) {
+  std::erase_if(kept, [](const auto &entry) { return entry.first.done(); });
+  kept.emplace_back(std::move(future), std::move(run));
+}
+
+void Engine::notify(const Future &future, std::function<void()> callback) {
+  ++callbacks;
+  future.then(
+      [callback = std::move(callback)](tinh_status_t, const char *) mutable {
+        PyGILState_STATE state = PyGILState_Ensure();
+        bool was_in_callback = std::exchange(in_callback, true);
+        callback();
+        callback = nullptr; // What it refers to goes with the GIL held.
+        in_callback = was_in_callback;
+        PyGILState_Release(state);
+        --callbacks;
+        callbacks.notify_all();
+      });
+}
+
+void Engine::closeAll() {
+  close_gil();
+  end_given_up();
+  const std::set<Engine *> &all = registry().all;
+  for (Engine *engine : std::vector(all.begin(), all.end())) {
+    without_gil(
+        [&] { check(tinh_context_wait_all(engine->running->handle())); });
+    engine->kept.clear();
+  }
+  without_gil([] {
+    while (uint32_t count = callbacks)
+      callbacks.wait(count);
+  });
+}
+
+} // namespace tinh::python

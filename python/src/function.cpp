@@ -1,0 +1,154 @@
+//===- function.cpp - Functions of artifacts for Python ---------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "function.h"
+
+namespace tinh::python {
+
+static std::vector<Argument>
+describe(const std::vector<tinh_tensor_info_t> &tensors,
+         const std::string &function) {
+  std::vector<Argument> described;
+  for (const tinh_tensor_info_t &tensor : tensors)
+    described.emplace_back(tensor, function);
+  return described;
+}
+
+Function::Function(EngineRef engine, uint32_t index)
+    : engine(std::move(engine)), index(index) {
+  const Module &module = this->engine->module();
+  called = module.function_info(index).name;
+  arguments = describe(module.inputs(index), called);
+  results = describe(module.outputs(index), called);
+}
+
+static std::string describe(const std::vector<Argument> &arguments) {
+  std::string text;
+  for (const Argument &argument : arguments)
+    text += (text.empty() ? "" : ", ") + argument.signature();
+  return text;
+}
+
+std::string Function::signature() const {
+  return called + "(" + describe(arguments) + ") -> (" + describe(results) +
+         ")";
+}
+
+void Function::refuseName(nb::handle name) const {
+  throw nb::type_error(("no argument of \"" + called + "\" is called \"" +
+                        nb::cast<std::string>(nb::str(name)) + "\"; it is " +
+                        signature())
+                           .c_str());
+}
+
+nb::object Function::bindInputs(nb::handle args, nb::handle kwargs,
+                                Run &run) const {
+  size_t given = static_cast<size_t>(PyTuple_Size(args.ptr()));
+  if (given > arguments.size())
+    throw nb::type_error(
+        ("too many arguments, " + std::to_string(given) + " for " + signature())
+            .c_str());
+  run.inputs.resize(arguments.size());
+  for (size_t i = 0; i < given; ++i)
+    run.inputs[i].read(PyTuple_GetItem(args.ptr(), static_cast<Py_ssize_t>(i)),
+                       arguments[i]);
+  nb::object out;
+  size_t named = 0;
+  if (kwargs.ptr()) {
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(kwargs.ptr(), &at, &key, &value);) {
+      if (PyUnicode_CompareWithASCIIString(key, "out") == 0) {
+        out = nb::borrow(value);
+        continue;
+      }
+      size_t i = 0;
+      while (i < arguments.size() &&
+             PyUnicode_CompareWithASCIIString(key, arguments[i].name()) != 0)
+        ++i;
+      if (i == arguments.size())
+        refuseName(key);
+      if (i < given)
+        throw nb::type_error(
+            (arguments[i].place() + " is given twice").c_str());
+      run.inputs[i].read(value, arguments[i]);
+      ++named;
+    }
+  }
+  if (given + named < arguments.size())
+    for (size_t i = given; i < arguments.size(); ++i)
+      if (!run.inputs[i].isBound())
+        throw nb::type_error(
+            (arguments[i].place() + " is missing; it is " + signature())
+                .c_str());
+  return out;
+}
+
+/// Arrays for all results: those of `out`, a tuple or the only one, or new
+/// ones.
+void Function::bindOutputs(nb::handle out, Run &run) const {
+  Library library =
+      run.inputs.empty() ? Library::NumPy : run.inputs[0].library();
+  bool listed = out.ptr() && !out.is_none() &&
+                (results.size() != 1 || nb::isinstance<nb::tuple>(out) ||
+                 nb::isinstance<nb::list>(out));
+  if (listed && nb::len(out) != results.size())
+    throw nb::value_error(("out: expected " + std::to_string(results.size()) +
+                           " arrays or None, found " +
+                           std::to_string(nb::len(out)) + "; the function is " +
+                           signature())
+                              .c_str());
+  std::vector<nb::object> arrays(results.size());
+  run.outputs.resize(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    nb::object given = listed      ? nb::object(out[i])
+                       : out.ptr() ? nb::borrow(out)
+                                   : nb::none();
+    arrays[i] = given.is_none() ? results[i].allocate(library) : given;
+    run.outputs[i].write(arrays[i], results[i]);
+  }
+  if (arrays.size() == 1) {
+    run.result = std::move(arrays[0]);
+    return;
+  }
+  run.result = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(arrays.size())));
+  for (size_t i = 0; i < arrays.size(); ++i)
+    PyTuple_SetItem(run.result.ptr(), static_cast<Py_ssize_t>(i),
+                    arrays[i].release().ptr());
+}
+
+Run Function::prepare(nb::handle args, nb::handle kwargs) const {
+  Run run;
+  nb::object out = bindInputs(args, kwargs, run);
+  bindOutputs(out, run);
+  run.input_buffers.reserve(run.inputs.size());
+  run.output_buffers.reserve(run.outputs.size());
+  for (const Borrowed &input : run.inputs)
+    run.input_buffers.push_back(input.buffer());
+  for (const Borrowed &output : run.outputs)
+    run.output_buffers.push_back(output.buffer());
+  return run;
+}
+
+nb::object Function::call(nb::handle args, nb::handle kwargs) const {
+  Run run = prepare(args, kwargs);
+  without_gil([&] {
+    engine->context().run(run.input_buffers, run.output_buffers, index);
+  });
+  return std::move(run.result);
+}
+
+Future Function::submit(nb::handle args, nb::handle kwargs, Run &run) const {
+  if (is_gil_closed())
+    throw Error(TINH_CANCELLED, "the interpreter is ending: nothing is queued");
+  run = prepare(args, kwargs);
+  return without_gil([&] {
+    return engine->context().submit(run.input_buffers, run.output_buffers, {},
+                                    index);
+  });
+}
+
+} // namespace tinh::python

@@ -1,0 +1,18 @@
+//===- module.cpp - The module of tinh --------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "bindings.h"
+
+NB_MODULE(_tinh, module) {
+  using namespace tinh::python;
+  module.attr("__version__") = tinh_runtime_version();
+  bind_errors(module);
+  bind_future(module);
+  bind_model(module);
+  bind_compiler(module);
+  bind_tools(module);
+}
