@@ -1,0 +1,203 @@
+"""From a model to something to call."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import warnings
+from typing import Any
+
+from . import _tinh
+from ._model import Model
+from ._report import Report
+
+_RUN_OPTIONS = {
+    "threads",
+    "device",
+    "cuda_device",
+    "max_in_flight",
+    "pin_threads",
+    "spin_us",
+    "check_numerics",
+    "trace",
+}
+
+
+class CompileError(_tinh.Error):
+    """A model or an option that the compiler refuses: `messages` has its
+    sentences, which name the file, the node and what to do."""
+
+    def __init__(self, status: str, messages: list[str]):
+        super().__init__("\n".join(messages) or status)
+        self.status = status
+        self.messages = messages
+
+
+def compile(
+    model: Any,
+    example_inputs: tuple | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    memory: dict[str, Any] | None = None,
+    cache: str | os.PathLike[str] | bool = True,
+    **options: Any,
+) -> Model:
+    """Compiles a model for this machine and loads it.
+
+    model: the path of an .onnx, .json, .mlir or .mlirbc file; such a file's
+        bytes; an onnx.ModelProto; a dict, a graph in the JSON format; or a
+        torch.nn.Module, which torch.export traces with `example_inputs`, a
+        tuple of tensors, and whose parameters are read where they lie.
+    output: where the artifact is written; if not given, it lives as long as
+        the result, and save writes it.
+    memory: dense arrays that weights of a JSON graph refer to, by name.
+    cache: the folder of compiled kernels; True: the user's own cache; False:
+        none.
+
+    Other options are those of graph-compile, with its defaults:
+        shapes: {name: shape} for inputs whose shape the model leaves open.
+        precision ("f32", "bf16", "f16"), keep_f32, winograd ("off",
+        "accurate", "fast"), math ("accurate", "fast"), memory_budget, plans,
+        tune (seconds), loadable_weights, load_weights, weights ("automatic",
+        "embedded", "external"), fuse, plain_variables, jobs, cpu, target
+        ("cpu", "cuda", "cpu,cuda"), cuda_chips, allow_tf32, place,
+        cuda_toolkit.
+    And those of Model: threads, device, cuda_device, max_in_flight,
+        pin_threads, spin_us, check_numerics, trace.
+
+    Raises CompileError if the model or an option is wrong.
+    """
+    return _compile(model, example_inputs, None, output, memory, cache, options)
+
+
+def compile_training(
+    model: Any,
+    loss: str = "",
+    optimizer: str = "",
+    *,
+    trainable: list[str] | None = None,
+    distill: str = "",
+    learn_scales: bool = False,
+    loss_scale: str = "",
+    output: str | os.PathLike[str] | None = None,
+    memory: dict[str, Any] | None = None,
+    cache: str | os.PathLike[str] | bool = True,
+    **options: Any,
+) -> Model:
+    """Compiles whole training steps: a model with the functions train_step,
+    evaluate and predict, whose variables are the parameters and the
+    optimizer's state.
+
+    loss, optimizer: names with options, as "cross_entropy,label_smoothing=0.1"
+        and "adam,lr=1e-3"; if not given, those that a JSON graph has.
+    trainable: patterns, as "fc*", of the weights that are trained; None: all.
+    distill: a model to learn from, too: "teacher.onnx,temperature=4".
+    learn_scales: train the scales of quantised tensors, too.
+    loss_scale: for gradients in f16: a power of two, or "dynamic".
+    All else is as in compile.
+    """
+    train = {
+        "loss": loss,
+        "optimizer": optimizer,
+        "trainable": list(trainable or []),
+        "distill": distill,
+        "learn_scales": learn_scales,
+        "loss_scale": loss_scale,
+    }
+    return _compile(model, None, train, output, memory, cache, options)
+
+
+def _cache_folder(cache: str | os.PathLike[str] | bool) -> str:
+    if cache is False:
+        return ""
+    if cache is True:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        return os.path.join(home, "tinh")
+    return os.fspath(cache)
+
+
+def _kind(content: bytes) -> str:
+    """The ending of a file's name that such bytes would have."""
+    start = content[:4096].lstrip()
+    if content.startswith(b"ML\xefR"):
+        return ".mlirbc"
+    if start.startswith(b"{"):
+        return ".json"
+    if start.startswith((b"module", b"func", b"#", b"//", b"builtin", b'"builtin')):
+        return ".mlir"
+    return ".onnx"
+
+
+def _is_torch_module(model: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _file(model: Any, folder: str) -> str:
+    """The path of the model's file, one in `folder` if it has none."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    if isinstance(model, dict):
+        content = json.dumps(model).encode()
+    elif hasattr(model, "SerializeToString"):
+        content = model.SerializeToString()
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        content = bytes(model)
+    else:
+        raise TypeError(
+            "tinh.compile takes a path, bytes, an onnx.ModelProto, a dict or a "
+            f"torch.nn.Module, not {type(model).__name__}"
+        )
+    kind = ".json" if isinstance(model, dict) else _kind(content)
+    path = os.path.join(folder, "model" + kind)
+    with open(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+def _dense(array: Any) -> Any:
+    """An object whose buffer is the array's elements, row by row."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return array.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+    return array if memoryview(array).c_contiguous else memoryview(array).tobytes()
+
+
+def _compile(
+    model: Any,
+    example_inputs: tuple | None,
+    train: dict | None,
+    output: str | os.PathLike[str] | None,
+    memory: dict[str, Any] | None,
+    cache: str | os.PathLike[str] | bool,
+    options: dict[str, Any],
+) -> Model:
+    if _is_torch_module(model):
+        from . import dynamo
+
+        model, memory = dynamo.export(model, example_inputs)
+    running = {k: options.pop(k) for k in _RUN_OPTIONS & options.keys()}
+    options["cache"] = _cache_folder(cache)
+    with tempfile.TemporaryDirectory(prefix="tinh-") as folder:
+        path = _file(model, folder)
+        artifact = os.fspath(output) if output else os.path.join(folder, "model.so")
+        if not output and options.setdefault("weights", "embedded") != "embedded":
+            raise ValueError(
+                f'weights="{options["weights"]}" wants an output to lie beside'
+            )
+        status, messages, report = _tinh._compile(
+            path,
+            artifact,
+            {name: _dense(array) for name, array in (memory or {}).items()},
+            train,
+            options,
+        )
+        if status != "succeeded":
+            raise CompileError(status, messages)
+        for message in messages:
+            warnings.warn(message, stacklevel=3)
+        compiled = Model(artifact, **running)
+    compiled._report = Report(report)
+    return compiled
