@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from functorch.compile import min_cut_rematerialization_partition
 from torch._decomp import core_aten_decompositions
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._subclasses.fake_tensor import unset_fake_temporarily
@@ -79,14 +80,51 @@ def _op_name(target: Any) -> str:
     return getattr(target, "__name__", str(target))
 
 
+def _bernoulli(shape: list[int], dtype: torch.dtype, p: float) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype).bernoulli_(p)
+
+
+def _dropout_mask(shape: list[int], dtype: torch.dtype, p: float) -> torch.Tensor:
+    """What eager mode draws for the same dropout."""
+    return _bernoulli(shape, dtype, 1 - p).bool()
+
+
+# Ops that draw random numbers: how PyTorch draws them, from the shape and the
+# dtype of the result, and the op's arguments but tensors and sizes.
+_DRAWS: dict[str, Callable[..., torch.Tensor]] = {
+    "bernoulli.p": _bernoulli,
+    "native_dropout.default": _dropout_mask,
+    "normal_functional.default": lambda shape, dtype, mean=0.0, std=1.0: torch.empty(
+        shape, dtype=dtype
+    ).normal_(mean, std),
+    "rand.default": lambda shape, dtype: torch.rand(shape, dtype=dtype),
+    "rand_like.default": lambda shape, dtype: torch.rand(shape, dtype=dtype),
+    "randint.default": lambda shape, dtype, high: torch.randint(
+        high, shape, dtype=dtype
+    ),
+    "randint.low": lambda shape, dtype, low, high: torch.randint(
+        low, high, shape, dtype=dtype
+    ),
+    "randn.default": lambda shape, dtype: torch.randn(shape, dtype=dtype),
+    "randn_like.default": lambda shape, dtype: torch.randn(shape, dtype=dtype),
+    "randperm.default": lambda shape, dtype: torch.randperm(shape[0], dtype=dtype),
+    "uniform.default": lambda shape, dtype, low=0.0, high=1.0: torch.empty(
+        shape, dtype=dtype
+    ).uniform_(low, high),
+}
+
+
 class _Reader:
-    """An FX graph of ATen ops as an aten.Graph, and the tensors that it has as
-    attributes, which are inputs behind the others."""
+    """An FX graph of ATen ops as an aten.Graph. Inputs behind its own are the
+    tensors that it has as attributes, `constants`, and random numbers, which
+    PyTorch draws: `draws`."""
 
     def __init__(self, module: torch.fx.GraphModule):
         self.constants: list[torch.Tensor] = []
+        self.draws: list[Callable[[], torch.Tensor]] = []
         self.graph = aten.Graph([])
         self._refs: dict[torch.fx.Node, Any] = {}
+        self._drawn: list[tuple[str, aten.TensorType | None]] = []
         attributes = []
         for node in module.graph.nodes:
             if node.op == "placeholder":
@@ -104,13 +142,18 @@ class _Reader:
                 self._call(node)
             elif node.op == "output":
                 self.graph.outputs = list(self._argument(node.args[0]))
-        self.graph.inputs += attributes
+        self.first_constant = len(self.graph.inputs)
+        self.graph.inputs += attributes + self._drawn
 
     def _call(self, node: torch.fx.Node) -> None:
         if getattr(node.target, "__name__", "") == "getitem":
             source, index = node.args
             ref = self._refs[source]
-            self._refs[node] = aten.Ref(ref.name, index)
+            chosen = ref[index] if isinstance(ref, tuple) else aten.Ref(ref.name, index)
+            self._refs[node] = chosen
+            return
+        if _op_name(node.target) in _DRAWS:
+            self._draw(node)
             return
         value = node.meta.get("val")
         results = value if isinstance(value, (list, tuple)) else [value]
@@ -129,6 +172,31 @@ class _Reader:
             )
         )
         self._refs[node] = aten.Ref(node.name)
+
+    def _draw(self, node: torch.fx.Node) -> None:
+        op, value = _op_name(node.target), node.meta["val"]
+        is_dropout = op == "native_dropout.default"
+        value = value[0] if is_dropout else value
+        numbers = [a for a in node.args if isinstance(a, (int, float))]
+        if is_dropout:
+            numbers = numbers[:1]
+        if op == "randperm.default":
+            numbers = []
+        shape, draw = [int(n) for n in value.shape], _DRAWS[op]
+        self.draws.append(lambda: draw(shape, value.dtype, *numbers))
+        drawn = aten.Ref(f"{node.name}.drawn")
+        type = _type_of(value)
+        if not is_dropout:
+            self._drawn.append((drawn.name, type))
+            self._refs[node] = drawn
+            return
+        self._drawn.append((drawn.name, aten.TensorType("bool", tuple(shape))))
+        x, p = self._argument(node.args[0]), numbers[0]
+        kept = aten.Node(f"{node.name}.kept", "mul.Tensor", (x, drawn), {}, [type])
+        scale = 1 / (1 - p) if p < 1 else 0.0
+        y = aten.Node(node.name, "mul.Tensor", (aten.Ref(kept.name), scale), {}, [type])
+        self.graph.nodes += [kept, y]
+        self._refs[node] = (aten.Ref(node.name), drawn)
 
     def _argument(self, argument: Any) -> Any:
         if isinstance(argument, torch.fx.Node):
@@ -181,8 +249,8 @@ class _Executable:
     def compile(self, constants: dict[int, torch.Tensor]) -> None:
         """Raises aten.Unsupported or CompileError."""
         graph, extra = self._reader.graph, self._reader.constants
-        first = len(graph.inputs) - len(extra)
-        memory = {i: t for i, t in constants.items()}
+        first = self._reader.first_constant
+        memory = dict(constants)
         memory |= {first + i: t for i, t in enumerate(extra)}
         names = {graph.inputs[i][0]: str(i) for i in memory}
         lowered = aten.lower(graph, names)
@@ -203,6 +271,9 @@ class _Executable:
     def __call__(self, arguments: list[Any]) -> list[Any]:
         if self._constants.tensors and self._constants.have_changed(arguments):
             self._pack_again(arguments)
+        if self._reader.draws:
+            arguments += self._reader.constants
+            arguments += [draw() for draw in self._reader.draws]
         inputs = [arguments[i] for i in self._inputs]
         given = [arguments[x] if k == "input" else None for k, x in self._outputs]
         arguments.clear()
@@ -271,11 +342,52 @@ def _executable(
 # The backend
 
 
+@torch.library.custom_op("tinh::max_pool2d_gradient", mutates_args=())
+def _max_pool2d_gradient(
+    dy: torch.Tensor,
+    x: torch.Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    ceil_mode: bool,
+) -> torch.Tensor:
+    attributes = (kernel_size, stride, padding, dilation, ceil_mode)
+    _, indices = torch.ops.aten.max_pool2d_with_indices(x, *attributes)
+    return torch.ops.aten.max_pool2d_with_indices_backward(dy, x, *attributes, indices)
+
+
+@_max_pool2d_gradient.register_fake
+def _(dy, x, kernel_size, stride, padding, dilation, ceil_mode):  # type: ignore
+    return torch.empty_like(x)
+
+
+def _partition(joint: torch.fx.GraphModule, inputs: Any, **options: Any) -> Any:
+    """Divides forward from backward. The gradient of max pooling finds its
+    places in x again: their indices are not kept from the one to the other."""
+    for node in joint.graph.nodes:
+        if node.target is torch.ops.aten.max_pool2d_with_indices_backward.default:
+            dy, x, kernel, *given, indices = node.args
+            defaults = [[], [0, 0], [1, 1], False]
+            given += defaults[len(given) :]
+            given[0] = given[0] or kernel
+            node.target = torch.ops.tinh.max_pool2d_gradient.default
+            node.args = (dy, x, kernel, *given)
+    joint.graph.eliminate_dead_code()
+    joint.recompile()
+    return min_cut_rematerialization_partition(
+        joint, inputs, compiler="inductor", **options
+    )
+
+
 def _decompositions() -> dict:
     """Core ATen, but for what is compiled better whole."""
     table = dict(core_aten_decompositions())
     ops = torch.ops.aten
-    for op in (ops._scaled_dot_product_flash_attention_for_cpu.default,):
+    for op in (
+        ops._scaled_dot_product_flash_attention_for_cpu.default,
+        ops.native_dropout.default,
+    ):
         table.pop(op, None)
     return table
 
@@ -318,6 +430,7 @@ def _compile_static(
             fw_compiler=gradient,
             bw_compiler=gradient,
             inference_compiler=inference,
+            partition_fn=_partition,
             decompositions=_decompositions(),
         )
 
@@ -414,7 +527,7 @@ def export(
     reader = _Reader(program.graph_module)
     memory = {placeholder: name for placeholder, name in held.items()}
     constants = {name: state[name].detach() for name in memory.values()}
-    first = len(reader.graph.inputs) - len(reader.constants)
+    first = reader.first_constant
     for i, tensor in enumerate(reader.constants):
         placeholder = reader.graph.inputs[first + i][0]
         memory[placeholder] = placeholder

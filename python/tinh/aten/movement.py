@@ -274,33 +274,62 @@ def pixel_shuffle(b: Builder, x: Value, factor: int) -> Value:
     return b.reshape(y, [*lead, c // r // r, h * r, w * r])
 
 
-@aten("as_strided.default", "as_strided_copy.default")
-def as_strided(
-    b: Builder, x: Value, size: list, stride: list, storage_offset: int | None = None
-) -> Value:
-    """Of a dense tensor: a view that a transpose and a reshape make of all its
-    elements, or a part of them by indices."""
-    offset = storage_offset or 0
-    count = math.prod(size)
-    if offset == 0 and count == math.prod(x.shape):
-        # In the order of the strides the elements lie as they are.
-        order = sorted(range(len(size)), key=lambda i: (-stride[i], -size[i]))
-        expected = 1
-        for i in reversed(order):
-            if size[i] != 1 and stride[i] != expected:
-                break
-            expected *= size[i]
-        else:
-            y = b.reshape(x, [size[i] for i in order])
-            return b.transpose(y, [order.index(i) for i in range(len(size))])
-    if count > 1 << 20:
+def _dense_order(x: Value, size: list, stride: list, offset: int) -> list | None:
+    """The dimensions of a strided view in the order in which x's elements lie,
+    if it has all of them once."""
+    if offset or math.prod(size) != math.prod(x.shape):
+        return None
+    order = sorted(range(len(size)), key=lambda i: (-stride[i], -size[i]))
+    expected = 1
+    for i in reversed(order):
+        if size[i] != 1 and stride[i] != expected:
+            return None
+        expected *= size[i]
+    return order
+
+
+def _strided_indices(b: Builder, size: list, stride: list, offset: int) -> Value:
+    if math.prod(size) > 1 << 20:
         raise Unsupported(["as_strided of a tensor that is not dense"])
     index = b.constant("i64", offset)
     for n, s in zip(size, stride):
         steps = b.iota(n, "i64", 0, s) if s else b.full("i64", 0, (n,))
         index = b.add(b.reshape(index, [*index.shape, 1]), steps)
-    flat = b.reshape(x, [math.prod(x.shape)])
-    return b.gather(flat, index, 0)
+    return index
+
+
+@aten("as_strided.default", "as_strided_copy.default")
+def as_strided(
+    b: Builder, x: Value, size: list, stride: list, storage_offset: int | None = None
+) -> Value:
+    """Of a dense tensor."""
+    order = _dense_order(x, size, stride, storage_offset or 0)
+    if order is not None:
+        y = b.reshape(x, [size[i] for i in order])
+        return b.transpose(y, [order.index(i) for i in range(len(size))])
+    indices = _strided_indices(b, size, stride, storage_offset or 0)
+    return b.gather(b.reshape(x, [math.prod(x.shape)]), indices, 0)
+
+
+@aten("as_strided_scatter.default")
+def as_strided_scatter(
+    b: Builder,
+    x: Value,
+    source: Value,
+    size: list,
+    stride: list,
+    storage_offset: int | None = None,
+) -> Value:
+    order = _dense_order(x, size, stride, storage_offset or 0)
+    if order is not None:
+        return b.reshape(b.transpose(source, order), x.shape)
+    indices = _strided_indices(b, size, stride, storage_offset or 0)
+    flat, count = b.reshape(x, [math.prod(x.shape)]), math.prod(size)
+    y = b.scatter(
+        "scatter", "assign", flat, b.reshape(indices, [count]),
+        b.reshape(source, [count]), axis=0,
+    )
+    return b.reshape(y, x.shape)
 
 
 @aten("unfold.default")

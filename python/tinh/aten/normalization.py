@@ -240,7 +240,7 @@ for _rank in (1, 2, 3):
     _pool(_rank)
 
 
-@aten("max_pool_gradient")
+@aten("tinh.max_pool2d_gradient.default")
 def max_pool_gradient(
     b: Builder,
     dy: Value,
@@ -268,25 +268,33 @@ def adaptive_avg_pool(b: Builder, x: Value, output_size: Any) -> Value:
     return x
 
 
-def _adaptive_mean(b: Builder, x: Value, axis: int, size: int) -> Value:
-    """Means of windows along an axis, window i from floor(i n / size) to
+def _adaptive_weights(n: int, size: int) -> list[float]:
+    """A matrix [n, size]: means of windows, window i from floor(i n / size) to
     ceil((i + 1) n / size)."""
-    n = x.shape[axis]
-    if n % size == 0:
-        parts = [*x.shape[:axis], size, n // size, *x.shape[axis + 1 :]]
-        return b.reduce("mean", b.reshape(x, parts), axis + 1)
     weights = [0.0] * (n * size)
     for i in range(size):
         first, last = i * n // size, -(-(i + 1) * n // size)
         for j in range(first, last):
             weights[j * size + i] = 1 / (last - first)
-    matrix = b.constant(x.dtype, weights, (n, size))
+    return weights
+
+
+def _multiply_along(b: Builder, x: Value, axis: int, matrix: Value, **more: Any) -> Value:
     order = [a for a in range(x.rank) if a != axis] + [axis]
     y = b.transpose(x, order)
     rows = y.shape[:-1]
-    y = b.matmul(b.reshape(y, [math.prod(rows), n]), matrix)
-    y = b.reshape(y, [*rows, size])
+    y = b.matmul(b.reshape(y, [math.prod(rows), y.shape[-1]]), matrix, **more)
+    y = b.reshape(y, [*rows, y.shape[-1]])
     return b.transpose(y, [order.index(a) for a in range(x.rank)])
+
+
+def _adaptive_mean(b: Builder, x: Value, axis: int, size: int) -> Value:
+    n = x.shape[axis]
+    if n % size == 0:
+        parts = [*x.shape[:axis], size, n // size, *x.shape[axis + 1 :]]
+        return b.reduce("mean", b.reshape(x, parts), axis + 1)
+    matrix = b.constant(x.dtype, _adaptive_weights(n, size), (n, size))
+    return _multiply_along(b, x, axis, matrix)
 
 
 @aten("_adaptive_avg_pool2d_backward.default")
@@ -294,10 +302,65 @@ def adaptive_avg_pool_backward(b: Builder, dy: Value, x: Value) -> Value:
     for axis in (x.rank - 2, x.rank - 1):
         n, size = x.shape[axis], dy.shape[axis]
         if n % size:
-            raise Unsupported(["the gradient of adaptive_avg_pool2d, uneven"])
+            matrix = b.constant(dy.dtype, _adaptive_weights(n, size), (n, size))
+            dy = _multiply_along(b, dy, axis, matrix, transpose_b=True)
+            continue
         whole = [*dy.shape[:axis], size, 1, *dy.shape[axis + 1 :]]
         wide = [*dy.shape[:axis], size, n // size, *dy.shape[axis + 1 :]]
         spread = b.broadcast(b.reshape(dy, whole), wide)
         merged = [*dy.shape[:axis], n, *dy.shape[axis + 1 :]]
         dy = b.mul(b.reshape(spread, merged), size / n)
     return dy
+
+
+@aten("avg_pool2d_backward.default", "avg_pool3d_backward.default")
+def avg_pool_backward(
+    b: Builder,
+    dy: Value,
+    x: Value,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Value:
+    rank = len(kernel_size)
+    pool = Pooling(x, kernel_size, stride, padding, 1, ceil_mode, rank)
+    kernel, strides = pool.attributes["kernel"], pool.attributes["strides"]
+    extents = x.shape[-rank:]
+
+    # How many elements a window has, along each dimension.
+    counts = b.constant(dy.dtype, float(divisor_override or 1))
+    if not divisor_override:
+        for axis in range(rank):
+            n, k, s, p = extents[axis], kernel[axis], strides[axis], pool.low[axis]
+            edge = p if count_include_pad else 0
+            along = [
+                float(min(i * s - p + k, n + edge) - max(i * s - p, -edge))
+                for i in range(pool.extents[axis])
+            ]
+            shape = [len(along)] + [1] * (rank - 1 - axis)
+            along_axis = b.constant(dy.dtype, along, (len(along),))
+            counts = b.mul(counts, b.reshape(along_axis, shape))
+    share = _with_batch(b, b.div(dy, counts), rank)
+
+    # Each element gets the shares of all windows that have it.
+    channels = share.shape[1]
+    ends = [
+        (m - 1) * s + k - p - n
+        for m, s, k, p, n in zip(pool.extents, strides, kernel, pool.low, extents)
+    ]
+    ones = b.full(dy.dtype, 1, (channels, 1, *kernel))
+    y = b.emit(
+        "conv_transpose",
+        [share, ones],
+        dy.dtype,
+        (*share.shape[:2], *extents),
+        strides=strides,
+        padding=pool.low + [max(e, 0) for e in ends],
+        output_padding=[max(-e, 0) for e in ends],
+        dilations=[1] * rank,
+        groups=channels,
+    )
+    return b.reshape(y, x.shape)
