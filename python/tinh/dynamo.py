@@ -72,7 +72,12 @@ def _type_of(value: Any) -> aten.TensorType | None:
     return aten.TensorType(_DTYPES[value.dtype], tuple(int(n) for n in value.shape))
 
 
-def _op_name(target: Any) -> str:
+def dtype_name(dtype: torch.dtype) -> str | None:
+    return _DTYPES.get(dtype)
+
+
+def op_name(target: Any) -> str:
+    """As the table of ops has it: "add.Tensor" for aten.add.Tensor."""
     if isinstance(target, torch._ops.OpOverload):
         namespace, name = target.namespace, target._schema.name.split("::")[1]
         name = f"{name}.{target._overloadname or 'default'}"
@@ -152,7 +157,7 @@ class _Reader:
             chosen = ref[index] if isinstance(ref, tuple) else aten.Ref(ref.name, index)
             self._refs[node] = chosen
             return
-        if _op_name(node.target) in _DRAWS:
+        if op_name(node.target) in _DRAWS:
             self._draw(node)
             return
         value = node.meta.get("val")
@@ -165,7 +170,7 @@ class _Reader:
         self.graph.nodes.append(
             aten.Node(
                 node.name,
-                _op_name(node.target),
+                op_name(node.target),
                 tuple(self._argument(a) for a in node.args),
                 kwargs,
                 [_type_of(r) for r in results],
@@ -174,7 +179,7 @@ class _Reader:
         self._refs[node] = aten.Ref(node.name)
 
     def _draw(self, node: torch.fx.Node) -> None:
-        op, value = _op_name(node.target), node.meta["val"]
+        op, value = op_name(node.target), node.meta["val"]
         is_dropout = op == "native_dropout.default"
         value = value[0] if is_dropout else value
         numbers = [a for a in node.args if isinstance(a, (int, float))]
@@ -204,7 +209,7 @@ class _Reader:
         if isinstance(argument, (list, tuple)):
             return [self._argument(a) for a in argument]
         if isinstance(argument, torch.dtype):
-            return aten.Dtype(_DTYPES.get(argument))
+            return aten.Dtype(dtype_name(argument))
         if isinstance(argument, torch.SymInt):
             return int(argument)
         if isinstance(argument, (torch.device, torch.layout, torch.memory_format)):

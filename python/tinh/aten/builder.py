@@ -218,6 +218,9 @@ class Builder:
         return self.emit("variance", [x], x.dtype, shape, axes=axes, keepdims=keepdims)
 
     def arg(self, op: str, x: Value, axis: int, keepdims: bool) -> Value:
+        """The index of the extreme element along an axis."""
+        if x.rank == 0:
+            return self.full("i64", 0, ())
         shape = reduced_shape(x.shape, [axis], keepdims)
         return self.emit(op, [x], "i64", shape, axis=axis, keepdims=keepdims)
 
@@ -239,6 +242,10 @@ class Builder:
         )
 
     # Movement
+
+    def vector(self, x: Value) -> Value:
+        """A number as a vector of one element; else x."""
+        return self.reshape(x, [1]) if x.rank == 0 else x
 
     def reshape(self, x: Value, shape: Any) -> Value:
         shape = list(shape)

@@ -9,7 +9,7 @@ from .builder import Builder, Value
 from .table import Unsupported, aten
 
 
-@aten("mm.default", "bmm.default", "matmul.default")
+@aten("mm.default", "bmm.default")
 def mm(b: Builder, x: Value, y: Value) -> Value:
     return b.matmul(x, y)
 
@@ -86,6 +86,8 @@ class Convolution:
         return self.b.emit("conv", [x, weight], x.dtype, shape, **self._shared())
 
     def _conv_transpose(self, x: Value, weight: Value, output_padding: list) -> Value:
+        if not x.is_float:
+            raise Unsupported(["transposed convolution of integers"])
         extents = [
             (n - 1) * s + (k - 1) * d + 1 - 2 * p + o
             for n, s, k, d, p, o in zip(

@@ -36,8 +36,14 @@ def ones(b: Builder, *given: Any, **options: Any) -> Value:
     return _filled(b, 1)
 
 
-@aten("empty.memory_format", "empty_like.default", "new_empty.default",
-      "new_empty_strided.default", "empty_strided.default", "empty_permuted.default")
+@aten(
+    "empty.memory_format",
+    "empty_like.default",
+    "new_empty.default",
+    "new_empty_strided.default",
+    "empty_strided.default",
+    "empty_permuted.default",
+)
 def empty(b: Builder, *given: Any, **options: Any) -> Value:
     return _filled(b, 0)
 

@@ -111,7 +111,7 @@ def mul(b: Builder, x: Value, other: Value | float) -> Value:
     return b.binary("and" if x.dtype == "bool" else "mul", x, other)
 
 
-@aten("div.Tensor", "div.Scalar", "true_divide.Tensor")
+@aten("div.Tensor", "div.Scalar")
 def div(b: Builder, x: Value, other: Value | float) -> Value:
     return b.div(*operands(b, x, other))
 
@@ -134,7 +134,7 @@ def div_mode(
     return b.div(b.sub(x, b.binary("mod", x, other)), other)
 
 
-@aten("floor_divide.default", "floor_divide.Scalar")
+@aten("floor_divide.default")
 def floor_divide(b: Builder, x: Value, other: Value | float) -> Value:
     return div_mode(b, x, other, "floor")
 
@@ -180,7 +180,7 @@ def minimum(b: Builder, x: Value, other: Value) -> Value:
     return b.binary("min", *operands(b, x, other))
 
 
-@aten("clamp.default", "clamp.Tensor", "clip.default")
+@aten("clamp.default", "clamp.Tensor")
 def clamp(
     b: Builder,
     x: Value,
@@ -265,17 +265,12 @@ def erfc(b: Builder, x: Value) -> Value:
     return b.sub(b.full(x.dtype, 1, ()), b.unary("erf", x))
 
 
-@aten("trunc.default", "fix.default")
+@aten("trunc.default")
 def trunc(b: Builder, x: Value) -> Value:
     if not x.is_float:
         return x
     below = b.compare("less", x, 0)
     return b.where(below, b.unary("ceil", x), b.unary("floor", x))
-
-
-@aten("square.default")
-def square(b: Builder, x: Value) -> Value:
-    return b.mul(x, x)
 
 
 # Activations
@@ -327,7 +322,7 @@ def hardswish(b: Builder, x: Value) -> Value:
     return b.mul(x, hardsigmoid(b, x))
 
 
-@aten("prelu.default", "_prelu_kernel.default")
+@aten("_prelu_kernel.default")
 def prelu(b: Builder, x: Value, weight: Value) -> Value:
     if weight.rank == 1 and x.rank > 1:
         weight = b.reshape(weight, [-1] + [1] * (x.rank - 2))
@@ -337,7 +332,7 @@ def prelu(b: Builder, x: Value, weight: Value) -> Value:
 # Conditions and bits
 
 
-@aten("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
+@aten("where.self")
 def where(b: Builder, condition: Value, x: Value | float, y: Value | float) -> Value:
     return b.where(b.cast(condition, "bool"), *operands(b, x, y))
 
@@ -359,11 +354,6 @@ def isinf(b: Builder, x: Value) -> Value:
     if not x.is_float:
         return b.full("bool", False, x.shape)
     return b.emit("isinf", [x], "bool", x.shape)
-
-
-@aten("isfinite.default")
-def isfinite(b: Builder, x: Value) -> Value:
-    return b.unary("not", b.binary("or", isnan(b, x), isinf(b, x)))
 
 
 @aten("logical_not.default")
@@ -392,9 +382,6 @@ for _name, _op in (("and", "and"), ("or", "or"), ("xor", "xor")):
 for _name, _op in (("left", "shift_left"), ("right", "shift_right")):
     for _overload in ("Tensor", "Tensor_Scalar"):
         TABLE[f"bitwise_{_name}_shift.{_overload}"] = _bitwise(_op)
-for _overload in ("Tensor", "Scalar"):
-    TABLE[f"__lshift__.{_overload}"] = _bitwise("shift_left")
-    TABLE[f"__rshift__.{_overload}"] = _bitwise("shift_right")
 
 
 @aten("bitwise_not.default")
@@ -405,12 +392,12 @@ def bitwise_not(b: Builder, x: Value) -> Value:
 # Conversions
 
 
-@aten("_to_copy.default", "to.dtype", "_to_copy.out")
+@aten("_to_copy.default")
 def to_copy(b: Builder, x: Value, **options: Any) -> Value:
     return b.cast(x, b.results[0].dtype)
 
 
-@aten("prims.convert_element_type.default", "convert_element_type.default")
+@aten("prims.convert_element_type.default")
 def convert_element_type(b: Builder, x: Value, dtype: Dtype) -> Value:
     return b.cast(x, b.results[0].dtype)
 

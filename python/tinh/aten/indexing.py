@@ -128,13 +128,12 @@ def index_put(
 
 
 def _scatter(b: Builder, kind: str, x: Value, dim: int, index: Value, source: Value) -> Value:
-    if x.rank == 0:
-        raise Unsupported(["scatter to a tensor without dimensions"])
+    shape = x.shape
+    x, index, source = b.vector(x), b.vector(index), b.vector(source)
     for a in range(source.rank):
         source = b.slice(source, a, 0, index.shape[a])
-    return b.scatter(
-        "scatter_elements", kind, x, index, source, axis=x.axis(dim)
-    )
+    y = b.scatter("scatter_elements", kind, x, index, source, axis=x.axis(dim))
+    return b.reshape(y, shape)
 
 
 @aten("scatter.src")
@@ -172,7 +171,10 @@ def index_add(
 ) -> Value:
     if alpha != 1:
         source = b.mul(source, alpha)
-    return b.scatter("scatter", "add", x, index, source, axis=x.axis(dim))
+    shape = x.shape
+    x, index, source = b.vector(x), b.vector(index), b.vector(source)
+    y = b.scatter("scatter", "add", x, index, source, axis=x.axis(dim))
+    return b.reshape(y, shape)
 
 
 def _nearest(b: Builder, x: Value, sizes: list, scales: Any) -> Value:
@@ -193,13 +195,10 @@ def _nearest(b: Builder, x: Value, sizes: list, scales: Any) -> Value:
     return x
 
 
-@aten("upsample_nearest1d.default", "upsample_nearest2d.default",
-      "upsample_nearest3d.default")
+@aten(
+    "upsample_nearest1d.default",
+    "upsample_nearest2d.default",
+    "upsample_nearest3d.default",
+)
 def upsample_nearest(b: Builder, x: Value, output_size: list, *scales: Any) -> Value:
     return _nearest(b, x, output_size, scales)
-
-
-@aten("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
-def upsample_nearest_vec(b: Builder, x: Value, output_size: Any, scales: Any) -> Value:
-    rank = x.rank - 2
-    return _nearest(b, x, list(b.results[0].shape[-rank:]), scales)

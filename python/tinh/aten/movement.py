@@ -9,15 +9,12 @@ from .builder import Builder, Value
 from .table import TABLE, Unsupported, aten
 
 
-@aten("alias.default", "detach.default", "clone.default", "contiguous.default",
-      "lift_fresh_copy.default", "lift_fresh.default", "_conj.default",
-      "positive.default", "real.default", "resolve_conj.default")
+@aten("alias.default", "detach.default", "clone.default", "lift_fresh_copy.default")
 def alias(b: Builder, x: Value, **options: Any) -> Value:
     return x
 
 
-@aten("view.default", "_unsafe_view.default", "reshape.default", "view_copy.default",
-      "_reshape_alias.default")
+@aten("view.default", "_unsafe_view.default", "view_copy.default")
 def view(b: Builder, x: Value, size: list, *strides: Any) -> Value:
     return b.reshape(x, b.results[0].shape)
 
@@ -46,12 +43,12 @@ def t(b: Builder, x: Value) -> Value:
     return b.transpose(x, list(reversed(range(x.rank))))
 
 
-@aten("expand.default", "broadcast_to.default")
+@aten("expand.default")
 def expand(b: Builder, x: Value, size: list, *, implicit: bool = False) -> Value:
     return b.broadcast(x, b.results[0].shape)
 
 
-@aten("repeat.default", "tile.default")
+@aten("repeat.default")
 def repeat(b: Builder, x: Value, repeats: list) -> Value:
     repeats = [1] * (x.rank - len(repeats)) + list(repeats)
     shape = [1] * (len(repeats) - x.rank) + list(x.shape)
@@ -61,19 +58,6 @@ def repeat(b: Builder, x: Value, repeats: list) -> Value:
     return b.reshape(y, [r * n for r, n in zip(repeats, shape)])
 
 
-@aten("repeat_interleave.self_int")
-def repeat_interleave(b: Builder, x: Value, repeats: int, dim: int | None = None,
-                      **options: Any) -> Value:
-    if dim is None:
-        x, dim = b.reshape(x, [-1]), 0
-    axis = x.axis(dim)
-    before, after = list(x.shape[: axis + 1]), list(x.shape[axis + 1 :])
-    y = b.broadcast(
-        b.reshape(x, [*before, 1, *after]), [*before, repeats, *after]
-    )
-    return b.reshape(y, [*before[:-1], before[-1] * repeats, *after])
-
-
 def _clamp_index(index: int | None, default: int, extent: int) -> int:
     if index is None:
         return default
@@ -81,7 +65,7 @@ def _clamp_index(index: int | None, default: int, extent: int) -> int:
     return min(max(index, 0), extent)
 
 
-@aten("slice.Tensor", "slice_copy.Tensor")
+@aten("slice.Tensor")
 def slice(
     b: Builder,
     x: Value,
@@ -97,7 +81,7 @@ def slice(
     return b.slice(x, axis, first if size else 0, size, step)
 
 
-@aten("select.int", "select_copy.int")
+@aten("select.int")
 def select(b: Builder, x: Value, dim: int, index: int) -> Value:
     axis = x.axis(dim)
     index += x.shape[axis] if index < 0 else 0
@@ -172,7 +156,7 @@ def split_with_sizes(b: Builder, x: Value, sizes: list, dim: int = 0) -> tuple:
     return _split(b, x, x.axis(dim), sizes)
 
 
-@aten("split.Tensor", "split_copy.Tensor")
+@aten("split.Tensor")
 def split(b: Builder, x: Value, size: int, dim: int = 0) -> tuple:
     axis = x.axis(dim)
     extent = x.shape[axis]
@@ -213,6 +197,8 @@ def constant_pad_nd(b: Builder, x: Value, pad: list, value: float = 0) -> Value:
 
 
 def _pad(b: Builder, x: Value, pad: list, value: float, mode: str) -> Value:
+    if 0 in x.shape:
+        return b.full(x.dtype, value, b.results[0].shape)
     low, high = [0] * x.rank, [0] * x.rank
     for i in range(len(pad) // 2):  # The last dimension comes first.
         low[-1 - i], high[-1 - i] = pad[2 * i], pad[2 * i + 1]
@@ -334,6 +320,7 @@ def as_strided_scatter(
 
 @aten("unfold.default")
 def unfold(b: Builder, x: Value, dimension: int, size: int, step: int) -> Value:
+    x = b.vector(x)
     axis = x.axis(dimension)
     count = (x.shape[axis] - size) // step + 1
     first = b.reshape(b.iota(count, "i64", 0, step), [count, 1])

@@ -51,7 +51,7 @@ def native_layer_norm(
     return y, mean, b.unary("rsqrt", b.add(b.variance(x, axes, True), eps))
 
 
-@aten("_fused_rms_norm.default", "rms_norm.default")
+@aten("_fused_rms_norm.default")
 def rms_norm(
     b: Builder,
     x: Value,
@@ -224,7 +224,7 @@ def _pool(rank: int) -> None:
             [whole],
             x.dtype,
             shape,
-            count_include_pad=count_include_pad or divisor_override or None,
+            count_include_pad=bool(count_include_pad or divisor_override) or None,
             ceil_padding=pool.ceil_padding if any(pool.ceil_padding) else None,
             **pool.attributes,
         )
@@ -236,7 +236,7 @@ def _pool(rank: int) -> None:
         return b.reshape(y, b.results[0].shape)
 
 
-for _rank in (1, 2, 3):
+for _rank in (2, 3):
     _pool(_rank)
 
 
@@ -259,8 +259,7 @@ def max_pool_gradient(
     return b.reshape(y, x.shape)
 
 
-@aten("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default",
-      "adaptive_avg_pool1d.default")
+@aten("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
 def adaptive_avg_pool(b: Builder, x: Value, output_size: Any) -> Value:
     rank = len(output_size)
     for axis, size in zip(range(x.rank - rank, x.rank), output_size):

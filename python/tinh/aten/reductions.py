@@ -156,7 +156,7 @@ def logsumexp(b: Builder, x: Value, dim: Any, keepdim: bool = False) -> Value:
     return y if keepdim else b.reshape(y, b.results[0].shape)
 
 
-@aten("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
+@aten("linalg_vector_norm.default")
 def linalg_vector_norm(
     b: Builder,
     x: Value,
