@@ -9,6 +9,8 @@
 
 NB_MODULE(_tinh, module) {
   using namespace tinh::python;
+  // What caches of others still hold when the interpreter ends is no leak.
+  nanobind::set_leak_warnings(false);
   module.attr("__version__") = tinh_runtime_version();
   bind_errors(module);
   bind_future(module);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -139,8 +140,11 @@ def _file(model: Any, folder: str) -> str:
     """The path of the model's file, one in `folder` if it has none."""
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model)
+    name = "model"
     if isinstance(model, dict):
         content = json.dumps(model).encode()
+        if re.fullmatch(r"[\w-]{1,100}", str(model.get("name", ""))):
+            name = model["name"]
     elif hasattr(model, "SerializeToString"):
         content = model.SerializeToString()
     elif isinstance(model, (bytes, bytearray, memoryview)):
@@ -151,7 +155,7 @@ def _file(model: Any, folder: str) -> str:
             f"torch.nn.Module, not {type(model).__name__}"
         )
     kind = ".json" if isinstance(model, dict) else _kind(content)
-    path = os.path.join(folder, "model" + kind)
+    path = os.path.join(folder, name + kind)
     with open(path, "wb") as file:
         file.write(content)
     return path
@@ -194,6 +198,8 @@ def _compile(
             train,
             options,
         )
+        # A model without a file has none that anybody knows.
+        messages = [m.replace(folder + os.sep, "") for m in messages]
         if status != "succeeded":
             raise CompileError(status, messages)
         for message in messages:

@@ -1,0 +1,150 @@
+"""tinh.compile: what it takes, and what it gives."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+import tinh
+
+from models import expected_two_layer, graph, onnx_add, two_layer
+
+
+class CompileTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.graph, self.memory = two_layer()
+        self.x = np.random.default_rng(1).standard_normal((4, 8)).astype("f4")
+        self.y = expected_two_layer(self.x, self.memory)
+
+    def assert_close(self, found, expected):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+    def test_a_graph_with_weights_in_memory(self):
+        f = tinh.compile(self.graph, memory=self.memory)
+        self.assert_close(f(self.x), self.y)
+        self.assertEqual(repr(f.inputs), "[x: f32[4, 8]]")
+        self.assertEqual(f.outputs[0].shape, (4, 3))
+        self.assertEqual(f.name, "two_layer")
+
+    def test_weights_that_are_not_dense(self):
+        memory = {name: np.asfortranarray(w) for name, w in self.memory.items()}
+        f = tinh.compile(self.graph, memory=memory)
+        self.assert_close(f(self.x), self.y)
+
+    def test_files_and_bytes(self):
+        double = graph({"x": ("f32", [3])}, [("add", "xx", "y", {})], ["y"])
+        path = self.folder / "double.json"
+        path.write_text(json.dumps(double))
+        mlir = """func.func @main(%x: tensor<3xf32> {graph.name = "x"})
+            -> (tensor<3xf32> {graph.name = "y"}) {
+          %y = graph.add %x, %x : tensor<3xf32>, tensor<3xf32> -> tensor<3xf32>
+          return %y : tensor<3xf32>
+        }"""
+
+        class Proto:
+            def SerializeToString(self):
+                return onnx_add()
+
+        x = np.array([1, 2, 3], "f4")
+        models = [path, str(path), path.read_bytes(), mlir.encode()]
+        for model in models + [onnx_add(), bytearray(onnx_add()), Proto()]:
+            self.assertEqual(tinh.compile(model)(x).tolist(), [2, 4, 6])
+
+    def test_open_shapes(self):
+        double = graph({"x": ("f32", ["n"])}, [("add", "xx", "y", {})], ["y"])
+        f = tinh.compile(double, shapes={"x": [2]})
+        self.assertEqual(f(np.ones(2, "f4")).tolist(), [2, 2])
+        with self.assertRaises(tinh.CompileError) as raised:
+            tinh.compile(double)
+        self.assertIn("x", str(raised.exception))
+
+    def test_it_can_be_saved_and_loaded(self):
+        f = tinh.compile(self.graph, memory=self.memory)
+        path = self.folder / "model.so"
+        f.save(path)
+        self.assertEqual(os.listdir(self.folder), ["model.so"])
+        g = tinh.load(path, threads=2)
+        self.assertEqual(g.threads, 2)
+        self.assertEqual(g(self.x).tolist(), f(self.x).tolist())
+        g.save(path)  # Over the file that it is.
+        self.assertEqual(tinh.load(path)(self.x).tolist(), f(self.x).tolist())
+        with self.assertRaises(FileNotFoundError):
+            f.save(self.folder / "nowhere" / "model.so")
+        with self.assertRaisesRegex(tinh.Error, "has a report"):
+            g.report()
+
+    def test_output_and_weights_beside_it(self):
+        path = self.folder / "model.so"
+        tinh.compile(self.graph, memory=self.memory, output=path, weights="external")
+        self.assert_close(tinh.load(path)(self.x), self.y)
+        with self.assertRaisesRegex(ValueError, "output"):
+            tinh.compile(self.graph, memory=self.memory, weights="external")
+
+    def test_options(self):
+        f = tinh.compile(
+            self.graph,
+            memory=self.memory,
+            precision="bf16",
+            winograd="off",
+            math="accurate",
+            cache=False,
+            jobs=1,
+            threads=1,
+        )
+        np.testing.assert_allclose(f(self.x), self.y, rtol=0.05, atol=0.1)
+        self.assertEqual(f.threads, 1)
+        cache = self.folder / "cache"
+        tinh.compile(self.graph, memory=self.memory, cache=cache)
+        self.assertTrue(any(cache.rglob("*")))
+
+    def test_what_is_wrong_is_said(self):
+        def refuses(error, text, model=self.graph, **options):
+            with self.assertRaisesRegex(error, text):
+                tinh.compile(model, **options)
+
+        memory = {"memory": self.memory}
+        refuses(tinh.CompileError, 'weight "w1": there is no memory "w1"')
+        refuses(TypeError, 'no option "optimise"', optimise=3, **memory)
+        refuses(TypeError, "jobs: a value of type str", jobs="many", **memory)
+        refuses(tinh.CompileError, "winograd", winograd="sometimes", **memory)
+        refuses(ValueError, "target: expected", target="tpu", **memory)
+        refuses(ValueError, "device: expected", device="tpu", **memory)
+        refuses(TypeError, "not list", [1])
+        refuses(tinh.CompileError, "nowhere.onnx", "nowhere.onnx")
+        refuses(tinh.CompileError, "error", b"garbage")
+        unknown = [{"op": "wrong", "inputs": ["x"], "outputs": ["y"]}]
+        model = {**self.graph, "nodes": unknown}
+        refuses(tinh.CompileError, "^two_layer.json: error: .* unknown ops:\n  wrong", model, **memory)
+        small = {"memory": {**self.memory, "w1": np.ones(3, "f4")}}
+        refuses(tinh.CompileError, 'weight "w1"', **small)
+        refuses(TypeError, "bytes-like", memory={**self.memory, "w1": 5})
+
+    def test_reports_and_profiles(self):
+        f = tinh.compile(self.graph, memory=self.memory)
+        report = f.report()
+        self.assertEqual(report["weights_size"] > 0, True)
+        self.assertIn("distinct kernels", repr(report))
+        self.assertIn("<table>", report._repr_html_())
+        profile = f.profile(self.x, seconds=0.01)
+        self.assertGreater(profile["runs"], 0)
+        nodes = {name for step in profile["steps"] for name in step["nodes"]}
+        self.assertLessEqual({"fc1", "fc2"}, nodes)
+        self.assertIn("GFLOP/s", repr(profile))
+        self.assertIn("fc1", profile._repr_html_())
+        self.assertIn("matmul", repr(f.kernels))
+        self.assertEqual(len(f.kernels.rows), report["distinct_kernels"])
+
+    def test_warnings_are_python_s(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tinh.compile(self.graph, memory=self.memory)
+
+
+if __name__ == "__main__":
+    unittest.main()
