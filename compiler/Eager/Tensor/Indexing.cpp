@@ -403,14 +403,13 @@ static void put(const Indexed &indexed, const Operand &value, bool accumulate,
                                call);
 }
 
-void Tensor::index_put_(std::initializer_list<Index> indices, Operand value,
+void Tensor::index_put_(std::span<const Index> indices, Operand value,
                         bool accumulate) const {
   Call call{"index_put_", value.at};
   use(*this, call);
-  std::span<const Index> list(indices.begin(), indices.size());
-  if (!accumulate && fillsMask(list, value, call))
-    return fillMask(*this, list[0].tensor, value, call);
-  Indexed indexed = resolve(*this, list, call);
+  if (!accumulate && fillsMask(indices, value, call))
+    return fillMask(*this, indices[0].tensor, value, call);
+  Indexed indexed = resolve(*this, indices, call);
   if (indexed.backwards)
     fail(call, "a slice backwards is a copy, to write which would be lost; "
                "write flip() of the value to the slice forwards");
@@ -420,6 +419,12 @@ void Tensor::index_put_(std::initializer_list<Index> indices, Operand value,
     indexed.view.add_(value);
   else
     indexed.view.copy_(value);
+}
+
+void Tensor::index_put_(std::initializer_list<Index> indices, Operand value,
+                        bool accumulate) const {
+  index_put_(std::span<const Index>(indices.begin(), indices.size()), value,
+             accumulate);
 }
 
 void Tensor::operator=(Operand value) && {

@@ -149,6 +149,8 @@ public:
   /// than once, the last value stays, or with `accumulate` all are added.
   void index_put_(std::initializer_list<Index> indices, Operand value,
                   bool accumulate = false) const;
+  void index_put_(std::span<const Index> indices, Operand value,
+                  bool accumulate = false) const;
   Tensor slice(int64_t axis, Slice::Bound start = None,
                Slice::Bound stop = None, int64_t step = 1,
                At at = At::current()) const;
