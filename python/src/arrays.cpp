@@ -261,6 +261,8 @@ bool is_aligned(const void *data, const tinh_tensor_info_t &info) {
 // Types
 //===----------------------------------------------------------------------===//
 
+const char *array_name(tinh_dtype_t dtype) { return numpy_name(dtype).name; }
+
 nb::object numpy_dtype(tinh_dtype_t dtype) {
   NumPyName known = numpy_name(dtype);
   if (!known.isOfMlDtypes)

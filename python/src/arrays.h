@@ -89,6 +89,9 @@ private:
   nb::object kept;                   ///< or a copy or view of the array.
 };
 
+/// What NumPy and PyTorch call a dtype of ours: "float32".
+const char *array_name(tinh_dtype_t dtype);
+
 /// A dtype of ours as a NumPy dtype; those of ml_dtypes are imported.
 nb::object numpy_dtype(tinh_dtype_t dtype);
 

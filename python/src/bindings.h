@@ -27,6 +27,9 @@ void bind_model(nb::module_ &module);
 // What only tinh has.
 void bind_compiler(nb::module_ &module);
 void bind_tools(nb::module_ &module);
+void bind_tensors(nb::module_ &module);
+void bind_autograd(nb::module_ &module);
+void bind_nn(nb::module_ &module);
 
 /// An Error of Python's, not raised.
 nb::object make_error(const Error &error);

@@ -17,4 +17,7 @@ NB_MODULE(_tinh, module) {
   bind_model(module);
   bind_compiler(module);
   bind_tools(module);
+  bind_tensors(module);
+  bind_autograd(module);
+  bind_nn(module);
 }

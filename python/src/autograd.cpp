@@ -1,0 +1,168 @@
+//===- autograd.cpp - Gradients and traced functions for Python -*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// tinh/autograd.h, and the part of tinh/function.h that tinh/_function.py
+// needs.
+//
+//===----------------------------------------------------------------------===//
+#include "tinh/autograd.h"
+#include "bindings.h"
+#include "tensors.h"
+#include "tinh/function.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+namespace tinh::python {
+
+namespace {
+
+nb::object grad_property(const Tensor &x) {
+  Tensor gradient = grad_of(x, here());
+  return gradient.defined() ? nb::cast(gradient) : nb::none();
+}
+
+void set_grad_property(const Tensor &x, std::optional<Tensor> gradient) {
+  set_grad(x, gradient.value_or(Tensor()), here());
+}
+
+void run_backward(const Tensor &output, std::optional<Tensor> gradient,
+                  bool retain_graph, bool create_graph) {
+  At at = here();
+  BackwardOptions options;
+  options.retain_graph = retain_graph;
+  options.create_graph = create_graph;
+  without_gil(
+      [&] { backward(output, gradient.value_or(Tensor()), options, at); });
+}
+
+std::vector<Tensor> gradients(const std::vector<Tensor> &outputs,
+                              const std::vector<Tensor> &inputs,
+                              const std::vector<Tensor> &output_gradients,
+                              bool retain_graph, bool create_graph,
+                              bool allow_unused) {
+  At at = here();
+  GradOptions options;
+  options.retain_graph = retain_graph;
+  options.create_graph = create_graph;
+  options.allow_unused = allow_unused;
+  return without_gil(
+      [&] { return grad(outputs, inputs, output_gradients, options, at); });
+}
+
+/// A context in which nothing is recorded, or something is.
+template <typename Guard> class GradMode {
+public:
+  GradMode() = default;
+  GradMode(const GradMode &) = delete;
+  void enter() { guards.push_back(std::make_unique<Guard>()); }
+  void exit(nb::args) { guards.pop_back(); }
+
+private:
+  std::vector<std::unique_ptr<Guard>> guards;
+};
+
+template <typename Guard>
+void bind_mode(nb::module_ &module, const char *name, const char *text) {
+  nb::class_<GradMode<Guard>>(module, name, text)
+      .def(nb::init<>())
+      .def("__enter__", &GradMode<Guard>::enter)
+      .def("__exit__", &GradMode<Guard>::exit, nb::arg("error"));
+}
+
+/// What a Python function does with traced tensors.
+tinh::Function::Body body_of(const nb::object &body) {
+  return [&body](std::span<const Tensor> traced) {
+    nb::gil_scoped_acquire gil;
+    nb::list given;
+    for (const Tensor &tensor : traced)
+      given.append(nb::cast(tensor));
+    return nb::cast<std::vector<Tensor>>(body(given));
+  };
+}
+
+nb::dict statistics(const tinh::Function &function) {
+  FunctionStatistics found = function.statistics();
+  nb::dict result;
+  result["calls"] = found.calls;
+  result["traces"] = found.traces;
+  result["trace_ms"] = found.trace_ms;
+  result["compile_ms"] = found.compile_ms;
+  result["retraces"] = found.retraces;
+  return result;
+}
+
+} // namespace
+
+void bind_autograd(nb::module_ &module) {
+  auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
+  tensor
+      .def_prop_rw("grad", &grad_property, &set_grad_property, nb::arg().none(),
+                   "The gradient that backward has added up, or None.")
+      .def_prop_rw(
+          "requires_grad",
+          [](const Tensor &x) { return is_grad_required(x, here()); },
+          [](const Tensor &x, bool required) {
+            requires_grad(x, required, here());
+          },
+          "Whether gradients are recorded for it.")
+      .def(
+          "requires_grad_",
+          [](nb::object self, bool required) {
+            requires_grad(nb::cast<const Tensor &>(self), required, here());
+            return self;
+          },
+          nb::arg("required") = true)
+      .def_prop_ro("is_leaf",
+                   [](const Tensor &x) { return is_leaf(x, here()); })
+      .def("backward", &run_backward, nb::arg("gradient") = nb::none(),
+           nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
+           "Adds the gradient of this tensor by each leaf to that leaf's.")
+      .def("detach", [](const Tensor &x) { return detach(x, here()); })
+      .def("zero_grad", [](const Tensor &x) { zero_grad(x, here()); });
+  module.def("grad", &gradients, nb::arg("outputs"), nb::arg("inputs"),
+             nb::arg("output_gradients") = std::vector<Tensor>(), nb::kw_only(),
+             nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
+             nb::arg("allow_unused") = false,
+             "The gradients of outputs, lists of tensors, by inputs.");
+  module.def("is_grad_enabled", &is_grad_enabled);
+  bind_mode<NoGrad>(module, "no_grad", "`with` it, nothing is recorded.");
+  bind_mode<EnableGrad>(module, "enable_grad",
+                        "`with` it, gradients are recorded again.");
+
+  nb::class_<tinh::Function>(module, "_Function")
+      .def("__init__",
+           [](tinh::Function *self, std::string name, uint32_t threads) {
+             FunctionOptions options;
+             options.name = std::move(name);
+             options.threads = threads;
+             new (self) tinh::Function(std::move(options), here());
+           })
+      .def("call",
+           [](const tinh::Function &function, nb::object body,
+              const std::vector<Tensor> &tensors, const std::string &key) {
+             return without_gil(
+                 [&] { return function.call(body_of(body), tensors, key); });
+           })
+      .def("save",
+           [](const tinh::Function &function, const std::string &path,
+              nb::object body, const std::vector<Tensor> &tensors,
+              const std::string &key) {
+             without_gil(
+                 [&] { function.save(path, body_of(body), tensors, key); });
+           })
+      .def("graph",
+           [](const tinh::Function &function, nb::object body,
+              const std::vector<Tensor> &tensors, const std::string &key) {
+             return without_gil(
+                 [&] { return function.graph(body_of(body), tensors, key); });
+           })
+      .def("statistics", &statistics);
+}
+
+} // namespace tinh::python

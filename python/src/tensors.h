@@ -1,0 +1,118 @@
+//===- tensors.h - Eager tensors for Python ---------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How Python's values become arguments of the functions of tinh/tensor.h, which
+// are bound as they are: operands, lists of sizes, dtypes, devices, and the
+// place in the Python program, which errors name.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_PYTHON_TENSORS_H
+#define TINH_PYTHON_TENSORS_H
+
+#include "tinh/tensor.h"
+
+#include "gil.h"
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+
+namespace tinh::python {
+
+namespace nb = nanobind;
+
+/// The file and line of the Python code that is being executed.
+At here();
+
+/// What may stand for a tensor: one, a number, an array or nested lists. An
+/// array is copied.
+class Given {
+public:
+  Given() : number(0) {}
+  explicit Given(nb::handle object);
+
+  /// Where it was given.
+  At place() const { return at; }
+  /// The tensor; a TypeError if it is a number.
+  const Tensor &as_tensor() const {
+    if (!tensor.defined())
+      throw nb::type_error("expected a tensor, found a number");
+    return tensor;
+  }
+  /// Of this, while it lives.
+  operator Operand() const {
+    return tensor.defined() ? Operand(tensor, at) : Operand(number, at);
+  }
+
+private:
+  Tensor tensor;
+  Number number;
+  At at = here();
+};
+
+/// A tensor of the elements of an array, nested lists or a number, copied.
+Tensor make_tensor(nb::handle object, std::optional<DType> dtype);
+
+DType to_dtype(nb::handle object);
+IntArray to_ints(nb::handle object);
+Device to_device(nb::handle object);
+
+/// Adds the operations to a module, and those that are methods to Tensor.
+void bind_operations(nb::module_ &module, nb::class_<Tensor> &tensor);
+
+/// What an operation is called without: it may wait for memory, and compile.
+using Queues = nb::call_guard<WithoutGil>;
+
+} // namespace tinh::python
+
+namespace nanobind::detail {
+
+/// A caster of what a function makes of any object, or throws.
+#define TINH_CASTER(Type, name, function)                                      \
+  template <> struct type_caster<Type> {                                       \
+    NB_TYPE_CASTER(Type, const_name(name))                                     \
+    bool from_python(handle object, uint8_t, cleanup_list *) {                 \
+      value = function(object);                                                \
+      return true;                                                             \
+    }                                                                          \
+    static handle from_cpp(const Type &, rv_policy, cleanup_list *) {          \
+      return {};                                                               \
+    }                                                                          \
+  };
+
+TINH_CASTER(tinh::python::Given, "Tensor | float | ArrayLike",
+            tinh::python::Given)
+TINH_CASTER(tinh::IntArray, "int | Sequence[int]", tinh::python::to_ints)
+
+template <> struct type_caster<tinh::Device> {
+  NB_TYPE_CASTER(tinh::Device, const_name("str"))
+  bool from_python(handle object, uint8_t, cleanup_list *) {
+    value = tinh::python::to_device(object);
+    return true;
+  }
+  static handle from_cpp(const tinh::Device &device, rv_policy,
+                         cleanup_list *) {
+    return nanobind::str(tinh::to_string(device).c_str()).release();
+  }
+};
+
+template <> struct type_caster<tinh::DType> {
+  NB_TYPE_CASTER(tinh::DType, const_name("str"))
+  type_caster() : value(tinh::float32) {}
+  bool from_python(handle object, uint8_t, cleanup_list *) {
+    value = tinh::python::to_dtype(object);
+    return true;
+  }
+  static handle from_cpp(const tinh::DType &dtype, rv_policy, cleanup_list *) {
+    return nanobind::str(dtype.name()).release();
+  }
+};
+
+} // namespace nanobind::detail
+
+#endif // TINH_PYTHON_TENSORS_H
