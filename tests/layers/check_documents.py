@@ -16,11 +16,20 @@ import sys
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 PATH = re.compile(
-    r"`((?:benchmarks|cmake|compiler|dialects|docs|examples|runtime|tests|tools)"
+    r"`((?:benchmarks|cmake|compiler|dialects|docs|examples|python|runtime|tests|tools)"
     r"/[\w./*-]*)`"
 )
 
-FOLDERS = ("benchmarks", "compiler", "dialects", "examples", "runtime", "tests", "tools")
+FOLDERS = (
+    "benchmarks",
+    "compiler",
+    "dialects",
+    "examples",
+    "python",
+    "runtime",
+    "tests",
+    "tools",
+)
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".td"}
 COMMENT = re.compile(r"//.*")
 SOURCE = re.compile(r"\b([\w-]+\.(?:hpp|h|cpp|cu|c|td|md|py))\b")
