@@ -17,6 +17,7 @@ docs/python.md is a tour.
 """
 
 from . import nn, optim
+from ._compare import Comparison, compare
 from ._compile import CompileError, compile, compile_training
 from ._function import TracedFunction, function
 from ._model import Model, load
@@ -170,6 +171,7 @@ from ._tinh import (
 )
 
 __all__ = [
+    "Comparison",
     "CompileError",
     "Error",
     "Function",
@@ -204,6 +206,7 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "clamp",
+    "compare",
     "compile",
     "compile_training",
     "concat",

@@ -140,6 +140,17 @@ class CompileTest(unittest.TestCase):
         self.assertIn("matmul", repr(f.kernels))
         self.assertEqual(len(f.kernels.rows), report["distinct_kernels"])
 
+    def test_ways_of_running_it(self):
+        double = graph({"x": ("f32", [3])}, [("add", "xx", "y", {})], ["y"])
+        found = tinh.compare(double, runs=3)
+        self.assertEqual(list(found), ["eager", "compiled"])
+        self.assertGreater(found["eager"]["over_compiled"], 0)
+        self.assertLess(found["eager"]["difference"], 1e-6)
+        self.assertIn("median, ms", repr(found))
+        self.assertIn("<table>", found._repr_html_())
+        with self.assertRaisesRegex(tinh.CompileError, "nowhere.onnx"):
+            tinh.compare("nowhere.onnx")
+
     def test_warnings_are_python_s(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -94,6 +94,8 @@ void printJson(const Comparison &c) {
     json["compiled"]["gpu_median_ms"] = percentile(c.compiled.gpuTimes, 50);
   }
   json["break_even_calls"] = c.breakEven();
+  json["max_abs_difference"] = c.difference.absolute;
+  json["max_rel_difference"] = c.difference.relative;
   json["max_abs_error"] = errorNumber(c, &Difference::absolute);
   json["max_rel_error"] = errorNumber(c, &Difference::relative);
   llvm::outs() << json.dump(2) << "\n";
