@@ -60,6 +60,8 @@ Tensor make_tensor(nb::handle object, std::optional<DType> dtype);
 
 DType to_dtype(nb::handle object);
 IntArray to_ints(nb::handle object);
+/// What stands between brackets.
+std::vector<Index> to_indices(nb::handle key);
 Device to_device(nb::handle object);
 
 /// Adds the operations to a module, and those that are methods to Tensor.
@@ -85,9 +87,9 @@ namespace nanobind::detail {
     }                                                                          \
   };
 
-TINH_CASTER(tinh::python::Given, "Tensor | float | ArrayLike",
+TINH_CASTER(tinh::python::Given, "Tensor | float | numpy.typing.ArrayLike",
             tinh::python::Given)
-TINH_CASTER(tinh::IntArray, "int | Sequence[int]", tinh::python::to_ints)
+TINH_CASTER(tinh::IntArray, "int | collections.abc.Sequence[int]", tinh::python::to_ints)
 
 template <> struct type_caster<tinh::Device> {
   NB_TYPE_CASTER(tinh::Device, const_name("str"))
