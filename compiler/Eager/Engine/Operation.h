@@ -20,14 +20,26 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace tinh::eager {
 
 class Operation;
 class Worker;
 
+/// Of the AtScope on this thread; without a line if there is none.
+inline thread_local constinit std::source_location placeOfScope;
+
 /// What the user called, for messages and traces.
 struct Call {
+  constexpr Call(const char *name, std::source_location at)
+      : name(name), at(at) {
+    // What the compiler asks for has no place.
+    if (!std::is_constant_evaluated() && at.line() != 0 &&
+        placeOfScope.line() != 0)
+      this->at = placeOfScope;
+  }
+
   const char *name; // Static.
   std::source_location at;
 };

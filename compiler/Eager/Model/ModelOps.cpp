@@ -59,7 +59,7 @@ static void checkType(mlir::Operation *op, Type type) {
 }
 
 ModelOps::Op ModelOps::describe(mlir::Operation *op) {
-  Op described{op, {}, {}, {}, {}};
+  Op described{op, {}, {}, {}, {nullptr, {}}};
   names.push_back(graph::nodeName(op->getLoc()).str());
   described.call.name = names.back().c_str();
   for (Value operand : op->getOperands()) {

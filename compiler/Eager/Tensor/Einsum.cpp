@@ -336,8 +336,13 @@ Tensor Einsum::run() {
 
 Tensor tinh::einsum(std::string_view equation,
                     std::initializer_list<Operand> inputs, At at) {
+  return einsum(equation, std::span(inputs.begin(), inputs.size()), at);
+}
+
+Tensor tinh::einsum(std::string_view equation, std::span<const Operand> inputs,
+                    At at) {
   Call call{"einsum", at};
-  if (inputs.size() == 0)
+  if (inputs.empty())
     fail(call, "\"", equation, "\" is given no operands");
-  return Einsum(equation, {inputs.begin(), inputs.size()}, call).run();
+  return Einsum(equation, inputs, call).run();
 }

@@ -301,3 +301,11 @@ Tensor eager::withoutOverlap(const TensorImpl &out, const TensorImpl &x,
   return overlapsPartly(out, x) ? copied(x, x.dtype, call)
                                 : TensorAccess::share(x);
 }
+
+namespace tinh {
+
+AtScope::AtScope(At at) : previous(std::exchange(eager::placeOfScope, at)) {}
+
+AtScope::~AtScope() { eager::placeOfScope = previous; }
+
+} // namespace tinh

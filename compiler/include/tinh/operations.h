@@ -202,6 +202,8 @@ Tensor linear(Operand x, Operand weights, const Tensor &bias = {});
 /// the result's, in alphabetical order.
 Tensor einsum(std::string_view equation, std::initializer_list<Operand> inputs,
               At at = At::current());
+Tensor einsum(std::string_view equation, std::span<const Operand> inputs,
+              At at = At::current());
 
 //===----------------------------------------------------------------------===//
 // Convolution and pooling over [N, C, spatial…] (N may be left out). Lists are

@@ -34,6 +34,21 @@ class Tensor;
 /// Where a function was called; always At::current(), of the caller.
 using At = std::source_location;
 
+/// While it lives, errors and graphs say that operations of this thread were
+/// called at `at`, also those that layers and losses are made of: for
+/// interpreters, whose programs have other lines than C++. What `at` refers to
+/// must stay as long as what is queued and traced.
+class AtScope {
+public:
+  explicit AtScope(At at);
+  ~AtScope();
+  AtScope(const AtScope &) = delete;
+  AtScope &operator=(const AtScope &) = delete;
+
+private:
+  At previous;
+};
+
 //===----------------------------------------------------------------------===//
 // Element types
 //===----------------------------------------------------------------------===//

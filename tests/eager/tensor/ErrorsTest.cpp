@@ -47,6 +47,18 @@ TEST(Errors, ShapesThatDoNotFit) {
   EXPECT_ERROR("where", "do not broadcast", where(x > 0, x, y));
 }
 
+TEST(Errors, PlacesOfAnInterpreter) {
+  Tensor x = zeros({2, 3}), y = zeros({2, 4});
+  At place = At::current();
+  std::string line = "ErrorsTest.cpp:" + std::to_string(place.line());
+  {
+    AtScope scope(place);
+    std::string message = errorOf([&] { (void)(x + y); });
+    EXPECT_NE(message.find(line), std::string::npos) << message;
+  }
+  EXPECT_ERROR("add", "do not broadcast", x + y);
+}
+
 TEST(Errors, EinsumsThatAreWrong) {
   Tensor x = zeros({2, 3}), y = zeros({4, 5});
   EXPECT_ERROR("einsum", "stands for dimensions of 3 and 4",

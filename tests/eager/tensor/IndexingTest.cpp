@@ -48,6 +48,16 @@ TEST(Indexing, MasksPickAndWrite) {
   EXPECT_EQ(reals(x), (Reals{0, 1, 2, 1, 2, 3}));
 }
 
+TEST(Indexing, AnyNumberOfIndicesWrites) {
+  Tensor x = zeros({2, 3});
+  for (std::vector<Index> indices;
+       const Index &index : {Index(1), Index(tensor({0, 2}))}) {
+    indices.push_back(index);
+    x.index_put_(indices, static_cast<int64_t>(indices.size()));
+  }
+  EXPECT_EQ(reals(x), (Reals{0, 0, 0, 2, 1, 2}));
+}
+
 TEST(Indexing, WritesLandWhereReadsLook) {
   Tensor x = zeros({3, 4});
   Tensor rows = tensor({0, 2}), columns = tensor({1, -1});
