@@ -4,7 +4,8 @@ have no PyTorch: tests/python/aten_test.py compiles and runs them.
     build/venv-bench/bin/python benchmarks/record_aten.py
 
 writes tests/python/aten/ops.json.gz: for each op of Tinh's table some calls that
-PyTorch's own samples of its operators (`op_db`) make, forward and backward.
+PyTorch's own samples of its operators (`op_db`) make, forward and backward; and
+graphs.json.gz: whole graphs of small models, as torch.compile hands them over.
 It needs the environment of benchmarks/requirements.txt, the package tinh in it,
 and expecttest.
 """
@@ -15,15 +16,21 @@ import gzip
 import json
 import math
 import pathlib
+import sys
 import warnings
 
 import torch
-from tinh import aten
+import torch_model_set
+from tinh import aten, dynamo
 from tinh.dynamo import dtype_name, op_name
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+from models import seeded_inputs, summary  # noqa: E402
+
 MOST_ELEMENTS = 300
 CALLS = 5  # Of each op.
 FIRST_ALONE = {
@@ -217,11 +224,83 @@ def run(recorder, operator, sample, gradient):
         return  # What eager mode refuses is nothing to compare with.
 
 
+# Models whose graphs are recorded, and whether they are trained.
+GRAPHS = [
+    ("torchvision/squeezenet1_1", False),
+    ("torchvision/mobilenet_v3_small", False),
+    ("timm/levit_128s", False),
+    ("transformers/bert", True),
+    ("transformers/gpt2", True),
+    ("transformers/llama", False),
+    ("transformers/t5", False),
+    ("transformers/wav2vec2", False),
+]
+
+
+def small_convolutions():
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, 2, 1),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.SiLU(),
+        torch.nn.MaxPool2d(3, 2, 1, ceil_mode=True),
+        torch.nn.Conv2d(8, 16, 3, 1, 1, groups=4),
+        torch.nn.GroupNorm(4, 16),
+        torch.nn.ReLU(),
+        torch.nn.AvgPool2d(2, 2),
+        torch.nn.AdaptiveAvgPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(64, 5),
+    )
+
+
+def record_graphs():
+    """What torch.compile hands over, with seeded inputs and PyTorch's outputs."""
+    handed, original = [], dynamo._executable
+
+    def record(module, constants, options):
+        reader = dynamo._Reader(module)
+        if not reader.constants and not reader.draws:
+            handed.append((name, module, reader.graph.to_json()))
+        return original(module, constants, options)
+
+    dynamo._executable = record
+    models = [(n, *torch_model_set.make(n), trained) for n, trained in GRAPHS]
+    image = torch.randn(2, 3, 21, 19)
+    models.append(("small convolutions", small_convolutions(), (image,), True))
+    for name, model, inputs, trained in models:
+        torch._dynamo.reset()
+        compiled = torch.compile(model.train(trained), backend=dynamo.compile)
+        if trained:
+            compiled(*inputs).sum().backward()
+        else:
+            with torch.no_grad():
+                compiled(*inputs)
+    dynamo._executable = original
+    recorded = []
+    for name, module, graph in handed:
+        types = [type for _, type in graph["inputs"]]
+        inputs = [torch.from_numpy(x) for x in seeded_inputs(types)]
+        with torch.no_grad():
+            outputs = module(*inputs)
+        expected = [o if o is None else summary(o.numpy()) for o in outputs]
+        recorded.append({"name": name, "graph": graph, "expected": expected})
+    return recorded
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        # Without a time, so that equal contents are equal files.
+        file.write(gzip.compress(json.dumps(data).encode(), mtime=0))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--output", default=ROOT / "tests/python/aten/ops.json.gz")
+    parser.add_argument("--folder", default=ROOT / "tests/python/aten", type=pathlib.Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    graphs = record_graphs()
+    write(arguments.folder / "graphs.json.gz", graphs)
+    print(f"{len(graphs)} graphs of {sum(len(g['graph']['nodes']) for g in graphs)} ops")
     torch.manual_seed(0)
     recorder = Recorder()
     unary = [(name, (NUMBERS,)) for name in UNARY]
@@ -232,10 +311,8 @@ def main():
             operator(name)(*args, **keywords)
     run_samples(recorder)
     calls = {n: list(c.values()) for n, c in sorted(recorder.calls.items()) if c}
-    text = json.dumps([case for cases in calls.values() for case in cases])
-    with open(arguments.output, "wb") as file:
-        # Without a time, so that equal contents are equal files.
-        file.write(gzip.compress(text.encode(), mtime=0))
+    cases = [case for cases in calls.values() for case in cases]
+    write(arguments.folder / "ops.json.gz", cases)
     missing = sorted(set(aten.TABLE) - set(calls))
     count = sum(map(len, calls.values()))
     for reason in sorted(recorder.refused):

@@ -1,4 +1,4 @@
-"""ATen ops as PyTorch computes them: calls that benchmarks/record_aten.py has
+"""ATen ops and graphs as PyTorch computes them: what benchmarks/record_aten.py has
 recorded, lowered, compiled and run."""
 
 import gzip
@@ -9,6 +9,8 @@ import unittest
 import numpy as np
 import tinh
 from tinh import aten
+
+from models import seeded_inputs, summary
 
 RECORDED = pathlib.Path(__file__).parent / "aten"
 DTYPES = {"f64": "f8", "f32": "f4", "i64": "i8", "i32": "i4", "i16": "i2"}
@@ -86,6 +88,36 @@ class AtenTest(unittest.TestCase):
         by_name = dict(zip(names, results))
         for call in calls:
             call.check(self, by_name)
+
+    def test_recorded_graphs(self):
+        text = gzip.decompress((RECORDED / "graphs.json.gz").read_bytes())
+        recorded = json.loads(text)
+        self.assertGreater(len(recorded), 10)
+        for case in recorded:
+            with self.subTest(name=case["name"]):
+                self.run_graph(case)
+
+    def run_graph(self, case):
+        graph = aten.Graph.from_json(case["graph"])
+        arrays = seeded_inputs([type for _, type in case["graph"]["inputs"]])
+        # Half of the inputs lie in memory, as parameters do.
+        memory = {name: name for name, _ in graph.inputs[::2]}
+        arrays_by_name = {n: x for (n, _), x in zip(graph.inputs, arrays)}
+        lowered = aten.lower(graph, memory)
+        used = {w["memory"] for w in lowered.model["weights"] if "memory" in w}
+        held = {name: arrays_by_name[name] for name in used}
+        compiled = tinh.compile(lowered.model, memory=held, threads=2)
+        results = compiled(*(arrays[i] for i in lowered.inputs))
+        results = results if isinstance(results, tuple) else (results,)
+        for expected, (kind, x) in zip(case["expected"], lowered.outputs):
+            if kind == "value":
+                self.assertEqual(expected, x)
+                continue
+            found = summary(results[x] if kind == "result" else arrays[x])
+            scale = max(expected["scale"], 1e-3)
+            np.testing.assert_allclose(
+                found["elements"], expected["elements"], rtol=0, atol=2e-4 * scale
+            )
 
     def test_a_graph_survives_json(self):
         graph = aten.Graph(

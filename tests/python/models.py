@@ -69,3 +69,30 @@ def onnx_add():
     graph = field(1, node) + field(2, "g") + field(11, value("x"))
     graph += field(12, value("y"))
     return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
+
+
+def seeded_inputs(types):
+    """Arrays of these types (["f32", 2, 3]), the same each time: small numbers,
+    positive ones where they may be variances, and indices that any table has."""
+    random = np.random.default_rng(0)
+    arrays = []
+    for dtype, *shape in types:
+        if dtype == "bool":
+            arrays.append(random.random(shape) < 0.7)
+        elif dtype.startswith(("i", "u")):
+            kind = f"{dtype[0]}{int(dtype[1:]) // 8}"
+            arrays.append(random.integers(0, 2, shape).astype(kind))
+        else:
+            x = random.standard_normal(shape) * 0.1
+            if len(shape) < 2:
+                x = np.abs(x) + 0.05
+            arrays.append(np.asarray(x, f"f{int(dtype[1:]) // 8}"))
+    return arrays
+
+
+def summary(array):
+    """What a test keeps of a large array: some elements, and how large all are."""
+    flat = np.asarray(array, "f8").reshape(-1)
+    step = max(len(flat) // 32, 1)
+    scale = float(np.abs(flat).max()) if len(flat) else 0.0
+    return {"scale": scale, "elements": flat[::step].tolist()}
