@@ -324,26 +324,37 @@ LogicalResult sinkThroughMatmul(MatmulOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// `operand` of an element-wise op on a view of a tensor of `shape`, for the
-/// same op on that tensor; null if that would cost something.
+bool isViewOf(Value operand, ArrayRef<int64_t> viewed,
+              ArrayRef<int64_t> shape) {
+  auto view = operand.getDefiningOp<ReshapeOp>();
+  return view && tensorType(operand).getShape() == viewed &&
+         tensorType(view.getX()).getShape() == shape;
+}
+
+/// Whether `operand` of an element-wise op on a view of a tensor of `shape` can
+/// be one of the same op on that tensor without a cost.
+bool canUnview(Value operand, ArrayRef<int64_t> viewed,
+               ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> extents = tensorType(operand).getShape();
+  if (extents.size() <= 1 || isViewOf(operand, viewed, shape))
+    return true;
+  if (extents != viewed)
+    return llvm::none_of(extents.drop_back(), isNotUnit);
+  // A view of what lies in memory anyway. Towards lower ranks only, or two such
+  // views would chase each other.
+  return !operand.hasOneUse() && shape.size() < viewed.size();
+}
+
+/// That operand.
 Value unviewed(PatternRewriter &rewriter, Value operand,
                ArrayRef<int64_t> viewed, ArrayRef<int64_t> shape) {
   ArrayRef<int64_t> extents = tensorType(operand).getShape();
-  if (auto other = operand.getDefiningOp<ReshapeOp>();
-      other && extents == viewed &&
-      tensorType(other.getX()).getShape() == shape)
-    return other.getX();
+  if (isViewOf(operand, viewed, shape))
+    return operand.getDefiningOp<ReshapeOp>().getX();
   if (extents.size() <= 1)
     return operand;
-  if (extents != viewed)
-    return llvm::none_of(extents.drop_back(), isNotUnit)
-               ? reshapeTo(rewriter, operand.getLoc(), operand, extents.back())
-               : Value();
-  // A view of what lies in memory anyway. Towards lower ranks only, or two such
-  // views would chase each other.
-  if (operand.hasOneUse() || shape.size() >= viewed.size())
-    return nullptr;
-  return reshapeTo(rewriter, operand.getLoc(), operand, shape);
+  return reshapeTo(rewriter, operand.getLoc(), operand,
+                   extents == viewed ? shape : extents.take_back());
 }
 
 /// The same for element-wise ops whose other operands are one value, a vector
@@ -365,12 +376,13 @@ struct SinkThroughElementwise : RewritePattern {
     if (!reshape)
       return failure();
     ArrayRef<int64_t> shape = tensorType(reshape.getX()).getShape();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      operands.push_back(unviewed(rewriter, operand, result.getShape(), shape));
-      if (!operands.back())
+    // Nothing may have been made where this does not match.
+    for (Value operand : op->getOperands())
+      if (!canUnview(operand, result.getShape(), shape))
         return failure();
-    }
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(unviewed(rewriter, operand, result.getShape(), shape));
     Operation *copy = rewriter.clone(*op);
     copy->setOperands(operands);
     copy->getResult(0).setType(

@@ -37,6 +37,8 @@
 // JSON-NEXT:     "unplanned_bytes": 0
 // JSON-NEXT:   },
 // JSON-NEXT:   "break_even_calls": {{[0-9.e+-]+}},
+// JSON-NEXT:   "max_abs_difference": {{[0-9.]+(e-[0-9]+)?}},
+// JSON-NEXT:   "max_rel_difference": {{[0-9.]+(e-[0-9]+)?}},
 // ERROR-NEXT:  "max_abs_error": {{[0-9.]+(e-[0-9]+)?}},
 // ERROR-NEXT:  "max_rel_error": {{[0-9.]+(e-[0-9]+)?$}}
 // NULL-NEXT:   "max_abs_error": null,

@@ -223,3 +223,19 @@ func.func @float8(%x: tensor<4xf8E5M2>) -> (tensor<4xf8E5M2>, tensor<4xf8E5M2>) 
   %2 = graph.cast %0 saturate : tensor<4xf32> to tensor<4xf8E5M2>
   return %1, %2 : tensor<4xf8E5M2>, tensor<4xf8E5M2>
 }
+
+// -----
+
+// A condition that would be reshaped, beside what keeps the reshape where it is:
+// nothing changes, and so this comes to an end.
+// CHECK-LABEL: func.func @keep_reshape_before_where
+// CHECK: %[[VIEW:.*]] = graph.reshape %arg0
+// CHECK: graph.where %{{.*}}, %{{.*}}, %[[VIEW]]
+func.func @keep_reshape_before_where(%x: tensor<2x4xf32>, %y: tensor<2x1x2xf32>) -> tensor<2x1x4xf32> {
+  %view = graph.reshape %x : tensor<2x4xf32> to tensor<2x1x4xf32>
+  %mask = graph.constant dense<[[[true, false, false, true]]]> : tensor<1x1x4xi1>
+  %columns = graph.constant dense<[0, 0, 0, 1]> : tensor<4xi64>
+  %wide = graph.gather %y, %columns axis 2 : tensor<2x1x2xf32>, tensor<4xi64> -> tensor<2x1x4xf32>
+  %result = graph.where %mask, %wide, %view : tensor<1x1x4xi1>, tensor<2x1x4xf32>, tensor<2x1x4xf32> -> tensor<2x1x4xf32>
+  return %result : tensor<2x1x4xf32>
+}

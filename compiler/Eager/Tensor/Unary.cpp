@@ -220,14 +220,16 @@ Tensor tinh::expm1(Operand x) {
   return where(op(isSmall), op(precise), op(sub(op(power), 1)));
 }
 
-// log(1 + x), times what rounding 1 + x to u took away: x / (u - 1).
+// log(1 + x) = 2 · atanh(x / (x + 2)), which loses nothing near 0, of a number
+// nor of its gradient; elsewhere the logarithm is as good.
 Tensor tinh::log1p(Operand x) {
   Call call{"log1p", x.at};
   auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
   Tensor value = toTensor(x, floatingDType(commonDType(call, x)), call);
-  Tensor u = add(op(value), 1), rounded = sub(op(u), 1);
-  Tensor precise = mul(op(log(op(u))), op(div(op(value), op(rounded))));
-  Tensor large = logical_or(op(isinf(op(value))), op(le(op(value), -1)));
-  Tensor result = where(op(large), op(log(op(u))), op(precise));
-  return where(op(eq(op(rounded), 0)), op(value), op(result));
+  Tensor isSmall = lt(op(abs(op(value))), 0.5);
+  // Of what is not small, atanh and its gradient may be infinite.
+  Tensor small = where(op(isSmall), op(value), 0);
+  Tensor part = div(op(small), op(add(op(small), 2)));
+  Tensor precise = mul(op(atanh(op(part))), 2);
+  return where(op(isSmall), op(precise), op(log(op(add(op(value), 1)))));
 }
