@@ -222,10 +222,6 @@ std::string shape_text(const int64_t *dims, size_t rank) {
                            name + "\") or .to(torch." + name + ")");
 }
 
-std::string name_of_type(nb::handle object) {
-  return nb::cast<std::string>(object.type().attr("__name__"));
-}
-
 /// What an array says of its dtype.
 std::string dtype_text(nb::handle array) {
   if (nb::hasattr(array, "dtype"))
@@ -260,6 +256,10 @@ bool is_aligned(const void *data, const tinh_tensor_info_t &info) {
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
+
+std::string name_of_type(nb::handle object) {
+  return nb::cast<std::string>(object.type().attr("__name__"));
+}
 
 const char *array_name(tinh_dtype_t dtype) { return numpy_name(dtype).name; }
 

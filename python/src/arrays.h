@@ -89,6 +89,9 @@ private:
   nb::object kept;                   ///< or a copy or view of the array.
 };
 
+/// The name of an object's type.
+std::string name_of_type(nb::handle object);
+
 /// What NumPy and PyTorch call a dtype of ours: "float32".
 const char *array_name(tinh_dtype_t dtype);
 

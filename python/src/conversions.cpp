@@ -140,6 +140,13 @@ static std::optional<Number> find_number(nb::handle object) {
       "an integer is beyond those of 64 bits, which tensors have");
 }
 
+bool Given::is_possible(nb::handle object) {
+  return nb::isinstance<Tensor>(object) || PyFloat_Check(object.ptr()) ||
+         PyLong_Check(object.ptr()) || PyList_Check(object.ptr()) ||
+         PyTuple_Check(object.ptr()) || nb::hasattr(object, "__dlpack__") ||
+         nb::hasattr(object, "__array_interface__");
+}
+
 Given::Given(nb::handle object) : number(0) {
   if (nb::isinstance<Tensor>(object))
     tensor = nb::cast<const Tensor &>(object);

@@ -68,6 +68,8 @@ void Engine::Delete::operator()(Engine *engine) const {
     delete engine;
 }
 
+bool Engine::isInCallback() { return in_callback; }
+
 void Engine::keep(Future future, Run run) {
   std::erase_if(kept, [](const auto &entry) { return entry.first.done(); });
   kept.emplace_back(std::move(future), std::move(run));

@@ -55,6 +55,9 @@ public:
   /// or here.
   void notify(const Future &future, std::function<void()> callback);
 
+  /// Whether this thread is in one of these callbacks.
+  static bool isInCallback();
+
   /// Waits for all runs and callbacks of all engines, after which none begins
   /// on another thread. For the interpreter, before it ends.
   static void closeAll();

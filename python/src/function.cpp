@@ -7,7 +7,17 @@
 //===----------------------------------------------------------------------===//
 #include "function.h"
 
+#include <cstring>
+
 namespace tinh::python {
+
+/// Whether a keyword is this name, which is UTF-8.
+static bool is_name(PyObject *key, const char *name) {
+  const char *text = PyUnicode_AsUTF8AndSize(key, nullptr);
+  if (!text)
+    nb::raise_python_error();
+  return std::strcmp(text, name) == 0;
+}
 
 static std::vector<Argument>
 describe(const std::vector<tinh_tensor_info_t> &tensors,
@@ -61,13 +71,12 @@ nb::object Function::bindInputs(nb::handle args, nb::handle kwargs,
   if (kwargs.ptr()) {
     PyObject *key = nullptr, *value = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(kwargs.ptr(), &at, &key, &value);) {
-      if (PyUnicode_CompareWithASCIIString(key, "out") == 0) {
+      if (is_name(key, "out")) {
         out = nb::borrow(value);
         continue;
       }
       size_t i = 0;
-      while (i < arguments.size() &&
-             PyUnicode_CompareWithASCIIString(key, arguments[i].name()) != 0)
+      while (i < arguments.size() && !is_name(key, arguments[i].name()))
         ++i;
       if (i == arguments.size())
         refuseName(key);
@@ -92,9 +101,14 @@ nb::object Function::bindInputs(nb::handle args, nb::handle kwargs,
 void Function::bindOutputs(nb::handle out, Run &run) const {
   Library library =
       run.inputs.empty() ? Library::NumPy : run.inputs[0].library();
-  bool listed = out.ptr() && !out.is_none() &&
-                (results.size() != 1 || nb::isinstance<nb::tuple>(out) ||
-                 nb::isinstance<nb::list>(out));
+  bool listed = out.ptr() && (nb::isinstance<nb::tuple>(out) ||
+                              nb::isinstance<nb::list>(out));
+  if (out.ptr() && !out.is_none() && !listed && results.size() != 1)
+    throw nb::type_error(("out: expected a tuple of " +
+                          std::to_string(results.size()) +
+                          " arrays or None, found " + name_of_type(out) +
+                          "; the function is " + signature())
+                             .c_str());
   if (listed && nb::len(out) != results.size())
     throw nb::value_error(("out: expected " + std::to_string(results.size()) +
                            " arrays or None, found " +
@@ -133,7 +147,15 @@ Run Function::prepare(nb::handle args, nb::handle kwargs) const {
   return run;
 }
 
+/// While the interpreter ends, threads beside the main one begin no run: they
+/// stay here, as those do that wait for one. Callbacks go on.
+static void stay_at_end() {
+  if (is_gil_closed() && !Engine::isInCallback())
+    WithoutGil stay;
+}
+
 nb::object Function::call(nb::handle args, nb::handle kwargs) const {
+  stay_at_end();
   Run run = prepare(args, kwargs);
   without_gil([&] {
     engine->context().run(run.input_buffers, run.output_buffers, index);
@@ -142,6 +164,7 @@ nb::object Function::call(nb::handle args, nb::handle kwargs) const {
 }
 
 Future Function::submit(nb::handle args, nb::handle kwargs, Run &run) const {
+  stay_at_end();
   if (is_gil_closed())
     throw Error(TINH_CANCELLED, "the interpreter is ending: nothing is queued");
   run = prepare(args, kwargs);

@@ -125,6 +125,8 @@ nb::object await(nb::handle self) {
 }
 
 void add_done_callback(nb::handle self, nb::object callback) {
+  if (!PyCallable_Check(callback.ptr()))
+    throw nb::type_error("the callback cannot be called");
   nb::object future = nb::borrow(self);
   nb::cast<PythonFuture &>(self).notify([=] {
     try {

@@ -83,6 +83,11 @@ ContextOptions RunOptions::convert() const {
   return options;
 }
 
+/// Of a path as Python has them: text, or an os.PathLike.
+std::string file_name(nb::handle path) {
+  return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
+}
+
 class Model {
 public:
   Model(std::shared_ptr<const Module> module, const RunOptions &options);
@@ -95,6 +100,8 @@ public:
   const Function &main() const;
   /// An AttributeError lists what there is.
   std::shared_ptr<Function> function(const std::string &name) const;
+  /// Its name and its functions.
+  std::string repr() const;
   /// The same artifact, with threads and state of its own.
   Model again(const RunOptions &options) const {
     return Model(engine->shared_module(), options);
@@ -103,11 +110,13 @@ public:
   std::vector<TensorInfo> variables() const;
   nb::object readVariable(const std::string &name) const;
   void writeVariable(const std::string &name, nb::handle array) const;
-  void saveState(const std::string &path, const Metadata &metadata) const {
-    without_gil([&] { engine->context().save_state(path, metadata); });
+  void saveState(nb::object path, const Metadata &metadata) const {
+    std::string file = file_name(path);
+    without_gil([&] { engine->context().save_state(file, metadata); });
   }
-  void loadState(const std::string &path) const {
-    without_gil([&] { engine->context().load_state(path); });
+  void loadState(nb::object path) const {
+    std::string file = file_name(path);
+    without_gil([&] { engine->context().load_state(file); });
   }
   void resetState() const {
     without_gil([&] { engine->context().reset_state(); });
@@ -161,6 +170,13 @@ std::shared_ptr<Function> Model::function(const std::string &name) const {
   throw nb::attribute_error(("the model has no attribute or function \"" +
                              name + "\"; its functions are " + names(all))
                                 .c_str());
+}
+
+std::string Model::repr() const {
+  std::string text = std::string(info().model) + ":";
+  for (const auto &function : all)
+    text += (all.size() == 1 ? " " : "\n  ") + function->signature();
+  return text;
 }
 
 std::vector<TensorInfo> Model::variables() const {
@@ -353,8 +369,7 @@ void construct(Model *self, nb::object path, OptionalText weights,
                uint32_t max_in_flight, bool pin_threads, int64_t spin_us,
                OptionalText check_numerics, OptionalText trace,
                bool measure_steps) {
-  std::string file =
-      nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
+  std::string file = file_name(path);
   auto module = without_gil([&] {
     auto loaded = std::make_shared<Module>(file);
     if (weights)
@@ -426,6 +441,7 @@ void bind_model(nb::module_ &module) {
                    [](const Model &m) { return describe(m.main().outputs()); })
       .def_prop_ro("functions", &Model::functions)
       .def("__getattr__", &Model::function, nb::arg("name"))
+      .def("__repr__", &Model::repr)
       .def(
           "submit",
           [](const Model &m, nb::args args, nb::kwargs kwargs) {

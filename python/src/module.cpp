@@ -20,4 +20,5 @@ NB_MODULE(_tinh, module) {
   bind_tensors(module);
   bind_autograd(module);
   bind_nn(module);
+  bind_eager_extras(module);
 }

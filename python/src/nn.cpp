@@ -250,6 +250,7 @@ void bind_optim(nb::module_ &m) {
       .def("step",
            [](optim::Optimizer &self) {
              At at = here();
+             AtScope scope(at);
              without_gil([&] { self.step(at); });
            })
       .def("zero_grad",

@@ -76,9 +76,11 @@ public:
   }
   template <Binary F>
   Operations &op(const char *name, const char *reflectedName = nullptr) {
-    tensor.def(name, &python::binary<F>, nb::arg("b"), Queues());
+    tensor.def(name, &python::binary<F>, nb::is_operator(), nb::arg("b"),
+               Queues());
     if (reflectedName)
-      tensor.def(reflectedName, &reflected<F>, nb::arg("b"), Queues());
+      tensor.def(reflectedName, &reflected<F>, nb::is_operator(), nb::arg("b"),
+                 Queues());
     return *this;
   }
   template <Unary F> Operations &op(const char *name) {
@@ -406,11 +408,15 @@ void bind_products(Operations &ops, nb::module_ &m) {
       nb::arg("scale") = nb::none(), Queues());
   m.def(
       "mse_loss",
-      [](const Given &x, const Given &target) { return mse_loss(x, target); },
+      [](const Given &x, const Given &target) {
+        AtScope scope(x.place());
+        return mse_loss(x, target);
+      },
       nb::arg("x"), nb::arg("target"), Queues());
   m.def(
       "cross_entropy",
       [](const Given &logits, const Given &target, double smoothing) {
+        AtScope scope(logits.place());
         return cross_entropy(logits, target, {.label_smoothing = smoothing});
       },
       nb::arg("logits"), nb::arg("target"), nb::arg("label_smoothing") = 0.0,

@@ -191,6 +191,8 @@ Index to_index(nb::handle key) {
   return make_tensor(key, std::nullopt);
 }
 
+} // namespace
+
 std::vector<Index> to_indices(nb::handle key) {
   std::vector<Index> indices;
   if (!nb::isinstance<nb::tuple>(key)) {
@@ -201,6 +203,8 @@ std::vector<Index> to_indices(nb::handle key) {
     indices.push_back(to_index(part));
   return indices;
 }
+
+namespace {
 
 Tensor get_item(const Tensor &x, nb::handle key) {
   At at = here();
@@ -278,8 +282,11 @@ void bind_tensors(nb::module_ &module) {
             without_gil([&] { x.wait_to_read(at); });
           },
           "Returns when the elements are there; raises what kept them from it.")
-      .def(
-          "clone", [](const Tensor &x) { return x.clone(here()); }, Queues())
+      .def("clone",
+           [](const Tensor &x) {
+             At at = here();
+             return without_gil([&] { return x.clone(at); });
+           })
       .def(
           "to",
           [](const Tensor &x, nb::handle target) {

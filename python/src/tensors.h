@@ -36,6 +36,9 @@ public:
   Given() : number(0) {}
   explicit Given(nb::handle object);
 
+  /// Whether an object is a tensor, a number, an array or a list.
+  static bool is_possible(nb::handle object);
+
   /// Where it was given.
   At place() const { return at; }
   /// The tensor; a TypeError if it is a number.
@@ -87,9 +90,25 @@ namespace nanobind::detail {
     }                                                                          \
   };
 
-TINH_CASTER(tinh::python::Given, "Tensor | float | numpy.typing.ArrayLike",
-            tinh::python::Given)
-TINH_CASTER(tinh::IntArray, "int | collections.abc.Sequence[int]", tinh::python::to_ints)
+/// Others than those that may be operands are left to Python: to the operators
+/// of their own types, or to a TypeError that names the function.
+template <> struct type_caster<tinh::python::Given> {
+  NB_TYPE_CASTER(tinh::python::Given,
+                 const_name("Tensor | float | numpy.typing.ArrayLike"))
+  bool from_python(handle object, uint8_t, cleanup_list *) {
+    if (!tinh::python::Given::is_possible(object))
+      return false;
+    value = tinh::python::Given(object);
+    return true;
+  }
+  static handle from_cpp(const tinh::python::Given &, rv_policy,
+                         cleanup_list *) {
+    return {};
+  }
+};
+
+TINH_CASTER(tinh::IntArray, "int | collections.abc.Sequence[int]",
+            tinh::python::to_ints)
 
 template <> struct type_caster<tinh::Device> {
   NB_TYPE_CASTER(tinh::Device, const_name("str"))
