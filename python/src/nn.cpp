@@ -44,6 +44,7 @@ void bind_module(nb::module_ &m) {
           "__call__",
           [](nn::Module &self, const Tensor &x) {
             At at = here();
+            AtScope scope(at);
             return without_gil([&] { return self(x, at); });
           },
           nb::arg("x"))

@@ -70,8 +70,10 @@ class CreationTest(unittest.TestCase):
         x += 1
         x.wait_to_read()
         self.assertEqual(array.tolist(), [1, 1, 1])
-        np.from_dlpack(x)[0] = 5
-        self.assertEqual(x.tolist(), [5, 1, 1])
+        view = np.from_dlpack(x)
+        x[0] = 5
+        x.wait_to_read()
+        self.assertEqual(view.tolist(), [5, 1, 1])
         self.assertEqual(x.__dlpack_device__(), (1, 0))
 
     def test_dlpack_lives_as_long(self):
@@ -185,7 +187,7 @@ class OperatorsTest(unittest.TestCase):
             None * x
         self.assertFalse(x == "text")
         self.assertTrue(x != None)  # noqa: E711
-        with self.assertRaisesRegex(TypeError, r"tanh.*str"):
+        with self.assertRaisesRegex(TypeError, r"(?s)tanh.*str"):
             tinh.tanh("text")
         self.assertIn(x, {x: 1})
 
@@ -267,7 +269,7 @@ class IndexingTest(unittest.TestCase):
             self.x[0, 0, 0, 0]
         with self.assertRaises(TypeError):
             self.x["a"]
-        with self.assertRaisesRegex(tinh.Error, "index_put_"):
+        with self.assertRaisesRegex(tinh.Error, "does not broadcast"):
             self.x[0] = np.ones(3)
 
 
@@ -305,10 +307,9 @@ class ErrorsTest(unittest.TestCase):
 
     def test_where_a_gradient_fails(self):
         x = tinh.tensor([1.0]).requires_grad_()
-        y = x * 2
+        y, number = x.exp(), line()
         y.backward()
-        number = line() + 1
-        self.assert_raised_at(number, "backward", lambda: y.backward())
+        self.assert_raised_at(number, "exp: its gradient", lambda: y.backward())
 
 
 class GradientsTest(unittest.TestCase):
