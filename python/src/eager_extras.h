@@ -56,14 +56,7 @@ void bind_protocols(nb::class_<Tensor> &tensor);
 void bind_in_place(nb::class_<Tensor> &tensor);
 void bind_windows(nb::module_ &module);
 void bind_losses(nb::module_ &module);
-void bind_gradients(nb::module_ &module, nb::class_<Tensor> &tensor);
-void bind_control_flow(nb::module_ &module);
-void bind_sessions(nb::module_ &module);
 void bind_engine(nb::module_ &module);
-void bind_data(nb::module_ &module);
-void bind_more_layers(nb::module_ &nn);
-void bind_initializers(nb::module_ &nn);
-void bind_schedules(nb::module_ &optim);
 
 } // namespace tinh::python
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -14,13 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ._compile import CompileError, _file, _is_torch_module
+from ._compile import CompileError, _check_memory, _dense, _file, _is_torch_module
 from ._compile import compile as _compile
 from ._model import Model
 from ._tables import Table
 
 _DTYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bool": "?"}
 _DTYPES |= {f"{kind}{8 * size}": f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)}
+_SAFETENSORS = {"f8e4m3fn": "F8_E4M3", "f8e4m3fnuz": "F8_E4M3FNUZ"}
+_SAFETENSORS |= {"f8e5m2": "F8_E5M2", "f8e5m2fnuz": "F8_E5M2FNUZ"}
+# Options of tinh.compile that graph-compare has, too.
+_OPTIONS = ("cpu", "jobs", "keep_f32", "math", "precision", "winograd")
 _SLICE = 0.1  # Seconds that a way runs before the next one's turn.
 
 
@@ -53,6 +58,7 @@ def compare(
     model: Any,
     example_inputs: tuple | None = None,
     *,
+    memory: dict[str, Any] | None = None,
     threads: int = 1,
     runs: int = 20,
     **options: Any,
@@ -60,15 +66,34 @@ def compare(
     """Runs a model eagerly, compiled, and by what else is installed: ONNX Runtime
     for ONNX files, eager PyTorch for a torch.nn.Module.
 
-    model, example_inputs: as tinh.compile has them.
+    model, example_inputs, memory: as tinh.compile has them.
     threads: for all of them. runs: of eager and compiled, in turns.
-    Other options are those of tinh.compile.
+    Other options are those of tinh.compile: cpu, jobs, keep_f32, math, precision
+    and winograd, or all of them for a torch.nn.Module.
     """
+    if memory and not isinstance(model, dict):
+        raise TypeError(
+            "tinh.compare takes memory for a dict, a graph in the JSON format, not "
+            f"for {type(model).__name__}"
+        )
     if _is_torch_module(model):
         return _compare_torch(model, example_inputs, threads, options)
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(
+                f'tinh.compare has no option "{name}" for such a model; it has '
+                f"memory, runs, threads, {', '.join(_OPTIONS)}"
+            )
     with tempfile.TemporaryDirectory(prefix="tinh-") as folder:
+        if memory:
+            model = _with_weights(model, memory, folder)
         path = _file(model, folder)
-        rows = _run_tool(path, threads, runs)
+        try:
+            rows = _run_tool(path, threads, runs, options)
+        except CompileError as error:
+            # A model without a file has none that anybody knows.
+            said = [m.replace(folder + os.sep, "") for m in error.messages]
+            raise CompileError(error.status, said) from None
         if path.endswith(".onnx") and importlib.util.find_spec("onnxruntime"):
             compiled = _compile(path, threads=threads, **options)
             feeds = _random_inputs(compiled)
@@ -77,10 +102,39 @@ def compare(
     return Comparison(rows)
 
 
-def _run_tool(path: str, threads: int, runs: int) -> dict:
+def _with_weights(model: dict, memory: dict[str, Any], folder: str) -> dict:
+    """The graph with weights in a file: another process sees no memory of ours."""
+    _check_memory(model, "model.json", memory)
+    name = "memory.safetensors"
+    header, blocks, end, weights = {}, [], 0, []
+    for weight in model.get("weights", ()):
+        if weight.get("memory") in memory:
+            block = memoryview(_dense(memory[weight["memory"]])).cast("B")
+            header[weight["name"]] = {
+                "dtype": _SAFETENSORS.get(weight["dtype"], weight["dtype"].upper()),
+                "shape": weight["shape"],
+                "data_offsets": [end, end + len(block)],
+            }
+            end += len(block)
+            blocks.append(block)
+            weight = {"name": weight["name"], "file": name, "tensor": weight["name"]}
+        weights.append(weight)
+    with open(os.path.join(folder, name), "wb") as file:
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        file.write(len(text).to_bytes(8, "little") + text)
+        for block in blocks:
+            file.write(block)
+    return {**model, "weights": weights}
+
+
+def _run_tool(path: str, threads: int, runs: int, options: dict) -> dict:
     """Eager and compiled, by graph-compare, in a process of its own."""
     command = [sys.executable, "-m", "tinh", "graph-compare", path, "--json"]
     command += ["--threads", str(threads), "--runs", str(runs)]
+    for name, value in options.items():
+        for given in value if isinstance(value, (list, tuple)) else [value]:
+            command.append(f"--{name.replace('_', '-')}={given}")
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise CompileError("failed", done.stderr.strip().splitlines())
@@ -165,6 +219,14 @@ def _time(call: Callable[[], Any]) -> float:
             return 1e3 * elapsed / calls
 
 
+def _difference(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest, as a part of the largest element; booleans count as numbers."""
+    if not a.size:
+        return 0.0
+    a, b = a.astype("f8"), b.astype("f8")
+    return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30))
+
+
 def _in_turns(model: Model, feeds: dict, ways: dict) -> dict:
     """Each way beside the compiled model, with its outputs compared."""
     expected = model(**feeds)
@@ -177,9 +239,8 @@ def _in_turns(model: Model, feeds: dict, ways: dict) -> dict:
         found = call()
         first = time.perf_counter()
         differences = [
-            float(np.abs(a - np.asarray(b)).max() / max(np.abs(a).max(), 1e-30))
+            _difference(np.asarray(a), np.asarray(b))
             for a, b in zip(found, expected)
-            if a.size
         ]
         pairs = []
         for _ in range(7):

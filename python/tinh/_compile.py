@@ -10,20 +10,17 @@ import tempfile
 import warnings
 from typing import Any
 
+import numpy as np
+
 from . import _tinh
-from ._model import Model
+from ._model import RUN_OPTIONS, Model, check_options
 from ._report import Report
 
-_RUN_OPTIONS = {
-    "threads",
-    "device",
-    "cuda_device",
-    "max_in_flight",
-    "pin_threads",
-    "spin_us",
-    "check_numerics",
-    "trace",
-}
+# What arrays call the dtypes of a graph that they have.
+_DTYPES = {"bool": "bool", "bf16": "bfloat16"}
+_DTYPES |= {f"f{bits}": f"float{bits}" for bits in (16, 32, 64)}
+_DTYPES |= {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
+_DTYPES |= {f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
 
 
 class CompileError(_tinh.Error):
@@ -78,7 +75,7 @@ def compile_training(
     loss: str = "",
     optimizer: str = "",
     *,
-    trainable: list[str] | None = None,
+    trainable: list[str] | str | None = None,
     distill: str = "",
     learn_scales: bool = False,
     loss_scale: str = "",
@@ -102,7 +99,7 @@ def compile_training(
     train = {
         "loss": loss,
         "optimizer": optimizer,
-        "trainable": list(trainable or []),
+        "trainable": [trainable] if isinstance(trainable, str) else trainable or [],
         "distill": distill,
         "learn_scales": learn_scales,
         "loss_scale": loss_scale,
@@ -136,13 +133,23 @@ def _is_torch_module(model: Any) -> bool:
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
+def _plain(value: Any) -> Any:
+    """A number of NumPy's, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(
+        f"a graph has numbers, text, lists and dicts, not {type(value).__name__}; "
+        "weights may lie in arrays: give them as memory="
+    )
+
+
 def _file(model: Any, folder: str) -> str:
     """The path of the model's file, one in `folder` if it has none."""
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model)
     name = "model"
     if isinstance(model, dict):
-        content = json.dumps(model).encode()
+        content = json.dumps(model, default=_plain).encode()
         if re.fullmatch(r"[\w-]{1,100}", str(model.get("name", ""))):
             name = model["name"]
     elif hasattr(model, "SerializeToString"):
@@ -166,7 +173,40 @@ def _dense(array: Any) -> Any:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return array.detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+    if hasattr(array, "__dlpack__") and not isinstance(array, np.ndarray):
+        array = np.from_dlpack(array)
     return array if memoryview(array).c_contiguous else memoryview(array).tobytes()
+
+
+def _check_memory(model: Any, path: str, memory: dict[str, Any]) -> None:
+    """That arrays are what the graph says of them: the compiler sees bytes, and
+    so does this for what has no dtype, and for bytes in arrays."""
+    if path.endswith(".json") and not isinstance(model, dict):
+        with open(path, "rb") as file:
+            try:
+                model = json.load(file)
+            except ValueError:  # For the compiler to say.
+                return
+    if not isinstance(model, dict):
+        return
+    for weight in model.get("weights", ()):
+        array = memory.get(weight.get("memory"))
+        expected = _DTYPES.get(weight.get("dtype"))
+        if expected is None or not hasattr(array, "dtype"):
+            continue
+        dtype = str(array.dtype).removeprefix("torch.")
+        found, shape = list(array.shape), list(weight["shape"])
+        if dtype == "uint8" and len(found) == 1:
+            continue
+        if dtype != expected and (expected, dtype) != ("bfloat16", "uint16"):
+            what = f"expected an array of {expected}, found {dtype}"
+        elif found != shape:
+            what = f"expected shape {shape}, found {found}"
+        else:
+            continue
+        where = f'weight "{weight.get("name")}": memory "{weight["memory"]}"'
+        message = f"{os.path.basename(path)}: error: {where}: {what}"
+        raise CompileError("wrong input", [message])
 
 
 def _compile(
@@ -182,10 +222,18 @@ def _compile(
         from . import dynamo
 
         model, memory = dynamo.export(model, example_inputs)
-    running = {k: options.pop(k) for k in _RUN_OPTIONS & options.keys()}
+    running = {k: options.pop(k) for k in RUN_OPTIONS & options.keys()}
+    check_options(running)
     options["cache"] = _cache_folder(cache)
     with tempfile.TemporaryDirectory(prefix="tinh-") as folder:
         path = _file(model, folder)
+        for name in memory or ():
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"memory: names are text, found {type(name).__name__}"
+                )
+        if memory:
+            _check_memory(model, path, memory)
         artifact = os.fspath(output) if output else os.path.join(folder, "model.so")
         if not output and options.setdefault("weights", "embedded") != "embedded":
             raise ValueError(

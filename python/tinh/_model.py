@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import shutil
 import tempfile
 import time
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 from . import _tinh
 from ._report import Profile, Report
 from ._tables import Table
+
+
+# Options of a model that runs, and what each takes. tinh.compile has them, too.
+_OPTIONS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    name: ("an integer of at least 0", lambda v: _is_integer(v, 0))
+    for name in ("threads", "cuda_device", "max_in_flight")
+}
+_OPTIONS["spin_us"] = ("an integer of at least -1", lambda v: _is_integer(v, -1))
+_OPTIONS |= {
+    name: ("True or False", lambda v: isinstance(v, bool))
+    for name in ("pin_threads", "measure_steps")
+}
+_OPTIONS |= {
+    name: ("text or None", lambda v: v is None or isinstance(v, str))
+    for name in ("device", "check_numerics")
+}
+_OPTIONS |= {
+    name: ("a path or None", lambda v: isinstance(v, (str, os.PathLike, type(None))))
+    for name in ("trace", "weights")
+}
+RUN_OPTIONS = _OPTIONS.keys() - {"weights", "measure_steps"}
+
+
+def _is_integer(value: object, least: int) -> bool:
+    return isinstance(value, numbers.Integral) and value >= least
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Options of a model that runs; paths among them become text."""
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            raise TypeError(
+                f'a model has no option "{name}"; it has {", ".join(_OPTIONS)}'
+            )
+        what, accepts = _OPTIONS[name]
+        if not accepts(value):
+            raise TypeError(f"{name}: expected {what}, found {value!r}")
+        if isinstance(value, os.PathLike):
+            options[name] = os.fspath(value)
 
 
 class Model(_tinh.Model):
@@ -21,6 +63,7 @@ class Model(_tinh.Model):
     """
 
     def __init__(self, path: str | os.PathLike[str], **options):
+        check_options(options)
         super().__init__(path, **options)
         self._report: Report | None = None
         # The artifact itself, which save copies: its file may be gone.
@@ -99,9 +142,17 @@ class Model(_tinh.Model):
         return {v.name: self.read_variable(v.name) for v in self.variables}
 
     def load_state_dict(self, state: dict) -> None:
-        """Gives variables the values of `state`, by name."""
-        for name, value in state.items():
-            self.write_variable(name, value)
+        """Gives variables the values of `state`, by name; if one is wrong, none
+        changes."""
+        before = {}
+        try:
+            for name, value in state.items():
+                before[name] = self.read_variable(name)
+                self.write_variable(name, value)
+        except BaseException:
+            for name, value in before.items():
+                self.write_variable(name, value)
+            raise
 
 
 def load(path: str | os.PathLike[str], **options) -> Model:

@@ -3,28 +3,16 @@
 import array
 import gc
 import sys
+import tracemalloc
 import unittest
 
 import numpy as np
 import tinh
 
-from models import expected_two_layer, graph, two_layer
+from models import OnlyDlpack, expected_two_layer, graph, resident, two_layer
 
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"]
 NAMES = ["f64", "f32", "f16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"]
-
-
-class OnlyDlpack:
-    """An array of another library."""
-
-    def __init__(self, data):
-        self.data = data
-
-    def __dlpack__(self, **options):
-        return self.data.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.data.__dlpack_device__()
 
 
 class CallsTest(unittest.TestCase):
@@ -72,6 +60,8 @@ class CallsTest(unittest.TestCase):
         self.assertIs(results[1], out)
         self.assertEqual(out.tolist(), [25, 36])
         self.assertEqual(results[0].tolist(), [0, 0])
+        self.assert_right(self.f(self.x, out=None))
+        self.assert_right(self.f(self.x, out=[None]))
 
     def test_wrong_outputs(self):
         x = self.x
@@ -84,7 +74,11 @@ class CallsTest(unittest.TestCase):
         wrong.flags.writeable = False
         self.refuses(ValueError, "read-only", x, out=wrong)
         a = np.zeros(2, "f4")
-        self.refuses(ValueError, "expected 2 arrays", a, a, out=(a,), f=self.two)
+        two = {"f": self.two}
+        self.refuses(ValueError, "expected 2 arrays", a, a, out=(a,), **two)
+        text = "out: expected a tuple of 2 arrays or None, found ndarray"
+        self.refuses(TypeError, text, a, a, out=a, **two)
+        self.refuses(TypeError, 'argument "y" of "main": .* found int', x, out=3)
 
     def test_wrong_inputs(self):
         x = self.x
@@ -127,6 +121,29 @@ class CallsTest(unittest.TestCase):
         self.f(self.x, out=OnlyDlpack(out))
         self.assert_right(out)
 
+    def test_dense_arrays_are_not_copied(self):
+        model = graph({"x": ("f32", [1 << 20])}, [("neg", ["x"], "y", {})], ["y"])
+        f, x = tinh.compile(model), np.ones(1 << 20, "f4")
+        out, spread = np.empty_like(x), np.ones(2 << 20, "f4")[::2]
+
+        def allocated(*args, **kwargs):
+            tracemalloc.start()
+            f(*args, **kwargs)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            return peak
+
+        self.assertLess(allocated(x, out=out), 1 << 16)
+        self.assertLess(allocated(OnlyDlpack(x), out=OnlyDlpack(out)), 1 << 16)
+        self.assertGreaterEqual(allocated(x), x.nbytes)  # NumPy's are seen.
+        self.assertGreaterEqual(allocated(spread, out=out), x.nbytes)
+
+    def test_names_that_are_not_ascii(self):
+        nodes = [("add", ["é", "é"], "ü", {})]
+        f = tinh.compile(graph({"é": ("f32", [2])}, nodes, ["ü"]))
+        self.assertEqual(f(**{"é": np.ones(2, "f4")}).tolist(), [2, 2])
+        self.refuses(TypeError, 'is called "è"; it is main\\(é', f=f, è=1)
+
     def test_all_dtypes(self):
         for dtype, name in zip(DTYPES, NAMES + ["bool"]):
             nodes = [("transpose", ["x"], "y", {"permutation": [1, 0]})]
@@ -144,18 +161,30 @@ class CallsTest(unittest.TestCase):
         self.assertEqual(f(np.zeros((0, 2), "f4")).shape, (0, 2))
 
     def test_nothing_is_kept(self):
-        x, out = self.x, np.zeros((4, 3), "f4")
-        before = sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(None)
-        for _ in range(1000):
-            self.f(x)
-            self.f(x=x, out=out)
-            self.f.submit(x).result()
-            with self.assertRaises(ValueError):
-                self.f(x[:3])
-        gc.collect()
-        after = sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(None)
-        self.assertEqual(after[:2], before[:2])
-        self.assertLess(abs(after[2] - before[2]), 100)
+        x, out, wrong = self.x, np.zeros((4, 3), "f4"), self.x[:3]
+        objects = [x, out, wrong, None, ValueError, np.float32]
+
+        def work(times):
+            for _ in range(times):
+                self.f(x)
+                self.f(x=x, out=out)
+                self.f(x[:, ::-1])
+                self.f.submit(x).result()
+                self.f.submit(x, out=out)
+                try:
+                    self.f(wrong)
+                except ValueError:
+                    pass
+            self.f.wait()
+            self.f.submit(x).result()  # What nobody waited for is let go.
+            gc.collect()
+            return [sys.getrefcount(o) for o in objects], resident()
+
+        before, memory_before = work(1000)
+        after, memory_after = work(10_000)
+        for old, new in zip(before, after):
+            self.assertLess(abs(new - old), 100)
+        self.assertLess(memory_after - memory_before, 1 << 20)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import tinh
 
-from models import expected_two_layer, graph, onnx_add, two_layer
+from models import OnlyDlpack, expected_two_layer, graph, onnx_add, two_layer
 
 
 class CompileTest(unittest.TestCase):
@@ -31,11 +31,40 @@ class CompileTest(unittest.TestCase):
         self.assertEqual(repr(f.inputs), "[x: f32[4, 8]]")
         self.assertEqual(f.outputs[0].shape, (4, 3))
         self.assertEqual(f.name, "two_layer")
+        signature = "main(x: f32[4, 8]) -> (y: f32[4, 3])"
+        self.assertEqual(repr(f), f"two_layer: {signature}")
 
     def test_weights_that_are_not_dense(self):
         memory = {name: np.asfortranarray(w) for name, w in self.memory.items()}
         f = tinh.compile(self.graph, memory=memory)
         self.assert_close(f(self.x), self.y)
+
+    def test_weights_of_others(self):
+        memory = {name: OnlyDlpack(w) for name, w in self.memory.items()}
+        self.assert_close(tinh.compile(self.graph, memory=memory)(self.x), self.y)
+        memory = {name: w.tobytes() for name, w in self.memory.items()}
+        self.assert_close(tinh.compile(self.graph, memory=memory)(self.x), self.y)
+
+    def test_weights_are_what_the_graph_says(self):
+        path = self.folder / "model.json"
+        path.write_text(json.dumps(self.graph))
+        w1 = self.memory["w1"]
+        for wrong, text in [  # As many bytes as are expected.
+            (w1[:, :3].astype("f8"), "expected an array of float32, found float64"),
+            (w1.view("i4"), "found int32"),
+            (w1.astype(">f4"), "found >f4"),
+            (w1.reshape(6, 8), r"expected shape \[8, 6\], found \[6, 8\]"),
+        ]:
+            for model in (self.graph, path, path.read_bytes()):
+                with self.assertRaisesRegex(tinh.CompileError, text):
+                    tinh.compile(model, memory={**self.memory, "w1": wrong})
+
+    def test_numbers_of_numpy_in_a_graph(self):
+        shape = (np.int64(3), 4)
+        double = graph({"x": ("f32", shape)}, [("add", "xx", "y", {})], ["y"])
+        self.assertEqual(tinh.compile(double).inputs[0].shape, (3, 4))
+        with self.assertRaisesRegex(TypeError, "not ndarray; weights may lie in"):
+            tinh.compile({**double, "nodes": np.ones(2)})
 
     def test_files_and_bytes(self):
         double = graph({"x": ("f32", [3])}, [("add", "xx", "y", {})], ["y"])
@@ -115,15 +144,38 @@ class CompileTest(unittest.TestCase):
         refuses(tinh.CompileError, "winograd", winograd="sometimes", **memory)
         refuses(ValueError, "target: expected", target="tpu", **memory)
         refuses(ValueError, "device: expected", device="tpu", **memory)
+        refuses(TypeError, "threads: expected an integer of", threads=-1, **memory)
+        refuses(TypeError, "threads: .* found '2'", threads="2", **memory)
+        refuses(TypeError, "pin_threads: expected True", pin_threads=3, **memory)
+        refuses(TypeError, "trace: expected a path", trace=3, **memory)
+        refuses(ValueError, "check_numerics: exp", check_numerics="inf", **memory)
+        refuses(tinh.CompileError, "precision", precision="f64", **memory)
+        refuses(tinh.CompileError, "no input", shapes={"z": [2]}, **memory)
+        refuses(tinh.CompileError, "fixes at 4", shapes={"x": [3, 8]}, **memory)
+        refuses(tinh.CompileError, "nowhere", output="/nowhere/f.so", **memory)
+        refuses(TypeError, "memory: .* found int", memory={1: self.memory["w1"]})
         refuses(TypeError, "not list", [1])
         refuses(tinh.CompileError, "nowhere.onnx", "nowhere.onnx")
         refuses(tinh.CompileError, "error", b"garbage")
         unknown = [{"op": "wrong", "inputs": ["x"], "outputs": ["y"]}]
         model = {**self.graph, "nodes": unknown}
-        refuses(tinh.CompileError, "^two_layer.json: error: .* unknown ops:\n  wrong", model, **memory)
+        text = "^two_layer.json: error: .* unknown ops:\n  wrong"
+        refuses(tinh.CompileError, text, model, **memory)
         small = {"memory": {**self.memory, "w1": np.ones(3, "f4")}}
         refuses(tinh.CompileError, 'weight "w1"', **small)
         refuses(TypeError, "bytes-like", memory={**self.memory, "w1": 5})
+
+    def test_what_cannot_be_loaded_is_said(self):
+        path = self.folder / "model.so"
+        with self.assertRaisesRegex(tinh.Error, "cannot open the artifact") as raised:
+            tinh.load(path)
+        self.assertEqual(raised.exception.status, "TINH_NOT_FOUND")
+        path.write_bytes(b"garbage")
+        with self.assertRaises(tinh.Error) as raised:
+            tinh.load(path)
+        self.assertEqual(raised.exception.status, "TINH_INVALID_ARTIFACT")
+        with self.assertRaisesRegex(TypeError, 'no option "thread"; it has threads'):
+            tinh.load(path, thread=2)
 
     def test_reports_and_profiles(self):
         f = tinh.compile(self.graph, memory=self.memory)
@@ -138,6 +190,9 @@ class CompileTest(unittest.TestCase):
         self.assertIn("GFLOP/s", repr(profile))
         self.assertIn("fc1", profile._repr_html_())
         self.assertIn("matmul", repr(f.kernels))
+        self.assertIn("<td", f.kernels._repr_html_())
+        with self.assertRaisesRegex(AttributeError, '"nothing"'):
+            f.profile(self.x, function="nothing")
         self.assertEqual(len(f.kernels.rows), report["distinct_kernels"])
 
     def test_ways_of_running_it(self):
@@ -150,6 +205,19 @@ class CompileTest(unittest.TestCase):
         self.assertIn("<table>", found._repr_html_())
         with self.assertRaisesRegex(tinh.CompileError, "nowhere.onnx"):
             tinh.compare("nowhere.onnx")
+
+    def test_ways_of_running_it_with_weights_and_options(self):
+        memory = {name: np.asfortranarray(w) for name, w in self.memory.items()}
+        found = tinh.compare(self.graph, memory=memory, runs=3, winograd="off")
+        self.assertLess(found["eager"]["difference"], 1e-5)
+        bf16 = {"precision": "bf16", "keep_f32": ["fc1"]}
+        tinh.compare(self.graph, memory=memory, runs=3, **bf16)
+        with self.assertRaisesRegex(tinh.CompileError, "precision"):
+            tinh.compare(self.graph, memory=memory, precision="f64")
+        with self.assertRaisesRegex(TypeError, 'no option "shapes" for such'):
+            tinh.compare(self.graph, memory=memory, shapes={})
+        with self.assertRaisesRegex(TypeError, "not for bytes"):
+            tinh.compare(b"", memory=memory)
 
     def test_warnings_are_python_s(self):
         with warnings.catch_warnings():

@@ -71,6 +71,44 @@ class FuturesTest(unittest.TestCase):
         future.add_done_callback(lambda f: again.set())
         self.assertTrue(again.wait(60))
 
+    def test_callbacks_that_fail(self):
+        found, called = [], threading.Event()
+        before = sys.unraisablehook
+        sys.unraisablehook = lambda failed: found.append(failed.exc_type)
+        self.addCleanup(setattr, sys, "unraisablehook", before)
+        future = self.slow.submit(np.ones((256, 256), "f4"))
+        future.add_done_callback(lambda f: 1 / 0)
+        future.add_done_callback(lambda f: called.set())
+        self.assertTrue(called.wait(60))
+        self.assertEqual(found, [ZeroDivisionError])
+        with self.assertRaisesRegex(TypeError, "cannot be called"):
+            future.add_done_callback(3)
+
+    def test_callbacks_may_call_another_model(self):
+        called, found = threading.Event(), []
+
+        def call(future):
+            found.append(self.f(self.xs[0]))
+            called.set()
+
+        self.slow.submit(np.ones((256, 256), "f4")).add_done_callback(call)
+        self.assertTrue(called.wait(60))
+        self.assert_right(0, found[0])
+
+    def test_runs_that_wait_can_be_cancelled(self):
+        x = np.ones((256, 256), "f4")
+        futures = [self.slow.submit(x) for _ in range(8)]
+        self.assertTrue(futures[-1].cancel())
+        self.assertFalse(futures[-1].cancel())
+        self.assertTrue(futures[-1].done())
+        with self.assertRaises(tinh.Error) as raised:
+            futures[-1].result()
+        self.assertEqual(raised.exception.status, "TINH_CANCELLED")
+        self.assertEqual(futures[0].result().shape, (256, 256))
+        self.assertFalse(futures[0].cancel())
+        for future in futures[1:-1]:
+            self.assertIsNone(future.exception())
+
     def test_asyncio(self):
         async def run():
             return await asyncio.gather(*(self.wait_for(x) for x in self.xs))
@@ -80,6 +118,26 @@ class FuturesTest(unittest.TestCase):
 
     async def wait_for(self, x):
         return await self.f.submit(x)
+
+    def test_asyncio_gives_up(self):
+        x = np.ones((256, 256), "f4")
+
+        async def run():
+            futures = [self.slow.submit(x) for _ in range(4)]
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(futures[-1], 0.0001)
+            self.assertFalse(futures[-1].done())  # The run goes on.
+            return await futures[-1]
+
+        self.assertEqual(asyncio.run(run()).shape, (256, 256))
+
+        async def leave():
+            self.slow.submit(x).__await__()
+
+        asyncio.run(leave())  # The loop is closed when the run is done.
+        self.slow.wait()
+        with self.assertRaisesRegex(RuntimeError, "no running event loop"):
+            self.f.submit(self.xs[0]).__await__()
 
     def test_a_run_that_fails(self):
         nodes = [("log", ["x"], "y", {})]
@@ -136,6 +194,14 @@ class FuturesTest(unittest.TestCase):
             "def work():\n"
             "  while True: f(x)\n"
             "for _ in range(4): threading.Thread(target=work, daemon=True).start()\n"
+            "f(x)\n"
+        )
+        self.exits(
+            "import asyncio\n"
+            "async def wait():\n"
+            "  while True: await f.submit(x)\n"
+            "for _ in range(4):\n"
+            "  threading.Thread(target=lambda: asyncio.run(wait()), daemon=True).start()\n"
             "f(x)\n"
         )
 

@@ -1,5 +1,7 @@
 """Small models for the tests of the Python packages."""
 
+import resource
+
 import numpy as np
 
 
@@ -26,6 +28,25 @@ def two_layer(rows=4, inputs=8, hidden=6, outputs=3):
         "outputs": ["y"],
     }
     return graph, {"w1": w1, "w2": w2}
+
+
+class OnlyDlpack:
+    """An array of another library."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __dlpack__(self, **options):
+        return self.data.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.data.__dlpack_device__()
+
+
+def resident():
+    """Bytes of the process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def expected_two_layer(x, memory):

@@ -53,19 +53,51 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(self.train(step, 3), first)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "state.safetensors"
-            step.save_state(str(path))
+            step.save_state(path)
             another = self.compile()
             another.load_state(str(path))
             self.assertEqual(self.train(another, 3), then)
+            wrong = pathlib.Path(folder) / "wrong.safetensors"
+            wrong.write_bytes(b"garbage")
+            with self.assertRaises(tinh.Error) as raised:
+                another.load_state(wrong)
+            self.assertEqual(raised.exception.status, "TINH_INVALID_FILE")
         with self.assertRaises(tinh.Error):
             step.read_variable("w3")
         with self.assertRaisesRegex(ValueError, "expected shape"):
             step.write_variable("w1", np.zeros((2, 2), "f4"))
 
+    def test_a_wrong_state_changes_nothing(self):
+        step = self.compile()
+        state = step.state_dict()
+        self.train(step, 1)
+        trained = step.state_dict()
+        for wrong in ({**state, "w2": np.zeros(3, "f4")}, {**state, "w3": state["w1"]}):
+            with self.assertRaises((ValueError, tinh.Error)):
+                step.load_state_dict(wrong)
+            for name, value in step.state_dict().items():
+                np.testing.assert_array_equal(value, trained[name])
+
     def test_only_some_weights(self):
-        step = self.compile(trainable=["w2"])
-        self.train(step, 2)
-        self.assertEqual([v.name for v in step.variables if v.trainable], ["w2"])
+        for patterns in (["w2"], "w2", "*2"):
+            step = self.compile(trainable=patterns)
+            self.train(step, 2)
+            self.assertEqual([v.name for v in step.variables if v.trainable], ["w2"])
+
+    def test_it_says_what_it_is(self):
+        step = self.compile()
+        self.assertEqual(
+            repr(step).splitlines()[:2],
+            [
+                "two_layer:",
+                "  train_step(x: f32[16, 8], target: i64[16]) -> (loss: f32[])",
+            ],
+        )
+        self.assertIn("variables, bytes", repr(step.report()))
+        given = {"function": "train_step", "seconds": 0.01}
+        before = step.state_dict()
+        self.assertGreater(step.profile(self.x, self.labels, **given)["runs"], 0)
+        np.testing.assert_array_equal(step.read_variable("w1"), before["w1"])
 
     def test_what_is_wrong_is_said(self):
         for options in ({"loss": "luck"}, {"optimizer": "hope"}, {"trainable": ["z*"]}):
