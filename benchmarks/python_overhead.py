@@ -3,8 +3,10 @@ the C API, and from Python with arrays of NumPy and of PyTorch, and ONNX Runtime
 
     build/venv-bench/bin/python benchmarks/python_overhead.py
 
-One process, one thread, in turns; medians of the rounds. Overheads are
-differences from the C API's time of the same round. ONNX Runtime's is what its
+One process, one thread, in turns; medians of the rounds. A turn is short, for the
+CPU's clock drifts, and begins with calls that do not count, for the turn before has
+left other things in the caches. Overheads are differences from the C API's time of
+the same round. ONNX Runtime's is what its
 call takes beyond its own `run_with_iobinding` of arrays that are bound already.
 It needs a C compiler, the package tinh, and for the last lines torch, onnx and
 onnxruntime.
@@ -21,7 +23,7 @@ import numpy as np
 import tinh
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ROUNDS, CALLS = 41, 200
+ROUNDS, WARMUP = 301, 3
 
 LOOP = """
 #include <tinh/runtime.h>
@@ -40,10 +42,12 @@ double call(const char *path, void *x, void *y, unsigned long nx,
   }
   tinh_buffer_t in = {x, nx}, out = {y, ny};
   struct timespec begin, end;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  for (int i = 0; i < calls; ++i)
+  for (int i = -WARMUP; i < calls; ++i) {
+    if (i == 0)
+      clock_gettime(CLOCK_MONOTONIC, &begin);
     if (tinh_context_run(context, 0, &in, 1, &out, 1))
       return -1;
+  }
   clock_gettime(CLOCK_MONOTONIC, &end);
   return ((end.tv_sec - begin.tv_sec) * 1e9 + end.tv_nsec - begin.tv_nsec) / calls;
 }
@@ -79,8 +83,8 @@ def c_call(folder, artifact, x, y):
     lib = ROOT / "build/lib"
     subprocess.run(
         ["cc", "-O2", "-shared", "-fPIC", source, "-o", library,
-         f"-I{ROOT}/runtime/include", f"-L{lib}", "-ltinh_runtime",
-         f"-Wl,-rpath,{lib}"],
+         f"-DWARMUP={WARMUP}", f"-I{ROOT}/runtime/include", f"-L{lib}",
+         "-ltinh_runtime", f"-Wl,-rpath,{lib}"],
         check=True,
     )
     function = ctypes.CDLL(str(library)).call
@@ -89,15 +93,17 @@ def c_call(folder, artifact, x, y):
                          ctypes.c_ulong, ctypes.c_ulong, ctypes.c_int]
     arguments = (str(artifact).encode(), x.ctypes.data, y.ctypes.data, x.nbytes,
                  y.nbytes)
-    return lambda: function(*arguments, CALLS) / 1e3
+    return lambda calls: function(*arguments, calls) / 1e3
 
 
 def python_call(function):
-    def measure():
-        begin = time.perf_counter()
-        for _ in range(CALLS):
+    def measure(calls):
+        for _ in range(WARMUP):
             function()
-        return (time.perf_counter() - begin) / CALLS * 1e6
+        begin = time.perf_counter()
+        for _ in range(calls):
+            function()
+        return (time.perf_counter() - begin) / calls * 1e6
 
     return measure
 
@@ -154,7 +160,7 @@ def onnxruntime_calls(folder, artifact_model, weights, x):
     }
 
 
-def measure(title, sizes):
+def measure(title, sizes, calls):
     graph, weights, x = two_layer(*sizes)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -171,7 +177,7 @@ def measure(title, sizes):
         times = {way: [] for way in ways}
         for _ in range(ROUNDS):
             for way, call in ways.items():
-                times[way].append(call())
+                times[way].append(call(calls))
     print(f"{title}\n{'':20}{'µs a call':>12}{'above':>10}")
     for way, values in times.items():
         base = "onnxruntime, bound" if way == "onnxruntime" else "C API"
@@ -181,8 +187,8 @@ def measure(title, sizes):
 
 
 def main():
-    measure("two-layer network, 64 x 1000 -> 100 -> 10", (64, 1000, 100, 10))
-    measure("the same, 1 x 8 -> 4 -> 2: the call alone", (1, 8, 4, 2))
+    measure("two-layer network, 64 x 1000 -> 100 -> 10", (64, 1000, 100, 10), 10)
+    measure("the same, 1 x 8 -> 4 -> 2: the call alone", (1, 8, 4, 2), 500)
 
 
 if __name__ == "__main__":

@@ -200,8 +200,8 @@ class FuturesTest(unittest.TestCase):
             "import asyncio\n"
             "async def wait():\n"
             "  while True: await f.submit(x)\n"
-            "for _ in range(4):\n"
-            "  threading.Thread(target=lambda: asyncio.run(wait()), daemon=True).start()\n"
+            "def work(): asyncio.run(wait())\n"
+            "for _ in range(4): threading.Thread(target=work, daemon=True).start()\n"
             "f(x)\n"
         )
 
