@@ -89,15 +89,15 @@ class Model;
 class Callback {
 public:
   virtual ~Callback() = default;
-  virtual void on_train_begin(Model &model) {}
-  virtual void on_batch_end(Model &model, const Progress &progress) {}
-  virtual void on_epoch_end(Model &model, const Progress &progress) {}
-  virtual void on_train_end(Model &model) {}
+  virtual void on_train_begin(Model & /*model*/) {}
+  virtual void on_batch_end(Model & /*model*/, const Progress & /*progress*/) {}
+  virtual void on_epoch_end(Model & /*model*/, const Progress & /*progress*/) {}
+  virtual void on_train_end(Model & /*model*/) {}
   /// What a checkpoint keeps of it, as text and as tensors, and the opposite.
   virtual std::string state() const { return ""; }
-  virtual void set_state(const std::string &state) {}
+  virtual void set_state(const std::string & /*state*/) {}
   virtual StateDict tensors() const { return {}; }
-  virtual void set_tensors(const StateDict &tensors) {}
+  virtual void set_tensors(const StateDict & /*tensors*/) {}
 };
 using CallbackPtr = std::shared_ptr<Callback>;
 

@@ -158,7 +158,7 @@ protected:
 
   /// Sets the inferred sizes by that of the first call's input: calls
   /// set_shape.
-  virtual void infer(const Shape &input) {}
+  virtual void infer(const Shape & /*input*/) {}
 
   /// To be called in the constructor; `place` is a member of this module.
   void register_parameter(std::string name, Tensor &place, const Shape &shape,
