@@ -29,8 +29,10 @@ void bind_compiler(nb::module_ &module);
 void bind_tools(nb::module_ &module);
 void bind_tensors(nb::module_ &module);
 void bind_autograd(nb::module_ &module);
+void bind_functions(nb::module_ &module);
+void bind_state_dicts(nb::module_ &module);
 void bind_nn(nb::module_ &module);
-void bind_eager_extras(nb::module_ &module);
+void bind_optim(nb::module_ &module);
 
 /// An Error of Python's, not raised.
 nb::object make_error(const Error &error);

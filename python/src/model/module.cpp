@@ -1,4 +1,4 @@
-//===- runtime_module.cpp - The module of tinh_runtime ----------*- C++ -*-===//
+//===- module.cpp - The module of tinh_runtime ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -30,6 +30,23 @@ private:
   PyThreadState *state;
 };
 
+/// Takes the GIL on whatever thread this is for as long as it lives: unless the
+/// interpreter is ending, which is for the caller to look at.
+class WithGil {
+public:
+  WithGil();
+  ~WithGil();
+  WithGil(const WithGil &) = delete;
+  explicit operator bool() const { return held; }
+
+private:
+  bool held = false;
+  PyGILState_STATE state = {};
+};
+
+/// Where a thread remains that may not go on while the interpreter ends.
+[[noreturn]] void stay();
+
 /// Calls `wait`, which blocks, without the GIL.
 template <typename Wait> auto without_gil(const Wait &wait) {
   WithoutGil scope;

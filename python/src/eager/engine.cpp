@@ -1,4 +1,4 @@
-//===- eager_engine.cpp - How operations are run, for Python ----*- C++ -*-===//
+//===- engine.cpp - How operations are run, for Python ---------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,10 +9,10 @@
 // tinh/engine.h, tinh/device.h and tinh/autocast.h.
 //
 //===----------------------------------------------------------------------===//
-#include "eager_extras.h"
+#include "tinh/engine.h"
+#include "operations.h"
 #include "tinh/autocast.h"
 #include "tinh/device.h"
-#include "tinh/engine.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

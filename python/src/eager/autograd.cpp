@@ -1,19 +1,14 @@
-//===- autograd.cpp - Gradients and traced functions for Python -*- C++ -*-===//
+//===- autograd.cpp - Gradients for Python ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// tinh/autograd.h, and the part of tinh/function.h that tinh/_function.py
-// needs.
-//
-//===----------------------------------------------------------------------===//
 #include "tinh/autograd.h"
 #include "bindings.h"
+#include "model/callback.h"
 #include "tensors.h"
-#include "tinh/function.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -75,26 +70,38 @@ void bind_mode(nb::module_ &module, const char *name, const char *text) {
       .def("__exit__", &GradMode<Guard>::exit, nb::arg("error"));
 }
 
-/// What a Python function does with traced tensors.
-tinh::Function::Body body_of(const nb::object &body) {
-  return [&body](std::span<const Tensor> traced) {
-    nb::gil_scoped_acquire gil;
-    nb::list given;
-    for (const Tensor &tensor : traced)
-      given.append(nb::cast(tensor));
-    return nb::cast<std::vector<Tensor>>(body(given));
-  };
+std::vector<Tensor> list_of(std::span<const Tensor> tensors) {
+  return {tensors.begin(), tensors.end()};
 }
 
-nb::dict statistics(const tinh::Function &function) {
-  FunctionStatistics found = function.statistics();
-  nb::dict result;
-  result["calls"] = found.calls;
-  result["traces"] = found.traces;
-  result["trace_ms"] = found.trace_ms;
-  result["compile_ms"] = found.compile_ms;
-  result["retraces"] = found.retraces;
+/// One for each input, as the function of Python's gives them: None for none.
+std::vector<Tensor>
+gradients_of(const std::vector<std::optional<Tensor>> &given) {
+  std::vector<Tensor> result;
+  for (const std::optional<Tensor> &gradient : given)
+    result.push_back(gradient.value_or(Tensor()));
   return result;
+}
+
+std::vector<Tensor> with_gradient(nb::handle forward, nb::handle gradient,
+                                  const std::vector<Tensor> &inputs) {
+  At at = here();
+  Callback compute(forward), differentiate(gradient);
+  return without_gil([&] {
+    return custom_gradient(
+        [compute](std::span<const Tensor> inputs) {
+          return compute.call<std::vector<Tensor>>(list_of(inputs));
+        },
+        [differentiate](std::span<const Tensor> inputs,
+                        std::span<const Tensor> outputs,
+                        std::span<const Tensor> output_gradients) {
+          return gradients_of(
+              differentiate.call<std::vector<std::optional<Tensor>>>(
+                  list_of(inputs), list_of(outputs),
+                  list_of(output_gradients)));
+        },
+        inputs, at);
+  });
 }
 
 } // namespace
@@ -124,7 +131,23 @@ void bind_autograd(nb::module_ &module) {
            nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
            "Adds the gradient of this tensor by each leaf to that leaf's.")
       .def("detach", [](const Tensor &x) { return detach(x, here()); })
-      .def("zero_grad", [](const Tensor &x) { zero_grad(x, here()); });
+      .def("zero_grad", [](const Tensor &x) { zero_grad(x, here()); })
+      .def(
+          "register_hook",
+          [](const Tensor &x, nb::handle hook) {
+            Callback function(hook);
+            register_hook(
+                x,
+                [function](const Tensor &gradient) {
+                  return function.call<std::optional<Tensor>>(gradient)
+                      .value_or(Tensor());
+                },
+                here());
+          },
+          nb::arg("hook"),
+          "Calls hook(gradient) when backward has this tensor's gradient; "
+          "what\n"
+          "it returns, if not None, takes its place.");
   module.def("grad", &gradients, nb::arg("outputs"), nb::arg("inputs"),
              nb::arg("output_gradients") = std::vector<Tensor>(), nb::kw_only(),
              nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
@@ -134,35 +157,7 @@ void bind_autograd(nb::module_ &module) {
   bind_mode<NoGrad>(module, "no_grad", "`with` it, nothing is recorded.");
   bind_mode<EnableGrad>(module, "enable_grad",
                         "`with` it, gradients are recorded again.");
-
-  nb::class_<tinh::Function>(module, "_Function")
-      .def("__init__",
-           [](tinh::Function *self, std::string name, uint32_t threads) {
-             FunctionOptions options;
-             options.name = std::move(name);
-             options.threads = threads;
-             new (self) tinh::Function(std::move(options), here());
-           })
-      .def("call",
-           [](const tinh::Function &function, nb::object body,
-              const std::vector<Tensor> &tensors, const std::string &key) {
-             return without_gil(
-                 [&] { return function.call(body_of(body), tensors, key); });
-           })
-      .def("save",
-           [](const tinh::Function &function, const std::string &path,
-              nb::object body, const std::vector<Tensor> &tensors,
-              const std::string &key) {
-             without_gil(
-                 [&] { function.save(path, body_of(body), tensors, key); });
-           })
-      .def("graph",
-           [](const tinh::Function &function, nb::object body,
-              const std::vector<Tensor> &tensors, const std::string &key) {
-             return without_gil(
-                 [&] { return function.graph(body_of(body), tensors, key); });
-           })
-      .def("statistics", &statistics);
+  module.def("_custom_gradient", &with_gradient);
 }
 
 } // namespace tinh::python

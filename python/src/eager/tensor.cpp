@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "arrays.h"
 #include "bindings.h"
-#include "tensors.h"
+#include "model/arrays.h"
+#include "operations.h"
 
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
@@ -78,22 +78,23 @@ nb::int_ index_of(const Tensor &x) {
   return nb::int_(without_gil([&] { return x.item<int64_t>(at); }));
 }
 
+/// As NumPy prints an array, with its options.
 std::string print(const Tensor &x) {
   At at = here();
   if (!x.defined())
     return "tensor()";
-  std::string text = "tensor(";
-  for (char c : without_gil([&] { return to_string(x, at); })) {
-    text += c;
-    if (c == '\n')
-      text += "       "; // Beneath the first bracket.
-  }
   DType dtype = x.dtype(at);
+  Device device = x.device(at);
+  nb::object array = to_numpy(
+      dtype == bfloat16 ? without_gil([&] { return x.to(float32, at); }) : x);
+  nb::object text = nb::module_::import_("numpy").attr("array2string")(
+      array, nb::arg("separator") = ", ", nb::arg("prefix") = "tensor(");
+  std::string result = std::string("tensor(") + nb::str(text).c_str();
   if (dtype != float32 && dtype != int64 && dtype != boolean)
-    text += std::string(", dtype=") + dtype.name();
-  if (x.device(at).is_cuda())
-    text += ", device=" + to_string(x.device(at));
-  return text + ")";
+    result += std::string(", dtype=") + dtype.name();
+  if (device.is_cuda())
+    result += ", device=" + to_string(device);
+  return result + ")";
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,12 +134,8 @@ struct Lent {
 /// Returns memory to Python, where that is still there.
 void give_back(DLManagedTensor *tensor) {
   auto *lent = static_cast<Lent *>(tensor->manager_ctx);
-  if (!is_gil_closed()) {
-    PyGILState_STATE state = PyGILState_Ensure();
-    if (lent->lender->deleter)
-      lent->lender->deleter(lent->lender);
-    PyGILState_Release(state);
-  }
+  if (WithGil gil; gil && lent->lender->deleter)
+    lent->lender->deleter(lent->lender);
   delete lent;
 }
 
@@ -247,7 +244,20 @@ void bind_tensors(nb::module_ &module) {
       "An array whose operations are queued and run asynchronously: what asks\n"
       "for elements waits. Views share memory. A call of tinh.tensor makes "
       "one.");
-  tensor.def_prop_ro("shape", &shape_of, "Extents, in elements.")
+  tensor
+      .def(
+          "__init__",
+          [](Tensor *self, nb::handle data, std::optional<DType> dtype) {
+            if (nb::isinstance<Tensor>(data) && !dtype)
+              new (self) Tensor(nb::cast<const Tensor &>(data));
+            else
+              new (self) Tensor(make_tensor(data, dtype));
+          },
+          nb::arg("data"), nb::arg("dtype") = nb::none(),
+          "That tensor itself, or what tinh.tensor makes.")
+      .def("is_same", &Tensor::is_same, nb::arg("other"),
+           "Whether both are the same tensor: one that changes is the other.")
+      .def_prop_ro("shape", &shape_of, "Extents, in elements.")
       .def_prop_ro("dtype", [](const Tensor &x) { return x.dtype(here()); })
       .def_prop_ro("device", [](const Tensor &x) { return x.device(here()); })
       .def_prop_ro("ndim", [](const Tensor &x) { return x.dim(here()); })
@@ -291,8 +301,7 @@ void bind_tensors(nb::module_ &module) {
           "to",
           [](const Tensor &x, nb::handle target) {
             At at = here();
-            std::string name = nb::str(target).c_str();
-            if (name == "cpu" || name.starts_with("cuda")) {
+            if (is_device(target)) {
               Device device = to_device(target);
               return without_gil([&] { return x.to(device, at); });
             }
@@ -310,7 +319,17 @@ void bind_tensors(nb::module_ &module) {
              "a copy. Lists of Python's floats are f32, of integers i64.");
   module.def("from_dlpack", &from_capsule, nb::arg("array"),
              "A tensor on the memory of an array with __dlpack__.");
-  bind_operations(module, tensor);
+  Operations ops(module, tensor);
+  bind_elementwise(ops);
+  bind_operators(ops);
+  bind_reductions(ops);
+  bind_movement(ops);
+  bind_indexing(ops);
+  bind_products(ops);
+  bind_windows(module);
+  bind_losses(module);
+  bind_creation(module);
+  bind_engine(module);
 }
 
 } // namespace tinh::python

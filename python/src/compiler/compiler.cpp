@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tinh/compiler.h"
 #include "bindings.h"
-#include "gil.h"
+#include "model/gil.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

@@ -21,18 +21,35 @@ std::thread::id last;                ///< Written before is_closed.
 
 bool is_gil_closed() { return is_closed && std::this_thread::get_id() != last; }
 
-WithoutGil::~WithoutGil() {
+void stay() {
+  for (;;)
+    pause();
+}
+
+/// Takes the GIL unless it is closed: whether it did.
+template <typename Take> static bool take_gil(const Take &take) {
   ++returning;
-  if (is_gil_closed()) {
-    --returning;
-    returning.notify_all();
-    for (;;)
-      pause();
-  }
-  PyEval_RestoreThread(state);
+  bool is_open = !is_gil_closed();
+  if (is_open)
+    take();
   --returning;
   if (is_closed)
     returning.notify_all();
+  return is_open;
+}
+
+WithoutGil::~WithoutGil() {
+  if (!take_gil([&] { PyEval_RestoreThread(state); }))
+    stay();
+}
+
+WithGil::WithGil() {
+  held = take_gil([&] { state = PyGILState_Ensure(); });
+}
+
+WithGil::~WithGil() {
+  if (held)
+    PyGILState_Release(state);
 }
 
 void close_gil() {

@@ -1,18 +1,11 @@
-//===- eager_windows.cpp - Convolutions, pooling, norms for Python -*- C++
-//-*-===//
+//===- windows.cpp - Convolutions, pooling and norms for Python -*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Of tinh/operations.h what operations.cpp does not have.
-//
-//===----------------------------------------------------------------------===//
-#include "eager_extras.h"
-
-#include <nanobind/stl/optional.h>
+#include "operations.h"
 
 namespace tinh::python {
 
@@ -87,6 +80,14 @@ void define(nb::module_ &m, const char *name, AdaptivePool function) {
 
 void bind_norms(nb::module_ &m) {
   m.def(
+      "layer_norm",
+      [](const Given &x, const Shape &shape, const OptionalTensor &weights,
+         const OptionalTensor &bias, double epsilon) {
+        return layer_norm(x, shape, or_none(weights), or_none(bias), epsilon);
+      },
+      nb::arg("x"), nb::arg("shape"), nb::arg("weights") = nb::none(),
+      nb::arg("bias") = nb::none(), nb::arg("epsilon") = 1e-5, Queues());
+  m.def(
       "rms_norm",
       [](const Given &x, const Shape &shape, const OptionalTensor &weights,
          double epsilon) {
@@ -138,6 +139,7 @@ void bind_norms(nb::module_ &m) {
 
 void bind_windows(nb::module_ &m) {
   define(m, "conv1d", &conv1d);
+  define(m, "conv2d", &conv2d);
   define(m, "conv3d", &conv3d);
   m.def(
       "conv_transpose",
@@ -155,8 +157,10 @@ void bind_windows(nb::module_ &m) {
       "Of [N, C, spatial...], one to three spatial dimensions, and weights\n"
       "[C, O / groups, kernel...].");
   define(m, "max_pool1d", &max_pool1d);
+  define(m, "max_pool2d", &max_pool2d);
   define(m, "max_pool3d", &max_pool3d);
   define(m, "avg_pool1d", &avg_pool1d);
+  define(m, "avg_pool2d", &avg_pool2d);
   define(m, "avg_pool3d", &avg_pool3d);
   define(m, "adaptive_avg_pool1d", &adaptive_avg_pool1d);
   define(m, "adaptive_avg_pool2d", &adaptive_avg_pool2d);

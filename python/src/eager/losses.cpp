@@ -1,4 +1,4 @@
-//===- eager_losses.cpp - Losses for Python ---------------------*- C++ -*-===//
+//===- losses.cpp - Losses for Python ---------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -9,11 +9,8 @@
 // tinh/losses.h. A reduction is a name: "mean", "sum" or "none".
 //
 //===----------------------------------------------------------------------===//
-#include "eager_extras.h"
 #include "tinh/losses.h"
-
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
+#include "operations.h"
 
 namespace tinh::python {
 
@@ -50,6 +47,31 @@ void define(nb::module_ &m, const char *name, const char *option, double value,
 } // namespace
 
 void bind_losses(nb::module_ &m) {
+  m.def(
+      "mse_loss",
+      [](const Given &x, const Given &target, const std::string &reduction) {
+        AtScope scope(x.place());
+        return mse_loss(x, target, reduction_of(reduction));
+      },
+      nb::arg("x"), nb::arg("target"), nb::arg("reduction") = "mean", Queues(),
+      "(x - target)^2");
+  m.def(
+      "cross_entropy",
+      [](const Given &logits, const Given &target, double label_smoothing,
+         const OptionalTensor &weight, int64_t ignore_index,
+         const std::string &reduction) {
+        AtScope scope(logits.place());
+        CrossEntropyOptions options;
+        options.weight = or_none(weight);
+        options.ignore_index = ignore_index;
+        options.label_smoothing = label_smoothing;
+        options.reduction = reduction_of(reduction);
+        return cross_entropy(logits, target, options);
+      },
+      nb::arg("logits"), nb::arg("target"), nb::arg("label_smoothing") = 0.0,
+      nb::arg("weight") = nb::none(), nb::arg("ignore_index") = -100,
+      nb::arg("reduction") = "mean", Queues(),
+      "Of logits [N, C, ...] and class indices [N, ...] or probabilities.");
   m.def(
       "l1_loss",
       [](const Given &x, const Given &target, const std::string &reduction) {

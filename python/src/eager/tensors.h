@@ -14,9 +14,9 @@
 #ifndef TINH_PYTHON_TENSORS_H
 #define TINH_PYTHON_TENSORS_H
 
-#include "tinh/tensor.h"
+#include "tinh/state_dict.h"
 
-#include "gil.h"
+#include "model/gil.h"
 
 #include <nanobind/nanobind.h>
 
@@ -61,14 +61,15 @@ private:
 /// A tensor of the elements of an array, nested lists or a number, copied.
 Tensor make_tensor(nb::handle object, std::optional<DType> dtype);
 
+/// Values by name: tensors, or what make_tensor takes.
+StateDict to_state_dict(const nb::dict &dict);
+nb::dict from_state_dict(const StateDict &state);
+
 DType to_dtype(nb::handle object);
 IntArray to_ints(nb::handle object);
-/// What stands between brackets.
-std::vector<Index> to_indices(nb::handle key);
 Device to_device(nb::handle object);
-
-/// Adds the operations to a module, and those that are methods to Tensor.
-void bind_operations(nb::module_ &module, nb::class_<Tensor> &tensor);
+/// Whether that is the name of a device, and not of a dtype.
+bool is_device(nb::handle object);
 
 /// What an operation is called without: it may wait for memory, and compile.
 using Queues = nb::call_guard<WithoutGil>;

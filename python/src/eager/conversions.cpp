@@ -5,12 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "arrays.h"
+#include "model/arrays.h"
 #include "tensors.h"
 
 #include <bit>
-#include <map>
-#include <mutex>
+#include <unordered_map>
 
 namespace tinh::python {
 
@@ -28,22 +27,41 @@ struct Place {
 };
 static_assert(sizeof(At) == sizeof(const Place *));
 
+namespace {
+
+/// A file's name, an object of Python's that is kept, and a line.
+struct Line {
+  PyObject *file;
+  int line;
+
+  bool operator==(const Line &) const = default;
+};
+struct LineHash {
+  size_t operator()(const Line &at) const {
+    return std::hash<void *>()(at.file) * 31 + static_cast<size_t>(at.line);
+  }
+};
+
+} // namespace
+
 At here() {
   PyFrameObject *frame = PyEval_GetFrame();
   if (!frame)
     return At::current();
+  // Guarded by the GIL, and kept for good: who has a place does not own it.
+  static PyObject *attribute = PyUnicode_InternFromString("co_filename");
+  static auto *places = new std::unordered_map<Line, Place, LineHash>;
   auto code = nb::steal(reinterpret_cast<PyObject *>(PyFrame_GetCode(frame)));
-  nb::object name = nb::getattr(code, "co_filename");
-  std::pair<std::string, int> key(nb::cast<std::string>(name),
-                                  PyFrame_GetLineNumber(frame));
-  // Kept for good: who has a place does not own it.
-  static std::mutex mutex;
-  static auto *places = new std::map<std::pair<std::string, int>, Place>;
-  std::lock_guard lock(mutex);
-  auto [entry, isNew] = places->try_emplace(std::move(key));
-  if (isNew)
-    entry->second = {entry->first.first.c_str(), "",
-                     static_cast<unsigned>(entry->first.second), 0};
+  nb::object name = nb::steal(PyObject_GetAttr(code.ptr(), attribute));
+  Line line = {name.ptr(), PyFrame_GetLineNumber(frame)};
+  auto [entry, isNew] = places->try_emplace(line);
+  if (isNew) {
+    const char *file = PyUnicode_AsUTF8AndSize(name.release().ptr(), nullptr);
+    if (!file)
+      PyErr_Clear(); // A name that is no UTF-8.
+    entry->second = {file ? file : "?", "", static_cast<unsigned>(line.line),
+                     0};
+  }
   return std::bit_cast<At>(static_cast<const Place *>(&entry->second));
 }
 
@@ -98,6 +116,11 @@ IntArray to_ints(nb::handle object) {
     list.push_back(nb::cast<int64_t>(integer));
   }
   return list;
+}
+
+bool is_device(nb::handle object) {
+  std::string name = nb::str(object).c_str();
+  return name == "cpu" || name.starts_with("cuda");
 }
 
 Device to_device(nb::handle object) {

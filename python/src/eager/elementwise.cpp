@@ -1,0 +1,105 @@
+//===- elementwise.cpp - Operations by element for Python -------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "operations.h"
+#include "tinh/autograd.h"
+
+namespace tinh::python {
+
+void bind_elementwise(Operations &ops) {
+  ops.binary<&add>("add").binary<&sub>("sub").binary<&mul>("mul");
+  ops.binary<&div>("div").binary<&floor_divide>("floor_divide");
+  ops.binary<&remainder>("remainder").binary<&fmod>("fmod");
+  ops.binary<&pow>("pow").binary<&minimum>("minimum");
+  ops.binary<&maximum>("maximum");
+  ops.binary<&eq>("eq").binary<&ne>("ne").binary<&lt>("lt").binary<&le>("le");
+  ops.binary<&gt>("gt").binary<&ge>("ge");
+  ops.binary<&logical_and>("logical_and").binary<&logical_or>("logical_or");
+  ops.binary<&logical_xor>("logical_xor").unary<&logical_not>("logical_not");
+  ops.binary<&bitwise_and>("bitwise_and").binary<&bitwise_or>("bitwise_or");
+  ops.binary<&bitwise_xor>("bitwise_xor").unary<&bitwise_not>("bitwise_not");
+  ops.binary<&bitwise_left_shift>("bitwise_left_shift");
+  ops.binary<&bitwise_right_shift>("bitwise_right_shift");
+  ops.unary<&isnan>("isnan").unary<&isinf>("isinf").unary<&isfinite>(
+      "isfinite");
+  ops.unary<&neg>("neg").unary<&abs>("abs").unary<&sign>("sign");
+  ops.unary<&square>("square").unary<&relu>("relu").unary<&round>("round");
+  ops.unary<&floor>("floor").unary<&ceil>("ceil").unary<&trunc>("trunc");
+  ops.unary<&exp>("exp").unary<&exp2>("exp2").unary<&expm1>("expm1");
+  ops.unary<&log>("log").unary<&log2>("log2").unary<&log10>("log10");
+  ops.unary<&log1p>("log1p").unary<&sqrt>("sqrt").unary<&rsqrt>("rsqrt");
+  ops.unary<&reciprocal>("reciprocal").unary<&erf>("erf");
+  ops.unary<&sin>("sin").unary<&cos>("cos").unary<&tan>("tan");
+  ops.unary<&asin>("asin").unary<&acos>("acos").unary<&atan>("atan");
+  ops.unary<&sinh>("sinh").unary<&cosh>("cosh").unary<&tanh>("tanh");
+  ops.unary<&asinh>("asinh").unary<&acosh>("acosh").unary<&atanh>("atanh");
+  ops.unary<&sigmoid>("sigmoid").unary<&softplus>("softplus");
+  ops.unary<&silu>("silu");
+  ops.def(
+      "gelu",
+      [](const Given &x, bool approximate) { return gelu(x, approximate); },
+      nb::arg("x"), nb::arg("tanh_approximation") = false);
+  ops.def(
+      "leaky_relu",
+      [](const Given &x, double slope) { return leaky_relu(x, slope); },
+      nb::arg("x"), nb::arg("slope") = 0.01);
+  ops.def(
+      "elu", [](const Given &x, double alpha) { return elu(x, alpha); },
+      nb::arg("x"), nb::arg("alpha") = 1.0);
+  ops.def(
+      "where",
+      [](const Given &condition, const Given &a, const Given &b) {
+        return where(condition, a, b);
+      },
+      nb::arg("condition"), nb::arg("a"), nb::arg("b"));
+  ops.def(
+      "clamp",
+      [](const Given &x, const Given &low, const Given &high) {
+        return clamp(x, low, high);
+      },
+      nb::arg("x"), nb::arg("low"), nb::arg("high"));
+  ops.def(
+      "masked_fill",
+      [](const Given &x, const Given &mask, const Given &value) {
+        return masked_fill(x, mask, value);
+      },
+      nb::arg("x"), nb::arg("mask"), nb::arg("value"));
+  ops.def(
+      "lerp",
+      [](const Given &a, const Given &b, const Given &weight) {
+        return lerp(a, b, weight);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("weight"));
+  ops.def(
+      "allclose",
+      [](const Given &a, const Given &b, double rtol, double atol,
+         bool equal_nan) { return allclose(a, b, rtol, atol, equal_nan); },
+      nb::arg("a"), nb::arg("b"), nb::arg("rtol") = 1e-5,
+      nb::arg("atol") = 1e-8, nb::arg("equal_nan") = false);
+  ops.def(
+      "equal", [](const Given &a, const Given &b) { return equal(a, b); },
+      nb::arg("a"), nb::arg("b"));
+  ops.def(
+      "isclose",
+      [](const Given &a, const Given &b, double rtol, double atol,
+         bool equal_nan) { return isclose(a, b, rtol, atol, equal_nan); },
+      nb::arg("a"), nb::arg("b"), nb::arg("rtol") = 1e-5,
+      nb::arg("atol") = 1e-8, nb::arg("equal_nan") = false,
+      "|a - b| <= atol + rtol * |b|, or equal infinities.");
+  ops.def(
+      "muladd",
+      [](const Given &a, const Given &b, const Given &c) {
+        return muladd(a, b, c);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("c"), "a * b + c");
+  ops.def(
+      "stop_gradient", [](const Given &x) { return stop_gradient(x); },
+      nb::arg("x"),
+      "The same elements as a constant of what is computed with them.");
+}
+
+} // namespace tinh::python
