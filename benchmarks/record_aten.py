@@ -22,7 +22,7 @@ import warnings
 import torch
 import torch_model_set
 from tinh import aten, dynamo
-from tinh.dynamo import dtype_name, op_name
+from tinh._fx import Reader, dtype_name, op_name
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -258,7 +258,7 @@ def record_graphs():
     handed, original = [], dynamo._executable
 
     def record(module, constants, options):
-        reader = dynamo._Reader(module)
+        reader = Reader(module)
         if not reader.constants and not reader.draws:
             handed.append((name, module, reader.graph.to_json()))
         return original(module, constants, options)
