@@ -7,37 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _tinh
+from ._structure import describe, flatten, rebuild
 from ._tinh import Tensor
-
-
-def _flatten(value: Any, tensors: list[Tensor]) -> Any:
-    """The value with places in `tensors` instead of tensors; hashable."""
-    if isinstance(value, Tensor):
-        tensors.append(value)
-        return _Place(len(tensors) - 1)
-    if isinstance(value, (list, tuple)):
-        return (type(value).__name__, *(_flatten(v, tensors) for v in value))
-    if isinstance(value, dict):
-        return ("dict", *((k, _flatten(v, tensors)) for k, v in value.items()))
-    if hasattr(value, "__dlpack__"):
-        return _flatten(_tinh.tensor(value), tensors)
-    return ("value", value)
-
-
-class _Place(int):
-    """Of a tensor among those of a call."""
-
-
-def _rebuild(structure: Any, tensors: list[Tensor]) -> Any:
-    if isinstance(structure, _Place):
-        return tensors[structure]
-    kind, *parts = structure
-    if kind == "value":
-        return parts[0]
-    if kind == "dict":
-        return {k: _rebuild(v, tensors) for k, v in parts}
-    rebuilt = [_rebuild(v, tensors) for v in parts]
-    return tuple(rebuilt) if kind == "tuple" else rebuilt
 
 
 class TracedFunction:
@@ -46,22 +17,34 @@ class TracedFunction:
     the values of all else. Arrays count as tensors; tensors that the function
     refers to are read at each call, and changed by it if it changes them."""
 
-    def __init__(self, function: Callable, name: str, threads: int):
+    def __init__(
+        self, function: Callable, name: str, threads: int, captured: dict[str, Tensor]
+    ):
         functools.update_wrapper(self, function)
         self._python = function
-        self._function = _tinh._Function(name, threads)
+        self._function = _tinh._Function(name, threads, captured)
         self._results: dict[Any, Any] = {}
+        self._keys: dict[Any, str] = {}
 
     def _prepare(self, args: tuple, kwargs: dict) -> tuple:
         tensors: list[Tensor] = []
-        structure = _flatten((args, kwargs), tensors)
-        key = repr(structure)
+        structure = flatten((args, kwargs), tensors)
+        try:
+            key = self._keys.get(structure)
+        except TypeError as error:
+            raise TypeError(
+                f"{self.__name__}: an argument that is not a tensor is part of the "
+                f"signature, and must be hashable: {error}"
+            ) from None
+        if key is None:
+            name = f"{describe(structure)} {len(self._keys)}"  # Unlike all others.
+            key = self._keys.setdefault(structure, name)
         signature = (key, *((t.dtype, t.shape) for t in tensors))
 
         def body(traced: list[Tensor]) -> list[Tensor]:
-            given, named = _rebuild(structure, traced)
+            given, named = rebuild(structure, traced)
             made: list[Tensor] = []
-            result = _flatten(self._python(*given, **named), made)
+            result = flatten(self._python(*given, **named), made)
             self._results[signature] = result
             return made
 
@@ -70,7 +53,7 @@ class TracedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors, key, signature, body = self._prepare(args, kwargs)
         made = self._function.call(body, tensors, key)
-        return _rebuild(self._results[signature], made)
+        return rebuild(self._results[signature], made)
 
     def save(self, path: str, *args: Any, **kwargs: Any) -> None:
         """Writes what the function is for arguments like these: the graph, to a
@@ -91,7 +74,11 @@ class TracedFunction:
 
 
 def function(
-    python: Callable | None = None, *, name: str | None = None, threads: int = 0
+    python: Callable | None = None,
+    *,
+    name: str | None = None,
+    threads: int = 0,
+    captured: dict[str, Tensor] | None = None,
 ) -> Any:
     """Makes of a function over tensors one that is traced, compiled and run as a
     whole.
@@ -102,9 +89,13 @@ def function(
 
     name: the model's, in messages and files; the function's own if not given.
     threads: that compute a call; 0: as many as the engine has.
+    captured: names for tensors that the function refers to in what is saved, such
+    as a module's state_dict().
     What tracing sees is what the tensors go through: other effects of the
     function, and branches on Python's values, happen when it is traced.
     """
     if python is None:
-        return lambda given: function(given, name=name, threads=threads)
-    return TracedFunction(python, name or python.__name__, threads)
+        return lambda given: function(
+            given, name=name, threads=threads, captured=captured
+        )
+    return TracedFunction(python, name or python.__name__, threads, captured or {})

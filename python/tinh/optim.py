@@ -1,18 +1,28 @@
-"""Optimizers: rules by name, with the options of tinh/optim.h.
+"""Optimizers: rules by name, with the options of tinh/optim.h; clipping,
+schedules of the learning rate, and the scaling of losses for f16.
 
     optimizer = tinh.optim.Optimizer(net.parameters(), tinh.optim.adam(lr=1e-3))
-    loss.backward(); optimizer.step(); optimizer.zero_grad()
+    schedule = tinh.optim.schedule("cosine", steps=1000, warmup=50)
+    scheduler = tinh.optim.Scheduler(optimizer, schedule)
+    loss.backward()
+    tinh.optim.clip_grad_norm(net.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    scheduler.step()
 """
 
 from ._tinh.optim import (
-    Optimizer,
-    Rule,
-    adagrad,
-    adam,
-    adamw,
-    lion,
-    rmsprop,
-    sgd,
+    GradScaler as GradScaler,
+    Optimizer as Optimizer,
+    Rule as Rule,
+    Scheduler as Scheduler,
+    adagrad as adagrad,
+    adam as adam,
+    adamw as adamw,
+    clip_grad_norm as clip_grad_norm,
+    clip_grad_value as clip_grad_value,
+    lion as lion,
+    rmsprop as rmsprop,
+    schedule as schedule,
+    sgd as sgd,
 )
-
-__all__ = ["Optimizer", "Rule", "adagrad", "adam", "adamw", "lion", "rmsprop", "sgd"]

@@ -39,6 +39,16 @@ class PackagesTest(unittest.TestCase):
         self.assertIn("no tool 'graph-paint'", unknown.stderr)
         self.assertIn("graph-compile", python("-m", "tinh", "--help").stdout)
 
+    def test_types_are_there(self):
+        for stub, text in [
+            ("tinh/_tinh/__init__.pyi", "class Tensor"),
+            ("tinh/_tinh/nn/__init__.pyi", "class Linear"),
+            ("tinh_runtime/_runtime.pyi", "class Model"),
+        ]:
+            folder = pathlib.Path(tinh.__file__).parent.parent
+            self.assertIn(text, (folder / stub).read_text())
+            self.assertTrue((folder / stub.split("/")[0] / "py.typed").exists())
+
     def test_a_model_by_the_tools(self):
         model, artifact = self.folder / "model.json", self.folder / "model.so"
         nodes = [("add", "xx", "y", {})]
