@@ -49,10 +49,13 @@ UNARY = [
 ]
 WITHIN_ONE = ["acos", "asin", "atanh", "log1p"]
 x, w = torch.randn(2, 4, 3, 3), torch.rand(4) + 0.5
+rows, columns = torch.rand(2, 1, 1, 3) + 0.5, torch.rand(4, 1, 1) + 0.5
 OTHERS = [
     ("_native_batch_norm_legit_functional", (x, w, w, w, w, True, 0.1, 1e-5)),
     ("_native_batch_norm_legit_functional", (x, None, None, w, w, True, 0.2, 1e-3)),
     ("_native_batch_norm_legit_no_training", (x, w, w, w, w, 0.1, 1e-5)),
+    ("_weight_norm_interface_backward", (x, x + 1, rows[:1], rows[1:], 3)),
+    ("_weight_norm_interface_backward", (x[0], x[1], columns, columns + 1, 0)),
     ("select_backward", (torch.randn(2, 3), [2, 4, 3], 1, -1)),
     ("slice_backward", (torch.randn(2, 2), [2, 5], 1, 1, 5, 2)),
     ("embedding_dense_backward", (torch.randn(3, 4), torch.tensor([1, 0, 1]), 5, 0, False)),

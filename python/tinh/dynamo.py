@@ -95,17 +95,20 @@ class _Executable:
         names = {graph.inputs[i][0]: str(i) for i in memory}
         lowered = aten.lower(graph, names)
         used = {w["memory"] for w in lowered.model["weights"] if "memory" in w}
-        with unset_fake_temporarily():  # While torch.compile traces.
-            self._model = _compile_graph(
-                lowered.model,
-                memory={str(i): t for i, t in memory.items() if str(i) in used},
-                **self._options,
-            )
+        if not lowered.model["outputs"]:  # None and inputs alone.
+            self._model, self._types = None, []
+        else:
+            with unset_fake_temporarily():  # While torch.compile traces.
+                self._model = _compile_graph(
+                    lowered.model,
+                    memory={str(i): t for i, t in memory.items() if str(i) in used},
+                    **self._options,
+                )
+            self._types = [
+                (info.shape, _TORCH_DTYPES[info.dtype]) for info in self._model.outputs
+            ]
         self._inputs = lowered.inputs
         self._outputs = lowered.outputs
-        self._types = [
-            (info.shape, _TORCH_DTYPES[info.dtype]) for info in self._model.outputs
-        ]
         self._constants = _Constants(constants)
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
@@ -118,7 +121,7 @@ class _Executable:
         given = [arguments[x] if k == "input" else None for k, x in self._outputs]
         arguments.clear()
         results = [torch.empty(shape, dtype=dtype) for shape, dtype in self._types]
-        if results:
+        if self._model:
             self._model(*inputs, out=results)
         return [
             results[x] if kind == "result" else given[i] if kind == "input" else x

@@ -98,6 +98,18 @@ def native_group_norm(
     return y, mean, b.reshape(rstd, [N, group])
 
 
+@aten("_weight_norm_interface_backward.default")
+def weight_norm_backward(
+    b: Builder, dw: Value, v: Value, g: Value, norms: Value, dim: int = 0
+) -> tuple:
+    """Of w = g * v / |v|, with a norm for each index of `dim`."""
+    others = [i for i in range(v.rank) if i != v.axis(dim)]
+    norms = b.cast(norms, v.dtype)
+    along = b.reduce("sum", b.mul(dw, v), others, True)
+    across = b.sub(dw, b.mul(v, b.div(along, b.mul(norms, norms))))
+    return b.mul(b.div(g, norms), across), b.div(along, norms)
+
+
 @aten("_native_batch_norm_legit_no_training.default")
 def batch_norm(
     b: Builder,
