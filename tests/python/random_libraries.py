@@ -152,6 +152,10 @@ class Torch:
             return getattr(torch, "a" + name)(x, axis, keepdims)
         if name == "var":
             return torch.var(x, axis, correction=0, keepdim=keepdims)
+        if name == "prod" and isinstance(axis, tuple):
+            for i in sorted((a % x.ndim for a in axis), reverse=True):
+                x = torch.prod(x, i, keepdim=keepdims)
+            return x
         return getattr(torch, name)(x, axis, keepdim=keepdims)
 
     def unsqueeze(self, x, axis):
