@@ -148,7 +148,7 @@ class Module:
         for name, value in vars(self).items():
             yield from _within(value, name)
 
-    def _own(self, *types: type) -> list[tuple[str, Tensor]]:
+    def _own(self, *types: type) -> list[tuple[str, Any]]:
         return [(n, value) for n, value in self._members() if isinstance(value, types)]
 
     def initialize(self, generator: Generator) -> None:
@@ -209,9 +209,9 @@ class Module:
         unknown = []
         for key, value in state.items():
             cuts = [i for i, c in enumerate(key) if c == "."]
-            layer = next((key[:i] for i in cuts if key[:i] in layers), None)
-            if layer is not None:
-                parts[layer][key[len(layer) + 1 :]] = value
+            cut = next((i for i in cuts if key[:i] in layers), None)
+            if cut is not None:
+                parts[key[:cut]][key[cut + 1 :]] = value
             elif key not in own:
                 unknown.append(key)
         missing = [name for name in own if name not in state]

@@ -255,9 +255,9 @@ void bind_tensors(nb::module_ &module) {
           },
           nb::arg("data"), nb::arg("dtype") = nb::none(),
           "That tensor itself, or what tinh.tensor makes.")
-      .def("is_same", &Tensor::is_same, nb::arg("other"),
-           "Whether both are the same tensor: one that changes is the other.")
-      .def_prop_ro("shape", &shape_of, "Extents, in elements.")
+      .def_prop_ro("shape", &shape_of,
+                   nb::sig("def shape(self) -> tuple[int, ...]"),
+                   "Extents, in elements.")
       .def_prop_ro("dtype", [](const Tensor &x) { return x.dtype(here()); })
       .def_prop_ro("device", [](const Tensor &x) { return x.device(here()); })
       .def_prop_ro("ndim", [](const Tensor &x) { return x.dim(here()); })
@@ -266,7 +266,8 @@ void bind_tensors(nb::module_ &module) {
       .def_prop_ro(
           "T", [](const Tensor &x) { return x.t(here()); },
           "The last two dimensions swapped; a vector stays.")
-      .def("numpy", &to_numpy, "A copy as an array of NumPy's. Waits.")
+      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> NDArray"),
+           "A copy as an array of NumPy's. Waits.")
       .def("__array__", &to_array, nb::arg("dtype") = nb::none(),
            nb::arg("copy") = nb::none())
       .def("__dlpack__", &to_capsule, nb::arg("options"))
@@ -274,8 +275,10 @@ void bind_tensors(nb::module_ &module) {
       .def(
           "tolist",
           [](const Tensor &x) { return to_numpy(x).attr("tolist")(); },
+          nb::sig("def tolist(self) -> list"),
           "All elements as nested lists. Waits.")
-      .def("item", &item, "The only element, as a number. Waits.")
+      .def("item", &item, nb::sig("def item(self) -> bool | int | float"),
+           "The only element, as a number. Waits.")
       .def("__float__", [](const Tensor &x) { return nb::float_(item(x)); })
       .def("__int__", [](const Tensor &x) { return nb::int_(item(x)); })
       .def("__bool__", &truth)

@@ -94,8 +94,7 @@ namespace nanobind::detail {
 /// Others than those that may be operands are left to Python: to the operators
 /// of their own types, or to a TypeError that names the function.
 template <> struct type_caster<tinh::python::Given> {
-  NB_TYPE_CASTER(tinh::python::Given,
-                 const_name("Tensor | float | numpy.typing.ArrayLike"))
+  NB_TYPE_CASTER(tinh::python::Given, const_name("Tensor | float | ArrayLike"))
   bool from_python(handle object, uint8_t, cleanup_list *) {
     if (!tinh::python::Given::is_possible(object))
       return false;
