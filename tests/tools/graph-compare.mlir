@@ -18,7 +18,7 @@
 // JSON-NEXT:   "model": "graph-compare",
 // JSON-NEXT:   "threads": 2,
 // JSON-NEXT:   "cpu": "{{.+}}",
-// JSON-NEXT:   "compile_ms": {{[0-9.]+}},
+// JSON-NEXT:   "runs": 3,
 // JSON-NEXT:   "eager": {
 // JSON-NEXT:     "compile_ms": {{[0-9.]+}},
 // JSON-NEXT:     "first_ms": {{[0-9.e-]+}},
@@ -28,6 +28,7 @@
 // JSON-NEXT:     "bytes": 48
 // JSON-NEXT:   },
 // JSON-NEXT:   "compiled": {
+// JSON-NEXT:     "compile_ms": {{[0-9.]+}},
 // JSON-NEXT:     "first_ms": {{[0-9.e-]+}},
 // JSON-NEXT:     "median_ms": {{[0-9.e-]+}},
 // JSON-NEXT:     "p99_ms": {{[0-9.e-]+}},
@@ -36,7 +37,8 @@
 // JSON-NEXT:     "lower_bound_bytes": 0,
 // JSON-NEXT:     "unplanned_bytes": 0
 // JSON-NEXT:   },
-// JSON-NEXT:   "break_even_calls": {{[0-9.e+-]+}},
+// JSON-NEXT:   "speedup": {{[0-9.e+-]+}},
+// JSON-NEXT:   "break_even_calls": {{[0-9.e+]+|null}},
 // JSON-NEXT:   "max_abs_difference": {{[0-9.]+(e-[0-9]+)?}},
 // JSON-NEXT:   "max_rel_difference": {{[0-9.]+(e-[0-9]+)?}},
 // ERROR-NEXT:  "max_abs_error": {{[0-9.]+(e-[0-9]+)?}},
@@ -44,6 +46,12 @@
 // NULL-NEXT:   "max_abs_error": null,
 // NULL-NEXT:   "max_rel_error": null
 // JSON-NEXT: }
+
+// RUN: echo '{"tinh": 1, "inputs": [{"name": "x", "dtype": "f32", "shape": ["n", 3]}], "nodes": [{"op": "relu", "inputs": ["x"], "outputs": ["y"]}], "outputs": ["y"]}' > %t.open.json
+// RUN: not graph-compare %t.open.json 2>&1 | FileCheck %s --check-prefix=OPEN
+// OPEN: as in --shape x=1x3
+// RUN: graph-compare %t.open.json --shape x=2x3 --runs 1 | FileCheck %s --check-prefix=SHAPE
+// SHAPE: compiled is {{.*}} times as fast
 
 // RUN: sh -c 'graph-compare %t.none.onnx; test $? = 1' 2>&1 | FileCheck %s --check-prefix=MODEL
 // MODEL: none.onnx: error: cannot read the file: No such file or directory

@@ -41,8 +41,8 @@ void widen(Difference &largest, const Difference &next) {
 class Comparer {
 public:
   Comparer(const CompareOptions &wanted, Comparison &result)
-      : result(result), path(wanted.model), options(wanted.compile),
-        runs(wanted.runs), verifying(wanted.verify) {
+      : result(result), path(wanted.model), importing(wanted.importing),
+        options(wanted.compile), runs(wanted.runs), verifying(wanted.verify) {
     result.threads = wanted.threads;
   }
   ~Comparer() {
@@ -99,7 +99,7 @@ private:
     return watchCompilation(
         job, wanted, mlir, [&](const CompileOptions &watched) {
           if (!model)
-            model = readModel(path, {}, job.from, mlir);
+            model = readModel(path, importing, job.from, mlir);
           return success(model && succeeded(checkInference(*model)) &&
                          succeeded(annotateModule(*model, job.from, watched)) &&
                          succeeded((this->*compile)(model->clone(), watched)));
@@ -292,6 +292,7 @@ private:
 
   Comparison &result;
   std::string path;
+  ImportOptions importing;
   CompileOptions options;
   uint32_t runs;
   bool verifying;

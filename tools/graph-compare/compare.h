@@ -15,6 +15,7 @@ namespace tinh::tools {
 
 struct CompareOptions {
   std::string model;
+  ImportOptions importing;
   CompileOptions compile; ///< For GPUs: chips are those of the first one.
   uint32_t threads = 1, runs = 20;
   bool verify = false; ///< Evaluate the model with the reference, too.

@@ -44,7 +44,7 @@ void printTable(const Comparison &c) {
   row("intermediate bytes", count(c.eagerBytes), count(c.arenaBytes()));
   row("  lower bound", "", count(c.lowerBoundBytes()));
   llvm::outs() << llvm::formatv("\n  compiled is {0:F2} times as fast; ",
-                                c.eager.median() / c.compiled.median());
+                                c.speedup());
   if (c.breakEven() < 0)
     llvm::outs() << "compiling never pays\n";
   else
@@ -75,14 +75,15 @@ void printJson(const Comparison &c) {
   json["cpu"] = c.cpu;
   if (!c.gpu.empty())
     json["gpu"] = c.gpu;
-  json["compile_ms"] = c.compiled.compile;
+  json["runs"] = c.eager.times.size();
   json["eager"] = {{"compile_ms", c.eager.compile},
                    {"first_ms", c.eager.first},
                    {"median_ms", c.eager.median()},
                    {"p99_ms", percentile(c.eager.times, 99)},
                    {"kernels", c.eagerKernels},
                    {"bytes", c.eagerBytes}};
-  json["compiled"] = {{"first_ms", c.compiled.first},
+  json["compiled"] = {{"compile_ms", c.compiled.compile},
+                      {"first_ms", c.compiled.first},
                       {"median_ms", c.compiled.median()},
                       {"p99_ms", percentile(c.compiled.times, 99)},
                       {"kernels", c.main().dispatches},
@@ -93,7 +94,11 @@ void printJson(const Comparison &c) {
     json["eager"]["gpu_median_ms"] = percentile(c.eager.gpuTimes, 50);
     json["compiled"]["gpu_median_ms"] = percentile(c.compiled.gpuTimes, 50);
   }
-  json["break_even_calls"] = c.breakEven();
+  json["speedup"] = c.speedup();
+  if (double calls = c.breakEven(); calls < 0)
+    json["break_even_calls"] = nullptr; // Compiling never pays.
+  else
+    json["break_even_calls"] = std::ceil(calls);
   json["max_abs_difference"] = c.difference.absolute;
   json["max_rel_difference"] = c.difference.relative;
   json["max_abs_error"] = errorNumber(c, &Difference::absolute);

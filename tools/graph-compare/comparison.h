@@ -46,6 +46,8 @@ struct Comparison {
   uint64_t lowerBoundBytes() const {
     return gpu.empty() ? main().lowerBoundSize : main().deviceLowerBoundSize;
   }
+  /// Compiled runs in the time of an eager one.
+  double speedup() const { return eager.median() / compiled.median(); }
   /// Calls after which compiling has paid; negative: never.
   double breakEven() const {
     double gain = eager.median() - compiled.median();

@@ -14,6 +14,7 @@
 #include "command_line.h"
 #include "compare.h"
 #include "compiler/Pipelines/InternalErrors.h"
+#include "model_job.h"
 #include "tools.h"
 
 #include "llvm/Support/Path.h"
@@ -31,6 +32,7 @@ int tinh::tools::graph_compare(int argc, char **argv) {
                "cache of kernels; the first eager run fills that of eager "
                "kernels, whose sizes are arguments.");
   app.add_option("MODEL", options.model, "the model's file")->required();
+  addShapes(app, &options.importing);
   add_threads(app, &options.threads);
   add_jobs(app, &options.compile.phases.jobs);
   add_runs(app, &options.runs);
@@ -47,7 +49,7 @@ int tinh::tools::graph_compare(int argc, char **argv) {
   app.add_flag("--verify", options.verify,
                "compare both with the reference interpreter");
   app.add_flag("--json", json, "print JSON");
-  if (auto done = parse(app, argc, argv))
+  if (auto done = parse(app, argc, argv, compilerVersion()))
     return *done;
   options.compile.phases.modelDirectory =
       llvm::sys::path::parent_path(options.model).str();
