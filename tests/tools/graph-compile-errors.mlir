@@ -24,6 +24,9 @@
 // RUN: not graph-compile %s -o %t.so --from=so 2>&1 | FileCheck %s --check-prefix=FROM
 // FROM: error: --from takes graph, normalised, differentiated, optimised, fused, kernels, plan or llvm, not 'so'
 
+// RUN: not graph-compile %s -o %t.mlir 2>&1 | FileCheck %s --check-prefix=WHICH
+// WHICH: error: -o {{.*}}.mlir is IR, of which there are phases: say with --emit which one is written, graph, normalised, differentiated, optimised, fused, kernels, plan or llvm
+
 // RUN: not graph-compile %s --from=plan --emit=fused 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: phase 'fused' comes before phase 'plan'
 

@@ -12,6 +12,14 @@
 // RUN: graph-compile %s --emit=obj -o %t/obj.o
 // RUN: graph-compile %s --emit=so -o %t/so.so
 
+// Without --emit, the name of the output says what is written.
+// RUN: graph-compile %s -o %t/named.o && cmp %t/named.o %t/obj.o
+// RUN: graph-compile %s -o %t/named.so && cmp %t/named.so %t/so.so
+// RUN: graph-compile %s --emit=json -o %t/model.json
+// RUN: graph-compile %s -o %t/named.json && cmp %t/named.json %t/model.json
+// RUN: graph-compile %s --emit=onnx -o %t/model.onnx
+// RUN: graph-compile %s -o %t/named.onnx && cmp %t/named.onnx %t/model.onnx
+
 // RUN: graph-compile %t/graph.mlir --from=graph --emit=normalised -o %t/text/normalised.mlir
 // RUN: graph-compile %t/normalised.mlir --from=normalised --emit=optimised -o %t/text/optimised.mlir
 // RUN: graph-compile %t/optimised.mlir --from=optimised --emit=fused -o %t/text/fused.mlir

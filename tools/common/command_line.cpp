@@ -11,9 +11,12 @@
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
 
+#include "version.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 namespace tinh::tools {
 
@@ -111,7 +114,13 @@ CLI::Validator comparable() {
   return {check, "", "comparable"};
 }
 
-std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv) {
+std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv,
+                              const std::string &libraries) {
+  std::string tool = std::filesystem::path(argv[0]).filename().string();
+  app.set_version_flag("--version",
+                       version_of(tool) +
+                           (libraries.empty() ? "" : ", " + libraries),
+                       "print what this is");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

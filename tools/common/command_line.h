@@ -75,7 +75,9 @@ CLI::Option *add_choice(CLI::App &app, const char *name, Value *value,
 CLI::Validator comparable();
 
 /// Reads the command line; the exit code if the tool has no more to do.
-std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv);
+/// `libraries`: what --version tells beside the tool's own.
+std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv,
+                              const std::string &libraries = "");
 
 } // namespace tinh::tools
 

@@ -14,7 +14,6 @@
 #include "inputs.h"
 
 #include "half.h"
-#include "npy.h"
 #include "random.h"
 
 #include <algorithm>
@@ -64,14 +63,20 @@ parse_inputs(const std::vector<std::string> &arguments,
       throw UserError(std::string("input '") + tensor->name +
                       "' is given twice");
   }
+  return sources;
+}
+
+void check_inputs(const std::map<std::string, std::string> &sources,
+                  const std::vector<tinh_tensor_info_t> &tensors) {
   std::string missing;
   for (const tinh_tensor_info_t &tensor : tensors)
     if (!sources.count(tensor.name))
       missing += "\n  --input " + std::string(tensor.name) + "=FILE.npy   (" +
                  type_text(tensor) + "; or =random, =zeros)";
   if (!missing.empty())
-    throw UserError("these inputs are missing; give them as" + missing);
-  return sources;
+    throw UserError("these inputs are missing; give them as" + missing +
+                    "\nor all others by --inputs=random, zeros, a folder or "
+                    "an .npz file");
 }
 
 namespace {
@@ -144,11 +149,16 @@ std::vector<char> make_input(const tinh_tensor_info_t &tensor,
     return std::vector<char>(tensor.size);
   if (source == "random")
     return random_input(tensor);
-  std::string where = std::string("input '") + tensor.name + "': ";
   NpyArray array;
   std::string message;
   if (!read_npy(source, &array, &message))
-    throw UserError(where + message);
+    throw UserError(std::string("input '") + tensor.name + "': " + message);
+  return take_input(tensor, source, std::move(array));
+}
+
+std::vector<char> take_input(const tinh_tensor_info_t &tensor,
+                             const std::string &source, NpyArray array) {
+  std::string where = std::string("input '") + tensor.name + "': ";
   tinh_tensor_info_t found = {};
   found.dtype = array.dtype;
   found.rank = static_cast<uint32_t>(array.dims.size());
@@ -163,6 +173,12 @@ std::vector<char> make_input(const tinh_tensor_info_t &tensor,
     throw UserError(where + "the model expects shape " + shape_text(tensor) +
                     ", and '" + source + "' has " + shape_text(found));
   return std::move(array.data);
+}
+
+std::string file_of(const tinh_tensor_info_t &tensor) {
+  std::string name = tensor.name;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name + ".npy";
 }
 
 } // namespace tinh::tools

@@ -12,6 +12,7 @@
 #ifndef TINH_TOOLS_INPUTS_H
 #define TINH_TOOLS_INPUTS_H
 
+#include "npy.h"
 #include "tinh/runtime.h"
 
 #include <map>
@@ -32,16 +33,28 @@ std::string shape_text(const tinh_tensor_info_t &tensor);
 /// "f32 1x3x224x224".
 std::string type_text(const tinh_tensor_info_t &tensor);
 
-/// Splits NAME=SOURCE arguments and checks them against the function's inputs.
-/// Throws UserError for an unknown, repeated or missing name.
+/// Splits NAME=SOURCE arguments. Throws UserError for a name that no tensor has
+/// or that is given twice.
 std::map<std::string, std::string>
 parse_inputs(const std::vector<std::string> &arguments,
              const std::vector<tinh_tensor_info_t> &tensors);
+
+/// Throws UserError if a tensor has no source.
+void check_inputs(const std::map<std::string, std::string> &sources,
+                  const std::vector<tinh_tensor_info_t> &tensors);
 
 /// The bytes of `tensor` from `source`: a file, "random" or "zeros". Random
 /// values depend on the tensor's name and type only.
 std::vector<char> make_input(const tinh_tensor_info_t &tensor,
                              const std::string &source);
+
+/// The bytes of `tensor` from an array that is called `source`; throws
+/// UserError if it is of another type.
+std::vector<char> take_input(const tinh_tensor_info_t &tensor,
+                             const std::string &source, NpyArray array);
+
+/// The name of a tensor's file in a folder: NAME.npy, with _ for each /.
+std::string file_of(const tinh_tensor_info_t &tensor);
 
 } // namespace tinh::tools
 

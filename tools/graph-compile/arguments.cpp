@@ -32,8 +32,9 @@ void defineModel(CLI::App &app, Arguments &arguments, CompileJob &job) {
                  "stop at a phase and write it: " + phaseNames(Phase::Library) +
                      "; IR is bytecode if the output is called .mlirbc. ptx is "
                      "the text of all kernels for GPUs. onnx "
-                     "and json write the model in phase graph in these formats")
-      ->capture_default_str();
+                     "and json write the model in phase graph in these "
+                     "formats. If not given, as the output's name ends, and "
+                     "else so");
   app.add_option("--from", arguments.from,
                  "the phase that the model, IR in a file, is in: " +
                      phaseNames(Phase::LLVM))
@@ -174,6 +175,25 @@ void defineReports(CLI::App &app, Arguments &arguments) {
 //===----------------------------------------------------------------------===//
 // What they mean together
 //===----------------------------------------------------------------------===//
+
+/// What is written to a file of this name if --emit does not say it; nothing
+/// where that may be several phases, which is said.
+std::optional<std::string> emitOf(StringRef output) {
+  StringRef extension = llvm::sys::path::extension(output);
+  if (extension == ".mlir" || extension == ".mlirbc") {
+    llvm::errs() << "error: -o " << output
+                 << " is IR, of which there are phases: say with --emit which "
+                    "one is written, "
+                 << phaseNames(Phase::LLVM) << "\n";
+    return std::nullopt;
+  }
+  return llvm::StringSwitch<std::string>(extension)
+      .Case(".onnx", "onnx")
+      .Case(".json", "json")
+      .Case(".ptx", "ptx")
+      .Case(".o", "obj")
+      .Default("so");
+}
 
 /// Checks the arguments of an export.
 bool checkExport(const Arguments &arguments, Phase from) {
@@ -376,6 +396,12 @@ CompileOptions::Weights parseWeights(llvm::StringRef name) {
 
 /// Checks what is asked for, and fills in `job`.
 ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
+  if (arguments.emit.empty()) {
+    auto emit = emitOf(arguments.output);
+    if (!emit)
+      return exit_usage;
+    arguments.emit = *emit;
+  }
   if (!findPhases(arguments, job.from, job.to) ||
       !checkTraining(arguments, job.from) ||
       !checkPrecision(arguments, job.from, job.to) ||
@@ -421,7 +447,7 @@ std::optional<ExitCode> parseArguments(int argc, char **argv,
   definePlans(app, arguments);
   defineCuda(app, arguments);
   defineReports(app, arguments);
-  if (auto done = parse(app, argc, argv))
+  if (auto done = parse(app, argc, argv, compilerVersion()))
     return done;
   ExitCode code = checkArguments(arguments, job);
   return code == exit_success ? std::nullopt : std::optional(code);

@@ -16,7 +16,7 @@
 namespace tinh::tools {
 
 struct Arguments {
-  std::string model, output, emit = "so", from = "graph", weights = "auto";
+  std::string model, output, emit, from = "graph", weights = "auto";
   std::string target = "cpu";
   std::string cacheDirectory, memoryBudget, quantize, loadWeights, tune;
   bool report = false, timing = false, verbose = false, noCache = false;

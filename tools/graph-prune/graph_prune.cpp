@@ -159,7 +159,7 @@ int tinh::tools::graph_prune(int argc, char **argv) {
                "ONNX with fewer of them.",
                "graph-prune");
   define(app, arguments);
-  if (auto done = parse(app, argc, argv))
+  if (auto done = parse(app, argc, argv, compilerVersion()))
     return *done;
   if (std::string problem = problemOf(arguments); !problem.empty()) {
     llvm::errs() << "error: " << problem << "\n";

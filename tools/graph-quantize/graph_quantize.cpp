@@ -90,7 +90,7 @@ int tinh::tools::graph_quantize(int argc, char **argv) {
                "QuantizeLinear and DequantizeLinear.",
                "graph-quantize");
   define(app, arguments);
-  if (auto done = parse(app, argc, argv))
+  if (auto done = parse(app, argc, argv, compilerVersion()))
     return *done;
   return run(arguments);
 }

@@ -29,8 +29,12 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--function", options.function, "the function to run")
       ->capture_default_str();
   app.add_option("--input", options.inputs,
-                 "NAME=FILE.npy, NAME=random or NAME=zeros, for each input")
+                 "NAME=FILE.npy, NAME=random or NAME=zeros")
       ->type_name("NAME=SOURCE");
+  app.add_option("--inputs", options.other_inputs,
+                 "all others: random, zeros, a folder of NAME.npy or an .npz "
+                 "file; without --input and --inputs, all are random")
+      ->type_name("SOURCE");
   app.add_option("--output-dir", options.output_dir,
                  "write each output to DIR/NAME.npy")
       ->type_name("DIR");
@@ -49,7 +53,7 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--trace", options.trace,
                  "write a trace for chrome://tracing or Perfetto")
       ->type_name("FILE");
-  app.add_flag("--json", options.json, "print the times as JSON");
+  app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--profile{time}", options.profile,
                "print what each step takes, the longest first, or with =steps "
                "in their order, or with =kernels by kernel; without --runs, "

@@ -31,6 +31,7 @@ struct RunOptions {
   std::string artifact;
   std::string function = "main";
   std::vector<std::string> inputs;
+  std::string other_inputs; ///< "random", "zeros", a folder or an .npz file.
   std::string output_dir;
   std::string trace;
   std::string load_weights, load_state, save_state;

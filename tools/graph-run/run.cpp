@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "inputs.h"
 #include "list_module.h"
-#include "npy.h"
+#include "npz.h"
 #include "profile_report.h"
 #include "report.h"
 
@@ -37,17 +37,52 @@ struct Slot {
   Clock::time_point begin, end;
 };
 
+/// The inputs of all runs. Those that --input does not give are from --inputs,
+/// or random if there is neither.
 struct Inputs {
-  Inputs(const std::vector<std::string> &arguments,
+  Inputs(const RunOptions &options,
          const std::vector<tinh_tensor_info_t> &tensors) {
-    auto sources = parse_inputs(arguments, tensors);
-    for (const tinh_tensor_info_t &tensor : tensors) {
-      memory.push_back(make_input(tensor, sources[tensor.name]));
-      buffers.push_back(buffer(memory.back()));
+    auto sources = parse_inputs(options.inputs, tensors);
+    std::string others = options.other_inputs;
+    if (others.empty() && options.inputs.empty() && !tensors.empty()) {
+      others = "random";
+      std::fprintf(stderr, "graph-run: the inputs are random: floats normal, "
+                           "integers from 0 to 9; --input and --inputs give "
+                           "others\n");
     }
+    if (others.empty())
+      check_inputs(sources, tensors);
+    for (const tinh_tensor_info_t &tensor : tensors) {
+      auto given = sources.find(tensor.name);
+      memory.push_back(given != sources.end()
+                           ? make_input(tensor, given->second)
+                           : other_input(tensor, others));
+    }
+    for (std::vector<char> &bytes : memory)
+      buffers.push_back(buffer(bytes));
   }
+
   std::vector<std::vector<char>> memory;
   std::vector<tinh_buffer_t> buffers;
+
+private:
+  std::vector<char> other_input(const tinh_tensor_info_t &tensor,
+                                const std::string &source) {
+    if (source == "random" || source == "zeros")
+      return make_input(tensor, source);
+    if (std::filesystem::is_directory(source))
+      return make_input(tensor, source + "/" + file_of(tensor));
+    std::string message;
+    if (!archive && !read_npz(source, &archive.emplace(), &message))
+      throw UserError("--inputs: " + message);
+    auto array = archive->find(tensor.name);
+    if (array == archive->end())
+      throw UserError("--inputs: '" + source + "' has no array '" +
+                      tensor.name + "'");
+    return take_input(tensor, source, std::move(array->second));
+  }
+
+  std::optional<std::map<std::string, NpyArray>> archive;
 };
 
 /// Runs of a function with as many in flight as there are slots.
@@ -117,10 +152,8 @@ static void write_outputs(const std::string &directory,
                           const std::vector<tinh_tensor_info_t> &tensors,
                           const Slot &slot) {
   for (size_t i = 0; i < tensors.size(); ++i) {
-    std::string name = tensors[i].name;
-    std::replace(name.begin(), name.end(), '/', '_');
     std::string message;
-    if (!write_npy(directory + "/" + name + ".npy", tensors[i].dtype,
+    if (!write_npy(directory + "/" + file_of(tensors[i]), tensors[i].dtype,
                    {tensors[i].dims, tensors[i].dims + tensors[i].rank},
                    slot.memory[i].data(), slot.memory[i].size(), &message))
       throw UserError(message);
@@ -209,9 +242,10 @@ static Timings measure(const RunOptions &options, const Module &module,
 void run(const RunOptions &options) {
   Module module = load(options);
   if (options.list)
-    return print_module(module.handle());
+    return options.json ? print_module_json(module.handle())
+                        : print_module(module.handle());
   uint32_t function = module.find_function(options.function);
-  Inputs inputs(options.inputs, module.inputs(function));
+  Inputs inputs(options, module.inputs(function));
   if (!options.output_dir.empty())
     make_directory(options.output_dir); // Rather fail before the runs.
   auto outputs = module.outputs(function);

@@ -13,8 +13,10 @@
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 
@@ -34,6 +36,11 @@ static bool parseShape(StringRef text, ImportOptions &options) {
   }
   options.shapes[name] = dims;
   return !name.empty();
+}
+
+std::string compilerVersion() {
+  return "LLVM " LLVM_VERSION_STRING ", on " +
+         llvm::sys::getHostCPUName().str();
 }
 
 void addShapes(CLI::App &app, ImportOptions *options) {

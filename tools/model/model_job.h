@@ -21,6 +21,9 @@ namespace tinh::tools {
 inline constexpr char kModelOutputHelp[] =
     "the file to write: ONNX, or a JSON graph if it is called .json";
 
+/// What --version tells of LLVM and of this machine.
+std::string compilerVersion();
+
 /// --shape: the inputs' shapes that a model leaves open.
 void addShapes(CLI::App &app, ImportOptions *options);
 

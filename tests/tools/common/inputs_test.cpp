@@ -114,6 +114,8 @@ TEST(Inputs, NamesMayHaveSignsInThem) {
   auto sources = parse_inputs({"a=b=c=d.npy", "gpu_0/x:0=zeros"}, tensors);
   EXPECT_EQ(sources["a=b"], "c=d.npy");
   EXPECT_EQ(sources["gpu_0/x:0"], "zeros");
+  check_inputs(sources, tensors);
+  EXPECT_EQ(file_of(tensors[1]), "gpu_0_x:0.npy");
   try {
     parse_inputs({"a=zeros"}, tensors);
     FAIL();
@@ -121,5 +123,20 @@ TEST(Inputs, NamesMayHaveSignsInThem) {
     EXPECT_STREQ(error.what(),
                  "the model has no input 'a'; its inputs are 'a=b' (f32 "
                  "10x100), 'gpu_0/x:0' (i8 10x100)");
+  }
+}
+
+TEST(Inputs, AllNeedASource) {
+  std::vector<tinh_tensor_info_t> tensors = {tensor("a", TINH_DTYPE_F32),
+                                             tensor("b", TINH_DTYPE_I8)};
+  try {
+    check_inputs(parse_inputs({"a=zeros"}, tensors), tensors);
+    FAIL();
+  } catch (const UserError &error) {
+    EXPECT_STREQ(error.what(),
+                 "these inputs are missing; give them as\n"
+                 "  --input b=FILE.npy   (i8 10x100; or =random, =zeros)\n"
+                 "or all others by --inputs=random, zeros, a folder or an .npz "
+                 "file");
   }
 }

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 GRAPH_RUN, TOY = sys.argv[1:3]
 SIZE = 1024
@@ -121,7 +122,7 @@ class Usage(GraphRun):
     def test_help(self):
         text = self.succeeds("--help")
         for option in (
-            "list input output-dir threads runs warmup in-flight percentiles "
+            "list input inputs output-dir threads runs warmup in-flight percentiles "
             "trace json"
         ).split():
             self.assertIn(f"--{option}", text)
@@ -129,6 +130,25 @@ class Usage(GraphRun):
     def test_list(self):
         text = self.succeeds("--list")
         self.assertTrue(text.startswith(LIST), text)
+
+    def test_list_as_json(self):
+        module = json.loads(self.succeeds("--list", "--json"))
+        self.assertEqual((module["model"], module["weights_bytes"]), ("toy", 4096))
+        main, count = module["functions"][:2]
+        self.assertEqual(
+            main["inputs"],
+            [{"name": "x", "dtype": "f32", "shape": [SIZE], "bytes": 4 * SIZE}],
+        )
+        self.assertEqual(
+            main["arena"],
+            {"bytes": 8192, "lower_bound_bytes": 8192, "unplanned_bytes": 8192},
+        )
+        self.assertEqual((main["updates_state"], count["updates_state"]), (False, True))
+        self.assertEqual(count["outputs"][0]["shape"], [])
+
+    def test_version(self):
+        text = self.succeeds("--version")
+        self.assertRegex(text, r"^graph-run \d+\.\d+\.\d+( \([0-9a-f]{10}\))?\n$")
 
     def test_artifacts(self):
         none = self.folder / "none.so"
@@ -170,10 +190,6 @@ class Usage(GraphRun):
 
 class Inputs(GraphRun):
     def test_names(self):
-        self.fails(
-            "these inputs are missing; give them as\n"
-            "  --input x=FILE.npy   (f32 1024; or =random, =zeros)"
-        )
         self.fails(
             "the model has no input 'z'; its inputs are 'x' (f32 1024)",
             "--input",
@@ -247,6 +263,47 @@ class Inputs(GraphRun):
         self.assertLess(abs(sum(x) / SIZE), 0.2)  # Standard normal,
         variance = sum(value * value for value in x) / SIZE
         self.assertLess(abs(variance - 1), 0.3)  # with six sigma of room.
+
+    def results(self, *options):
+        done = run(*options, "--output-dir", self.folder / "y")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return read_npy(self.folder / "y" / "y.npy")[1], done.stderr
+
+    def test_all_others(self):
+        zeros = expected([0.0] * SIZE)
+        ones = expected([1.0] * SIZE)
+        random, note = self.results()
+        self.assertIn("the inputs are random", note)
+        self.assertEqual(self.results("--inputs=random"), (random, ""))
+        self.assertEqual(self.results("--inputs=zeros"), (zeros, ""))
+        both = ("--inputs=zeros", "--input", "x=random")
+        self.assertEqual(self.results(*both), (random, ""))
+        self.file(npy([1.0] * SIZE))  # x.npy
+        self.assertEqual(self.results(f"--inputs={self.folder}"), (ones, ""))
+        archive = self.folder / "x.npz"
+        for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(archive, "w", kind) as file:
+                file.writestr("x.npy", npy([1.0] * SIZE))
+            self.assertEqual(self.results(f"--inputs={archive}"), (ones, ""))
+
+    def test_others_that_are_not_there(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.fails(
+            f"input 'x': cannot read '{empty}/x.npy': No such file or directory",
+            f"--inputs={empty}",
+        )
+        archive = self.folder / "y.npz"
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("z.npy", npy([1.0]))
+        self.fails(
+            f"--inputs: '{archive}' has no array 'x'", f"--inputs={archive}"
+        )
+        self.fails(
+            "--inputs: cannot read 'none.npz' as an .npz file: there is no zip "
+            "archive",
+            "--inputs=none.npz",
+        )
 
 
 class Runs(GraphRun):

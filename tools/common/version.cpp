@@ -1,21 +1,21 @@
-//===- list_module.h - What an artifact has ---------------------*- C++ -*-===//
+//===- version.cpp - What --version prints ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_TOOLS_LIST_MODULE_H
-#define TINH_TOOLS_LIST_MODULE_H
+#include "version.h"
 
+#include "commit.h"
 #include "tinh/runtime.h"
 
 namespace tinh::tools {
 
-/// Prints all functions of the module with their signatures and sizes, and its
-/// variables.
-void print_module(const tinh_module_t *module);
+std::string version_of(const std::string &tool) {
+  std::string commit = TINH_COMMIT;
+  return tool + ' ' + tinh_runtime_version() +
+         (commit.empty() ? "" : " (" + commit + ')');
+}
 
 } // namespace tinh::tools
-
-#endif // TINH_TOOLS_LIST_MODULE_H

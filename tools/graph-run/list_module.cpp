@@ -14,6 +14,7 @@
 #include "inputs.h"
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace tinh::tools {
 
@@ -90,6 +91,83 @@ void print_module(const tinh_module_t *module) {
   for (uint32_t i = 0; i < info.num_functions; ++i)
     print_function(module, i);
   print_variables(module, info.num_variables);
+}
+
+using Json = nlohmann::ordered_json;
+
+static Json to_json(const tinh_tensor_info_t &tensor) {
+  return {{"name", tensor.name},
+          {"dtype", tinh_dtype_name(tensor.dtype)},
+          {"shape", std::vector(tensor.dims, tensor.dims + tensor.rank)},
+          {"bytes", tensor.size}};
+}
+
+static Json arena_json(uint64_t size, uint64_t lower_bound,
+                       uint64_t unplanned) {
+  return {{"bytes", size},
+          {"lower_bound_bytes", lower_bound},
+          {"unplanned_bytes", unplanned}};
+}
+
+static Json function_json(const tinh_module_t *module, uint32_t index) {
+  tinh_function_info_t function;
+  tinh_tensor_info_t tensor;
+  if (tinh_module_function_info(module, index, &function) != TINH_OK)
+    return {};
+  Json json = {{"name", function.name},
+               {"updates_state", function.mutates_state != 0},
+               {"inputs", Json::array()},
+               {"outputs", Json::array()}};
+  for (uint32_t i = 0; i < function.num_inputs; ++i)
+    if (tinh_module_input_info(module, index, i, &tensor) == TINH_OK)
+      json["inputs"].push_back(to_json(tensor));
+  for (uint32_t i = 0; i < function.num_outputs; ++i)
+    if (tinh_module_output_info(module, index, i, &tensor) == TINH_OK)
+      json["outputs"].push_back(to_json(tensor));
+  json["steps"] = function.num_steps;
+  json["arena"] = arena_json(function.arena_size, function.lower_bound_size,
+                             function.unplanned_size);
+  if (function.device_arena_size)
+    json["device_arena"] =
+        arena_json(function.device_arena_size, function.device_lower_bound_size,
+                   function.device_unplanned_size);
+  if (function.num_steps_without_gpu)
+    json["without_gpu"] = {
+        {"steps", function.num_steps_without_gpu},
+        {"arena", arena_json(function.arena_size_without_gpu,
+                             function.lower_bound_size_without_gpu,
+                             function.unplanned_size_without_gpu)}};
+  return json;
+}
+
+void print_module_json(const tinh_module_t *module) {
+  tinh_module_info_t info;
+  if (tinh_module_info(module, &info) != TINH_OK)
+    return;
+  Json json = {{"model", info.model},
+               {"producer", info.producer},
+               {"cpu", info.cpu},
+               {"has_cuda", info.has_cuda != 0},
+               {"needs_cuda", info.needs_cuda != 0},
+               {"weights_bytes", info.weights_size},
+               {"state_bytes", info.state_size},
+               {"device_state_bytes", info.device_state_size},
+               {"kernels", info.num_kernels},
+               {"functions", Json::array()},
+               {"variables", Json::array()}};
+  if (info.state_size_without_gpu)
+    json["state_bytes_without_gpu"] = info.state_size_without_gpu;
+  for (uint32_t i = 0; i < info.num_functions; ++i)
+    json["functions"].push_back(function_json(module, i));
+  tinh_variable_info_t variable;
+  for (uint32_t i = 0; i < info.num_variables; ++i)
+    if (tinh_module_variable_info(module, i, &variable) == TINH_OK) {
+      Json entry = to_json(variable.type);
+      entry["trainable"] = variable.trainable != 0;
+      json["variables"].push_back(std::move(entry));
+    }
+  auto replace = Json::error_handler_t::replace;
+  std::printf("%s\n", json.dump(2, ' ', false, replace).c_str());
 }
 
 } // namespace tinh::tools
