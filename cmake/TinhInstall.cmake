@@ -1,15 +1,18 @@
 # Installation: libraries, headers, tools and the package files that let
-# another project say find_package(Tinh) and link tinh::runtime and, where the
-# compiler was built, tinh::compiler.
+# another project say find_package(Tinh), or pkg-config tinh-runtime, and link
+# tinh::runtime and, where the compiler was built, tinh::compiler.
 include(CMakePackageConfigHelpers)
 
 set(TINH_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Tinh)
 
-# Installs a library and the headers in the folder INCLUDE.
-function(tinh_install_library target include)
+# Installs a library and, if they are its own, the headers in a folder.
+function(tinh_install_library target)
   install(TARGETS ${target} EXPORT TinhTargets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${include}/tinh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(ARGN)
+    install(DIRECTORY ${ARGN}/tinh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  endif()
 endfunction()
 
 # Installs programs, which find the libraries beside them.
@@ -20,12 +23,24 @@ function(tinh_install_tools)
   install(TARGETS ${ARGN} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# For programs that are built otherwise.
+function(tinh_install_pkg_config name)
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in
+    ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
 tinh_install_library(tinh_runtime ${PROJECT_SOURCE_DIR}/runtime/include)
+tinh_install_library(tinh_runtime_static)
+tinh_install_pkg_config(tinh-runtime)
 tinh_install_tools(graph-run)
 if(NOT TINH_RUNTIME_ONLY)
   set_target_properties(tinh_compiler PROPERTIES
     INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
   tinh_install_library(tinh_compiler ${PROJECT_SOURCE_DIR}/compiler/include)
+  tinh_install_pkg_config(tinh-compiler)
   tinh_install_tools(graph-compile graph-prune graph-quantize graph-compare graph-opt)
 endif()
 

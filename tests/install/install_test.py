@@ -11,6 +11,7 @@ usage: install_test.py SOURCE_DIR BUILD_DIR CMAKE GENERATOR runtime|compiler
 then. The options are for the configuration of the consuming project.
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -48,6 +49,12 @@ def configure(prefix, folder, with_compiler, expected=0):
     )
 
 
+def c_compiler():
+    """The compiler of C, and its flags, among the options."""
+    given = dict(o.removeprefix("-D").split("=", 1) for o in OPTIONS)
+    return [given["CMAKE_C_COMPILER"], *given.get("CMAKE_C_FLAGS", "").split()]
+
+
 def check_paths(prefix):
     """What is installed must not need the build's folder."""
     for path in [*prefix.glob("bin/*"), *prefix.glob("lib*/**/*.so")]:
@@ -64,6 +71,23 @@ def check_runtime(folder):
     image.write_bytes(bytes(4 * 1024))  # All zeros: y[i] = i.
     text = run(folder / "classify_stream", BUILD / "tests/runtime/toy.so", image)
     assert text == f"{image}: class 1023, score 1023\n", text
+    assert run(folder / "classify_static", BUILD / "tests/runtime/toy.so", image) == text
+    needed = run("readelf", "-d", folder / "classify_static")
+    assert "libtinh" not in needed, needed
+
+
+def check_pkg_config(prefix, folder, compilers):
+    """A program in C, by the flags that pkg-config knows."""
+    (found,) = prefix.glob("lib*/**/pkgconfig")
+    os.environ["PKG_CONFIG_PATH"] = str(found)
+    flags = run("pkg-config", "--cflags", "--libs", "tinh-runtime").split()
+    program = folder / "by_pkg_config"
+    run(*compilers, SOURCE / "examples/c/classify.c", "-o", program, *flags)
+    os.environ["LD_LIBRARY_PATH"] = str(found.parent)
+    text = run(program, BUILD / "tests/runtime/toy.so")
+    assert "1. class 1023, score 1023" in text, text
+    if KIND == "compiler":
+        assert "-ltinh_compiler" in run("pkg-config", "--libs", "tinh-compiler")
 
 
 def check_compiler(prefix, folder):
@@ -88,10 +112,11 @@ def main():
         check_paths(prefix)
         if KIND == "runtime":
             text = configure(prefix, folder / "refused", "ON", expected=1)
-            assert "compiler" in text, text
+            assert "has no component compiler. The runtime was" in text, text
         configure(prefix, folder, "ON" if KIND == "compiler" else "OFF")
         run(CMAKE, "--build", folder)
         check_runtime(folder)
+        check_pkg_config(prefix, folder, c_compiler())
         if KIND == "compiler":
             check_compiler(prefix, folder)
 
