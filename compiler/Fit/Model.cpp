@@ -125,7 +125,7 @@ void Model::Impl::prepare(const Tensor &x, At at) {
 }
 
 void Model::Impl::train(const Tensor &x, const Tensor &y) {
-  Tensor prediction = (*network)(x);
+  Tensor prediction = (*network)(x, place);
   Tensor value = (*loss)(prediction, y);
   if (!is_grad_required(value))
     throw Error(TINH_INVALID_ARGUMENT,
@@ -143,7 +143,7 @@ void Model::Impl::train(const Tensor &x, const Tensor &y) {
 
 void Model::Impl::evaluate(const Tensor &x, const Tensor &y) {
   NoGrad guard;
-  Tensor prediction = (*network)(x);
+  Tensor prediction = (*network)(x, place);
   validationSums->add((*loss)(prediction, y), prediction, y);
 }
 
@@ -205,7 +205,7 @@ void Model::compile(Loss loss, optim::Rule rule, std::vector<Metric> metrics,
   };
   model->predictStep = [model](const Tensor &x) {
     NoGrad guard;
-    return (*model->network)(x);
+    return (*model->network)(x, model->place);
   };
   if (!model->options.graph)
     return;
@@ -222,6 +222,7 @@ static std::shared_ptr<const Dataset> pair(const Tensor &x, const Tensor &y,
 Scores Model::evaluate(std::shared_ptr<const Dataset> dataset,
                        int64_t batchSize, At at) {
   impl->requireCompiled("evaluate", at);
+  impl->place = at;
   DataLoader batches(std::move(dataset), {.batch_size = batchSize}, at);
   return impl->evaluateAll(batches, "");
 }
@@ -233,6 +234,7 @@ Scores Model::evaluate(const Tensor &x, const Tensor &y, int64_t batchSize,
 
 Tensor Model::predict(const Tensor &x, int64_t batchSize, At at) {
   impl->requireCompiled("predict", at);
+  impl->place = at;
   Evaluating guard(*impl->network);
   DataLoader batches({x}, {.batch_size = batchSize}, at);
   std::vector<Tensor> results;
@@ -326,6 +328,7 @@ Training::Training(Model &model, Model::Impl &impl,
                    const FitOptions &options, At at)
     : model(model), impl(impl), options(options), display(options.verbosity) {
   check(impl, dataset.get(), options, at);
+  impl.place = at;
   std::unique_ptr<DataLoader> loader = makeLoaders(std::move(dataset), at);
   impl.callbacks = checkpointsLast(options.callbacks);
   impl.stopping = false;

@@ -66,6 +66,9 @@ public:
   Step trainStep, evaluateStep;
   Prediction predictStep;
 
+  /// Where fit, evaluate or predict was called.
+  At place;
+
   // While fit runs.
   std::unique_ptr<DataLoader> loader;
   /// What the position in the data is a position in, for checkpoints.

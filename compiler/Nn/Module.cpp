@@ -11,6 +11,7 @@
 #include "compiler/Nn/StateDict.h"
 #include "tinh/autograd.h"
 
+#include <typeinfo>
 #include <unordered_set>
 
 namespace tinh::nn {
@@ -24,8 +25,27 @@ Module::~Module() = default;
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Where operations of a module's forward are said to be called: those of the
+/// library's modules, whose lines say nothing to a program, where the module
+/// is. Those of a program's own have lines of their own.
+static At placeWithin(const Module &module, At at) {
+  if (!std::string_view(typeid(module).name()).starts_with("N4tinh2nn"))
+    return At();
+  return eager::Call("", at).at;
+}
+
+/// An error with the module and where it was called, once.
+static std::string describe(const std::string &module, At at,
+                            std::string_view message) {
+  std::string place = eager::place({"", at});
+  if (message.starts_with(place))
+    message.remove_prefix(place.size());
+  return eager::describe({module.c_str(), at}, message);
+}
+
 Tensor Module::operator()(const Tensor &x, At at) {
   try {
+    AtScope scope(placeWithin(*this, at));
     prepare(x.shape(at), at);
     Tensor result = forward(x);
     note_result(result);
@@ -33,8 +53,7 @@ Tensor Module::operator()(const Tensor &x, At at) {
   } catch (const Error &error) {
     std::string type = type_name();
     std::string what = name.empty() ? type : name + " (" + type + ")";
-    throw Error(error.status(),
-                eager::describe({what.c_str(), at}, error.what()));
+    throw Error(error.status(), describe(what, at, error.what()));
   }
 }
 

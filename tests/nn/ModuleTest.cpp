@@ -314,6 +314,37 @@ TEST(Module, ErrorsTellTheWayToThem) {
   EXPECT_TRUE(message.starts_with("ModuleTest.cpp:")) << message;
 }
 
+TEST(Module, ErrorsNameLinesOfTheProgramAlone) {
+  auto net = nn::make<nn::Sequential>(nn::make<nn::ReLU>(),
+                                      nn::make<nn::Linear>(4, 2));
+  net->initialize(Generator(1));
+  auto line = std::to_string(__LINE__ + 1);
+  std::string message = errorOf([&] { net(ones({3, 6})); });
+  EXPECT_TRUE(message.starts_with("ModuleTest.cpp:" + line +
+                                  ": Sequential: 1 (Linear): "))
+      << message;
+  EXPECT_EQ(message.find(".h:"), std::string::npos) << message;
+  EXPECT_EQ(message.find("ModuleTest.cpp", 1), std::string::npos) << message;
+}
+
+TEST(Module, ErrorsOfOnesOwnModulesNameTheirLines) {
+  struct Own : nn::Module {
+    Tensor forward(const Tensor &x) override {
+      line = __LINE__ + 1;
+      return matmul(x, ones({5, 2}));
+    }
+    int line = 0;
+  };
+  auto own = nn::make<Own>();
+  auto net = nn::make<nn::Sequential>(own);
+  net->initialize(Generator(1));
+  std::string message = errorOf([&] { net(ones({3, 6})); });
+  EXPECT_NE(message.find("0 (Module): ModuleTest.cpp:" +
+                         std::to_string(own->line) + ": matmul"),
+            std::string::npos)
+      << message;
+}
+
 TEST(Module, SayWhatIsWrong) {
   struct Twice : nn::Module {
     Twice() {
