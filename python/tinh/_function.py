@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from . import _tinh
-from ._structure import describe, flatten, rebuild
+from ._structure import describe, flatten, names_of, rebuild
 from ._tinh import Tensor
 
 
@@ -50,6 +51,17 @@ class TracedFunction:
 
         return tensors, key, signature, body
 
+    def _names(self, args: tuple, kwargs: dict) -> list[str]:
+        """Those of the tensors among the arguments, after the parameters."""
+        kinds = inspect.Parameter
+        by_place = (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+        parameters = inspect.signature(self._python).parameters.values()
+        known = [p.name for p in parameters if p.kind in by_place]
+        rest = next((p.name for p in parameters if p.kind == kinds.VAR_POSITIONAL), "")
+        known += [f"{rest}.{i}" for i in range(len(args) - len(known))]
+        given = [*zip(known, args), *kwargs.items()]
+        return [n for name, value in given for n in names_of(value, name)]
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors, key, signature, body = self._prepare(args, kwargs)
         made = self._function.call(body, tensors, key)
@@ -59,12 +71,13 @@ class TracedFunction:
         """Writes what the function is for arguments like these: the graph, to a
         file .mlir, .mlirbc, .json or .onnx, or compiled, to one .so."""
         tensors, key, _, body = self._prepare(args, kwargs)
-        self._function.save(str(path), body, tensors, key)
+        names = self._names(args, kwargs)
+        self._function.save(str(path), body, tensors, key, names)
 
     def graph(self, *args: Any, **kwargs: Any) -> str:
         """The traced graph, as MLIR text."""
         tensors, key, _, body = self._prepare(args, kwargs)
-        return self._function.graph(body, tensors, key)
+        return self._function.graph(body, tensors, key, self._names(args, kwargs))
 
     @property
     def statistics(self) -> dict:

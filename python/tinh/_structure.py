@@ -31,6 +31,17 @@ def flatten(value: Any, tensors: list[Tensor]) -> Any:
     return ("value", type(value), value)  # 1, 1.0 and True are equal.
 
 
+def names_of(value: Any, name: str) -> list[str]:
+    """For each tensor that `flatten` finds: "x", "pair.0", "state.mean"."""
+    if isinstance(value, (list, tuple)):
+        parts: Any = enumerate(value)
+    elif isinstance(value, dict):
+        parts = value.items()
+    else:
+        return [name] if hasattr(value, "__dlpack__") else []
+    return [n for key, part in parts for n in names_of(part, f"{name}.{key}")]
+
+
 def rebuild(structure: Any, tensors: list[Tensor]) -> Any:
     if isinstance(structure, _Place):
         return tensors[structure]

@@ -1,5 +1,6 @@
 """@tinh.function: what is traced, and when again."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -104,6 +105,27 @@ class FunctionTest(unittest.TestCase):
             product.save(path, x)
             self.assertEqual(tinh.load(path)(x).tolist(), [[11]])
         self.assertIn("graph.matmul", product.graph(x))
+
+    def test_names_of_what_is_saved(self):
+        w = tinh.ones((3, 2))
+
+        @tinh.function(captured={"weight": w})
+        def layer(x, *more, named):
+            return (x.T.reshape(2, 3) @ w)[:, 0] + more[1][0] * named["b"]
+
+        one = tinh.ones(2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "layer.json"
+            layer.save(path, tinh.ones((3, 2)), one, (one,), named={"b": one})
+            model = json.loads(path.read_text())
+        self.assertEqual(
+            [i["name"] for i in model["inputs"]], ["x", "more.0", "more.1.0", "named.b"]
+        )
+        self.assertIn("weight", [w["name"] for w in model["weights"]])
+        names = {n["op"]: n.get("name", *n["outputs"][:1]) for n in model["nodes"]}
+        for op in ("transpose", "matmul", "mul"):
+            self.assertNotIn("view", names[op])
+        self.assertEqual(names["matmul"].split("_")[0], "matmul")
 
 
 if __name__ == "__main__":

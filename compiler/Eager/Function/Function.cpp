@@ -302,15 +302,29 @@ std::vector<Tensor> Function::call(const Body &body,
   return impl->call(body, inputs, key);
 }
 
+/// Names the first arguments of a graph, which are its inputs.
+static void nameInputs(eager::TracedGraph &graph,
+                       std::span<const std::string> names) {
+  auto main =
+      graph.module->lookupSymbol<mlir::func::FuncOp>(graph::names::kMain);
+  for (auto [i, name] : llvm::enumerate(names))
+    main.setArgAttr(i, graph::names::kName,
+                    mlir::StringAttr::get(main.getContext(), name));
+}
+
 void Function::save(const std::string &path, const Body &body,
-                    std::span<const Tensor> inputs, const std::string &) const {
-  eager::saveGraph(*eager::traceFunction(body, inputs, {"save", impl->at}),
-                   impl->options, path);
+                    std::span<const Tensor> inputs, const std::string &,
+                    std::span<const std::string> names) const {
+  auto traced = eager::traceFunction(body, inputs, {"save", impl->at});
+  nameInputs(*traced, names.first(std::min(names.size(), inputs.size())));
+  eager::saveGraph(*traced, impl->options, path);
 }
 
 std::string Function::graph(const Body &body, std::span<const Tensor> inputs,
-                            const std::string &) const {
+                            const std::string &,
+                            std::span<const std::string> names) const {
   auto traced = eager::traceFunction(body, inputs, {"graph", impl->at});
+  nameInputs(*traced, names.first(std::min(names.size(), inputs.size())));
   std::string text;
   llvm::raw_string_ostream stream(text);
   traced->module->print(stream);

@@ -12,6 +12,7 @@
 #include "tinh/runtime.hpp"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -159,7 +160,20 @@ const TracedTensor &Trace::tracedOf(const TensorImpl &tensor) {
   return traced;
 }
 
-static constexpr Call kViewCall = {"view", {}};
+/// What makes a view, which is written where it is read.
+static Call viewCall(const View &how) {
+  switch (how.kind) {
+  case View::Reshape:
+    return {"reshape", {}};
+  case View::Transpose:
+    return {"permute", {}};
+  case View::Slice:
+    return {"slice", {}};
+  case View::Broadcast:
+    return {"broadcast_to", {}};
+  }
+  llvm_unreachable("a kind of view");
+}
 
 void Trace::allocate(TensorImpl &tensor) {
   show(tensor, newMemory(tensorType(context(), tensor), {}));
@@ -228,6 +242,9 @@ static Location locationOf(MLIRContext *context, const Call &call) {
 }
 
 Value Trace::add(const Call &call, function_ref<Value(GraphOps &)> build) {
+  // What is built may read views, which are added on the way.
+  Location before = graphBuilder.location();
+  llvm::scope_exit restore([&] { graphBuilder.setLocation(before); });
   graphBuilder.setLocation(locationOf(context(), call));
   GraphOps ops(graphBuilder);
   Value value = build(ops);
@@ -254,7 +271,7 @@ Value Trace::readTraced(const TracedTensor &tensor) {
   Value source = readTraced(static_cast<TracedTensor &>(*tensor.source));
   if (tensor.shown && tensor.shownOf == source)
     return tensor.shown;
-  Value value = add(kViewCall, [&](GraphOps &ops) {
+  Value value = add(viewCall(tensor.how), [&](GraphOps &ops) {
     if (tensor.isConstant)
       return ops.create<graph::StopGradientOp>({source});
     return applyView(ops, tensor.how, tensor.sizes, source);
@@ -275,7 +292,7 @@ void Trace::writeTraced(const TracedTensor &tensor, Value value) {
   }
   auto &source = static_cast<TracedTensor &>(*tensor.source);
   Value old = readTraced(source);
-  writeTraced(source, add(kViewCall, [&](GraphOps &ops) {
+  writeTraced(source, add(viewCall(tensor.how), [&](GraphOps &ops) {
                 return undoView(ops, tensor.how, tensor.sizes, old, value);
               }));
 }

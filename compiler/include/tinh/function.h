@@ -94,12 +94,15 @@ public:
   std::vector<Tensor> call(const Body &body, std::span<const Tensor> inputs,
                            const std::string &key) const;
   /// Writes what `body` is for the signature of `inputs`; see
-  /// TracedFunction::save.
+  /// TracedFunction::save. `names` are those of the inputs, each another one:
+  /// without, they are input0, input1, …
   void save(const std::string &path, const Body &body,
-            std::span<const Tensor> inputs, const std::string &key) const;
+            std::span<const Tensor> inputs, const std::string &key,
+            std::span<const std::string> names = {}) const;
   /// The traced graph, as MLIR text.
   std::string graph(const Body &body, std::span<const Tensor> inputs,
-                    const std::string &key) const;
+                    const std::string &key,
+                    std::span<const std::string> names = {}) const;
   FunctionStatistics statistics() const;
 
 private:

@@ -57,16 +57,18 @@ void bind_function(nb::module_ &module) {
            })
       .def("save",
            [](const Function &function, const std::string &path,
-              nb::handle body, const Tensors &tensors, const std::string &key) {
+              nb::handle body, const Tensors &tensors, const std::string &key,
+              const std::vector<std::string> &names) {
              auto traced = over_lists(body);
-             without_gil([&] { function.save(path, traced, tensors, key); });
+             without_gil(
+                 [&] { function.save(path, traced, tensors, key, names); });
            })
       .def("graph",
            [](const Function &function, nb::handle body, const Tensors &tensors,
-              const std::string &key) {
+              const std::string &key, const std::vector<std::string> &names) {
              auto traced = over_lists(body);
              return without_gil(
-                 [&] { return function.graph(traced, tensors, key); });
+                 [&] { return function.graph(traced, tensors, key, names); });
            })
       .def("statistics", [](const Function &function) {
         FunctionStatistics found = function.statistics();
