@@ -93,6 +93,7 @@ private:
   const char *refuseInTree(Operation *op, OpOperand &use) const;
   bool isWrittenInParts(Operation *concat) const;
   Group *consumerOf(Operation *op) const;
+  const char *whyNoConsumer(Operation *op) const;
   void addPrologue(Operation *op);
 
   void emit(Group &group);
@@ -336,11 +337,25 @@ Group *KernelFormer::consumerOf(Operation *op) const {
   return consumer;
 }
 
+const char *KernelFormer::whyNoConsumer(Operation *op) const {
+  if (!fuse)
+    return "ops are not fused";
+  auto isTerminator = [](Operation *user) {
+    return user->hasTrait<OpTrait::IsTerminator>();
+  };
+  if (llvm::none_of(op->getUsers(), isTerminator))
+    return "its result is read by several kernels";
+  return llvm::all_of(op->getUsers(), isTerminator)
+             ? "its result is returned"
+             : "its result is returned, and read by a kernel";
+}
+
 void KernelFormer::addPrologue(Operation *op) {
   Group *consumer = fuse ? consumerOf(op) : nullptr;
-  const char *reason = "its result is read by several kernels";
-  if (consumer) {
-    reason = nullptr;
+  const char *reason = nullptr;
+  if (!consumer) {
+    reason = whyNoConsumer(op);
+  } else {
     for (OpOperand &use : op->getUses())
       if (const char *why = refusePrologue(op, use, *consumer))
         reason = why;
