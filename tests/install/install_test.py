@@ -112,7 +112,8 @@ def main():
         check_paths(prefix)
         if KIND == "runtime":
             text = configure(prefix, folder / "refused", "ON", expected=1)
-            assert "has no component compiler. The runtime was" in text, text
+            said = " ".join(text.split())  # CMake wraps it.
+            assert "has no component compiler. The runtime was" in said, text
         configure(prefix, folder, "ON" if KIND == "compiler" else "OFF")
         run(CMAKE, "--build", folder)
         check_runtime(folder)
