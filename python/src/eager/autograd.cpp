@@ -70,10 +70,6 @@ void bind_mode(nb::module_ &module, const char *name, const char *text) {
       .def("__exit__", &GradMode<Guard>::exit, nb::arg("error"));
 }
 
-std::vector<Tensor> list_of(std::span<const Tensor> tensors) {
-  return {tensors.begin(), tensors.end()};
-}
-
 /// One for each input, as the function of Python's gives them: None for none.
 std::vector<Tensor>
 gradients_of(const std::vector<std::optional<Tensor>> &given) {
@@ -90,15 +86,15 @@ std::vector<Tensor> with_gradient(nb::handle forward, nb::handle gradient,
   return without_gil([&] {
     return custom_gradient(
         [compute](std::span<const Tensor> inputs) {
-          return compute.call<std::vector<Tensor>>(list_of(inputs));
+          return compute.call<std::vector<Tensor>>(to_list(inputs));
         },
         [differentiate](std::span<const Tensor> inputs,
                         std::span<const Tensor> outputs,
                         std::span<const Tensor> output_gradients) {
           return gradients_of(
               differentiate.call<std::vector<std::optional<Tensor>>>(
-                  list_of(inputs), list_of(outputs),
-                  list_of(output_gradients)));
+                  to_list(inputs), to_list(outputs),
+                  to_list(output_gradients)));
         },
         inputs, at);
   });

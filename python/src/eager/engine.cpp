@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tinh/engine.h"
+#include "names.h"
 #include "operations.h"
 #include "tinh/autocast.h"
 #include "tinh/device.h"
@@ -24,39 +25,12 @@ namespace tinh::python {
 
 namespace {
 
-/// Places by name, of an enumerator.
-template <typename Enum>
-using Names = std::initializer_list<std::pair<const char *, Enum>>;
-
 const Names<EngineMode> modes = {{"asynchronous", EngineMode::Asynchronous},
                                  {"synchronous", EngineMode::Synchronous}};
 const Names<tinh_check_numerics_t> checks = {
     {"nothing", TINH_CHECK_NOTHING},
     {"nan", TINH_CHECK_NANS},
     {"all", TINH_CHECK_NANS_AND_INFINITIES}};
-
-template <typename Enum>
-Enum by_name(const char *option, const std::string &given,
-             const Names<Enum> &names) {
-  std::string all;
-  for (auto [name, value] : names) {
-    if (given == name)
-      return value;
-    all += std::string(all.empty() ? "\"" : ", \"") + name + "\"";
-  }
-  throw nb::value_error((std::string("configure: ") + option +
-                         ": expected one of " + all + ", found \"" + given +
-                         "\"")
-                            .c_str());
-}
-
-template <typename Enum>
-const char *name_of(Enum value, const Names<Enum> &names) {
-  for (auto [name, known] : names)
-    if (known == value)
-      return name;
-  return "?";
-}
 
 template <typename T> void take(std::optional<T> given, T &option) {
   if (given)
@@ -73,10 +47,10 @@ void bind_configuration(nb::module_ &m) {
          std::optional<std::string> check_numerics) {
         EngineOptions options = engine_options();
         if (mode)
-          options.mode = by_name("mode", *mode, modes);
+          options.mode = by_name("configure: mode", *mode, modes);
         if (check_numerics)
           options.check_numerics =
-              by_name("check_numerics", *check_numerics, checks);
+              by_name("configure: check_numerics", *check_numerics, checks);
         take(workers, options.workers);
         take(max_queued_operations, options.max_queued_operations);
         take(max_queued_bytes, options.max_queued_bytes);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "bindings.h"
+#include "names.h"
 #include "operations.h"
 #include "tinh/autograd.h"
 #include "tinh/nn.h"
@@ -112,17 +113,11 @@ void bind_layer(nb::module_ &m, const char *name, const Extra &...extra) {
 }
 
 nn::PaddingMode padding_mode_of(const std::string &name) {
-  for (auto [known, mode] : {std::pair("zeros", nn::PaddingMode::Zeros),
-                             {"reflect", nn::PaddingMode::Reflect},
-                             {"replicate", nn::PaddingMode::Replicate},
-                             {"circular", nn::PaddingMode::Circular}})
-    if (name == known)
-      return mode;
-  throw nb::value_error(
-      ("padding_mode: expected \"zeros\", \"reflect\", \"replicate\" or "
-       "\"circular\", found \"" +
-       name + "\"")
-          .c_str());
+  return by_name<nn::PaddingMode>("padding_mode", name,
+                                  {{"zeros", nn::PaddingMode::Zeros},
+                                   {"reflect", nn::PaddingMode::Reflect},
+                                   {"replicate", nn::PaddingMode::Replicate},
+                                   {"circular", nn::PaddingMode::Circular}});
 }
 
 template <typename M> void bind_convolution(nb::module_ &m, const char *name) {

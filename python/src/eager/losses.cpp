@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tinh/losses.h"
+#include "names.h"
 #include "operations.h"
 
 namespace tinh::python {
@@ -17,16 +18,10 @@ namespace tinh::python {
 namespace {
 
 Reduction reduction_of(const std::string &name) {
-  if (name == "mean")
-    return Reduction::Mean;
-  if (name == "sum")
-    return Reduction::Sum;
-  if (name == "none")
-    return Reduction::None;
-  throw nb::value_error(
-      ("reduction: expected \"mean\", \"sum\" or \"none\", found \"" + name +
-       "\"")
-          .c_str());
+  return by_name<Reduction>("reduction", name,
+                            {{"mean", Reduction::Mean},
+                             {"sum", Reduction::Sum},
+                             {"none", Reduction::None}});
 }
 
 /// One of x and a target of its shape, with a number.

@@ -21,6 +21,8 @@
 #include <nanobind/nanobind.h>
 
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace tinh::python {
 
@@ -60,6 +62,11 @@ private:
 
 /// A tensor of the elements of an array, nested lists or a number, copied.
 Tensor make_tensor(nb::handle object, std::optional<DType> dtype);
+
+/// What is handed to functions of Python's, as a list.
+inline std::vector<Tensor> to_list(std::span<const Tensor> tensors) {
+  return {tensors.begin(), tensors.end()};
+}
 
 /// Values by name: tensors, or what make_tensor takes.
 StateDict to_state_dict(const nb::dict &dict);

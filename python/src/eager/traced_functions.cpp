@@ -25,10 +25,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Tensors to_list(std::span<const Tensor> tensors) {
-  return {tensors.begin(), tensors.end()};
-}
-
 /// A function of Python's from a list of tensors to one.
 auto over_lists(nb::handle function) {
   return [callback = Callback(function)](std::span<const Tensor> tensors) {
