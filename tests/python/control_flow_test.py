@@ -70,6 +70,14 @@ class ControlFlowTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "scan: the body is to give a tuple"):
             tinh.scan(lambda s, _: s, 1.0, length=2)
 
+    def test_errors_name_the_callers_line(self):
+        for wrong in (
+            lambda: tinh.cond(tinh.ones(2), lambda: 1, lambda: 2),
+            lambda: tinh.scan(lambda s, row: (s, s), 0, length=-3),
+        ):
+            with self.assertRaisesRegex(tinh.Error, r"^control_flow_test.py:\d+: "):
+                wrong()
+
     def test_an_error_within(self):
         def body(state):
             raise KeyError("mine")

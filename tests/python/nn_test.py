@@ -290,7 +290,7 @@ class NnTest(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         with self.assertRaisesRegex(tinh.Error, r"nn_test.py:\d+"):
             nn.Linear(3, 2)(tinh.zeros((1, 3)))  # Not initialized.
-        with self.assertRaises(tinh.Error):
+        with self.assertRaisesRegex(tinh.Error, r"^nn_test.py:\d+: .*speed"):
             optim.adam(speed=3)
         with self.assertRaisesRegex(NotImplementedError, "forward"):
             nn.Module()(self.x)

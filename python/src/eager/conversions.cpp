@@ -42,27 +42,56 @@ struct LineHash {
   }
 };
 
+/// A place, and whether it is in this package, which is not what errors are
+/// about.
+struct Known {
+  Place place;
+  bool isOwn;
+};
+
 } // namespace
 
-At here() {
-  PyFrameObject *frame = PyEval_GetFrame();
-  if (!frame)
-    return At::current();
-  // Guarded by the GIL, and kept for good: who has a place does not own it.
+/// The folder of the package's files, with a slash.
+static std::string package_folder() {
+  auto module = nb::module_::import_("tinh");
+  std::string file = nb::cast<std::string>(module.attr("__file__"));
+  return file.substr(0, file.rfind('/') + 1);
+}
+
+/// What is known of the line that a frame is at. Guarded by the GIL, and kept
+/// for good: who has a place does not own it.
+static const Known &known_line(PyFrameObject *frame) {
   static PyObject *attribute = PyUnicode_InternFromString("co_filename");
-  static auto *places = new std::unordered_map<Line, Place, LineHash>;
+  static auto *places = new std::unordered_map<Line, Known, LineHash>;
   auto code = nb::steal(reinterpret_cast<PyObject *>(PyFrame_GetCode(frame)));
   nb::object name = nb::steal(PyObject_GetAttr(code.ptr(), attribute));
   Line line = {name.ptr(), PyFrame_GetLineNumber(frame)};
   auto [entry, isNew] = places->try_emplace(line);
   if (isNew) {
+    static const std::string package = package_folder();
     const char *file = PyUnicode_AsUTF8AndSize(name.release().ptr(), nullptr);
     if (!file)
       PyErr_Clear(); // A name that is no UTF-8.
-    entry->second = {file ? file : "?", "", static_cast<unsigned>(line.line),
-                     0};
+    entry->second = {
+        {file ? file : "?", "", static_cast<unsigned>(line.line), 0},
+        file && std::string_view(file).starts_with(package)};
   }
-  return std::bit_cast<At>(static_cast<const Place *>(&entry->second));
+  return entry->second;
+}
+
+At here() {
+  PyFrameObject *frame = PyEval_GetFrame();
+  if (!frame)
+    return At::current();
+  const Known *known = &known_line(frame);
+  for (nb::object outer; known->isOwn;) {
+    outer = nb::handle(reinterpret_cast<PyObject *>(frame)).attr("f_back");
+    if (outer.is_none())
+      break; // Of Tinh's own programs.
+    frame = reinterpret_cast<PyFrameObject *>(outer.ptr());
+    known = &known_line(frame);
+  }
+  return std::bit_cast<At>(&known->place);
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,7 +28,8 @@ namespace tinh::python {
 
 namespace nb = nanobind;
 
-/// The file and line of the Python code that is being executed.
+/// The file and line of the Python program that is being executed: not those of
+/// this package's own functions.
 At here();
 
 /// What may stand for a tensor: one, a number, an array or nested lists. An
