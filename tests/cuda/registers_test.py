@@ -46,7 +46,7 @@ class RegistersTest(cuda_test.CudaTest):
         ptxas = toolkit / "bin" / "ptxas"
         limit = "--maxrregcount=24 --override-directive-values"
         ptxas.write_text(ptxas.read_text().replace('"$@"', f'{limit} "$@"'))
-        path = self.folder / "model.json"
+        path = self.folder / "model.so"
         self.compile_for(cuda_models.two_layer(), "cpu")
         done = self.run_tool(
             "graph-compile",
