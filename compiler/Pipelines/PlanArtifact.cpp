@@ -10,12 +10,12 @@
 #include "compiler/Pipelines/ElementTypes.h"
 #include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/LibraryCall.h"
+#include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Strides.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,14 +43,8 @@ static tinh_buffer_ref_t describe(plan::BufferAttr buffer) {
 }
 
 /// The names of the model's nodes in `location`, a line each.
-static std::string nodeNames(Location location) {
-  llvm::SetVector<StringRef> names;
-  location->walk([&](Location inner) {
-    if (auto name = dyn_cast<NameLoc>(inner))
-      names.insert(name.getName().getValue());
-    return WalkResult::advance();
-  });
-  return llvm::join(names, "\n");
+static std::string labelOf(Location location) {
+  return llvm::join(nodeNames(location), "\n");
 }
 
 namespace {
@@ -242,16 +236,16 @@ void Describer::noteDeviceWeight(uint64_t offset) {
 artifact::Step Describer::describeStep(Operation &op) {
   artifact::Step step;
   step.opcode = opcodeOf(op);
-  step.label = nodeNames(op.getLoc());
+  step.label = labelOf(op.getLoc());
   plan::StepAccess access = plan::accessOf(&op);
   if (auto dispatch = dyn_cast<plan::DispatchOp>(op)) {
     step.kernel =
         kernel(dispatch, dispatch.getKernelAttr(), dispatch.getScratch());
     step.chunks = dispatch.getChunks();
     if (step.label.empty()) // As of what packs for several kernels.
-      step.label = nodeNames(SymbolTable::lookupNearestSymbolFrom(
-                                 dispatch, dispatch.getKernelAttr())
-                                 ->getLoc());
+      step.label = labelOf(SymbolTable::lookupNearestSymbolFrom(
+                               dispatch, dispatch.getKernelAttr())
+                               ->getLoc());
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
     step.alone = loop.getAlone();
