@@ -36,6 +36,31 @@ tinh_status_t tinh_context_step_profile(tinh_context_t *context,
   });
 }
 
+tinh_status_t tinh_context_step_span(tinh_context_t *context, uint32_t function,
+                                     uint32_t span,
+                                     tinh_step_span_t *out_span) {
+  return guarded([&] {
+    require(context, "context");
+    require(out_span, "out_span");
+    auto profile = context->executor->profile(function);
+    if (span >= profile->spans().size())
+      throw Error(TINH_INVALID_ARGUMENT,
+                  "there is no span " + std::to_string(span) +
+                      "; the run has " +
+                      std::to_string(profile->spans().size()));
+    *out_span = profile->spans()[span];
+  });
+}
+
+tinh_status_t tinh_module_artifact(const tinh_module_t *module,
+                                   const tinh_artifact_t **out_artifact) {
+  return guarded([&] {
+    require(module, "module");
+    require(out_artifact, "out_artifact");
+    *out_artifact = &module->module->artifact();
+  });
+}
+
 tinh_status_t tinh_context_reset_profile(tinh_context_t *context) {
   return guarded([&] {
     require(context, "context");

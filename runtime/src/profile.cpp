@@ -48,6 +48,7 @@ Profile::Profile(const tinh_artifact_t &artifact, const Program &program,
   collect_steps(trace.of_device(), /*of_device=*/true);
   for (uint32_t step = 0; step < whole.num_steps; ++step)
     summarise(step);
+  collect_spans(trace, first_run);
 }
 
 static tinh_step_kind_t kind_of(const tinh_step_t &step) {
@@ -150,6 +151,32 @@ void Profile::summarise(uint32_t step) {
   part.median_ms = milliseconds(median(times));
   part.min_ms = milliseconds(least(times));
   part.work_ms = milliseconds(median(work));
+}
+
+void Profile::collect_spans(const Trace &trace, uint64_t first_run) {
+  const auto &events = trace.of_runs().events;
+  auto run = std::ranges::find_if(events, [&](const Trace::Event &event) {
+    return event.function == &program.function() && event.run >= first_run &&
+           runs.contains(event.run) &&
+           milliseconds(event.end - event.begin) == whole.median_ms;
+  });
+  if (run == events.end())
+    return;
+  uint32_t worker = 0;
+  for (const Trace::Track &track : trace.of_workers())
+    add_spans(track, *run, worker++);
+  add_spans(trace.of_device(), *run, TINH_SPAN_OF_CUDA);
+  whole.num_spans = static_cast<uint32_t>(median_run.size());
+}
+
+void Profile::add_spans(const Trace::Track &track, const Trace::Event &run,
+                        uint32_t worker) {
+  for (const Trace::Event &event : track.events)
+    if (event.run == run.run && event.function == run.function && !event.what &&
+        event.iteration == Trace::kNoIteration)
+      median_run.push_back({event.step, worker,
+                            milliseconds(event.begin - run.begin),
+                            milliseconds(event.end - run.begin)});
 }
 
 } // namespace tinh::runtime

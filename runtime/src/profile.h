@@ -35,6 +35,8 @@ public:
 
   const tinh_function_profile_t &function() const { return whole; }
   const std::vector<tinh_step_profile_t> &steps() const { return parts; }
+  /// Of the run whose time is the median.
+  const std::vector<tinh_step_span_t> &spans() const { return median_run; }
 
 private:
   struct Span {
@@ -49,11 +51,15 @@ private:
   void collect_runs(const Trace &trace, uint64_t first_run);
   void collect_steps(const Trace::Track &track, bool of_device);
   void summarise(uint32_t step);
+  void collect_spans(const Trace &trace, uint64_t first_run);
+  void add_spans(const Trace::Track &track, const Trace::Event &run,
+                 uint32_t worker);
 
   const tinh_artifact_t &artifact;
   const Program &program;
   tinh_function_profile_t whole = {};
   std::vector<tinh_step_profile_t> parts;
+  std::vector<tinh_step_span_t> median_run;
   std::unordered_map<uint64_t, size_t> runs; ///< Places of runs in samples.
   std::vector<std::vector<Sample>> samples;  ///< By step, then by run.
 };

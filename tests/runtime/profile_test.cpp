@@ -11,9 +11,11 @@
 //===----------------------------------------------------------------------===//
 #include "tinh/profile.h"
 
+#include "tinh/artifact.h"
 #include "toy_context.h"
 
 #include <cstring>
+#include <set>
 
 namespace {
 
@@ -93,6 +95,48 @@ TEST_F(Profiles, HaveTheTimesOfEachStep) {
       }
     }
   }
+}
+
+/// A thread that comes late may have no part of a step.
+TEST_F(Profiles, TellWhoDidWhatInTheMedianRun) {
+  for (uint32_t threads : {1u, 2u}) {
+    open(threads);
+    run_main(5);
+    tinh_function_profile_t all = of_function();
+    EXPECT_GE(all.num_spans, all.num_steps);
+    EXPECT_LE(all.num_spans, threads * all.num_steps);
+    tinh_step_span_t last = {};
+    std::set<uint32_t> steps;
+    for (uint32_t i = 0; i < all.num_spans; ++i) {
+      tinh_step_span_t span = {};
+      ASSERT_EQ(tinh_context_step_span(context, kMain, i, &span), TINH_OK);
+      EXPECT_LT(span.worker, threads);
+      EXPECT_GE(span.worker, last.worker);
+      EXPECT_GE(span.begin_ms, span.worker == last.worker ? last.end_ms : 0);
+      EXPECT_GE(span.end_ms, span.begin_ms);
+      EXPECT_LE(span.end_ms, all.median_ms);
+      steps.insert(span.step);
+      last = span;
+    }
+    EXPECT_EQ(steps.size(), all.num_steps);
+  }
+}
+
+TEST_F(Profiles, HaveNoMoreSpansThanTheyTell) {
+  open(1);
+  run_main(1);
+  tinh_step_span_t span = {};
+  EXPECT_EQ(tinh_context_step_span(context, kMain, 3, &span),
+            TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(), "there is no span 3; the run has 3");
+}
+
+TEST_F(Profiles, HaveTheArtifactBehindThem) {
+  open(1);
+  const tinh_artifact_t *artifact = nullptr;
+  ASSERT_EQ(tinh_module_artifact(module, &artifact), TINH_OK);
+  EXPECT_EQ(artifact->functions[kMain].num_steps, of_function().num_steps);
+  EXPECT_EQ(tinh_module_artifact(nullptr, &artifact), TINH_INVALID_ARGUMENT);
 }
 
 TEST_F(Profiles, AreFromTheFirstBeginningToTheLastEnd) {

@@ -44,6 +44,7 @@ typedef struct tinh_function_profile {
    * of it: additions and multiplications of f32, and bytes from memory; 0: that
    * is not known. */
   double core_operations, core_bytes;
+  uint32_t num_spans; /* Of one of these runs, that whose time is the median. */
 } tinh_function_profile_t;
 
 typedef enum tinh_step_kind {
@@ -85,6 +86,16 @@ typedef struct tinh_step_profile {
   uint32_t covers;
 } tinh_step_profile_t;
 
+/* What one thread did of a step in a run without a break. */
+typedef struct tinh_step_span {
+  uint32_t step;
+  uint32_t worker; /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, from the
+                      step on so many as its profile says that it covers. */
+  double begin_ms, end_ms; /* Since the run was submitted. */
+} tinh_step_span_t;
+
+#define TINH_SPAN_OF_CUDA UINT32_MAX
+
 /* What the runs of `function` so far say of it as a whole. Waits, as all calls
  * here, for the runs that have been submitted, and holds back those that are
  * submitted meanwhile. INVALID_ARGUMENT unless the context has
@@ -97,6 +108,18 @@ tinh_context_function_profile(tinh_context_t *context, uint32_t function,
 TINH_API tinh_status_t
 tinh_context_step_profile(tinh_context_t *context, uint32_t function,
                           uint32_t step, tinh_step_profile_t *out_profile);
+
+/* Who did what when, in the run that takes the median time: one of num_spans,
+ * numbered from 0, in the order of workers and then of time. Iterations of
+ * loops are told by the steps in them. */
+TINH_API tinh_status_t tinh_context_step_span(tinh_context_t *context,
+                                              uint32_t function, uint32_t span,
+                                              tinh_step_span_t *out_span);
+
+/* The description in the artifact of what `module` is, as tinh/artifact.h has
+ * it, for tools that draw or inspect it; it lives as long as the module. */
+TINH_API tinh_status_t tinh_module_artifact(
+    const tinh_module_t *module, const struct tinh_artifact **out_artifact);
 
 /* Forgets all runs so far. */
 TINH_API tinh_status_t tinh_context_reset_profile(tinh_context_t *context);

@@ -448,6 +448,11 @@ public:
     check(tinh_context_step_profile(handle(), function, step, &profile));
     return profile;
   }
+  tinh_step_span_t step_span(uint32_t span, uint32_t function = 0) const {
+    tinh_step_span_t result;
+    check(tinh_context_step_span(handle(), function, span, &result));
+    return result;
+  }
   void reset_profile() const { check(tinh_context_reset_profile(handle())); }
 
   void read_variable(uint32_t variable, tinh_buffer_t out) const {
