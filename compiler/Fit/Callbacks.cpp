@@ -41,6 +41,13 @@ public:
   explicit EarlyStopping(EarlyStoppingOptions options)
       : options(std::move(options)) {}
 
+  /// Each call of fit has an end of its own. One that is resumed gets its state
+  /// behind this.
+  void on_train_begin(Model &) override {
+    hasBest = false;
+    epochsSince = 0;
+    kept.clear();
+  }
   void on_epoch_end(Model &model, const Progress &progress) override {
     double score = scoreOf(progress, options.monitor);
     double gain = options.maximize ? score - best : best - score;
@@ -51,9 +58,14 @@ public:
       epochsSince = 0;
       if (options.restore_best)
         keep(model);
-    } else if (++epochsSince >= options.patience) {
-      model.stop_training();
+    } else {
+      ++epochsSince;
     }
+    if (has_ended())
+      model.stop_training();
+  }
+  bool has_ended() const override {
+    return epochsSince > 0 && epochsSince >= options.patience;
   }
   void on_train_end(Model &model) override {
     if (options.restore_best && !kept.empty() && epochsSince > 0)
@@ -71,6 +83,8 @@ public:
   void set_state(const std::string &state) override {
     std::istringstream text(state);
     hasBest = static_cast<bool>(text >> best >> epochsSince);
+    if (!hasBest)
+      epochsSince = 0;
   }
   /// The parameters of the best epoch.
   StateDict tensors() const override { return kept; }

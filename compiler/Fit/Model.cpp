@@ -420,8 +420,15 @@ void Training::endEpoch() {
 History Training::run() {
   for (const CallbackPtr &callback : impl.callbacks)
     callback->on_train_begin(model);
+  bool hasEnded = std::ranges::any_of(impl.callbacks, &Callback::has_ended);
+  impl.stopping |= hasEnded;
+  DataLoader::Position begin = impl.loader->position();
+  if (begin.epoch > 0 || begin.batch > 0)
+    display.resumed(begin, hasEnded);
   progress.epochs = options.epochs;
   progress.batches = impl.loader->size();
+  if (impl.options.graph)
+    display.compiling(options.epochs);
   while (impl.loader->position().epoch < options.epochs && !impl.stopping) {
     progress.epoch = impl.loader->position().epoch;
     try {

@@ -93,6 +93,10 @@ public:
 class ProgressDisplay {
 public:
   explicit ProgressDisplay(Verbosity verbosity);
+  /// Training goes on at that place, or not, since it had ended there.
+  void resumed(const DataLoader::Position &position, bool hasEnded);
+  /// The first step is about to be compiled.
+  void compiling(int64_t epochs);
   void batch(const Progress &progress, const ScoreSums &sums);
   void epoch(const Progress &progress);
 

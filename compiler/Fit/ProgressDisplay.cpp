@@ -39,6 +39,27 @@ static std::string epochText(int64_t epoch, int64_t epochs) {
          "/" + all;
 }
 
+void ProgressDisplay::resumed(const DataLoader::Position &position,
+                              bool hasEnded) {
+  if (verbosity == Verbosity::Silent)
+    return;
+  std::string batch = position.batch
+                          ? ", batch " + std::to_string(position.batch) +
+                                " of the next one"
+                          : "";
+  std::printf("resumed after epoch %lld%s%s\n",
+              static_cast<long long>(position.epoch), batch.c_str(),
+              hasEnded ? ", where training has ended" : "");
+  std::fflush(stdout);
+}
+
+void ProgressDisplay::compiling(int64_t epochs) {
+  if (verbosity != Verbosity::Bar)
+    return;
+  std::printf("\r%s compiling the step\033[K", epochText(1, epochs).c_str());
+  std::fflush(stdout);
+}
+
 void ProgressDisplay::batch(const Progress &progress, const ScoreSums &sums) {
   if (verbosity != Verbosity::Bar ||
       (progress.batch > 1 && progress.seconds < nextUpdate))

@@ -198,6 +198,44 @@ TEST_F(Fit, StopsEarly) {
   EXPECT_THROW(net.model.fit(points.x, points.y, options), Error);
 }
 
+TEST_F(Fit, WhatHasStoppedEarlyDoesNotGoOn) {
+  Points points;
+  auto run = [&](int64_t patience) {
+    Net net(true);
+    FitOptions options = quiet(50);
+    options.validation_split = 0.2;
+    options.verbosity = Verbosity::Lines;
+    options.callbacks = {
+        early_stopping({.min_delta = 10, .patience = patience}),
+        checkpoint(path("stopped.safetensors"))};
+    testing::internal::CaptureStdout();
+    History history = net.model.fit(points.x, points.y, options);
+    std::string text = testing::internal::GetCapturedStdout();
+    EXPECT_TRUE(history.stopped);
+    return std::tuple(history.epochs.size(), valuesOf(net),
+                      text.substr(0, text.find('\n')));
+  };
+  auto [epochs, values, first] = run(2);
+  EXPECT_EQ(epochs, 3u);
+  auto [more, same, text] = run(2);
+  EXPECT_EQ(more, 0u);
+  EXPECT_EQ(same, values);
+  EXPECT_EQ(text, "resumed after epoch 3, where training has ended");
+  auto [later, others, resumed] = run(4); // Who is more patient goes on.
+  EXPECT_EQ(later, 2u);
+  EXPECT_EQ(resumed, "resumed after epoch 3");
+}
+
+TEST_F(Fit, EachCallStopsEarlyByItself) {
+  Points points;
+  Net net(true);
+  FitOptions options = quiet(50);
+  options.validation_split = 0.2;
+  options.callbacks = {early_stopping({.min_delta = 10, .patience = 2})};
+  for (int call = 0; call < 2; ++call)
+    EXPECT_EQ(net.model.fit(points.x, points.y, options).epochs.size(), 3u);
+}
+
 /// Fails after an epoch, as a program that is killed after the logs were
 /// written and before the checkpoint is.
 struct Interrupt : Callback {

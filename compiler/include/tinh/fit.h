@@ -93,6 +93,8 @@ public:
   virtual void on_batch_end(Model & /*model*/, const Progress & /*progress*/) {}
   virtual void on_epoch_end(Model & /*model*/, const Progress & /*progress*/) {}
   virtual void on_train_end(Model & /*model*/) {}
+  /// Whether it has ended training, so that one that is resumed does not go on.
+  virtual bool has_ended() const { return false; }
   /// What a checkpoint keeps of it, as text and as tensors, and the opposite.
   virtual std::string state() const { return ""; }
   virtual void set_state(const std::string & /*state*/) {}
