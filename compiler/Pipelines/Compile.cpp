@@ -278,6 +278,8 @@ static LogicalResult write(ModuleOp module, StringRef output,
   auto compiled = compileModule(module, options, report);
   if (failed(compiled))
     return failure();
+  if (options.linking)
+    options.linking(compiled->contents, compiled->kernels);
   auto init = compileInit(module, *host, options, report);
   if (failed(init))
     return failure();

@@ -62,6 +62,10 @@ struct CompileOptions {
   KernelCache *cache = nullptr;
   /// Told what is being done, with done and total of that.
   std::function<void(const char *what, size_t done, size_t total)> progress;
+  /// Told what is going to be linked; may be empty.
+  std::function<void(const artifact::Contents &,
+                     llvm::ArrayRef<artifact::Object> kernels)>
+      linking;
   /// Where a file is written that reproduces an internal error; may be empty.
   std::string reproducerDirectory;
 };

@@ -14,7 +14,7 @@
 
 #include "compiler/Codegen/CPU/Winograd/Transforms.h"
 #include "compiler/Import/ExternalData.h"
-#include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/CompileModel.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"
@@ -65,8 +65,9 @@ CompileOptions convert(const CompileRequest &request) {
   return options;
 }
 
-CompileStatus compile(const CompileRequest &request, MLIRContext &context,
-                      CompileReport &report) {
+CompileStatus compile(const CompileRequest &request,
+                      llvm::function_ref<void(CompileOptions &)> arrange,
+                      MLIRContext &context, CompileReport &report) {
   CompileJob job;
   job.model = request.model;
   job.output = request.output;
@@ -91,12 +92,21 @@ CompileStatus compile(const CompileRequest &request, MLIRContext &context,
   if (request.tuneSeconds > 0)
     plans.tune = tuning::TuneOptions{request.tuneSeconds};
   tuning::choosePlansFrom(plans, options, /*report=*/nullptr);
+  arrange(options);
   return compileFile(job, options, context, report);
 }
 
 } // namespace
 
 CompileResult compileModel(const CompileRequest &request) {
+  return compileModel(
+      request, [](CompileOptions &) {}, [](const CompileReport &) {});
+}
+
+CompileResult
+compileModel(const CompileRequest &request,
+             llvm::function_ref<void(CompileOptions &)> arrange,
+             llvm::function_ref<void(const CompileReport &)> whenDone) {
   CompileResult result;
   if (request.model.empty() || request.output.empty()) {
     result.messages.push_back(
@@ -133,7 +143,9 @@ CompileResult compileModel(const CompileRequest &request) {
     result.messages.push_back(formatDiagnostic(diagnostic, request.model));
     return success();
   });
-  result.status = compile(request, context, result.report);
+  result.status = compile(request, arrange, context, result.report);
+  if (result.succeeded())
+    whenDone(result.report);
   return result;
 }
 

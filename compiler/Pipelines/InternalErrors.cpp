@@ -176,8 +176,11 @@ CompileStatus watchCompilation(
     const CompileJob &job, CompileOptions options, MLIRContext &context,
     llvm::function_ref<LogicalResult(const CompileOptions &)> compile) {
   Reproducer reproducer(job, options);
-  options.phases.before = [&](ModuleOp module, Phase phase) {
+  options.phases.before = [&, told = options.phases.before](ModuleOp module,
+                                                            Phase phase) {
     reproducer.remember(module, phase);
+    if (told)
+      told(module, phase);
   };
   bool any = false, internal = false;
   ScopedDiagnosticHandler observer(&context, [&](Diagnostic &diagnostic) {
