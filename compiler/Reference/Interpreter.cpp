@@ -29,8 +29,9 @@ namespace {
 /// Runs one block; what its regions read from above is in `outer`.
 class Interpreter {
 public:
-  explicit Interpreter(ReadExternal readExternal, Interpreter *outer = nullptr)
-      : readExternal(readExternal), outer(outer) {}
+  explicit Interpreter(ReadExternal readExternal, Interpreter *outer = nullptr,
+                       Observe observe = {})
+      : readExternal(readExternal), outer(outer), observe(observe) {}
 
   /// What the block's terminator returns.
   FailureOr<std::vector<Tensor>> run(Block &block,
@@ -55,6 +56,7 @@ private:
 
   ReadExternal readExternal;
   Interpreter *outer;
+  Observe observe; // May be empty.
   llvm::DenseMap<Value, Tensor> values;
   llvm::DenseMap<Value, unsigned> uses; // That are still to come.
 };
@@ -129,8 +131,11 @@ LogicalResult Interpreter::evaluate(Operation &op) {
   auto results = evaluateResults(op);
   if (failed(results))
     return failure();
-  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results))
+  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results)) {
+    if (observe)
+      observe(value, tensor);
     values[value] = std::move(tensor);
+  }
   dropDead(op);
   return success();
 }
@@ -301,14 +306,15 @@ void Interpreter::dropDead(Operation &op) {
 
 FailureOr<std::vector<Tensor>> evaluate(func::FuncOp function,
                                         std::vector<Tensor> inputs,
-                                        ReadExternal readExternal) {
+                                        ReadExternal readExternal,
+                                        Observe observe) {
   if (function.isExternal())
     return function.emitError("has no body to interpret");
   assert(llvm::equal(function.getArgumentTypes(),
                      llvm::map_range(inputs, [](const Tensor &input) -> Type {
                        return input.type;
                      })));
-  return Interpreter(readExternal)
+  return Interpreter(readExternal, /*outer=*/nullptr, observe)
       .run(function.getBody().front(), std::move(inputs));
 }
 

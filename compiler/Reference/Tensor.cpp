@@ -186,7 +186,10 @@ Difference largestDifference(const Tensor &found, const Tensor &expected) {
     double largest = 0;
     const std::vector<T> &x = found.elements<T>(), &y = expected.elements<T>();
     for (size_t i = 0; i < y.size(); ++i) {
-      result.absolute = std::max(result.absolute, difference(x[i], y[i]));
+      double d = difference(x[i], y[i]);
+      if (d > result.absolute)
+        result = {d, 0, static_cast<int64_t>(i), static_cast<double>(x[i]),
+                  static_cast<double>(y[i])};
       double magnitude = std::fabs(static_cast<double>(y[i]));
       if (std::isfinite(magnitude))
         largest = std::max(largest, magnitude);

@@ -85,6 +85,9 @@ Tensor fromAttribute(mlir::DenseElementsAttr value);
 /// infinities, do not differ; against anything else they differ infinitely.
 struct Difference {
   double absolute = 0, relative = 0;
+  /// Where the first one is, row by row, and the elements there.
+  int64_t index = 0;
+  double found = 0, expected = 0;
 };
 Difference largestDifference(const Tensor &found, const Tensor &expected);
 
