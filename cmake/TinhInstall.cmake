@@ -41,7 +41,7 @@ if(NOT TINH_RUNTIME_ONLY)
     INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
   tinh_install_library(tinh_compiler ${PROJECT_SOURCE_DIR}/compiler/include)
   tinh_install_pkg_config(tinh-compiler)
-  tinh_install_tools(graph-compile graph-prune graph-quantize graph-compare graph-opt)
+  tinh_install_tools(graph-compile graph-prune graph-quantize graph-reduce graph-compare graph-opt)
 endif()
 
 install(EXPORT TinhTargets NAMESPACE tinh:: DESTINATION ${TINH_PACKAGE_DIR})

@@ -76,6 +76,22 @@ def check_runtime(folder):
     assert "libtinh" not in needed, needed
 
 
+def check_documents(prefix):
+    """Each tool has a manual page and completions, but for graph-opt."""
+    share = prefix / "share"
+    names = sorted(path.name for path in prefix.glob("bin/graph-*"))
+    names = [name for name in names if name != "graph-opt"]
+    for folder, form in (
+        ("man/man1", "{}.1"),
+        ("bash-completion/completions", "{}"),
+        ("zsh/site-functions", "_{}"),
+        ("fish/vendor_completions.d", "{}.fish"),
+    ):
+        found = {path.name: path.read_text() for path in (share / folder).iterdir()}
+        assert sorted(found) == sorted(map(form.format, names)), found
+        assert all(text.count("completion") for text in found.values()), found
+
+
 def check_pkg_config(prefix, folder, compilers):
     """A program in C, by the flags that pkg-config knows."""
     (found,) = prefix.glob("lib*/**/pkgconfig")
@@ -110,6 +126,7 @@ def main():
         folder = pathlib.Path(temporary) / "consumer"
         run(CMAKE, "--install", BUILD, "--prefix", prefix)
         check_paths(prefix)
+        check_documents(prefix)
         if KIND == "runtime":
             text = configure(prefix, folder / "refused", "ON", expected=1)
             said = " ".join(text.split())  # CMake wraps it.

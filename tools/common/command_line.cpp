@@ -11,12 +11,16 @@
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
 
+#include "completion.h"
+#include "man_page.h"
 #include "version.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 
 namespace tinh::tools {
 
@@ -72,7 +76,8 @@ void add_precision(CLI::App &app, std::string *precision,
                  "f32 (the default), bf16 or f16: what products and "
                  "convolutions read and store weights in, or, on a CPU that "
                  "does not multiply it, weights alone are stored in; sums, "
-                 "norms, softmax, inputs and outputs stay f32");
+                 "norms, softmax, inputs and outputs stay f32")
+      ->type_name("f32|bf16|f16");
   app.add_option("--keep-f32", *keep_f32,
                  "patterns, such as 'conv,/head/*', of names of ops or of the "
                  "model's nodes that stay in f32")
@@ -114,6 +119,41 @@ CLI::Validator comparable() {
   return {check, "", "comparable"};
 }
 
+bool is_page(const std::string &value) { return value.ends_with(".html"); }
+
+CLI::Validator page_or(const std::vector<std::string> &names) {
+  auto check = [names](const std::string &text) {
+    if (is_page(text) || std::ranges::find(names, text) != names.end())
+      return std::string();
+    std::string expected;
+    for (const std::string &name : names)
+      expected += name + ", ";
+    return "expected " + expected + "or FILE.html, not " + text;
+  };
+  return {check, "", "page"};
+}
+
+/// Prints `text`, which is all that was asked for.
+[[noreturn]] static void print_alone(const std::string &text) {
+  std::cout << text << std::flush;
+  throw CLI::Success();
+}
+
+/// --man and --completion: the app's options as documents, these two among
+/// them.
+static void add_documents(CLI::App &app, const std::string &tool) {
+  app.add_flag_callback(
+      "--man", [&app, tool] { print_alone(man_page(app, tool)); },
+      "print the manual page; man -l - shows it");
+  app.add_option_function<std::string>(
+         "--completion",
+         [&app, tool](const std::string &shell) {
+           print_alone(completion(app, tool, shell));
+         },
+         "print what makes a shell complete this command: bash, zsh or fish")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+}
+
 std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv,
                               const std::string &libraries) {
   std::string tool = std::filesystem::path(argv[0]).filename().string();
@@ -121,6 +161,7 @@ std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv,
                        version_of(tool) +
                            (libraries.empty() ? "" : ", " + libraries),
                        "print what this is");
+  add_documents(app, tool);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

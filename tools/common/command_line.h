@@ -74,6 +74,12 @@ CLI::Option *add_choice(CLI::App &app, const char *name, Value *value,
 /// A check for what is compared with: any number but NaN.
 CLI::Validator comparable();
 
+/// A check for one of `names` or a page's file, FILE.html.
+CLI::Validator page_or(const std::vector<std::string> &names);
+
+/// Whether that is a page's file.
+bool is_page(const std::string &value);
+
 /// Reads the command line; the exit code if the tool has no more to do.
 /// `libraries`: what --version tells beside the tool's own.
 std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv,
