@@ -66,17 +66,17 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common|data|report)/",
+        r"^tools/(graph-run|common|data|page|report|terminal)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common|data|report)/",
+        r"^tools/(graph-run|common|data|page|report|terminal)/",
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),
     (
-        r"^tools/(graph-run|report)/",
+        r"^tools/(graph-run|page|report)/",
         RUNTIME_SOURCES,
         "graph-run and its reports use the runtime's public headers",
     ),

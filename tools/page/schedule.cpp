@@ -1,0 +1,256 @@
+//===- schedule.cpp - The steps of a function, to be drawn ------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "schedule.h"
+
+#include "tinh/runtime.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+namespace tinh::tools {
+
+//===----------------------------------------------------------------------===//
+// From an artifact
+//===----------------------------------------------------------------------===//
+
+std::string type_text(tinh_dtype_t dtype, const std::vector<int64_t> &dims) {
+  std::string text;
+  for (int64_t extent : dims)
+    text += std::to_string(extent) + "x";
+  return text + tinh_dtype_name(dtype);
+}
+
+uint64_t span_of(tinh_dtype_t dtype, const std::vector<int64_t> &dims,
+                 const std::vector<int64_t> &strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0)
+      return 0;
+    last += (dims[i] - 1) * strides[i];
+  }
+  return static_cast<uint64_t>(last + 1) * tinh_dtype_size(dtype);
+}
+
+static std::vector<Signature> signature_of(const tinh_tensor_desc_t *tensors,
+                                           uint32_t count) {
+  std::vector<Signature> result;
+  for (const tinh_tensor_desc_t *t = tensors; t < tensors + count; ++t)
+    result.push_back({t->name, type_text(static_cast<tinh_dtype_t>(t->dtype),
+                                         {t->dims, t->dims + t->rank})});
+  return result;
+}
+
+static std::vector<std::string> lines_of(const char *text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text ? text : "");
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+/// How many bytes buffer `i` of `step` has, and whether they are written.
+static std::pair<uint64_t, bool> extent_of(const tinh_artifact_t &artifact,
+                                           const tinh_step_t &step,
+                                           uint32_t i) {
+  switch (step.opcode) {
+  case TINH_OP_DISPATCH: {
+    const tinh_operand_desc_t &operand =
+        artifact.kernels[step.kernel].operands[i];
+    return {span_of(static_cast<tinh_dtype_t>(operand.dtype),
+                    {operand.dims, operand.dims + operand.rank},
+                    {operand.strides, operand.strides + operand.rank}),
+            operand.written == 1};
+  }
+  case TINH_OP_COPY:
+    return {step.size, i == 1};
+  case TINH_OP_ZERO:
+    return {step.size, true};
+  default: // A condition or a count.
+    return {step.opcode == TINH_OP_LOOP ? sizeof(int64_t) : 1, false};
+  }
+}
+
+static ScheduleStep step_of(const tinh_artifact_t &artifact,
+                            const tinh_step_t &step) {
+  ScheduleStep result;
+  result.opcode = static_cast<tinh_opcode_t>(step.opcode);
+  result.chunks = step.num_chunks;
+  result.wait_for = step.wait_for;
+  result.target = step.target;
+  if (step.opcode == TINH_OP_DISPATCH) {
+    result.kernel = artifact.kernels[step.kernel].name;
+    result.on_cuda = artifact.kernels[step.kernel].device == TINH_DEVICE_CUDA;
+  }
+  if (step.opcode != TINH_OP_COPY && step.opcode != TINH_OP_ZERO)
+    result.nodes = lines_of(step.label);
+  for (uint32_t i = 0; i < step.num_buffers; ++i) {
+    const tinh_buffer_ref_t &buffer = step.buffers[i];
+    auto [size, written] = extent_of(artifact, step, i);
+    result.accesses.push_back({static_cast<tinh_space_t>(buffer.space),
+                               buffer.index, buffer.offset, size, written});
+  }
+  result.strides.assign(step.strides, step.strides + step.num_strides);
+  return result;
+}
+
+Schedule schedule_of(const tinh_artifact_t &artifact,
+                     const tinh_function_desc_t &function) {
+  Schedule schedule;
+  schedule.name = function.name;
+  schedule.inputs = signature_of(function.inputs, function.num_inputs);
+  schedule.outputs = signature_of(function.outputs, function.num_outputs);
+  for (uint32_t i = 0; i < function.num_steps; ++i)
+    schedule.steps.push_back(step_of(artifact, function.steps[i]));
+  schedule.choose_arena(
+      {function.arena_size, function.unplanned_size, function.lower_bound_size},
+      {function.device_arena_size, function.device_unplanned_size,
+       function.device_lower_bound_size});
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// Who reads what whom
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Follows the bytes that steps write, in the order of steps.
+class Follower {
+public:
+  explicit Follower(const Schedule &schedule) : schedule(schedule) {}
+
+  DataFlow run() {
+    auto count = static_cast<uint32_t>(schedule.steps.size());
+    find_loops(count);
+    result.reads.resize(count);
+    for (uint32_t step = 0; step < count; ++step)
+      for (bool written : {false, true})
+        for (const Access &access : accesses_of(step))
+          if (access.written == written && access.size > 0)
+            written ? write(step, access) : read(step, access);
+    for (auto &[space, values] : live)
+      for (const Value &value : values)
+        retire(space, value);
+    std::ranges::sort(result.buffers, {}, &ArenaBuffer::first);
+    add_live_bytes(count);
+    return std::move(result);
+  }
+
+private:
+  using Space = std::pair<tinh_space_t, uint32_t>;
+  struct Value {
+    uint64_t begin, end;
+    uint32_t first, last;
+    bool meets(const Access &access) const {
+      return begin < access.offset + access.size && access.offset < end;
+    }
+  };
+
+  void find_loops(uint32_t count) {
+    ends.resize(count);
+    std::vector<uint32_t> open;
+    for (uint32_t step = 0; step < count; ++step) {
+      result.depth.push_back(static_cast<uint32_t>(open.size()));
+      if (schedule.steps[step].opcode == TINH_OP_LOOP)
+        open.push_back(step);
+      if (schedule.steps[step].opcode == TINH_OP_NEXT && !open.empty()) {
+        result.depth.back()--;
+        ends[open.back()] = step;
+        open.pop_back();
+      }
+    }
+  }
+
+  /// Over all iterations of the loops around.
+  std::vector<Access> accesses_of(uint32_t step) const {
+    std::vector<Access> accesses = schedule.steps[step].accesses;
+    for (const tinh_stride_t &stride : schedule.steps[step].strides) {
+      uint64_t iterations = iterations_around(step, stride.loop);
+      if (stride.bytes > 0 && iterations > 0)
+        accesses[stride.buffer].size +=
+            (iterations - 1) * static_cast<uint64_t>(stride.bytes);
+    }
+    return accesses;
+  }
+
+  uint64_t iterations_around(uint32_t step, uint32_t depth) const {
+    for (uint32_t loop = 0; loop < step; ++loop)
+      if (ends[loop] > step && result.depth[loop] == depth)
+        return schedule.steps[loop].chunks;
+    return 1;
+  }
+
+  /// What was there before a loop that reads it has to last for all iterations.
+  uint32_t last_use(uint32_t step, uint32_t first) const {
+    for (uint32_t loop = first + 1; loop <= step; ++loop)
+      if (ends[loop] >= step)
+        return ends[loop];
+    return step;
+  }
+
+  void read(uint32_t step, const Access &access) {
+    for (Value &value : live[{access.space, access.index}])
+      if (value.meets(access)) {
+        value.last = std::max(value.last, last_use(step, value.first));
+        auto &reads = result.reads[step];
+        if (std::ranges::find(reads, value.first) == reads.end())
+          reads.push_back(value.first);
+      }
+  }
+
+  void write(uint32_t step, const Access &access) {
+    Space space{access.space, access.index};
+    std::erase_if(live[space], [&](const Value &value) {
+      if (!value.meets(access))
+        return false;
+      retire(space, until(value, step));
+      return true;
+    });
+    live[space].push_back(
+        {access.offset, access.offset + access.size, step, step});
+  }
+
+  /// Nothing lasts beyond what is written over it, be it by a step that reads
+  /// it, or one in a loop whose later iterations read what was written.
+  static Value until(Value value, uint32_t step) {
+    if (value.first < step)
+      value.last = std::min(value.last, step - 1);
+    return value;
+  }
+
+  void retire(const Space &space, const Value &value) {
+    if (space.first == schedule.arena)
+      result.buffers.push_back(
+          {value.begin, value.end - value.begin, value.first, value.last});
+  }
+
+  void add_live_bytes(uint32_t count) {
+    result.live.resize(count);
+    for (const ArenaBuffer &buffer : result.buffers)
+      for (uint32_t step = buffer.first; step <= buffer.last; ++step)
+        result.live[step] += buffer.size;
+  }
+
+  const Schedule &schedule;
+  DataFlow result;
+  std::map<Space, std::vector<Value>> live;
+  std::vector<uint32_t> ends; ///< Of loops, by their step; 0 of others.
+};
+
+} // namespace
+
+DataFlow data_flow_of(const Schedule &schedule) {
+  return Follower(schedule).run();
+}
+
+} // namespace tinh::tools
