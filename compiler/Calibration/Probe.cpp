@@ -80,7 +80,9 @@ LogicalResult runOnSamples(ModuleOp module, Phase from, const Samples &samples,
   try {
     Module loaded(file.name);
     Context context(loaded);
-    for (const auto &inputs : samples) {
+    for (auto [i, inputs] : llvm::enumerate(samples)) {
+      if (options.progress)
+        options.progress("running sample", i + 1, samples.size());
       context.run(inputs, outputs);
       visit(values);
     }

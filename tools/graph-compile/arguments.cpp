@@ -11,6 +11,7 @@
 #include "compiler/Pipelines/MemoryBudget.h"
 #include "model_job.h"
 #include "quantize_for.h"
+#include "training_options.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,52 +26,41 @@ namespace {
 // Options
 //===----------------------------------------------------------------------===//
 
+/// The names of phases between bars.
+std::string phaseChoices(Phase last) {
+  std::string names;
+  for (int i = 0; i <= static_cast<int>(last); ++i)
+    names += (i ? "|" : "") + phaseName(static_cast<Phase>(i)).str();
+  return names;
+}
+
 void defineModel(CLI::App &app, Arguments &arguments, CompileJob &job) {
-  app.add_option("MODEL", arguments.model, "the model's file")->required();
-  app.add_option("-o,--output", arguments.output, "the file to write");
+  app.add_option("MODEL", arguments.model, "the model's file")
+      ->type_name(kModelType)
+      ->required();
+  app.add_option("-o,--output", arguments.output, "the file to write")
+      ->type_name("FILE");
   app.add_option("--emit", arguments.emit,
                  "stop at a phase and write it: " + phaseNames(Phase::Library) +
                      "; IR is bytecode if the output is called .mlirbc. ptx is "
                      "the text of all kernels for GPUs. onnx "
                      "and json write the model in phase graph in these "
                      "formats. If not given, as the output's name ends, and "
-                     "else so");
+                     "else so")
+      ->type_name("onnx|json|" + phaseChoices(Phase::Library));
   app.add_option("--from", arguments.from,
                  "the phase that the model, IR in a file, is in: " +
                      phaseNames(Phase::LLVM))
+      ->type_name(phaseChoices(Phase::LLVM))
       ->capture_default_str();
   app.add_option("--name", arguments.compile.modelName,
                  "the model's name in what is written; that of its file if not "
                  "given");
   app.add_option("--model-dir", arguments.compile.phases.modelDirectory,
                  "the folder that the model's references to files start from, "
-                 "if it is not the model's own");
+                 "if it is not the model's own")
+      ->type_name("FOLDER");
   addShapes(app, &job.importing);
-}
-
-void defineTraining(CLI::App &app, Arguments &arguments) {
-  app.add_flag("--train", arguments.train,
-               "make functions train_step, evaluate and predict of the model, "
-               "whose weights become variables");
-  app.add_option("--loss", arguments.training.loss,
-                 "NAME[,OPTION=VALUE…]: mse, cross_entropy, …; of the model's "
-                 "first output and a target");
-  app.add_option("--optimizer", arguments.training.optimizer,
-                 "NAME[,OPTION=VALUE…]: sgd,lr=0.1,momentum=0.9, adam, …");
-  app.add_option("--trainable", arguments.training.trainable,
-                 "a pattern, such as 'fc*': of the weights only those are "
-                 "trained whose names fit one; others stay as they are");
-  app.add_option("--distill", arguments.training.distill,
-                 "TEACHER.onnx[,temperature=4][,weight=0.5]: learn from the "
-                 "outputs of another model of the same inputs, too")
-      ->type_name("MODEL[,OPTION=VALUE…]");
-  app.add_flag("--learn-scales", arguments.training.learnScales,
-               "train the scales of quantised tensors, too");
-  app.add_option("--loss-scale", arguments.training.lossScale,
-                 "dynamic[,OPTION=VALUE…] or a power of two: what the loss is "
-                 "multiplied by with --precision=f16, so that gradients do not "
-                 "vanish; dynamic if not given")
-      ->type_name("dynamic[,OPTION=VALUE…]|NUMBER");
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
@@ -83,6 +73,7 @@ void defineCode(CLI::App &app, Arguments &arguments) {
           return "";
         return "expected cpu, cuda or cpu,cuda, not " + target;
       })
+      ->type_name("cpu|cuda|cpu,cuda")
       ->capture_default_str();
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
@@ -119,7 +110,8 @@ void defineCode(CLI::App &app, Arguments &arguments) {
                "memory for them");
   app.add_option("--cache-dir", arguments.cacheDirectory,
                  "keep compiled kernels there, not in $XDG_CACHE_HOME/tinh or "
-                 "~/.cache/tinh");
+                 "~/.cache/tinh")
+      ->type_name("FOLDER");
   app.add_flag("--no-cache", arguments.noCache,
                "compile all kernels anew and keep none")
       ->excludes("--cache-dir");
@@ -160,11 +152,17 @@ void defineCuda(CLI::App &app, Arguments &arguments) {
                "operands' mantissas");
   app.add_option("--cuda-path", arguments.cuda.toolkit,
                  "the CUDA toolkit's folder, if it is not $CUDA_HOME or "
-                 "/usr/local/cuda");
+                 "/usr/local/cuda")
+      ->type_name("FOLDER");
 }
 
 void defineReports(CLI::App &app, Arguments &arguments) {
-  app.add_flag("--report", arguments.report, "print dispatches and memory");
+  app.add_flag("--report{text}", arguments.report,
+               "print dispatches and memory, or with =FILE.html write a page "
+               "to look at: the graph before and after fusion, kernels, memory "
+               "and times")
+      ->check(page_or({"text"}))
+      ->type_name("text|FILE.html");
   app.add_flag("--remarks", arguments.compile.phases.remarks,
                "say why ops were fused or not");
   app.add_flag("--timing", arguments.timing, "print where the time went");
@@ -233,7 +231,7 @@ bool findPhases(const Arguments &arguments, Phase &from, Phase &to) {
                  << "' comes before phase '" << arguments.from << "'\n";
     return false;
   }
-  if (*last < Phase::Object && arguments.report) {
+  if (*last < Phase::Object && !arguments.report.empty()) {
     llvm::errs() << "error: --report is about --emit=obj and --emit=so\n";
     return false;
   }
@@ -249,17 +247,12 @@ bool findPhases(const Arguments &arguments, Phase &from, Phase &to) {
 
 /// Whether --train has what it needs, and the rest does not come without it.
 bool checkTraining(const Arguments &arguments, Phase from) {
-  const training::TrainingOptions &training = arguments.training;
   auto fail = [](const llvm::Twine &what) {
     llvm::errs() << "error: " << what << "\n";
     return false;
   };
   if (!arguments.train)
-    return (training.loss.empty() && training.optimizer.empty() &&
-            training.trainable.empty() && training.distill.empty() &&
-            !training.learnScales && training.lossScale.empty()) ||
-           fail("--loss, --optimizer, --trainable, --distill, --learn-scales "
-                "and --loss-scale are about --train");
+    return checkNoTraining(arguments.training);
   if (from >= Phase::Differentiated)
     return fail("--train takes models in phase " +
                 phaseNames(Phase::Normalised) + ", not '" + arguments.from +
@@ -442,7 +435,7 @@ std::optional<ExitCode> parseArguments(int argc, char **argv,
   CLI::App app("Compiles a model (.onnx, .json, .mlir) into a library that "
                "graph-run and programs on libtinh_runtime run.");
   defineModel(app, arguments, job);
-  defineTraining(app, arguments);
+  addTraining(app, &arguments.train, &arguments.training);
   defineCode(app, arguments);
   definePlans(app, arguments);
   defineCuda(app, arguments);

@@ -19,7 +19,8 @@ struct Arguments {
   std::string model, output, emit, from = "graph", weights = "auto";
   std::string target = "cpu";
   std::string cacheDirectory, memoryBudget, quantize, loadWeights, tune;
-  bool report = false, timing = false, verbose = false, noCache = false;
+  std::string report; ///< "text", a page's file, or nothing.
+  bool timing = false, verbose = false, noCache = false;
   bool train = false;
   training::TrainingOptions training;
   CudaOptions cuda;

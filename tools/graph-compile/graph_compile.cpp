@@ -6,11 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "arguments.h"
+#include "compile_progress.h"
 #include "compiler/Export/Export.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
+#include "model_page.h"
+#include "page.h"
 #include "quantize_for.h"
 #include "report.h"
 #include "tools.h"
@@ -35,16 +38,33 @@ static LogicalResult exportModel(const CompileJob &job,
   return write(*module, job.output, {arguments.compile.phases.modelDirectory});
 }
 
+/// Writes the page that --report asks for.
+static ExitCode writePage(report::Recorder &recorder,
+                          const CompileReport &report,
+                          const std::string &path) {
+  recorder.describe();
+  std::string message;
+  if (write_page(path, compilation_data(recorder, report), &message))
+    return exit_success;
+  llvm::errs() << "error: --report: " << message << "\n";
+  return exit_wrong_input;
+}
+
 /// Compiles or exports the model. Ends the program after an internal error,
 /// which may have left anything behind.
 static ExitCode compile(const CompileJob &job, const Arguments &arguments,
-                        CompileReport &report) {
+                        Progress &progress, CompileReport &report) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   DiagnosticPrinter diagnostics(&context, job.model);
-  const CompileOptions &options = arguments.compile;
+  ErasingHandler eraser(&context, progress);
+  CompileOptions options = arguments.compile;
+  report::Recorder recorder;
+  bool hasPage = is_page(arguments.report);
+  if (hasPage)
+    recorder.attach(options);
   CompileStatus status =
       isFormat(arguments.emit)
           ? watchCompilation(job, options, context,
@@ -52,9 +72,12 @@ static ExitCode compile(const CompileJob &job, const Arguments &arguments,
                                return exportModel(job, arguments, context);
                              })
           : compileFile(job, options, context, report);
+  progress.erase();
   if (status == CompileStatus::InternalError)
     exitNow(exit_internal);
-  return status == CompileStatus::WrongInput ? exit_wrong_input : exit_success;
+  if (status == CompileStatus::WrongInput)
+    return exit_wrong_input;
+  return hasPage ? writePage(recorder, report, arguments.report) : exit_success;
 }
 
 /// What --quantize makes of a module. Its runs are those of the model in f32.
@@ -75,7 +98,8 @@ static LogicalResult quantizeModule(ModuleOp module,
 /// Writes the model that --train and --quantize together are about: what was
 /// trained can only go where the same scales are.
 static ExitCode quantizeForTraining(const CompileJob &job,
-                                    const Arguments &arguments) {
+                                    const Arguments &arguments,
+                                    Progress &progress) {
   QuantizeJob quantize{job, "--quantize", arguments.quantize, {}};
   quantize.options.floatWeights = true;
   quantize.files.output = trainedModel(job.output);
@@ -89,6 +113,7 @@ static ExitCode quantizeForTraining(const CompileJob &job,
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   DiagnosticPrinter diagnostics(&context, job.model);
+  ErasingHandler eraser(&context, progress);
   quantization::QuantizeReport report;
   CompileStatus status = watchCompilation(
       quantize.files, options, context, [&](const CompileOptions &watched) {
@@ -101,7 +126,8 @@ static ExitCode quantizeForTraining(const CompileJob &job,
 
 /// Sees to it that --quantize is done: to the model that is trained first of
 /// all, to others between phases.
-static ExitCode arrangeQuantization(Arguments &arguments, CompileJob &job) {
+static ExitCode arrangeQuantization(Arguments &arguments, CompileJob &job,
+                                    Progress &progress) {
   if (arguments.quantize.empty())
     return exit_success;
   if (!arguments.train) {
@@ -110,7 +136,7 @@ static ExitCode arrangeQuantization(Arguments &arguments, CompileJob &job) {
     };
     return exit_success;
   }
-  ExitCode code = quantizeForTraining(job, arguments);
+  ExitCode code = quantizeForTraining(job, arguments, progress);
   job.model = trainedModel(job.output);
   job.importing = {};
   arguments.compile.phases.modelDirectory =
@@ -118,7 +144,12 @@ static ExitCode arrangeQuantization(Arguments &arguments, CompileJob &job) {
   return code;
 }
 
-static ExitCode run(Arguments &arguments, CompileJob &job) {
+/// Does all but to print what there is to say of it.
+static ExitCode make(Arguments &arguments, CompileJob &job,
+                     CompileReport &report,
+                     std::optional<tuning::TuneReport> &tuned) {
+  // Text on the standard output may go to the same terminal.
+  Progress progress(job.output == "-" ? -1 : STDERR_FILENO);
   CompileOptions &options = arguments.compile;
   if (options.phases.modelDirectory.empty())
     options.phases.modelDirectory =
@@ -127,21 +158,29 @@ static ExitCode run(Arguments &arguments, CompileJob &job) {
   std::optional<KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
-  if (ExitCode code = arrangeQuantization(arguments, job); code != exit_success)
+  showCompiling(progress, options);
+  if (ExitCode code = arrangeQuantization(arguments, job, progress);
+      code != exit_success)
     return code;
   TrainingInfo info;
   if (arguments.train) {
     job.importing.training = &info;
     options.phases.training = training::trainingSteps(arguments.training, info);
   }
-  std::optional<tuning::TuneReport> tuned;
   tuning::choosePlansFrom(arguments.plans, options, &tuned);
+  if (arguments.plans.tune)
+    showTuning(progress, options, arguments.plans.tune->seconds);
+  return compile(job, arguments, progress, report);
+}
+
+static ExitCode run(Arguments &arguments, CompileJob &job) {
   CompileReport report;
-  if (ExitCode code = compile(job, arguments, report); code != exit_success)
+  std::optional<tuning::TuneReport> tuned;
+  if (ExitCode code = make(arguments, job, report, tuned); code != exit_success)
     return code;
   if (tuned)
     printTuning(*tuned);
-  if (arguments.report)
+  if (arguments.report == "text")
     printReport(report);
   if (arguments.verbose)
     printKernels(report);
@@ -156,11 +195,5 @@ int tinh::tools::graph_compile(int argc, char **argv) {
   CompileJob job;
   if (auto done = parseArguments(argc, argv, arguments, job))
     return *done;
-  if (isatty(STDERR_FILENO))
-    arguments.compile.progress = [](const char *what, size_t done,
-                                    size_t total) {
-      llvm::errs() << "\r" << what << " " << done << "/" << total
-                   << (done == total ? "\n" : "");
-    };
   return run(arguments, job);
 }

@@ -69,8 +69,11 @@ void defineScore(CLI::App &app, Arguments &arguments) {
 }
 
 void define(CLI::App &app, Arguments &arguments) {
-  app.add_option("MODEL", arguments.job.model, "the model's file")->required();
-  app.add_option("-o,--output", arguments.job.output, kModelOutputHelp);
+  app.add_option("MODEL", arguments.job.model, "the model's file")
+      ->type_name(kModelType)
+      ->required();
+  app.add_option("-o,--output", arguments.job.output, kModelOutputHelp)
+      ->type_name("FILE");
   defineTarget(app, arguments.prune);
   defineScore(app, arguments);
   app.add_option("--report", arguments.report,
@@ -116,20 +119,23 @@ OwningOpRef<ModuleOp> read(const Arguments &arguments, MLIRContext &context,
   return module;
 }
 
+/// Prints what was found, once all is done.
+using Print = std::function<void()>;
+
 LogicalResult reportFile(const Arguments &arguments, MLIRContext &context,
-                         const CompileOptions &options) {
+                         const CompileOptions &options, Print &print) {
   OwningOpRef<ModuleOp> module = read(arguments, context, options);
   if (!module)
     return failure();
   auto report = pruning::reportSparsity(*module, options.phases.modelDirectory);
   if (failed(report))
     return failure();
-  printReport(*report);
+  print = [report = std::move(*report)] { printReport(report); };
   return success();
 }
 
 LogicalResult pruneFile(const Arguments &arguments, MLIRContext &context,
-                        const CompileOptions &options) {
+                        const CompileOptions &options, Print &print) {
   OwningOpRef<ModuleOp> module = read(arguments, context, options);
   if (!module)
     return failure();
@@ -146,7 +152,7 @@ LogicalResult pruneFile(const Arguments &arguments, MLIRContext &context,
   auto pruned = pruning::prune(*module, prune, options, report);
   if (!pruned || failed(writeModel(*pruned, arguments.job, options)))
     return failure();
-  printReport(report);
+  print = [report = std::move(report)] { printReport(report); };
   return success();
 }
 
@@ -165,10 +171,14 @@ int tinh::tools::graph_prune(int argc, char **argv) {
     llvm::errs() << "error: " << problem << "\n";
     return exit_usage;
   }
-  return runModelJob(arguments.job, arguments.compile,
-                     [&](MLIRContext &context, const CompileOptions &options) {
-                       return (arguments.report.empty()
-                                   ? pruneFile
-                                   : reportFile)(arguments, context, options);
-                     });
+  auto work = arguments.report.empty() ? pruneFile : reportFile;
+  Print print;
+  ExitCode code =
+      runModelJob(arguments.job, arguments.compile,
+                  [&](MLIRContext &context, const CompileOptions &options) {
+                    return work(arguments, context, options, print);
+                  });
+  if (code == exit_success)
+    print();
+  return code;
 }

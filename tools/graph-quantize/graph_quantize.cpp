@@ -32,11 +32,13 @@ const std::map<std::string, quantization::Method> kMethods = {
 
 void define(CLI::App &app, Arguments &arguments) {
   app.add_option("MODEL", arguments.job.files.model, "the model's file, in f32")
+      ->type_name(kModelType)
       ->required();
   app.add_option("--data", arguments.job.data, kDataHelp)
       ->type_name("FOLDER|FILE.npz")
       ->required();
   app.add_option("-o,--output", arguments.job.files.output, kModelOutputHelp)
+      ->type_name("FILE")
       ->required();
   add_choice(app, "--method", &arguments.job.options.method, kMethods,
              "how ranges of activations are chosen: minmax, percentile, "

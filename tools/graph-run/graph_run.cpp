@@ -23,6 +23,7 @@ using namespace tinh::tools;
 static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("ARTIFACT", options.artifact,
                  "the .so that graph-compile wrote")
+      ->type_name("FILE.so")
       ->required();
   app.add_flag("--list", options.list,
                "print functions, inputs, outputs and sizes, and run nothing");
@@ -34,10 +35,10 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_option("--inputs", options.other_inputs,
                  "all others: random, zeros, a folder of NAME.npy or an .npz "
                  "file; without --input and --inputs, all are random")
-      ->type_name("SOURCE");
+      ->type_name("random|zeros|FOLDER|FILE.npz");
   app.add_option("--output-dir", options.output_dir,
-                 "write each output to DIR/NAME.npy")
-      ->type_name("DIR");
+                 "write each output to FOLDER/NAME.npy")
+      ->type_name("FOLDER");
   add_threads(app, &options.of_context.threads);
   add_runs(app, &options.runs);
   app.add_option("--warmup", options.warmup, "runs before those")
@@ -56,11 +57,18 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_flag("--json", options.json, "print JSON");
   app.add_flag("--profile{time}", options.profile,
                "print what each step takes, the longest first, or with =steps "
-               "in their order, or with =kernels by kernel; without --runs, "
-               "over runs of about two seconds")
-      ->check(CLI::IsMember({"time", "steps", "kernels"}))
+               "in their order, or with =kernels by kernel, or with =FILE.html "
+               "write a page to look at; without --runs, over runs of about "
+               "two seconds")
+      ->check(page_or({"time", "steps", "kernels"}))
+      ->type_name("time|steps|kernels|FILE.html")
       ->excludes(in_flight)
       ->excludes(app.get_option("--percentiles"));
+  app.add_option("--report", options.report,
+                 "the page that graph-compile --report has written of the "
+                 "artifact: that of the profile shows all of it, too")
+      ->type_name("FILE.html")
+      ->needs(app.get_option("--profile"));
   app.add_flag("--check-numerics{all}", options.check_numerics,
                "end with the first step of a run that gives a NaN or an "
                "infinity, or with =nan a NaN, and say which it is")
@@ -73,13 +81,13 @@ static void define_state(CLI::App &app, RunOptions &options) {
       app.add_option("--load-weights", options.load_weights,
                      "take the weights from a .safetensors file; for artifacts "
                      "compiled with --loadable-weights")
-          ->type_name("FILE");
+          ->type_name("FILE.safetensors");
   app.add_option("--load-state", options.load_state,
                  "take all variables from a .safetensors file first")
-      ->type_name("FILE");
+      ->type_name("FILE.safetensors");
   app.add_option("--save-state", options.save_state,
                  "write all variables to a .safetensors file in the end")
-      ->type_name("FILE");
+      ->type_name("FILE.safetensors");
   app.add_flag("--train", options.train,
                "train with the functions train_step and evaluate of the "
                "artifact")
@@ -89,7 +97,7 @@ static void define_state(CLI::App &app, RunOptions &options) {
       ->needs(app.add_option("--data", options.training.data,
                              "arrays of samples, one for each input of "
                              "train_step")
-                  ->type_name("X.npy,Y.npy"));
+                  ->type_name("FILE.npy[,FILE.npy…]"));
 }
 
 static void define_training(CLI::App &app, TrainOptions &training) {
@@ -101,7 +109,7 @@ static void define_training(CLI::App &app, TrainOptions &training) {
   };
   add("--validation", training.validation,
       "the same, to evaluate after each epoch")
-      ->type_name("X.npy,Y.npy");
+      ->type_name("FILE.npy[,FILE.npy…]");
   add("--epochs", training.epochs,
       "how often to go through the samples, in all")
       ->check(CLI::Range(0, 1000000000))
@@ -120,7 +128,7 @@ static void define_training(CLI::App &app, TrainOptions &training) {
   CLI::Option *checkpoint = add("--checkpoint", training.checkpoint,
                                 "write variables and position to a "
                                 ".safetensors file after each epoch")
-                                ->type_name("FILE");
+                                ->type_name("FILE.safetensors");
   add("--checkpoint-steps", training.checkpoint_steps,
       "write it also after so many steps")
       ->check(CLI::Range(0, 1000000000))

@@ -44,7 +44,9 @@ struct RunOptions {
   bool train = false;
   bool percentiles = false;
   bool json = false;
-  std::string profile; ///< "time", "steps", "kernels", or nothing.
+  /// "time", "steps", "kernels", a page's file, or nothing.
+  std::string profile;
+  std::string report; ///< The page that the profile's is to have, too.
   TrainOptions training;
   /// Of the context that runs.
   ContextOptions context() const {

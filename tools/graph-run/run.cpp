@@ -8,9 +8,11 @@
 #include "run.h"
 
 #include "clock.h"
+#include "command_line.h"
+#include "input_source.h"
 #include "inputs.h"
 #include "list_module.h"
-#include "npz.h"
+#include "profile_page.h"
 #include "profile_report.h"
 #include "report.h"
 
@@ -52,11 +54,12 @@ struct Inputs {
     }
     if (others.empty())
       check_inputs(sources, tensors);
+    InputSource source(others);
     for (const tinh_tensor_info_t &tensor : tensors) {
       auto given = sources.find(tensor.name);
       memory.push_back(given != sources.end()
                            ? make_input(tensor, given->second)
-                           : other_input(tensor, others));
+                           : source.read(tensor));
     }
     for (std::vector<char> &bytes : memory)
       buffers.push_back(buffer(bytes));
@@ -64,25 +67,6 @@ struct Inputs {
 
   std::vector<std::vector<char>> memory;
   std::vector<tinh_buffer_t> buffers;
-
-private:
-  std::vector<char> other_input(const tinh_tensor_info_t &tensor,
-                                const std::string &source) {
-    if (source == "random" || source == "zeros")
-      return make_input(tensor, source);
-    if (std::filesystem::is_directory(source))
-      return make_input(tensor, source + "/" + file_of(tensor));
-    std::string message;
-    if (!archive && !read_npz(source, &archive.emplace(), &message))
-      throw UserError("--inputs: " + message);
-    auto array = archive->find(tensor.name);
-    if (array == archive->end())
-      throw UserError("--inputs: '" + source + "' has no array '" +
-                      tensor.name + "'");
-    return take_input(tensor, source, std::move(array->second));
-  }
-
-  std::optional<std::map<std::string, NpyArray>> archive;
 };
 
 /// Runs of a function with as many in flight as there are slots.
@@ -221,6 +205,9 @@ static Timings measure(const RunOptions &options, const Module &module,
     if (!options.profile.empty())
       timings.profile =
           make_profile(module, context, function, measure_clock());
+    if (is_page(options.profile))
+      write_profile_page({options.profile, options.report}, module, context,
+                         function, *timings.profile);
     if (!options.save_state.empty())
       context.save_state(options.save_state);
     timings.model = module.info().model;
@@ -257,7 +244,10 @@ void run(const RunOptions &options) {
     uint32_t last = options.warmup + options.runs - 1;
     write_outputs(options.output_dir, outputs, slots[last % slots.size()]);
   }
-  if (timings.profile && options.json)
+  if (is_page(options.profile) && !options.json)
+    std::printf("%s: %s\n", options.profile.c_str(),
+                "the profile, a page for a browser");
+  else if (timings.profile && options.json)
     print_profile_json(*timings.profile);
   else if (timings.profile)
     print_profile(*timings.profile, options.profile);

@@ -13,6 +13,7 @@
 
 #include "dataset.h"
 #include "inputs.h"
+#include "progress.h"
 
 #include <array>
 #include <charconv>
@@ -23,7 +24,6 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <unistd.h>
 
 namespace tinh::tools {
 namespace {
@@ -350,6 +350,7 @@ private:
     began = Clock::now();
     first_step = position.step;
     uint64_t count = steps.dataset().num_batches();
+    std::string what = epoch_text() + ": step";
     for (uint64_t step = position.step; step < count;) {
       steps.start(order, position.epoch, step);
       position.step = ++step;
@@ -358,23 +359,15 @@ private:
         steps.finish();
         save();
       }
-      show_progress();
+      progress.show(what, step, count);
     }
     steps.finish();
   }
 
-  /// On a terminal, a few times a second.
-  void show_progress() {
-    static const bool terminal = isatty(STDOUT_FILENO);
-    auto now = Clock::now();
-    if (!terminal || now - shown < std::chrono::milliseconds(200))
-      return;
-    shown = now;
-    std::printf("\repoch %" PRIu64 " of %" PRIu64 ": step %" PRIu64
-                " of %" PRIu64 "\x1b[K",
-                position.epoch + 1, options.epochs, position.step,
-                steps.dataset().num_batches());
-    std::fflush(stdout);
+  /// "epoch 2 of 10"
+  std::string epoch_text() const {
+    return "epoch " + std::to_string(position.epoch + 1) + " of " +
+           std::to_string(options.epochs);
   }
 
   void report_epoch() {
@@ -386,9 +379,9 @@ private:
       text += "; validation " + evaluate();
     auto done = static_cast<double>(
         std::max<uint64_t>(count - std::min(count, first_step), 1));
-    std::printf("%sepoch %" PRIu64 " of %" PRIu64 ": %s (%.3f ms a step)\n",
-                isatty(STDOUT_FILENO) ? "\r\x1b[K" : "", position.epoch + 1,
-                options.epochs, text.c_str(), 1000 * seconds / done);
+    progress.erase();
+    std::printf("%s: %s (%.3f ms a step)\n", epoch_text().c_str(), text.c_str(),
+                1000 * seconds / done);
     std::fflush(stdout);
   }
 
@@ -408,7 +401,8 @@ private:
   std::optional<BatchRunner> validation;
   Position position;
   uint64_t first_step = 0; ///< Of this epoch in this process.
-  Clock::time_point began, shown;
+  Clock::time_point began;
+  Progress progress;
 };
 
 } // namespace

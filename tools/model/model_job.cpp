@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "model_job.h"
 
+#include "compile_progress.h"
+
 #include "compiler/Export/Export.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
@@ -80,9 +82,15 @@ ExitCode runModelJob(
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   DiagnosticPrinter diagnostics(&context, job.model);
-  CompileStatus status = watchCompilation(
-      job, options, context,
-      [&](const CompileOptions &watched) { return work(context, watched); });
+  Progress progress;
+  ErasingHandler eraser(&context, progress);
+  CompileOptions shown = options;
+  showCompiling(progress, shown);
+  CompileStatus status =
+      watchCompilation(job, shown, context, [&](const CompileOptions &watched) {
+        return work(context, watched);
+      });
+  progress.erase();
   if (status == CompileStatus::InternalError)
     exitNow(exit_internal);
   return status == CompileStatus::WrongInput ? exit_wrong_input : exit_success;

@@ -21,6 +21,10 @@ namespace tinh::tools {
 inline constexpr char kModelOutputHelp[] =
     "the file to write: ONNX, or a JSON graph if it is called .json";
 
+/// The type of an argument that is such a model, or its IR.
+inline constexpr char kModelType[] =
+    "FILE.onnx|FILE.json|FILE.mlir|FILE.mlirbc";
+
 /// What --version tells of LLVM and of this machine.
 std::string compilerVersion();
 
