@@ -17,6 +17,7 @@ int graph_compare(int argc, char **argv);
 int graph_compile(int argc, char **argv);
 int graph_prune(int argc, char **argv);
 int graph_quantize(int argc, char **argv);
+int graph_reduce(int argc, char **argv);
 int graph_run(int argc, char **argv);
 
 } // namespace tinh::tools

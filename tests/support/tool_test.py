@@ -49,11 +49,11 @@ class ToolTest(unittest.TestCase):
         options.setdefault("preexec_fn", reset_signals)
         options.setdefault("cwd", self.folder)
         options.setdefault("env", self.environment)
+        options.setdefault("stderr", subprocess.PIPE)
         return subprocess.Popen(
             [str(TOOLS / tool), *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
             **options,

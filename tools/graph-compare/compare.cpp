@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compare.h"
 
+#include "comparison_page.h"
+#include "compile_progress.h"
 #include "compiler/Eager/Cuda/Gpu.h"
 #include "compiler/Eager/Model/EagerModel.h"
 #include "compiler/Import/ExternalData.h"
@@ -15,6 +17,7 @@
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Support/Files.h"
 #include "inputs.h"
+#include "other_engine.h"
 #include "tinh/engine.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -42,8 +45,12 @@ class Comparer {
 public:
   Comparer(const CompareOptions &wanted, Comparison &result)
       : result(result), path(wanted.model), importing(wanted.importing),
-        options(wanted.compile), runs(wanted.runs), verifying(wanted.verify) {
+        page(wanted.page), python(wanted.python), options(wanted.compile),
+        runs(wanted.runs), verifying(wanted.verify) {
     result.threads = wanted.threads;
+    showCompiling(progress, options);
+    if (!page.empty())
+      recorder.attach(options);
   }
   ~Comparer() {
     if (context)
@@ -53,13 +60,14 @@ public:
   }
 
   ExitCode run() {
-    if (!findGpu())
+    if (!findGpu() || !startOther())
       return outcome;
     DialectRegistry registry;
     registerDialects(registry);
     MLIRContext mlir(registry);
     mlir.loadAllAvailableDialects();
     DiagnosticPrinter diagnostics(&mlir, path);
+    ErasingHandler eraser(&mlir, progress);
     OwningOpRef<ModuleOp> model;
     for (auto step : {&Comparer::compileEager, &Comparer::compileWhole}) {
       CompileStatus status = watch(mlir, model, step);
@@ -68,8 +76,9 @@ public:
       if (status == CompileStatus::WrongInput)
         return exit_wrong_input;
     }
-    return load() && measure() && compareOutputs(*model) ? exit_success
-                                                         : outcome;
+    return load() && measure() && compareOutputs(*model) && writeReport()
+               ? exit_success
+               : outcome;
   }
 
 private:
@@ -150,7 +159,31 @@ private:
         !check(tinh_context_create(module, &runtime, &context)))
       return false;
     prepareBuffers();
-    return true;
+    if (other)
+      progress.show("ONNX Runtime loads the model");
+    return !other || tryOther([&] {
+      for (auto [info, input] : llvm::zip_equal(inputInfos, inputs))
+        other->addInput(info, input);
+      result.onnxRuntime->compile = other->load();
+    });
+  }
+
+  /// Does something with the other engine, or says what is wrong with it.
+  bool tryOther(llvm::function_ref<void()> work) {
+    try {
+      work();
+      return true;
+    } catch (const UserError &error) {
+      return fail(TINH_INVALID_ARGUMENT, error.what());
+    }
+  }
+
+  /// Finds ONNX Runtime, if it is asked for, before time is spent.
+  bool startOther() {
+    return python.empty() || tryOther([&] {
+             other.emplace(python, path, result.threads);
+             result.onnxRuntime.emplace().version = other->version();
+           });
   }
 
   /// Compiles for the first GPU, if one is asked for.
@@ -169,6 +202,7 @@ private:
 
   bool fail(tinh_status_t status, const char *why) {
     bool isOurs = status == TINH_INTERNAL;
+    progress.erase();
     llvm::errs() << (isOurs ? "internal error: " : "error: ") << why << "\n";
     outcome = isOurs ? exit_internal : exit_wrong_input;
     return false;
@@ -187,13 +221,15 @@ private:
     for (uint32_t i = 0; i < function.num_inputs; ++i) {
       tinh_tensor_info_t info;
       tinh_module_input_info(module, 0, i, &info);
+      inputInfos.push_back(info);
       memory.push_back(make_input(info, "random"));
       inputs.push_back({memory.back().data(), info.size});
     }
     for (uint32_t i = 0; i < function.num_outputs; ++i) {
       tinh_tensor_info_t info;
       tinh_module_output_info(module, 0, i, &info);
-      for (auto *side : {&eagerOutputs, &compiledOutputs}) {
+      outputInfos.push_back(info);
+      for (auto *side : {&eagerOutputs, &compiledOutputs, &otherOutputs}) {
         memory.emplace_back(info.size);
         side->push_back({memory.back().data(), info.size});
       }
@@ -237,15 +273,26 @@ private:
     return succeeds;
   }
 
+  bool timeOther(double &milliseconds) {
+    return tryOther([&] { milliseconds = other->run(); });
+  }
+
   bool measure() {
-    if (!time(false, result.eager.first) || !time(true, result.compiled.first))
+    progress.show("first calls");
+    if (!time(false, result.eager.first) ||
+        !time(true, result.compiled.first) ||
+        (other && !timeOther(result.onnxRuntime->first)))
       return false;
-    for (unsigned i = 0; i < runs; ++i)
+    for (unsigned i = 0; i < runs; ++i) {
+      progress.show("run", i + 1, runs);
       for (bool compiled : {false, true}) {
         Side &side = compiled ? result.compiled : result.eager;
         if (!time(compiled, side.times.emplace_back()))
           return false;
       }
+      if (other && !timeOther(result.onnxRuntime->times.emplace_back()))
+        return false;
+    }
     for (Side *side : {&result.eager, &result.compiled})
       if (!side->gpuTimes.empty()) // Not that of the first call.
         side->gpuTimes.erase(side->gpuTimes.begin());
@@ -274,15 +321,22 @@ private:
     auto main = model.lookupSymbol<func::FuncOp>(graph::names::kMain);
     FailureOr<std::vector<reference::Tensor>> expected = failure();
     if (verifying) {
+      progress.show("evaluating the reference");
       expected = evaluateReference(main);
       if (failed(expected))
         return false;
       result.error.emplace();
     }
+    if (other &&
+        !tryOther([&] { other->readOutputs(outputInfos, otherOutputs); }))
+      return false;
     for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
       auto found = tensor(type, eagerOutputs[i]);
       auto compiled = tensor(type, compiledOutputs[i]);
       widen(result.difference, largestDifference(found, compiled));
+      if (other)
+        widen(result.onnxRuntime->difference,
+              largestDifference(tensor(type, otherOutputs[i]), compiled));
       for (auto *side : {&found, &compiled})
         if (verifying)
           widen(*result.error, largestDifference(*side, (*expected)[i]));
@@ -290,9 +344,28 @@ private:
     return true;
   }
 
+  bool writeReport() {
+    std::string message;
+    try {
+      if (page.empty() ||
+          writePage(page, result, recorder,
+                    {file.name, inputs, compiledOutputs}, &message))
+        return true;
+    } catch (const Error &error) {
+      return fail(error.status(), error.what());
+    }
+    progress.erase();
+    llvm::errs() << "error: --report: " << message << "\n";
+    return false;
+  }
+
   Comparison &result;
+  Progress progress;
   std::string path;
   ImportOptions importing;
+  std::string page;   // Its file, or nothing.
+  std::string python; // Of the other engine, or nothing.
+  report::Recorder recorder;
   CompileOptions options;
   uint32_t runs;
   bool verifying;
@@ -302,7 +375,10 @@ private:
   tinh_module_t *module = nullptr;
   tinh_context_t *context = nullptr;
   std::vector<std::vector<char>> memory;
-  std::vector<tinh_buffer_t> inputs, eagerOutputs, compiledOutputs;
+  std::vector<tinh_tensor_info_t> inputInfos, outputInfos;
+  std::vector<tinh_buffer_t> inputs, eagerOutputs, compiledOutputs,
+      otherOutputs;
+  std::optional<OtherEngine> other;
 };
 
 } // namespace

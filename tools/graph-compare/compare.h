@@ -18,7 +18,9 @@ struct CompareOptions {
   ImportOptions importing;
   CompileOptions compile; ///< For GPUs: chips are those of the first one.
   uint32_t threads = 1, runs = 20;
+  std::string python;  ///< That runs the model by ONNX Runtime; or nothing.
   bool verify = false; ///< Evaluate the model with the reference, too.
+  std::string page;    ///< Where a page is written of all this; or nothing.
 };
 
 /// Compiles the model in both ways and runs them in turns. What fails is

@@ -16,13 +16,21 @@ namespace tinh::tools {
 
 void printTable(const Comparison &c) {
   auto row = [](const char *what, const std::string &eager,
-                const std::string &compiled) {
-    llvm::outs() << llvm::formatv("  {0,-26} {1,14} {2,14}\n", what, eager,
+                const std::string &compiled, const std::string &other = "") {
+    llvm::outs() << llvm::formatv("  {0,-26} {1,14} {2,14}", what, eager,
                                   compiled);
+    if (!other.empty())
+      llvm::outs() << llvm::formatv(" {0,14}", other);
+    llvm::outs() << "\n";
   };
   auto ms = [](double value) {
     return llvm::formatv("{0:F3} ms", value).str();
   };
+  // What the other engine has of it.
+  auto others = [&](llvm::function_ref<double(const Side &)> time) {
+    return c.onnxRuntime ? ms(time(*c.onnxRuntime)) : "";
+  };
+  auto p99 = [](const Side &side) { return percentile(side.times, 99); };
   auto count = [](uint64_t value) {
     return llvm::formatv("{0:N}", value).str();
   };
@@ -30,12 +38,14 @@ void printTable(const Comparison &c) {
                << c.threads << " thread" << (c.threads == 1 ? "" : "s") << ", "
                << c.cpu << ", " << c.eager.times.size()
                << " runs each, in turns\n\n";
-  row("", "eager", "compiled");
-  row("compile", ms(c.eager.compile), ms(c.compiled.compile));
-  row("first call", ms(c.eager.first), ms(c.compiled.first));
-  row("median", ms(c.eager.median()), ms(c.compiled.median()));
-  row("99th percentile", ms(percentile(c.eager.times, 99)),
-      ms(percentile(c.compiled.times, 99)));
+  row("", "eager", "compiled", c.onnxRuntime ? "onnxruntime" : "");
+  row("compile", ms(c.eager.compile), ms(c.compiled.compile),
+      others([](const Side &side) { return side.compile; }));
+  row("first call", ms(c.eager.first), ms(c.compiled.first),
+      others([](const Side &side) { return side.first; }));
+  row("median", ms(c.eager.median()), ms(c.compiled.median()),
+      others([](const Side &side) { return side.median(); }));
+  row("99th percentile", ms(p99(c.eager)), ms(p99(c.compiled)), others(p99));
   if (!c.gpu.empty())
     row("median on the GPU", ms(percentile(c.eager.gpuTimes, 50)),
         ms(percentile(c.compiled.gpuTimes, 50)));
@@ -56,16 +66,37 @@ void printTable(const Comparison &c) {
                                   what, d.absolute, d.relative);
   };
   difference("largest difference between the two", c.difference);
+  if (c.onnxRuntime) {
+    llvm::outs() << llvm::formatv(
+        "  compiled is {0:F2} times as fast as ONNX Runtime {1}\n",
+        c.onnxRuntime->median() / c.compiled.median(), c.onnxRuntime->version);
+    difference("largest difference of ONNX Runtime's outputs",
+               c.onnxRuntime->difference);
+  }
   if (c.error)
     difference("largest error against the reference", *c.error);
 }
 
 /// JSON has no infinity.
+static double finite(double number) {
+  return std::min(number, std::numeric_limits<double>::max());
+}
+
 static nlohmann::json errorNumber(const Comparison &c,
                                   double Difference::*part) {
   if (!c.error)
     return nullptr;
-  return std::min(*c.error.*part, std::numeric_limits<double>::max());
+  return finite(*c.error.*part);
+}
+
+static nlohmann::ordered_json otherJson(const OtherSide &other) {
+  return {{"version", other.version},
+          {"load_ms", other.compile},
+          {"first_ms", other.first},
+          {"median_ms", other.median()},
+          {"p99_ms", percentile(other.times, 99)},
+          {"max_abs_difference", finite(other.difference.absolute)},
+          {"max_rel_difference", finite(other.difference.relative)}};
 }
 
 void printJson(const Comparison &c) {
@@ -94,6 +125,8 @@ void printJson(const Comparison &c) {
     json["eager"]["gpu_median_ms"] = percentile(c.eager.gpuTimes, 50);
     json["compiled"]["gpu_median_ms"] = percentile(c.compiled.gpuTimes, 50);
   }
+  if (c.onnxRuntime)
+    json["onnxruntime"] = otherJson(*c.onnxRuntime);
   json["speedup"] = c.speedup();
   if (double calls = c.breakEven(); calls < 0)
     json["break_even_calls"] = nullptr; // Compiling never pays.

@@ -23,11 +23,18 @@ struct Side {
   double median() const { return percentile(times, 50); }
 };
 
+/// Another engine that runs the model.
+struct OtherSide : Side {
+  std::string version;
+  Difference difference; ///< Of its outputs from the compiled model's.
+};
+
 struct Comparison {
   std::string model, cpu;
   std::string gpu; // Its name, if there is one.
   uint32_t threads = 0;
   Side eager, compiled;
+  std::optional<OtherSide> onnxRuntime; ///< Its `compile` is loading.
   size_t eagerKernels = 0;
   uint64_t eagerBytes = 0;
   /// Of eager and compiled from one another, and of both from the reference.

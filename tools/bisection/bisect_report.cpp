@@ -1,0 +1,112 @@
+//===- bisect_report.cpp - What a bisection says to the user --------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "bisect_report.h"
+
+#include "dialects/graph/Graph.h"
+#include "table.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tinh::bisection;
+
+namespace tinh::tools {
+
+using Align = Table::Align;
+
+static std::string number(double value) {
+  return llvm::formatv("{0:E2}", value);
+}
+
+static std::string error(const ValueReport &value) {
+  return number(value.error()) + (value.parts() ? " parts" : "");
+}
+
+/// Of results that are alike in that they do not part, the first ones.
+static void printResults(const BisectReport &report) {
+  constexpr size_t kShown = 16;
+  const auto &compiled = report.compiled.results, &eager = report.eager.results;
+  Table table({{"result", Align::left},
+               {"compiled", Align::left},
+               {"op by op", Align::left},
+               {"tolerance", Align::right}});
+  size_t hidden = 0;
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    bool parts = compiled[i].parts() || (!eager.empty() && eager[i].parts());
+    if (i >= kShown && !parts && ++hidden)
+      continue;
+    table.add({compiled[i].name, error(compiled[i]),
+               eager.empty() ? "" : error(eager[i]),
+               number(compiled[i].tolerance)});
+  }
+  llvm::outs() << "largest errors against the reference, of the largest "
+                  "element\n\n"
+               << table.text();
+  if (hidden)
+    llvm::outs() << "and " << hidden << " more, none of which parts\n";
+  size_t nans = llvm::count_if(
+      compiled, [](const ValueReport &value) { return value.hasNaNs; });
+  if (nans)
+    llvm::outs() << nans
+                 << " of them have NaNs in the reference, which hide errors: "
+                    "--inputs gives other inputs\n";
+  if (!report.eager.failure.empty())
+    llvm::outs() << "op by op it cannot be run: " << report.eager.failure
+                 << "\n";
+}
+
+static void line(llvm::StringRef what, const llvm::Twine &text) {
+  llvm::outs() << llvm::formatv("  {0,-12}", what) << text << "\n";
+}
+
+static std::string places(const ValueReport &value) {
+  const reference::Difference &difference = value.difference;
+  return llvm::formatv(
+      "{0:E2} at {1}: {2:F6} where {3:F6} is expected; {4:E2} "
+      "of the largest element, {5:E2} is allowed",
+      difference.absolute, indexText(difference.index, value.type.getShape()),
+      difference.found, difference.expected, value.error(), value.tolerance);
+}
+
+static void printCulprit(const BisectReport &report, const Culprit &culprit) {
+  const ValueReport &value =
+      culprit.alone.parts() ? culprit.alone : culprit.value;
+  llvm::outs() << llvm::formatv(
+      "\n{0} parts first at node {1} of {2}, found by {3} functions:\n",
+      culprit.isEager ? "op by op" : "compiled", culprit.position, report.nodes,
+      report.runs);
+  line("node", value.name);
+  line("op", value.op + ", " + graph::shapeToString(value.type));
+  if (!culprit.kernels.empty())
+    line("kernel", llvm::join(culprit.kernels, ", "));
+  line("error", places(value));
+  if (!culprit.alone.parts())
+    line("alone",
+         "right where the model ends at it: " + number(culprit.alone.error()));
+  if (culprit.other)
+    line(culprit.isEager ? "compiled" : "op by op",
+         llvm::Twine(culprit.other->parts() ? "wrong, too: " : "right: ") +
+             number(culprit.other->error()));
+  for (const ValueReport &read : culprit.feeding)
+    line(&read == &culprit.feeding.front() ? "reads" : "",
+         read.name + " (" + read.op + "): " + error(read));
+}
+
+void printBisection(const BisectReport &report) {
+  printResults(report);
+  bool parts = report.compiled.parts() || report.eager.parts();
+  if (!parts)
+    llvm::outs() << "\nnothing parts from the reference\n";
+  else if (!report.culprit)
+    llvm::outs() << "\nno function that ends earlier parts: it shows in the "
+                    "whole artifact alone\n";
+  else
+    printCulprit(report, *report.culprit);
+}
+
+} // namespace tinh::tools
