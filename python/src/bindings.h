@@ -26,6 +26,7 @@ void bind_model(nb::module_ &module);
 
 // What only tinh has.
 void bind_compiler(nb::module_ &module);
+void bind_pages(nb::module_ &module);
 void bind_tools(nb::module_ &module);
 void bind_tensors(nb::module_ &module);
 void bind_autograd(nb::module_ &module);

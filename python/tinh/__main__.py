@@ -25,6 +25,10 @@ def graph_quantize() -> int:
     return _run("graph-quantize", sys.argv[1:])
 
 
+def graph_reduce() -> int:
+    return _run("graph-reduce", sys.argv[1:])
+
+
 def graph_run() -> int:
     return _run("graph-run", sys.argv[1:])
 

@@ -239,7 +239,7 @@ def _compile(
             raise ValueError(
                 f'weights="{options["weights"]}" wants an output to lie beside'
             )
-        status, messages, report = _tinh._compile(
+        status, messages, report, page = _tinh._compile(
             path,
             artifact,
             {name: _dense(array) for name, array in (memory or {}).items()},
@@ -253,5 +253,5 @@ def _compile(
         for message in messages:
             warnings.warn(message, stacklevel=3)
         compiled = Model(artifact, **running)
-    compiled._report = Report(report)
+    compiled._report = Report(report, page)
     return compiled

@@ -135,7 +135,11 @@ class Model(_tinh.Model):
         while True:
             called(*args, **kwargs)
             if time.perf_counter() >= end:
-                return Profile(measured.function_profile(called))
+                break
+        page = _tinh._profile_data(
+            measured._engine, called.name, self._report and self._report._page
+        )
+        return Profile(measured.function_profile(called), page)
 
     def state_dict(self) -> dict:
         """All variables by name, as NumPy arrays: copies."""

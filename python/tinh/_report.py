@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+import html
+import os
+
+from . import _tinh
 from ._tables import Table
 
 
-class Report(dict):
+class _Page(dict):
+    """What a notebook shows as a page."""
+
+    def __init__(self, values: dict, data: str):
+        super().__init__(values)
+        self._page = data
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page, an HTML file that needs nothing else."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(_tinh._page(self._page))
+
+    def _repr_html_(self) -> str:
+        page = html.escape(_tinh._page(self._page))
+        style = "width: 100%; height: 45em; border: 1px solid #8888"
+        return (
+            f'<iframe srcdoc="{page}" style="{style}" sandbox="allow-scripts" '
+            f'title="{html.escape(type(self).__name__)}"></iframe>'
+        )
+
+
+class Report(_Page):
     """What the compiler says of a model: kernels, memory, time.
 
     The keys are `milliseconds` (by stage), `distinct_kernels`, `kernels`,
-    `functions`, `weights_size` and `state_size` (bytes).
+    `functions`, `weights_size` and `state_size` (bytes). A notebook shows a page:
+    the graph before and after fusion, kernels, memory, and times.
     """
 
     def _table(self) -> Table:
@@ -33,15 +59,13 @@ class Report(dict):
     def __repr__(self) -> str:
         return repr(self._table()).lstrip("\n ")
 
-    def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
 
-
-class Profile(dict):
+class Profile(_Page):
     """Where the time of a function's runs goes, step by step.
 
     The keys are `function`, `runs`, `median_ms`, `min_ms` and `steps`, in the
-    order of the schedule.
+    order of the schedule. A notebook shows a page, with all that is in the
+    model's report beside.
     """
 
     def _table(self) -> Table:
@@ -68,6 +92,3 @@ class Profile(dict):
             f"{self['function']}: {self['runs']} runs, "
             f"median {self['median_ms']:.3f} ms\n{self._table()!r}"
         )
-
-    def _repr_html_(self) -> str:
-        return self._table()._repr_html_()

@@ -177,18 +177,30 @@ class CompileTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, 'no option "thread"; it has threads'):
             tinh.load(path, thread=2)
 
+    def check_page(self, shown, ops):
+        """What is in the page that a report or a profile saves."""
+        path = self.folder / "page.html"
+        shown.save(path)
+        text = path.read_text()
+        begin = text.index('id="data">') + len('id="data">')
+        data = json.loads(text[begin : text.index("</script>", begin)])
+        self.assertEqual(len(data["functions"][0]["ops"]), ops)
+        return data
+
     def test_reports_and_profiles(self):
         f = tinh.compile(self.graph, memory=self.memory)
         report = f.report()
         self.assertEqual(report["weights_size"] > 0, True)
         self.assertIn("distinct kernels", repr(report))
-        self.assertIn("<table>", report._repr_html_())
+        self.assertIn("<iframe srcdoc=", report._repr_html_())
+        self.check_page(report, ops=3)
         profile = f.profile(self.x, seconds=0.01)
         self.assertGreater(profile["runs"], 0)
         nodes = {name for step in profile["steps"] for name in step["nodes"]}
         self.assertLessEqual({"fc1", "fc2"}, nodes)
         self.assertIn("GFLOP/s", repr(profile))
-        self.assertIn("fc1", profile._repr_html_())
+        data = self.check_page(profile, ops=3)
+        self.assertEqual(data["functions"][0]["profile"]["runs"], profile["runs"])
         self.assertIn("matmul", repr(f.kernels))
         self.assertIn("<td", f.kernels._repr_html_())
         with self.assertRaisesRegex(AttributeError, '"nothing"'):

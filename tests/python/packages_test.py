@@ -12,7 +12,7 @@ import tinh
 
 from models import expected_two_layer, graph, two_layer
 
-TOOLS = ["compare", "compile", "prune", "quantize", "run"]
+TOOLS = ["compare", "compile", "prune", "quantize", "reduce", "run"]
 
 
 def python(*arguments):

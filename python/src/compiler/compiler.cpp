@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tinh/compiler.h"
 #include "bindings.h"
+#include "compile_page.h"
 #include "model/gil.h"
 
 #include <nanobind/stl/map.h>
@@ -187,7 +188,9 @@ nb::object compile(const std::string &model, const std::string &output,
   if (train)
     request.training = training(*train);
   fill(request, options);
-  CompileResult result = without_gil([&] { return compileModel(request); });
+  std::string page;
+  CompileResult result =
+      without_gil([&] { return tools::compile_with_page(request, &page); });
   nb::list messages;
   for (const std::string &message : result.messages)
     messages.append(message);
@@ -195,7 +198,7 @@ nb::object compile(const std::string &model, const std::string &output,
       nb::cast(result.status == CompileStatus::Succeeded    ? "succeeded"
                : result.status == CompileStatus::WrongInput ? "wrong input"
                                                             : "internal error");
-  return nb::make_tuple(status, messages, describe(result.report));
+  return nb::make_tuple(status, messages, describe(result.report), page);
 }
 
 } // namespace
@@ -204,7 +207,7 @@ void bind_compiler(nb::module_ &module) {
   module.def("_compile", &compile, nb::arg("model"), nb::arg("output"),
              nb::arg("memory"), nb::arg("train").none(), nb::arg("options"),
              "Compiles a file to a file; gives a status, messages, and what\n"
-             "tinh.Report shows.");
+             "tinh.Report shows, as a dict and as the data of a page.");
 }
 
 } // namespace tinh::python

@@ -29,6 +29,7 @@ NB_MODULE(_tinh, module) {
   bind_future(module);
   bind_model(module);
   bind_compiler(module);
+  bind_pages(module);
   bind_tools(module);
   bind_tensors(module);
   bind_autograd(module);

@@ -23,6 +23,7 @@ static const std::map<std::string, Tool> &all_tools() {
       {"graph-compile", &tools::graph_compile},
       {"graph-prune", &tools::graph_prune},
       {"graph-quantize", &tools::graph_quantize},
+      {"graph-reduce", &tools::graph_reduce},
       {"graph-run", &tools::graph_run}};
   return tools;
 }

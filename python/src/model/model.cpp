@@ -130,6 +130,8 @@ public:
   void resetProfile() const {
     without_gil([&] { engine->context().reset_profile(); });
   }
+  /// For what else measures runs; lives as long as the model.
+  nb::capsule engineCapsule() const { return nb::capsule(engine.get()); }
 
 private:
   EngineRef engine;
@@ -465,7 +467,8 @@ void bind_model(nb::module_ &module) {
            "Gives all variables their initial values.")
       .def("function_profile", &Model::functionProfile, nb::arg("function"),
            "What the runs so far say of each step; wants measure_steps.")
-      .def("reset_profile", &Model::resetProfile);
+      .def("reset_profile", &Model::resetProfile)
+      .def_prop_ro("_engine", &Model::engineCapsule);
   module.def("_close", &Engine::closeAll);
   nb::module_::import_("atexit").attr("register")(module.attr("_close"));
 }
