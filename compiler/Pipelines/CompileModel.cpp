@@ -100,13 +100,13 @@ CompileStatus compile(const CompileRequest &request,
 
 CompileResult compileModel(const CompileRequest &request) {
   return compileModel(
-      request, [](CompileOptions &) {}, [](const CompileReport &) {});
+      request, [](CompileOptions &) {}, [](const CompileResult &) {});
 }
 
 CompileResult
 compileModel(const CompileRequest &request,
              llvm::function_ref<void(CompileOptions &)> arrange,
-             llvm::function_ref<void(const CompileReport &)> whenDone) {
+             llvm::function_ref<void(const CompileResult &)> whenDone) {
   CompileResult result;
   if (request.model.empty() || request.output.empty()) {
     result.messages.push_back(
@@ -144,8 +144,7 @@ compileModel(const CompileRequest &request,
     return success();
   });
   result.status = compile(request, arrange, context, result.report);
-  if (result.succeeded())
-    whenDone(result.report);
+  whenDone(result);
   return result;
 }
 

@@ -14,11 +14,11 @@ namespace tinh {
 
 /// What compileModel does, for who wants to see what is made on the way.
 /// `arrange` may change the options that the request stands for. `whenDone` is
-/// called if that succeeded, while there is still the context.
+/// told how that ended, while there is still the context.
 CompileResult
 compileModel(const CompileRequest &request,
              llvm::function_ref<void(CompileOptions &)> arrange,
-             llvm::function_ref<void(const CompileReport &)> whenDone);
+             llvm::function_ref<void(const CompileResult &)> whenDone);
 
 } // namespace tinh
 

@@ -189,32 +189,43 @@ HottestLoop findHottest(ArrayRef<Instruction> code) {
           countArithmetic(code, hottest)};
 }
 
+/// The code of `symbol`, if it is a function's that is there.
+std::optional<std::pair<ArrayRef<uint8_t>, uint64_t>>
+codeOf(const object::ELFObjectFileBase &file, object::ELFSymbolRef symbol) {
+  auto address = expectedToOptional(symbol.getValue());
+  auto section = expectedToOptional(symbol.getSection());
+  if (symbol.getELFType() != ELF::STT_FUNC || !address || !section ||
+      *section == file.section_end())
+    return std::nullopt;
+  auto bytes = expectedToOptional((*section)->getContents());
+  if (!bytes || *address + symbol.getSize() > bytes->size())
+    return std::nullopt;
+  return std::pair(
+      arrayRefFromStringRef(*bytes).slice(*address, symbol.getSize()),
+      *address);
+}
+
 } // namespace
 
-std::map<std::string, HottestLoop> findHottestLoops(StringRef object) {
+std::map<std::string, HottestLoop>
+findHottestLoops(ArrayRef<StringRef> objects) {
   std::map<std::string, HottestLoop> result;
-  auto file =
-      object::ObjectFile::createObjectFile(MemoryBufferRef(object, "kernel"));
-  if (!file) {
-    consumeError(file.takeError());
-    return result;
-  }
-  auto *elf = dyn_cast<object::ELFObjectFileBase>(file->get());
   Disassembler disassembler;
-  if (!elf || elf->getArch() != Triple::x86_64 || !disassembler.isUsable())
+  if (!disassembler.isUsable())
     return result;
-  for (object::ELFSymbolRef symbol : elf->symbols()) {
-    auto name = expectedToOptional(symbol.getName());
-    auto address = expectedToOptional(symbol.getValue());
-    auto section = expectedToOptional(symbol.getSection());
-    if (symbol.getELFType() != ELF::STT_FUNC || !name || !address || !section ||
-        *section == elf->section_end())
+  for (StringRef object : objects) {
+    auto file = expectedToOptional(object::ObjectFile::createObjectFile(
+        MemoryBufferRef(object, "kernel")));
+    auto *elf =
+        file ? dyn_cast<object::ELFObjectFileBase>(file->get()) : nullptr;
+    if (!elf || elf->getArch() != Triple::x86_64)
       continue;
-    auto bytes = expectedToOptional((*section)->getContents());
-    if (!bytes || *address + symbol.getSize() > bytes->size())
-      continue;
-    auto code = arrayRefFromStringRef(*bytes).slice(*address, symbol.getSize());
-    result[name->str()] = findHottest(disassembler.read(code, *address));
+    for (object::ELFSymbolRef symbol : elf->symbols()) {
+      auto name = expectedToOptional(symbol.getName());
+      if (auto code = codeOf(*elf, symbol); code && name)
+        result[name->str()] =
+            findHottest(disassembler.read(code->first, code->second));
+    }
   }
   return result;
 }

@@ -29,9 +29,10 @@ struct HottestLoop {
   size_t instructions = 0, arithmetic = 0; ///< The latter: of vectors.
 };
 
-/// Those of the functions in `object`, an ELF file for x86-64, by name. Empty
-/// if there is no code for that CPU in it.
-std::map<std::string, HottestLoop> findHottestLoops(llvm::StringRef object);
+/// Those of the functions in `objects`, ELF files, by name; none of what is no
+/// code for x86-64.
+std::map<std::string, HottestLoop>
+findHottestLoops(llvm::ArrayRef<llvm::StringRef> objects);
 
 } // namespace tinh::report
 

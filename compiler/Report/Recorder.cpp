@@ -263,6 +263,10 @@ void Recorder::describe() {
     return;
   findSteps();
   describeKernels();
+  forget();
+}
+
+void Recorder::forget() {
   plan = {};
   objects.clear();
 }
@@ -287,11 +291,12 @@ void Recorder::describeKernels() {
     code.strategy = graph::strategyName(kernel).str();
     code.ir = irOf(kernel);
   }
-  for (const artifact::Object &object : objects)
-    for (auto &[name, loop] :
-         findHottestLoops(StringRef(object.data(), object.size())))
-      if (auto known = kernels.find(name); known != kernels.end())
-        known->second.hottest = std::move(loop);
+  auto codes = llvm::map_to_vector(objects, [](const artifact::Object &object) {
+    return StringRef(object.data(), object.size());
+  });
+  for (auto &[name, loop] : findHottestLoops(codes))
+    if (auto known = kernels.find(name); known != kernels.end())
+      known->second.hottest = std::move(loop);
 }
 
 } // namespace tinh::report

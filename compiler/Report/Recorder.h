@@ -62,8 +62,11 @@ public:
   /// Lets those with `options` tell this recorder, which has to live as long,
   /// and takes little of their time.
   void attach(CompileOptions &options);
-  /// Describes what was kept of the last one. Its context is still there.
+  /// Describes what was kept of the last one.
   void describe();
+  /// Lets go of what was kept, before the context of the last one goes, if that
+  /// is not described.
+  void forget();
 
   // From then on:
   std::vector<Function> functions; ///< Empty unless phase fused was met.

@@ -207,6 +207,10 @@ class CompileTest(unittest.TestCase):
             f.profile(self.x, function="nothing")
         self.assertEqual(len(f.kernels.rows), report["distinct_kernels"])
 
+    def test_what_cannot_be_written_is_said(self):
+        with self.assertRaisesRegex(tinh.CompileError, "cannot be written|cannot write"):
+            tinh.compile(self.graph, memory=self.memory, output="/none/model.so")
+
     def test_ways_of_running_it(self):
         double = graph({"x": ("f32", [3])}, [("add", "xx", "y", {})], ["y"])
         found = tinh.compare(double, runs=3)

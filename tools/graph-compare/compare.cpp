@@ -21,6 +21,7 @@
 #include "tinh/engine.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Path.h"
 
 #include <chrono>
@@ -65,6 +66,7 @@ public:
     DialectRegistry registry;
     registerDialects(registry);
     MLIRContext mlir(registry);
+    auto forget = llvm::make_scope_exit([&] { recorder.forget(); });
     mlir.loadAllAvailableDialects();
     DiagnosticPrinter diagnostics(&mlir, path);
     ErasingHandler eraser(&mlir, progress);

@@ -113,28 +113,22 @@ static std::string describe(const report::HottestLoop &loop) {
          " instructions are arithmetic of vectors";
 }
 
-static Json kernelJson(const artifact::Kernel &kernel,
+static Json kernelData(const artifact::Kernel &kernel,
                        const report::Recorder &recorder) {
-  Json json = {
-      {"strategy", nullptr},
-      {"plan", kernel.plan.empty() ? Json(nullptr) : Json(kernel.plan)},
-      {"operations", kernel.operations},
-      {"bytes", kernel.bytes},
-      {"estimated_cycles", kernel.estimatedCycles},
-      {"code_bytes", nullptr},
-      {"compile_ms", nullptr},
-      {"cached", nullptr},
-      {"ir", nullptr},
-      {"assembly", nullptr}};
-  auto code = recorder.kernels.find(kernel.name);
-  if (code == recorder.kernels.end())
-    return json;
-  if (!code->second.strategy.empty())
-    json["strategy"] = code->second.strategy;
-  json["ir"] = code->second.ir;
-  if (const auto &loop = code->second.hottest)
-    json["assembly"] = {{"what", describe(*loop)}, {"text", loop->text}};
-  return json;
+  tools::KernelFacts facts{.plan = kernel.plan,
+                           .operations = kernel.operations,
+                           .bytes = kernel.bytes,
+                           .estimated_cycles = kernel.estimatedCycles};
+  if (auto code = recorder.kernels.find(kernel.name);
+      code != recorder.kernels.end()) {
+    facts.strategy = code->second.strategy;
+    facts.ir = code->second.ir;
+    if (const auto &loop = code->second.hottest) {
+      facts.loop = describe(*loop);
+      facts.assembly = loop->text;
+    }
+  }
+  return kernel_data(facts);
 }
 
 static void addCompileTimes(Json &kernels, const CompileReport &report) {
@@ -143,7 +137,7 @@ static void addCompileTimes(Json &kernels, const CompileReport &report) {
     if (known == kernels.end() || !kernel.image.empty())
       continue;
     (*known)["code_bytes"] = kernel.codeSize;
-    (*known)["compile_ms"] = kernel.milliseconds;
+    (*known)["compile_ms"] = number(kernel.milliseconds);
     (*known)["cached"] = kernel.cached;
   }
 }
@@ -151,35 +145,25 @@ static void addCompileTimes(Json &kernels, const CompileReport &report) {
 static Json stagesJson(const CompileReport &report) {
   Json stages = Json::array();
   for (const auto &[name, time] : report.milliseconds)
-    stages.push_back({{"name", name}, {"ms", time}});
+    stages.push_back({{"name", name}, {"ms", number(time)}});
   return {{"stages", std::move(stages)}};
-}
-
-static Json unlessZero(double value) {
-  return value > 0 ? Json(value) : Json(nullptr);
 }
 
 nlohmann::ordered_json compilation_data(const report::Recorder &recorder,
                                         const CompileReport &report) {
   const artifact::Contents &contents = recorder.contents;
-  Json page = {{"format", 1},
-               {"model", contents.model},
-               {"made_by", version_of("tinh")},
-               {"cpu", contents.cpu}};
-  page["machine"] = {{"ghz", nullptr},
-                     {"core_operations", unlessZero(contents.core.operations)},
-                     {"core_bytes", unlessZero(contents.core.bytes)},
-                     {"threads", nullptr}};
-  page["functions"] = Json::array();
+  Json page = page_data({.model = contents.model,
+                         .made_by = version_of("tinh"),
+                         .cpu = contents.cpu,
+                         .core_operations = contents.core.operations,
+                         .core_bytes = contents.core.bytes});
   for (const artifact::Function &function : contents.functions)
     page["functions"].push_back(function_data(
         scheduleOf(contents, function), graphOf(recorder, function.name)));
-  page["kernels"] = Json::object();
   for (const artifact::Kernel &kernel : contents.kernels)
-    page["kernels"][kernel.name] = kernelJson(kernel, recorder);
+    page["kernels"][kernel.name] = kernelData(kernel, recorder);
   addCompileTimes(page["kernels"], report);
   page["compile"] = stagesJson(report);
-  page["comparison"] = nullptr;
   return page;
 }
 
@@ -188,9 +172,11 @@ CompileResult compile_with_page(const CompileRequest &request,
   report::Recorder recorder;
   return compileModel(
       request, [&](CompileOptions &options) { recorder.attach(options); },
-      [&](const CompileReport &report) {
+      [&](const CompileResult &result) {
+        if (!result.succeeded())
+          return recorder.forget();
         recorder.describe();
-        *data = json_text(compilation_data(recorder, report));
+        *data = json_text(compilation_data(recorder, result.report));
       });
 }
 
