@@ -427,8 +427,8 @@ History Training::run() {
     display.resumed(begin, hasEnded);
   progress.epochs = options.epochs;
   progress.batches = impl.loader->size();
-  if (impl.options.graph)
-    display.compiling(options.epochs);
+  if (impl.options.graph && !impl.stopping && begin.epoch < options.epochs)
+    display.compiling(begin.epoch + 1, options.epochs);
   while (impl.loader->position().epoch < options.epochs && !impl.stopping) {
     progress.epoch = impl.loader->position().epoch;
     try {

@@ -95,8 +95,8 @@ public:
   explicit ProgressDisplay(Verbosity verbosity);
   /// Training goes on at that place, or not, since it had ended there.
   void resumed(const DataLoader::Position &position, bool hasEnded);
-  /// The first step is about to be compiled.
-  void compiling(int64_t epochs);
+  /// The first step is about to be compiled, in that epoch.
+  void compiling(int64_t epoch, int64_t epochs);
   void batch(const Progress &progress, const ScoreSums &sums);
   void epoch(const Progress &progress);
 

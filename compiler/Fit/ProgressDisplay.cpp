@@ -53,10 +53,10 @@ void ProgressDisplay::resumed(const DataLoader::Position &position,
   std::fflush(stdout);
 }
 
-void ProgressDisplay::compiling(int64_t epochs) {
+void ProgressDisplay::compiling(int64_t epoch, int64_t epochs) {
   if (verbosity != Verbosity::Bar)
     return;
-  std::printf("\r%s compiling the step\033[K", epochText(1, epochs).c_str());
+  std::printf("\r%s compiling the step\033[K", epochText(epoch, epochs).c_str());
   std::fflush(stdout);
 }
 
