@@ -162,8 +162,8 @@ class ReportTest(tool_test.ToolTest):
         wrong = self.folder / "wrong.html"
         wrong.write_text(page.read_text().replace('"functions":', '"f":'))
         for report, *parts in (
-            (other, f"'{other}' is about another artifact"),
-            (wrong, f"'{wrong}' is about another artifact"),
+            (other, f"'{other}' is not about what runs here"),
+            (wrong, f"'{wrong}' is not about what runs here"),
             (artifact, "is no report of graph-compile --report"),
             (self.folder / "none.html", "No such file or directory"),
         ):
@@ -171,6 +171,16 @@ class ReportTest(tool_test.ToolTest):
                 "graph-run", artifact, "--profile=p.html", f"--report={report}"
             )
             self.fails(done, *parts)
+
+    def test_pages_about_gpus_are_not_those_of_runs_without(self):
+        options = ("--target=cpu,cuda", "--cuda-chips=emulated")
+        artifact, page, _ = self.compile_with_page(two_layer(), *options)
+        run = ("graph-run", artifact, "--profile=p.html", "--inputs=zeros")
+        run += ("--runs=1", "--device=cpu")
+        self.fails(self.run_tool(*run, f"--report={page}"), "a GPU where there is none")
+        done = self.run_tool(*run)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.check(data_of(self.folder / "p.html"))
 
     def test_comparisons(self):
         path, page = self.folder / "model.json", self.folder / "compared.html"
@@ -191,6 +201,8 @@ class ReportTest(tool_test.ToolTest):
         done = self.run_tool("graph-compile", path, "-o", "a.so", "--report=a.txt")
         self.assertEqual(done.returncode, 2)
         self.assertIn("expected text, or FILE.html, not a.txt", done.stderr)
+        done = self.run_tool("graph-compile", path, "-o", "a.html", "--report=a.html")
+        self.fails(done, "the page would be written over the output 'a.html'")
         done = self.run_tool("graph-compile", path, "-o", "a.so", "--report=no/a.html")
         self.fails(done, "--report: cannot write 'no/a.html': No such file")
 

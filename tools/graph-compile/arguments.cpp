@@ -307,6 +307,17 @@ bool checkPlans(Arguments &arguments, Phase from, Phase to) {
   return false;
 }
 
+/// Whether the page that --report asks for is a file of its own.
+bool checkPage(const Arguments &arguments) {
+  if (isModelItself(arguments.model, arguments.report))
+    return false;
+  if (arguments.report != arguments.output)
+    return true;
+  llvm::errs() << "error: --report: the page would be written over the output '"
+               << arguments.output << "'; call one of them otherwise\n";
+  return false;
+}
+
 /// Whether --quantize comes with what it is for.
 bool checkQuantize(const Arguments &arguments, Phase from, Phase to) {
   if (arguments.quantize.empty())
@@ -404,7 +415,8 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
       !checkLoadWeights(arguments, job.from) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;
-  if (isModelItself(arguments.model, arguments.output))
+  if (isModelItself(arguments.model, arguments.output) ||
+      (is_page(arguments.report) && !checkPage(arguments)))
     return exit_wrong_input;
   if (arguments.train && !arguments.quantize.empty() &&
       llvm::sys::fs::equivalent(arguments.model,

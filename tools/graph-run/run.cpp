@@ -198,6 +198,9 @@ static Timings measure(const RunOptions &options, const Module &module,
     Context context(module, wanted);
     if (!options.load_state.empty())
       context.load_state(options.load_state);
+    std::optional<ProfilePage> page;
+    if (is_page(options.profile))
+      page.emplace(options.report, module, context);
     Runner runner(context, function, inputs, slots);
     std::vector<double> times = options.profile.empty()
                                     ? runner.run(options.warmup + options.runs)
@@ -205,11 +208,10 @@ static Timings measure(const RunOptions &options, const Module &module,
     if (!options.profile.empty())
       timings.profile =
           make_profile(module, context, function, measure_clock());
-    if (is_page(options.profile))
-      write_profile_page({options.profile, options.report}, module, context,
-                         function, *timings.profile);
     if (!options.save_state.empty())
       context.save_state(options.save_state);
+    if (page)
+      page->write(options.profile, context, function, *timings.profile);
     timings.model = module.info().model;
     timings.threads = context.info().threads;
     timings.first_ms = times.front();

@@ -12,9 +12,61 @@
 #include "function_data.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 
 namespace tinh::tools {
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+Json number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return std::strtod(text, nullptr);
+}
+
+Json unless_zero(double value) {
+  return value > 0 ? number(value) : Json(nullptr);
+}
+
+static Json unless_empty(const std::string &text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json page_data(const PageFacts &facts) {
+  Json machine = {{"ghz", nullptr},
+                  {"core_operations", unless_zero(facts.core_operations)},
+                  {"core_bytes", unless_zero(facts.core_bytes)},
+                  {"threads", nullptr}};
+  return {{"format", 1},
+          {"model", facts.model},
+          {"made_by", facts.made_by},
+          {"cpu", facts.cpu},
+          {"machine", std::move(machine)},
+          {"functions", Json::array()},
+          {"kernels", Json::object()},
+          {"compile", nullptr},
+          {"comparison", nullptr}};
+}
+
+Json kernel_data(const KernelFacts &facts) {
+  Json assembly = nullptr;
+  if (!facts.assembly.empty())
+    assembly = {{"what", facts.loop}, {"text", facts.assembly}};
+  return {{"strategy", unless_empty(facts.strategy)},
+          {"plan", unless_empty(facts.plan)},
+          {"operations", facts.operations},
+          {"bytes", facts.bytes},
+          {"estimated_cycles", unless_zero(facts.estimated_cycles)},
+          {"code_bytes", nullptr},
+          {"compile_ms", nullptr},
+          {"cached", nullptr},
+          {"ir", unless_empty(facts.ir)},
+          {"assembly", std::move(assembly)}};
+}
 
 //===----------------------------------------------------------------------===//
 // Blocks

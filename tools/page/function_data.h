@@ -24,6 +24,32 @@ namespace tinh::tools {
 
 using Json = nlohmann::ordered_json;
 
+/// To five digits: nobody measures more, and a page has many.
+Json number(double value);
+
+/// The same, or null of 0.
+Json unless_zero(double value);
+
+/// What a page is about. Numbers that are 0 and texts that are empty are not
+/// known.
+struct PageFacts {
+  std::string model, made_by, cpu;
+  double core_operations = 0, core_bytes = 0; ///< A cycle, at best.
+};
+
+/// A page without functions and kernels.
+Json page_data(const PageFacts &facts);
+
+struct KernelFacts {
+  std::string strategy, plan;
+  uint64_t operations = 0, bytes = 0;
+  double estimated_cycles = 0;
+  std::string ir;
+  std::string loop, assembly; ///< What it is, and the instructions.
+};
+
+Json kernel_data(const KernelFacts &facts);
+
 /// An op before fusion.
 struct GraphOp {
   std::string kind;               ///< "conv".

@@ -12,6 +12,7 @@
 #include "page.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -51,12 +52,14 @@ std::string make_page(const std::string &json) {
 
 bool write_page(const std::string &path, const nlohmann::ordered_json &data,
                 std::string *message) {
-  std::ofstream file(path, std::ios::binary);
+  std::string beside = path + ".tmp";
+  std::ofstream file(beside, std::ios::binary);
   file << make_page(json_text(data));
   file.close();
-  if (file)
+  if (file && std::rename(beside.c_str(), path.c_str()) == 0)
     return true;
   *message = "cannot write '" + path + "': " + std::strerror(errno);
+  std::remove(beside.c_str());
   return false;
 }
 
@@ -76,7 +79,7 @@ bool read_page(const std::string &path, nlohmann::ordered_json *data,
     begin += kDataBegin.size();
     *data = nlohmann::ordered_json::parse(text.substr(begin, end - begin),
                                           nullptr, /*allow_exceptions=*/false);
-    if (data->is_object() && data->contains("format"))
+    if (data->is_object() && data->value("format", 0) == 1)
       return true;
   }
   *message = "'" + path + "' is no report of graph-compile --report";

@@ -26,7 +26,8 @@ std::string json_text(const nlohmann::ordered_json &data);
 /// stay text.
 std::string make_page(const std::string &json);
 
-/// Writes it to `path`. False, and why, if that cannot be done.
+/// Writes it to `path`, whole or not at all. False, and why, if that cannot be
+/// done.
 bool write_page(const std::string &path, const nlohmann::ordered_json &data,
                 std::string *message);
 

@@ -8,22 +8,28 @@
 #ifndef TINH_TOOLS_PROFILE_PAGE_H
 #define TINH_TOOLS_PROFILE_PAGE_H
 
-#include "profile.h"
+#include "run_data.h"
+
+#include <string>
 
 namespace tinh::tools {
 
-struct ProfilePage {
-  std::string path;
-  /// The page that graph-compile has written of the artifact, whose data is to
-  /// be there, too; or nothing.
-  std::string report;
-};
+/// The page of a function's profile.
+class ProfilePage {
+public:
+  /// Of what `context` runs. `report` is the page that graph-compile has
+  /// written of the artifact, whose data is to be there, too; or nothing.
+  /// Throws a UserError if it is about something else.
+  ProfilePage(const std::string &report, const Module &module,
+              const Context &context);
 
-/// Writes the profile of a function of `module`, run in `context`. Throws a
-/// UserError.
-void write_profile_page(const ProfilePage &page, const Module &module,
-                        const Context &context, uint32_t function,
-                        const FunctionProfile &profile);
+  /// Writes it to `path`. Throws a UserError.
+  void write(const std::string &path, const Context &context, uint32_t function,
+             const FunctionProfile &profile);
+
+private:
+  Json data;
+};
 
 } // namespace tinh::tools
 

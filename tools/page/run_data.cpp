@@ -12,37 +12,11 @@
 #include "run_data.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 namespace tinh::tools {
 
-/// To five digits: nobody measures more, and a page has many.
-static Json number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.5g", value);
-  return std::strtod(text, nullptr);
-}
-
 static Json json_of(std::optional<double> value) {
   return value ? number(*value) : Json(nullptr);
-}
-
-static Json unless_zero(double value) {
-  return value > 0 ? number(value) : Json(nullptr);
-}
-
-static Json kernel_json(const tinh_kernel_desc_t &kernel) {
-  return {{"strategy", nullptr},
-          {"plan", kernel.plan ? Json(kernel.plan) : Json(nullptr)},
-          {"operations", kernel.operations},
-          {"bytes", kernel.bytes},
-          {"estimated_cycles", unless_zero(kernel.estimated_cycles)},
-          {"code_bytes", nullptr},
-          {"compile_ms", nullptr},
-          {"cached", nullptr},
-          {"ir", nullptr},
-          {"assembly", nullptr}};
 }
 
 Json artifact_data(const Module &module, bool on_cuda) {
@@ -51,26 +25,43 @@ Json artifact_data(const Module &module, bool on_cuda) {
   if (!on_cuda && artifact->without_gpu)
     artifact = artifact->without_gpu;
   tinh_module_info_t info = module.info();
-  Json page = {{"format", 1},
-               {"model", info.model},
-               {"made_by", artifact->producer},
-               {"cpu", info.cpu}};
-  page["machine"] = {
-      {"ghz", nullptr},
-      {"core_operations", unless_zero(artifact->core.operations)},
-      {"core_bytes", unless_zero(artifact->core.bytes)},
-      {"threads", nullptr}};
-  page["functions"] = Json::array();
+  Json page = page_data({.model = info.model,
+                         .made_by = artifact->producer,
+                         .cpu = info.cpu,
+                         .core_operations = artifact->core.operations,
+                         .core_bytes = artifact->core.bytes});
   for (uint32_t i = 0; i < artifact->num_functions; ++i)
     page["functions"].push_back(
         function_data(schedule_of(*artifact, artifact->functions[i]), {}));
-  page["kernels"] = Json::object();
-  for (uint32_t i = 0; i < artifact->num_kernels; ++i)
-    page["kernels"][artifact->kernels[i].name] =
-        kernel_json(artifact->kernels[i]);
-  page["compile"] = nullptr;
-  page["comparison"] = nullptr;
+  for (uint32_t i = 0; i < artifact->num_kernels; ++i) {
+    const tinh_kernel_desc_t &kernel = artifact->kernels[i];
+    page["kernels"][kernel.name] =
+        kernel_data({.plan = kernel.plan ? kernel.plan : "",
+                     .operations = kernel.operations,
+                     .bytes = kernel.bytes,
+                     .estimated_cycles = kernel.estimated_cycles});
+  }
   return page;
+}
+
+/// By function the kinds and kernels of its steps.
+static Json outline_of(const Json &page) {
+  Json outline = Json::object();
+  for (const Json &function : page.at("functions")) {
+    Json &steps = outline[function.at("name").get<std::string>()];
+    for (const Json &step : function.at("steps"))
+      steps.push_back({step.at("kind"), step.at("kernel")});
+  }
+  return outline;
+}
+
+bool is_about(const Json &page, const Json &artifact) {
+  try {
+    return page.at("model") == artifact.at("model") &&
+           outline_of(page) == outline_of(artifact);
+  } catch (const Json::exception &) { // It was written by another hand.
+    return false;
+  }
 }
 
 static Json step_json(const StepProfile &step) {
@@ -121,10 +112,8 @@ static Json timeline_json(const FunctionProfile &profile,
 
 void add_profile(Json &page, uint32_t index, const FunctionProfile &profile,
                  const Context &context) {
-  page["machine"] = {{"ghz", unless_zero(profile.clock)},
-                     {"core_operations", unless_zero(profile.core_operations)},
-                     {"core_bytes", unless_zero(profile.core_bytes)},
-                     {"threads", profile.threads}};
+  page["machine"]["ghz"] = unless_zero(profile.clock);
+  page["machine"]["threads"] = profile.threads;
   Json &function = page["functions"][index];
   function["profile"] = profile_json(profile);
   function["timeline"] = timeline_json(profile, context, index);

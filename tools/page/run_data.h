@@ -19,6 +19,9 @@ namespace tinh::tools {
 /// runs where there is a GPU, if the artifact can do without.
 Json artifact_data(const Module &module, bool on_cuda);
 
+/// Whether `page` is about the same steps as `artifact`, artifact_data.
+bool is_about(const Json &page, const Json &artifact);
+
 /// Adds what has been measured of function `index`.
 void add_profile(Json &page, uint32_t index, const FunctionProfile &profile,
                  const Context &context);

@@ -27,9 +27,11 @@ std::string profile_data(nb::capsule engine, const std::string &function,
     const Module &module = measured->module();
     const Context &context = measured->context();
     uint32_t index = module.find_function(function);
-    tools::Json page =
-        report ? tools::Json::parse(*report)
-               : tools::artifact_data(module, context.info().uses_cuda);
+    tools::Json page = tools::artifact_data(module, context.info().uses_cuda);
+    if (report)
+      if (auto known = tools::Json::parse(*report);
+          tools::is_about(known, page))
+        page = std::move(known);
     tools::add_profile(
         page, index,
         tools::make_profile(module, context, index, tools::measure_clock()),
