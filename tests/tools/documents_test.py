@@ -157,14 +157,29 @@ class DocumentsTest(tool_test.ToolTest):
     def test_fish_completes(self):
         self.require("fish")
         script = self.write("graph-run", "fish")
-        done = subprocess.run(
-            ["fish", "-c", f"source {script}; complete -C 'graph-run --completion '"],
-            env=dict(self.environment, HOME=str(self.root)),
-            text=True,
-            capture_output=True,
-        )
-        words = [line.split("\t")[0] for line in done.stdout.splitlines()]
-        self.assertEqual(sorted(words), ["bash", "fish", "zsh"], done.stderr)
+        files = self.root / "files"
+        (files / "folder").mkdir(parents=True)
+        (files / "x.npz").touch()
+        for line, expected in (
+            ("--completion ", ["bash", "fish", "zsh"]),
+            ("--inputs ", ["random", "zeros", "x.npz", "folder/"]),
+            ("--inputs=x", ["--inputs=x.npz"]),
+            ("--profile=s", ["--profile=steps"]),
+            ("--profile=f", ["--profile=folder/"]),
+            ("--output-dir=", ["--output-dir=folder/"]),
+            ("--output-dir ", ["folder/"]),
+            ("--trace ", ["folder/", "x.npz"]),
+        ):
+            with self.subTest(line):
+                done = subprocess.run(
+                    ["fish", "-c", f"source {script}; complete -C 'graph-run {line}'"],
+                    cwd=files,
+                    env=dict(self.environment, HOME=str(self.root)),
+                    text=True,
+                    capture_output=True,
+                )
+                words = [line.split("\t")[0] for line in done.stdout.splitlines()]
+                self.assertEqual(words, expected, done.stderr)
 
     def test_another_shell(self):
         done = self.run_tool("graph-run", "--completion", "ksh")

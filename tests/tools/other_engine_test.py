@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import pty
+import signal
 import sys
 
 import tool_test
@@ -26,6 +27,7 @@ HAS_ENGINE = all(
 # what comes after it.
 SCRIPT = """#!{python}
 import json, os, signal, sys
+sys.stdout.reconfigure(errors="surrogateescape")
 answers = {answers!r}
 for answer in answers:
     sys.stdin.readline()
@@ -43,10 +45,10 @@ class OtherEngineTest(tool_test.ToolTest):
         done = self.run_tool("graph-compile", self.write_model(), "-o", self.model)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def compare(self, *arguments, model=None):
+    def compare(self, *arguments, model=None, **options):
         return self.run_tool(
             "graph-compare", model or self.model, "--with=onnxruntime", "--runs=3",
-            *arguments,
+            *arguments, **options,
         )
 
     def play(self, *answers, last=""):
@@ -154,11 +156,69 @@ class OtherEngineTest(tool_test.ToolTest):
             self.compare(self.play(BEGUN, '{"milliseconds": 1}', last=kill)),
             "has ended before it answered, by a signal: Segmentation fault",
         )
-        self.fails(
-            self.compare(self.play("gibberish")),
-            "expected an answer of Python's, found: gibberish",
-        )
         self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_it_says_something_else(self):
+        timed = '{"milliseconds": 1}'
+        for *before, answer in (
+            ["gibberish"],
+            ["[]"],
+            ["{}"],
+            ['{"version":1}'],
+            ['{"error":5}'],
+            [BEGUN, "{}"],
+            [BEGUN, '{"milliseconds":"1"}'],
+            [BEGUN, timed, '{"milliseconds":null}'],
+            [BEGUN, timed, '{"milliseconds":true}'],
+            [BEGUN, timed, "\udcff"],
+        ):
+            with self.subTest(before=before, answer=answer):
+                self.fails(
+                    self.compare(self.play(*before, answer)),
+                    "error: --with=onnxruntime: expected an answer of Python's,"
+                    f" found: {answer}\n".replace("\udcff", "\ufffd"),
+                )
+        self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_it_closes_its_output_and_goes_on(self):
+        """It is ended, with a message, and not waited for."""
+        going_on = "sys.stdin.readline(); os.close(0); os.close(1); signal.pause()"
+        for answers in ([], [BEGUN]):
+            self.fails(
+                self.compare(self.play(*answers, last=going_on)),
+                "has closed its output before it answered; --python",
+            )
+
+    def test_nobody_knows_how_it_ended(self):
+        """Where SIGCHLD is ignored, there are no exit codes."""
+        done = self.compare(
+            self.play(last="sys.exit(7)"),
+            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        )
+        self.fails(done, "has ended before it answered; --python")
+
+    def test_paths_that_are_no_text(self):
+        model = self.folder / os.fsdecode(b"\xff.onnx")
+        model.write_bytes(self.model.read_bytes())
+        self.fails(
+            self.compare(self.play(BEGUN), model=model),
+            "ONNX Runtime reads no file whose path is not UTF-8, such as '",
+        )
+        # Arrays go through files, which may lie anywhere.
+        temporary = self.root / os.fsdecode(b"\xff")
+        temporary.mkdir()
+        self.environment["TMPDIR"] = str(temporary)
+        done = self.compare(self.need_engine())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_paths_that_are_no_ascii(self):
+        python = self.need_engine()
+        model = self.folder / "mô hình.onnx"
+        model.write_bytes(self.model.read_bytes())
+        for locale in ("C.UTF-8", "POSIX"):
+            self.environment["LC_ALL"] = locale
+            done = self.compare(python, model=model)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_options_that_need_it(self):
         done = self.run_tool("graph-compare", self.model, "--python=x")

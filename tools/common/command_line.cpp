@@ -128,7 +128,8 @@ CLI::Validator page_or(const std::vector<std::string> &names) {
     std::string expected;
     for (const std::string &name : names)
       expected += name + ", ";
-    return "expected " + expected + "or FILE.html, not " + text;
+    return "expected " + expected + (names.empty() ? "" : "or ") +
+           "FILE.html, not " + text;
   };
   return {check, "", "page"};
 }

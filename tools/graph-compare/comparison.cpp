@@ -136,7 +136,8 @@ void printJson(const Comparison &c) {
   json["max_rel_difference"] = c.difference.relative;
   json["max_abs_error"] = errorNumber(c, &Difference::absolute);
   json["max_rel_error"] = errorNumber(c, &Difference::relative);
-  llvm::outs() << json.dump(2) << "\n";
+  auto replace = nlohmann::ordered_json::error_handler_t::replace;
+  llvm::outs() << json.dump(2, ' ', false, replace) << "\n";
 }
 
 } // namespace tinh::tools

@@ -1,5 +1,4 @@
-//===- compile_progress.cpp - What compiles says what it is doing *- C++
-//-*-===//
+//===- compile_progress.cpp - Says what a compilation is doing --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

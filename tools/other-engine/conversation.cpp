@@ -10,11 +10,13 @@
 #include "inputs.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 extern char **environ;
@@ -61,24 +63,47 @@ void Conversation::stop() {
   if (process < 0)
     return;
   ::kill(process, SIGKILL);
-  ::waitpid(process, nullptr, 0);
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/// Waits a second for a process to end. Gives what waitpid does: 0 if it goes
+/// on, and -1 if nobody knows, as where SIGCHLD is ignored.
+static pid_t waitASecond(pid_t process, int &status) {
+  pid_t found = 0;
+  for (int wait = 0; wait < 100 && found == 0; ++wait) {
+    if (wait > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    found = ::waitpid(process, &status, WNOHANG);
+  }
+  return found;
+}
+
+/// What became of a process that answers no more.
+std::string Conversation::howItEnded() {
+  int status = 0;
+  pid_t found = waitASecond(process, status);
+  if (found == 0)
+    return "has closed its output before it answered"; // stop() ends it.
+  process = -1;
+  std::string text = "has ended before it answered";
+  if (found < 0)
+    return text;
+  if (WIFSIGNALED(status))
+    return text + ", by a signal: " + strsignal(WTERMSIG(status));
+  return text + ", with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
 void Conversation::reportEnd() {
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  process = -1;
-  throw UserError(
-      "'" + command[0] + "' has ended before it answered, " +
-      (WIFSIGNALED(status)
-           ? std::string("by a signal: ") + strsignal(WTERMSIG(status))
-           : "with exit code " + std::to_string(WEXITSTATUS(status))));
+  throw UserError("'" + command[0] + "' " + howItEnded());
 }
 
 void Conversation::say(const std::string &bytes) {
   for (size_t sent = 0; sent < bytes.size();) {
     ssize_t size = ::send(socket, bytes.data() + sent, bytes.size() - sent,
                           MSG_NOSIGNAL); // Rather an error than SIGPIPE.
+    if (size < 0 && errno == EINTR)
+      continue;
     if (size < 0)
       reportEnd();
     sent += static_cast<size_t>(size);
@@ -91,6 +116,8 @@ std::string Conversation::ask(const std::string &line) {
   while ((end = rest.find('\n')) == std::string::npos) {
     char buffer[4096];
     ssize_t size = ::recv(socket, buffer, sizeof buffer, 0);
+    if (size < 0 && errno == EINTR)
+      continue;
     if (size <= 0)
       reportEnd();
     rest.append(buffer, static_cast<size_t>(size));

@@ -30,6 +30,7 @@ public:
 private:
   void say(const std::string &bytes);
   [[noreturn]] void reportEnd();
+  std::string howItEnded();
   void stop();
 
   std::vector<std::string> command;

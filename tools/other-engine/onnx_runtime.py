@@ -8,11 +8,12 @@ is a request in JSON, of one member, and gets a line of JSON on the standard
 output:
 
   {"begin": {}}                       {"version": TEXT}
-  {"load": {"model": FILE, "threads": N, "inputs": {NAME: FILE.npy}}}
+  {"load": {"model": FILE, "threads": N, "inputs": {NAME: PATH}}}
                                       {"milliseconds": NUMBER}
   {"run": {}}                         {"milliseconds": NUMBER}
-  {"save": {"files": [FILE.npy]}}     {}
+  {"save": {"files": [PATH]}}         {}
 
+A PATH, of an .npy file, is an array of its bytes, which need not be text.
 {"error": TEXT} in place of an answer is the last one.
 """
 
@@ -40,6 +41,10 @@ def import_modules():
     return numpy, onnxruntime
 
 
+def path_of(numbers):
+    return os.fsdecode(bytes(numbers))
+
+
 class Runner:
     def begin(self):
         self.numpy, self.onnxruntime = import_modules()
@@ -57,7 +62,7 @@ class Runner:
         # Bound once: what is timed is the model, not copies of arrays.
         self.binding = self.session.io_binding()
         for name, file in inputs.items():
-            self.binding.bind_cpu_input(name, self.numpy.load(file))
+            self.binding.bind_cpu_input(name, self.numpy.load(path_of(file)))
         for output in self.session.get_outputs():
             self.binding.bind_output(output.name)
         return {"milliseconds": milliseconds}
@@ -72,7 +77,7 @@ class Runner:
         if len(arrays) != len(files):
             raise Refused(f"it has {len(arrays)} outputs, not {len(files)}")
         for path, array in zip(files, arrays):
-            with open(path, "wb") as file:
+            with open(path_of(path), "wb") as file:
                 self.numpy.save(file, self.numpy.ascontiguousarray(array))
         return {}
 
@@ -87,7 +92,8 @@ def main():
         try:
             answer = getattr(runner, request)(**arguments)
         except Exception as error:  # Whatever a model makes ONNX Runtime raise.
-            answer = {"error": str(error)}
+            # A path in it need not be text.
+            answer = {"error": str(error).encode(errors="replace").decode()}
         print(json.dumps(answer), file=answers, flush=True)
 
 

@@ -11,6 +11,7 @@
 #include "onnx_runtime.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,10 @@ static std::vector<std::string> command(const std::string &python,
   if (!llvm::StringRef(model).ends_with(".onnx"))
     throw failure("ONNX Runtime reads .onnx files, not '" + model +
                   "': graph-compile writes one with -o NAME.onnx");
+  if (!llvm::json::isUTF8(model))
+    throw failure("ONNX Runtime reads no file whose path is not UTF-8, such "
+                  "as '" +
+                  model + "'");
   return {python, "-c", kOnnxRuntimeProgram};
 }
 
@@ -42,22 +47,41 @@ template <typename Work> static auto explained(Work work) {
   }
 }
 
+static UserError noAnswer(const std::string &found) {
+  return failure("expected an answer of Python's, found: " + found);
+}
+
+/// A member of an answer, which has it if the program is the right one.
+template <typename T> static T member(const json &answer, const char *name) {
+  try {
+    return answer.at(name).get<T>();
+  } catch (const json::exception &) {
+    throw noAnswer(answer.dump());
+  }
+}
+
+/// A path as a request has it: bytes, which need not be UTF-8.
+static json bytesOf(const std::string &path) {
+  return std::vector<uint8_t>(path.begin(), path.end());
+}
+
 OtherEngine::OtherEngine(const std::string &python, const std::string &model,
                          uint32_t threads)
     : process(explained(
           [words = command(python, model)] { return Conversation(words); })),
       model(model), threads(threads) {
-  itsVersion = ask("begin", json::object())["version"];
+  itsVersion = member<std::string>(ask("begin", json::object()), "version");
 }
 
 json OtherEngine::ask(const char *request, json arguments) {
-  std::string line = json{{request, std::move(arguments)}}.dump();
+  std::string line = json{{request, std::move(arguments)}}.dump(
+      -1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
   std::string text = explained([&] { return process.ask(line); });
   json answer = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!answer.is_object())
-    throw failure("expected an answer of Python's, found: " + text);
+    throw noAnswer(text);
   if (answer.contains("error"))
-    throw failure(answer["error"]);
+    throw failure(member<std::string>(answer, "error"));
   return answer;
 }
 
@@ -74,13 +98,16 @@ void OtherEngine::addInput(const tinh_tensor_info_t &info,
 double OtherEngine::load() {
   json inputs = json::object();
   for (size_t i = 0; i < names.size(); ++i)
-    inputs[names[i]] = files[i].name;
-  return ask("load", {{"model", model},
-                      {"threads", threads},
-                      {"inputs", std::move(inputs)}})["milliseconds"];
+    inputs[names[i]] = bytesOf(files[i].name);
+  json answer = ask(
+      "load",
+      {{"model", model}, {"threads", threads}, {"inputs", std::move(inputs)}});
+  return member<double>(answer, "milliseconds");
 }
 
-double OtherEngine::run() { return ask("run", json::object())["milliseconds"]; }
+double OtherEngine::run() {
+  return member<double>(ask("run", json::object()), "milliseconds");
+}
 
 /// Reads an output, which must be of the type that the compiled model has.
 static void readOutput(const std::string &path, const tinh_tensor_info_t &info,
@@ -105,7 +132,7 @@ void OtherEngine::readOutputs(const std::vector<tinh_tensor_info_t> &infos,
   std::deque<ScratchFile> outputs;
   json paths = json::array();
   for (size_t i = 0; i < infos.size(); ++i)
-    paths.push_back(outputs.emplace_back("tinh-compare").name);
+    paths.push_back(bytesOf(outputs.emplace_back("tinh-compare").name));
   ask("save", {{"files", std::move(paths)}});
   for (size_t i = 0; i < infos.size(); ++i)
     readOutput(outputs[i].name, infos[i], buffers[i]);

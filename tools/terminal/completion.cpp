@@ -206,24 +206,27 @@ std::string zsh(const std::vector<ListedOption> &options,
 // fish
 //===----------------------------------------------------------------------===//
 
+/// A function of fish's that lists what the word may become, without the option
+/// that the word may begin with: "--report=FILE".
+std::string fish_list(const std::string &function, const std::string &ending) {
+  return "(" + function +
+         " (commandline -ct | string replace -r \"^--[^=]*=\" \"\")" + ending +
+         ")";
+}
+
 /// Options of `complete` for a value.
 std::string fish_value(const ListedOption &option) {
   bool needs_value = !option.is_argument && option.value == Value::needed;
   std::string text = needs_value ? " -r" : "";
-  if (!option.endings.empty()) {
-    std::string files;
-    for (const std::string &ending : option.endings)
-      files +=
-          (files.empty() ? "" : "; ") + ("__fish_complete_suffix " + ending);
-    return text + " -f -k -a '(" + files + ")'";
-  }
-  if (option.takes_files)
-    return text + " -F";
-  if (option.takes_folders)
-    return text + " -f -a '(__fish_complete_directories)'";
-  return text + " -f" +
-         (option.choices.empty() ? ""
-                                 : " -a '" + joined(option.choices, " ") + "'");
+  text += option.takes_files && option.endings.empty() ? " -F" : " -f";
+  if (!option.endings.empty())
+    text += " -k"; // In this order: other files come last.
+  Texts words = option.choices;
+  for (const std::string &ending : option.endings)
+    words.push_back(fish_list("__fish_complete_suffix", " " + ending));
+  if (option.takes_folders && !option.takes_files)
+    words.push_back(fish_list("__fish_complete_directories", ""));
+  return words.empty() ? text : text + " -a '" + joined(words, " ") + "'";
 }
 
 std::string fish_names(const ListedOption &option) {

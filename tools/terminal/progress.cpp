@@ -17,8 +17,6 @@ namespace tinh::tools {
 namespace {
 
 constexpr std::chrono::milliseconds kBetween{200};
-/// So long a message that was printed stands alone.
-constexpr std::chrono::seconds kAfterMessage{1};
 constexpr char kErase[] = "\r\x1b[K";
 
 /// Whether lines can be rewritten there.
@@ -36,9 +34,10 @@ size_t width_of(int stream) {
 
 } // namespace
 
-Progress::Progress(int stream, Clock::duration delay)
+Progress::Progress(int stream, Clock::duration delay,
+                   Clock::duration after_message)
     : stream(stream), is_shown(is_terminal(stream)),
-      next(Clock::now() + delay) {
+      after_message(after_message), next(Clock::now() + delay) {
   if (is_shown)
     drawer = std::thread([this] { keep_drawing(); });
 }
@@ -84,7 +83,7 @@ void Progress::erase() {
   if (!drawn.empty())
     write(kErase);
   drawn.clear();
-  next = std::max(next, Clock::now() + kAfterMessage);
+  next = std::max(next, Clock::now() + after_message);
 }
 
 std::string Progress::text() const {

@@ -29,7 +29,8 @@ public:
   using Clock = std::chrono::steady_clock;
 
   explicit Progress(int stream = STDERR_FILENO,
-                    Clock::duration delay = std::chrono::seconds(2));
+                    Clock::duration delay = std::chrono::seconds(2),
+                    Clock::duration after_message = std::chrono::seconds(1));
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
@@ -40,8 +41,8 @@ public:
   void show(std::string_view what, uint64_t done, uint64_t total);
   /// "tuning 14 of 60 s", counting from now.
   void show_seconds(std::string_view what, double total);
-  /// Erases the line before something else is printed, and gives that a second
-  /// before it comes back.
+  /// Erases the line before something else is printed, which stands alone for
+  /// `after_message` before the line comes back.
   void erase();
 
 private:
@@ -54,7 +55,8 @@ private:
 
   const int stream;
   const bool is_shown; ///< Whether it is a terminal.
-  std::mutex mutex;    ///< Of all that follows.
+  const Clock::duration after_message;
+  std::mutex mutex; ///< Of all that follows.
   std::condition_variable ends;
   bool ended = false;
   Clock::time_point next;  ///< When the line is drawn again.
