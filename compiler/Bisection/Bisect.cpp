@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Bisection/Bisection.h"
 #include "compiler/Bisection/Reproduce.h"
+#include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Transforms/Passes.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -54,6 +55,10 @@ private:
   FailureOr<Run> runOne(OwningOpRef<ModuleOp> module, bool eagerly);
   std::vector<ValueReport> compareResults(const Run &run);
   ValueReport compare(Value value, const reference::Tensor &found) const;
+  Tolerance toleranceOf(Value value) const {
+    return options.tolerance ? Tolerance{*options.tolerance}
+                             : tolerances.of(value);
+  }
 
   SmallVector<Value> liveAfter(size_t count);
   FailureOr<Cut> cutAt(ArrayRef<Value> values, bool eagerly);
@@ -118,12 +123,11 @@ std::vector<ValueReport> Bisector::compareResults(const Run &run) {
         function.getResultAttrOfType<StringAttr>(i, graph::names::kVariable);
     auto name =
         function.getResultAttrOfType<StringAttr>(i, graph::names::kName);
-    reports.push_back(
-        {variable ? variable.str() : name.str(), "", found.type,
-         reference::largestDifference(found, expected[i]),
-         options.tolerance.value_or(tolerances.of(end->getOperand(i))),
-         llvm::any_of(expected[i].floats,
-                      [](double x) { return std::isnan(x); })});
+    reports.push_back({variable ? variable.str() : name.str(), "", found.type,
+                       reference::largestDifference(found, expected[i]),
+                       toleranceOf(end->getOperand(i)),
+                       llvm::any_of(expected[i].floats,
+                                    [](double x) { return std::isnan(x); })});
   }
   return reports;
 }
@@ -140,26 +144,31 @@ LogicalResult Bisector::runWhole() {
   return success();
 }
 
-/// The eager mode does not take each model; that is said, and no failure.
+/// The eager mode does not take each model; that is said, and no failure,
+/// unless it is a defect.
 LogicalResult Bisector::runWholeEager() {
   say("all of it, op by op");
-  ScopedDiagnosticHandler note(function.getContext(),
-                               [&](Diagnostic &diagnostic) {
-                                 if (report.eager.failure.empty())
-                                   report.eager.failure = diagnostic.str();
-                                 return success();
-                               });
+  bool internal = false;
+  ScopedDiagnosticHandler note(
+      function.getContext(), [&](Diagnostic &diagnostic) {
+        std::string text = diagnostic.str();
+        internal |= StringRef(text).starts_with(kInternalError);
+        if (report.eager.failure.empty())
+          report.eager.failure = std::move(text);
+        return failure(internal); // Others report it then.
+      });
   auto results =
       llvm::to_vector(function.front().getTerminator()->getOperands());
   auto run = runOne(endAt(function, results), /*eagerly=*/true);
   if (succeeded(run))
     report.eager.results = compareResults(*run);
-  return success();
+  return failure(internal);
 }
 
 /// Runs the one function of a module.
 FailureOr<Run> Bisector::runOne(OwningOpRef<ModuleOp> module, bool eagerly) {
-  RunOptions run{options.compile, options.threads};
+  CompileOptions compile = optionsOfPart(*module, options.compile);
+  RunOptions run{compile, options.threads};
   auto only = *module->getOps<func::FuncOp>().begin();
   if (!eagerly)
     return runCompiled(*module, subject.phase, only.getName().str(), data, run);
@@ -193,7 +202,7 @@ ValueReport Bisector::compare(Value value,
       op->getName().stripDialect().str(),
       found.type,
       reference::largestDifference(found, values.find(value)->second.tensor()),
-      options.tolerance.value_or(tolerances.of(value)),
+      toleranceOf(value),
       /*hasNaNs=*/false};
 }
 

@@ -49,11 +49,11 @@ struct ValueReport {
   std::string name, op; ///< Of a result: its name and "".
   mlir::RankedTensorType type;
   reference::Difference difference;
-  double tolerance = 0;
+  Tolerance tolerance;
   bool hasNaNs = false; ///< Of a result: in the reference, too.
 
-  double error() const { return partOf(difference); }
-  bool parts() const { return error() > tolerance; }
+  double error() const { return tolerance.errorOf(difference); }
+  bool parts() const { return error() > tolerance.limit; }
 };
 
 /// A way of running the function, and what it gives.

@@ -31,10 +31,9 @@ class WrongResult {
 public:
   WrongResult(const Culprit &culprit, const CompileOptions &compile,
               uint32_t threads)
-      : eagerly(culprit.isEager),
-        threshold(
-            std::max(culprit.alone.tolerance, culprit.alone.error() / 10)),
-        run{compile, threads}, files(compile.phases.modelDirectory) {}
+      : eagerly(culprit.isEager), tolerance(culprit.alone.tolerance),
+        threshold(culprit.alone.error() / 10), compile(compile),
+        threads(threads), files(compile.phases.modelDirectory) {}
 
   /// A candidate that cannot be compiled is none.
   bool isIn(ModuleOp candidate, const Data &data) {
@@ -43,6 +42,8 @@ public:
     auto main = candidate.lookupSymbol<func::FuncOp>(graph::names::kMain);
     auto expected = evaluate(main, data, files);
     OwningOpRef<ModuleOp> copy = candidate.clone();
+    CompileOptions fitting = optionsOfPart(candidate, compile);
+    RunOptions run{fitting, threads};
     FailureOr<Run> found =
         failed(expected) ? FailureOr<Run>(failure())
         : eagerly
@@ -52,15 +53,21 @@ public:
            llvm::any_of(llvm::zip_equal(found->results, *expected),
                         [&](const auto &pair) {
                           const auto &[x, y] = pair;
-                          return !(partOf(reference::largestDifference(x, y)) <
-                                   threshold);
+                          return isWrong(reference::largestDifference(x, y));
                         });
   }
 
 private:
+  bool isWrong(const reference::Difference &difference) const {
+    double error = tolerance.errorOf(difference);
+    return error > tolerance.limit && error >= threshold;
+  }
+
   bool eagerly;
+  Tolerance tolerance;
   double threshold;
-  RunOptions run;
+  const CompileOptions &compile;
+  uint32_t threads;
   MappedFiles files;
 };
 
@@ -81,8 +88,11 @@ LogicalResult addValues(func::FuncOp main, ArrayRef<Operation *> originals,
 
 /// The inputs of a model: its own, and if these do not show it, those that it
 /// was found with.
-LogicalResult chooseInputs(WrongResult &test, const BisectOptions &options,
-                           const Data &data, Reproducer &result) {
+void chooseInputs(WrongResult &test, const BisectOptions &options,
+                  const Data &data, Reproducer &result) {
+  // That there are none for a value that became an input is no error.
+  ScopedDiagnosticHandler silent(result.module->getContext(),
+                                 [](Diagnostic &) { return success(); });
   auto main = result.module->lookupSymbol<func::FuncOp>(graph::names::kMain);
   Data own;
   for (auto [i, stored] : llvm::enumerate(argumentsOf(main, data))) {
@@ -94,7 +104,6 @@ LogicalResult chooseInputs(WrongResult &test, const BisectOptions &options,
   }
   result.needsInputs =
       own.size() != result.inputs.size() || !test.isIn(*result.module, own);
-  return success();
 }
 
 } // namespace
@@ -127,7 +136,8 @@ LogicalResult reproduceAt(func::FuncOp function, Value value, Phase phase,
       reduce, result.report);
   if (!result.module)
     return failure();
-  return chooseInputs(test, options, known, result);
+  chooseInputs(test, options, known, result);
+  return success();
 }
 
 } // namespace tinh::bisection

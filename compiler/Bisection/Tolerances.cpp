@@ -42,7 +42,8 @@ static double coarseness(Type element) {
     return 1e-1;
   if (isa<FloatType>(element))
     return 0.25;
-  return element.getIntOrFloatBitWidth() == 8 ? 1.0 / 64 : 0;
+  // What a value that is one off makes of floats behind it.
+  return element.isInteger(8) ? 1.0 / 64 : 0;
 }
 
 static double coarseness(Operation *op) {
@@ -71,9 +72,11 @@ Tolerances::Tolerances(func::FuncOp function, StringRef precision) {
   }
 }
 
-double Tolerances::of(Value value) const {
+Tolerance Tolerances::of(Value value) const {
   Type element = getElementTypeOrSelf(value);
-  return isa<FloatType>(element) ? coarsest.lookup(value) : coarseness(element);
+  if (isa<FloatType>(element))
+    return {coarsest.lookup(value)};
+  return element.isInteger(8) ? Tolerance{1, /*isAbsolute=*/true} : Tolerance{};
 }
 
 } // namespace tinh::bisection

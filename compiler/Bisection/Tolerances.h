@@ -23,16 +23,26 @@ double partOf(const reference::Difference &difference);
 /// "[0, 3, 7]": the index of an element in a shape.
 std::string indexText(int64_t index, llvm::ArrayRef<int64_t> shape);
 
-/// The relative differences that are to be expected of a function's values: of
-/// floats what the narrowest type on the way to them rounds off, many times
-/// over; none of integers, but that those of 8 bits, which models are quantised
-/// to, may be one off.
+/// The largest error that is none.
+struct Tolerance {
+  double limit = 0;
+  bool isAbsolute = false; ///< Else errors are parts, as partOf has them.
+
+  double errorOf(const reference::Difference &difference) const {
+    return isAbsolute ? difference.absolute : partOf(difference);
+  }
+};
+
+/// The differences that are to be expected of a function's values: of floats
+/// what the narrowest type on the way to them rounds off, many times over; none
+/// of integers, but that those of 8 bits, which models are quantised to, may be
+/// one off.
 class Tolerances {
 public:
   /// `precision` is what products compute in, as PhaseOptions have it.
   Tolerances(mlir::func::FuncOp function, llvm::StringRef precision);
 
-  double of(mlir::Value value) const;
+  Tolerance of(mlir::Value value) const;
 
 private:
   llvm::DenseMap<mlir::Value, double> coarsest;

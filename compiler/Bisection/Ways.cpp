@@ -10,6 +10,7 @@
 #include "compiler/Eager/Model/EagerModel.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Support/Files.h"
+#include "compiler/Transforms/KeptOps.h"
 #include "tinh/device.h"
 #include "tinh/engine.h"
 #include "tinh/runtime.hpp"
@@ -140,6 +141,22 @@ LogicalResult compile(ModuleOp module, Phase from, CompileOptions options,
 }
 
 } // namespace
+
+CompileOptions optionsOfPart(ModuleOp part, const CompileOptions &options) {
+  CompileOptions changed = options;
+  llvm::erase_if(changed.phases.precision.keepF32,
+                 [&](const std::string &pattern) {
+                   transforms::KeptOps kept;
+                   if (failed(kept.parse(part, pattern)))
+                     return false;
+                   WalkResult found = part.walk([&](Operation *op) {
+                     return kept.contains(op) ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+                   });
+                   return !found.wasInterrupted();
+                 });
+  return changed;
+}
 
 FailureOr<Run> runCompiled(ModuleOp module, Phase phase, StringRef name,
                            const Data &data, const RunOptions &options) {

@@ -43,6 +43,11 @@ mlir::FailureOr<Run> runCompiled(mlir::ModuleOp module, Phase phase,
 mlir::FailureOr<Run> runEager(mlir::ModuleOp module, Phase phase,
                               const Data &data, const RunOptions &options);
 
+/// The options for a part of the model in phase graph: patterns of what is kept
+/// in f32 that fit nothing there, which is an error, are left out.
+CompileOptions optionsOfPart(mlir::ModuleOp part,
+                             const CompileOptions &options);
+
 } // namespace tinh::bisection
 
 #endif // TINH_COMPILER_BISECTION_WAYS_H

@@ -13,12 +13,14 @@ namespace tinh::reduction {
 
 ArrayRef<char> bytesOf(graph::ConstantOp op, MappedFiles &files) {
   TypedAttr value = graph::elementsOf(op.getValue());
+  if (getElementTypeOrSelf(value.getType()).isInteger(1))
+    return {}; // Of which attributes do not hold the bytes that files do.
   if (auto external = dyn_cast<graph::ExternalAttr>(value)) {
     auto bytes = llvm::expectedToOptional(files.read(external));
     return bytes.value_or(ArrayRef<char>());
   }
   auto dense = cast<DenseElementsAttr>(value);
-  if (dense.isSplat() || dense.getElementType().isInteger(1))
+  if (dense.isSplat())
     return {};
   return dense.getRawData();
 }
@@ -71,7 +73,7 @@ bool Candidate::resize(Value root, int64_t axis, int64_t extent,
 bool makeSplat(graph::ConstantOp op, MappedFiles &files) {
   auto type = cast<RankedTensorType>(op.getType());
   ArrayRef<char> bytes = bytesOf(op, files);
-  if (bytes.empty() || type.getElementType().isInteger(1))
+  if (bytes.empty())
     return false;
   op.setValueAttr(DenseElementsAttr::getFromRawBuffer(
       type, bytes.take_front(graph::elementSize(type.getElementType()))));

@@ -43,7 +43,8 @@ bool isOf(linalg::GenericOp op, StringRef node, StringRef inner) {
   return graph::nodeName(op.getLoc()) == node &&
          op.getNumParallelLoops() == op.getNumLoops() &&
          yield->getNumOperands() == 1 && yield != &op.getBody()->front() &&
-         isa<FloatType>(yield->getOperand(0).getType()) &&
+         (isa<FloatType>(yield->getOperand(0).getType()) ||
+          yield->getOperand(0).getType().isInteger(8)) &&
          (inner.empty() || llvm::any_of(*op.getBody(), [&](Operation &part) {
             return part.getName().getStringRef() == inner;
           }));
@@ -62,9 +63,17 @@ LogicalResult plant(ModuleOp module, StringRef node, StringRef inner) {
     Operation *yield = op.getBody()->getTerminator();
     ImplicitLocOpBuilder b(op.getLoc(), yield);
     Type type = yield->getOperand(0).getType();
-    Value wrong =
-        arith::ConstantOp::create(b, type, b.getFloatAttr(type, addend()));
-    yield->setOperand(0, arith::AddFOp::create(b, yield->getOperand(0), wrong));
+    Value right = yield->getOperand(0), wrong;
+    if (isa<FloatType>(type))
+      wrong = arith::AddFOp::create(
+          b, right,
+          arith::ConstantOp::create(b, type, b.getFloatAttr(type, addend())));
+    else
+      wrong = arith::AddIOp::create(
+          b, right,
+          arith::ConstantOp::create(
+              b, type, b.getIntegerAttr(type, static_cast<int64_t>(addend()))));
+    yield->setOperand(0, wrong);
   });
   return success();
 }

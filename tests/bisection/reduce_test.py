@@ -9,6 +9,8 @@ usage: PYTHONPATH=tests/support reduce_test.py BIN_DIR
 
 import json
 import re
+import signal
+import struct
 import time
 import unittest
 
@@ -159,6 +161,18 @@ class Reduce(tool_test.ToolTest):
         self.succeeds(model, script)
         self.assertIsInstance(self.small()["weights"][0]["data"], float)
 
+    def test_booleans_in_a_file_keep_their_shape(self):
+        header = json.dumps({"mask": {"dtype": "BOOL", "shape": [4, 8], "data_offsets": [0, 32]}}).encode()
+        data = bytes(i in (0, 9, 18, 27) for i in range(32))
+        (self.folder / "mask.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + data)
+        weights = [{"name": "mask", "file": "mask.safetensors", "tensor": "mask"}]
+        nodes = [node("tanh", ["x"], "t"), node("where", ["mask", "x", "t"], "y")]
+        model = self.write(weights, nodes, ["y"])
+        script = self.write_script('grep -q where "$1" && grep -q \'"dtype":"bool","shape":.[0-9,]*.,"data"\' "$1"')
+        self.succeeds(model, script)
+        (mask,) = self.small()["weights"]
+        self.assertEqual((mask["shape"], sum(mask["data"])), ([4, 8], 4))
+
     def test_nothing_is_tested_twice(self):
         model = self.write_blocks(6, culprit=3)
         script = self.write_script('md5sum < "$1" >> log; grep -q \'"sigmoid"\' "$1"')
@@ -199,9 +213,34 @@ class Reduce(tool_test.ToolTest):
 
     def test_candidates_that_take_too_long_do_not_show_it(self):
         model = self.write([], [node("relu", ["x"], "a"), node("tanh", ["a"], "y")], ["y"])
-        script = self.write_script('grep -q relu "$1" || sleep 60')
-        self.assertEqual(self.succeeds(model, script, "--timeout=0.3")[:2], (2, 1))
+        script = self.write_script('grep -q relu "$1" && exit; test -e slow && exit 1; touch slow; sleep 60')
+        self.assertEqual(self.succeeds(model, script, "--timeout=3")[:2], (2, 1))
+        self.assertTrue((self.folder / "slow").exists())
         self.assertEqual(self.small()["nodes"][0]["op"], "relu")
+
+    def test_signals_end_what_a_command_has_started(self):
+        model = self.write_blocks(2, 0)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # Whoever sleeps holds the pipe of messages.
+            process = self.start("graph-reduce", model, "-o", "small.json", "--test", "echo on >&2; sleep 60; false")
+            self.assertEqual(process.stderr.readline(), "on\n")
+            begin = time.monotonic()
+            process.send_signal(number)
+            process.communicate()
+            self.assertEqual(process.returncode, -number)
+            self.assertLess(time.monotonic() - begin, 30)
+            self.assertEqual(list(self.temporary.iterdir()), [])
+
+    def test_exit_codes_where_the_ends_of_processes_are_ignored(self):
+        def ignore():
+            tool_test.reset_signals()
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+        model = self.write_blocks(2, 0)
+        done = self.run_tool(
+            "graph-reduce", model, "--test", "false", "-o", "small.json", preexec_fn=ignore
+        )
+        self.fails(done, "exit code 1")
 
     def test_wrong_models_and_outputs(self):
         self.refuses("missing.json", "true", parts=["missing.json"])

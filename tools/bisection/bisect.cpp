@@ -20,8 +20,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
-#include <unistd.h>
-
 using namespace mlir;
 
 namespace tinh::tools {
@@ -53,10 +51,11 @@ public:
 
 private:
   bool findGpu(CompileOptions &options);
-  LogicalResult work(MLIRContext &context, const CompileOptions &options);
+  LogicalResult work(MLIRContext &context, const CompileOptions &options,
+                     Progress &progress);
   FailureOr<std::vector<char>> makeInput(MLIRContext *context, StringRef name,
                                          RankedTensorType type);
-  std::string sameOptions() const;
+  std::string sameOptions(ModuleOp small) const;
   LogicalResult write(const bisection::Reproducer &reproducer,
                       const CompileOptions &options);
   LogicalResult writeInputs(const bisection::Data &inputs,
@@ -67,6 +66,8 @@ private:
   InputSource source;
   CompileJob job;
   bool parts = false;
+  std::string text; ///< To be printed once all is done.
+  llvm::raw_string_ostream out{text};
 };
 
 FailureOr<std::vector<char>> ModelBisector::makeInput(MLIRContext *context,
@@ -102,20 +103,38 @@ LogicalResult ModelBisector::writeInputs(const bisection::Data &inputs,
   return success();
 }
 
+/// A word of a command line, for the shell.
+static std::string shellWord(const std::string &word) {
+  constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"
+                            "YZ0123456789_./=-+,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos)
+    return word;
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
 /// The options that the smaller model is to be compared with, too.
-std::string ModelBisector::sameOptions() const {
-  const PhaseOptions &phases = wanted.compile.phases, usual;
+std::string ModelBisector::sameOptions(ModuleOp small) const {
+  CompileOptions fitting = bisection::optionsOfPart(small, wanted.compile);
+  const PhaseOptions &phases = fitting.phases, usual;
   std::string text;
   auto add = [&](const char *name, const std::string &value,
                  const std::string &otherwise) {
     if (value != otherwise)
-      text += std::string(" ") + name + "=" + value;
+      text += " " + shellWord(std::string(name) + "=" + value);
   };
   add("--cpu", wanted.compile.cpu, "");
   add("--winograd", phases.winograd, usual.winograd);
   add("--math", phases.math, usual.math);
-  if (!arguments.train) // That of a step is in what was made of it.
+  if (!arguments.train) { // That of a step is in what was made of it.
     add("--precision", phases.precision.type, "");
+    for (const std::string &pattern : phases.precision.keepF32)
+      add("--keep-f32", pattern, "");
+  }
+  add("--threads", std::to_string(wanted.threads),
+      std::to_string(BisectJob().threads));
   if (wanted.compile.cuda)
     add("--target", "cuda", "");
   if (arguments.tolerance)
@@ -128,8 +147,8 @@ std::string ModelBisector::sameOptions() const {
 LogicalResult ModelBisector::write(const bisection::Reproducer &reproducer,
                                    const CompileOptions &options) {
   if (!reproducer.module) {
-    llvm::outs() << "\nno smaller model shows it: up to this node, and with "
-                    "variables as inputs, all is right\n";
+    out << "\nno smaller model shows it: up to this node, and with "
+           "variables as inputs, all is right\n";
     return success();
   }
   SmallString<128> folder(job.output);
@@ -140,12 +159,13 @@ LogicalResult ModelBisector::write(const bisection::Reproducer &reproducer,
        failed(writeInputs(reproducer.inputs, inputs,
                           reproducer.module.get()->getContext()))))
     return failure();
-  llvm::outs() << llvm::formatv(
+  out << llvm::formatv(
       "\na smaller model, {0} ops to {1}, {2} candidates tested:\n  "
       "graph-compare {3} --bisect{4}{5}\n",
       reproducer.report.opsBefore, reproducer.report.ops,
-      reproducer.report.tested, job.output, sameOptions(),
-      reproducer.needsInputs ? " --inputs " + inputs : "");
+      reproducer.report.tested, shellWord(job.output),
+      sameOptions(*reproducer.module),
+      reproducer.needsInputs ? " --inputs " + shellWord(inputs) : "");
   return success();
 }
 
@@ -162,7 +182,8 @@ bool findFunction(ModuleOp module) {
 }
 
 LogicalResult ModelBisector::work(MLIRContext &context,
-                                  const CompileOptions &watched) {
+                                  const CompileOptions &watched,
+                                  Progress &progress) {
   CompileOptions options = watched;
   TrainingInfo info;
   if (arguments.train) {
@@ -182,11 +203,7 @@ LogicalResult ModelBisector::work(MLIRContext &context,
   bisecting.makeInput = [&](StringRef name, RankedTensorType type) {
     return makeInput(&context, name, type);
   };
-  bool isTerminal = isatty(STDERR_FILENO);
-  if (isTerminal)
-    bisecting.progress = [](const std::string &what) {
-      llvm::errs() << "\r" << what << "\x1b[K"; // The rest of the line goes.
-    };
+  bisecting.progress = [&](const std::string &what) { progress.show(what); };
   bisection::BisectReport report;
   LogicalResult result = bisection::bisect(
       arguments.train
@@ -194,11 +211,9 @@ LogicalResult ModelBisector::work(MLIRContext &context,
           : bisection::Subject{*module, Phase::Graph,
                                graph::names::kMain.str()},
       bisecting, report);
-  if (isTerminal)
-    llvm::errs() << "\r\x1b[K";
   if (failed(result))
     return failure();
-  printBisection(report);
+  printBisection(report, out);
   parts = report.compiled.parts() || report.eager.parts();
   return report.culprit ? write(report.reproducer, options) : success();
 }
@@ -220,13 +235,22 @@ ExitCode ModelBisector::run() {
   if (!findGpu(options))
     return exit_wrong_input;
   ExitCode code = runModelJob(
-      job, options, [&](MLIRContext &context, const CompileOptions &watched) {
-        return work(context, watched);
-      });
+      job, options,
+      [&](MLIRContext &context, const CompileOptions &watched,
+          Progress &progress) { return work(context, watched, progress); });
+  llvm::outs() << text;
   return code == exit_success && parts ? exit_wrong_input : code;
 }
 
 } // namespace
+
+/// Why a model cannot be written to a file of that name; empty if it can.
+static std::string problemOfOutput(const std::string &name) {
+  StringRef extension = llvm::sys::path::extension(name);
+  return extension == ".onnx" || extension == ".json"
+             ? ""
+             : "'" + name + "': expected a name that ends in .onnx or .json";
+}
 
 void addBisect(CLI::App &app, BisectArguments &arguments) {
   CLI::Option *bisect = app.add_flag(
@@ -252,6 +276,7 @@ void addBisect(CLI::App &app, BisectArguments &arguments) {
   app.add_option("-o,--output", arguments.output,
                  "for --bisect: the small model, ONNX or, if it is called "
                  ".json, a JSON graph; MODEL-bisected.json if not given")
+      ->check(problemOfOutput)
       ->type_name("FILE")
       ->needs(bisect);
   addTraining(app, &arguments.train, &arguments.training);

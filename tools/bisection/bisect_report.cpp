@@ -28,7 +28,7 @@ static std::string error(const ValueReport &value) {
 }
 
 /// Of results that are alike in that they do not part, the first ones.
-static void printResults(const BisectReport &report) {
+static void printResults(const BisectReport &report, llvm::raw_ostream &out) {
   constexpr size_t kShown = 16;
   const auto &compiled = report.compiled.results, &eager = report.eager.results;
   Table table({{"result", Align::left},
@@ -42,71 +42,73 @@ static void printResults(const BisectReport &report) {
       continue;
     table.add({compiled[i].name, error(compiled[i]),
                eager.empty() ? "" : error(eager[i]),
-               number(compiled[i].tolerance)});
+               number(compiled[i].tolerance.limit)});
   }
-  llvm::outs() << "largest errors against the reference, of the largest "
-                  "element\n\n"
-               << table.text();
+  out << "largest errors against the reference, of the largest element\n\n"
+      << table.text();
   if (hidden)
-    llvm::outs() << "and " << hidden << " more, none of which parts\n";
+    out << "and " << hidden << " more, none of which parts\n";
   size_t nans = llvm::count_if(
       compiled, [](const ValueReport &value) { return value.hasNaNs; });
   if (nans)
-    llvm::outs() << nans
-                 << " of them have NaNs in the reference, which hide errors: "
-                    "--inputs gives other inputs\n";
+    out << nans
+        << " of them have NaNs in the reference, which hide errors: "
+           "--inputs gives other inputs\n";
   if (!report.eager.failure.empty())
-    llvm::outs() << "op by op it cannot be run: " << report.eager.failure
-                 << "\n";
+    out << "op by op it cannot be run: " << report.eager.failure << "\n";
 }
 
-static void line(llvm::StringRef what, const llvm::Twine &text) {
-  llvm::outs() << llvm::formatv("  {0,-12}", what) << text << "\n";
+static void line(llvm::raw_ostream &out, llvm::StringRef what,
+                 const llvm::Twine &text) {
+  out << llvm::formatv("  {0,-12}", what) << text << "\n";
 }
 
 static std::string places(const ValueReport &value) {
   const reference::Difference &difference = value.difference;
-  return llvm::formatv(
-      "{0:E2} at {1}: {2:F6} where {3:F6} is expected; {4:E2} "
-      "of the largest element, {5:E2} is allowed",
-      difference.absolute, indexText(difference.index, value.type.getShape()),
-      difference.found, difference.expected, value.error(), value.tolerance);
+  std::string text = llvm::formatv(
+      "{0:E2} at {1}: {2:F6} where {3:F6} is expected; ", difference.absolute,
+      indexText(difference.index, value.type.getShape()), difference.found,
+      difference.expected);
+  if (!value.tolerance.isAbsolute)
+    text += number(value.error()) + " of the largest element, ";
+  return text + number(value.tolerance.limit) + " is allowed";
 }
 
-static void printCulprit(const BisectReport &report, const Culprit &culprit) {
+static void printCulprit(const BisectReport &report, const Culprit &culprit,
+                         llvm::raw_ostream &out) {
   const ValueReport &value =
       culprit.alone.parts() ? culprit.alone : culprit.value;
-  llvm::outs() << llvm::formatv(
+  out << llvm::formatv(
       "\n{0} parts first at node {1} of {2}, found by {3} functions:\n",
       culprit.isEager ? "op by op" : "compiled", culprit.position, report.nodes,
       report.runs);
-  line("node", value.name);
-  line("op", value.op + ", " + graph::shapeToString(value.type));
+  line(out, "node", value.name);
+  line(out, "op", value.op + ", " + graph::shapeToString(value.type));
   if (!culprit.kernels.empty())
-    line("kernel", llvm::join(culprit.kernels, ", "));
-  line("error", places(value));
+    line(out, "kernel", llvm::join(culprit.kernels, ", "));
+  line(out, "error", places(value));
   if (!culprit.alone.parts())
-    line("alone",
+    line(out, "alone",
          "right where the model ends at it: " + number(culprit.alone.error()));
   if (culprit.other)
-    line(culprit.isEager ? "compiled" : "op by op",
+    line(out, culprit.isEager ? "compiled" : "op by op",
          llvm::Twine(culprit.other->parts() ? "wrong, too: " : "right: ") +
              number(culprit.other->error()));
   for (const ValueReport &read : culprit.feeding)
-    line(&read == &culprit.feeding.front() ? "reads" : "",
+    line(out, &read == &culprit.feeding.front() ? "reads" : "",
          read.name + " (" + read.op + "): " + error(read));
 }
 
-void printBisection(const BisectReport &report) {
-  printResults(report);
+void printBisection(const BisectReport &report, llvm::raw_ostream &out) {
+  printResults(report, out);
   bool parts = report.compiled.parts() || report.eager.parts();
   if (!parts)
-    llvm::outs() << "\nnothing parts from the reference\n";
+    out << "\nnothing parts from the reference\n";
   else if (!report.culprit)
-    llvm::outs() << "\nno function that ends earlier parts: it shows in the "
-                    "whole artifact alone\n";
+    out << "\nno function that ends earlier parts: it shows in the "
+           "whole artifact alone\n";
   else
-    printCulprit(report, *report.culprit);
+    printCulprit(report, *report.culprit, out);
 }
 
 } // namespace tinh::tools

@@ -13,7 +13,8 @@
 namespace tinh::tools {
 
 /// Results, and the node that is computed wrong, if there is one.
-void printBisection(const bisection::BisectReport &report);
+void printBisection(const bisection::BisectReport &report,
+                    llvm::raw_ostream &out);
 
 } // namespace tinh::tools
 

@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "command.h"
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <mutex>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
@@ -20,8 +23,47 @@ namespace {
 
 constexpr int kCannotRun = 126; // What shells say of it.
 
-/// In the new process: becomes the shell, in a group of its own, which ends
-/// with this program.
+//===----------------------------------------------------------------------===//
+// Signals that end this program
+//===----------------------------------------------------------------------===//
+
+/// The group of the command that runs, which those of a terminal do not reach;
+/// 0: there is none.
+std::atomic<pid_t> running = 0;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP};
+/// What happened on these before, such as the removal of temporary files.
+std::array<struct sigaction, kEnding.size()> before;
+
+void endRunning(int signal) {
+  if (pid_t group = running.exchange(0))
+    kill(-group, SIGKILL);
+  for (size_t i = 0; i < kEnding.size(); ++i)
+    if (kEnding[i] == signal)
+      sigaction(signal, &before[i], nullptr);
+  raise(signal); // Once this returns.
+}
+
+/// Makes the end of this program that of the command, too.
+void watchSignals() {
+  std::signal(SIGCHLD, SIG_DFL); // If it is ignored no exit code is kept.
+  struct sigaction ours = {};
+  ours.sa_handler = endRunning;
+  for (size_t i = 0; i < kEnding.size(); ++i) {
+    sigaction(kEnding[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN)
+      sigaction(kEnding[i], &ours, nullptr);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Processes
+//===----------------------------------------------------------------------===//
+
+/// In the new process: becomes the shell, in a group of its own. However this
+/// program ends, the shell ends with it; what that has started does so on the
+/// signals above alone.
 [[noreturn]] void becomeShell(const char *script, const char *argument,
                               bool shows_output) {
   setpgid(0, 0);
@@ -39,26 +81,30 @@ int exitCodeOf(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Waits for a process, a little longer each time; false once it takes too
-/// long.
-bool waitFor(pid_t process, double timeout, int *status) {
+/// Waits for a process, a little longer each time, and gives how it has ended
+/// or that it takes too long.
+CommandEnd waitFor(pid_t process, double timeout) {
   using namespace std::chrono;
   auto start = steady_clock::now();
   auto pause = microseconds(200);
-  while (waitpid(process, status, WNOHANG) == 0) {
+  int status = 0;
+  pid_t ended;
+  while ((ended = waitpid(process, &status, WNOHANG)) == 0) {
     if (timeout > 0 &&
         duration<double>(steady_clock::now() - start).count() > timeout)
-      return false;
+      return {true, 128 + SIGKILL};
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, microseconds(20'000));
   }
-  return true;
+  return {false, ended < 0 ? kCannotRun : exitCodeOf(status)};
 }
 
 } // namespace
 
 CommandEnd runCommand(const std::string &command, const std::string &argument,
                       double timeout, bool showsOutput) {
+  static std::once_flag watched;
+  std::call_once(watched, watchSignals);
   std::string script = command + " \"$@\"";
   pid_t process = fork();
   if (process == 0)
@@ -66,12 +112,14 @@ CommandEnd runCommand(const std::string &command, const std::string &argument,
   if (process < 0)
     return {false, kCannotRun};
   setpgid(process, process); // Whoever comes first.
-  int status = 0;
-  if (waitFor(process, timeout, &status))
-    return {false, exitCodeOf(status)};
-  kill(-process, SIGKILL);
-  waitpid(process, &status, 0);
-  return {true, exitCodeOf(status)};
+  running = process;
+  CommandEnd end = waitFor(process, timeout);
+  running = 0;
+  if (end.timedOut) {
+    kill(-process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+  return end;
 }
 
 } // namespace tinh::tools

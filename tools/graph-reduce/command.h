@@ -22,7 +22,8 @@ struct CommandEnd {
 
 /// Runs `command` by the shell with `argument` as its last one, and no input.
 /// What it prints is shown or dropped. After `timeout` seconds, unless that is
-/// 0, it is killed with all that it has started.
+/// 0, it is killed with all that it has started, and so it is on signals that
+/// end this program.
 CommandEnd runCommand(const std::string &command, const std::string &argument,
                       double timeout, bool showsOutput);
 

@@ -14,8 +14,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <unistd.h>
-
 using namespace mlir;
 using namespace tinh;
 using namespace tinh::tools;
@@ -105,37 +103,33 @@ bool Test::holds(ModuleOp candidate) {
          run(/*showsOutput=*/false).succeeded();
 }
 
-void showProgress(const reduction::ReduceReport &report) {
-  llvm::errs() << llvm::formatv("\r{0} ops to {1}, {2} candidates tested",
-                                report.opsBefore, report.ops, report.tested)
-               << "\x1b[K"; // The rest of the line goes.
+std::string describe(const reduction::ReduceReport &report) {
+  return llvm::formatv("{0} ops to {1}, {2} candidates tested",
+                       report.opsBefore, report.ops, report.tested);
 }
 
 LogicalResult reduceFile(const Arguments &arguments, MLIRContext &context,
-                         const CompileOptions &options) {
+                         const CompileOptions &options, Progress &progress,
+                         reduction::ReduceReport &report) {
   OwningOpRef<ModuleOp> module = readModel(
       arguments.job.model, arguments.job.importing, Phase::Graph, context);
+  progress.show(""); // The command may print.
+  progress.erase();
   Test test(arguments, options);
   if (!module || failed(test.checkOriginal(*module)))
     return failure();
   reduction::ReduceOptions reduce{options.phases.modelDirectory, {}};
-  bool isTerminal = isatty(STDERR_FILENO);
-  if (isTerminal)
-    reduce.progress = showProgress;
-  reduction::ReduceReport report;
+  reduce.progress = [&](const reduction::ReduceReport &so) {
+    progress.show(describe(so));
+  };
   OwningOpRef<ModuleOp> small = reduction::reduce(
       *module,
       [&](ModuleOp candidate) -> FailureOr<bool> {
         return test.holds(candidate);
       },
       reduce, report);
-  if (isTerminal)
-    llvm::errs() << "\n";
-  if (!small || failed(writeReduced(*small, arguments.job, options)))
-    return failure();
-  llvm::outs() << llvm::formatv("{0} ops to {1}, {2} candidates tested\n",
-                                report.opsBefore, report.ops, report.tested);
-  return success();
+  return success(small &&
+                 succeeded(writeReduced(*small, arguments.job, options)));
 }
 
 } // namespace
@@ -149,8 +143,14 @@ int tinh::tools::graph_reduce(int argc, char **argv) {
   define(app, arguments);
   if (auto done = parse(app, argc, argv, compilerVersion()))
     return *done;
-  return runModelJob(arguments.job, arguments.compile,
-                     [&](MLIRContext &context, const CompileOptions &options) {
-                       return reduceFile(arguments, context, options);
-                     });
+  reduction::ReduceReport report;
+  ExitCode code = runModelJob(
+      arguments.job, arguments.compile,
+      [&](MLIRContext &context, const CompileOptions &options,
+          Progress &progress) {
+        return reduceFile(arguments, context, options, progress, report);
+      });
+  if (code == exit_success)
+    llvm::outs() << describe(report) << "\n";
+  return code;
 }

@@ -67,8 +67,8 @@ bool isModelItself(const std::string &model, const std::string &output) {
 
 ExitCode runModelJob(
     const CompileJob &job, CompileOptions &options,
-    const std::function<LogicalResult(MLIRContext &, const CompileOptions &)>
-        &work) {
+    const std::function<LogicalResult(MLIRContext &, const CompileOptions &,
+                                      Progress &)> &work) {
   if (isModelItself(job.model, job.output))
     return exit_wrong_input;
   options.phases.modelDirectory = llvm::sys::path::parent_path(job.model).str();
@@ -84,16 +84,28 @@ ExitCode runModelJob(
   DiagnosticPrinter diagnostics(&context, job.model);
   Progress progress;
   ErasingHandler eraser(&context, progress);
-  CompileOptions shown = options;
-  showCompiling(progress, shown);
-  CompileStatus status =
-      watchCompilation(job, shown, context, [&](const CompileOptions &watched) {
-        return work(context, watched);
+  progress.show("reading the model");
+  CompileStatus status = watchCompilation(
+      job, options, context, [&](const CompileOptions &watched) {
+        return work(context, watched, progress);
       });
   progress.erase();
   if (status == CompileStatus::InternalError)
     exitNow(exit_internal);
   return status == CompileStatus::WrongInput ? exit_wrong_input : exit_success;
+}
+
+ExitCode runModelJob(
+    const CompileJob &job, CompileOptions &options,
+    const std::function<LogicalResult(MLIRContext &, const CompileOptions &)>
+        &work) {
+  return runModelJob(job, options,
+                     [&](MLIRContext &context, const CompileOptions &watched,
+                         Progress &progress) {
+                       CompileOptions shown = watched;
+                       showCompiling(progress, shown);
+                       return work(context, shown);
+                     });
 }
 
 LogicalResult writeModel(ModuleOp module, const CompileJob &job,

@@ -10,6 +10,7 @@
 
 #include "command_line.h"
 #include "compiler/Pipelines/Compile.h"
+#include "progress.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -39,6 +40,13 @@ bool isModelItself(const std::string &model, const std::string &output);
 ExitCode runModelJob(const CompileJob &job, CompileOptions &options,
                      const std::function<mlir::LogicalResult(
                          mlir::MLIRContext &, const CompileOptions &)> &work);
+
+/// The same of work that says itself, on a line of a terminal, what it is
+/// doing.
+ExitCode runModelJob(
+    const CompileJob &job, CompileOptions &options,
+    const std::function<mlir::LogicalResult(
+        mlir::MLIRContext &, const CompileOptions &, Progress &)> &work);
 
 /// Writes a model as its output's name says.
 mlir::LogicalResult writeModel(mlir::ModuleOp module, const CompileJob &job,
