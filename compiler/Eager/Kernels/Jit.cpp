@@ -58,7 +58,8 @@ static void nameForPerf(const std::string &symbol, void *address,
 }
 
 struct Jit::Impl {
-  Impl(const std::string &cpu) : target(take(cpu::lookupTarget(cpu))) {}
+  Impl(const std::string &cpu)
+      : requested(cpu), target(take(cpu::lookupTarget(cpu))) {}
 
   /// Linking starts with the first kernel.
   llvm::orc::LLJIT &linker() {
@@ -71,6 +72,8 @@ struct Jit::Impl {
     return *jit;
   }
 
+  /// As it was asked for: "native" may have less than LLVM's CPU of its name.
+  std::string requested;
   cpu::Target target;
   std::unique_ptr<KernelCache> cache;
   std::once_flag started;
@@ -89,7 +92,7 @@ const cpu::Machine &Jit::machine() const { return *impl->target.machine; }
 
 void *Jit::compile(const std::string &symbol, const std::string &text) {
   std::string module = "module attributes {" + graph::names::kCpu.str() +
-                       " = \"" + impl->target.name + "\"} {\n" + text + "}\n";
+                       " = \"" + impl->requested + "\"} {\n" + text + "}\n";
   artifact::Object object =
       take(findOrCompileKernel(module, impl->target, impl->cache.get()));
   llvm::StringRef bytes(object.data(), object.size());
