@@ -87,8 +87,12 @@ std::string textOf(Attribute attribute) {
 std::string attributesOf(Operation *op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  auto shown = llvm::make_filter_range(
+      op->getAttrDictionary(), [](NamedAttribute attribute) {
+        return attribute.getName() != "operandSegmentSizes";
+      });
   llvm::interleave(
-      op->getAttrDictionary(), stream,
+      shown, stream,
       [&](NamedAttribute attribute) {
         stream << attribute.getName().getValue();
         if (isa<UnitAttr>(attribute.getValue()))

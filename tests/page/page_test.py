@@ -26,7 +26,7 @@ from selenium.webdriver.common.keys import Keys
 # Of a CPU, for what is out of sight at first as well: less than a second on one that is
 # not slow.
 MOST_MS = 5000
-WIDTHS = {1280: 900, 400: 800}  # and heights
+WIDTHS = {1280: 900, 1100: 900, 400: 800}  # and heights
 
 # Before anything else in a page: that it is drawn.
 WATCH = """

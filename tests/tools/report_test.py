@@ -8,6 +8,7 @@ usage: PYTHONPATH=tests/support:tests/cuda python tests/tools/report_test.py
 """
 
 import json
+import os
 
 import cuda_models
 import tool_test
@@ -161,7 +162,10 @@ class ReportTest(tool_test.ToolTest):
         other.write_text(page.read_text().replace('"model":"model"', '"model":"m"'))
         wrong = self.folder / "wrong.html"
         wrong.write_text(page.read_text().replace('"functions":', '"f":'))
+        damaged = self.folder / "damaged.html"
+        damaged.write_text(page.read_text().replace('"format":1', '"format":"x"'))
         for report, *parts in (
+            (damaged, "is no report of graph-compile --report"),
             (other, f"'{other}' is not about what runs here"),
             (wrong, f"'{wrong}' is not about what runs here"),
             (artifact, "is no report of graph-compile --report"),
@@ -205,6 +209,9 @@ class ReportTest(tool_test.ToolTest):
         self.fails(done, "the page would be written over the output 'a.html'")
         done = self.run_tool("graph-compile", path, "-o", "a.so", "--report=no/a.html")
         self.fails(done, "--report: cannot write 'no/a.html': No such file")
+        os.mkfifo(self.folder / "fifo.html")
+        done = self.run_tool("graph-compile", path, "-o", "a.so", "--report=fifo.html")
+        self.fails(done, "'fifo.html': it is not a regular file")
 
 
 if __name__ == "__main__":

@@ -77,13 +77,29 @@ function addCosts(fn) {
     step.ms = fn.profile ? step.measured && step.measured.ms : step.estimate;
     step.cost =
         fn.profile || step.ms != null ? step.ms : (step.code && step.code.estimated_cycles) || null;
+    if (!fn.profile && step.cost != null) step.cost *= step.times;
   }
   const total = d3.sum(fn.steps, (step) => step.cost);
   for (const step of fn.steps) step.share = shareOf(step, total);
   fn.largestShare = d3.max(fn.steps, ({share}) => share);
 }
 
+// Iterations of loops that say how many they have; others count once.
+const iterationsOf = ({kind, chunks}) => (kind === 'loop' && chunks < 2 ** 63 ? chunks : 1);
+
+// How often each step is executed in a run.
+function addTimes(fn) {
+  const loops = [];
+  for (const step of fn.steps) {
+    step.times = loops.reduce((a, b) => a * b, 1);
+    if (step.kind === 'loop') loops.push(iterationsOf(step));
+    if (step.kind === 'next') loops.pop();
+  }
+}
+
+// A loop has none: the steps in it have theirs.
 function shareOf(step, total) {
+  if (step.kind === 'loop') return null;
   if (step.measured && step.measured.share != null) return step.measured.share;
   return total && step.cost != null ? step.cost / total : null;
 }
@@ -109,6 +125,7 @@ function prepare(fn) {
   addReaders(fn.ops);
   addReaders(fn.steps);
   addBlocks(fn);
+  addTimes(fn);
   for (const op of fn.ops) op.color = opKind(op.op);
   for (const step of fn.steps) {
     step.code = step.kernel == null ? null : kernels.get(step.kernel) || null;

@@ -111,7 +111,14 @@ function stepDetails(fn, step) {
       ['Reads', stepLinks(fn, step.reads, step.far)],
       ['Read by', stepLinks(fn, step.readers, step.farReaders)],
       ['Device', step.device],
-      ['Threads share', step.chunks > 1 ? plural(step.chunks, 'chunk') : null],
+      [
+        'Threads share',
+        step.kind !== 'loop' && step.chunks > 1 ? plural(step.chunks, 'chunk') : null
+      ],
+      [
+        'Iterations at most',
+        step.kind === 'loop' && step.chunks < 2 ** 63 ? formatCount(step.chunks) : null
+      ],
       [
         'Waits for',
         step.wait_for >= 0 && fn.steps[step.wait_for] ? stepLink(fn, fn.steps[step.wait_for]) : null

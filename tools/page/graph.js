@@ -207,7 +207,7 @@ function rowElement(graph, side, node) {
   },
       side.hidden ? null : rowLines(side, node), content);
   row.addEventListener('click', (event) => {
-    if (String(getSelection())) return;  // text was marked to be copied
+    if (event.detail && String(getSelection())) return;  // text was marked to be copied
     setTabStop(graph.content, row);
     select(selections[side.name === 'ops' ? 'op' : 'step'](graph.fn, node.index), row,
         event.detail === 0);
@@ -250,7 +250,8 @@ function stepCost(fn, step) {
 // How a step is computed, where its ops leave room to say it.
 function stepPlan(step) {
   const parts = [
-    step.code && step.code.strategy, step.chunks > 1 ? plural(step.chunks, 'chunk') : null
+    step.code && step.code.strategy,
+    step.kind !== 'loop' && step.chunks > 1 ? plural(step.chunks, 'chunk') : null
   ].filter(Boolean);
   if (!parts.length || step.block.ops.length < 2 * step.block.steps.length) return null;
   return element('small', {class: 'plan'}, nameElement(parts.join(', ')));
@@ -383,7 +384,9 @@ function findRows(search, text) {
   search.current = -1;
   for (const node of rowsInOrder(graph.fn)) {
     const matches = !wanted || searchText(node).includes(wanted);
-    rowOf(graph, node).classList.toggle('faded', !matches);
+    const row = rowOf(graph, node);
+    row.classList.toggle('faded', !matches);
+    row.classList.remove('match');
     if (wanted && matches) search.matches.push(node);
   }
   found.textContent = wanted ? plural(search.matches.length, 'row') : '';

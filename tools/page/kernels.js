@@ -19,7 +19,8 @@ function kernelRows(fn) {
   return names.map((name) => {
     const steps = stepsOfKernel(fn, name);
     const code = kernels.get(name) || {};
-    const cycles = code.estimated_cycles ? code.estimated_cycles * steps.length : null;
+    const cycles =
+        code.estimated_cycles ? code.estimated_cycles * d3.sum(steps, (step) => step.times) : null;
     const sum = (value) =>
         (steps.some((step) => value(step) != null) ? d3.sum(steps, value) : null);
     const ms = sum((step) => step.ms);

@@ -14,9 +14,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <unistd.h>
 
 // The page without data: page.html with style, scripts and d3 in their places.
 asm(".section .rodata\n"
@@ -52,7 +54,14 @@ std::string make_page(const std::string &json) {
 
 bool write_page(const std::string &path, const nlohmann::ordered_json &data,
                 std::string *message) {
-  std::string beside = path + ".tmp";
+  std::error_code none;
+  auto status = std::filesystem::status(path, none);
+  if (std::filesystem::exists(status) &&
+      !std::filesystem::is_regular_file(status)) {
+    *message = "cannot write '" + path + "': it is not a regular file";
+    return false;
+  }
+  std::string beside = path + "." + std::to_string(::getpid()) + ".tmp";
   std::ofstream file(beside, std::ios::binary);
   file << make_page(json_text(data));
   file.close();
@@ -79,7 +88,7 @@ bool read_page(const std::string &path, nlohmann::ordered_json *data,
     begin += kDataBegin.size();
     *data = nlohmann::ordered_json::parse(text.substr(begin, end - begin),
                                           nullptr, /*allow_exceptions=*/false);
-    if (data->is_object() && data->value("format", 0) == 1)
+    if (data->is_object() && data->contains("format") && (*data)["format"] == 1)
       return true;
   }
   *message = "'" + path + "' is no report of graph-compile --report";

@@ -58,6 +58,7 @@ static Json outline_of(const Json &page) {
 bool is_about(const Json &page, const Json &artifact) {
   try {
     return page.at("model") == artifact.at("model") &&
+           page.at("machine").is_object() &&
            outline_of(page) == outline_of(artifact);
   } catch (const Json::exception &) { // It was written by another hand.
     return false;
