@@ -37,9 +37,11 @@ MultiHeadAttention::MultiHeadAttention(int64_t width, int64_t heads,
 Tensor MultiHeadAttention::operator()(const Tensor &query, const Tensor &key,
                                       const Tensor &value,
                                       const AttentionMask &mask, At at) {
-  prepare(query.shape(at), at);
-  Tensor result = attend(query, key, value, mask);
-  note_result(result);
+  Tensor result;
+  call(query, at, [&] {
+    result = attend(query, key, value, mask);
+    note_result(result);
+  });
   return result;
 }
 
@@ -141,9 +143,11 @@ TransformerEncoderLayer::TransformerEncoderLayer(
 
 Tensor TransformerEncoderLayer::operator()(const Tensor &x,
                                            const AttentionMask &mask, At at) {
-  prepare(x.shape(at), at);
-  Tensor result = encode(x, mask);
-  note_result(result);
+  Tensor result;
+  call(x, at, [&] {
+    result = encode(x, mask);
+    note_result(result);
+  });
   return result;
 }
 

@@ -44,12 +44,21 @@ static std::string describe(const std::string &module, At at,
 }
 
 Tensor Module::operator()(const Tensor &x, At at) {
-  try {
-    AtScope scope(placeWithin(*this, at));
-    prepare(x.shape(at), at);
-    Tensor result = forward(x);
+  Tensor result;
+  call(x, at, [&] {
+    result = forward(x);
     note_result(result);
-    return result;
+  });
+  return result;
+}
+
+void Module::call(const Tensor &x, At at,
+                  const std::function<void()> &compute) {
+  try {
+    AtScope place(placeWithin(*this, at));
+    NameScope names(name);
+    prepare(x.shape(at), at);
+    compute();
   } catch (const Error &error) {
     std::string type = type_name();
     std::string what = name.empty() ? type : name + " (" + type + ")";

@@ -89,9 +89,11 @@ Tensor RecurrentBase::forward(const Tensor &x) {
 RecurrentResult RecurrentBase::operator()(const Tensor &x,
                                           const std::vector<Tensor> &state,
                                           At at) {
-  prepare(x.shape(at), at);
-  RecurrentResult result = run(x, state, at);
-  note_result(result.output);
+  RecurrentResult result;
+  call(x, at, [&] {
+    result = run(x, state, at);
+    note_result(result.output);
+  });
   return result;
 }
 

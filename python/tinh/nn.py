@@ -25,7 +25,9 @@ from ._tinh import (
     Error,
     Generator,
     Tensor,
+    is_tracing,
     load_safetensors,
+    name_scope,
     no_grad,
     save_safetensors,
 )
@@ -120,12 +122,21 @@ class Module:
     it computes is `forward`."""
 
     training = True
+    _name = ""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
+        if not is_tracing():
+            return self.forward(*args, **kwargs)
+        for name, child in self.children():
+            child._set_name(name.replace(".", "/"))
+        with name_scope(self._name):
+            return self.forward(*args, **kwargs)
+
+    def _set_name(self, name: str) -> None:
+        self._name = name
 
     def children(self) -> Iterator[tuple[str, Module | Layer]]:
         """The layers and modules right within, by name."""

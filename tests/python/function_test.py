@@ -127,6 +127,44 @@ class FunctionTest(unittest.TestCase):
             self.assertNotIn("view", names[op])
         self.assertEqual(names["matmul"].split("_")[0], "matmul")
 
+    def test_modules_name_operations(self):
+        class Block(tinh.nn.Module):
+            def __init__(self):
+                self.layers = [tinh.nn.Linear(4, 4), tinh.nn.Sequential(tinh.nn.ReLU())]
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+
+        class Net(tinh.nn.Module):
+            def __init__(self):
+                self.block = Block()
+                self.output = tinh.nn.Linear(4, 2)
+
+            def forward(self, x):
+                self.was_tracing = tinh.is_tracing()
+                with tinh.name_scope("head"):
+                    return self.output(self.block(x)).tanh()
+
+        net = Net()
+        net.initialize(tinh.Generator(0))
+        traced = tinh.function(lambda x: net(x))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.json"
+            traced.save(path, tinh.ones((3, 4)))
+            nodes = json.loads(path.read_text())["nodes"]
+        self.assertTrue(net.was_tracing)
+        self.assertFalse(tinh.is_tracing())
+        names = [n.get("name", *n["outputs"][:1]) for n in nodes]
+        for expected in (
+            "head/block/layers/0/linear",
+            "head/block/layers/1/",
+            "head/output/linear",
+            "head/tanh",
+        ):
+            self.assertTrue(any(n.startswith(expected) for n in names), names)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -333,4 +333,6 @@ std::string Function::graph(const Body &body, std::span<const Tensor> inputs,
 
 FunctionStatistics Function::statistics() const { return impl->statistics(); }
 
+bool is_tracing() { return eager::Backend::current().isTracing(); }
+
 } // namespace tinh

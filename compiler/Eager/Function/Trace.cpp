@@ -234,9 +234,10 @@ void Trace::addConstant(const TensorImpl &source, TensorImpl &constant) {
   constant.traced = Ref<TraceData>(traced.get());
 }
 
-/// The place of `call` in the user's code, named by the operation.
+/// The place of `call` in the user's code, named by the operation and the
+/// modules that it belongs to.
 static Location locationOf(MLIRContext *context, const Call &call) {
-  return NameLoc::get(StringAttr::get(context, call.name),
+  return NameLoc::get(StringAttr::get(context, scopedName(call.name)),
                       FileLineColLoc::get(context, call.at.file_name(),
                                           call.at.line(), call.at.column()));
 }

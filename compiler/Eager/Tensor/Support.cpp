@@ -308,4 +308,23 @@ AtScope::AtScope(At at) : previous(std::exchange(eager::placeOfScope, at)) {}
 
 AtScope::~AtScope() { eager::placeOfScope = previous; }
 
+static thread_local std::vector<std::string> openScopes;
+
+NameScope::NameScope(const std::string &name) : entered(!name.empty()) {
+  if (entered)
+    openScopes.push_back(name);
+}
+
+NameScope::~NameScope() {
+  if (entered)
+    openScopes.pop_back();
+}
+
+std::string eager::scopedName(std::string_view name) {
+  std::string path;
+  for (const std::string &scope : openScopes)
+    path.append(scope).append("/");
+  return path.append(name);
+}
+
 } // namespace tinh

@@ -56,6 +56,9 @@ std::ostream &operator<<(std::ostream &stream, const Dims &dims);
 
 [[noreturn]] void failUndefined(const Call &call);
 
+/// `name` with the NameScopes that are open on this thread.
+std::string scopedName(std::string_view name);
+
 /// Throws unless a function is being traced.
 void requireTracing(const Call &call);
 

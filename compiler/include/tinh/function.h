@@ -277,6 +277,9 @@ function(std::string name, F f,
   return TracedFunction<F>(std::move(f), std::move(options), at);
 }
 
+/// Whether this thread is tracing a function, so that tensors have no values.
+bool is_tracing();
+
 //===----------------------------------------------------------------------===//
 // Control flow that depends on values
 //===----------------------------------------------------------------------===//

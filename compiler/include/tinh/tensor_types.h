@@ -49,6 +49,21 @@ private:
   At previous;
 };
 
+/// While it lives, graphs that are traced on this thread name operations
+/// NAME/operation, within another scope OUTER/NAME/operation, as by
+/// TensorFlow's name_scope. Modules open one with the name that they are
+/// registered by. "" changes nothing.
+class NameScope {
+public:
+  explicit NameScope(const std::string &name);
+  ~NameScope();
+  NameScope(const NameScope &) = delete;
+  NameScope &operator=(const NameScope &) = delete;
+
+private:
+  bool entered;
+};
+
 //===----------------------------------------------------------------------===//
 // Element types
 //===----------------------------------------------------------------------===//

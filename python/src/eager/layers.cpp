@@ -40,6 +40,7 @@ void bind_module(nb::module_ &m) {
           "__call__",
           [](nn::Module &self, const Tensor &x) { return call(self, x); },
           nb::arg("x"))
+      .def("_set_name", &nn::Module::set_name, nb::arg("name"))
       .def(
           "initialize",
           [](nn::Module &self, const Generator &generator) {

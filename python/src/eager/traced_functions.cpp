@@ -19,6 +19,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+
 namespace tinh::python {
 
 namespace {
@@ -78,6 +80,31 @@ void bind_function(nb::module_ &module) {
       });
 }
 
+/// `with` a scope of names.
+class NamedBlock {
+public:
+  explicit NamedBlock(std::string name) : name(std::move(name)) {}
+
+  void enter() { scopes.push_back(std::make_unique<NameScope>(name)); }
+  void exit(nb::args) { scopes.pop_back(); }
+
+private:
+  std::string name;
+  std::vector<std::unique_ptr<NameScope>> scopes; ///< One for each `with`.
+};
+
+void bind_tracing(nb::module_ &module) {
+  module.def("is_tracing", &is_tracing,
+             "Whether a function is being traced, so that tensors have no "
+             "values.");
+  nb::class_<NamedBlock>(module, "name_scope",
+                         "`with` it, traced functions name their operations\n"
+                         "NAME/operation.")
+      .def(nb::init<std::string>(), nb::arg("name"))
+      .def("__enter__", &NamedBlock::enter)
+      .def("__exit__", &NamedBlock::exit, nb::arg("error"));
+}
+
 void bind_control_flow(nb::module_ &module) {
   module.def("_cond", [](const Tensor &condition, nb::handle then,
                          nb::handle otherwise) {
@@ -123,6 +150,7 @@ void bind_control_flow(nb::module_ &module) {
 
 void bind_functions(nb::module_ &module) {
   bind_function(module);
+  bind_tracing(module);
   bind_control_flow(module);
 }
 

@@ -85,6 +85,10 @@ public:
   /// In messages and summaries.
   virtual std::string type_name() const { return "Module"; }
 
+  /// In messages and traced graphs: by default the name in the module that it
+  /// was registered in last, or "".
+  void set_name(std::string value) { name = std::move(value); }
+
   /// Finds sizes that are still to be found, and calls forward. Its errors are
   /// told with the module, and where it was called.
   Tensor operator()(const Tensor &x, At at = At::current());
@@ -153,7 +157,7 @@ public:
 
 protected:
   /// What the module computes. Those that take something else than one tensor
-  /// have an operator() of their own, which calls prepare first.
+  /// have an operator() of their own, which computes in call().
   virtual Tensor forward(const Tensor &x);
 
   /// Sets the inferred sizes by that of the first call's input: calls
@@ -182,8 +186,10 @@ protected:
   /// Makes the shape of a parameter or buffer known.
   void set_shape(const Tensor &place, const Shape &shape);
 
-  /// Gives parameters whose sizes have been inferred their values.
-  void prepare(const Shape &input, At at);
+  /// Runs `compute`, what a call of this module with `x` is to do: sizes that
+  /// are still to be found are, and its errors and operations are told with the
+  /// module.
+  void call(const Tensor &x, At at, const std::function<void()> &compute);
   /// The one of initialize(); an error if there was none.
   const Generator &generator(At at) const;
   /// For the summary.
@@ -205,6 +211,8 @@ private:
     std::shared_ptr<Module> module;
   };
   void registerChild(std::string name, std::shared_ptr<Module> module);
+  /// Gives parameters whose sizes have been inferred their values.
+  void prepare(const Shape &input, At at);
   void addEntry(Entry entry);
   Entry &entryOf(const Tensor &place);
   void materialize(Entry &entry, At at);
@@ -215,7 +223,7 @@ private:
   std::vector<std::pair<std::string, Entry *>> allEntries() const;
   StateDict tensorsOf(bool buffers, At at) const;
 
-  std::string name; ///< In the module that it was registered in last.
+  std::string name; ///< As of set_name.
   std::vector<Entry> entries;
   std::vector<Child> children;
   std::optional<Generator> random;
