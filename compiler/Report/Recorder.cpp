@@ -121,6 +121,8 @@ public:
   }
 
 private:
+  using Numbers = SmallVector<uint32_t, 1>;
+
   void add(Operation &op) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       return;
@@ -136,8 +138,20 @@ private:
     for (Region &region : op.getRegions())
       for (Block &block : region) {
         for (BlockArgument argument : block.getArguments())
-          numbers[argument] = number;
+          numbers[argument] = {number};
         addBlock(block);
+        if (auto yield = dyn_cast<graph::YieldOp>(block.back()))
+          addResults(op, yield);
+      }
+  }
+
+  /// What reads a result of an op with bodies reads what these yield for it.
+  void addResults(Operation &op, graph::YieldOp yield) {
+    for (auto [result, value] :
+         llvm::zip(op.getResults(), yield->getOperands()))
+      if (auto known = numbers.find(value); known != numbers.end()) {
+        Numbers all = known->second;
+        llvm::append_range(numbers[result], all);
       }
   }
 
@@ -160,9 +174,10 @@ private:
   }
 
   void alias(Value name, Value of) {
-    if (auto number = numbers.find(of); number != numbers.end())
-      numbers[name] = number->second;
-    else if (auto other = others.find(of); other != others.end())
+    if (auto known = numbers.find(of); known != numbers.end()) {
+      Numbers all = known->second;
+      numbers[name] = std::move(all);
+    } else if (auto other = others.find(of); other != others.end())
       others[name] = std::string(other->second);
     if (auto constant = constants.find(of); constant != constants.end())
       constants[name] = std::string(constant->second);
@@ -181,7 +196,7 @@ private:
         isa<graph::ReshapeOp>(op) && !isa<graph::KernelOp>(op.getParentOp());
     addOperands(op, described);
     for (Value value : op.getResults())
-      numbers[value] = number;
+      numbers[value] = {number};
     op.setLoc(FusedLoc::get(op.getContext(), {op.getLoc()},
                             numberOf(function, number)));
     return number;
@@ -190,8 +205,8 @@ private:
   void addOperands(Operation &op, Op &described) {
     llvm::SetVector<uint32_t, std::vector<uint32_t>> read;
     for (Value operand : op.getOperands()) {
-      if (auto number = numbers.find(operand); number != numbers.end())
-        read.insert(number->second);
+      if (auto known = numbers.find(operand); known != numbers.end())
+        read.insert(known->second.begin(), known->second.end());
       else if (auto other = others.find(operand); other != others.end())
         described.others.push_back(other->second);
     }
@@ -200,7 +215,7 @@ private:
 
   func::FuncOp function;
   Function &result;
-  llvm::DenseMap<Value, uint32_t> numbers;
+  llvm::DenseMap<Value, Numbers> numbers;       // Of the ops that it is from.
   llvm::DenseMap<Value, std::string> others;    // As they are described.
   llvm::DenseMap<Value, std::string> constants; // Their names.
 };

@@ -27,11 +27,31 @@ def data_of(page):
     return json.loads(text[begin : text.index("</script>", begin)])
 
 
+BRANCH = """
+func.func @main(%x: tensor<32x32xf32> {graph.name = "x"},
+                %w: tensor<32x32xf32> {graph.name = "w"},
+                %c: tensor<i1> {graph.name = "c"})
+    -> (tensor<32x32xf32> {graph.name = "y"}) {
+  %0 = graph.if %c : (tensor<32x32xf32>) {
+    %1 = graph.relu %x : tensor<32x32xf32>
+    %2 = graph.matmul %1, %w : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+    graph.yield %2 : tensor<32x32xf32>
+  } else {
+    %3 = graph.matmul %w, %x : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+    graph.yield %3 : tensor<32x32xf32>
+  }
+  %4 = graph.matmul %0, %x : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  return %4 : tensor<32x32xf32>
+}
+"""
+
+
 class ReportTest(tool_test.ToolTest):
     def compile_with_page(self, model, *options):
-        """The artifact, its page, and what is in that."""
-        path = self.folder / "model.json"
-        path.write_text(json.dumps(model))
+        """The artifact of a model as JSON or MLIR, its page, and what is in that."""
+        is_mlir = isinstance(model, str)
+        path = self.folder / ("model.mlir" if is_mlir else "model.json")
+        path.write_text(model if is_mlir else json.dumps(model))
         artifact, page = self.folder / "model.so", self.folder / "model.html"
         self.compile(path, artifact, f"--report={page}", "--cpu=x86-64-v3", *options)
         return artifact, page, data_of(page)
@@ -61,6 +81,18 @@ class ReportTest(tool_test.ToolTest):
                 self.assertFalse(
                     in_time and a["offset"] < b_end and b["offset"] < a_end, (a, b)
                 )
+
+    def test_what_reads_a_branch_reads_what_its_arms_give(self):
+        (main,) = self.compile_with_page(BRANCH)[2]["functions"]
+        kinds = [op["op"] for op in main["ops"]]
+        self.assertEqual(kinds, ["if", "relu", "matmul", "matmul", "matmul"])
+        self.assertEqual([op["reads"] for op in main["ops"]], [[], [], [1], [], [0, 2, 3]])
+        steps = [(step["kind"], step["reads"]) for step in main["steps"]]
+        kernel = "kernel"
+        self.assertEqual(
+            steps,
+            [("branch", []), (kernel, []), ("jump", []), (kernel, []), (kernel, [1, 3])],
+        )
 
     def test_ops_are_with_the_steps_that_compute_them(self):
         _, _, data = self.compile_with_page(two_layer())

@@ -14,8 +14,9 @@
 #include "tinh/runtime.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 
 namespace tinh::tools {
 
@@ -124,7 +125,9 @@ Schedule schedule_of(const tinh_artifact_t &artifact,
 
 namespace {
 
-/// Follows the bytes that steps write, in the order of steps.
+/// Follows the bytes that steps write, in the order of steps. Of the arms of a
+/// branch each goes on from what was there before it; behind them there may be
+/// what either has written.
 class Follower {
 public:
   explicit Follower(const Schedule &schedule) : schedule(schedule) {}
@@ -133,14 +136,18 @@ public:
     auto count = static_cast<uint32_t>(schedule.steps.size());
     find_loops(count);
     result.reads.resize(count);
-    for (uint32_t step = 0; step < count; ++step)
+    for (uint32_t step = 0; step < count; ++step) {
+      join(step);
       for (bool written : {false, true})
         for (const Access &access : accesses_of(step))
           if (access.written == written && access.size > 0)
             written ? write(step, access) : read(step, access);
-    for (auto &[space, values] : live)
-      for (const Value &value : values)
-        retire(space, value);
+      part(step);
+    }
+    for (const Value &value : values)
+      if (value.space.first == schedule.arena)
+        result.buffers.push_back(
+            {value.begin, value.end - value.begin, value.first, value.last});
     std::ranges::sort(result.buffers, {}, &ArenaBuffer::first);
     add_live_bytes(count);
     return std::move(result);
@@ -149,11 +156,22 @@ public:
 private:
   using Space = std::pair<tinh_space_t, uint32_t>;
   struct Value {
+    Space space;
     uint64_t begin, end;
     uint32_t first, last;
     bool meets(const Access &access) const {
-      return begin < access.offset + access.size && access.offset < end;
+      return space == Space(access.space, access.index) &&
+             begin < access.offset + access.size && access.offset < end;
     }
+  };
+
+  /// Indices of the values that a step may read.
+  using State = std::set<size_t>;
+  /// A branch whose arms are followed.
+  struct Branch {
+    uint32_t end;                   ///< Behind the arm.
+    State before;                   ///< What the other arm starts from.
+    std::optional<State> then = {}; ///< After the first arm, in the second.
   };
 
   void find_loops(uint32_t count) {
@@ -199,52 +217,80 @@ private:
   }
 
   void read(uint32_t step, const Access &access) {
-    for (Value &value : live[{access.space, access.index}])
-      if (value.meets(access)) {
-        value.last = std::max(value.last, last_use(step, value.first));
-        auto &reads = result.reads[step];
-        if (std::ranges::find(reads, value.first) == reads.end())
-          reads.push_back(value.first);
-      }
+    for (size_t i : live) {
+      Value &value = values[i];
+      if (!value.meets(access))
+        continue;
+      value.last = std::max(value.last, last_use(step, value.first));
+      auto &reads = result.reads[step];
+      if (std::ranges::find(reads, value.first) == reads.end())
+        reads.push_back(value.first);
+    }
   }
 
   void write(uint32_t step, const Access &access) {
-    Space space{access.space, access.index};
-    std::erase_if(live[space], [&](const Value &value) {
-      if (!value.meets(access))
+    std::erase_if(live, [&](size_t i) {
+      if (!values[i].meets(access))
         return false;
-      retire(space, until(value, step));
+      // Nothing lasts beyond what is written over it, be it by a step that
+      // reads it, or one in a loop whose later iterations read what was
+      // written.
+      if (values[i].first < step)
+        values[i].last = std::min(values[i].last, step - 1);
       return true;
     });
-    live[space].push_back(
-        {access.offset, access.offset + access.size, step, step});
+    live.insert(values.size());
+    values.push_back({{access.space, access.index},
+                      access.offset,
+                      access.offset + access.size,
+                      step,
+                      step});
   }
 
-  /// Nothing lasts beyond what is written over it, be it by a step that reads
-  /// it, or one in a loop whose later iterations read what was written.
-  static Value until(Value value, uint32_t step) {
-    if (value.first < step)
-      value.last = std::min(value.last, step - 1);
-    return value;
+  /// Goes on with the other arm, or another branch.
+  void part(uint32_t step) {
+    const ScheduleStep &last = schedule.steps[step];
+    if (last.opcode == TINH_OP_BRANCH && last.target > step) {
+      branches.push_back({last.target, live});
+    } else if (last.opcode == TINH_OP_JUMP && !branches.empty() &&
+               branches.back().end == step + 1 && !branches.back().then) {
+      Branch &branch = branches.back();
+      branch.end = last.target;
+      branch.then = std::exchange(live, branch.before);
+    }
   }
 
-  void retire(const Space &space, const Value &value) {
-    if (space.first == schedule.arena)
-      result.buffers.push_back(
-          {value.begin, value.end - value.begin, value.first, value.last});
+  /// Ends branches whose arms end before `step`.
+  void join(uint32_t step) {
+    for (; !branches.empty() && branches.back().end <= step;
+         branches.pop_back()) {
+      const Branch &branch = branches.back();
+      const State &other = branch.then ? *branch.then : branch.before;
+      live.insert(other.begin(), other.end());
+    }
   }
 
+  /// Bytes that hold results of both arms of a branch count once.
   void add_live_bytes(uint32_t count) {
     result.live.resize(count);
-    for (const ArenaBuffer &buffer : result.buffers)
-      for (uint32_t step = buffer.first; step <= buffer.last; ++step)
-        result.live[step] += buffer.size;
+    std::vector<uint64_t> counted(count); // Up to there in the arena, by step.
+    std::vector<ArenaBuffer> buffers = result.buffers;
+    std::ranges::sort(buffers, {}, &ArenaBuffer::offset);
+    for (const ArenaBuffer &buffer : buffers)
+      for (uint32_t step = buffer.first; step <= buffer.last; ++step) {
+        uint64_t begin = std::max(buffer.offset, counted[step]),
+                 end = std::max(buffer.offset + buffer.size, begin);
+        result.live[step] += end - begin;
+        counted[step] = end;
+      }
   }
 
   const Schedule &schedule;
   DataFlow result;
-  std::map<Space, std::vector<Value>> live;
-  std::vector<uint32_t> ends; ///< Of loops, by their step; 0 of others.
+  std::vector<Value> values;
+  State live;
+  std::vector<Branch> branches; ///< The innermost last.
+  std::vector<uint32_t> ends;   ///< Of loops, by their step; 0 of others.
 };
 
 } // namespace

@@ -94,6 +94,32 @@ TEST(ScheduleTest, WhatALoopWritesOverEndsThere) {
   EXPECT_THAT(flow.live, ElementsAre(64, 64, 128, 128, 64, 64));
 }
 
+/// if (…) A = …, B reads A; else A = …; behind them A is read.
+TEST(ScheduleTest, ArmsOfABranchDoNotSeeEachOther) {
+  ScheduleStep branch, jump;
+  branch.opcode = TINH_OP_BRANCH;
+  branch.target = 5;
+  jump.opcode = TINH_OP_JUMP;
+  jump.target = 6;
+  DataFlow flow = data_flow_of(
+      schedule_of({step({}, {{0, 64}}), branch, step({{0, 64}}, {{64, 64}}),
+                   step({{64, 64}}, {{0, 32}}), jump,
+                   step({{0, 64}}, {{64, 64}}), step({{0, 128}}, {})}));
+  EXPECT_THAT(flow.reads[5], ElementsAre(0)) << "not the other arm's step 3";
+  EXPECT_THAT(flow.reads[6], testing::UnorderedElementsAre(0, 2, 3, 5));
+  EXPECT_THAT(flow.live, ElementsAre(64, 64, 128, 128, 128, 128, 128))
+      << "results of both arms, in one place, count once";
+}
+
+TEST(ScheduleTest, WhatABranchMayLeaveAloneIsThereBehindIt) {
+  ScheduleStep branch;
+  branch.opcode = TINH_OP_BRANCH;
+  branch.target = 3;
+  DataFlow flow = data_flow_of(schedule_of(
+      {step({}, {{0, 64}}), branch, step({}, {{0, 64}}), step({{0, 64}}, {})}));
+  EXPECT_THAT(flow.reads[3], ElementsAre(0, 2));
+}
+
 TEST(ScheduleTest, OtherMemoryIsNotInTheArena) {
   Schedule schedule = schedule_of({step({}, {})});
   schedule.steps[0].accesses = {{TINH_SPACE_OUTPUT, 0, 0, 64, true}};
