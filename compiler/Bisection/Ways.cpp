@@ -144,6 +144,7 @@ LogicalResult compile(ModuleOp module, Phase from, CompileOptions options,
 
 CompileOptions optionsOfPart(ModuleOp part, const CompileOptions &options) {
   CompileOptions changed = options;
+  changed.phases.precision.isOfPart = true;
   llvm::erase_if(changed.phases.precision.keepF32,
                  [&](const std::string &pattern) {
                    transforms::KeptOps kept;

@@ -419,7 +419,7 @@ lowerPrecision(ModuleOp module, const Precision &precision,
   }
   if (failed(kept.checkUse(module)))
     return failure();
-  if (count > 0)
+  if (count > 0 || precision.isOfPart)
     return count;
   return modelError(module)
          << "the precision \"" << precision.type

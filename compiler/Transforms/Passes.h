@@ -75,6 +75,8 @@ struct Precision {
   /// Only constant factors of products have the type, and what is computed is
   /// f32: for machines that would convert all that they multiply.
   bool weightsAlone = false;
+  /// The module is a part of a model, in which there may be nothing to lower.
+  bool isOfPart = false;
 };
 /// Gives ops that may lose precision (compiler/Transforms/PrecisionClasses.h)
 /// floats of the lower one in the place of f32; returns how many. Arguments and

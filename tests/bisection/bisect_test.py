@@ -199,6 +199,14 @@ class Bisect(tool_test.ToolTest):
         self.assertNotIn("--keep-f32=tan*", command)  # What fits nothing is an error.
         self.assertIn("parts first at node 1 of 1", self.run_tool(*command).stdout)
 
+    def test_parts_without_what_the_precision_is_of(self):
+        self.write()
+        done = self.bisect("--tolerance=0", "--precision=f16")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("parts first at node", done.stdout)
+        done = self.bisect("--precision=f16")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_inputs_of_the_user(self):
         self.write()
         done = self.bisect("--inputs=zeros")
