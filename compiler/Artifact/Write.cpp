@@ -161,7 +161,12 @@ static Error writeEmbeddedInObject(PendingFile &file, Object &linked,
   if (!bytes)
     return bytes.takeError();
   std::memcpy(bytes->data(), linked.data(), linked.size());
-  return fillWeights(bytes->drop_front(begin));
+  auto memory = bytes->drop_front(begin);
+  if (Error error = fillWeights(memory))
+    return error;
+  return changeNote(bytes->take_front(linked.size()), [&](tinh_note_t &note) {
+    digest(memory, note.weights_digest);
+  });
 }
 
 /// The metadata that ties a companion to its artifact.

@@ -54,6 +54,13 @@ tinh_status_t tinh_module_with_weights(const tinh_module_t *module,
   });
 }
 
+tinh_status_t tinh_module_verify_weights(const tinh_module_t *module) {
+  return guarded([&] {
+    require(module, "module");
+    module->module->verify_weights();
+  });
+}
+
 void tinh_module_release(tinh_module_t *module) { delete module; }
 
 tinh_status_t tinh_module_info(const tinh_module_t *module,

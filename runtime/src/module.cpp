@@ -12,18 +12,21 @@
 //===----------------------------------------------------------------------===//
 #include "module.h"
 
+#include "blake3.h"
 #include "check_artifact.h"
 #include "elf_note.h"
 #include "error.h"
 #include "tensor_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <optional>
+#include <span>
 
 namespace tinh::runtime {
 
-static std::string hexadecimal(const uint8_t (&digest)[16]) {
+static std::string hexadecimal(std::span<const uint8_t> digest) {
   static const char digits[] = "0123456789abcdef";
   std::string text;
   for (uint8_t byte : digest) {
@@ -76,11 +79,14 @@ static MappedMemory map_companion(const std::string &what,
 Module::Module(const std::string &path) {
   File file(path, "the artifact");
   note = read_note(file, path);
-  mapped_weights =
-      note.weights_embedded || note.weights_size == 0
-          ? MappedMemory::of_file(file, note.weights_offset, note.weights_size,
-                                  path)
-          : map_companion('\'' + path + '\'', companion_path(path, note), note);
+  if (note.weights_embedded || note.weights_size == 0) {
+    weights_place = path;
+    mapped_weights = MappedMemory::of_file(file, note.weights_offset,
+                                           note.weights_size, path);
+  } else {
+    weights_place = companion_path(path, note);
+    mapped_weights = map_companion('\'' + path + '\'', weights_place, note);
+  }
   weights_data = mapped_weights.data();
   // Without a slash dlopen would search the library path.
   std::string file_name =
@@ -117,6 +123,7 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
                 "cannot load a model that is linked into the program: its "
                 "description is damaged");
   if (note.weights_embedded || note.weights_size == 0) {
+    weights_place = "the program";
     // They are only read.
     weights_data = static_cast<char *>(const_cast<void *>(model.weights));
     return;
@@ -128,6 +135,7 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
                 "cannot load " + what +
                     ": its weights are external; give the path of '" +
                     note.weights_file + "'");
+  weights_place = weights_path;
   mapped_weights = map_companion(what, weights_path, note);
   weights_data = mapped_weights.data();
 }
@@ -141,6 +149,21 @@ std::shared_ptr<const Module>
 Module::without_gpu(const std::shared_ptr<const Module> &module) {
   return std::shared_ptr<const Module>(new Module(
       module, *module->descriptor->without_gpu, module->weights_data));
+}
+
+void Module::verify_weights() const {
+  if (!has_digest)
+    throw Error(TINH_INVALID_ARGUMENT,
+                "the module has weights that were loaded from a file, of which "
+                "no digest is known; verify those of the artifact");
+  std::array<uint8_t, 16> found = blake3(weights_data, note.weights_size);
+  if (!std::ranges::equal(found, note.weights_digest))
+    throw Error(TINH_INVALID_ARTIFACT,
+                "the weights in '" + weights_place +
+                    "' have changed since they were written: their digest is " +
+                    hexadecimal(found) + ", not " +
+                    hexadecimal(note.weights_digest) +
+                    "; copy the file or compile the model again");
 }
 
 void Module::Close::operator()(void *handle) const { dlclose(handle); }

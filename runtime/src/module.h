@@ -53,6 +53,10 @@ public:
   /// The constant weights, or null if there are none.
   char *weights() const { return weights_data; }
 
+  /// Throws INVALID_ARTIFACT unless the weights are those that the compiler has
+  /// written, byte for byte. Reads all of them.
+  void verify_weights() const;
+
   cuda::DeviceCopies &device_copies() const { return copies; }
 
   /// The function's description; throws INVALID_ARGUMENT if there is no such.
@@ -69,6 +73,8 @@ private:
   /// Whose library it uses, if it has none itself.
   std::shared_ptr<const Module> loaded_by;
   MappedMemory mapped_weights; // Empty if they are linked.
+  std::string weights_place;   ///< Where they are, in messages.
+  bool has_digest = true;      ///< False for weights from elsewhere.
   char *weights_data = nullptr;
   struct Close {
     void operator()(void *handle) const;

@@ -68,7 +68,8 @@ private:
 
 Module::Module(const std::shared_ptr<const Module> &other,
                const std::string &path)
-    : note(other->note), loaded_by(other), descriptor(other->descriptor) {
+    : note(other->note), loaded_by(other), has_digest(false),
+      descriptor(other->descriptor) {
   if (!descriptor->init)
     throw Error(TINH_INVALID_ARTIFACT,
                 std::string("the model '") + descriptor->model +

@@ -31,6 +31,7 @@ protected:
     note.weights_embedded = 1;
     note.weights_size = sizeof weights;
     std::strcpy(note.cpu, "toy-cpu");
+    std::memcpy(note.weights_digest, kToyDigest, sizeof kToyDigest);
     model = {&note, &artifact, weights};
   }
   void TearDown() override { dlclose(library); }
@@ -39,8 +40,6 @@ protected:
   void make_external() {
     note.weights_embedded = 0;
     note.weights_offset = 4096;
-    for (uint8_t i = 0; i < 16; ++i)
-      note.weights_digest[i] = i;
     std::strcpy(note.weights_file, "toy.safetensors");
     model.weights = nullptr;
   }
@@ -89,6 +88,16 @@ TEST_F(Linked, Runs) {
   EXPECT_STREQ(info.cpu, "toy-cpu");
   expect_to_run();
   ASSERT_EQ(load("/nonexistent"), TINH_OK); // Not looked at.
+}
+
+TEST_F(Linked, VerifiesItsWeights) {
+  ASSERT_EQ(load(), TINH_OK) << tinh_last_error();
+  EXPECT_EQ(tinh_module_verify_weights(module.get()), TINH_OK);
+  weights[1] = -1;
+  EXPECT_EQ(tinh_module_verify_weights(module.get()), TINH_INVALID_ARTIFACT);
+  EXPECT_EQ(std::string(tinh_last_error())
+                .find("the weights in 'the program' have changed"),
+            0u);
 }
 
 TEST_F(Linked, ExternalWeights) {

@@ -35,6 +35,9 @@ public:
   std::filesystem::path folder;
 };
 
+/// Of its weights, as the compiler's BLAKE3 has it.
+extern const uint8_t kToyDigest[16];
+
 /// What "main" computes.
 std::vector<float> expected_of(const std::vector<float> &x);
 

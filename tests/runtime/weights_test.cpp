@@ -5,9 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "blake3.h"
 #include "check_artifact.h"
 #include "module.h"
 #include "trainer.h"
+
+#include <fstream>
 
 namespace {
 
@@ -57,6 +60,56 @@ TEST_F(Weights, TheFirstModuleIsNotNeeded) {
   changed.reset();
   std::filesystem::remove(path);
   EXPECT_EQ(run(again), std::vector<float>(1024, 8.0f));
+}
+
+TEST_F(Weights, AreVerified) {
+  module.verify_weights();
+  EXPECT_TRUE(fails(TINH_INVALID_ARGUMENT, "of which no digest is known",
+                    [&] { module.with_weights(write()).verify_weights(); }));
+  for (bool external : {false, true}) {
+    Toy damaged({}, external);
+    std::string file = external ? (damaged.folder / "toy.safetensors").string()
+                                : damaged.path();
+    // Embedded weights are followed by the checksum of all else.
+    auto end = std::filesystem::file_size(file) - (external ? 0 : 8);
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(end - 1));
+    stream.put(1);
+    stream.close();
+    tinh::Module loaded(damaged.path()); // Which reads no weights.
+    EXPECT_TRUE(fails(TINH_INVALID_ARTIFACT,
+                      "the weights in '" + file +
+                          "' have changed since they were written: their "
+                          "digest is ",
+                      [&] { loaded.verify_weights(); }));
+  }
+}
+
+/// Of bytes that count to 250 again and again, as LLVM has them.
+TEST(Blake3, OfAnyLength) {
+  const std::pair<size_t, const char *> digests[] = {
+      {0, "af1349b9f5f9a1a6a0404dea36dcc949"},
+      {1, "2d3adedff11b61f14c886e35afa03673"},
+      {64, "4eed7141ea4a5cd4b788606bd23f46e2"},
+      {65, "de1e5fa0be70df6d2be8fffd0e99ceaa"},
+      {1024, "42214739f095a406f3fc83deb889744a"},
+      {1025, "d00278ae47eb27b34faecf67b4fe263f"},
+      {3072, "b98cb0ff3623be03326b373de6b90952"},
+      {4096, "015094013f57a5277b59d8475c050104"},
+      {4097, "9b4052b38f1c5fc8b1f9ff7ac7b27cd2"},
+      {8193, "bab6c09cb8ce8cf459261398d2e7aef3"},
+      {31744, "62b6960e1a44bcc1eb1a611a8d6235b6"},
+      {102400, "bc3e3d41a1146b069abffad3c0d44860"}};
+  for (auto [size, expected] : digests) {
+    std::vector<uint8_t> bytes(size);
+    for (size_t i = 0; i < size; ++i)
+      bytes[i] = static_cast<uint8_t>(i % 251);
+    std::string found;
+    for (uint8_t byte : tinh::runtime::blake3(bytes.data(), size))
+      for (int digit : {byte >> 4, byte & 15})
+        found += "0123456789abcdef"[digit];
+    EXPECT_EQ(found, expected) << size;
+  }
 }
 
 TEST_F(Weights, MustBeThere) {

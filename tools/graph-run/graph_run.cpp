@@ -27,6 +27,8 @@ static void define_options(CLI::App &app, RunOptions &options) {
       ->required();
   app.add_flag("--list", options.list,
                "print functions, inputs, outputs and sizes, and run nothing");
+  app.add_flag("--verify-weights", options.verify_weights,
+               "first compare all weights with the artifact's digest of them");
   app.add_option("--function", options.function, "the function to run")
       ->capture_default_str();
   app.add_option("--input", options.inputs,

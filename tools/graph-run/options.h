@@ -41,6 +41,7 @@ struct RunOptions {
   uint32_t in_flight = 1;
   ContextOptions of_context; ///< Its threads and its device.
   bool list = false;
+  bool verify_weights = false;
   bool train = false;
   bool percentiles = false;
   bool json = false;

@@ -144,8 +144,10 @@ static void write_outputs(const std::string &directory,
   }
 }
 
-static Module load(const RunOptions &options) {
+Module load_module(const RunOptions &options) {
   Module module(options.artifact);
+  if (options.verify_weights)
+    module.verify_weights();
   if (options.load_weights.empty())
     return module;
   return module.with_weights(options.load_weights);
@@ -229,7 +231,7 @@ static Timings measure(const RunOptions &options, const Module &module,
 }
 
 void run(const RunOptions &options) {
-  Module module = load(options);
+  Module module = load_module(options);
   if (options.list)
     return options.json ? print_module_json(module.handle())
                         : print_module(module.handle());

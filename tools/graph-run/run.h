@@ -16,6 +16,9 @@ namespace tinh::tools {
 /// asked, and writes outputs and times; or lists what the artifact has.
 void run(const RunOptions &options);
 
+/// The module that `options` name, with what they say of its weights.
+Module load_module(const RunOptions &options);
+
 } // namespace tinh::tools
 
 #endif // TINH_GRAPH_RUN_RUN_H

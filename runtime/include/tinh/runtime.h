@@ -71,6 +71,12 @@ TINH_API tinh_status_t tinh_module_load(const char *path,
                                         tinh_module_t **out_module);
 TINH_API void tinh_module_release(tinh_module_t *module);
 
+/* Compares the weights with the digest that was taken when they were written,
+ * which loading does not: it reads all of them, a second or two a gigabyte.
+ * TINH_INVALID_ARTIFACT if they have changed; TINH_INVALID_ARGUMENT for a
+ * module from tinh_module_with_weights, of whose weights no digest is known. */
+TINH_API tinh_status_t tinh_module_verify_weights(const tinh_module_t *module);
+
 /* A model that graph-compile --emit=obj has put into an object file, which is
  * linked into the program. TINH_MODEL(NAME); declares it as tinh_model_NAME;
  * in the model's name, '_' stands for what is no letter or digit. */

@@ -106,6 +106,8 @@ public:
     return changed;
   }
 
+  void verify_weights() const { check(tinh_module_verify_weights(handle())); }
+
   tinh_module_info_t info() const {
     tinh_module_info_t info;
     check(tinh_module_info(handle(), &info));

@@ -123,6 +123,7 @@ class Usage(GraphRun):
         text = self.succeeds("--help")
         for option in (
             "list input inputs output-dir threads runs warmup in-flight percentiles "
+            "verify-weights "
             "trace json"
         ).split():
             self.assertIn(f"--{option}", text)
@@ -180,6 +181,22 @@ class Usage(GraphRun):
         self.succeeds("--function", "count", "--output-dir", self.folder, "--runs", 3)
         header, values = read_npy(self.folder / "runs.npy")
         self.assertEqual((header["shape"], values), ((), [3]))
+
+    def test_weights(self):
+        self.succeeds("--list", "--verify-weights")
+        damaged = bytearray(pathlib.Path(TOY).read_bytes())
+        damaged[-9] ^= 1  # The last byte before the checksum of all else.
+        path = self.file(damaged)
+        self.succeeds("--list", artifact=path)
+        self.fails(
+            f"the weights in '{path}' have changed since they were written: their "
+            "digest is f33fff60d054660ce558af911bf8f8d7, not "
+            "6cda8a40235ba45c96114dc00e01d0d3; copy the file or compile the model "
+            "again",
+            "--list",
+            "--verify-weights",
+            artifact=path,
+        )
 
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w") as full:
@@ -427,13 +444,13 @@ class Runs(GraphRun):
     def test_traces_that_cannot_be_written(self):
         none = self.folder / "none" / "trace.json"
         self.fails(
-            f"cannot write the trace '{none}': No such file or directory",
+            f"cannot write '{none}': No such file or directory",
             *self.input,
             "--trace",
             none,
         )
         self.fails(
-            "cannot write the trace '/dev/full': No space left on device",
+            "cannot write '/dev/full': No space left on device",
             *self.input,
             "--trace",
             "/dev/full",
