@@ -33,6 +33,8 @@ std::optional<NumericsCheck::Finding> NumericsCheck::find(const Step &step,
   return std::nullopt;
 }
 
+static const char kCopy[] = "a tensor to be checked";
+
 std::optional<NotFinite> NumericsCheck::search(const Step &step,
                                                uint32_t operand) const {
   const tinh_step_t &desc = step.function.steps[step.number];
@@ -44,15 +46,15 @@ std::optional<NotFinite> NumericsCheck::search(const Step &step,
     MappedMemory copy;
     if (step.device) {
       uint64_t size = *operand_size(type);
-      copy = MappedMemory::anonymous(size);
+      copy = MappedMemory::anonymous(size, kCopy);
       step.device->download(copy.data(), reinterpret_cast<uintptr_t>(data),
-                            size, "a tensor to be checked");
+                            size, kCopy);
       data = copy.data();
     }
     return find_not_finite(
         {data, type.dtype, type.rank, type.dims, type.strides}, wanted);
   }
-  MappedMemory plain = MappedMemory::anonymous(variable->size);
+  MappedMemory plain = MappedMemory::anonymous(variable->size, kCopy);
   convert(artifact, variable->unpack, variable->size, data, plain.data());
   int64_t strides[TINH_MAX_RANK], stride = 1;
   for (uint32_t i = variable->rank; i-- > 0; stride *= variable->dims[i])

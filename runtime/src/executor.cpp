@@ -37,9 +37,8 @@ tinh_context_options_t Executor::default_options() {
   return options;
 }
 
-Executor::Executor(std::shared_ptr<const Module> module,
-                   const tinh_context_options_t &wanted)
-    : loaded(std::move(module)), options(wanted) {
+/// What `options` ask for, in full. Throws INVALID_ARGUMENT.
+static tinh_context_options_t checked(tinh_context_options_t options) {
   if (options.threads == 0)
     options.threads = available_cpus();
   if (options.threads > kMaxThreads)
@@ -48,10 +47,6 @@ Executor::Executor(std::shared_ptr<const Module> module,
                     " threads, not " + std::to_string(options.threads));
   if (options.max_in_flight == 0)
     throw Error(TINH_INVALID_ARGUMENT, "max_in_flight must be at least 1");
-  if (options.trace_path || options.measure_steps)
-    trace.emplace(options.trace_path ? options.trace_path : "",
-                  options.threads);
-  options.trace_path = nullptr; // The caller's.
   if (options.check_numerics < TINH_CHECK_NOTHING ||
       options.check_numerics > TINH_CHECK_NANS_AND_INFINITIES)
     throw Error(TINH_INVALID_ARGUMENT,
@@ -59,13 +54,10 @@ Executor::Executor(std::shared_ptr<const Module> module,
                 "tinh_check_numerics_t");
   if (options.cuda_stream)
     options.cuda_device = options.cuda_stream->stream.index;
-  ChosenDevice chosen = choose_device(loaded, options);
-  loaded = std::move(chosen.module);
-  gpu = std::move(chosen.gpu);
-  why_not_cuda = std::move(chosen.why_not_cuda);
-  if (options.check_numerics != TINH_CHECK_NOTHING)
-    numerics.emplace(*loaded, options.check_numerics);
+  return options;
+}
 
+static ThreadPool::Options pool_options(const tinh_context_options_t &options) {
   ThreadPool::Options of_pool;
   of_pool.num_workers = options.parallel_for ? 1 : options.threads;
   of_pool.pin = options.pin_threads;
@@ -73,6 +65,24 @@ Executor::Executor(std::shared_ptr<const Module> module,
     of_pool.spin = std::chrono::microseconds(options.spin_us);
   else if (options.threads <= available_cpus())
     of_pool.spin = kDefaultSpin;
+  return of_pool;
+}
+
+Executor::Executor(std::shared_ptr<const Module> module,
+                   const tinh_context_options_t &wanted)
+    : loaded(std::move(module)), options(checked(wanted)) {
+  if (options.trace_path || options.measure_steps)
+    trace.emplace(options.trace_path ? options.trace_path : "",
+                  options.threads);
+  options.trace_path = nullptr; // The caller's.
+  ChosenDevice chosen = choose_device(loaded, options);
+  loaded = std::move(chosen.module);
+  gpu = std::move(chosen.gpu);
+  why_not_cuda = std::move(chosen.why_not_cuda);
+  if (options.check_numerics != TINH_CHECK_NOTHING)
+    numerics.emplace(*loaded, options.check_numerics);
+
+  ThreadPool::Options of_pool = pool_options(options);
   spin = of_pool.spin;
   make_memory();
   pool = std::make_unique<ThreadPool>(of_pool);
@@ -80,15 +90,37 @@ Executor::Executor(std::shared_ptr<const Module> module,
 
 Executor::~Executor() = default;
 
-void Executor::make_memory() {
-  const tinh_artifact_t &artifact = loaded->artifact();
+/// Of each thread, in bytes.
+static uint64_t scratch_size(const tinh_artifact_t &artifact) {
   uint64_t scratch = 0;
   for (uint32_t i = 0; i < artifact.num_kernels; ++i)
     if (artifact.kernels[i].device == TINH_DEVICE_CPU)
       scratch = std::max(scratch, artifact.kernels[i].scratch_size);
   constexpr uint64_t kPage = 4096;
-  scratch_stride = (scratch + kPage - 1) / kPage * kPage;
-  scratch_memory = MappedMemory::anonymous(scratch_stride * options.threads);
+  return (scratch + kPage - 1) / kPage * kPage;
+}
+
+/// What an arena that is large enough for all functions is for.
+static std::string arena_purpose(const tinh_artifact_t &artifact) {
+  uint64_t size = 0;
+  std::string purpose = "the arena";
+  for (uint32_t i = 0; i < artifact.num_functions; ++i)
+    if (const auto &function = artifact.functions[i];
+        function.arena_size > size) {
+      size = function.arena_size;
+      purpose = std::string("the arena, which holds the intermediate tensors "
+                            "of '") +
+                function.name + "'";
+    }
+  return purpose;
+}
+
+void Executor::make_memory() {
+  const tinh_artifact_t &artifact = loaded->artifact();
+  scratch_stride = scratch_size(artifact);
+  scratch_memory = MappedMemory::anonymous(
+      scratch_stride * options.threads,
+      "the scratch memory of " + std::to_string(options.threads) + " threads");
   variables.emplace(*loaded, gpu.get(), /*is_given=*/is_on_stream());
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
@@ -107,7 +139,8 @@ void Executor::make_memory() {
     if (gpu) {
       make_device_arena(arena);
     } else {
-      arena.memory = MappedMemory::anonymous(arena_size);
+      arena.memory =
+          MappedMemory::anonymous(arena_size, arena_purpose(artifact));
       for (const Program &program : programs)
         arena.tables.push_back(
             program.address_table({arena.memory.data(), loaded->weights()}));

@@ -74,7 +74,7 @@ MappedMemory::~MappedMemory() {
     munmap(base, length);
 }
 
-MappedMemory MappedMemory::anonymous(uint64_t size) {
+MappedMemory MappedMemory::anonymous(uint64_t size, const std::string &what) {
   MappedMemory memory;
   if (size == 0)
     return memory;
@@ -83,10 +83,10 @@ MappedMemory MappedMemory::anonymous(uint64_t size) {
   void *base = size > SIZE_MAX - slack
                    ? MAP_FAILED
                    : mmap(nullptr, size + slack, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
-    throw Error(TINH_OUT_OF_MEMORY,
-                "cannot allocate " + std::to_string(size) + " bytes");
+    throw Error(TINH_OUT_OF_MEMORY, "cannot allocate " + std::to_string(size) +
+                                        " bytes for " + what);
   memory.base = base;
   memory.length = size + slack;
   memory.start = static_cast<char *>(base);

@@ -54,8 +54,9 @@ public:
   ~MappedMemory();
 
   /// Zeroed memory; aligned to, and advised to use, huge pages when it is large
-  /// enough to fill some. Throws OUT_OF_MEMORY.
-  static MappedMemory anonymous(uint64_t size);
+  /// enough to fill some. Throws OUT_OF_MEMORY, which says that it was for
+  /// `what`, also for more than the machine has.
+  static MappedMemory anonymous(uint64_t size, const std::string &what);
 
   /// `size` bytes of `file` at `offset`, read-only; advised to use huge pages,
   /// which takes a kernel that has some for files. Throws IO_ERROR.

@@ -52,8 +52,9 @@ private:
     const char *data = file.data(*found);
     if (reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(found->dtype)) {
       // A file need not align its tensors as a run wants them.
-      MappedMemory &copy =
-          copies.emplace_back(MappedMemory::anonymous(parameter.size));
+      MappedMemory &copy = copies.emplace_back(MappedMemory::anonymous(
+          parameter.size,
+          std::string("a copy of the weight '") + parameter.name + "'"));
       std::memcpy(copy.data(), data, parameter.size);
       data = copy.data();
     }
@@ -76,7 +77,8 @@ Module::Module(const std::shared_ptr<const Module> &other,
                     "' takes no other weights; compile it with "
                     "--loadable-weights");
   Parameters parameters(path, *descriptor->init);
-  mapped_weights = MappedMemory::anonymous(descriptor->weights_size);
+  mapped_weights =
+      MappedMemory::anonymous(descriptor->weights_size, "the weights");
   weights_data = mapped_weights.data();
   // What is no parameter is there already.
   if (descriptor->weights_size)

@@ -26,7 +26,7 @@ State::State(const Module &module, const cuda::LoadedModule *gpu, bool is_given)
   if (is_given)
     return;
   if (!gpu) {
-    memory = MappedMemory::anonymous(artifact.state_size);
+    memory = MappedMemory::anonymous(artifact.state_size, "the state");
     return;
   }
   device = gpu->device();
@@ -107,6 +107,10 @@ void State::write(uint32_t index, const void *data) {
   convert(module.artifact(), desc.pack, desc.size, data, to);
 }
 
+static std::string copy_of(const tinh_variable_desc_t &variable) {
+  return std::string("a copy of the variable '") + variable.name + "'";
+}
+
 void State::save(const std::string &path, MetadataToWrite metadata) {
   const tinh_artifact_t &artifact = module.artifact();
   std::vector<tinh_safetensors_tensor_t> tensors;
@@ -115,7 +119,7 @@ void State::save(const std::string &path, MetadataToWrite metadata) {
     const tinh_variable_desc_t &desc = artifact.variables[i];
     const void *data = variable(i);
     if (desc.unpack.kernel != TINH_NO_KERNEL || on_device(desc)) {
-      unpacked.push_back(MappedMemory::anonymous(desc.size));
+      unpacked.push_back(MappedMemory::anonymous(desc.size, copy_of(desc)));
       read(i, unpacked.back().data());
       data = unpacked.back().data();
     }
@@ -169,7 +173,7 @@ void State::load(const std::string &path) {
     if (variable.pack.kernel != TINH_NO_KERNEL &&
         reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(tensor.dtype)) {
       // A file need not align its tensors as kernels want them.
-      aligned = MappedMemory::anonymous(variable.size);
+      aligned = MappedMemory::anonymous(variable.size, copy_of(variable));
       std::memcpy(aligned.data(), data, variable.size);
       data = aligned.data();
     }

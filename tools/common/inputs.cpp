@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 namespace tinh::tools {
 
@@ -39,6 +40,19 @@ static std::string list_of(const std::vector<tinh_tensor_info_t> &tensors) {
     text += (text.empty() ? "'" : ", '") + std::string(tensor.name) + "' (" +
             type_text(tensor) + ")";
   return text.empty() ? "none" : text;
+}
+
+std::vector<char> allocate(const tinh_tensor_info_t &tensor, const char *kind) {
+  try {
+    if (std::vector<char> memory; tensor.size <= memory.max_size()) {
+      memory.resize(tensor.size);
+      return memory;
+    }
+  } catch (const std::bad_alloc &) {
+  }
+  throw UserError("cannot allocate " + std::to_string(tensor.size) +
+                  " bytes for the " + kind + " '" + tensor.name + "' (" +
+                  type_text(tensor) + ")");
 }
 
 std::map<std::string, std::string>
@@ -92,7 +106,7 @@ void fill(std::vector<char> &bytes, Next next) {
 } // namespace
 
 static std::vector<char> random_input(const tinh_tensor_info_t &tensor) {
-  std::vector<char> bytes(tensor.size);
+  std::vector<char> bytes = allocate(tensor, "input");
   Random random(std::string(tensor.name) + ' ' + type_text(tensor));
   auto small = [&] { return random.next() % 10; };
   switch (tensor.dtype) {
@@ -146,7 +160,7 @@ static std::vector<char> random_input(const tinh_tensor_info_t &tensor) {
 std::vector<char> make_input(const tinh_tensor_info_t &tensor,
                              const std::string &source) {
   if (source == "zeros")
-    return std::vector<char>(tensor.size);
+    return allocate(tensor, "input");
   if (source == "random")
     return random_input(tensor);
   NpyArray array;

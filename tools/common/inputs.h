@@ -33,6 +33,10 @@ std::string shape_text(const tinh_tensor_info_t &tensor);
 /// "f32 1x3x224x224".
 std::string type_text(const tinh_tensor_info_t &tensor);
 
+/// Memory for `tensor`, all zero. Throws UserError if there is none, which
+/// calls the tensor an `kind`: input or output.
+std::vector<char> allocate(const tinh_tensor_info_t &tensor, const char *kind);
+
 /// Splits NAME=SOURCE arguments. Throws UserError for a name that no tensor has
 /// or that is given twice.
 std::map<std::string, std::string>

@@ -174,6 +174,9 @@ int tinh::tools::graph_run(int argc, char **argv) {
   } catch (const UserError &error) {
     std::fprintf(stderr, "graph-run: error: %s\n", error.what());
     return exit_wrong_input;
+  } catch (const std::bad_alloc &) {
+    std::fprintf(stderr, "graph-run: error: out of memory\n");
+    return exit_wrong_input;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "graph-run: internal error: %s\n", error.what());
     return exit_internal;

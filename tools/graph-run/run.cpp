@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 struct Slot {
   explicit Slot(const std::vector<tinh_tensor_info_t> &tensors) {
     for (const tinh_tensor_info_t &tensor : tensors) {
-      memory.emplace_back(tensor.size);
+      memory.push_back(allocate(tensor, "output"));
       outputs.push_back(buffer(memory.back()));
     }
   }

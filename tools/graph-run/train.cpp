@@ -65,7 +65,7 @@ public:
     for (Slot &slot : slots) {
       slot.inputs = data.make_batch();
       for (const tinh_tensor_info_t &output : outputs) {
-        slot.memory.emplace_back(output.size);
+        slot.memory.push_back(allocate(output, "output"));
         slot.outputs.push_back({slot.memory.back().data(), output.size});
       }
     }

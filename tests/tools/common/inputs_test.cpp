@@ -108,6 +108,18 @@ TEST(Inputs, DependOnNameAndTypeAlone) {
             std::vector<char>(2000));
 }
 
+TEST(Inputs, MemoryIsNamed) {
+  tinh_tensor_info_t huge = tensor("y", TINH_DTYPE_F32);
+  for (huge.size = uint64_t(1) << 50; huge.size; huge.size <<= 4)
+    try {
+      allocate(huge, "output");
+      FAIL();
+    } catch (const UserError &error) {
+      EXPECT_EQ(error.what(), "cannot allocate " + std::to_string(huge.size) +
+                                  " bytes for the output 'y' (f32 10x100)");
+    }
+}
+
 TEST(Inputs, NamesMayHaveSignsInThem) {
   std::vector<tinh_tensor_info_t> tensors = {
       tensor("a=b", TINH_DTYPE_F32), tensor("gpu_0/x:0", TINH_DTYPE_I8)};
