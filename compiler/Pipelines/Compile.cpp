@@ -11,6 +11,7 @@
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CUDA/EmitPtx.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
+#include "compiler/Pipelines/CheckMemory.h"
 #include "compiler/Pipelines/CompileKernels.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/InternalErrors.h"
@@ -239,6 +240,8 @@ static FailureOr<CompiledModule> compileModule(ModuleOp module,
                         {},
                         cpu::makeTargetMachine(*target)};
   describe(result.contents, report);
+  if (failed(checkMemory(module, result.contents)))
+    return failure();
   auto kernels =
       compileKernels(module, result.contents, *target, options, report);
   if (failed(kernels))
