@@ -35,9 +35,21 @@ namespace tinh {
 /// Why LLVM has given up on this thread.
 static thread_local std::string fatalReason;
 
+/// What LLVM says of a thread that the system refuses, which is no defect of
+/// anything. What it held then is held for ever.
+static void exitIfThreadRefused(StringRef reason) {
+  if (!reason.consume_front("pthread_create failed: "))
+    return;
+  llvm::errs() << "error: cannot start a thread: " << reason
+               << "; ask for fewer (--jobs, --threads), or raise the system's "
+                  "limits on them (ulimit -u, pids.max of the cgroup)\n";
+  exitNow(1);
+}
+
 void catchCrashes() {
   llvm::CrashRecoveryContext::Enable();
   llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    exitIfThreadRefused(reason);
     fatalReason = reason;
     std::abort();
   });

@@ -24,8 +24,9 @@ namespace tinh {
 /// Begins the message of an error that is the compiler's own.
 inline constexpr llvm::StringLiteral kInternalError = "internal error: ";
 
-/// Makes a crash in runSafely, on any thread, an error that it returns. For
-/// programs that do nothing but compile: it takes over the signals of the
+/// Makes a crash in runSafely, on any thread, an error that it returns; a
+/// thread that the system refuses to LLVM ends the program with exit code 1.
+/// For programs that do nothing but compile: it takes over the signals of the
 /// process.
 void catchCrashes();
 

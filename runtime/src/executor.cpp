@@ -16,6 +16,7 @@
 #include "cpu_count.h"
 #include "error.h"
 #include "handles.h"
+#include "start_thread.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -210,9 +211,11 @@ Executor::submit(uint32_t function, Arguments arguments,
     Lock lock(mutex);
     wait_for_room(lock);
     if (!leader.joinable())
-      leader = std::thread(&Executor::leader_loop, this);
+      leader = start_thread("the thread for submitted runs",
+                            &Executor::leader_loop, this);
     if (gpu && !completer.joinable())
-      completer = std::thread(&Executor::completer_loop, this);
+      completer = start_thread("the thread that waits for the GPU",
+                               &Executor::completer_loop, this);
     queue.push_back(run);
     ++num_in_flight;
     run->keep_self = run;

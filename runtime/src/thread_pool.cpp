@@ -12,6 +12,7 @@
 #include "thread_pool.h"
 
 #include "cpu_count.h"
+#include "start_thread.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +40,10 @@ ThreadPool::ThreadPool(const Options &options)
       shares(new Share[options.num_workers]) {
   try {
     for (uint32_t worker = 1; worker < options.num_workers; ++worker)
-      threads.emplace_back(&ThreadPool::work, this, worker);
+      threads.push_back(start_thread("thread " + std::to_string(worker + 1) +
+                                         " of " +
+                                         std::to_string(options.num_workers),
+                                     &ThreadPool::work, this, worker));
   } catch (...) {
     stop();
     throw;

@@ -11,12 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "cpu_count.h"
+#include "error.h"
+#include "mapped_memory.h"
 #include "toy_context.h"
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -156,7 +160,40 @@ TEST_F(Context, NothingSpinsWhileIdle) {
   EXPECT_LT(cpu_seconds() - before, 0.1);
 }
 
-#ifndef TINH_SANITIZED // They keep freed memory.
+TEST_F(Context, SaysForWhatThereIsNoMemory) {
+  try {
+    tinh::runtime::MappedMemory::anonymous(uint64_t(1) << 50, "the arena");
+    FAIL();
+  } catch (const tinh::runtime::Error &error) {
+    EXPECT_EQ(error.status(), TINH_OUT_OF_MEMORY);
+    EXPECT_STREQ(error.what(),
+                 "cannot allocate 1125899906842624 bytes for the arena");
+  }
+}
+
+#ifndef TINH_SANITIZED // They take much address space, and keep freed memory.
+TEST_F(Context, SaysThatAThreadCannotBeStarted) {
+  open(1);
+  pid_t child = fork();
+  if (child == 0) {
+    // Far too little for the stacks of so many.
+    rlimit limit = {uint64_t(2) << 30, uint64_t(2) << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    tinh_context_t *other = nullptr;
+    options.threads = 4096;
+    bool is_right =
+        tinh_context_create(module, &options, &other) == TINH_OUT_OF_MEMORY &&
+        std::regex_match(
+            tinh_last_error(),
+            std::regex("cannot start thread [0-9]+ of 4096: Resource "
+                       "temporarily unavailable; use fewer threads, .*"));
+    _exit(is_right ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(Context, MemoryStaysFlat) {
   options.max_in_flight = 4;
   open(2);

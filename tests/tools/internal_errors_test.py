@@ -8,6 +8,7 @@ about: a kernel with an op that no strategy knows, and code that LLVM has no
 instructions for.
 """
 
+import resource
 import shlex
 
 import tool_test
@@ -25,6 +26,13 @@ module attributes {graph.cpu = "x86-64-v3"} {
     %1 = linalg.softmax dimension(0) ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
     return %1 : tensor<8xf32>
   }
+}
+"""
+
+RELU = """
+func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+  %0 = graph.relu %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 """
 
@@ -106,6 +114,26 @@ class InternalErrors(ToolTest):
             ' --no-fuse --model-dir "my models" -o "a b.so"\n',
             done.stderr,
         )
+
+    def test_threads(self):
+        """What the system refuses is no defect."""
+
+        def limit():
+            tool_test.reset_signals()
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+        (self.folder / "model.mlir").write_text(RELU)
+        done = self.run_tool(
+            "graph-compare", "model.mlir", "--threads", 4096, preexec_fn=limit
+        )
+        self.assertEqual(
+            done.stderr,
+            "error: cannot start a thread: Resource temporarily unavailable; ask "
+            "for fewer (--jobs, --threads), or raise the system's limits on them "
+            "(ulimit -u, pids.max of the cgroup)\n",
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertNoLeftovers("model.mlir")
 
     def test_nothing_is_overwritten(self):
         file = self.folder / "model-plan-reproducer.mlir"
