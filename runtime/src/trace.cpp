@@ -13,12 +13,14 @@
 //===----------------------------------------------------------------------===//
 #include "trace.h"
 
+#include "atomic_file.h"
 #include "error.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <sys/stat.h>
 
 namespace tinh::runtime {
 
@@ -28,16 +30,31 @@ int64_t trace_clock() {
       .count();
 }
 
+/// A pipe or a device, which cannot be written as a whole.
+static bool is_stream(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+static void write_stream(const std::string &path, const std::string &text) {
+  FILE *file = std::fopen(path.c_str(), "w");
+  bool written =
+      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int error = errno;
+  if (file && std::fclose(file) != 0 && written) {
+    written = false;
+    error = errno;
+  }
+  if (!written)
+    throw Error(TINH_IO_ERROR,
+                "cannot write '" + path + "': " + errno_text(error));
+}
+
 Trace::Trace(std::string path, uint32_t num_workers)
     : path(std::move(path)), start(trace_clock()), workers(num_workers) {
-  if (this->path.empty())
-    return;
   // So that an unwritable path is told before the runs, not after.
-  FILE *file = std::fopen(this->path.c_str(), "w");
-  if (!file)
-    throw Error(TINH_IO_ERROR, "cannot write the trace '" + this->path +
-                                   "': " + errno_text(errno));
-  std::fclose(file);
+  if (!this->path.empty() && !is_stream(this->path))
+    AtomicFile(this->path);
 }
 
 void Trace::drop(Track &track, uint64_t run, uint64_t count) {
@@ -189,17 +206,11 @@ void Trace::write(const tinh_artifact_t &artifact) const {
   if (path.empty())
     return;
   std::string json = to_json(artifact);
-  FILE *file = std::fopen(path.c_str(), "w");
-  bool written =
-      file && std::fwrite(json.data(), 1, json.size(), file) == json.size();
-  int error = errno;
-  if (file && std::fclose(file) != 0) {
-    written = false;
-    error = errno;
-  }
-  if (!written)
-    throw Error(TINH_IO_ERROR,
-                "cannot write the trace '" + path + "': " + errno_text(error));
+  if (is_stream(path))
+    return write_stream(path, json);
+  AtomicFile file(path);
+  file.write(json.data(), json.size());
+  file.keep();
 }
 
 } // namespace tinh::runtime

@@ -49,7 +49,8 @@ public:
   void add_run(const tinh_function_desc_t &function, uint64_t run,
                int64_t submitted, int64_t completed);
 
-  /// Writes the file, if one is wanted; throws IO_ERROR.
+  /// Writes the file, if one is wanted, as a whole or not at all; throws
+  /// IO_ERROR.
   void write(const tinh_artifact_t &artifact) const;
 
   struct Event {

@@ -13,8 +13,10 @@
 #include "toy_context.h"
 
 #include <atomic>
+#include <csignal>
 #include <fstream>
 #include <iterator>
+#include <sys/resource.h>
 #include <thread>
 
 class Run : public ToyContext {};
@@ -205,12 +207,36 @@ TEST_F(Run, SaysThatATraceCannotBeWritten) {
   options.trace_path = "/nonexistent/trace.json";
   ASSERT_EQ(tinh_module_load(toy.path().c_str(), &module), TINH_OK);
   EXPECT_EQ(tinh_context_create(module, &options, &context), TINH_IO_ERROR);
-  EXPECT_STREQ(tinh_last_error(), "cannot write the trace "
-                                  "'/nonexistent/trace.json': No such file or "
-                                  "directory");
+  EXPECT_STREQ(tinh_last_error(), "cannot write '/nonexistent/trace.json': "
+                                  "No such file or directory");
   options.trace_path = "/dev/full"; // Opens, but takes nothing.
   open(1);
   close();
   EXPECT_STREQ(tinh_last_error(),
-               "cannot write the trace '/dev/full': No space left on device");
+               "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(Run, WritesATraceWholeOrNotAtAll) {
+  std::filesystem::path path = toy.folder / "trace.json";
+  std::ofstream(path) << "another";
+  std::string name = path.string();
+  options.trace_path = name.c_str();
+  open(1);
+  std::vector<float> x = input(5);
+  ASSERT_EQ(run(x, y), TINH_OK);
+  // As a full disk would, some bytes into the file.
+  auto *handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual, small;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  small = {100, usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  close();
+  setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(tinh_last_error(), "cannot write '" + name + "': File too large");
+  std::string content;
+  std::ifstream(path) >> content;
+  EXPECT_EQ(content, "another");
+  for (const auto &entry : std::filesystem::directory_iterator(toy.folder))
+    EXPECT_NE(entry.path().extension(), ".tmp");
 }

@@ -153,6 +153,11 @@ Module load_module(const RunOptions &options) {
   return module.with_weights(options.load_weights);
 }
 
+void check_trace() {
+  if (*tinh_last_error())
+    throw UserError(tinh_last_error());
+}
+
 /// Where the runs were, and in what memory.
 static void add_device(Timings &timings, const tinh_context_info_t &context,
                        const tinh_function_info_t &function) {
@@ -223,10 +228,7 @@ static Timings measure(const RunOptions &options, const Module &module,
     if (context.info().uses_cuda && !wanted.check_numerics)
       timings.gpu_ms = context.cuda_time();
   }
-  // That the trace could not be written is told here alone. No other call has
-  // failed on this thread.
-  if (*tinh_last_error())
-    throw UserError(tinh_last_error());
+  check_trace();
   return timings;
 }
 

@@ -19,6 +19,10 @@ void run(const RunOptions &options);
 /// The module that `options` name, with what they say of its weights.
 Module load_module(const RunOptions &options);
 
+/// Throws UserError if the trace of a context that is gone could not be
+/// written. No other call may have failed on this thread.
+void check_trace();
+
 } // namespace tinh::tools
 
 #endif // TINH_GRAPH_RUN_RUN_H

@@ -14,6 +14,7 @@
 #include "dataset.h"
 #include "inputs.h"
 #include "progress.h"
+#include "run.h"
 
 #include <array>
 #include <charconv>
@@ -408,15 +409,18 @@ private:
 } // namespace
 
 void train(const RunOptions &options) {
-  Module module(options.artifact);
-  Context context(module, options.context());
-  if (!options.load_state.empty())
-    context.load_state(options.load_state);
-  if (const char *why = context.info().why_not_cuda)
-    std::printf("not on a GPU: %s\n", why);
-  Training(module, context, options.training).run();
-  if (!options.save_state.empty())
-    context.save_state(options.save_state);
+  Module module = load_module(options);
+  {
+    Context context(module, options.context());
+    if (!options.load_state.empty())
+      context.load_state(options.load_state);
+    if (const char *why = context.info().why_not_cuda)
+      std::printf("not on a GPU: %s\n", why);
+    Training(module, context, options.training).run();
+    if (!options.save_state.empty())
+      context.save_state(options.save_state);
+  }
+  check_trace();
 }
 
 } // namespace tinh::tools

@@ -224,8 +224,8 @@ typedef struct tinh_context_options {
   tinh_parallel_for_fn parallel_for;
   void *parallel_for_pool;
   /* A file for a trace of all runs in Chrome's JSON format (for Perfetto),
-   * written when the context is released; NULL: none. That it cannot be
-   * written then is told by tinh_last_error alone. */
+   * written, as a whole or not at all, when the context is released; NULL:
+   * none. That it cannot be written then is told by tinh_last_error alone. */
   const char *trace_path;
   /* Look through what each step of a run has written. The run ends behind the
    * first step with such a number, with TINH_NOT_FINITE and a message that says

@@ -103,6 +103,13 @@ class Train(unittest.TestCase):
     def state(self, name):
         return read_safetensors(self.folder / name)
 
+    def test_trace(self):
+        self.train("--trace", "trace.json")
+        trace = json.loads((self.folder / "trace.json").read_text())
+        self.assertGreater(len(trace["traceEvents"]), 10)
+        full = "cannot write '/dev/full': No space left on device"
+        self.fails(full, "--trace", "/dev/full")
+
     def test_it_learns(self):
         losses = self.train("--epochs", 40, "--save-state", "end")
         self.assertEqual(len(losses), 40)
