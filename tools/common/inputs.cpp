@@ -195,4 +195,16 @@ std::string file_of(const tinh_tensor_info_t &tensor) {
   return name + ".npy";
 }
 
+void claim_file(const tinh_tensor_info_t &tensor,
+                std::map<std::string, std::string> &tensors,
+                const std::string &option, const std::string &folder) {
+  std::string file = file_of(tensor);
+  const std::string &owner = tensors.emplace(file, tensor.name).first->second;
+  if (owner != tensor.name)
+    throw UserError(option + ": '" + owner + "' and '" + tensor.name +
+                    "' would both be '" + folder + "/" + file +
+                    "', as files have _ for each / of a name; rename one of "
+                    "them in the model");
+}
+
 } // namespace tinh::tools

@@ -60,6 +60,12 @@ std::vector<char> take_input(const tinh_tensor_info_t &tensor,
 /// The name of a tensor's file in a folder: NAME.npy, with _ for each /.
 std::string file_of(const tinh_tensor_info_t &tensor);
 
+/// Throws UserError if another tensor of `tensors`, which are kept by their
+/// files, has the same file in `folder`, which `option` names.
+void claim_file(const tinh_tensor_info_t &tensor,
+                std::map<std::string, std::string> &tensors,
+                const std::string &option, const std::string &folder);
+
 } // namespace tinh::tools
 
 #endif // TINH_TOOLS_INPUTS_H

@@ -17,8 +17,10 @@ namespace tinh::tools {
 std::vector<char> InputSource::read(const tinh_tensor_info_t &tensor) {
   if (source == "random" || source == "zeros")
     return make_input(tensor, source);
-  if (std::filesystem::is_directory(source))
+  if (std::filesystem::is_directory(source)) {
+    claim_file(tensor, files, "--inputs", source);
     return make_input(tensor, source + "/" + file_of(tensor));
+  }
   std::string message;
   if (!archive && !read_npz(source, &archive.emplace(), &message))
     throw UserError("--inputs: " + message);

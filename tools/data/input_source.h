@@ -30,6 +30,7 @@ public:
 private:
   std::string source;
   std::optional<std::map<std::string, NpyArray>> archive;
+  std::map<std::string, std::string> files; ///< Of a folder: whose they are.
 };
 
 } // namespace tinh::tools

@@ -238,10 +238,14 @@ void run(const RunOptions &options) {
     return options.json ? print_module_json(module.handle())
                         : print_module(module.handle());
   uint32_t function = module.find_function(options.function);
-  Inputs inputs(options, module.inputs(function));
-  if (!options.output_dir.empty())
-    make_directory(options.output_dir); // Rather fail before the runs.
   auto outputs = module.outputs(function);
+  if (!options.output_dir.empty()) { // Rather fail before the runs.
+    std::map<std::string, std::string> files;
+    for (const tinh_tensor_info_t &output : outputs)
+      claim_file(output, files, "--output-dir", options.output_dir);
+    make_directory(options.output_dir);
+  }
+  Inputs inputs(options, module.inputs(function));
   std::vector<Slot> slots;
   for (uint32_t i = 0; i < options.in_flight; ++i)
     slots.emplace_back(outputs);

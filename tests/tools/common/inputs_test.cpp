@@ -120,6 +120,22 @@ TEST(Inputs, MemoryIsNamed) {
     }
 }
 
+TEST(Inputs, FilesAreOfOneTensor) {
+  std::map<std::string, std::string> files;
+  claim_file(tensor("a/b", TINH_DTYPE_F32), files, "--output-dir", "out");
+  claim_file(tensor("a/b", TINH_DTYPE_F32), files, "--output-dir", "out");
+  claim_file(tensor("a_c", TINH_DTYPE_F32), files, "--output-dir", "out");
+  try {
+    claim_file(tensor("a_b", TINH_DTYPE_F32), files, "--output-dir", "out");
+    FAIL();
+  } catch (const UserError &error) {
+    EXPECT_STREQ(error.what(),
+                 "--output-dir: 'a/b' and 'a_b' would both be 'out/a_b.npy', "
+                 "as files have _ for each / of a name; rename one of them in "
+                 "the model");
+  }
+}
+
 TEST(Inputs, NamesMayHaveSignsInThem) {
   std::vector<tinh_tensor_info_t> tensors = {
       tensor("a=b", TINH_DTYPE_F32), tensor("gpu_0/x:0", TINH_DTYPE_I8)};
