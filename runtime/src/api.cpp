@@ -359,6 +359,7 @@ tinh_status_t tinh_context_run_with(tinh_context_t *context, uint32_t function,
   return guarded([&] {
     Arguments arguments = check_arguments(context, function, inputs, num_inputs,
                                           outputs, num_outputs, options);
+    Future::prepare_to_wait("a run");
     context->executor->run_now(function, std::move(arguments));
   });
 }
@@ -424,10 +425,12 @@ tinh_status_t tinh_future_settle(tinh_future_t *future, tinh_status_t status,
                                  const char *message) {
   return guarded([&] {
     require(future, "future");
-    if (!future->future->is_user_event())
+    // Who waits for it may give up the handle meanwhile.
+    std::shared_ptr<Future> settled = future->future;
+    if (!settled->is_user_event())
       throw Error(TINH_INVALID_ARGUMENT,
                   "only a future from tinh_future_create can be settled");
-    if (!future->future->settle(status, message ? message : ""))
+    if (!settled->settle(status, message ? message : ""))
       throw Error(TINH_ALREADY_STARTED, "the future is settled already");
   });
 }

@@ -19,7 +19,7 @@
 #include "start_thread.h"
 
 #include <algorithm>
-#include <pthread.h>
+#include <string_view>
 
 namespace tinh::runtime {
 
@@ -27,9 +27,6 @@ static constexpr uint32_t kMaxThreads = 4096;
 /// About twice what waking a sleeping thread costs: less loses on free CPUs,
 /// more burns the time of a CPU that workers have come to share.
 static constexpr std::chrono::microseconds kDefaultSpin{50};
-
-/// The executor whose run's callbacks this thread is calling, if any.
-static thread_local const Executor *calls_back_for = nullptr;
 
 tinh_context_options_t Executor::default_options() {
   tinh_context_options_t options = {};
@@ -168,13 +165,6 @@ tinh_context_info_t Executor::info() const {
   return info;
 }
 
-void Executor::require_outside_callback(const char *what) const {
-  if (calls_back_for == this)
-    throw Error(TINH_BUSY, std::string(what) +
-                               " would wait for its own thread, in a callback "
-                               "of a run of the same context");
-}
-
 /// Under the mutex.
 void Executor::require_open() const {
   if (releasing)
@@ -195,7 +185,9 @@ void Executor::wait_for_room(Lock &lock) {
                     ? "the context's state is being read or changed"
                     : std::to_string(num_in_flight) +
                           " runs are in flight, as many as the context allows");
-  require_outside_callback("submitting to a full context");
+  lock.unlock();
+  Future::prepare_to_wait("submitting to a full context");
+  lock.lock();
   room.wait(lock, [&] { return releasing || has_room(); });
   require_open();
 }
@@ -229,6 +221,20 @@ Executor::submit(uint32_t function, Arguments arguments,
   return run;
 }
 
+/// Of a chain of runs each tells why the first has failed.
+static std::string first_cause(std::string message) {
+  constexpr std::string_view kBegin = "a run that this one waits for failed: ";
+  if (!message.starts_with(kBegin))
+    message.insert(0, kBegin);
+  return message;
+}
+
+/// A queued run, under the mutex.
+void Executor::remove(Run &run) {
+  queue.erase(std::ranges::find(queue, run.keep_self));
+  run.state = Run::State::completed;
+}
+
 void Executor::dependency_done(const std::shared_ptr<Run> &run,
                                tinh_status_t status, const char *message) {
   {
@@ -240,16 +246,15 @@ void Executor::dependency_done(const std::shared_ptr<Run> &run,
         signal_work();
       return;
     }
-    std::erase(queue, run);
-    run->state = Run::State::completed;
+    remove(*run);
   }
-  complete(*run, TINH_DEPENDENCY_FAILED,
-           std::string("a run that this one waits for failed: ") + message);
+  complete(*run, TINH_DEPENDENCY_FAILED, first_cause(message));
 }
 
 tinh_status_t Run::wait() {
+  Future::call_due();
   if (!done())
-    executor->require_outside_callback("waiting for a run");
+    Future::prepare_to_wait("waiting for a run");
   return Future::wait();
 }
 
@@ -261,8 +266,7 @@ void Executor::cancel(Run &run) {
     if (run.state != Run::State::queued)
       throw Error(TINH_ALREADY_STARTED,
                   "the run has started and cannot be cancelled any more");
-    std::erase(queue, run.keep_self);
-    run.state = Run::State::completed;
+    remove(run);
   }
   complete(run, TINH_CANCELLED, "the run was cancelled");
 }
@@ -280,21 +284,19 @@ void Executor::release_place(Run &run) {
                    trace_clock());
 }
 
-void Executor::complete(Run &run, tinh_status_t status,
-                        const std::string &message) {
+void Executor::complete(Run &run, tinh_status_t status, std::string message) {
   std::shared_ptr<Run> keep;
   {
     Lock lock(mutex);
     keep = std::move(run.keep_self);
+    // At once: where no place is taken, all runs are done.
+    run.Future::complete(status, std::move(message));
     release_place(run);
   }
-  const Executor *outer = std::exchange(calls_back_for, this);
-  run.settle(status, message);
-  calls_back_for = outer;
+  run.call_continuations();
 }
 
 void Executor::run_now(uint32_t function, Arguments arguments) {
-  require_outside_callback("a run");
   Lock lock(mutex);
   require_open();
   if (has_leader || !queue.empty() || free_arenas.empty() || !has_room()) {
@@ -336,13 +338,13 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
 }
 
 void Executor::wait_all() {
-  require_outside_callback("waiting for all runs");
+  Future::prepare_to_wait("waiting for all runs");
   Lock lock(mutex);
   room.wait(lock, [&] { return num_in_flight == 0; });
 }
 
 void Executor::with_state(const std::function<void(State &)> &use) {
-  require_outside_callback("reading or changing the state");
+  Future::prepare_to_wait("reading or changing the state");
   Lock lock(mutex);
   ++num_state_users;
   room.wait(lock, [&] { return num_in_flight == 0 && !state_in_use; });
@@ -375,6 +377,7 @@ void Executor::shut_down() {
   }
   for (const std::shared_ptr<Run> &run : cancelled)
     complete(*run, TINH_CANCELLED, "the run's context was released");
+  Future::call_due();
   {
     Lock lock(mutex);
     room.wait(lock, [&] { return num_in_flight == 0; });

@@ -109,12 +109,12 @@ private:
   using Lock = std::unique_lock<std::mutex>;
 
   void make_memory();
-  void require_outside_callback(const char *what) const;
   void require_open() const;
   bool has_room() const;
   void wait_for_room(Lock &lock);
   void dependency_done(const std::shared_ptr<Run> &run, tinh_status_t status,
                        const char *message);
+  void remove(Run &run);
   void cancel(Run &run);
 
   bool mutates_state(const Run &run) const;
@@ -125,7 +125,7 @@ private:
   void leader_loop();
   void wait_for_work(Lock &lock);
   void signal_work();
-  void complete(Run &run, tinh_status_t status, const std::string &message);
+  void complete(Run &run, tinh_status_t status, std::string message);
   void release_place(Run &run);
 
   void begin_part(Run &run, uint32_t worker);

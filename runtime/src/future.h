@@ -8,7 +8,9 @@
 //
 // Something that completes once, with a status and a message. Completing it
 // runs its continuations, in the order in which they were added, on the
-// completing thread.
+// completing thread. A continuation that completes another future leaves the
+// continuations of that one to whoever called it, so that a chain of futures
+// may have any length: the stack does not grow with it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_FUTURE_H
@@ -42,8 +44,22 @@ public:
   /// Calls `continuation` when it is done, or now if it is.
   void then(Continuation continuation);
 
-  /// Completes it; false if it was complete already.
+  /// Completes it and has its continuations called; false if it was complete
+  /// already.
   bool settle(tinh_status_t status, std::string message);
+
+  /// The halves of that. Who gets true from the first, by which it is done,
+  /// goes on to the second.
+  bool complete(tinh_status_t status, std::string message);
+  void call_continuations();
+
+  /// Calls what this thread has left for later: before it waits for anything
+  /// that may depend on that.
+  static void call_due();
+  /// Before it waits for a run, or for what may wait for one: throws BUSY in a
+  /// continuation of a run, of whatever context. Two that waited for each
+  /// other's context would do so for ever.
+  static void prepare_to_wait(const char *what);
 
   /// Throws unless it could be cancelled.
   virtual void cancel();
@@ -56,7 +72,7 @@ private:
   std::condition_variable changed;
   tinh_status_t status = TINH_OK;
   std::string text;
-  std::vector<Continuation> continuations;
+  std::vector<Continuation> continuations; ///< No more once it is done.
 };
 
 } // namespace tinh::runtime

@@ -12,10 +12,12 @@
 #include "held_thread.h"
 #include "toy_context.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -40,6 +42,27 @@ protected:
     test.called = true;
   }
 
+  /// The same with another context, which is full.
+  static void try_another(void *user, tinh_status_t, const char *) {
+    Future &test = *static_cast<Future *>(user);
+    std::swap(test.context, test.other);
+    test.statuses = {
+        test.submit(0, test.x, test.y, nullptr, nullptr),
+        test.run(test.x, test.y), tinh_context_wait_all(test.context),
+        tinh_context_reset_state(test.context), tinh_future_wait(test.second)};
+    std::swap(test.context, test.other);
+    test.called = true;
+  }
+
+  /// A callback that settles the second future and waits for what that brings.
+  static void settle_and_wait(void *user, tinh_status_t, const char *) {
+    Future &test = *static_cast<Future *>(user);
+    test.statuses = {tinh_future_settle(test.second, TINH_OK, nullptr),
+                     tinh_future_wait(test.first),
+                     tinh_context_wait_all(test.context),
+                     test.run(test.x, test.y)};
+  }
+
   /// A callback that goes on until the context is closed under it.
   static void submit_until_refused(void *user, tinh_status_t, const char *) {
     Future &test = *static_cast<Future *>(user);
@@ -52,6 +75,7 @@ protected:
   }
 
   tinh_future_t *event = nullptr, *first = nullptr, *second = nullptr;
+  tinh_context_t *other = nullptr;
   std::vector<float> x = input(1);
   std::vector<tinh_status_t> statuses;
   std::atomic<bool> called{false};
@@ -102,6 +126,98 @@ TEST_F(Future, CallbacksAreToldOfSuccessAndFailure) {
   ASSERT_EQ(tinh_future_then(second, Told::callback, &second_told), TINH_OK);
   EXPECT_EQ(first_told.calls, 1);
   EXPECT_EQ(second_told.calls, 2);
+}
+
+TEST_F(Future, AChainOfFailuresTellsTheFirst) {
+  constexpr uint32_t kRuns = 20'000;
+  options.max_in_flight = kRuns;
+  open(2);
+  std::vector<tinh_future_t *> chain = {event};
+  for (uint32_t i = 0; i < kRuns; ++i) {
+    tinh_future_t *next = nullptr;
+    ASSERT_EQ(submit(0, x, y, chain.back(), &next), TINH_OK);
+    chain.push_back(next);
+  }
+  Told told;
+  ASSERT_EQ(tinh_future_then(chain.back(), Told::callback, &told), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(event, TINH_IO_ERROR, "no data"), TINH_OK);
+  EXPECT_EQ(told.calls, 1);
+  EXPECT_EQ(told.status, TINH_DEPENDENCY_FAILED);
+  EXPECT_EQ(told.message, "a run that this one waits for failed: no data");
+  EXPECT_EQ(tinh_future_wait(chain.back()), TINH_DEPENDENCY_FAILED);
+  EXPECT_EQ(tinh_last_error(), told.message);
+  EXPECT_EQ(run(x, y), TINH_OK);
+  std::for_each(chain.begin() + 1, chain.end(), tinh_future_release);
+}
+
+TEST_F(Future, ThatSettleEachOtherMayBeAny) {
+  struct Link {
+    tinh_future_t *future = nullptr, *next = nullptr;
+    static void settle_next(void *user, tinh_status_t status, const char *) {
+      Link &link = *static_cast<Link *>(user);
+      if (link.next)
+        tinh_future_settle(link.next, status, "");
+      tinh_future_release(std::exchange(link.future, nullptr));
+    }
+  };
+  std::vector<Link> chain(200'000);
+  for (Link &link : chain)
+    ASSERT_EQ(tinh_future_create(&link.future), TINH_OK);
+  for (size_t i = 0; i < chain.size(); ++i) {
+    if (i + 1 < chain.size())
+      chain[i].next = chain[i + 1].future;
+    ASSERT_EQ(tinh_future_then(chain[i].future, Link::settle_next, &chain[i]),
+              TINH_OK);
+  }
+  ASSERT_EQ(tinh_future_settle(chain[0].future, TINH_OK, nullptr), TINH_OK);
+  for (const Link &link : chain)
+    ASSERT_EQ(link.future, nullptr);
+}
+
+/// What a callback has settled must not wait for the callback's end if that
+/// waits for it.
+TEST_F(Future, CallbacksOfEventsMayWaitForWhatTheySettle) {
+  open(2);
+  ASSERT_EQ(tinh_future_create(&second), TINH_OK);
+  ASSERT_EQ(submit(0, x, y, second, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_then(event, settle_and_wait, this), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  EXPECT_EQ(statuses, std::vector(4, TINH_OK));
+}
+
+TEST_F(Future, IsDoneWhenNoRunIsLeft) {
+  open(2);
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_EQ(submit(0, x, y, nullptr, &first), TINH_OK);
+    ASSERT_EQ(tinh_context_wait_all(context), TINH_OK);
+    bool done = false;
+    ASSERT_EQ(tinh_future_poll(first, &done), TINH_OK);
+    ASSERT_TRUE(done) << i;
+    tinh_future_release(std::exchange(first, nullptr));
+  }
+}
+
+/// Else two contexts, each full and in a callback that submits to the other,
+/// would wait for each other.
+TEST_F(Future, CallbacksMayNotWaitForAnyContext) {
+  options.max_in_flight = 1;
+  open(1);
+  ASSERT_EQ(tinh_context_create(module, &options, &other), TINH_OK);
+  std::swap(context, other);
+  ASSERT_EQ(submit(0, x, y, event, &second), TINH_OK);
+  std::swap(context, other);
+  tinh_future_t *go = nullptr;
+  ASSERT_EQ(tinh_future_create(&go), TINH_OK);
+  ASSERT_EQ(submit(0, x, y, go, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_then(first, try_another, this), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(go, TINH_OK, nullptr), TINH_OK);
+  while (!called)
+    std::this_thread::yield();
+  EXPECT_EQ(statuses, std::vector(5, TINH_BUSY));
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  EXPECT_EQ(tinh_future_wait(second), TINH_OK);
+  tinh_context_release(other);
+  tinh_future_release(go);
 }
 
 TEST_F(Future, CallbacksMayNotWaitForTheirOwnContext) {
@@ -165,7 +281,6 @@ TEST_F(Future, CallbacksDuringReleaseAreRefused) {
 TEST_F(Future, RunsWaitForFuturesOfOtherContexts) {
   open(2);
   ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
-  tinh_context_t *other = nullptr;
   ASSERT_EQ(tinh_context_create(module, nullptr, &other), TINH_OK);
   std::vector<float> z(1024);
   tinh_buffer_t in = {y.data(), 4096}, out = {z.data(), 4096};

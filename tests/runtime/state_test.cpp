@@ -315,8 +315,8 @@ TEST_F(State, CallbacksMayNotTouchIt) {
   std::atomic<bool> called{false};
   run.then([&](tinh_status_t, const char *) {
     EXPECT_TRUE(fails(TINH_BUSY,
-                      "reading or changing the state would wait for "
-                      "its own thread",
+                      "reading or changing the state "
+                      "would block a callback of a run",
                       [&] { context.reset_state(); }));
     called = true;
   });

@@ -31,7 +31,8 @@
  *     valid and unchanged until their run has completed. An output must not
  *     overlap another buffer of the same run.
  *   - All functions may be called from any thread at any time, except that a
- *     handle must not be in use while it is released.
+ *     handle must not be in use while it is released. In a callback, nothing
+ *     waits for a run: tinh_future_then says more.
  *   - Names and other strings belong to the module and live as long as it.
  *
  *===----------------------------------------------------------------------===*/
@@ -263,8 +264,7 @@ TINH_API tinh_status_t tinh_context_create(
 
 /* Cancels the runs that have not started, waits for the others and for all
  * callbacks, and frees all. What a callback submits meanwhile is refused with
- * TINH_CANCELLED. Not to be called from a callback of the context's own runs.
- */
+ * TINH_CANCELLED. Not to be called from a callback of a run. */
 TINH_API void tinh_context_release(tinh_context_t *context);
 
 typedef struct tinh_context_info {
@@ -303,8 +303,8 @@ typedef struct tinh_buffer {
  * waits for such a run. Runs start in the order of their submission, but for
  * those that still wait; runs of functions that mutate state never overlap
  * with another of the context, so that each sees the state as whole runs have
- * left it. From a callback of one of the context's own runs it refuses
- * instead of blocking. */
+ * left it. Where the context is full, it refuses in a callback of a run, of
+ * whatever context, with TINH_BUSY instead of blocking. */
 TINH_API tinh_status_t tinh_context_submit(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
     uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs,
@@ -312,7 +312,8 @@ TINH_API tinh_status_t tinh_context_submit(
     tinh_future_t **out_future);
 
 /* Runs `function` and waits for it. The fastest way to one result: the calling
- * thread takes part in the work if the context is idle. */
+ * thread takes part in the work if the context is idle. TINH_BUSY in a callback
+ * of a run. */
 TINH_API tinh_status_t tinh_context_run(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
     uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs);
@@ -348,15 +349,16 @@ TINH_API tinh_status_t tinh_context_run_with(
 TINH_API tinh_status_t tinh_context_cuda_time(tinh_context_t *context,
                                               double *out_ms);
 
-/* Waits until all runs submitted to the context have completed; how each ended
- * is told by its future. */
+/* Waits until all runs submitted to the context have completed, and their
+ * futures with them, which tell how each ended; callbacks may be yet to come.
+ * TINH_BUSY in a callback of a run. */
 TINH_API tinh_status_t tinh_context_wait_all(tinh_context_t *context);
 
 /*===-- State -------------------------------------------------------------===*/
 
 /* Each of these waits for all runs that have been submitted, and holds back
  * those that are submitted meanwhile, or refuses them if the context does so
- * when it is full. TINH_BUSY in a callback of one of the context's own runs. */
+ * when it is full. TINH_BUSY in a callback of a run. */
 
 /* Copies a variable, dense and row-major, to or from memory of the caller. */
 TINH_API tinh_status_t tinh_context_read_variable(tinh_context_t *context,
@@ -391,8 +393,8 @@ TINH_API tinh_status_t tinh_context_load_state(tinh_context_t *context,
 /*===-- Futures -----------------------------------------------------------===*/
 
 /* Waits until the future has completed and returns how: TINH_OK, or what went
- * wrong, with its message. TINH_BUSY in a callback that would wait for a run of
- * its own context. */
+ * wrong, with its message. TINH_BUSY in a callback of a run, if the future is
+ * that of a run that has not completed. */
 TINH_API tinh_status_t tinh_future_wait(tinh_future_t *future);
 
 /* Says without waiting whether the future has completed. */
@@ -403,8 +405,14 @@ typedef void (*tinh_callback_fn)(void *user, tinh_status_t status,
                                  const char *message);
 
 /* Calls `callback` once the future has completed: on the thread that completes
- * it, or right here if it has completed already. It should be brief, and must
- * not wait for runs of the same context. */
+ * it, or right here if it has completed already. It should be brief.
+ *
+ * In a callback of a run, the thread may be one that runs wait for, so that two
+ * callbacks that waited for each other's contexts would do so for ever.
+ * Whatever would wait for a run there, of any context, gives TINH_BUSY; that is
+ * so in all that the callback brings about, such as the callbacks of a future
+ * that it settles. These are called when it has returned: so a chain of futures
+ * may have any length. */
 TINH_API tinh_status_t tinh_future_then(tinh_future_t *future,
                                         tinh_callback_fn callback, void *user);
 
