@@ -307,6 +307,7 @@ static Arguments check_arguments(const tinh_context_t *context,
                                  const tinh_run_options_t *options) {
   require(context, "context");
   Executor &executor = *context->executor;
+  executor.require_this_process();
   const tinh_function_desc_t &desc = executor.module().function(function);
   ArgumentPlacer placer(executor, options);
   placer.add(desc.inputs, desc.num_inputs, inputs, num_inputs, "input");
@@ -401,6 +402,7 @@ tinh_status_t tinh_future_then(tinh_future_t *future, tinh_callback_fn callback,
   return guarded([&] {
     require(future, "future");
     require(reinterpret_cast<const void *>(callback), "callback");
+    future->future->require_this_process();
     future->future->then([=](tinh_status_t status, const char *message) {
       callback(user, status, message);
     });

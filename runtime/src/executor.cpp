@@ -195,6 +195,8 @@ void Executor::wait_for_room(Lock &lock) {
 std::shared_ptr<Run>
 Executor::submit(uint32_t function, Arguments arguments,
                  const std::vector<std::shared_ptr<Future>> &wait_for) {
+  for (const std::shared_ptr<Future> &future : wait_for)
+    future->require_this_process();
   auto run =
       std::make_shared<Run>(shared_from_this(), function, std::move(arguments));
   run->num_pending = static_cast<uint32_t>(wait_for.size());
@@ -237,6 +239,8 @@ void Executor::remove(Run &run) {
 
 void Executor::dependency_done(const std::shared_ptr<Run> &run,
                                tinh_status_t status, const char *message) {
+  if (!home.is_here())
+    return;
   {
     Lock lock(mutex);
     if (run->state != Run::State::queued)
@@ -253,14 +257,21 @@ void Executor::dependency_done(const std::shared_ptr<Run> &run,
 
 tinh_status_t Run::wait() {
   Future::call_due();
+  require_this_process();
   if (!done())
     Future::prepare_to_wait("waiting for a run");
   return Future::wait();
 }
 
+void Run::require_this_process() const {
+  if (!done())
+    executor->require_this_process();
+}
+
 void Run::cancel() { executor->cancel(*this); }
 
 void Executor::cancel(Run &run) {
+  home.require();
   {
     Lock lock(mutex);
     if (run.state != Run::State::queued)
@@ -338,12 +349,14 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
 }
 
 void Executor::wait_all() {
+  home.require();
   Future::prepare_to_wait("waiting for all runs");
   Lock lock(mutex);
   room.wait(lock, [&] { return num_in_flight == 0; });
 }
 
 void Executor::with_state(const std::function<void(State &)> &use) {
+  home.require();
   Future::prepare_to_wait("reading or changing the state");
   Lock lock(mutex);
   ++num_state_users;
@@ -365,7 +378,21 @@ void Executor::with_state(const std::function<void(State &)> &use) {
   finish();
 }
 
+/// Its threads are in another process, and who held its locks, too: nothing of
+/// what has to do with them is touched any more, not even to be destroyed.
+void Executor::abandon() {
+  kept = shared_from_this();
+  if (gpu)
+    return; // Nor may the driver be called.
+  arenas.clear();
+  variables.reset();
+  scratch_memory = {};
+  loaded.reset();
+}
+
 void Executor::shut_down() {
+  if (!home.is_here())
+    return abandon();
   std::deque<std::shared_ptr<Run>> cancelled;
   {
     Lock lock(mutex);

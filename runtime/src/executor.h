@@ -20,6 +20,7 @@
 #define TINH_RUNTIME_EXECUTOR_H
 
 #include "check_numerics.h"
+#include "forks.h"
 #include "profile.h"
 #include "run.h"
 #include "state.h"
@@ -84,6 +85,9 @@ public:
   /// it has returned.
   void with_state(const std::function<void(State &)> &use);
 
+  /// Throws INVALID_ARGUMENT in a child of the process that made it.
+  void require_this_process() const { home.require(); }
+
   /// Queues a run. Blocks while the context is full, or throws BUSY.
   std::shared_ptr<Run>
   submit(uint32_t function, Arguments arguments,
@@ -101,7 +105,8 @@ public:
   void reset_profile();
 
   /// Cancels what is queued, waits for what executes, ends all threads, writes
-  /// the trace. What is submitted from now on is refused.
+  /// the trace. What is submitted from now on is refused. In a child of the
+  /// process that made it: frees memory, and nothing else.
   void shut_down();
 
 private:
@@ -109,6 +114,7 @@ private:
   using Lock = std::unique_lock<std::mutex>;
 
   void make_memory();
+  void abandon();
   void require_open() const;
   bool has_room() const;
   void wait_for_room(Lock &lock);
@@ -171,6 +177,8 @@ private:
 
   void require_measured() const;
 
+  const HomeProcess home;
+  std::shared_ptr<Executor> kept; ///< Itself, where it cannot be destroyed.
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
   std::shared_ptr<const cuda::LoadedModule> gpu; ///< If it is used.

@@ -65,6 +65,8 @@ public:
   virtual void cancel();
   /// True if the program completes it, and not a run.
   virtual bool is_user_event() const { return true; }
+  /// Throws if what would complete it has stayed in another process.
+  virtual void require_this_process() const {}
 
 private:
   std::atomic<bool> is_done{false};

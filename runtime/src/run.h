@@ -55,6 +55,7 @@ public:
   tinh_status_t wait() override;
   void cancel() override;
   bool is_user_event() const override { return false; }
+  void require_this_process() const override;
 
 private:
   friend class Executor;

@@ -33,6 +33,11 @@
  *   - All functions may be called from any thread at any time, except that a
  *     handle must not be in use while it is released. In a callback, nothing
  *     waits for a run: tinh_future_then says more.
+ *   - A child that a program forks has no threads of its parent's. It may use
+ *     modules that it has inherited and create contexts of them. What it does
+ *     with an inherited context, or with the future of a run that was not done,
+ *     gives TINH_INVALID_ARGUMENT; it may release both, which does nothing to
+ *     the parent's.
  *   - Names and other strings belong to the module and live as long as it.
  *
  *===----------------------------------------------------------------------===*/
