@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
     check(tinh_module_load_linked(&tinh_model_second_one, weights, &module));
   else
     check(tinh_module_load(argv[1], &module));
+  check(tinh_module_verify_weights(module));
   check(tinh_context_create(module, NULL, &context));
   check(tinh_module_input_info(module, 0, 0, &in));
   check(tinh_module_output_info(module, 0, 0, &out));
