@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/ops/Heads.h"
 
 #include <cmath>
 #include <limits>
@@ -14,12 +15,6 @@ using namespace mlir;
 
 namespace tinh::onnx {
 
-namespace {
-
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
-/// [batch, length, heads · width] as [batch, heads, length, width].
 Value splitHeads(NodeBuilder &b, Value x, int64_t heads) {
   ArrayRef<int64_t> s = b.shape(x);
   if (heads < 1 || s[2] % heads)
@@ -35,6 +30,58 @@ Value joinHeads(NodeBuilder &b, Value x) {
   ArrayRef<int64_t> s = b.shape(x);
   return b.reshape(b.transpose(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
 }
+
+Value repeatHeads(NodeBuilder &b, Value x, int64_t heads) {
+  ArrayRef<int64_t> s = b.shape(x);
+  if (s[1] == heads)
+    return x;
+  int64_t each = heads / s[1];
+  Value spread = b.broadcast(b.reshape(x, {s[0], s[1], 1, s[2], s[3]}),
+                             {s[0], s[1], each, s[2], s[3]});
+  return b.reshape(spread, {s[0], heads, s[2], s[3]});
+}
+
+/// The even or odd elements of the last dimension, or its lower or upper half.
+static Value rotatedPart(NodeBuilder &b, Value x, int64_t half, bool second,
+                         bool interleaved) {
+  Ints starts(4, 0), sizes(b.shape(x)), steps(4, 1);
+  starts[3] = !second ? 0 : interleaved ? 1 : half;
+  steps[3] = interleaved ? 2 : 1;
+  sizes[3] = half;
+  return b.create<graph::SliceOp>({x}, {b.attr("starts", starts),
+                                        b.attr("sizes", sizes),
+                                        b.attr("steps", steps)});
+}
+
+Value rotateHeads(NodeBuilder &b, Value x, Value cosine, Value sine,
+                  bool interleaved) {
+  if (!x || !cosine || !sine)
+    return {};
+  int64_t half = b.shape(cosine)[3], rotated = 2 * half;
+  Value x1 = rotatedPart(b, x, half, false, interleaved);
+  Value x2 = rotatedPart(b, x, half, true, interleaved);
+  Value real = b.sub(b.mul(cosine, x1), b.mul(sine, x2));
+  Value imaginary = b.add(b.mul(sine, x1), b.mul(cosine, x2));
+  if (b.failed())
+    return {};
+  Ints shape(b.shape(x)), pairs(shape);
+  shape[3] = rotated;
+  pairs[3] = half;
+  pairs.push_back(1);
+  Value y = interleaved ? b.reshape(b.concat({b.reshape(real, pairs),
+                                              b.reshape(imaginary, pairs)},
+                                             4),
+                                    shape)
+                        : b.concat({real, imaginary}, 3);
+  if (rotated < b.shape(x)[3])
+    y = b.concat({y, b.sliceAxis(x, 3, rotated, b.shape(x)[3] - rotated)}, 3);
+  return y;
+}
+
+namespace {
+
+using Kind = graph::ReduceKind;
+using Predicate = graph::ComparePredicate;
 
 //===----------------------------------------------------------------------===//
 // Attention
@@ -176,17 +223,6 @@ Value zeroUnseeing(NodeBuilder &b, Value y, Value bias) {
   return b.where(seesNone, b.scalarLike(y, 0), y);
 }
 
-/// Each head as often as queries share it.
-Value repeatHeads(NodeBuilder &b, Value x, int64_t heads) {
-  ArrayRef<int64_t> s = b.shape(x);
-  if (s[1] == heads)
-    return x;
-  int64_t each = heads / s[1];
-  Value spread = b.broadcast(b.reshape(x, {s[0], s[1], 1, s[2], s[3]}),
-                             {s[0], s[1], each, s[2], s[3]});
-  return b.reshape(spread, {s[0], heads, s[2], s[3]});
-}
-
 struct Scores {
   double scale, cap;
   Type precision; ///< Of the softmax.
@@ -293,18 +329,6 @@ Value rotation(NodeBuilder &b, int i, int64_t half) {
   return b.reshape(cache, {s[0], 1, s[1], s[2]});
 }
 
-/// The even or odd elements of the last dimension, or its lower or upper half.
-Value part(NodeBuilder &b, Value x, int64_t half, bool second,
-           bool interleaved) {
-  Ints starts(4, 0), sizes(b.shape(x)), steps(4, 1);
-  starts[3] = !second ? 0 : interleaved ? 1 : half;
-  steps[3] = interleaved ? 2 : 1;
-  sizes[3] = half;
-  return b.create<graph::SliceOp>({x}, {b.attr("starts", starts),
-                                        b.attr("sizes", sizes),
-                                        b.attr("steps", steps)});
-}
-
 Results rotaryEmbedding(NodeBuilder &b) {
   Value given = b.input(0), x = given;
   bool wasFlat = b.rank(x) == 3, interleaved = b.intAttribute("interleaved", 0);
@@ -323,25 +347,7 @@ Results rotaryEmbedding(NodeBuilder &b) {
                    " elements")};
   int64_t half = rotated / 2;
   Value cosine = rotation(b, 1, half), sine = rotation(b, 2, half);
-  if (b.failed())
-    return {Value()};
-  Value x1 = part(b, x, half, false, interleaved);
-  Value x2 = part(b, x, half, true, interleaved);
-  Value real = b.sub(b.mul(cosine, x1), b.mul(sine, x2));
-  Value imaginary = b.add(b.mul(sine, x1), b.mul(cosine, x2));
-  if (b.failed())
-    return {Value()};
-  Ints shape(b.shape(x)), pairs(shape);
-  shape[3] = rotated;
-  pairs[3] = half;
-  pairs.push_back(1);
-  Value y = interleaved ? b.reshape(b.concat({b.reshape(real, pairs),
-                                              b.reshape(imaginary, pairs)},
-                                             4),
-                                    shape)
-                        : b.concat({real, imaginary}, 3);
-  if (rotated < width)
-    y = b.concat({y, b.sliceAxis(x, 3, rotated, width - rotated)}, 3);
+  Value y = rotateHeads(b, x, cosine, sine, interleaved);
   return {wasFlat ? joinHeads(b, y) : y};
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/ops/Products.h"
 #include "compiler/Import/onnx/ops/Windows.h"
 
 using namespace mlir;
@@ -19,7 +20,26 @@ Results matmul(NodeBuilder &b) {
   return {b.create<graph::MatmulOp>({x, b.input(1)})};
 }
 
-/// alpha · A' · B' + beta · C
+Value addBias(NodeBuilder &b, Value y) {
+  if (!y || !b.has(2))
+    return y;
+  return b.add(y, b.perChannel(b.input(2), b.rank(y)));
+}
+
+/// The windows of a convolution; nothing, with an error, if its operands cannot
+/// be those of one.
+std::optional<Windows> readWeightWindows(NodeBuilder &b, Value x,
+                                         Value weights) {
+  if (b.rank(weights) == b.rank(x) && b.rank(x) >= 3)
+    return readWindows(b, x, b.shape(weights).drop_front(2));
+  b.fail("input and weights must have the same rank of 3 or more, found " +
+         graph::shapeToString(x.getType()) + " and " +
+         graph::shapeToString(weights.getType()));
+  return std::nullopt;
+}
+
+} // namespace
+
 Results gemm(NodeBuilder &b) {
   Value x = b.input(0), w = b.input(1);
   if (b.rank(x) != 2 || b.rank(w) != 2)
@@ -43,26 +63,6 @@ Results gemm(NodeBuilder &b) {
     c = b.mul(c, b.scalarLike(c, beta));
   return {b.add(y, c)};
 }
-
-Value addBias(NodeBuilder &b, Value y) {
-  if (!y || !b.has(2))
-    return y;
-  return b.add(y, b.perChannel(b.input(2), b.rank(y)));
-}
-
-/// The windows of a convolution; nothing, with an error, if its operands cannot
-/// be those of one.
-std::optional<Windows> readWeightWindows(NodeBuilder &b, Value x,
-                                         Value weights) {
-  if (b.rank(weights) == b.rank(x) && b.rank(x) >= 3)
-    return readWindows(b, x, b.shape(weights).drop_front(2));
-  b.fail("input and weights must have the same rank of 3 or more, found " +
-         graph::shapeToString(x.getType()) + " and " +
-         graph::shapeToString(weights.getType()));
-  return std::nullopt;
-}
-
-} // namespace
 
 Value convolve(NodeBuilder &b, Value x, Value weights) {
   if (!x || !weights)

@@ -95,18 +95,7 @@ SmallVector<NamedAttribute> windowAttributes(NodeBuilder &b, const Windows &w) {
           b.channelsFirst()};
 }
 
-Results averagePool(NodeBuilder &b) {
-  Value x = b.input(0);
-  auto w = readWindows(b, x, {});
-  if (!w)
-    return {Value()};
-  SmallVector<NamedAttribute> attributes = windowAttributes(b, *w);
-  if (b.intAttribute("count_include_pad", 0))
-    attributes.push_back(b.unit("count_include_pad"));
-  if (llvm::any_of(w->ceilPadding, [](int64_t n) { return n > 0; }))
-    attributes.push_back(b.attr("ceil_padding", w->ceilPadding));
-  return {b.create<graph::AvgPoolOp>({x}, attributes)};
-}
+Results averagePoolNode(NodeBuilder &b) { return {averagePool(b, b.input(0))}; }
 
 /// (Σ |x|^p)^(1/p): the mean that counts padding, times the elements.
 Results lpPool(NodeBuilder &b) {
@@ -316,10 +305,24 @@ std::optional<Windows> readWindows(NodeBuilder &b, Value x,
   return w;
 }
 
+Value averagePool(NodeBuilder &b, Value x) {
+  if (!x)
+    return {};
+  auto w = readWindows(b, x, {});
+  if (!w)
+    return {};
+  SmallVector<NamedAttribute> attributes = windowAttributes(b, *w);
+  if (b.intAttribute("count_include_pad", 0))
+    attributes.push_back(b.unit("count_include_pad"));
+  if (llvm::any_of(w->ceilPadding, [](int64_t n) { return n > 0; }))
+    attributes.push_back(b.attr("ceil_padding", w->ceilPadding));
+  return b.create<graph::AvgPoolOp>({x}, attributes);
+}
+
 ArrayRef<OpEntry> poolingOps() {
   using K = graph::ReduceKind;
   static const OpEntry entries[] = {
-      {"AveragePool", 7, 1, 1, averagePool},
+      {"AveragePool", 7, 1, 1, averagePoolNode},
       {"GlobalAveragePool", 1, 1, 1, globalPool<K::Mean>},
       {"GlobalLpPool", 2, 1, 1, globalLpPool},
       {"GlobalMaxPool", 1, 1, 1, globalPool<K::Max>},

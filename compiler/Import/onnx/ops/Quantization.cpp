@@ -12,8 +12,10 @@
 // quantised integers are computed in i32, exactly.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/ops/Quantization.h"
+
 #include "compiler/Import/onnx/OpTable.h"
-#include "compiler/Import/onnx/ops/Windows.h"
+#include "compiler/Import/onnx/ops/Products.h"
 
 using namespace mlir;
 
@@ -24,12 +26,6 @@ namespace {
 using Kind = graph::ReduceKind;
 
 Type i32(NodeBuilder &b) { return b.graph.raw().getI32Type(); }
-
-/// Which inputs hold the scale and the zero point, and their axis in x.
-struct Parameters {
-  int scale, zeroPoint;
-  int64_t axis, blockSize;
-};
 
 /// x, its scale and its zero point, which may be null, in shapes that broadcast
 /// to that of x.
@@ -145,6 +141,8 @@ std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
   return q;
 }
 
+} // namespace
+
 Value dequantize(NodeBuilder &b, Value x, const Parameters &p) {
   auto q = align(b, x, p, Use::Multiply);
   if (!q)
@@ -156,6 +154,8 @@ Value dequantize(NodeBuilder &b, Value x, const Parameters &p) {
   Type type = b.type(q->x).clone(b.element(q->scale));
   return b.reshape(b.create<graph::DequantizeOp>(operands, {}, type), shape);
 }
+
+namespace {
 
 /// (x - zero point) as integers.
 Value centre(NodeBuilder &b, Value x, int zeroPoint, int64_t axis) {
@@ -244,8 +244,11 @@ Results dequantizeLinear(NodeBuilder &b) {
   return {type ? b.cast(y, b.elementType(type)) : y};
 }
 
-Results dynamicQuantizeLinear(NodeBuilder &b) {
-  Value x = b.input(0);
+} // namespace
+
+DynamicallyQuantized quantizeDynamically(NodeBuilder &b, Value x) {
+  if (!x)
+    return {};
   Type ui8 = IntegerType::get(b.graph.context(), 8, IntegerType::Unsigned);
   Ints axes = llvm::to_vector(llvm::seq<int64_t>(b.rank(x)));
   Value zero = b.scalarLike(x, 0);
@@ -262,6 +265,13 @@ Results dynamicQuantizeLinear(NodeBuilder &b) {
   return {quantize(b, {x, divisor, zeroPoint}, ui8), scale, zeroPoint};
 }
 
+namespace {
+
+Results dynamicQuantizeLinear(NodeBuilder &b) {
+  DynamicallyQuantized q = quantizeDynamically(b, b.input(0));
+  return {q.x, q.scale, q.zeroPoint};
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -271,14 +281,20 @@ Results matmulInteger(NodeBuilder &b) {
   return {b.matmul(centre(b, b.input(0), 2, -2), centre(b, b.input(1), 3, -1))};
 }
 
-/// The product of dequantised factors, quantised.
-Value requantize(NodeBuilder &b, Value product, int scale, int zeroPoint) {
-  Value zero = b.input(zeroPoint), to = b.input(scale);
-  if (b.failed() || !product || !zero || !isValidScale(b, to, Use::Divide))
+} // namespace
+
+Value requantize(NodeBuilder &b, Value result, int scale, int zeroPoint,
+                 Type otherwise) {
+  bool isGiven = !otherwise || b.has(zeroPoint);
+  Value zero = isGiven ? b.input(zeroPoint) : Value(), to = b.input(scale);
+  if (b.failed() || !result || !isValidScale(b, to, Use::Divide))
     return {};
-  return quantize(b, {product, b.reshape(to, {}), b.reshape(zero, {})},
-                  b.element(zero));
+  return quantize(
+      b, {result, b.reshape(to, {}), zero ? b.reshape(zero, {}) : zero},
+      zero ? b.element(zero) : otherwise);
 }
+
+namespace {
 
 /// (a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point)
 Results qlinearMatmul(NodeBuilder &b) {

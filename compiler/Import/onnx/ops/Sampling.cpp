@@ -5,47 +5,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/ops/Sampling.h"
+
 #include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
 
 namespace tinh::onnx {
 
-namespace {
-
 using Predicate = graph::ComparePredicate;
 
 //===----------------------------------------------------------------------===//
-// GridSample
+// Sampler
 //===----------------------------------------------------------------------===//
-
-enum class Padding { Zeros, Border, Reflection };
-
-/// One of the dimensions that are sampled.
-struct Dimension {
-  int64_t extent, stride;
-  Value at; ///< Positions in elements, [batch, points].
-};
-
-/// An element that contributes to each point, by its indices in all dimensions.
-struct Contribution {
-  Value index;   ///< Into the flat image, i64.
-  Value weight;  ///< Null: 1.
-  Value outside; ///< Where it is no element; null: nowhere.
-};
-
-struct Sampler {
-  NodeBuilder &b;
-  bool alignCorners;
-  Padding padding;
-
-  Value number(Value like, double value) { return b.scalarLike(like, value); }
-  Value reflect(Value at, int64_t extent);
-  Value wrap(Value at, int64_t extent);
-  Value position(Value normalised, int64_t extent);
-  void add(Contribution &to, const Dimension &dimension, Value element,
-           Value weight);
-};
 
 /// Mirrored at the borders, as often as it takes.
 Value Sampler::reflect(Value at, int64_t extent) {
@@ -62,7 +34,7 @@ Value Sampler::reflect(Value at, int64_t extent) {
 
 /// An integral position that may lie outside, as an element that is there.
 Value Sampler::wrap(Value at, int64_t extent) {
-  if (padding == Padding::Reflection)
+  if (surrounding == Surrounding::Reflection)
     at = reflect(at, extent);
   double last = static_cast<double>(extent - 1);
   return b.min(b.max(at, number(at, 0)), number(at, last));
@@ -76,15 +48,15 @@ Value Sampler::position(Value normalised, int64_t extent) {
                number(normalised, (n - 1) / 2));
 }
 
-void Sampler::add(Contribution &to, const Dimension &dimension, Value element,
-                  Value weight) {
+void Sampler::add(Contribution &to, const SampledDimension &dimension,
+                  Value element, Value weight) {
   Type i64 = b.graph.raw().getI64Type();
   Value offset = b.mul(b.cast(wrap(element, dimension.extent), i64),
                        b.scalar(i64, dimension.stride));
   to.index = to.index ? b.add(to.index, offset) : offset;
   if (weight)
     to.weight = to.weight ? b.mul(to.weight, weight) : weight;
-  if (padding != Padding::Zeros)
+  if (surrounding != Surrounding::Zeros)
     return;
   double last = static_cast<double>(dimension.extent - 1);
   Value outside = b.create<graph::OrOp>(
@@ -96,7 +68,7 @@ void Sampler::add(Contribution &to, const Dimension &dimension, Value element,
 
 /// The weight of the element `k` places after the one below, `part` of the way
 /// between them.
-Value tapWeight(NodeBuilder &b, Value part, int64_t k, bool isCubic) {
+static Value tapWeight(NodeBuilder &b, Value part, int64_t k, bool isCubic) {
   Value one = b.scalarLike(part, 1);
   if (!isCubic)
     return k == 0 ? b.sub(one, part) : part;
@@ -112,25 +84,10 @@ Value tapWeight(NodeBuilder &b, Value part, int64_t k, bool isCubic) {
   return b.add(b.mul(y, x), c(isNear ? 1 : -4 * a));
 }
 
-std::optional<Padding> readPadding(NodeBuilder &b) {
-  std::string text = b.stringAttribute("padding_mode", "zeros");
-  if (text == "zeros")
-    return Padding::Zeros;
-  if (text == "border")
-    return Padding::Border;
-  if (text == "reflection")
-    return Padding::Reflection;
-  b.fail("attribute padding_mode: unknown value \"" + text + "\"");
-  return std::nullopt;
-}
-
-/// The elements that contribute, one list for each; 1, 2 or 4 a dimension.
-SmallVector<Contribution> contributions(Sampler &sampler,
-                                        ArrayRef<Dimension> dimensions,
-                                        StringRef mode) {
-  NodeBuilder &b = sampler.b;
+SmallVector<Contribution>
+Sampler::contributions(ArrayRef<SampledDimension> dimensions, StringRef mode) {
   SmallVector<Contribution> all = {{}};
-  for (const Dimension &dimension : dimensions) {
+  for (const SampledDimension &dimension : dimensions) {
     Value below = b.create<graph::FloorOp>({dimension.at});
     Value part = b.sub(dimension.at, below);
     bool isCubic = mode == "cubic";
@@ -139,15 +96,14 @@ SmallVector<Contribution> contributions(Sampler &sampler,
       if (mode == "nearest") {
         next.push_back(contribution);
         Value nearest = b.create<graph::RoundOp>({dimension.at});
-        sampler.add(next.back(), dimension, nearest, {});
+        add(next.back(), dimension, nearest, {});
         continue;
       }
       for (int64_t k = isCubic ? -1 : 0; k <= (isCubic ? 2 : 1); ++k) {
         next.push_back(contribution);
         Value element =
             b.add(below, b.scalarLike(below, static_cast<double>(k)));
-        sampler.add(next.back(), dimension, element,
-                    tapWeight(b, part, k, isCubic));
+        add(next.back(), dimension, element, tapWeight(b, part, k, isCubic));
       }
     }
     all = std::move(next);
@@ -155,7 +111,6 @@ SmallVector<Contribution> contributions(Sampler &sampler,
   return all;
 }
 
-/// Σ x[index] · weight over flat images [batch, channels, elements].
 Value sumContributions(NodeBuilder &b, Value flat, int64_t points,
                        ArrayRef<Contribution> all) {
   int64_t batch = b.shape(flat)[0], channels = b.shape(flat)[1];
@@ -176,6 +131,24 @@ Value sumContributions(NodeBuilder &b, Value flat, int64_t points,
   return sum;
 }
 
+//===----------------------------------------------------------------------===//
+// GridSample
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::optional<Surrounding> readSurrounding(NodeBuilder &b) {
+  std::string text = b.stringAttribute("padding_mode", "zeros");
+  if (text == "zeros")
+    return Surrounding::Zeros;
+  if (text == "border")
+    return Surrounding::Border;
+  if (text == "reflection")
+    return Surrounding::Reflection;
+  b.fail("attribute padding_mode: unknown value \"" + text + "\"");
+  return std::nullopt;
+}
+
 std::string readMode(NodeBuilder &b) {
   std::string mode = b.stringAttribute("mode", "linear");
   mode = mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode;
@@ -193,7 +166,7 @@ Results gridSample(NodeBuilder &b) {
     return {b.fail("a grid " + graph::shapeToString(grid.getType()) +
                    " does not fit the image " +
                    graph::shapeToString(x.getType()))};
-  auto padding = readPadding(b);
+  auto padding = readSurrounding(b);
   std::string mode = readMode(b);
   if (b.failed())
     return {Value()};
@@ -203,7 +176,7 @@ Results gridSample(NodeBuilder &b) {
   llvm::append_range(shape, b.shape(grid).drop_front().drop_back());
   int64_t points = *countElements(b.shape(grid).drop_front().drop_back());
   int64_t elements = *countElements(extents), stride = elements;
-  SmallVector<Dimension> dimensions;
+  SmallVector<SampledDimension> dimensions;
   for (int64_t d = 0; d < rank; ++d) {
     stride /= extents[d];
     // The grid has the last dimension first.
@@ -214,14 +187,14 @@ Results gridSample(NodeBuilder &b) {
       at = b.create<graph::RoundOp>({at});
     dimensions.push_back({extents[d], stride, at});
     // A position outside is moved in before it is interpolated.
-    if (*padding == Padding::Reflection)
+    if (*padding == Surrounding::Reflection)
       dimensions.back().at = sampler.reflect(at, extents[d]);
-    if (*padding == Padding::Border)
+    if (*padding == Surrounding::Border)
       dimensions.back().at = sampler.wrap(at, extents[d]);
   }
   Value flat = b.reshape(x, {shape[0], shape[1], elements});
   Value y = sumContributions(b, flat, points,
-                             contributions(sampler, dimensions, mode));
+                             sampler.contributions(dimensions, mode));
   return {b.reshape(y, shape)};
 }
 

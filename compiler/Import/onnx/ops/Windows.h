@@ -26,9 +26,8 @@ struct Windows {
 std::optional<Windows> readWindows(NodeBuilder &b, mlir::Value x,
                                    llvm::ArrayRef<int64_t> kernel);
 
-/// The convolution, without a bias, that the node's attributes describe.
-/// Nothing, with an error, if these or the operands are wrong.
-mlir::Value convolve(NodeBuilder &b, mlir::Value x, mlir::Value weights);
+/// The means of the windows over `x` that the node's attributes describe.
+mlir::Value averagePool(NodeBuilder &b, mlir::Value x);
 
 } // namespace tinh::onnx
 
