@@ -41,7 +41,8 @@ of the model's own functions are expanded.
 condition is known: then that branch takes its place. What a loop carries keeps
 its shape. A `Loop` that stacks rows and whose trip count is no constant, or that a
 condition may end, makes as many rows as the model declares for its output, and
-runs no longer; rows that it does not make are zeros.
+runs no longer; rows that it does not make are zeros. The graphs of
+`ai.onnx.preview.FlexAttention` are built where it stands.
 
 Tensors of `INT4` and `UINT4` stay as they lie in the file, two numbers to a byte;
 inputs and outputs of these types have a byte for each. Those of `FLOAT8E4M3FN`,

@@ -31,7 +31,7 @@ protected:
       node += "input: \"" + name + "\" ";
     }
     text += node + " output: \"y\" " + attributes + " }";
-    std::string message = importOnnx(model(text, 23));
+    std::string message = importOnnx(model(text, 28));
     std::string start = "error: node \"n\" (" + op + "): ";
     EXPECT_EQ(message.substr(0, start.size()), start) << message;
     return message.substr(std::min(start.size(), message.size()));
@@ -69,6 +69,62 @@ TEST_F(ImportOnnxOpErrors, RotaryEmbedding) {
   EXPECT_EQ(messageOf("RotaryEmbedding", {{1, 2, 3, 8}, {1, 3, 3}, {1, 3, 3}}),
             "expected [batch, length, 4] for the sines and cosines, found "
             "1x3x3xf32");
+}
+
+TEST_F(ImportOnnxOpErrors, LinearAttention) {
+  std::string heads =
+      intAttribute("q_num_heads", 4) + intAttribute("kv_num_heads", 2);
+  std::string linear = stringAttribute("update_rule", "linear");
+  EXPECT_EQ(messageOf("LinearAttention", {{1, 3, 8}, {1, 3, 4}, {1, 3, 4}},
+                      heads + stringAttribute("update_rule", "square")),
+            "attribute update_rule: expected linear, gated, delta or "
+            "gated_delta, found \"square\"");
+  EXPECT_EQ(
+      messageOf("LinearAttention", {{1, 3, 8}, {1, 3, 4}, {1, 3, 4}}, heads),
+      "the update_rule \"gated_delta\" needs the input decay");
+  EXPECT_EQ(messageOf("LinearAttention", {{1, 3, 8}, {1, 3, 4}, {1, 3, 4}},
+                      linear + intAttribute("q_num_heads", 3) +
+                          intAttribute("kv_num_heads", 2)),
+            "expected q_num_heads to be a multiple of kv_num_heads, found 3 "
+            "and 2");
+  EXPECT_EQ(messageOf("LinearAttention", {{1, 3, 8}, {1, 2, 4}, {1, 3, 4}},
+                      heads + linear),
+            "expected a key of the shape [1, 3, 4], found 1x2x4xf32");
+}
+
+TEST_F(ImportOnnxOpErrors, CausalConvWithState) {
+  EXPECT_EQ(messageOf("CausalConvWithState", {{1, 2, 5}, {2, 1, 3}},
+                      stringAttribute("activation", "relu")),
+            "attribute activation: expected none, silu or swish, found "
+            "\"relu\"");
+  EXPECT_EQ(messageOf("CausalConvWithState", {{1, 2, 5}, {3, 1, 3}}),
+            "expected weights of the shape [2, 1, 3], found 3x1x3xf32");
+  EXPECT_EQ(
+      messageOf("CausalConvWithState", {{1, 2, 5}, {2, 1, 3}, {2}, {1, 2, 3}}),
+      "expected a past_state of the shape [1, 2, 2], found 1x2x3xf32");
+}
+
+TEST_F(ImportOnnxOpErrors, Regions) {
+  EXPECT_EQ(messageOf("RoiAlign", {{1, 2, 5, 5}, {3, 4}, {3}}),
+            "sampling_ratio 0 lets the number of samples depend on the size "
+            "of each region; export the model with a fixed one, such as 2");
+  EXPECT_EQ(messageOf("RoiAlign", {{1, 2, 5, 5}, {3, 5}, {3}},
+                      intAttribute("sampling_ratio", 2)),
+            "expected an image [N, C, H, W] with regions [R, 4] and the "
+            "number of the image of each, [R], found 1x2x5x5xf32, 3x5xf32 and "
+            "3xf32");
+  EXPECT_EQ(
+      messageOf("DeformConv", {{1, 2, 5, 5}, {4, 2, 3, 3}, {1, 18, 5, 5}}),
+      "expected offsets of the shape [1, 18, 3, 3], found "
+      "1x18x5x5xf32");
+  EXPECT_EQ(messageOf("DeformConv", {{1, 3, 5, 5}, {4, 2, 3, 3}, {1}}),
+            "the weights 4x2x3x3xf32 in 1 groups, with 1 groups of offsets, "
+            "do not fit the image 1x3x5x5xf32");
+}
+
+TEST_F(ImportOnnxOpErrors, Determinant) {
+  EXPECT_EQ(messageOf("Det", {{2, 3}}),
+            "expected square matrices, found 2x3xf32");
 }
 
 TEST_F(ImportOnnxOpErrors, Einsum) {
@@ -190,6 +246,31 @@ TEST_F(ImportOnnxOpErrors, Pooling) {
                        "ints: 2 ints: 2 } ";
   EXPECT_EQ(messageOf("LpPool", {{1, 1, 4, 4}}, kernel + intAttribute("p", 0)),
             "attribute p: expected 1 or more");
+  EXPECT_EQ(messageOf("MaxUnpool", {{1, 1, 2, 2}, {1, 1, 2, 3}}, kernel),
+            "the maxima 1x1x2x2xf32 with the indices 1x1x2x3xf32 cannot stem "
+            "from [1, 1, 3, 3]");
+}
+
+TEST_F(ImportOnnxOpErrors, FlexAttention) {
+  auto flex = [&](const std::string &attributes) {
+    std::string text =
+        tensorInfo("input", "x", {1, 2, 3, 4}) +
+        "output { name: \"y\" } node { name: \"n\" op_type: "
+        "\"FlexAttention\" domain: \"ai.onnx.preview\" input: \"x\" input: "
+        "\"x\" input: \"x\" output: \"y\" " +
+        attributes + "}";
+    return importOnnx(model(text) +
+                      "opset_import { domain: \"ai.onnx.preview\" version: 1 "
+                      "}");
+  };
+  EXPECT_EQ(flex("attribute { name: \"score_mod\" type: GRAPH g { input { "
+                 "name: \"s\" } output { name: \"t\" } node { op_type: "
+                 "\"ReduceMax\" input: \"s\" output: \"t\" } } } "),
+            "error: node \"n\" (FlexAttention): attribute score_mod: expected "
+            "a graph of one output 1x2x3x3xf32, found 1x1x1x1xf32");
+  EXPECT_EQ(flex(intAttribute("softmax_precision", 7)),
+            "error: node \"n\" (FlexAttention): expected a softmax_precision "
+            "of floats and a scale that is not negative");
 }
 
 TEST_F(ImportOnnxOpErrors, Selection) {

@@ -107,6 +107,8 @@ bool addStacked(NodeBuilder &b, ValueRange rows, int64_t length,
 Results GraphImporter::buildControlFlow(NodeBuilder &b) {
   if (b.op() == "If")
     return buildIf(b);
+  if (b.op() == "FlexAttention")
+    return buildFlexAttention(b);
   return b.op() == "Loop" ? buildLoop(b) : buildScan(b);
 }
 

@@ -121,8 +121,12 @@ std::string describeArity(const OpEntry &entry) {
   return text + (text == "1" ? " input" : " inputs");
 }
 
-bool isControlFlow(const Node &node) {
+/// Whether the importer of graphs builds a node itself: its graphs are built
+/// where it stands.
+bool hasSubgraphs(const Node &node) {
   StringRef op = node.proto->op_type();
+  if (node.domain() == "ai.onnx.preview")
+    return op == "FlexAttention";
   return node.domain().empty() &&
          (op == "If" || op == "Loop" || (op == "Scan" && node.opset() >= 8));
 }
@@ -136,7 +140,7 @@ void collectUnsupported(const NodeList &list, const ModelProto &model,
     const std::string &type = node.proto->op_type();
     int64_t opset = node.opset();
     std::string domain = node.domain();
-    if (!isControlFlow(node)) {
+    if (!hasSubgraphs(node)) {
       if (findOp(domain, type, opset))
         continue;
       std::string op = (domain.empty() ? "ai.onnx" : domain) + "." + type +
@@ -214,7 +218,7 @@ bool GraphImporter::buildNode(const Node &node) {
   auto findType = [&](StringRef name) { return declaredType(name); };
   NodeBuilder nodeBuilder(builder, node, file, find, findTensors, findType);
   Results results;
-  if (isControlFlow(node)) {
+  if (hasSubgraphs(node)) {
     results = buildControlFlow(nodeBuilder);
     if (failedInside)
       return false;

@@ -48,8 +48,8 @@ private:
   bool define(const NodeBuilder &node, const Results &results);
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
 
-  // ControlFlow.cpp: nodes with subgraphs. The results have a null, after an
-  // error, if one cannot be built.
+  // ControlFlow.cpp, FlexAttention.cpp: nodes with subgraphs. The results have
+  // a null, after an error, if one cannot be built.
   Results buildControlFlow(NodeBuilder &node);
   Results buildIf(NodeBuilder &node);
   Results buildBranches(NodeBuilder &node, mlir::Value condition);
@@ -57,6 +57,8 @@ private:
   bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
                  Loop &loop);
   Results buildScan(NodeBuilder &node);
+  Results buildFlexAttention(NodeBuilder &node);
+  mlir::Value modify(NodeBuilder &node, llvm::StringRef name, mlir::Value x);
   Results buildBatchedScan(NodeBuilder &node, const ::onnx::GraphProto &body,
                            llvm::ArrayRef<mlir::Value> inputs, size_t carried);
   Results scanRows(NodeBuilder &node, const ::onnx::GraphProto &body,

@@ -37,6 +37,7 @@ llvm::ArrayRef<OpEntry> constantOps();
 llvm::ArrayRef<OpEntry> contractionOps();
 llvm::ArrayRef<OpEntry> einsumOps();
 llvm::ArrayRef<OpEntry> elementwiseOps();
+llvm::ArrayRef<OpEntry> linearAlgebraOps();
 llvm::ArrayRef<OpEntry> lossOps();
 llvm::ArrayRef<OpEntry> movementOps();
 llvm::ArrayRef<OpEntry> normalizationOps();
@@ -45,6 +46,7 @@ llvm::ArrayRef<OpEntry> quantizationOps();
 llvm::ArrayRef<OpEntry> quantizedWeightsOps();
 llvm::ArrayRef<OpEntry> recurrentOps();
 llvm::ArrayRef<OpEntry> reductionOps();
+llvm::ArrayRef<OpEntry> regionOps();
 llvm::ArrayRef<OpEntry> resizeOps();
 llvm::ArrayRef<OpEntry> samplingOps();
 llvm::ArrayRef<OpEntry> scatterOps();
@@ -52,6 +54,7 @@ llvm::ArrayRef<OpEntry> selectionOps();
 llvm::ArrayRef<OpEntry> sequenceOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
+llvm::ArrayRef<OpEntry> stateOps();
 
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,

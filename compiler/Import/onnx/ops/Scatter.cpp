@@ -1,4 +1,4 @@
-//===- Scatter.cpp - ScatterElements, ScatterND, TensorScatter --*- C++ -*-===//
+//===- Scatter.cpp - Elements put at computed places ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/ops/Windows.h"
 
 using namespace mlir;
 
@@ -77,10 +78,56 @@ Results tensorScatter(NodeBuilder &b) {
   return {b.where(isNew, value, cache)};
 }
 
+/// Each maximum at its index in the tensor that was pooled, among zeros.
+Results maxUnpool(NodeBuilder &b) {
+  Value x = b.input(0), indices = b.input(1);
+  auto w = readWindows(b, x, {});
+  if (!w)
+    return {Value()};
+  size_t rank = w->kernel.size();
+  Ints pooled(b.shape(x));
+  for (size_t i = 0; i < rank; ++i)
+    pooled[2 + i] = (pooled[2 + i] - 1) * w->strides[i] + w->kernel[i] -
+                    w->padding[i] - w->padding[rank + i];
+  auto count = countElements(pooled);
+  if (!count || b.shape(indices) != b.shape(x))
+    return {b.fail("the maxima " + graph::shapeToString(x.getType()) +
+                   " with the indices " +
+                   graph::shapeToString(indices.getType()) +
+                   " cannot stem from " + formatShape(pooled))};
+  int64_t given = b.type(x).getNumElements();
+  Value zero = b.scalarLike(x, 0);
+  auto assign = graph::ScatterKindAttr::get(b.graph.context(),
+                                            graph::ScatterKind::Assign);
+  Value y = b.create<graph::ScatterElementsOp>(
+      {b.broadcast(zero, *count), b.reshape(indices, given),
+       b.reshape(x, given)},
+      {b.attr("kind", assign), b.attr("axis", int64_t(0))});
+  y = b.reshape(y, pooled);
+  if (!b.has(2))
+    return {y};
+  auto wanted = b.ints(2, "output_shape");
+  if (!wanted)
+    return {Value()};
+  Ints low(pooled.size(), 0), high(low);
+  for (size_t i = 0; i < pooled.size() && wanted->size() == pooled.size(); ++i)
+    high[i] = (*wanted)[i] - pooled[i];
+  if (wanted->size() != pooled.size() ||
+      llvm::any_of(high, [](int64_t more) { return more < 0; }))
+    return {b.fail("expected an output_shape of " + formatShape(pooled) +
+                   " or more, found " + formatShape(*wanted))};
+  auto mode =
+      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
+  return {b.create<graph::PadOp>(
+      {y, zero},
+      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)})};
+}
+
 } // namespace
 
 ArrayRef<OpEntry> scatterOps() {
   static const OpEntry entries[] = {
+      {"MaxUnpool", 9, 2, 3, maxUnpool},
       {"Scatter", 9, 3, 3, scatterElements},
       {"ScatterElements", 11, 3, 3, scatterElements},
       {"ScatterND", 11, 3, 3, scatterNd},

@@ -1,4 +1,4 @@
-//===- Signal.cpp - Fourier transforms and windows --------------*- C++ -*-===//
+//===- Signal.cpp - Fourier transforms, windows, mel bands ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -255,6 +255,71 @@ Results hann(NodeBuilder &b) { return window(b, 0.5, 0.5, 0); }
 Results hamming(NodeBuilder &b) { return window(b, 25.0 / 46, 21.0 / 46, 0); }
 Results blackman(NodeBuilder &b) { return window(b, 0.42, 0.5, 0.08); }
 
+//===----------------------------------------------------------------------===//
+// MelWeightMatrix
+//===----------------------------------------------------------------------===//
+
+double melOf(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
+double hertzOf(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
+
+/// Triangles over the bins of a spectrum, evenly apart in mels: band i rises
+/// from edges[i] to edges[i + 1] and falls to edges[i + 2].
+SmallVector<double> melTriangles(ArrayRef<int64_t> edges, int64_t bins,
+                                 int64_t bands) {
+  SmallVector<double> weights(bins * bands, 0);
+  for (int64_t i = 0; i < bands; ++i) {
+    int64_t low = edges[i], middle = edges[i + 1], high = edges[i + 2];
+    auto set = [&](int64_t bin, int64_t part, int64_t whole) {
+      weights[bin * bands + i] =
+          static_cast<double>(part) / static_cast<double>(whole);
+    };
+    if (low == middle)
+      set(middle, 1, 1);
+    else
+      for (int64_t bin = low; bin <= middle; ++bin)
+        set(bin, bin - low, middle - low);
+    for (int64_t bin = middle; bin < high; ++bin)
+      set(bin, high - bin, high - middle);
+  }
+  return weights;
+}
+
+Results melWeightMatrix(NodeBuilder &b) {
+  static constexpr const char *kNames[] = {"num_mel_bins", "dft_length",
+                                           "sample_rate", "lower_edge_hertz",
+                                           "upper_edge_hertz"};
+  double given[5];
+  for (int i = 0; i < 5; ++i) {
+    auto value = b.number(i, kNames[i]);
+    if (!value)
+      return {Value()};
+    given[i] = *value;
+  }
+  auto [bandCount, length, rate, lowest, highest] = given;
+  if (!(bandCount >= 1 && bandCount <= kLongest && length >= 1 &&
+        length <= kLongest && rate > 0 && lowest >= 0 && highest > lowest &&
+        highest <= rate / 2))
+    return {b.fail("expected 1 to " + Twine(kLongest) +
+                   " for num_mel_bins and dft_length, and edges from 0 to half "
+                   "the sample_rate")};
+  auto bands = static_cast<int64_t>(bandCount);
+  int64_t bins = static_cast<int64_t>(length) / 2 + 1;
+  double low = melOf(lowest);
+  double step = (melOf(highest) - low) / static_cast<double>(bands + 2);
+  Ints edges;
+  for (int64_t i = 0; i < bands + 2; ++i) {
+    double hertz = hertzOf(low + static_cast<double>(i) * step);
+    auto bin = static_cast<int64_t>(std::floor((length + 1) * hertz / rate));
+    edges.push_back(std::clamp<int64_t>(bin, 0, bins - 1));
+  }
+  constexpr int64_t kFloat32 = 1;
+  Type type = b.elementType(b.intAttribute("output_datatype", kFloat32));
+  if (!type)
+    return {Value()};
+  return {
+      b.constantFloats(type, {bins, bands}, melTriangles(edges, bins, bands))};
+}
+
 } // namespace
 
 ArrayRef<OpEntry> signalOps() {
@@ -263,6 +328,7 @@ ArrayRef<OpEntry> signalOps() {
       {"DFT", 17, 1, 3, dft},
       {"HammingWindow", 17, 1, 1, hamming},
       {"HannWindow", 17, 1, 1, hann},
+      {"MelWeightMatrix", 17, 5, 5, melWeightMatrix},
       {"STFT", 17, 2, 4, stft},
   };
   return entries;
