@@ -45,7 +45,8 @@ runs no longer; rows that it does not make are zeros. The graphs of
 `ai.onnx.preview.FlexAttention` are built where it stands.
 
 Tensors of `INT4` and `UINT4` stay as they lie in the file, two numbers to a byte;
-inputs and outputs of these types have a byte for each. Those of `FLOAT8E4M3FN`,
+inputs and outputs of these types, and of `INT2` and `UINT2`, have a byte for each.
+A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E4M3FN`,
 `FLOAT8E4M3FNUZ`, `FLOAT8E5M2` and `FLOAT8E5M2FNUZ` are moved and converted, by Cast,
 CastLike, QuantizeLinear and DequantizeLinear; what would compute with them is refused.
 

@@ -54,8 +54,13 @@ def collect():
     return sorted(cases, key=lambda case: case.name)
 
 
-# A program has a byte for each number of 4 bits.
-BYTES = {ml_dtypes.int4: np.int8, ml_dtypes.uint4: np.uint8}
+# A program has a byte for each number of 4 or 2 bits.
+BYTES = {
+    ml_dtypes.int4: np.int8,
+    ml_dtypes.uint4: np.uint8,
+    ml_dtypes.int2: np.int8,
+    ml_dtypes.uint2: np.uint8,
+}
 
 
 def to_array(value):

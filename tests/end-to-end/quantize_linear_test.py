@@ -122,6 +122,32 @@ class QuantizeLinearTest(tool_test.ToolTest):
         done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
         self.fails(done, "4x3x8", "do not fit axis 1", "in blocks of 4")
 
+    def test_integers_of_few_bits(self):
+        """Files hold several in a byte; the last byte may not be full."""
+        expected, nodes, constants, outputs = {}, [], [], []
+        for name, bits, first in ("INT2", 2, -2), ("UINT2", 2, 0), ("INT4", 4, -8), ("UINT4", 4, 0):  # fmt: skip
+            numbers = first + self.rng.integers(0, 1 << bits, 15)
+            places = np.pad(numbers, (0, 1)).reshape(-1, 8 // bits)
+            shifts = bits * np.arange(8 // bits)
+            packed = ((places & ((1 << bits) - 1)) << shifts).sum(1)
+            constants.append(onnx.TensorProto(
+                name=name, data_type=onnx.TensorProto.DataType.Value(name),
+                dims=[3, 5], raw_data=packed.astype(np.uint8).tobytes(),
+            ))  # fmt: skip
+            nodes.append(helper.make_node("Cast", [name], ["y" + name], to=1))
+            outputs.append(helper.make_tensor_value_info("y" + name, 1, [3, 5]))
+            expected["y" + name] = numbers.reshape(3, 5)
+        graph = helper.make_graph(nodes, "g", [], outputs, constants)
+        opset = [helper.make_opsetid("", 25)]
+        onnx.save(helper.make_model(graph, opset_imports=opset), self.folder / "m.onnx")
+        self.compile("m.onnx", "m.so")
+        done = self.run_tool("graph-run", "m.so", "--output-dir", ".")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, numbers in expected.items():
+            np.testing.assert_array_equal(
+                np.load(self.folder / f"{name}.npy"), numbers, name
+            )
+
 
 if __name__ == "__main__":
     tool_test.main()

@@ -228,7 +228,7 @@ TEST_F(ImportOnnxErrors, TensorOfTheWrongSize) {
     node { op_type: "Cast" input: "w" output: "y"
            attribute { name: "to" type: INT i: 1 } })")),
             "error: node \"y\" (Cast): tensor \"w\": expected 8 bytes for "
-            "8xui8, found 7, as bytes hold two elements of INT4");
+            "8xui8, found 7, as bytes hold 2 elements of INT4");
 }
 
 TEST_F(ImportOnnxErrors, FilesThatAreNoModels) {

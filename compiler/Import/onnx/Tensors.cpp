@@ -63,15 +63,24 @@ Type convertElementType(int dataType, MLIRContext *context) {
   return {};
 }
 
-bool hasFourBits(int dataType) {
-  return dataType == TensorProto::INT4 || dataType == TensorProto::UINT4;
+int packedBits(int dataType) {
+  switch (dataType) {
+  case TensorProto::INT4:
+  case TensorProto::UINT4:
+    return 4;
+  case TensorProto::INT2:
+  case TensorProto::UINT2:
+    return 2;
+  }
+  return 0;
 }
 
 Type valueElementType(int dataType, MLIRContext *context) {
-  if (!hasFourBits(dataType))
+  if (packedBits(dataType) == 0)
     return convertElementType(dataType, context);
-  return convertElementType(dataType == TensorProto::INT4 ? TensorProto::INT8
-                                                          : TensorProto::UINT8,
+  bool isSigned =
+      dataType == TensorProto::INT4 || dataType == TensorProto::INT2;
+  return convertElementType(isSigned ? TensorProto::INT8 : TensorProto::UINT8,
                             context);
 }
 
@@ -105,8 +114,8 @@ private:
   TypedAttr fail(const Twine &what) {
     if (error.empty())
       error = "tensor \"" + tensor.name() + "\": " + what.str();
-    if (hasFourBits(tensor.data_type()))
-      error += ", as bytes hold two elements of " +
+    if (int bits = packedBits(tensor.data_type()))
+      error += ", as bytes hold " + std::to_string(8 / bits) + " elements of " +
                elementTypeName(tensor.data_type());
     return {};
   }
@@ -123,9 +132,9 @@ private:
 };
 
 TypedAttr TensorReader::read() {
-  bool isPacked = hasFourBits(tensor.data_type());
+  int bits = packedBits(tensor.data_type());
   Type element = convertElementType(
-      isPacked ? TensorProto::UINT8 : tensor.data_type(), context);
+      bits ? TensorProto::UINT8 : tensor.data_type(), context);
   if (!element)
     return fail("element type " + elementTypeName(tensor.data_type()) +
                 " is not supported");
@@ -134,8 +143,8 @@ TypedAttr TensorReader::read() {
   if (!count)
     return fail("the shape " + formatShape(dims) +
                 " is negative or beyond any memory");
-  if (isPacked)
-    dims = {(*count + 1) / 2};
+  if (bits)
+    dims = {llvm::divideCeilSigned(*count, 8 / bits)};
   type = RankedTensorType::get(dims, element);
   if (tensor.data_location() == TensorProto::EXTERNAL)
     return readExternal();
@@ -223,23 +232,46 @@ TypedAttr convertTensor(const TensorProto &tensor, const ModelFile &file,
   return TensorReader(tensor, file, context, error).read();
 }
 
-/// The numbers of 4 bits in `bytes`, in this shape; the last half may be none.
-static Value unpackTensor(GraphBuilder &b, Value bytes,
+Value truncateToBits(GraphOps &b, Value x, int dataType) {
+  Type element = valueElementType(dataType, b.graph.context());
+  Type i32 = b.graph.raw().getI32Type();
+  int bits = packedBits(dataType);
+  // As integers first: what a byte cannot hold of a float is cut off, too.
+  Value whole = b.cast(x, i32);
+  if (element.isUnsignedInteger())
+    return b.cast(
+        b.create<graph::AndOp>(
+            {whole, b.scalar(i32, static_cast<double>((1 << bits) - 1))}),
+        element);
+  Value distance = b.scalar(i32, 32 - bits);
+  Value high = b.create<graph::ShiftLeftOp>({whole, distance});
+  return b.cast(b.create<graph::ShiftRightOp>({high, distance}), element);
+}
+
+/// The numbers in `bytes`, in the tensor's shape; the last of them may be none.
+static Value unpackTensor(GraphBuilder &builder, Value bytes,
                           const TensorProto &tensor) {
+  GraphOps b(builder);
   SmallVector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   int64_t count = *countElements(dims);
-  int64_t pairs = cast<RankedTensorType>(bytes.getType()).getNumElements();
-  Type element = valueElementType(tensor.data_type(), b.context());
-  Value numbers =
-      b.create<graph::UnpackInt4Op>({bytes}, {b.attribute("axis", int64_t(0))},
-                                    RankedTensorType::get(2 * pairs, element));
-  if (count != 2 * pairs)
-    numbers = b.create<graph::SliceOp>(
-        {numbers}, {b.attribute("starts", ArrayRef<int64_t>{0}),
-                    b.attribute("sizes", ArrayRef<int64_t>{count}),
-                    b.attribute("steps", ArrayRef<int64_t>{1})});
-  return b.create<graph::ReshapeOp>({numbers}, {},
-                                    RankedTensorType::get(dims, element));
+  int bits = packedBits(tensor.data_type());
+  int64_t size = b.shape(bytes)[0], all = size * 8 / bits;
+  Value numbers;
+  if (bits == 4) {
+    Type element = valueElementType(tensor.data_type(), builder.context());
+    numbers =
+        b.create<graph::UnpackInt4Op>({bytes}, {b.attr("axis", int64_t(0))},
+                                      RankedTensorType::get(all, element));
+  } else {
+    Type i32 = builder.raw().getI32Type();
+    Value distances = b.constantFloats(i32, 4, {0, 2, 4, 6});
+    Value parts = b.create<graph::ShiftRightOp>(
+        {b.reshape(b.cast(bytes, i32), {size, 1}), distances});
+    numbers = b.reshape(truncateToBits(b, parts, tensor.data_type()), all);
+  }
+  if (count != all)
+    numbers = b.sliceAxis(numbers, 0, 0, count);
+  return b.reshape(numbers, dims);
 }
 
 Value buildTensor(GraphBuilder &builder, const TensorProto &tensor,
@@ -248,7 +280,7 @@ Value buildTensor(GraphBuilder &builder, const TensorProto &tensor,
   if (!value)
     return {};
   Value constant = builder.constant(value);
-  return hasFourBits(tensor.data_type())
+  return packedBits(tensor.data_type())
              ? unpackTensor(builder, constant, tensor)
              : constant;
 }

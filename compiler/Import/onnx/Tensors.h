@@ -11,7 +11,7 @@
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/GraphOps.h"
 #include "compiler/Import/onnx/onnx.pb.h"
 
 #include <string>
@@ -32,11 +32,15 @@ struct ModelFile {
 /// like it.
 mlir::Type convertElementType(int dataType, mlir::MLIRContext *context);
 
-/// Whether a TensorProto.DataType is numbers of 4 bits, two to a byte.
-bool hasFourBits(int dataType);
+/// How many bits the integers of a TensorProto.DataType have that files hold
+/// several of in a byte: 4 or 2; 0 for all others.
+int packedBits(int dataType);
 /// The element type of values of a TensorProto.DataType: the same, but for
-/// numbers of 4 bits, each of which has a byte outside of files.
+/// integers of 4 and 2 bits, each of which has a byte outside of files.
 mlir::Type valueElementType(int dataType, mlir::MLIRContext *context);
+
+/// The lowest bits of numbers, as integers of a TensorProto.DataType of so few.
+mlir::Value truncateToBits(GraphOps &ops, mlir::Value x, int dataType);
 
 /// The TensorProto.DataType of an element type of the dialect.
 int findElementType(mlir::Type element);
@@ -45,14 +49,14 @@ int findElementType(mlir::Type element);
 std::string elementTypeName(int dataType);
 
 /// A tensor as a dense attribute or, if its bytes are many, a reference to a
-/// file; of numbers of 4 bits a vector of their bytes. Null with a reason in
-/// `error` if the tensor is malformed.
+/// file; of numbers of 4 or 2 bits a vector of their bytes. Null with a reason
+/// in `error` if the tensor is malformed.
 mlir::TypedAttr convertTensor(const ::onnx::TensorProto &tensor,
                               const ModelFile &file, mlir::MLIRContext *context,
                               std::string &error);
 
-/// The same as a value, built by `builder`: numbers of 4 bits stay in bytes,
-/// which the graph unpacks.
+/// The same as a value, built by `builder`: numbers of 4 or 2 bits stay in
+/// bytes, which the graph unpacks.
 mlir::Value buildTensor(GraphBuilder &builder,
                         const ::onnx::TensorProto &tensor,
                         const ModelFile &file, std::string &error);

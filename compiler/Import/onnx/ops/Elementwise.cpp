@@ -106,20 +106,27 @@ Results choose(NodeBuilder &b) {
 Results identity(NodeBuilder &b) { return {b.input(0)}; }
 
 /// What is beyond the range of a float of 8 bits is limited, unless a node says
-/// otherwise.
+/// otherwise; integers of few bits keep their lowest ones.
 Value castElements(NodeBuilder &b, Type to) {
   return b.cast(b.input(0), to, b.intAttribute("saturate", 1) != 0);
+}
+
+Value castToDataType(NodeBuilder &b, int64_t dataType) {
+  auto type = static_cast<int>(dataType);
+  if (packedBits(type))
+    return truncateToBits(b, b.input(0), type);
+  return castElements(b, b.elementType(dataType));
 }
 
 Results castTo(NodeBuilder &b) {
   if (!b.hasAttribute("to"))
     return {b.fail("attribute to is missing")};
-  return {castElements(b, b.elementType(b.intAttribute("to", 0)))};
+  return {castToDataType(b, b.intAttribute("to", 0))};
 }
 
 Results castLike(NodeBuilder &b) {
-  if (hasFourBits(b.inputType(1)))
-    return {castElements(b, b.elementType(b.inputType(1)))};
+  if (packedBits(b.inputType(1)))
+    return {castToDataType(b, b.inputType(1))};
   return {castElements(b, b.element(b.input(1)))};
 }
 

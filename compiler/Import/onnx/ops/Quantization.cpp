@@ -209,13 +209,14 @@ int quantizedType(NodeBuilder &b, int zeroPoint) {
   return type ? type : ::onnx::TensorProto::UINT8;
 }
 
-/// Bytes limited to what four bits hold.
-Value limitToFourBits(NodeBuilder &b, Value y) {
+/// Bytes limited to what so many bits hold.
+Value limitToBits(NodeBuilder &b, Value y, int bits) {
   if (!y)
     return {};
   bool isUnsigned = b.element(y).isUnsignedInteger();
-  return b.clamp(y, isUnsigned ? Value() : b.scalarLike(y, -8),
-                 b.scalarLike(y, isUnsigned ? 15 : 7));
+  double levels = 1 << bits;
+  return b.clamp(y, isUnsigned ? Value() : b.scalarLike(y, -levels / 2),
+                 b.scalarLike(y, (isUnsigned ? levels : levels / 2) - 1));
 }
 
 Results quantizeLinear(NodeBuilder &b) {
@@ -231,8 +232,8 @@ Results quantizeLinear(NodeBuilder &b) {
   if (!element) // Which says that there is none.
     return {b.cast(x, b.elementType(type))};
   Value y = quantize(b, *q, element, b.intAttribute("saturate", 1) != 0);
-  if (hasFourBits(type))
-    y = limitToFourBits(b, y);
+  if (int bits = packedBits(type))
+    y = limitToBits(b, y, bits);
   return {b.reshape(y, Ints(b.shape(x)))};
 }
 
