@@ -238,11 +238,13 @@ ArrayRef<OpEntry> normalizationOps() {
       {"GroupNormalization", 18, 3, 3, groupNorm},
       {"InstanceNormalization", 6, 3, 3, instanceNorm},
       {"LRN", 1, 1, 1, lrn},
-      {"LayerNormalization", 17, 2, 3, layerNormalization},
+      // ONNX Runtime writes it into models of older operator sets, too.
+      {"LayerNormalization", 1, 2, 3, layerNormalization},
       {"LogSoftmax", 1, 1, 1, softmax<graph::LogSoftmaxOp>},
       {"LpNormalization", 1, 1, 1, lpNormalization},
       {"MeanVarianceNormalization", 9, 1, 1, meanVariance},
       {"RMSNormalization", 23, 2, 2, rmsNormalization},
+      {"SimplifiedLayerNormalization", 1, 2, 2, rmsNormalization},
       {"Softmax", 1, 1, 1, softmax<graph::SoftmaxOp>},
   };
   return entries;

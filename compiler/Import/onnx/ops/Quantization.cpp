@@ -334,6 +334,8 @@ Results qlinearConv(NodeBuilder &b) {
 
 ArrayRef<OpEntry> quantizationOps() {
   static const OpEntry entries[] = {
+      {"com.microsoft.DequantizeLinear", 1, 2, 3, dequantizeLinear},
+      {"com.microsoft.QuantizeLinear", 1, 2, 3, quantizeLinear},
       {"ConvInteger", 10, 2, 4, convInteger},
       {"DequantizeLinear", 10, 2, 3, dequantizeLinear},
       {"DynamicQuantizeLinear", 11, 1, 1, dynamicQuantizeLinear},

@@ -1,0 +1,339 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ops that ONNX Runtime's optimiser and its exporters write, against NumPy.
+
+usage: PYTHONPATH=tests/support python tests/end-to-end/fused_ops_test.py
+           BIN_DIR [unittest's options]
+"""
+
+import math
+
+import numpy as np
+import onnx
+from onnx import helper
+
+import tool_test
+
+erf = np.vectorize(math.erf)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gelu(x):
+    return x * (1 + erf(x / np.sqrt(2))) / 2
+
+
+def tanh_gelu(x):
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def layer_norm(x, scale, bias=0.0, epsilon=1e-12):
+    centred = x - x.mean(-1, keepdims=True)
+    variance = (centred**2).mean(-1, keepdims=True)
+    return centred / np.sqrt(variance + epsilon) * scale + bias
+
+
+def rms_norm(x, scale, epsilon):
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + epsilon) * scale
+
+
+def softmax(x):
+    exp = np.exp(x - x.max(-1, keepdims=True))
+    return exp / exp.sum(-1, keepdims=True)
+
+
+def split_heads(x, heads):
+    """[batch, length, heads · width] as [batch, heads, length, width]."""
+    return x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+
+def join_heads(x):
+    return x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
+
+
+def attend(q, k, v, bias=0.0, scale=None):
+    scale = scale or 1 / np.sqrt(q.shape[-1])
+    scores = q @ k.transpose(0, 1, 3, 2) * scale + bias
+    return join_heads(softmax(scores) @ v)
+
+
+def quantize(x, scale, zero):
+    limits = np.iinfo(zero.dtype)
+    return np.clip(np.rint(x / scale) + zero, limits.min, limits.max).astype(zero.dtype)
+
+
+class Model:
+    """One model of many nodes, each with inputs of its own."""
+
+    def __init__(self):
+        self.nodes, self.inputs, self.expected = [], {}, {}
+
+    def add(self, op, inputs, expected, domain="com.microsoft", **attributes):
+        """`expected` has an array for each output, or None for one that is not
+        asked for."""
+        number = len(self.nodes)
+        names = []
+        for i, x in enumerate(inputs):
+            names.append("" if x is None else f"x{number}_{i}")
+            if x is not None:
+                self.inputs[names[-1]] = np.asarray(x)
+        outputs = []
+        for i, y in enumerate(expected):
+            outputs.append("" if y is None else f"y{number}_{op}_{i}")
+            if y is not None:
+                y = y.astype(np.float32) if y.dtype.kind == "f" else y
+                self.expected[outputs[-1]] = y
+        self.nodes.append(
+            helper.make_node(op, names, outputs, domain=domain, **attributes)
+        )
+
+    def save(self, path):
+        info = lambda name, x: helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape
+        )
+        graph = helper.make_graph(
+            self.nodes,
+            "g",
+            [info(name, x) for name, x in self.inputs.items()],
+            [info(name, y) for name, y in self.expected.items()],
+        )
+        opsets = [
+            helper.make_opsetid("", 12),
+            helper.make_opsetid("com.microsoft", 1),
+            helper.make_opsetid("ai.onnx.ml", 3),
+        ]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+
+
+class FusedOpsTest(tool_test.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.rng = np.random.default_rng(0)
+
+    def random(self, *shape):
+        return self.rng.standard_normal(shape).astype(np.float32)
+
+    def check(self, model, atol=1e-5):
+        model.save(self.folder / "m.onnx")
+        self.compile("m.onnx", "m.so")
+        arguments = ["m.so", "--output-dir", "."]
+        for name, x in model.inputs.items():
+            np.save(self.folder / f"{name}.npy", x)
+            arguments += ["--input", f"{name}={name}.npy"]
+        done = self.run_tool("graph-run", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, expected in model.expected.items():
+            found = np.load(self.folder / f"{name}.npy")
+            self.assertEqual(found.dtype, expected.dtype, name)
+            self.assertEqual(found.shape, expected.shape, name)
+            if expected.dtype.kind in "iu":
+                np.testing.assert_array_equal(found, expected, name)
+            else:
+                np.testing.assert_allclose(
+                    found, expected, rtol=1e-5, atol=atol, err_msg=name
+                )
+
+    def test_activations(self):
+        model = Model()
+        x, bias = self.random(3, 5), self.random(5)
+        model.add("Gelu", [x], [gelu(x)])
+        model.add("BiasGelu", [x, bias], [gelu(x + bias)])
+        model.add("FastGelu", [x], [tanh_gelu(x)])
+        model.add("FastGelu", [x, bias], [tanh_gelu(x + bias)])
+        model.add("QuickGelu", [x], [x * sigmoid(1.702 * x)])
+        model.add("QuickGelu", [x], [x * sigmoid(x)], alpha=1.0)
+        self.check(model)
+
+    def test_products(self):
+        model = Model()
+        x, w, bias = self.random(3, 4), self.random(4, 5), self.random(5)
+        y = x @ w / 2 + bias
+        model.add("FusedGemm", [x, w, bias], [np.maximum(y, 0)],
+                  activation="Relu", alpha=0.5)  # fmt: skip
+        model.add("FusedGemm", [x, w], [np.where(x @ w < 0, x @ w * 0.25, x @ w)],
+                  activation="LeakyRelu", activation_alpha=0.25)  # fmt: skip
+        a, b = self.random(2, 3, 4), self.random(2, 5, 4)
+        model.add("FusedMatMul", [a, b], [a @ b.transpose(0, 2, 1) / 8],
+                  transB=1, alpha=0.125)  # fmt: skip
+        a, b = self.random(3, 2, 4), self.random(2, 4, 5)
+        model.add("FusedMatMul", [a, b], [a.transpose(1, 0, 2) @ b], transBatchA=1)
+        a = self.random(4, 2, 3)
+        model.add("FusedMatMul", [a, b], [a.transpose(1, 2, 0) @ b],
+                  transBatchA=1, transA=1)  # fmt: skip
+        self.check(model)
+
+    def test_convolutions(self):
+        model = Model()
+        x, w = self.random(1, 3, 4, 4), self.random(5, 3, 1, 1)
+        bias, z = self.random(5), self.random(1, 5, 4, 4)
+        y = np.einsum("nchw,fc->nfhw", x, w[:, :, 0, 0])
+        biased = y + bias[:, None, None]
+        model.add("FusedConv", [x, w, bias], [np.maximum(biased, 0)], activation="Relu")
+        model.add("FusedConv", [x, w, bias, z], [np.tanh(biased + z)], activation="Tanh")
+        model.add("FusedConv", [x, w], [np.clip(y, 0, 1)],
+                  activation="Clip", activation_params=[0.0, 1.0])  # fmt: skip
+        line = np.clip(np.float32(0.25) * y + np.float32(0.5), 0, 1)
+        model.add("FusedConv", [x, w], [line],
+                  activation="HardSigmoid", activation_params=[0.25, 0.5])  # fmt: skip
+        self.check(model)
+
+    def test_norms(self):
+        model = Model()
+        x, skip = self.random(2, 3, 8), self.random(3, 8)
+        gamma, beta, bias = self.random(8), self.random(8), self.random(8)
+        total = x + skip + bias
+        model.add("SkipLayerNormalization", [x, skip, gamma, beta, bias],
+                  [layer_norm(total, gamma, beta), None, None, total])  # fmt: skip
+        model.add("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias],
+                  [rms_norm(total, gamma, 1e-5), None, None, total],
+                  epsilon=1e-5)  # fmt: skip
+        model.add("LayerNormalization", [x, gamma, beta],
+                  [layer_norm(x, gamma, beta, 1e-5)], domain="")  # fmt: skip
+        model.add("SimplifiedLayerNormalization", [x, gamma],
+                  [rms_norm(x, gamma, 1e-5)], domain="")  # fmt: skip
+        self.check(model)
+
+    def test_embeddings(self):
+        model = Model()
+        words, positions, segments = (self.random(n, 8) for n in (7, 5, 2))
+        gamma, beta = self.random(8), self.random(8)
+        ids = np.array([[1, 6, 0], [2, 2, 5]], np.int32)
+        kinds = np.array([[0, 0, 1], [1, 0, 0]], np.int32)
+        mask = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+        places = np.array([[2, 1, 0], [1, 0, 4]], np.int32)
+        total = words[ids] + positions[:3] + segments[kinds]
+        model.add("EmbedLayerNormalization",
+                  [ids, kinds, words, positions, segments, gamma, beta, mask],
+                  [layer_norm(total, gamma, beta), np.array([2, 3], np.int32),
+                   total])  # fmt: skip
+        total = words[ids] + positions[places]
+        model.add("EmbedLayerNormalization",
+                  [ids, None, words, positions, None, gamma, beta, None, places],
+                  [layer_norm(total, gamma, beta),
+                   np.array([0, 0], np.int32)])  # fmt: skip
+        self.check(model)
+
+    def test_attention(self):
+        model = Model()
+        x, weights, bias = self.random(2, 3, 8), self.random(8, 24), self.random(24)
+        q, k, v = (split_heads(p, 2) for p in np.split(x @ weights + bias, 3, -1))
+        never = np.float32(-10000)
+        keys = np.array([[1, 1, 0], [1, 0, 1]], np.int32)
+        add = lambda *inputs, expected, **attributes: model.add(
+            "Attention", [x, weights, bias, *inputs], expected, num_heads=2, **attributes
+        )
+        add(expected=[attend(q, k, v)])
+        hidden = np.where(keys, 0, never)[:, None, None]
+        add(keys, expected=[attend(q, k, v, hidden)])
+        add(np.array([2, 3, 0, 1], np.int32), expected=[
+            attend(q, k, v, np.array([[0, 0, never], [never, 0, 0]])[:, None, None])
+        ])  # fmt: skip
+        each = self.rng.integers(0, 2, (2, 3, 3)).astype(np.int32)
+        add(each, expected=[attend(q, k, v, np.where(each, 0, never)[:, None])])
+        past, scores = self.random(2, 2, 2, 4, 4), self.random(2, 2, 3, 3)
+        add(None, None, scores, expected=[attend(q, k, v, scores, 0.25)], scale=0.25)
+        k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
+        causal = np.where(np.arange(7) <= np.arange(4, 7)[:, None], 0, -np.inf)
+        add(None, past, expected=[attend(q, k, v, causal), np.stack([k, v])],
+            unidirectional=1)  # fmt: skip
+        self.check(model)
+
+    def test_multi_head_attention(self):
+        model = Model()
+        query, key, value = self.random(2, 3, 8), self.random(2, 5, 8), self.random(2, 5, 8)
+        bias, lengths = self.random(24), np.array([2, 5], np.int32)
+        heads = lambda x: split_heads(x, 2)
+        add = lambda *inputs, expected: model.add(
+            "MultiHeadAttention", list(inputs), expected, num_heads=2
+        )
+        q, k, v = heads(query), heads(key), heads(value)
+        add(query, key, value, expected=[attend(q, k, v)])
+        add(query, k, v, expected=[attend(q, k, v)])
+        b = np.split(bias, 3)
+        add(query, key, value, bias, expected=[
+            attend(heads(query + b[0]), heads(key + b[1]), heads(value + b[2]))
+        ])  # fmt: skip
+        hidden = np.where(np.arange(5) < lengths[:, None], 0, -1e4)[:, None, None]
+        add(query, key, value, None, lengths, expected=[attend(q, k, v, hidden)])
+        packed = np.stack([k, v], 3).transpose(0, 2, 1, 3, 4)
+        add(query, packed, expected=[attend(q, k, v)])
+        past = self.random(2, 2, 4, 4), self.random(2, 2, 4, 4)
+        k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
+        add(query, key, value, None, None, None, *past,
+            expected=[attend(q, k, v), k, v])  # fmt: skip
+        self.check(model)
+
+    def test_rotary_embedding(self):
+        model = Model()
+        x, angles = self.random(2, 3, 8), self.random(6, 2)
+        cos, sin = np.cos(angles), np.sin(angles)
+        for start in True, False:
+            at = np.array([2] if start else [[0, 5, 2], [2, 1, 0]], np.int64)
+            places = at[0] + np.arange(3) if start else at
+            c, s = (t[places].reshape(-1, 1, 3, 2) for t in (cos, sin))
+            for interleaved in 0, 1:
+                heads = split_heads(x, 2)
+                a, b = (
+                    (heads[..., ::2], heads[..., 1::2])
+                    if interleaved
+                    else np.split(heads, 2, -1)
+                )
+                parts = a * c - b * s, a * s + b * c
+                y = (
+                    np.stack(parts, -1).reshape(heads.shape)
+                    if interleaved
+                    else np.concatenate(parts, -1)
+                )
+                model.add("RotaryEmbedding", [x, at, cos, sin], [join_heads(y)],
+                          interleaved=interleaved)  # fmt: skip
+        self.check(model)
+
+    def test_quantized(self):
+        model = Model()
+        byte = lambda *shape: self.rng.integers(0, 256, shape).astype(np.uint8)
+        scale, zero = np.float32(0.1), np.uint8(20)
+        wide = lambda q: (q.astype(np.float32) - zero) * scale
+        to, origin = np.float32(0.25), np.uint8(100)
+        parameters, result = [scale, zero], [to, origin]
+        a, b = byte(3, 4), byte(4)
+        add = lambda op, inputs, y, **attributes: model.add(
+            op, inputs, [quantize(y, to, origin)], **attributes
+        )
+        for op, y in ("QLinearAdd", wide(a) + wide(b)), ("QLinearMul", wide(a) * wide(b)):  # fmt: skip
+            add(op, [a, *parameters, b, *parameters, *result], y)
+        unary = [a, *parameters, *result]
+        add("QLinearSigmoid", unary, sigmoid(wide(a)))
+        x = wide(a)
+        add("QLinearLeakyRelu", unary, np.where(x < 0, x * 0.5, x), alpha=0.5)
+        add("QLinearConcat", [*result, a, *parameters, byte(0, 4), *parameters], x)
+        image = byte(1, 4, 6, 2)
+        add("QLinearGlobalAveragePool", [image, *parameters, *result],
+            wide(image).mean((1, 2), keepdims=True), channels_last=1)  # fmt: skip
+        blocks = wide(image).reshape(1, 2, 2, 3, 2, 2).mean((2, 4))
+        add("QLinearAveragePool", [image, *parameters, *result], blocks,
+            kernel_shape=[2, 2], strides=[2, 2], channels_last=1)  # fmt: skip
+        weights = self.rng.integers(-127, 128, (4, 5)).astype(np.int8)
+        scales = self.rng.uniform(0.1, 0.2, 5).astype(np.float32)
+        none, bias = np.zeros(5, np.int8), self.random(5)
+        y = x @ (weights * scales)
+        model.add("MatMulIntegerToFloat", [a, weights, scale, scales, zero, none, bias],
+                  [y + bias])  # fmt: skip
+        counts = self.rng.integers(-99, 99, 5).astype(np.int32)
+        model.add("QGemm", [a, scale, zero, weights, scales, none, counts],
+                  [y + counts * scale * scales])  # fmt: skip
+        rows = np.array([[0, 255, 51, 102]], np.float32) / 64  # of the scale 1 / 64
+        model.add("DynamicQuantizeMatMul", [rows, weights, scales],
+                  [rows @ (weights * scales)])  # fmt: skip
+        inputs = byte(2, 3, 4), self.rng.integers(-9, 9, (4, 24)).astype(np.int8)
+        bias, s = self.random(24), np.float32(0.05)
+        parts = np.split(wide(inputs[0]) @ (inputs[1] * s) + bias, 3, -1)
+        model.add("QAttention", [*inputs, bias, scale, s, None, zero, np.int8(0)],
+                  [attend(*(split_heads(p, 2) for p in parts))], num_heads=2)  # fmt: skip
+        self.check(model, atol=1e-3)
+
+
+if __name__ == "__main__":
+    tool_test.main()
