@@ -50,6 +50,10 @@ A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E
 `FLOAT8E4M3FNUZ`, `FLOAT8E5M2` and `FLOAT8E5M2FNUZ` are moved and converted, by Cast,
 CastLike, QuantizeLinear and DequantizeLinear; what would compute with them is refused.
 
+Random numbers follow from a node's `seed` or, without one, from its name: they are
+the same in each run and on each machine. Those of a Dropout, in a model that is
+[trained](training.md#dropout), are new in each step.
+
 ONNX's own tests of single nodes say how complete an op is:
 `tests/conformance/refused.txt` lists those that are refused, and why.
 """

@@ -23,6 +23,28 @@ namespace tinh {
 mlir::Value topK(GraphOps &b, mlir::Value x, int64_t axis, int64_t count,
                  bool largest);
 
+//===--- Random numbers -------------------------------------------------===//
+
+/// The blocks of Philox4x32-10 with this key from a counter on, both u64: of
+/// each its four words of 32 bits, in vectors of u64.
+llvm::SmallVector<mlir::Value>
+philoxBlocks(GraphOps &b, mlir::Value key, mlir::Value counter, int64_t blocks);
+
+/// The words 2 · half and 2 · half + 1 of blocks as numbers of 64 bits.
+mlir::Value joinWords(GraphOps &b, llvm::ArrayRef<mlir::Value> words, int half);
+
+/// The first `bits` of words of 32 or, if `wide`, 64 bits as f64, 0 ≤ x < 1.
+mlir::Value unitInterval(GraphOps &b, mlir::Value words, bool wide, int bits);
+
+/// Two vectors of uniform numbers, 0 ≤ x < 1, to two of normal ones (Box and
+/// Muller).
+std::pair<mlir::Value, mlir::Value> normalPair(GraphOps &b, mlir::Value u,
+                                               mlir::Value v);
+
+/// The first `count` numbers of blocks, one block after the other.
+mlir::Value interleaveBlocks(GraphOps &b, llvm::ArrayRef<mlir::Value> numbers,
+                             int64_t count);
+
 } // namespace tinh
 
 #endif // TINH_COMPILER_IMPORT_COMPOSITES_H

@@ -12,8 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Random.h"
-
-#include <numbers>
+#include "compiler/Import/Composites.h"
 
 using namespace mlir;
 
@@ -33,10 +32,11 @@ public:
 
   Value build() {
     bool wide = drawsWideNumbers(draw.kind, dtype);
-    SmallVector<Value> words = encipher();
+    Value first = ops.add(stateWord(1), number(offset));
+    SmallVector<Value> words = philoxBlocks(ops, stateWord(0), first, blocks);
     SmallVector<Value> numbers = words;
     if (wide)
-      numbers = {wideNumber(words, 0), wideNumber(words, 1)};
+      numbers = {joinWords(ops, words, 0), joinWords(ops, words, 1)};
     switch (draw.kind) {
     case Draw::Integers:
       for (Value &number : numbers)
@@ -48,14 +48,14 @@ public:
       break;
     case Draw::Uniform:
       for (Value &number : numbers)
-        number = place(unit(number, wide, significantBits(dtype)), draw.a.real,
-                       draw.b.real - draw.a.real);
+        number = place(unitInterval(ops, number, wide, significantBits(dtype)),
+                       draw.a.real, draw.b.real - draw.a.real);
       break;
     case Draw::Normal:
       numbers = normal(numbers, wide);
       break;
     }
-    return interleave(numbers);
+    return interleaveBlocks(ops, numbers, count);
   }
 
 private:
@@ -73,41 +73,6 @@ private:
   Value shiftRight(Value x, uint64_t bits) {
     return ops.create<graph::ShiftRightOp>({x, number(bits)});
   }
-  Value exclusiveOr(Value x, Value y) {
-    return ops.create<graph::XorOp>({x, y});
-  }
-
-  /// The four words of each block, in the low halves of u64.
-  SmallVector<Value> encipher() {
-    Value first = ops.add(stateWord(1), number(offset));
-    Value counter = ops.add(ops.cast(ops.iota(blocks), u64), first);
-    Value zero = ops.broadcast(number(0), {blocks});
-    SmallVector<Value> words = {low(counter), high(counter), zero, zero};
-    Value key0 = low(stateWord(0)), key1 = high(stateWord(0));
-    for (int round = 0; round < 10; ++round) {
-      Value a = ops.mul(words[0], number(0xD2511F53));
-      Value b = ops.mul(words[2], number(0xCD9E8D57));
-      words = {exclusiveOr(exclusiveOr(high(b), words[1]), key0), low(b),
-               exclusiveOr(exclusiveOr(high(a), words[3]), key1), low(a)};
-      key0 = low(ops.add(key0, number(0x9E3779B9)));
-      key1 = low(ops.add(key1, number(0xBB67AE85)));
-    }
-    return words;
-  }
-
-  Value wideNumber(ArrayRef<Value> words, int half) {
-    Value upper =
-        ops.create<graph::ShiftLeftOp>({words[2 * half + 1], number(32)});
-    return ops.create<graph::OrOp>({words[2 * half], upper});
-  }
-
-  Value unit(Value x, bool wide, int bits) {
-    Type f64 = ops.graph.raw().getF64Type();
-    Value digits = shiftRight(x, (wide ? 64 : 32) - bits);
-    return ops.mul(ops.cast(digits, f64),
-                   ops.scalar(f64, std::ldexp(1.0, -bits)));
-  }
-
   /// offset + scale · x, as the result's type.
   Value place(Value x, double offset, double scale) {
     Value scaled = ops.mul(x, ops.scalarLike(x, scale));
@@ -115,7 +80,7 @@ private:
   }
 
   Value bernoulli(Value x) {
-    Value value = unit(x, /*wide=*/false, 32);
+    Value value = unitInterval(ops, x, /*wide=*/false, 32);
     Value hit = ops.compare(graph::ComparePredicate::Less, value,
                             ops.scalarLike(value, draw.a.real));
     return ops.cast(hit, element);
@@ -141,30 +106,15 @@ private:
     SmallVector<Value> result;
     for (size_t i = 0; i < numbers.size(); i += 2) {
       auto uniform = [&](Value x) {
-        return ops.cast(unit(x, wide, wide ? 53 : 24), real);
+        return ops.cast(unitInterval(ops, x, wide, wide ? 53 : 24), real);
       };
-      Value u = uniform(numbers[i]), v = uniform(numbers[i + 1]);
-      Value log = ops.create<graph::LogOp>({ops.sub(ops.scalarLike(u, 1), u)});
-      Value radius =
-          ops.create<graph::SqrtOp>({ops.mul(log, ops.scalarLike(log, -2))});
-      Value angle = ops.mul(v, ops.scalarLike(v, 2 * std::numbers::pi));
-      for (Value part : {ops.create<graph::CosOp>({angle}),
-                         ops.create<graph::SinOp>({angle})}) {
-        Value standard = ops.cast(ops.mul(radius, part), b.getF64Type());
-        result.push_back(place(standard, draw.a.real, draw.b.real));
-      }
+      auto [cosine, sine] =
+          normalPair(ops, uniform(numbers[i]), uniform(numbers[i + 1]));
+      for (Value part : {cosine, sine})
+        result.push_back(
+            place(ops.cast(part, b.getF64Type()), draw.a.real, draw.b.real));
     }
     return result;
-  }
-
-  /// The first `count` of the blocks' numbers, block by block.
-  Value interleave(ArrayRef<Value> numbers) {
-    auto width = static_cast<int64_t>(numbers.size());
-    SmallVector<Value> columns;
-    for (Value number : numbers)
-      columns.push_back(ops.reshape(number, {blocks, 1}));
-    Value all = ops.reshape(ops.concat(columns, 1), {blocks * width});
-    return blocks * width == count ? all : ops.sliceAxis(all, 0, 0, count);
   }
 
   GraphOps &ops;

@@ -18,15 +18,16 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
   static const Table table = [] {
     Table result;
     for (ArrayRef<OpEntry> family :
-         {activationOps(),   attentionOps(),        constantOps(),
-          contractionOps(),  einsumOps(),           elementwiseOps(),
-          fusedOps(),        linearAlgebraOps(),    lossOps(),
-          movementOps(),     normalizationOps(),    poolingOps(),
-          quantizationOps(), quantizedLayerOps(),   quantizedWeightsOps(),
-          recurrentOps(),    reductionOps(),        regionOps(),
-          resizeOps(),       runtimeAttentionOps(), samplingOps(),
-          scatterOps(),      selectionOps(),        sequenceOps(),
-          shapeOps(),        signalOps(),           stateOps()})
+         {activationOps(),   attentionOps(),      constantOps(),
+          contractionOps(),  einsumOps(),         elementwiseOps(),
+          fusedOps(),        linearAlgebraOps(),  lossOps(),
+          movementOps(),     normalizationOps(),  poolingOps(),
+          quantizationOps(), quantizedLayerOps(), quantizedWeightsOps(),
+          randomOps(),       recurrentOps(),      reductionOps(),
+          regionOps(),       resizeOps(),         runtimeAttentionOps(),
+          samplingOps(),     scatterOps(),        selectionOps(),
+          sequenceOps(),     shapeOps(),          signalOps(),
+          stateOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

@@ -46,6 +46,7 @@ llvm::ArrayRef<OpEntry> poolingOps();
 llvm::ArrayRef<OpEntry> quantizationOps();
 llvm::ArrayRef<OpEntry> quantizedLayerOps();
 llvm::ArrayRef<OpEntry> quantizedWeightsOps();
+llvm::ArrayRef<OpEntry> randomOps();
 llvm::ArrayRef<OpEntry> recurrentOps();
 llvm::ArrayRef<OpEntry> reductionOps();
 llvm::ArrayRef<OpEntry> regionOps();
