@@ -17,17 +17,37 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
   using Table = llvm::StringMap<SmallVector<const OpEntry *, 1>>;
   static const Table table = [] {
     Table result;
-    for (ArrayRef<OpEntry> family :
-         {activationOps(),   attentionOps(),      constantOps(),
-          contractionOps(),  einsumOps(),         elementwiseOps(),
-          fusedOps(),        linearAlgebraOps(),  lossOps(),
-          movementOps(),     normalizationOps(),  poolingOps(),
-          quantizationOps(), quantizedLayerOps(), quantizedWeightsOps(),
-          randomOps(),       recurrentOps(),      reductionOps(),
-          regionOps(),       resizeOps(),         runtimeAttentionOps(),
-          samplingOps(),     scatterOps(),        selectionOps(),
-          sequenceOps(),     shapeOps(),          signalOps(),
-          stateOps()})
+    for (ArrayRef<OpEntry> family : {activationOps(),
+                                     attentionOps(),
+                                     constantOps(),
+                                     contractionOps(),
+                                     einsumOps(),
+                                     elementwiseOps(),
+                                     fusedOps(),
+                                     linearAlgebraOps(),
+                                     lossOps(),
+                                     movementOps(),
+                                     normalizationOps(),
+                                     optimizerOps(),
+                                     poolingOps(),
+                                     predictorOps(),
+                                     quantizationOps(),
+                                     quantizedLayerOps(),
+                                     quantizedWeightsOps(),
+                                     randomOps(),
+                                     recurrentOps(),
+                                     reductionOps(),
+                                     regionOps(),
+                                     resizeOps(),
+                                     runtimeAttentionOps(),
+                                     samplingOps(),
+                                     scatterOps(),
+                                     selectionOps(),
+                                     sequenceOps(),
+                                     shapeOps(),
+                                     signalOps(),
+                                     stateOps(),
+                                     treeOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

@@ -42,7 +42,9 @@ llvm::ArrayRef<OpEntry> linearAlgebraOps();
 llvm::ArrayRef<OpEntry> lossOps();
 llvm::ArrayRef<OpEntry> movementOps();
 llvm::ArrayRef<OpEntry> normalizationOps();
+llvm::ArrayRef<OpEntry> optimizerOps();
 llvm::ArrayRef<OpEntry> poolingOps();
+llvm::ArrayRef<OpEntry> predictorOps();
 llvm::ArrayRef<OpEntry> quantizationOps();
 llvm::ArrayRef<OpEntry> quantizedLayerOps();
 llvm::ArrayRef<OpEntry> quantizedWeightsOps();
@@ -59,6 +61,7 @@ llvm::ArrayRef<OpEntry> sequenceOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
 llvm::ArrayRef<OpEntry> stateOps();
+llvm::ArrayRef<OpEntry> treeOps();
 
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,

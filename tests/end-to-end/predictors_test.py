@@ -1,0 +1,230 @@
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ops of ai.onnx.ml, linear models, trees and their features, against NumPy.
+
+usage: PYTHONPATH=tests/support python tests/end-to-end/predictors_test.py
+           BIN_DIR [unittest's options]
+"""
+
+import collections
+import operator
+
+import numpy as np
+import onnx
+from onnx import helper
+
+import node_models
+import tool_test
+
+MODES = {
+    "BRANCH_LEQ": operator.le,
+    "BRANCH_LT": operator.lt,
+    "BRANCH_GTE": operator.ge,
+    "BRANCH_GT": operator.gt,
+    "BRANCH_EQ": operator.eq,
+    "BRANCH_NEQ": operator.ne,
+}
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(x):
+    exp = np.exp(x - x.max(-1, keepdims=True))
+    return exp / exp.sum(-1, keepdims=True)
+
+
+class Forest:
+    """Random trees, as the attributes of a node and to be walked here."""
+
+    def __init__(self, rng, trees, depth, features, modes):
+        self.rng, self.features, self.modes = rng, features, modes
+        self.attributes = collections.defaultdict(list)
+        self.leaves = []
+        self.trees = [self.build(tree, [0], depth) for tree in range(trees)]
+
+    def build(self, tree, count, depth):
+        number, place = count[0], len(self.attributes["nodes_treeids"])
+        count[0] += 1
+        isLeaf = depth == 0 or (number > 0 and self.rng.random() < 0.2)
+        node = {
+            "treeids": tree,
+            "nodeids": number,
+            "featureids": int(self.rng.integers(self.features)),
+            "values": float(self.rng.integers(-2, 3)),
+            "modes": "LEAF" if isLeaf else str(self.rng.choice(self.modes)),
+            "missing_value_tracks_true": int(self.rng.integers(2)),
+            "truenodeids": 0,
+            "falsenodeids": 0,
+        }
+        for name, value in node.items():
+            self.attributes[f"nodes_{name}"].append(value)
+        if isLeaf:
+            self.leaves.append((tree, number))
+            return len(self.leaves) - 1
+        branches = []
+        for name in "truenodeids", "falsenodeids":
+            self.attributes[f"nodes_{name}"][place] = count[0]
+            branches.append(self.build(tree, count, depth - 1))
+        return node, *branches
+
+    def leaf(self, tree, row):
+        while not isinstance(tree, int):
+            node, yes, no = tree
+            x = row[node["featureids"]]
+            holds = MODES[node["modes"]](x, node["values"])
+            missing = np.isnan(x) and node["missing_value_tracks_true"]
+            tree = yes if holds or missing else no
+        return tree
+
+    def walk(self, x):
+        """The leaf of each row in each tree."""
+        return np.array([[self.leaf(t, row) for t in self.trees] for row in x])
+
+
+class PredictorsTest(node_models.NodeTest):
+    def add(self, model, op, inputs, expected, **attributes):
+        model.add(op, inputs, expected, domain="ai.onnx.ml", **attributes)
+
+    def test_linear(self):
+        model = node_models.Model()
+        x, weights, offsets = self.random(6, 4), self.random(3, 4), self.random(3)
+        lists = dict(coefficients=weights.ravel().tolist(), intercepts=offsets.tolist())
+        y = x @ weights.T + offsets
+        self.add(model, "LinearRegressor", [x], [y], targets=3, **lists)
+        labels = np.array([5, 7, 9])
+        self.add(model, "LinearClassifier", [x], [labels[y.argmax(1)], softmax(y)],
+                 classlabels_ints=labels.tolist(), post_transform="SOFTMAX",
+                 **lists)  # fmt: skip
+        y = x @ weights[0] + offsets[0]
+        lists = dict(coefficients=weights[0].tolist(), intercepts=[float(offsets[0])])
+        self.add(model, "LinearClassifier", [x],
+                 [np.where(y > 0, 7, 5), sigmoid(np.stack([-y, y], 1))],
+                 classlabels_ints=[5, 7], post_transform="LOGISTIC",
+                 **lists)  # fmt: skip
+        self.add(model, "LinearClassifier", [x], [np.where(y >= 0, 3, 0), y[:, None]],
+                 classlabels_ints=[3], **lists)  # fmt: skip
+        self.check(model)
+
+    def test_features(self):
+        model = node_models.Model()
+        x, whole = self.random(6, 3), np.array([[1, 2, 9], [5, 9, 1]])
+        self.add(model, "Scaler", [x], [(x - [1, 2, 3]) * 0.5],
+                 offset=[1.0, 2.0, 3.0], scale=[0.5])  # fmt: skip
+        sizes = {
+            "MAX": np.abs(x).max(1),
+            "L1": np.abs(x).sum(1),
+            "L2": np.sqrt((x**2).sum(1)),
+        }
+        for norm, size in sizes.items():
+            self.add(model, "Normalizer", [x], [x / size[:, None]], norm=norm)
+        holes = np.where(np.abs(x) < 0.5, np.nan, x).astype(np.float32)
+        self.add(model, "Imputer", [holes],
+                 [np.where(np.isnan(holes), np.array([1.0, 2.0, 3.0]), x)],
+                 imputed_value_floats=[1.0, 2.0, 3.0],
+                 replaced_value_float=float("nan"))  # fmt: skip
+        self.add(model, "Imputer", [whole], [np.where(whole == 9, 4, whole)],
+                 imputed_value_int64s=[4], replaced_value_int64=9)  # fmt: skip
+        self.add(model, "OneHotEncoder", [whole],
+                 [(whole[..., None] == [1, 5]).astype(np.float32)],
+                 cats_int64s=[1, 5])  # fmt: skip
+        names = {1: 0.5, 5: 0.25}
+        self.add(model, "LabelEncoder", [whole],
+                 [np.vectorize(lambda k: names.get(k, 7.0))(whole)],
+                 keys_int64s=[1, 5], values_floats=[0.5, 0.25],
+                 default_float=7.0)  # fmt: skip
+        other = self.random(6, 2)
+        self.add(model, "FeatureVectorizer", [x, other],
+                 [np.hstack([x[:, :2], other, np.zeros((6, 1), np.float32)])],
+                 inputdimensions=[2, 3])  # fmt: skip
+        self.check(model)
+
+    def test_tree_regressor(self):
+        model = node_models.Model()
+        x = self.rng.integers(-3, 4, (30, 4)).astype(np.float32)
+        x[3, 1] = x[5] = np.nan
+        for modes in ["BRANCH_LEQ"], list(MODES):
+            forest = Forest(self.rng, 5, 4, 4, modes)
+            weights = self.random(len(forest.leaves), 2)
+            pairs = [leaf for leaf in forest.leaves for _ in range(2)]
+            found = weights[forest.walk(x)]
+            for name, y in (("SUM", found.sum(1)), ("AVERAGE", found.mean(1)),
+                            ("MIN", found.min(1)), ("MAX", found.max(1))):  # fmt: skip
+                self.add(model, "TreeEnsembleRegressor", [x], [y + [0.5, 1.5]],
+                         n_targets=2, aggregate_function=name,
+                         target_treeids=[t for t, _ in pairs],
+                         target_nodeids=[n for _, n in pairs],
+                         target_ids=[0, 1] * len(forest.leaves),
+                         target_weights=weights.ravel().tolist(),
+                         base_values=[0.5, 1.5], **forest.attributes)  # fmt: skip
+        self.check(model)
+
+    def test_tree_classifier(self):
+        model = node_models.Model()
+        x = self.rng.integers(-3, 4, (30, 4)).astype(np.float32)
+        forest = Forest(self.rng, 6, 3, 4, ["BRANCH_LT"])
+        weights, leaves = self.random(len(forest.leaves)), forest.walk(x)
+        lists = dict(class_treeids=[t for t, _ in forest.leaves],
+                     class_nodeids=[n for _, n in forest.leaves],
+                     class_weights=weights.tolist(), **forest.attributes)  # fmt: skip
+        # Each tree is for one class, as boosted ones are.
+        ids = [t % 3 for t, _ in forest.leaves]
+        y = weights[leaves].reshape(-1, 2, 3).sum(1)
+        labels = np.array([4, 6, 8])
+        self.add(model, "TreeEnsembleClassifier", [x],
+                 [labels[y.argmax(1)], softmax(y)], post_transform="SOFTMAX",
+                 classlabels_int64s=labels.tolist(), class_ids=ids,
+                 **lists)  # fmt: skip
+        y = weights[leaves].sum(1) + np.float32(0.25)
+        self.add(model, "TreeEnsembleClassifier", [x],
+                 [np.where(y > 0, 6, 4), sigmoid(np.stack([-y, y], 1))],
+                 post_transform="LOGISTIC", classlabels_int64s=[4, 6],
+                 class_ids=[0] * len(ids), base_values=[0.25], **lists)  # fmt: skip
+        lists["class_weights"] = (np.abs(weights) / 6).tolist()
+        y = np.abs(weights / 6)[leaves].sum(1)
+        self.add(model, "TreeEnsembleClassifier", [x],
+                 [np.where(y > 0.5, 6, 4), np.stack([1 - y, y], 1)],
+                 classlabels_int64s=[4, 6], class_ids=[0] * len(ids),
+                 **lists)  # fmt: skip
+        self.check(model)
+
+    def refuse(self, op, text, **attributes):
+        info = helper.make_tensor_value_info
+        node = helper.make_node(op, ["x"], ["y"], domain="ai.onnx.ml", **attributes)
+        graph = helper.make_graph(
+            [node], "g", [info("x", 1, [2, 2])], [info("y", 1, None)]
+        )
+        opset = [helper.make_opsetid("ai.onnx.ml", 3), helper.make_opsetid("", 17)]
+        onnx.save(helper.make_model(graph, opset_imports=opset), self.folder / "m.onnx")
+        done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
+        self.fails(done, op, text)
+
+    def test_errors(self):
+        circle = dict(
+            nodes_treeids=[0, 0], nodes_nodeids=[0, 1], nodes_featureids=[0, 0],
+            nodes_values=[0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF"],
+            nodes_truenodeids=[0, 0], nodes_falsenodeids=[1, 0],
+            target_treeids=[0], target_nodeids=[1], target_ids=[0],
+            target_weights=[1.0],
+        )  # fmt: skip
+        regressor = "TreeEnsembleRegressor"
+        self.refuse(regressor, "lead to none, or in a circle", **circle)
+        tree = circle | dict(nodes_truenodeids=[1, 0])
+        self.refuse(regressor, "feature 7 of an input 2x2xf32",
+                    **tree | dict(nodes_featureids=[7, 0]))  # fmt: skip
+        self.refuse(regressor, "target 3 of 1", **tree | dict(target_ids=[3]))
+        self.refuse(regressor, 'nodes_modes: "BRANCH" is not known',
+                    **tree | dict(nodes_modes=["BRANCH", "LEAF"]))  # fmt: skip
+        self.refuse(regressor, "nodes_values: expected 2 elements, found 1",
+                    **tree | dict(nodes_values=[0.0]))  # fmt: skip
+        self.refuse("LinearClassifier", "labels that are strings are not supported",
+                    coefficients=[1.0, 2.0], classlabels_strings=["a", "b"])  # fmt: skip
+        self.refuse("LinearRegressor", "expected 1 times 2 coefficients",
+                    coefficients=[1.0, 2.0, 3.0])  # fmt: skip
+        self.refuse("Normalizer", "expected MAX, L1 or L2", norm="L3")
+
+
+if __name__ == "__main__":
+    tool_test.main()
