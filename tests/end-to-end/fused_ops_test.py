@@ -196,6 +196,43 @@ class FusedOpsTest(node_models.NodeTest):
             expected=[attend(q, k, v), k, v])  # fmt: skip
         self.check(model)
 
+    def test_group_query_attention(self):
+        """A run that adds to a cache, from another place on in each sequence."""
+        model = Model()
+        query, fresh = self.random(2, 2, 32), [self.random(2, 2, 16) for _ in range(2)]
+        past = [self.random(2, 2, 5, 8) for _ in range(2)]
+        last, total = np.array([4, 2], np.int32), np.array([5], np.int32)
+        at = last[:, None] - 1 + np.arange(2)
+        angles = self.random(6, 4)
+        c, s = (f(angles)[at][:, None] for f in (np.cos, np.sin))
+
+        def turn(x):
+            a, b = np.split(x, 2, -1)
+            return np.concatenate([a * c - b * s, a * s + b * c], -1)
+
+        def add(turns=lambda x: x, extra=(), window=9, cap=None, **attributes):
+            q, new = split_heads(query, 4), [split_heads(x, 2) for x in fresh]
+            q, new[0] = turns(q), turns(new[0])
+            keys, values = (x.copy() for x in past)
+            for row, places in enumerate(at):
+                keys[row, :, places] = new[0][row].swapaxes(0, 1)
+                values[row, :, places] = new[1][row].swapaxes(0, 1)
+            distance = at[:, None, :, None] - np.arange(5)
+            hidden = np.where((distance >= 0) & (distance < window), 0, -np.inf)
+            k, v = (np.repeat(x, 2, 1) for x in (keys, values))
+            scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(8)
+            scores = np.tanh(scores / cap) * cap if cap else scores
+            y = join_heads(softmax(scores + hidden) @ v)
+            model.add("GroupQueryAttention", [query, *fresh, *past, last, total, *extra],
+                      [y, keys, values], num_heads=4, kv_num_heads=2,
+                      **attributes)  # fmt: skip
+
+        add()
+        add(window=2, local_window_size=2)
+        add(cap=2.0, softcap=2.0)
+        add(turn, [np.cos(angles), np.sin(angles)], do_rotary=1)
+        self.check(model)
+
     def test_rotary_embedding(self):
         model = Model()
         x, angles = self.random(2, 3, 8), self.random(6, 2)

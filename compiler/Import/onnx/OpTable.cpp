@@ -24,7 +24,7 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
                                      einsumOps(),
                                      elementwiseOps(),
                                      fusedOps(),
-                                     linearAlgebraOps(),
+                                     groupQueryAttentionOps(), linearAlgebraOps(),
                                      lossOps(),
                                      movementOps(),
                                      normalizationOps(),

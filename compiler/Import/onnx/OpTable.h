@@ -38,6 +38,7 @@ llvm::ArrayRef<OpEntry> contractionOps();
 llvm::ArrayRef<OpEntry> einsumOps();
 llvm::ArrayRef<OpEntry> elementwiseOps();
 llvm::ArrayRef<OpEntry> fusedOps();
+llvm::ArrayRef<OpEntry> groupQueryAttentionOps();
 llvm::ArrayRef<OpEntry> linearAlgebraOps();
 llvm::ArrayRef<OpEntry> lossOps();
 llvm::ArrayRef<OpEntry> movementOps();
