@@ -273,6 +273,14 @@ TEST_F(ImportOnnxOpErrors, FlexAttention) {
             "of floats and a scale that is not negative");
 }
 
+TEST_F(ImportOnnxOpErrors, BitCast) {
+  EXPECT_EQ(messageOf("BitCast", {{2}}, intAttribute("to", 7)),
+            "expected a type of 32 bits, found one of 64");
+  EXPECT_EQ(messageOf("BitCast", {{2}}, intAttribute("to", 6)),
+            "the bits of floats as integers, or of integers as floats or "
+            "booleans, are not supported");
+}
+
 TEST_F(ImportOnnxOpErrors, Selection) {
   EXPECT_EQ(messageOf("ReverseSequence", {{4, 2}, {3}}),
             "expected a length for each of 2 sequences, found 3xf32");

@@ -130,6 +130,28 @@ Results castLike(NodeBuilder &b) {
   return {castElements(b, b.element(b.input(1)))};
 }
 
+/// The same bits as another type: of integers, what a conversion keeps.
+Results bitCast(NodeBuilder &b) {
+  Value x = b.input(0);
+  Type to = b.elementType(b.intAttribute("to", 0));
+  if (!to)
+    return {Value()};
+  Type from = b.element(x);
+  // A boolean has a byte.
+  auto bits = [](Type type) {
+    unsigned width = type.getIntOrFloatBitWidth();
+    return width == 1 ? 8 : width;
+  };
+  if (bits(from) != bits(to))
+    return {b.fail("expected a type of " + Twine(bits(from)) +
+                   " bits, found one of " + Twine(bits(to)))};
+  bool isFloat = isa<FloatType>(from);
+  if (from != to && (isFloat || isa<FloatType>(to) || to.isInteger(1)))
+    return {b.fail("the bits of floats as integers, or of integers as floats "
+                   "or booleans, are not supported")};
+  return {b.cast(x, to)};
+}
+
 /// The share that a Dropout drops in training; nothing, with an error, if it is
 /// not known or the node is to drop while the model is only run.
 std::optional<double> dropoutRatio(NodeBuilder &b) {
@@ -189,6 +211,7 @@ ArrayRef<OpEntry> elementwiseOps() {
       {"Asinh", 1, 1, 1, unary<graph::AsinhOp>},
       {"Atan", 1, 1, 1, unary<graph::AtanOp>},
       {"Atanh", 1, 1, 1, unary<graph::AtanhOp>},
+      {"BitCast", 26, 1, 1, bitCast},
       {"BitShift", 1, 2, 2, bitShift},
       {"BitwiseAnd", 1, 2, 2, binary<graph::AndOp>},
       {"BitwiseNot", 1, 1, 1, unary<graph::NotOp>},

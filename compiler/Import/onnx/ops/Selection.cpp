@@ -76,6 +76,101 @@ Results nonZero(NodeBuilder &b) {
   return {b.constantInts({static_cast<int64_t>(shape.size()), count}, all)};
 }
 
+/// The slices of a tensor along its first dimension, numbers of one type, in
+/// classes of equal ones: the first slice of each, and the class of each.
+struct Classes {
+  Ints first, of;
+};
+
+/// In the order of the slices or, if `sorted`, of the numbers in them; a NaN is
+/// after all others, and equal to another.
+template <typename T>
+Classes classesOf(ArrayRef<T> numbers, int64_t slices, bool sorted) {
+  auto size =
+      static_cast<int64_t>(numbers.size()) / std::max<int64_t>(slices, 1);
+  auto compare = [&](int64_t a, int64_t b) {
+    for (int64_t i = 0; i < size; ++i) {
+      T x = numbers[a * size + i], y = numbers[b * size + i];
+      bool isLess = x < y || (x == x && y != y);
+      if (isLess || y < x || (y == y && x != x))
+        return isLess ? -1 : 1;
+    }
+    return 0;
+  };
+  Ints order = llvm::to_vector(llvm::seq<int64_t>(slices));
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    int order = compare(a, b);
+    return order != 0 ? order < 0 : a < b;
+  });
+  Classes classes{{}, Ints(slices, 0)};
+  for (auto [i, slice] : llvm::enumerate(order)) {
+    if (i == 0 || compare(order[i - 1], slice) != 0)
+      classes.first.push_back(slice);
+    classes.of[slice] = static_cast<int64_t>(classes.first.size()) - 1;
+  }
+  if (sorted)
+    return classes;
+  Ints ranks = llvm::to_vector(
+      llvm::seq<int64_t>(static_cast<int64_t>(classes.first.size())));
+  llvm::sort(ranks, [&](int64_t a, int64_t b) {
+    return classes.first[a] < classes.first[b];
+  });
+  Classes inOrder{{}, classes.of};
+  Ints place(ranks.size(), 0);
+  for (auto [i, rank] : llvm::enumerate(ranks)) {
+    inOrder.first.push_back(classes.first[rank]);
+    place[rank] = static_cast<int64_t>(i);
+  }
+  for (int64_t &of : inOrder.of)
+    of = place[of];
+  return inOrder;
+}
+
+Results unique(NodeBuilder &b) {
+  Value x = b.input(0);
+  auto axis =
+      b.axis(b.intAttribute("axis", 0), std::max<int64_t>(b.rank(x), 1));
+  if (!axis)
+    return {Value()};
+  bool isFlat = !b.hasAttribute("axis");
+  if (isFlat || b.rank(x) == 0)
+    x = b.reshape(x, {b.type(x).getNumElements()});
+  int64_t slices = b.shape(x)[*axis], inner = 1;
+  for (int64_t extent : b.shape(x).drop_front(*axis + 1))
+    inner *= extent;
+  // The numbers slice by slice.
+  auto inSlices = [&](const auto &numbers) {
+    std::decay_t<decltype(numbers)> result(numbers.size());
+    auto each =
+        static_cast<int64_t>(numbers.size()) / std::max<int64_t>(slices, 1);
+    for (int64_t i = 0; i < static_cast<int64_t>(numbers.size()); ++i) {
+      int64_t outer = i / (slices * inner), slice = i / inner % slices;
+      result[slice * each + outer * inner + i % inner] = numbers[i];
+    }
+    return result;
+  };
+  bool sorted = b.intAttribute("sorted", 1);
+  Classes classes;
+  if (isa<IntegerType>(b.element(x))) {
+    auto numbers = b.ints(0, "the input");
+    if (!numbers)
+      return {Value()};
+    classes = classesOf<int64_t>(inSlices(*numbers), slices, sorted);
+  } else {
+    auto numbers = b.numbers(0, "the input");
+    if (!numbers)
+      return {Value()};
+    classes = classesOf<double>(inSlices(*numbers), slices, sorted);
+  }
+  auto count = static_cast<int64_t>(classes.first.size());
+  Ints counts(count, 0);
+  for (int64_t of : classes.of)
+    ++counts[of];
+  return {b.gather(x, classes.first, *axis),
+          b.constantInts(count, classes.first),
+          b.constantInts(slices, classes.of), b.constantInts(count, counts)};
+}
+
 //===----------------------------------------------------------------------===//
 // ReverseSequence
 //===----------------------------------------------------------------------===//
@@ -111,6 +206,7 @@ ArrayRef<OpEntry> selectionOps() {
       {"NonZero", 9, 1, 1, nonZero},
       {"ReverseSequence", 10, 2, 2, reverseSequence},
       {"TopK", 7, 1, 2, topK},
+      {"Unique", 11, 1, 1, unique},
   };
   return entries;
 }

@@ -1,4 +1,4 @@
-//===- Sequences.cpp - Sequences whose tensors are known --------*- C++ -*-===//
+//===- Sequences.cpp - Known sequences, and optionals -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -97,10 +97,21 @@ Results sequenceAt(NodeBuilder &b) {
   return {(*sequence)[i < 0 ? i + count : i]};
 }
 
+/// An optional is what it holds: tensors alone, all of which are there.
+Results optionalElement(NodeBuilder &b) { return {b.input(0)}; }
+
+Results optionalHasElement(NodeBuilder &b) {
+  Value has = b.scalar(b.graph.raw().getI1Type(), b.has(0) ? 1 : 0);
+  return {has};
+}
+
 } // namespace
 
 ArrayRef<OpEntry> sequenceOps() {
   static const OpEntry entries[] = {
+      {"Optional", 15, 1, 1, optionalElement},
+      {"OptionalGetElement", 15, 1, 1, optionalElement},
+      {"OptionalHasElement", 15, 0, 1, optionalHasElement},
       {"SequenceAt", 11, 2, 2, sequenceAt, /*takesSequence=*/true},
       {"SequenceConstruct", 11, 1, -1, sequenceConstruct},
       {"SplitToSequence", 11, 1, 2, splitToSequence},
