@@ -301,6 +301,26 @@ class FusedOpsTest(node_models.NodeTest):
                   [attend(*(split_heads(p, 2) for p in parts))], num_heads=2)  # fmt: skip
         self.check(model, atol=1e-3)
 
+    def test_errors(self):
+        image, filters = [1, 3, 4, 4], [5, 3, 1, 1]
+        self.refuse("FusedConv", [image, filters], '"Mish" is not supported',
+                    activation="Mish")  # fmt: skip
+        self.refuse("FusedMatMul", [[3, 4], [4, 5]], "rank 3 or more", transBatchA=1)
+        x, weights = [2, 3, 8], [8, 24]
+        self.refuse("Attention", [x, weights], "among 5 heads", num_heads=5)
+        self.refuse("Attention", [x, weights], "attribute do_rotary is not supported",
+                    num_heads=2, do_rotary=1)  # fmt: skip
+        self.refuse("Attention", [x, weights, [24], [2, 4]], "expected a mask of [2, 3]",
+                    num_heads=2)  # fmt: skip
+        self.refuse("MultiHeadAttention", [x, [2, 3, 4], x], "do not fit together",
+                    num_heads=2)  # fmt: skip
+        self.refuse("Attention", [[8], [8]], "does not divide into", num_heads=2)
+        self.refuse("RotaryEmbedding", [x, [1], [6, 0], [6, 0]], "caches [positions")
+        self.refuse("GroupQueryAttention", [x, x, x, [2, 2, 5, 4], [2], [2], [1]],
+                    "expected a past", num_heads=2, kv_num_heads=2)  # fmt: skip
+        self.refuse("QGemm", [[3, 4], [], [], [5, 4], [], []], "QGemm")
+        self.refuse("QLinearConcat", [[]] * 6, "found 6 inputs", axis=0)
+
 
 if __name__ == "__main__":
     tool_test.main()

@@ -11,8 +11,6 @@ import collections
 import operator
 
 import numpy as np
-import onnx
-from onnx import helper
 
 import node_models
 import tool_test
@@ -87,6 +85,9 @@ class Forest:
 class PredictorsTest(node_models.NodeTest):
     def add(self, model, op, inputs, expected, **attributes):
         model.add(op, inputs, expected, domain="ai.onnx.ml", **attributes)
+
+    def refuse_ml(self, op, text, **attributes):
+        self.refuse(op, [[2, 2]], text, domain="ai.onnx.ml", **attributes)
 
     def test_linear(self):
         model = node_models.Model()
@@ -190,17 +191,6 @@ class PredictorsTest(node_models.NodeTest):
                  **lists)  # fmt: skip
         self.check(model)
 
-    def refuse(self, op, text, **attributes):
-        info = helper.make_tensor_value_info
-        node = helper.make_node(op, ["x"], ["y"], domain="ai.onnx.ml", **attributes)
-        graph = helper.make_graph(
-            [node], "g", [info("x", 1, [2, 2])], [info("y", 1, None)]
-        )
-        opset = [helper.make_opsetid("ai.onnx.ml", 3), helper.make_opsetid("", 17)]
-        onnx.save(helper.make_model(graph, opset_imports=opset), self.folder / "m.onnx")
-        done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
-        self.fails(done, op, text)
-
     def test_errors(self):
         circle = dict(
             nodes_treeids=[0, 0], nodes_nodeids=[0, 1], nodes_featureids=[0, 0],
@@ -210,20 +200,20 @@ class PredictorsTest(node_models.NodeTest):
             target_weights=[1.0],
         )  # fmt: skip
         regressor = "TreeEnsembleRegressor"
-        self.refuse(regressor, "lead to none, or in a circle", **circle)
+        self.refuse_ml(regressor, "lead to none, or in a circle", **circle)
         tree = circle | dict(nodes_truenodeids=[1, 0])
-        self.refuse(regressor, "feature 7 of an input 2x2xf32",
-                    **tree | dict(nodes_featureids=[7, 0]))  # fmt: skip
-        self.refuse(regressor, "target 3 of 1", **tree | dict(target_ids=[3]))
-        self.refuse(regressor, 'nodes_modes: "BRANCH" is not known',
-                    **tree | dict(nodes_modes=["BRANCH", "LEAF"]))  # fmt: skip
-        self.refuse(regressor, "nodes_values: expected 2 elements, found 1",
-                    **tree | dict(nodes_values=[0.0]))  # fmt: skip
-        self.refuse("LinearClassifier", "labels that are strings are not supported",
-                    coefficients=[1.0, 2.0], classlabels_strings=["a", "b"])  # fmt: skip
-        self.refuse("LinearRegressor", "expected 1 times 2 coefficients",
-                    coefficients=[1.0, 2.0, 3.0])  # fmt: skip
-        self.refuse("Normalizer", "expected MAX, L1 or L2", norm="L3")
+        self.refuse_ml(regressor, "feature 7 of an input 2x2xf32",
+                       **tree | dict(nodes_featureids=[7, 0]))  # fmt: skip
+        self.refuse_ml(regressor, "target 3 of 1", **tree | dict(target_ids=[3]))
+        self.refuse_ml(regressor, 'nodes_modes: "BRANCH" is not known',
+                       **tree | dict(nodes_modes=["BRANCH", "LEAF"]))  # fmt: skip
+        self.refuse_ml(regressor, "nodes_values: expected 2 elements, found 1",
+                       **tree | dict(nodes_values=[0.0]))  # fmt: skip
+        self.refuse_ml("LinearClassifier", "labels that are strings are not supported",
+                       coefficients=[1.0, 2.0], classlabels_strings=["a", "b"])  # fmt: skip
+        self.refuse_ml("LinearRegressor", "expected 1 times 2 coefficients",
+                       coefficients=[1.0, 2.0, 3.0])  # fmt: skip
+        self.refuse_ml("Normalizer", "expected MAX, L1 or L2", norm="L3")
 
 
 if __name__ == "__main__":

@@ -339,16 +339,16 @@ TEST_F(ImportOnnxControlFlow, NodesOfBodiesAreNamed) {
 
 TEST_F(ImportOnnxControlFlow, UnsupportedOpsOfBodiesAreInTheOneList) {
   EXPECT_EQ(loop(kKeep + R"(
-    node { name: "u" op_type: "Unique" input: "a" output: "b" }
+    node { name: "u" op_type: "ImageDecoder" input: "a" output: "b" }
     node { name: "if" op_type: "If" input: "c" output: "d"
       attribute { name: "then_branch" type: GRAPH g {
-        node { name: "v" op_type: "Unique" input: "a" output: "e" }
+        node { name: "v" op_type: "ImageDecoder" input: "a" output: "e" }
         output { name: "e" } } }
       attribute { name: "else_branch" type: GRAPH g { output { name: "a" } } } }
     output { name: "b" })",
                  "five", ""),
             "error: the model has 2 nodes of 1 op not supported:\n"
-            "  ai.onnx.Unique (opset 18), 2 nodes: \"u\", \"v\"");
+            "  ai.onnx.ImageDecoder (opset 18), 2 nodes: \"u\", \"v\"");
 }
 
 /// What is not built need not be known.
@@ -356,7 +356,7 @@ TEST_F(ImportOnnxControlFlow, UnsupportedOpsOfBranchesThatAreNotTaken) {
   std::string branches = R"( output: "y"
       attribute { name: "then_branch" type: GRAPH g { output { name: "x" } } }
       attribute { name: "else_branch" type: GRAPH g {
-        node { name: "u" op_type: "Unique" input: "x" output: "e" }
+        node { name: "u" op_type: "ImageDecoder" input: "x" output: "e" }
         output { name: "e" } } } })";
   std::string condition =
       R"(initializer { name: "k" data_type: 9 int32_data: 1 }
@@ -366,7 +366,7 @@ TEST_F(ImportOnnxControlFlow, UnsupportedOpsOfBranchesThatAreNotTaken) {
   EXPECT_EQ(importOnnx(model(kX + kY + tensorInfo("input", "c", {}, 9) +
                              R"(node { op_type: "If" input: "c")" + branches)),
             "error: the model has 1 node of 1 op not supported:\n"
-            "  ai.onnx.Unique (opset 18), 1 node: \"u\"");
+            "  ai.onnx.ImageDecoder (opset 18), 1 node: \"u\"");
 }
 
 TEST_F(ImportOnnxControlFlow, ScansThatDoNotFit) {

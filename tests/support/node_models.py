@@ -80,3 +80,21 @@ class NodeTest(tool_test.ToolTest):
                 np.testing.assert_allclose(
                     found, expected, rtol=1e-5, atol=atol, err_msg=name
                 )
+
+    def refuse(self, op, shapes, text, domain="com.microsoft", **attributes):
+        """A node whose inputs, of f32, have these shapes is refused with a message
+        that has `text`."""
+        names = [f"x{i}" for i in range(len(shapes))]
+        info = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            [helper.make_node(op, names, ["y"], domain=domain, **attributes)],
+            "g",
+            [info(name, 1, shape) for name, shape in zip(names, shapes)],
+            [info("y", 1, None)],
+        )
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 3)]
+        onnx.save(
+            helper.make_model(graph, opset_imports=opsets), self.folder / "m.onnx"
+        )
+        done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
+        self.fails(done, op, text)

@@ -16,6 +16,8 @@ using namespace mlir;
 namespace tinh::onnx {
 
 Value splitHeads(NodeBuilder &b, Value x, int64_t heads) {
+  if (!x)
+    return {};
   ArrayRef<int64_t> s = b.shape(x);
   if (heads < 1 || s[2] % heads)
     return b.fail("cannot divide " + graph::shapeToString(x.getType()) +
@@ -32,6 +34,8 @@ Value joinHeads(NodeBuilder &b, Value x) {
 }
 
 Value repeatHeads(NodeBuilder &b, Value x, int64_t heads) {
+  if (!x)
+    return {};
   ArrayRef<int64_t> s = b.shape(x);
   if (s[1] == heads)
     return x;

@@ -164,7 +164,8 @@ void GroupQueryAttention::rotate() {
   if (b.failed())
     return;
   if (b.type(at).getNumElements() != batch() * length() ||
-      b.rank(caches[0]) != 2 || 2 * b.shape(caches[0])[1] > b.shape(key)[3]) {
+      b.rank(caches[0]) != 2 || b.shape(caches[0]) != b.shape(caches[1]) ||
+      2 * b.shape(caches[0])[1] > b.shape(key)[3]) {
     b.fail("expected caches [positions, pairs] of at most half of the " +
            Twine(b.shape(key)[3]) +
            " elements of a head, and position_ids [batch, length]");
@@ -190,8 +191,8 @@ Value GroupQueryAttention::store(Value fresh, int pastInput) {
   Value past = b.scalarLike(fresh, 0);
   if (b.has(pastInput)) {
     Value given = b.input(pastInput);
-    if (!given)
-      return {};
+    if (!given || b.rank(given) != 4)
+      return b.fail("expected a past [batch, heads, length, width]");
     int64_t missing = cache - b.shape(given)[2];
     auto mode =
         graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);

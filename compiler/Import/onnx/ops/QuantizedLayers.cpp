@@ -160,6 +160,8 @@ Results quantizedGemm(NodeBuilder &b) {
   if (transposesB)
     attributes.push_back(b.unit("transpose_b"));
   Value y = b.create<graph::MatmulOp>({left, right}, attributes);
+  if (!y)
+    return {Value()};
   Value alpha = b.scalarLike(y, b.floatAttribute("alpha", 1));
   y = b.mul(y, alpha);
   if (b.has(6)) {

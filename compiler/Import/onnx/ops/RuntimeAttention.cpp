@@ -129,7 +129,7 @@ Value attendHeads(NodeBuilder &b, const HeadOperands &o, int maskInput,
 
 /// The widths of queries, keys and values in what the weights make.
 std::optional<Ints> projectedWidths(NodeBuilder &b, Value projected) {
-  int64_t all = b.shape(projected).back();
+  int64_t all = b.rank(projected) == 3 ? b.shape(projected)[2] : 0;
   Ints widths = b.intsAttribute("qkv_hidden_sizes", Ints(3, all / 3));
   if (b.rank(projected) == 3 && widths.size() == 3 &&
       widths[0] + widths[1] + widths[2] == all && widths[0] == widths[1] &&
@@ -305,7 +305,8 @@ Results runtimeRotaryEmbedding(NodeBuilder &b) {
   if (b.failed() || refuseAttribute(b, "is_packed_batching"))
     return {Value()};
   bool wasFlat = b.rank(x) == 3;
-  if ((!wasFlat && b.rank(x) != 4) || b.rank(caches[0]) != 2)
+  if ((!wasFlat && b.rank(x) != 4) || b.rank(caches[0]) != 2 ||
+      b.shape(caches[0])[1] < 1 || b.shape(caches[0]) != b.shape(caches[1]))
     return {b.fail("expected an input of rank 3 or 4 and caches [positions, "
                    "pairs], found " +
                    graph::shapeToString(x.getType()) + " and " +
