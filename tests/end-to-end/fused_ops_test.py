@@ -269,8 +269,9 @@ class FusedOpsTest(node_models.NodeTest):
         add = lambda op, inputs, y, **attributes: model.add(
             op, inputs, [quantize(y, to, origin)], **attributes
         )
-        for op, y in ("QLinearAdd", wide(a) + wide(b)), ("QLinearMul", wide(a) * wide(b)):  # fmt: skip
-            add(op, [a, *parameters, b, *parameters, *result], y)
+        both = [a, *parameters, b, *parameters, *result]
+        add("QLinearAdd", both, wide(a) + wide(b))
+        add("QLinearMul", both, wide(a) * wide(b))
         unary = [a, *parameters, *result]
         add("QLinearSigmoid", unary, sigmoid(wide(a)))
         x = wide(a)

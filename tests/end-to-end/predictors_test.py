@@ -46,20 +46,20 @@ class Forest:
     def build(self, tree, count, depth):
         number, place = count[0], len(self.attributes["nodes_treeids"])
         count[0] += 1
-        isLeaf = depth == 0 or (number > 0 and self.rng.random() < 0.2)
+        is_leaf = depth == 0 or (number > 0 and self.rng.random() < 0.2)
         node = {
             "treeids": tree,
             "nodeids": number,
             "featureids": int(self.rng.integers(self.features)),
             "values": float(self.rng.integers(-2, 3)),
-            "modes": "LEAF" if isLeaf else str(self.rng.choice(self.modes)),
+            "modes": "LEAF" if is_leaf else str(self.rng.choice(self.modes)),
             "missing_value_tracks_true": int(self.rng.integers(2)),
             "truenodeids": 0,
             "falsenodeids": 0,
         }
         for name, value in node.items():
             self.attributes[f"nodes_{name}"].append(value)
-        if isLeaf:
+        if is_leaf:
             self.leaves.append((tree, number))
             return len(self.leaves) - 1
         branches = []

@@ -125,7 +125,8 @@ class QuantizeLinearTest(tool_test.ToolTest):
     def test_integers_of_few_bits(self):
         """Files hold several in a byte; the last byte may not be full."""
         expected, nodes, constants, outputs = {}, [], [], []
-        for name, bits, first in ("INT2", 2, -2), ("UINT2", 2, 0), ("INT4", 4, -8), ("UINT4", 4, 0):  # fmt: skip
+        types = ("INT2", 2, -2), ("UINT2", 2, 0), ("INT4", 4, -8), ("UINT4", 4, 0)
+        for name, bits, first in types:
             numbers = first + self.rng.integers(0, 1 << bits, 15)
             places = np.pad(numbers, (0, 1)).reshape(-1, 8 // bits)
             shifts = bits * np.arange(8 // bits)
