@@ -58,6 +58,7 @@ private:
   LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
+  LogicalResult verifyOrder(const Step &step);
   LogicalResult verifyWritable(Operation &step, BufferAttr buffer);
   bool mayMeet(BufferAttr a, BufferAttr b);
   LogicalResult verifyOperands(const Step &step);
@@ -357,6 +358,16 @@ LogicalResult Verifier::verifyNesting(Operation &op) {
   return success();
 }
 
+/// MLIR looks at the order of definitions and uses only after this.
+LogicalResult Verifier::verifyOrder(const Step &step) {
+  if (!step.access.after || numbers.contains(step.access.after))
+    return success();
+  InFlightDiagnostic error = step.op->emitOpError()
+                             << "is after a step that does not come before it";
+  error.attachNote(step.access.after->getLoc()) << "the other step is here";
+  return error;
+}
+
 LogicalResult Verifier::verifyAccesses(const Step &step) {
   if (failed(verifyDevices(step)))
     return failure();
@@ -406,7 +417,8 @@ LogicalResult Verifier::run() {
     for (const Open &around : open)
       if (isa<IfOp>(around.op))
         step.arms.push_back({around.step, around.hasElse});
-    if (failed(verifyNesting(op)) || failed(verifyAccesses(step)))
+    if (failed(verifyNesting(op)) || failed(verifyOrder(step)) ||
+        failed(verifyAccesses(step)))
       return failure();
     numbers[&op] = steps.size();
     written.append(step.access.writes);
