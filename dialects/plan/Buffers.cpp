@@ -263,3 +263,25 @@ std::optional<BufferAttr> tinh::plan::allIterations(BufferAttr buffer,
                          buffer.getIndex(), begin, end - begin)
       .withStrides(buffer.getStrides().take_front(depth));
 }
+
+BufferAttr tinh::plan::repeated(BufferAttr buffer, int64_t length) {
+  ArrayRef<int64_t> strides = buffer.getStrides();
+  if (length == 1)
+    return buffer.withStrides(strides.drop_back());
+  int64_t stride = strides.back(), distance = std::abs(stride);
+  int64_t offset = stride < 0 ? buffer.getOffset() + stride * (length - 1)
+                              : buffer.getOffset();
+  int64_t run = buffer.getRun(), pitch = distance, rows = length;
+  if (!buffer.isContiguous()) {
+    // Rows of an iteration must follow those of the one before.
+    if (distance != buffer.getRows() * buffer.getPitch())
+      return {};
+    pitch = buffer.getPitch();
+    rows *= buffer.getRows();
+  } else if (distance < run) {
+    run = pitch = distance * (length - 1) + run;
+    rows = 1;
+  }
+  BufferAttr all = rowsOf(buffer, offset, run, pitch, rows);
+  return all ? all.withStrides(strides.drop_back()) : all;
+}

@@ -55,6 +55,11 @@ std::optional<BufferAttr> allIterations(BufferAttr buffer,
                                         llvm::ArrayRef<int64_t> lengths,
                                         unsigned depth);
 
+/// All bytes that `buffer`, which moves, has in so many iterations of the
+/// innermost loop that it moves with, by the strides of those around. Null if
+/// they are no rows of one pitch.
+BufferAttr repeated(BufferAttr buffer, int64_t length);
+
 /// "arena[0 to 64]", for messages.
 std::string toString(BufferAttr buffer);
 

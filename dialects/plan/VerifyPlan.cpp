@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks a function step by step against what the runtime promises: all bytes
-// exist, what is read has been written, on whatever way the step is reached,
-// and of two steps that may run at the same time neither writes what the other
-// accesses.
+// exist, what is read has been written, on whatever way the step is reached, as
+// have all outputs in the end, and of two steps that may run at the same time
+// neither writes what the other accesses.
 //
 // Steps are looked at once, in their order. That is enough for loops: all steps
 // of an iteration are finished when the next one starts, and what the first
@@ -57,7 +57,9 @@ private:
   LogicalResult verifyDevices(const Step &step);
   LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
+  bool isWritten(BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
+  LogicalResult verifyOutputs();
   LogicalResult verifyOrder(const Step &step);
   LogicalResult verifyWritable(Operation &step, BufferAttr buffer);
   bool mayMeet(BufferAttr a, BufferAttr b);
@@ -158,14 +160,9 @@ LogicalResult Verifier::verifyBuffer(Operation &step, BufferAttr buffer) {
 // What is read has been written
 //===----------------------------------------------------------------------===//
 
-LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
-  bool isWritten = buffer.getSpace() == Space::Arena ||
-                   buffer.getSpace() == Space::Device ||
-                   buffer.getSpace() == Space::Output;
-  if (!isWritten || buffer.getSize() == 0)
-    return success();
-  // Several steps may write the parts of a tensor; and a buffer that moves may
-  // find what has been written as a whole.
+/// Several steps may write the parts of a tensor; and a buffer that moves may
+/// find what has been written as a whole.
+bool Verifier::isWritten(BufferAttr buffer) {
   for (unsigned depth = buffer.getStrides().size() + 1; depth-- > 0;) {
     BufferAttr wanted = *allIterations(buffer, lengths, depth);
     SmallVector<BufferAttr> parts;
@@ -174,10 +171,35 @@ LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
              other.overlaps(wanted);
     });
     if (covers(parts, wanted))
-      return success();
+      return true;
   }
+  return false;
+}
+
+LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
+  bool isForSteps = buffer.getSpace() == Space::Arena ||
+                    buffer.getSpace() == Space::Device ||
+                    buffer.getSpace() == Space::Output;
+  if (!isForSteps || isWritten(buffer))
+    return success();
   return step.emitOpError()
          << "reads " << toString(buffer) << ", which no earlier step writes";
+}
+
+/// Variables have their old value, unless a step writes the next one.
+LogicalResult Verifier::verifyOutputs() {
+  for (auto [i, attribute] : llvm::enumerate(function.getOutputs())) {
+    if (spaces.inputOf(i))
+      continue;
+    auto output = cast<TensorAttr>(attribute);
+    auto bytes = BufferAttr::get(function.getContext(), Space::Output, i, 0,
+                                 graph::tensorSize(output.getType()));
+    if (!isWritten(bytes))
+      return function.emitOpError()
+             << "has output " << output.getName() << ", " << toString(bytes)
+             << ", which its steps do not write as a whole";
+  }
+  return success();
 }
 
 SmallVector<BufferAttr> Verifier::takeWritten(size_t from) {
@@ -212,8 +234,8 @@ void Verifier::endIf() {
 }
 
 /// Of what a loop has written that lasts which its first iteration has, if
-/// there surely is one, up to where it may be left. Rows that lie one behind
-/// the other have been written as a whole if there are all iterations.
+/// there surely is one, up to where it may be left. If there are all
+/// iterations, rows have been written in all their places.
 void Verifier::endLoop() {
   Open &loop = open.back();
   auto op = cast<LoopOp>(loop.op);
@@ -225,14 +247,10 @@ void Verifier::endLoop() {
   if (op.getCount() || lengths.back() == 0)
     kept.clear();
   for (BufferAttr buffer : kept) {
-    if (buffer.getStrides().size() <= depth) {
+    if (buffer.getStrides().size() > depth)
+      buffer = all ? repeated(buffer, lengths.back()) : BufferAttr();
+    if (buffer)
       written.push_back(buffer);
-      continue;
-    }
-    bool dense = buffer.isContiguous() &&
-                 std::abs(buffer.getStrides()[depth]) <= buffer.getSize();
-    if (all && dense)
-      written.push_back(*allIterations(buffer, lengths, depth));
   }
   // For steps to come, the loop's own have accessed all rows.
   for (Step &step : llvm::drop_begin(steps, loop.step))
@@ -427,7 +445,7 @@ LogicalResult Verifier::run() {
   }
   if (!open.empty())
     return open.back().op->emitOpError("has no end");
-  return success();
+  return verifyOutputs();
 }
 
 LogicalResult FunctionOp::verifyRegions() {

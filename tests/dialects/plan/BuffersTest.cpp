@@ -76,6 +76,37 @@ TEST_F(Buffers, CoverNoByteThatNoneHas) {
   EXPECT_GT(found, covered * 97 / 100);
 }
 
+TEST_F(Buffers, RepeatToTheBytesOfAllIterations) {
+  int found = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    int64_t pitch = number(2, 12), run = number(1, pitch), count = number(1, 3);
+    int64_t length = number(1, 4), stride = number(1, 36);
+    if (number(0, 1))
+      stride = count * pitch; // What a row of parts has.
+    int64_t size = (count - 1) * pitch + run, way = (length - 1) * stride;
+    if (way + size > kBytes)
+      continue;
+    int64_t offset = number(0, kBytes - way - size);
+    bool backwards = number(0, 1);
+    Bytes all;
+    for (int64_t k = 0; k < length; ++k)
+      all |= bytesOf(rows(offset + k * stride, run, pitch, count));
+    const int64_t strides[] = {5, backwards ? -stride : stride};
+    BufferAttr once =
+        rows(backwards ? offset + way : offset, run, pitch, count);
+    BufferAttr repeated =
+        tinh::plan::repeated(once.withStrides(strides), length);
+    if (once.isContiguous() || length == 1 || stride == count * pitch)
+      ASSERT_TRUE(repeated) << toString(once.withStrides(strides));
+    if (!repeated)
+      continue;
+    ++found;
+    ASSERT_EQ(bytesOf(repeated), all) << toString(once.withStrides(strides));
+    ASSERT_EQ(repeated.getStrides(), ArrayRef<int64_t>(5));
+  }
+  EXPECT_GT(found, 5'000);
+}
+
 TEST_F(Buffers, OverlapWhereBothHaveBytes) {
   for (int i = 0; i < 100'000; ++i) {
     BufferAttr a = anyRows(number(2, 24)), b = anyRows(number(2, 24));

@@ -40,7 +40,7 @@ func.func private @part(%x: tensor<3x2xf32> {graph.strides = array<i64: 8, 1>}) 
 // The kernel writes other rows.
 plan.function @main
     inputs("x": tensor<3x8xf32>, "z": tensor<3x2xf32>)
-    outputs("y": tensor<3x8xf32>, "w": tensor<3x2xf32>)
+    outputs()
     arena 128 unplanned 128 lower_bound 128 {
   // expected-error @+1 {{kernel 'left' has 'tensor<3x6xf32>' among its results, 72 bytes, 24 of every 32, where arena[0 to 72] has 72}}
   plan.dispatch @left chunks 1 scratch 0 reads(input 0[0 to 96]) writes(arena[0 to 72])
@@ -58,7 +58,7 @@ func.func private @part(%x: tensor<3x2xf32> {graph.strides = array<i64: 8, 1>}) 
 
 plan.function @main
     inputs("x": tensor<3x8xf32>, "z": tensor<3x2xf32>)
-    outputs("y": tensor<3x8xf32>, "w": tensor<3x2xf32>)
+    outputs()
     arena 128 unplanned 128 lower_bound 128 {
   // expected-error @+1 {{kernel 'whole' has 'tensor<3x8xf32>' among its results, 96 bytes, where arena[0 to 96, 16 of 80] has 32}}
   plan.dispatch @whole chunks 1 scratch 0 reads(input 0[0 to 96]) writes(arena[0 to 96, 16 of 80])
@@ -77,7 +77,7 @@ func.func private @part(%x: tensor<3x2xf32> {graph.strides = array<i64: 8, 1>}) 
 // Elements are aligned.
 plan.function @main
     inputs("x": tensor<3x8xf32>, "z": tensor<3x2xf32>)
-    outputs("y": tensor<3x8xf32>, "w": tensor<3x2xf32>)
+    outputs()
     arena 128 unplanned 128 lower_bound 128 {
   // expected-error @+1 {{kernel 'right' has 'tensor<3x2xf32>' among its results, but arena[2 to 74, 8 of 32] does not begin at a multiple of 4 bytes}}
   plan.dispatch @right chunks 1 scratch 0 reads(input 1[0 to 24]) writes(arena[2 to 74, 8 of 32])

@@ -103,7 +103,7 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 plan.function @main
-    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    inputs("x": tensor<8xf32>) outputs()
     arena 96 unplanned 0 lower_bound 0 {
   // expected-error @+1 {{kernel 'k' has 1 results, not 0}}
   plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes()
@@ -129,7 +129,7 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
 // -----
 
 plan.function @main
-    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    inputs("x": tensor<8xf32>) outputs()
     arena 96 unplanned 0 lower_bound 0 {
   // expected-error @+1 {{kernel 'k' has 'tensor<8xf32>' among its results, 32 bytes, where arena[0 to 64] has 64}}
   plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(arena[0 to 64])
@@ -228,7 +228,7 @@ plan.function @main
 // -----
 
 plan.function @main
-    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    inputs("x": tensor<8xf32>) outputs()
     arena 96 unplanned 0 lower_bound 0 {
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(arena[0 to 32])
   // expected-error @+1 {{kernel 'j' cannot write result 0 in place of input 0}}
