@@ -16,6 +16,7 @@
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Pipelines/VerifyCpuFunctions.h"
+#include "compiler/Pipelines/VerifyKernels.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "tinh/artifact.h"
@@ -359,7 +360,9 @@ static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
                  succeeded(verifyKernels(module, phase)) &&
                  succeeded(verifyWeights(module)) &&
                  succeeded(verifyPlannedVariables(module)) &&
-                 succeeded(verifyCpuFunctions(module)));
+                 succeeded(verifyCpuFunctions(module)) &&
+                 (phase >= Phase::LLVM ||
+                  succeeded(verifyKernelFunctions(module, phase))));
 }
 
 LogicalResult verifyPhase(ModuleOp module, Phase phase) {
@@ -379,11 +382,11 @@ LogicalResult verifyPhase(ModuleOp module, Phase phase) {
   if (failed(verifyChips(module)) || failed(devices.verify()))
     return failure();
   auto init = module.lookupSymbol<func::FuncOp>(graph::names::kInit);
-  if (!init)
-    return success();
-  if (!init.getBody().hasOneBlock())
+  if (init && !init.getBody().hasOneBlock())
     return init.emitError("@init must have a body of one block");
-  return verifyBody(init, phase);
+  if (init && failed(verifyBody(init, phase)))
+    return failure();
+  return verifyKernelFunctions(module, phase);
 }
 
 } // namespace tinh

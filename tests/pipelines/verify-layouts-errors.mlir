@@ -3,8 +3,8 @@
 // RUN: not graph-opt %t/elements.mlir 2>&1 | FileCheck %s --check-prefix=ELEMENTS
 // RUN: not graph-opt %t/kernel.mlir 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not graph-opt %t/plan-elements.mlir 2>&1 | FileCheck %s --check-prefix=PLAN-ELEMENTS
-// RUN: not graph-compile %t/kernels-chunks.mlir --from=kernels -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS-CHUNKS
-// RUN: not graph-compile %t/kernels-scratch.mlir --from=kernels -o %t/out.so 2>&1 | FileCheck %s --check-prefix=KERNELS-SCRATCH
+// RUN: not graph-opt %t/kernels-chunks.mlir --plan-memory 2>&1 | FileCheck %s --check-prefix=KERNELS-CHUNKS
+// RUN: not graph-opt %t/kernels-scratch.mlir --plan-memory 2>&1 | FileCheck %s --check-prefix=KERNELS-SCRATCH
 // RUN: not graph-compile %t/plan-kernel.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN-KERNEL
 // RUN: not graph-compile %t/plan-type.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN-TYPE
 // RUN: not graph-compile %t/plan-chunks.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN-CHUNKS

@@ -147,7 +147,7 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.n
 }
 
 //--- kernels-3.mlir
-// KERNELS3: {{:[0-9]+:[0-9]+}}: error: {{.*}}kernel 'k' has no graph.chunks: choose strategies before planning memory
+// KERNELS3: {{:[0-9]+:[0-9]+}}: error: {{.*}}kernel 'k' does not say in 'graph.plan' how it is computed
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.dispatch @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
@@ -164,7 +164,7 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.n
   return %0 : tensor<8xf32>
 }
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
-    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 3>]} {
+    attributes {graph.plan = #cpu.rows<outer = 0, lanes = 1, units = 1>, graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.inplace = [array<i64: 0, 3>]} {
   return %x : tensor<8xf32>
 }
 
@@ -208,7 +208,7 @@ module @k attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {}
 //--- plan-3.mlir
 // PLAN3: {{:[0-9]+:[0-9]+}}: error: {{.*}}arena[2 to 34] does not begin at a multiple of 4 bytes
 plan.function @main
-    inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
+    inputs("x": tensor<8xf32>) outputs()
     arena 64 unplanned 0 lower_bound 0 {
   %0 = plan.dispatch @k chunks 1 scratch 0 reads(input 0[0 to 32]) writes(arena[2 to 34])
 }

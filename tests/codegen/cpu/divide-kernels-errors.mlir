@@ -11,7 +11,7 @@ module attributes {graph.cpu = "x86-64-v3"} {
 // -----
 
 module attributes {graph.cpu = "x86-64-v3"} {
-  // expected-error @+1 {{: it is no reduction whose results' places are computed}}
+  // expected-error @+1 {{: it is no reduction into places that are computed and surely exist}}
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.plan = #cpu.scatter<block = 8, units = 1>} {
     return %x : tensor<8xf32>
   }

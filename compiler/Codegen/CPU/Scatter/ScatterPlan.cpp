@@ -15,7 +15,8 @@ namespace tinh::cpu {
 Match<Scatter> ScatterStrategy::match(func::FuncOp kernel) {
   if (auto scatter = matchScatter(kernel))
     return *scatter;
-  return NoMatch{"is no reduction whose results' places are computed"};
+  return NoMatch{
+      "is no reduction into places that are computed and surely exist"};
 }
 
 /// Products of extents: of the loops over updates, of the dimensions that these

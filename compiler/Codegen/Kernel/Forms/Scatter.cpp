@@ -8,6 +8,7 @@
 #include "compiler/Codegen/Kernel/Forms/Scatter.h"
 
 #include "compiler/Codegen/Kernel/Analysis.h"
+#include "compiler/Codegen/Kernel/Forms/IndexRanges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -36,6 +37,28 @@ static bool collectPositions(Value hit, Scatter &scatter) {
   return true;
 }
 
+/// Whether code may write where `positions` say: they are indices of a
+/// dimension of `extent`, or negative where they are padded.
+static bool areWithin(const IndexRanges &ranges, Value positions,
+                      int64_t extent) {
+  if (auto pad = positions.getDefiningOp<tensor::PadOp>()) {
+    Value padding = pad.getConstantPaddingValue();
+    if (!padding || !ranges.of(padding).smax().slt(extent))
+      return false;
+    positions = pad.getSource();
+  }
+  while (auto *op = positions.getDefiningOp()) {
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      break;
+    positions = op->getOperand(0);
+  }
+  auto generic = positions.getDefiningOp<linalg::GenericOp>();
+  return generic &&
+         ranges.isWithin(generic.getBody()->getTerminator()->getOperand(
+                             cast<OpResult>(positions).getResultNumber()),
+                         extent);
+}
+
 std::optional<Scatter> matchScatter(func::FuncOp kernel) {
   if (kernel.getNumResults() != 1)
     return std::nullopt;
@@ -58,6 +81,11 @@ std::optional<Scatter> matchScatter(func::FuncOp kernel) {
   if (!select || select.getFalseValue() != old ||
       !collectPositions(select.getCondition(), scatter))
     return std::nullopt;
+  IndexRanges ranges(kernel);
+  for (auto [position, target] :
+       llvm::zip_equal(scatter.positions, scatter.targets))
+    if (!areWithin(ranges, position->get(), scatter.extents[target]))
+      return std::nullopt;
   return scatter;
 }
 
