@@ -131,8 +131,12 @@ void chooseInputs(Generator &g, Scan &scan) {
     scan.xs.push_back(x);
     scan.length = x.shape()[0];
   }
-  if (scan.xs.empty() || g.chance(0.7))
-    scan.initial.push_back(carried(g.any()));
+  if (scan.xs.empty() || g.chance(0.7)) {
+    // An input may be too large for what ops make.
+    Known initial = g.any();
+    if (isSmall(initial.shape()))
+      scan.initial.push_back(carried(initial));
+  }
   if (g.chance(0.2))
     scan.count = g.leaf({}, g.builder.getI64Type()).value;
   if (g.chance(0.3))
