@@ -11,6 +11,7 @@
 #include "compiler/Import/ReplaceWeights.h"
 #include "compiler/Import/json/ImportJson.h"
 #include "compiler/Import/onnx/ImportOnnx.h"
+#include "compiler/Support/Bytecode.h"
 
 #include "dialects/graph/Graph.h"
 
@@ -37,7 +38,7 @@ Format findFormat(StringRef path, StringRef content) {
     return Format::Json;
   if (extension == ".mlir" || extension == ".mlirbc")
     return Format::Mlir;
-  if (content.starts_with("ML\xefR"))
+  if (isBytecode(content))
     return Format::Mlir;
   StringRef text = content.ltrim();
   if (text.starts_with("{"))
@@ -73,8 +74,15 @@ LogicalResult checkShapes(ModuleOp module, const ImportOptions &options) {
   return success();
 }
 
-OwningOpRef<ModuleOp> importMlir(StringRef path, const ImportOptions &options,
+OwningOpRef<ModuleOp> importMlir(StringRef path, StringRef content,
+                                 const ImportOptions &options,
                                  MLIRContext &context) {
+  if (isBytecode(content) && !isOurBytecode(content)) {
+    emitError(FileLineColLoc::get(StringAttr::get(&context, path), 0, 0))
+        << "the file is bytecode that is damaged, or that another program has "
+           "written: of other programs, IR is read as text";
+    return nullptr;
+  }
   auto module = parseSourceFile<ModuleOp>(path, &context);
   if (module && failed(checkShapes(*module, options)))
     return nullptr;
@@ -98,7 +106,7 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
   case Format::Mlir:
     break;
   }
-  return importMlir(path, options, context);
+  return importMlir(path, (*file)->getBuffer(), options, context);
 }
 
 } // namespace

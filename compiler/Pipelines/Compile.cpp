@@ -18,10 +18,10 @@
 #include "compiler/Pipelines/Parameters.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Pipelines/Stopwatch.h"
+#include "compiler/Support/Bytecode.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
-#include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -140,7 +140,7 @@ writeFile(ModuleOp module, StringRef output,
 LogicalResult writeModule(ModuleOp module, StringRef output) {
   return writeFile(module, output, [&](llvm::raw_ostream &stream) {
     if (output.ends_with(".mlirbc"))
-      return writeBytecodeToFile(module, stream);
+      return writeBytecode(module, stream);
     module->print(stream, OpPrintingFlags().enableDebugInfo());
     stream << "\n";
     return success();

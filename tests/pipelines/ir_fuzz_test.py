@@ -4,8 +4,9 @@
 """Damaged IR of late phases: graph-compile takes or refuses it, and never crashes.
 
 Lines are lost, doubled and moved, numbers, words and types changed, in the text
-of a small model; the random generator's seed is fixed. FUZZ_FACTOR=10 in the
-environment tries ten times as often.
+of a small model, and bits and bytes in its bytecode, which is always refused; the
+random generator's seed is fixed. FUZZ_FACTOR=10 in the environment tries ten
+times as often.
 """
 
 import os
@@ -140,6 +141,39 @@ class Fuzz(ToolTest):
 
     def test_llvm(self):
         self.check("llvm")
+
+    def damage_bytes(self, content):
+        damaged = bytearray(content)
+        at = self.generator.randrange(len(content))
+        kind = self.generator.randrange(4)
+        if kind == 0:
+            damaged[at] ^= 1 << self.generator.randrange(8)
+        elif kind == 1:
+            del damaged[at : at + self.generator.randrange(1, 9)]
+        elif kind == 2:
+            damaged[at:at] = self.generator.randbytes(self.generator.randrange(1, 9))
+        else:
+            del damaged[at:]
+        return bytes(damaged)
+
+    def test_bytecode(self):
+        path = self.folder / "plan.mlirbc"
+        self.compile(self.model, path, "--emit=plan", "--cpu=x86-64-v3")
+        content = path.read_bytes()
+        text = self.folder / "plan.mlir"
+        self.compile(path, text, "--from=plan", "--emit=plan")
+        for number in range(CHANGES):
+            path.write_bytes(self.damage_bytes(content))
+            done = self.run_tool("graph-compile", path, "--from=plan", "-o", self.folder / "out.so")
+            with self.subTest(number=number):
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("error: ", done.stderr)
+        # What another program has written has no hash.
+        self.run_tool("graph-opt", "--emit-bytecode", text, "-o", path)
+        self.assertTrue(path.read_bytes().startswith(content[:4]))
+        done = self.run_tool("graph-compile", path, "--from=plan", "-o", self.folder / "out.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("plan.mlirbc: error: the file is bytecode that is damaged, or", done.stderr)
 
 
 if __name__ == "__main__":
