@@ -17,6 +17,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <new>
 
 using namespace tinh::tools;
 
