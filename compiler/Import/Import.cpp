@@ -16,6 +16,7 @@
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -74,6 +75,27 @@ LogicalResult checkShapes(ModuleOp module, const ImportOptions &options) {
   return success();
 }
 
+/// In text, a type may be larger than any memory, and sizes would wrap.
+LogicalResult checkSizes(ModuleOp module) {
+  Type tooLarge;
+  AttrTypeWalker walker;
+  walker.addWalk([&](RankedTensorType type) {
+    if (!type.hasStaticShape() || countElements(type.getShape()))
+      return WalkResult::advance();
+    tooLarge = type;
+    return WalkResult::interrupt();
+  });
+  auto result = module.walk([&](Operation *op) -> WalkResult {
+    bool interrupted = walker.walk(op->getAttrDictionary()).wasInterrupted();
+    for (Type type : op->getResultTypes())
+      interrupted |= walker.walk(type).wasInterrupted();
+    if (interrupted)
+      return op->emitError() << tooLarge << " is beyond any memory";
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 OwningOpRef<ModuleOp> importMlir(StringRef path, StringRef content,
                                  const ImportOptions &options,
                                  MLIRContext &context) {
@@ -84,7 +106,8 @@ OwningOpRef<ModuleOp> importMlir(StringRef path, StringRef content,
     return nullptr;
   }
   auto module = parseSourceFile<ModuleOp>(path, &context);
-  if (module && failed(checkShapes(*module, options)))
+  if (module &&
+      (failed(checkSizes(*module)) || failed(checkShapes(*module, options))))
     return nullptr;
   return module;
 }

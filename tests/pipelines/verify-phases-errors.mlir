@@ -8,6 +8,7 @@
 // RUN: not graph-compile %t/graph-6.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH6
 // RUN: not graph-compile %t/graph-7.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH7
 // RUN: not graph-compile %t/graph-8.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH8
+// RUN: not graph-compile %t/graph-9.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH9
 // RUN: not graph-compile %t/optimised-1.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED1
 // RUN: not graph-compile %t/optimised-2.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED2
 // RUN: not graph-compile %t/optimised-3.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED3
@@ -29,6 +30,7 @@
 // RUN: not graph-compile %t/plan-7.mlir --from=plan --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN7
 // RUN: not graph-compile %t/plan-8.mlir --from=plan --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN8
 // RUN: not graph-compile %t/plan-9.mlir --from=plan --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN9
+// RUN: not graph-compile %t/plan-10.mlir --from=plan --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=PLAN10
 // RUN: not graph-compile %t/llvm-1.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM1
 // RUN: not graph-compile %t/llvm-2.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM2
 // RUN: not graph-compile %t/llvm-3.mlir --from=llvm --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=LLVM3
@@ -85,6 +87,13 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (index {graph.name = "y
 func.func @main(%x: tensor<1x1x1x1x1x1x1x1x8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.reshape %x : tensor<1x1x1x1x1x1x1x1x8xf32> to tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+//--- graph-9.mlir
+// GRAPH9: {{:[0-9]+:[0-9]+}}: error: {{.*}}'tensor<4611686018427387904x4xf32>' is beyond any memory
+func.func @main(%x: tensor<4611686018427387904x4xf32> {graph.name = "x"}) -> (tensor<4611686018427387904x4xf32> {graph.name = "y"}) {
+  %0 = graph.relu %x : tensor<4611686018427387904x4xf32>
+  return %0 : tensor<4611686018427387904x4xf32>
 }
 
 //--- optimised-1.mlir
@@ -321,6 +330,13 @@ plan.function @main
 func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
   return %x : tensor<8xf32>
+}
+
+//--- plan-10.mlir
+// PLAN10: {{:[0-9]+:[0-9]+}}: error: {{.*}}'tensor<4611686018427387904x4xf32>' is beyond any memory
+plan.function @main
+    inputs("x": tensor<8xf32>) outputs("y": tensor<4611686018427387904x4xf32>)
+    arena 0 unplanned 0 lower_bound 0 {
 }
 
 //--- llvm-1.mlir
