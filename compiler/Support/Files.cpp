@@ -7,8 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Support/Files.h"
 
+#include "runtime/src/unnamed_file.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -40,6 +43,49 @@ static std::string messageOf(int error) {
 }
 
 //===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// What is no regular file, in words.
+static StringRef describeKind(mode_t mode) {
+  if (S_ISDIR(mode))
+    return "it is a directory";
+  if (S_ISFIFO(mode))
+    return "it is not a regular file but a pipe";
+  return S_ISCHR(mode) || S_ISBLK(mode)
+             ? "it is not a regular file but a device"
+             : "it is not a regular file";
+}
+
+Expected<int> openRegularFile(StringRef path) {
+  int file =
+      ::open(path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0)
+    return createStringError(errno == ENXIO
+                                 ? "it is not a regular file but a socket"
+                                 : messageOf(errno));
+  struct stat status = {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode))
+    return file;
+  ::close(file);
+  return createStringError(describeKind(status.st_mode));
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> readRegularFile(StringRef path,
+                                                        bool terminated) {
+  auto file = openRegularFile(path);
+  if (!file)
+    return file.takeError();
+  auto buffer =
+      MemoryBuffer::getOpenFile(*file, path, /*FileSize=*/-1,
+                                /*RequiresNullTerminator=*/terminated);
+  ::close(*file);
+  if (!buffer)
+    return createStringError(buffer.getError().message());
+  return std::move(*buffer);
+}
+
+//===----------------------------------------------------------------------===//
 // PendingFile
 //===----------------------------------------------------------------------===//
 
@@ -62,6 +108,10 @@ PendingFile::~PendingFile() {
 }
 
 bool PendingFile::open() {
+  StringRef folder = sys::path::parent_path(path);
+  file = runtime::open_unnamed(folder.empty() ? "." : folder.str(), 0600);
+  if (file >= 0)
+    return true;
   std::string unique = uniqueName(path + ".%%%%%%%%.tmp", /*absolute=*/false);
   // Before it exists: a signal may come at any time.
   sys::RemoveFileOnSignal(unique);
@@ -77,11 +127,9 @@ bool PendingFile::open() {
 }
 
 Expected<PendingFile> PendingFile::create(StringRef path) {
-  sys::fs::file_status status;
-  if (!sys::fs::status(path, status) && !sys::fs::is_regular_file(status))
-    return writeError(path, sys::fs::is_directory(status)
-                                ? "it is a directory"
-                                : "it is not a regular file");
+  struct stat status;
+  if (::stat(path.str().c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return writeError(path, describeKind(status.st_mode));
   PendingFile pending(path.str());
   while (!pending.open())
     if (errno != EEXIST)
@@ -113,9 +161,11 @@ Error PendingFile::keep(unsigned permissions) {
   mode_t mask = umask(0);
   umask(mask);
   ::fchmod(file, permissions & ~mask);
-  if (::rename(name.c_str(), path.c_str()))
+  if (name.empty() ? !runtime::place_unnamed(file, path)
+                   : ::rename(name.c_str(), path.c_str()) != 0)
     return writeError(path, messageOf(errno));
-  sys::DontRemoveFileOnSignal(name);
+  if (!name.empty())
+    sys::DontRemoveFileOnSignal(name);
   name.clear();
   return Error::success();
 }

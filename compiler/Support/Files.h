@@ -11,17 +11,30 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 
+#include <memory>
 #include <string>
 
 namespace tinh {
 
+/// Opens a file to read it; fails with the reason alone, also if it is no
+/// regular file: a device has no end, and a pipe that nobody writes no
+/// beginning.
+llvm::Expected<int> openRegularFile(llvm::StringRef path);
+
+/// The content of a regular file, with a zero behind it if it is to be
+/// `terminated`, as MLIR's parser wants text.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readRegularFile(llvm::StringRef path, bool terminated = false);
+
 /// "cannot write 'path': reason"
 llvm::Error writeError(llvm::StringRef path, const llvm::Twine &reason);
 
-/// A file that becomes `path` when it is kept, and nothing before: it is called
-/// PATH.XXXXXXXX.tmp, and removed with this object and when a signal ends the
-/// program. Only SIGKILL leaves it behind.
+/// A file that becomes `path` when it is kept, and nothing before: it has no
+/// name. In file systems without such files it is called PATH.XXXXXXXX.tmp, and
+/// removed with this object and when a signal ends the program; only SIGKILL
+/// leaves it behind.
 class PendingFile {
 public:
   /// Fails if something that is no plain file is at `path`.
@@ -38,7 +51,7 @@ private:
   PendingFile(std::string path) : path(std::move(path)) {}
   bool open();
 
-  std::string path, name;
+  std::string path, name; // The latter only where there is one.
   int file = -1;
   llvm::MutableArrayRef<char> bytes;
 };

@@ -12,6 +12,7 @@
 #include "atomic_file.h"
 
 #include "error.h"
+#include "unnamed_file.h"
 
 #include <atomic>
 #include <cerrno>
@@ -44,6 +45,12 @@ static std::string folder_of(const std::string &path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
+/// The same as the system takes it.
+static std::string folder_to_open(const std::string &path) {
+  std::string folder = folder_of(path);
+  return folder.empty() ? "." : folder;
+}
+
 /// What is at `path` or, if that is a symbolic link, what it leads to in the
 /// end, which need not be there; nothing for links that lead to each other.
 static std::string follow_links(std::string path) {
@@ -67,20 +74,26 @@ AtomicFile::AtomicFile(std::string wanted)
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(TINH_IO_ERROR,
                 "cannot write '" + path + "': it is not a regular file");
+  file = open_unnamed(folder_to_open(target), 0666);
+  if (file < 0 && !open_named())
+    fail(errno);
+}
+
+bool AtomicFile::open_named() {
   do { // A process of the same number may have left one behind.
     temporary = temporary_name(target);
     file =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file < 0 && errno == EEXIST);
-  if (file < 0)
-    fail(errno);
+  return file >= 0;
 }
 
 AtomicFile::~AtomicFile() {
   if (file < 0)
     return;
   close(file);
-  unlink(temporary.c_str());
+  if (!temporary.empty())
+    unlink(temporary.c_str());
 }
 
 void AtomicFile::write(const void *data, size_t size) {
@@ -99,7 +112,8 @@ void AtomicFile::write(const void *data, size_t size) {
 void AtomicFile::keep() {
   if (fsync(file) != 0)
     fail(errno);
-  if (rename(temporary.c_str(), target.c_str()) != 0)
+  if (temporary.empty() ? !place_unnamed(file, target)
+                        : rename(temporary.c_str(), target.c_str()) != 0)
     fail(errno);
   close(std::exchange(file, -1));
   sync_folder();
@@ -108,10 +122,8 @@ void AtomicFile::keep() {
 /// The new name is on the disk when its folder is. Some file systems have no
 /// such call; there it is up to them.
 void AtomicFile::sync_folder() const {
-  std::string folder = folder_of(target);
-  if (folder.empty())
-    folder = ".";
-  int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int opened =
+      open(folder_to_open(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0)
     return;
   int error = fsync(opened) == 0 ? 0 : errno;

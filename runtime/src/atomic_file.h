@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What a process that is killed at any moment, or a machine that loses power,
-// leaves at a path is what was there before, or all of what was written.
+// leaves at a path is what was there before, or all of what was written. Where
+// the file system has files without names, nothing else is left either.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_ATOMIC_FILE_H
@@ -34,10 +35,12 @@ public:
 
 private:
   [[noreturn]] void fail(int error) const;
+  bool open_named();
   void sync_folder() const;
 
-  std::string path;              ///< As it was given, for messages.
-  std::string target, temporary; ///< What it leads to, and its name until then.
+  std::string path;      ///< As it was given, for messages.
+  std::string target;    ///< What it leads to.
+  std::string temporary; ///< Its name until then, if it has any.
   int file = -1;
 };
 

@@ -4,6 +4,7 @@
 """Writing an artifact: the same bytes each time, and whole or not at all."""
 
 import os
+import pathlib
 import re
 import resource
 import signal
@@ -14,7 +15,7 @@ import unittest
 import tool_test
 from tool_test import ToolTest
 
-TEMPORARY = re.compile(r"^out\.so\.[0-9a-f]{8}\.tmp$")
+TEMPORARY = re.compile(r"^out\.(so|safetensors)\.[0-9a-f]{8}\.tmp$")
 
 
 class SameBytes(ToolTest):
@@ -169,8 +170,17 @@ class Interrupted(ToolTest):
         paths = [*self.folder.iterdir(), *self.temporary.iterdir()]
         return {path.name for path in paths} - self.sources
 
+    def is_writing(self, process):
+        """Whether the output is open, with or without a name."""
+        folder = pathlib.Path(f"/proc/{process.pid}/fd")
+        output = re.escape(str(self.folder)) + r"/(#\d+ \(deleted\)|out.*\.tmp)"
+        try:
+            return any(re.fullmatch(output, os.readlink(x)) for x in folder.iterdir())
+        except OSError:  # Closed meanwhile.
+            return False
+
     def interrupt(self, number, is_time, weights="embedded"):
-        """Sends the signal when is_time(); gives the exit code."""
+        """Sends the signal when is_time(process); gives the exit code."""
         process = self.start(
             "graph-compile",
             self.model,
@@ -179,7 +189,7 @@ class Interrupted(ToolTest):
             "--no-cache",
             f"--weights={weights}",
         )
-        while process.poll() is None and not is_time():
+        while process.poll() is None and not is_time(process):
             time.sleep(0.0002)
         process.send_signal(number)
         process.communicate()
@@ -190,10 +200,10 @@ class Interrupted(ToolTest):
 
         def after(seconds):
             start = time.monotonic()
-            return lambda: time.monotonic() - start >= seconds
+            return lambda _: time.monotonic() - start >= seconds
 
         yield from (after(seconds) for seconds in (0, 0.02, 0.05, 0.1))
-        yield lambda: self.added()  # The output is being written.
+        yield self.is_writing
 
     def clear(self):
         for path in self.folder.iterdir():
@@ -223,13 +233,16 @@ class Interrupted(ToolTest):
         self.assertGreater(interrupted, 0)
 
     def test_kill(self):
-        for is_time in self.moments():
-            code = self.interrupt(signal.SIGKILL, is_time)
-            names = self.added()
-            for name in names - {"out.so"}:
-                self.assertRegex(name, TEMPORARY)
-            self.check_whole(names)
-            self.clear()
+        unnamed = tool_test.has_unnamed_files(self.folder)
+        for weights in ("embedded", "external"):
+            for is_time in self.moments():
+                self.interrupt(signal.SIGKILL, is_time, weights)
+                names = self.added()
+                for name in names - {"out.so", "out.safetensors"}:
+                    self.assertFalse(unnamed, name)  # Nothing is replaced.
+                    self.assertRegex(name, TEMPORARY)
+                self.check_whole(names)
+                self.clear()
 
     def test_comparing(self):
         """What graph-compare compiles to run is temporary."""

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "trainer.h"
+#include "unnamed_file.h"
 
 #include <algorithm>
 #include <chrono>
@@ -76,6 +77,22 @@ protected:
     return stamps[0];
   }
 
+  /// Whether the folder's file system has files that are written without names.
+  bool has_unnamed_files() const {
+    int file = tinh::runtime::open_unnamed(toy.folder, 0600);
+    if (file >= 0)
+      close(file);
+    return file >= 0;
+  }
+
+  /// How many files lie there whose writer has not finished them.
+  long count_temporary() const {
+    std::filesystem::directory_iterator entries(toy.folder);
+    return std::count_if(begin(entries), end(entries), [](const auto &entry) {
+      return entry.path().extension() == ".tmp";
+    });
+  }
+
   static std::string bytes_of(const std::string &file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
@@ -105,5 +122,7 @@ TEST_F(Kill, ACheckpointIsAlwaysWhole) {
   ASSERT_EQ(wait_for(start(path, end)), 0);
   ASSERT_EQ(wait_for(start(other, end)), 0);
   EXPECT_EQ(step_of(path), end);
+  if (has_unnamed_files())
+    EXPECT_EQ(count_temporary(), 0);
   EXPECT_TRUE(bytes_of(path) == bytes_of(other));
 }

@@ -28,6 +28,15 @@ def reset_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
+def has_unnamed_files(folder):
+    """Whether files can be written there before they have a name."""
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
+
+
 class ToolTest(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory(prefix="tinh-test-")
