@@ -169,6 +169,8 @@ static Error writeEmbeddedInObject(PendingFile &file, Object &linked,
   });
 }
 
+static constexpr StringLiteral kCompanionExtension = ".safetensors";
+
 /// The metadata that ties a companion to its artifact.
 static constexpr StringLiteral kDigestKey = "tinh.digest";
 
@@ -250,21 +252,21 @@ static Error checkReplaceable(StringRef path) {
                           "remove it or choose another name for the output");
 }
 
-/// Writes the linked file, and the weights beside it as `companion`.
+/// Writes and keeps the linked file, and the weights beside it as `companion`.
 static Error writeExternal(PendingFile &file, Object &linked,
                            const Contents &contents, StringRef companion,
-                           FillWeights fillWeights) {
+                           FillWeights fillWeights, unsigned permissions) {
   StringRef name = sys::path::filename(companion);
   constexpr size_t kMostBytes = sizeof(tinh_note_t::weights_file) - 1;
   if (name.size() > kMostBytes)
     return createStringError("the name '" + name + "' is too long: at most " +
                              Twine(kMostBytes) +
                              " bytes for a file of weights");
-  if (Error error = checkReplaceable(companion))
-    return error;
   auto weights = PendingFile::create(companion);
   if (!weights)
     return weights.takeError();
+  if (Error error = checkReplaceable(companion))
+    return error;
   linked.resize(linked.size() + sizeof(uint64_t));
   tinh_note_t written = {};
   if (Error error = writeCompanion(*weights, contents, fillWeights, written))
@@ -281,7 +283,11 @@ static Error writeExternal(PendingFile &file, Object &linked,
   addChecksum(linked);
   if (Error error = copyTo(file, linked))
     return error;
-  return weights->keep(0666);
+  // Nothing that takes time may come between the two: what ends the compiler
+  // there leaves a pair that does not belong together, which loading refuses.
+  if (Error error = weights->keep(0666))
+    return error;
+  return file.keep(permissions);
 }
 
 static Expected<Object> linkAll(const Contents &contents,
@@ -299,22 +305,28 @@ Error write(const Contents &contents, ArrayRef<Object> kernels,
             WriteOptions options) {
   options.externalWeights &= contents.weightsSize > 0;
   bool shared = options.linkage == Linkage::Shared;
+  SmallString<128> companion(path);
+  sys::path::replace_extension(companion, kCompanionExtension);
+  if (options.externalWeights && companion == path)
+    return writeError(path, "its external weights would have the same name; "
+                            "call it otherwise, such as " +
+                                Twine(sys::path::stem(path)) +
+                                (shared ? ".so" : ".o"));
   auto file = PendingFile::create(path);
   if (!file)
     return file.takeError();
   auto linked = linkAll(contents, kernels, machine, options);
   if (!linked)
     return linked.takeError();
-  SmallString<128> companion(path);
-  sys::path::replace_extension(companion, ".safetensors");
+  unsigned permissions = shared ? 0777 : 0666;
+  if (options.externalWeights)
+    return writeExternal(*file, *linked, contents, companion, fillWeights,
+                         permissions);
   if (Error error =
-          options.externalWeights
-              ? writeExternal(*file, *linked, contents, companion, fillWeights)
-          : shared
-              ? writeEmbedded(*file, *linked, contents, fillWeights)
-              : writeEmbeddedInObject(*file, *linked, contents, fillWeights))
+          shared ? writeEmbedded(*file, *linked, contents, fillWeights)
+                 : writeEmbeddedInObject(*file, *linked, contents, fillWeights))
     return error;
-  return file->keep(shared ? 0777 : 0666);
+  return file->keep(permissions);
 }
 
 Expected<MemoryFile> writeToMemory(const Contents &contents,

@@ -109,6 +109,26 @@ class Unwritable(ToolTest):
             self.compile(self.model, "model.so", "--weights=external")
         self.assertNoLeftovers("model.json", "model.safetensors", "model.so")
 
+    def test_external_weights_of_the_same_name(self):
+        for output in ("q.safetensors", "./q.safetensors"):
+            done = self.run_tool(
+                "graph-compile", self.model, "-o", output, "--weights=external"
+            )
+            self.fails(
+                done,
+                f"error: cannot write '{output}': its external weights would have "
+                "the same name; call it otherwise, such as q.so",
+            )
+            self.assertNoLeftovers("model.json")
+
+    def test_a_companion_that_is_no_file(self):
+        os.mkfifo(self.folder / "m.safetensors")
+        done = self.run_tool(
+            "graph-compile", self.model, "-o", "m.so", "--weights=external"
+        )
+        self.fails(done, "'m.safetensors': it is not a regular file but a pipe")
+        self.assertNoLeftovers("model.json", "m.safetensors")
+
     def test_files_may_not_grow_enough(self):
         """As on a full disk, each write beyond the limit fails."""
         self.compile(self.model, "out.so")
