@@ -8,6 +8,7 @@
 #include "compiler/Import/ExternalData.h"
 
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Support/Files.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -164,11 +165,11 @@ llvm::Expected<ArrayRef<char>> MappedFiles::read(graph::ExternalAttr constant) {
   std::string path = pathOf(constant);
   std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
   if (!file) {
-    auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                              /*RequiresNullTerminator=*/false);
+    auto opened = readRegularFile(path);
     if (!opened)
-      return llvm::createStringError("cannot read weights from '" + path +
-                                     "': " + opened.getError().message());
+      return llvm::createStringError(
+          "cannot read weights from '" + path +
+          "': " + llvm::toString(opened.takeError()));
     file = std::move(*opened);
   }
   uint64_t size = file->getBufferSize(), offset = constant.getOffset();

@@ -7,18 +7,19 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Import.h"
 
+#include "compiler/Import/FileKind.h"
 #include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/ReplaceWeights.h"
 #include "compiler/Import/json/ImportJson.h"
 #include "compiler/Import/onnx/ImportOnnx.h"
 #include "compiler/Support/Bytecode.h"
+#include "compiler/Support/Files.h"
 
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -96,16 +97,25 @@ LogicalResult checkSizes(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-OwningOpRef<ModuleOp> importMlir(StringRef path, StringRef content,
-                                 const ImportOptions &options,
+std::nullptr_t fail(StringRef path, MLIRContext &context, const Twine &what) {
+  emitError(FileLineColLoc::get(StringAttr::get(&context, path), 0, 0)) << what;
+  return nullptr;
+}
+
+OwningOpRef<ModuleOp> importMlir(StringRef path, const ImportOptions &options,
                                  MLIRContext &context) {
-  if (isBytecode(content) && !isOurBytecode(content)) {
-    emitError(FileLineColLoc::get(StringAttr::get(&context, path), 0, 0))
-        << "the file is bytecode that is damaged, or that another program has "
-           "written: of other programs, IR is read as text";
-    return nullptr;
-  }
-  auto module = parseSourceFile<ModuleOp>(path, &context);
+  auto text = readRegularFile(path, /*terminated=*/true);
+  if (!text)
+    return fail(path, context,
+                "cannot read the file: " + llvm::toString(text.takeError()));
+  StringRef content = (*text)->getBuffer();
+  if (isBytecode(content) && !isOurBytecode(content))
+    return fail(path, context,
+                "the file is bytecode that is damaged, or that another program "
+                "has written: of other programs, IR is read as text");
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
   if (module &&
       (failed(checkSizes(*module)) || failed(checkShapes(*module, options))))
     return nullptr;
@@ -114,25 +124,32 @@ OwningOpRef<ModuleOp> importMlir(StringRef path, StringRef content,
 
 OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
                                  MLIRContext &context) {
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
-  if (!file) {
-    emitError(FileLineColLoc::get(StringAttr::get(&context, path), 0, 0))
-        << "cannot read the file: " << file.getError().message();
-    return nullptr;
-  }
-  switch (findFormat(path, (*file)->getBuffer().take_front(4096))) {
+  auto file = readRegularFile(path);
+  if (!file)
+    return fail(path, context,
+                "cannot read the file: " + llvm::toString(file.takeError()));
+  StringRef content = (*file)->getBuffer();
+  if (std::string kind = describeOtherKind(path, content); !kind.empty())
+    return fail(path, context, kind);
+  switch (findFormat(path, content.take_front(4096))) {
   case Format::Onnx:
-    return onnx::importOnnx(path, options, context);
+    return onnx::importOnnx(path, content, options, context);
   case Format::Json:
-    return json::importJson(path, options, context);
+    return json::importJson(path, content, options, context);
   case Format::Mlir:
     break;
   }
-  return importMlir(path, (*file)->getBuffer(), options, context);
+  return importMlir(path, options, context);
 }
 
 } // namespace
+
+std::string ImportOptions::directoryOf(StringRef model) const {
+  if (!directory.empty())
+    return directory;
+  StringRef own = llvm::sys::path::parent_path(model);
+  return own.empty() ? "." : own.str();
+}
 
 OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
                                   MLIRContext &context) {

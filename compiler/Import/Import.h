@@ -50,6 +50,10 @@ struct ImportOptions {
   llvm::StringSet<> *weights = nullptr;
   /// A .safetensors file of other weights; empty: the model's own.
   std::string loadWeights;
+  /// The folder that the model's names of files start from; empty: its own.
+  std::string directory;
+
+  std::string directoryOf(llvm::StringRef model) const;
 };
 
 /// Reads the model in `path`, whose kind is told from its name (.onnx, .json,

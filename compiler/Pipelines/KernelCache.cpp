@@ -96,7 +96,7 @@ std::string KernelCache::path(StringRef key) const {
 std::optional<artifact::Object> KernelCache::load(StringRef key) const {
   if (buildId.empty())
     return std::nullopt;
-  auto file = sys::fs::openNativeFileForRead(path(key));
+  auto file = openRegularFile(path(key));
   if (!file) {
     consumeError(file.takeError());
     return std::nullopt;

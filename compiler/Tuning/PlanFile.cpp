@@ -14,9 +14,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 
@@ -70,12 +68,9 @@ llvm::Expected<PlanFile> PlanFile::read(StringRef path) {
     return llvm::createStringError("cannot read the plans in '" + path +
                                    "': " + why);
   };
-  // Others may have no end.
-  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
-    return fail("it is no plain file");
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readRegularFile(path);
   if (!buffer)
-    return fail(buffer.getError().message());
+    return fail(llvm::toString(buffer.takeError()));
   auto value = llvm::json::parse((*buffer)->getBuffer());
   if (!value)
     return fail(llvm::toString(value.takeError()));

@@ -27,7 +27,8 @@ namespace tinh::runtime {
 static constexpr uint64_t kHugePage = 2u << 20;
 
 File::File(const std::string &path, const char *what)
-    : descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    // A pipe that nobody writes to would not open.
+    : descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status;
   if (descriptor >= 0 && fstat(descriptor, &status) == 0 &&
       S_ISREG(status.st_mode)) {

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "npy.h"
 
+#include "regular_file.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -212,6 +214,11 @@ static void say_unread(const std::string &name, std::string *message) {
 
 bool read_npy(const std::string &path, NpyArray *out_array,
               std::string *out_message) {
+  if (is_no_regular_file(path)) {
+    *out_message = kNoRegularFile;
+    say_unread(path, out_message);
+    return false;
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   *out_message = std::strerror(errno);
   auto size = file ? static_cast<uint64_t>(file.tellg()) : 0;

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "npz.h"
 
+#include "regular_file.h"
+
 #include <algorithm>
 #include <memory>
 #include <minizip/unzip.h>
@@ -64,6 +66,8 @@ bool read_npz(const std::string &path, std::map<std::string, NpyArray> *out,
     *out_message = "cannot read '" + path + "' as an .npz file: " + why;
     return false;
   };
+  if (is_no_regular_file(path))
+    return fail(kNoRegularFile);
   Archive archive(unzOpen64(path.c_str()));
   if (!archive)
     return fail("there is no zip archive");

@@ -426,9 +426,16 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
                  << arguments.model << "'; call the output otherwise\n";
     return exit_wrong_input;
   }
+  const std::string &folder = arguments.compile.phases.modelDirectory;
+  if (!folder.empty() && !llvm::sys::fs::is_directory(folder)) {
+    llvm::errs() << "error: --model-dir: there is no folder '" << folder
+                 << "'\n";
+    return exit_wrong_input;
+  }
   arguments.compile.weights = parseWeights(arguments.weights);
   job.model = arguments.model;
   job.importing.loadWeights = arguments.loadWeights;
+  job.importing.directory = folder;
   job.output = arguments.output.empty() ? "-" : arguments.output;
   return exit_success;
 }

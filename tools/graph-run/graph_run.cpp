@@ -16,6 +16,7 @@
 #include "train.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <new>
 
@@ -152,6 +153,18 @@ static void choose_runs(const CLI::App &app, RunOptions &options) {
     options.warmup = kWarmup;
 }
 
+/// What to do about a model in the place of an artifact.
+static std::string hint(const std::string &artifact, const tinh::Error &error) {
+  std::filesystem::path path(artifact);
+  std::string kind = path.extension();
+  if (error.status() != TINH_INVALID_ARTIFACT ||
+      (kind != ".onnx" && kind != ".json" && kind != ".mlir" &&
+       kind != ".mlirbc"))
+    return "";
+  return "; compile it first: graph-compile " + artifact + " -o " +
+         path.replace_extension(".so").string();
+}
+
 int tinh::tools::graph_run(int argc, char **argv) {
   RunOptions options;
   CLI::App app("Runs a compiled model.", "graph-run");
@@ -169,8 +182,9 @@ int tinh::tools::graph_run(int argc, char **argv) {
     return exit_success;
   } catch (const tinh::Error &error) {
     bool internal = error.status() == TINH_INTERNAL;
-    std::fprintf(stderr, "graph-run: %serror: %s\n",
-                 internal ? "internal " : "", error.what());
+    std::fprintf(stderr, "graph-run: %serror: %s%s\n",
+                 internal ? "internal " : "", error.what(),
+                 hint(options.artifact, error).c_str());
     return internal ? exit_internal : exit_wrong_input;
   } catch (const UserError &error) {
     std::fprintf(stderr, "graph-run: error: %s\n", error.what());

@@ -11,10 +11,11 @@
 //===----------------------------------------------------------------------===//
 #include "page.h"
 
+#include "regular_file.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -54,11 +55,8 @@ std::string make_page(const std::string &json) {
 
 bool write_page(const std::string &path, const nlohmann::ordered_json &data,
                 std::string *message) {
-  std::error_code none;
-  auto status = std::filesystem::status(path, none);
-  if (std::filesystem::exists(status) &&
-      !std::filesystem::is_regular_file(status)) {
-    *message = "cannot write '" + path + "': it is not a regular file";
+  if (is_no_regular_file(path)) {
+    *message = "cannot write '" + path + "': " + kNoRegularFile;
     return false;
   }
   std::string beside = path + "." + std::to_string(::getpid()) + ".tmp";
@@ -74,6 +72,10 @@ bool write_page(const std::string &path, const nlohmann::ordered_json &data,
 
 bool read_page(const std::string &path, nlohmann::ordered_json *data,
                std::string *message) {
+  if (is_no_regular_file(path)) {
+    *message = "cannot read '" + path + "': " + kNoRegularFile;
+    return false;
+  }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream stream;
   stream << file.rdbuf();

@@ -12,7 +12,6 @@
 #include "compiler/Import/json/Safetensors.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -35,10 +34,7 @@ public:
   JsonImporter(StringRef path, const ImportOptions &options,
                MLIRContext &context)
       : context(context), options(options),
-        directory(llvm::sys::path::parent_path(path)) {
-    if (directory.empty())
-      directory = ".";
-  }
+        directory(options.directoryOf(path)) {}
 
   OwningOpRef<ModuleOp> import(const Json &root, StringRef path);
 
@@ -327,18 +323,12 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
 
 } // namespace
 
-OwningOpRef<ModuleOp> importJson(StringRef path, const ImportOptions &options,
+OwningOpRef<ModuleOp> importJson(StringRef path, StringRef text,
+                                 const ImportOptions &options,
                                  MLIRContext &context) {
   auto fileName = StringAttr::get(&context, path);
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
-  if (!file) {
-    emitError(FileLineColLoc::get(fileName, 0, 0))
-        << "cannot read the file: " << file.getError().message();
-    return nullptr;
-  }
   ParseError problem;
-  Json root = parseJson((*file)->getBuffer(), problem);
+  Json root = parseJson(text, problem);
   if (!problem.message.empty()) {
     emitError(FileLineColLoc::get(fileName, problem.line, problem.column))
         << "malformed JSON at byte " << problem.position << ": "

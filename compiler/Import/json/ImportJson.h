@@ -16,8 +16,10 @@
 
 namespace tinh::json {
 
-/// Reads a JSON graph. Null, with a diagnostic, if that is impossible.
+/// Reads a JSON graph, the text of the file `path`. Null, with diagnostics, if
+/// that is impossible.
 mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::StringRef path,
+                                             llvm::StringRef text,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
 

@@ -12,7 +12,7 @@
 #include "compiler/Import/onnx/ModelScan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -191,27 +191,28 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
 
 } // namespace
 
-OwningOpRef<ModuleOp> importOnnx(StringRef path, const ImportOptions &options,
+OwningOpRef<ModuleOp> importOnnx(StringRef path, StringRef content,
+                                 const ImportOptions &options,
                                  MLIRContext &context) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
   auto fail = [&](const Twine &what) {
     emitError(errorLocation(context, path, "")) << what;
     return OwningOpRef<ModuleOp>();
   };
-  if (!buffer)
-    return fail("cannot read the file: " + buffer.getError().message());
   std::string error;
-  auto model = parseModel((*buffer)->getBuffer(), error);
+  auto model = parseModel(content, error);
   if (!model)
     return fail(error);
   ModelFile file;
   file.path = path.str();
   file.name = llvm::sys::path::filename(path).str();
-  file.directory = llvm::sys::path::parent_path(path).str();
-  if (file.directory.empty())
-    file.directory = ".";
-  file.size = (*buffer)->getBufferSize();
+  file.directory = options.directoryOf(path);
+  if (ImportOptions own;
+      !llvm::sys::fs::equivalent(file.directory, own.directoryOf(path))) {
+    SmallString<256> absolute(path);
+    llvm::sys::fs::make_absolute(absolute);
+    file.name = absolute.str().str();
+  }
+  file.size = content.size();
   file.isTrained = options.training != nullptr;
   return ModelImporter(*model, file, options, context).import();
 }

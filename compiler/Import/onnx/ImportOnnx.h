@@ -12,8 +12,10 @@
 
 namespace tinh::onnx {
 
-/// Reads an ONNX model. Null, with a diagnostic, if that is impossible.
+/// Reads an ONNX model, the content of the file `path`. Null, with a
+/// diagnostic, if that is impossible.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::StringRef path,
+                                             llvm::StringRef content,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
 
